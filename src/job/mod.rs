@@ -1,0 +1,62 @@
+//! Running a plan in the background: the only room that owns threads besides the terminal's input.
+
+pub mod prepare;
+pub mod scan;
+
+use crate::model::handles::ProgressReading;
+use crate::model::{Problem, ProblemKind, Severity};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Where a job stands. Moves only forward; a cancelled job never reports success.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobState {
+    /// Queued, not begun.
+    Pending,
+    /// At work.
+    Running,
+    /// Finished and published.
+    Done,
+    /// Ended by an error; nothing was published.
+    Failed,
+    /// Stopped by the person; nothing was published.
+    Cancelled,
+}
+
+/// What a job is doing: the steps of `prepare`, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Looking for shards and an earlier preparation.
+    Open,
+    /// Reading tar headers.
+    Scan,
+    /// Sorting keys, building the database.
+    Tables,
+    /// Making everything visible.
+    Publish,
+}
+
+/// One reading of a running job, cheap to take ten times a second.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobStatus {
+    /// Where it stands.
+    pub state: JobState,
+    /// What it is doing.
+    pub phase: Phase,
+    /// Items and bytes of the current phase. In `Scan` an item is a shard; in `Tables` a sample.
+    pub progress: ProgressReading,
+    /// Since its start.
+    pub elapsed: Duration,
+    /// Left of the current phase, from a moving rate; `None` in the first seconds or while the total is unknown.
+    pub remaining: Option<Duration>,
+    /// Bytes per second, from a moving rate.
+    pub bytes_per_second: f64,
+    /// Problems and notes kept so far.
+    pub problems: Vec<Problem>,
+    /// All problems and notes, counted.
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// One line per state change, newest last, bounded.
+    pub log: Vec<String>,
+}

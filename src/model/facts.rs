@@ -1,0 +1,157 @@
+//! What is known of a data set so far: the input of every question and of `validate`.
+
+use super::problem::Problem;
+use super::sample::SampleSketch;
+use super::shard::FileStamp;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What a path is. See the Energon format page, "Kinds of dataset".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DatasetKind {
+    /// A folder with `.nv-meta/.info.json` (or `.info.yaml`): prepared.
+    PreparedWebDataset,
+    /// A folder with tar shards that is not prepared.
+    RawWebDataset,
+    /// A folder with `.nv-meta/index.sqlite` only: media metadata, or a failed run of another program.
+    Filesystem,
+    /// A `.jsonl` file.
+    Jsonl,
+    /// A metadataset `.yaml` file.
+    Metadataset,
+    /// A folder without shards.
+    PlainFolder,
+    /// Any other file.
+    OtherFile,
+}
+
+impl DatasetKind {
+    /// In a user's words, for lists and titles.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::PreparedWebDataset | Self::RawWebDataset => "WebDataset",
+            Self::Filesystem => "media folder",
+            Self::Jsonl => "JSONL",
+            Self::Metadataset => "metadataset",
+            Self::PlainFolder => "folder",
+            Self::OtherFile => "file",
+        }
+    }
+}
+
+/// How far the scan of one shard is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShardState {
+    /// Not begun.
+    #[default]
+    Waiting,
+    /// Being read now.
+    Scanning,
+    /// Read to its end.
+    Scanned,
+    /// Could not be read; the reason is among the findings.
+    Failed,
+}
+
+/// One shard as the screens see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ShardFacts {
+    /// Relative name.
+    pub name: String,
+    /// Size, time, inode.
+    pub stamp: FileStamp,
+    /// A `.tgz`: never in a split.
+    pub is_tgz: bool,
+    /// Left out of the splits for another reason (its name cannot be written so that the loader finds it).
+    pub unusable: bool,
+    /// How far its scan is.
+    pub state: ShardState,
+    /// Samples counted; final once `state` is `Scanned`.
+    pub samples: u64,
+}
+
+/// How many of the scanned samples have a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PartFacts {
+    /// Samples with this part.
+    pub samples: u64,
+    /// Content bytes in all.
+    pub bytes: u64,
+}
+
+/// What an earlier preparation left behind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PreparedFacts {
+    /// `energon_version` of `.info.json`.
+    pub version: Option<String>,
+    /// Shard name → sample count, in index order.
+    pub shard_counts: Vec<(String, u64)>,
+    /// Our own plan is there (`.nv-meta/gristmill/plan.yaml`).
+    pub by_gristmill: bool,
+    /// Splits and their shards, brace-expanded, as `split.yaml` has them. Empty when it cannot be read.
+    pub splits: Vec<(String, Vec<String>)>,
+    /// Exclude items as they stand in `split.yaml`.
+    pub excludes: Vec<String>,
+    /// Shards found on disk that the index does not have.
+    pub new_shards: Vec<String>,
+    /// Shards whose size or time differ from the last run (only known when it was ours).
+    pub changed_shards: Vec<String>,
+    /// Shards in the index that are gone from the disk.
+    pub missing_shards: Vec<String>,
+}
+
+/// Everything known of a data set right now; grows while the scan runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct DatasetFacts {
+    /// The folder or file that was opened.
+    pub root: PathBuf,
+    /// What it is.
+    pub kind: DatasetKind,
+    /// Shards in index order (`--exclude` not yet applied).
+    pub shards: Vec<ShardFacts>,
+    /// Part name → share of the samples seen so far.
+    pub parts: BTreeMap<String, PartFacts>,
+    /// Samples seen so far.
+    pub samples_seen: u64,
+    /// Every shard was read to its end (or failed).
+    pub scan_complete: bool,
+    /// The first few samples of the data set, for questions and field maps.
+    pub sketches: Vec<SampleSketch>,
+    /// Odd things found so far.
+    pub findings: Vec<Problem>,
+    /// An earlier preparation, if there is one.
+    pub prepared: Option<PreparedFacts>,
+}
+
+impl DatasetFacts {
+    /// Facts of a path of which only the kind is known.
+    pub fn new(root: PathBuf, kind: DatasetKind) -> Self {
+        Self {
+            root,
+            kind,
+            shards: Vec::new(),
+            parts: BTreeMap::new(),
+            samples_seen: 0,
+            scan_complete: false,
+            sketches: Vec::new(),
+            findings: Vec::new(),
+            prepared: None,
+        }
+    }
+    /// Total size of all shards, in bytes.
+    pub fn total_bytes(&self) -> u64 {
+        self.shards.iter().map(|s| s.stamp.bytes).sum()
+    }
+    /// Share of the samples seen so far that have `part`, from 0 to 1.
+    pub fn part_share(&self, part: &str) -> f64 {
+        let with = self.parts.get(part).map_or(0, |p| p.samples);
+        if self.samples_seen == 0 {
+            0.0
+        } else {
+            with as f64 / self.samples_seen as f64
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Why something could not be done: one shape for every room, so that every front end prints it alike.
+
+use super::problem::Subject;
+use serde::Serialize;
+use std::fmt;
+
+/// Shorthand for a result whose error is a [`Failure`].
+pub type Outcome<T> = Result<T, Failure>;
+
+/// What kind of failure it is; decides the exit code of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExitClass {
+    /// Refused because of what is in the data: exit code 1.
+    Data,
+    /// The request itself is wrong or incomplete: exit code 2.
+    Usage,
+    /// The machine said no (unreadable, full, locked, forbidden): exit code 3.
+    Environment,
+    /// Stopped by the person or a signal: exit code 130.
+    Interrupted,
+}
+
+impl ExitClass {
+    /// The process exit code of this class.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Data => 1,
+            Self::Usage => 2,
+            Self::Environment => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Something that ended a piece of work.
+///
+/// Printed as `error: WHAT failed on SUBJECT: WHY`, then `hint: HINT`.
+/// Names from the data inside `subject` are raw; whoever prints them passes them through
+/// [`display_safe`](super::text::display_safe).
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Failure {
+    /// Decides the exit code.
+    pub class: ExitClass,
+    /// What was being done, as a noun phrase: `reading the tar header`, `the split ratio`.
+    pub what: String,
+    /// On which thing.
+    pub subject: Subject,
+    /// The reason, in words a user knows.
+    pub why: String,
+    /// The way out, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure without subject or hint; add them with [`on`](Self::on) and [`hint`](Self::hint).
+    pub fn new(class: ExitClass, what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { class, what: what.into(), subject: Subject::default(), why: why.into(), hint: None }
+    }
+
+    /// Exit code 1: refused because of the data.
+    pub fn data(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::new(ExitClass::Data, what, why)
+    }
+
+    /// Exit code 2: the request is wrong.
+    pub fn usage(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::new(ExitClass::Usage, what, why)
+    }
+
+    /// Exit code 3: the environment refused.
+    pub fn environment(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self::new(ExitClass::Environment, what, why)
+    }
+
+    /// Exit code 3 from an I/O error on a path.
+    pub fn io(what: impl Into<String>, path: impl AsRef<std::path::Path>, error: &std::io::Error) -> Self {
+        let mut failure = Self::environment(what, io_reason(error)).on(Subject::path(path));
+        failure.hint = io_hint(error).map(str::to_owned);
+        failure
+    }
+
+    /// Exit code 130: cancelled by the person.
+    pub fn cancelled() -> Self {
+        Self::new(ExitClass::Interrupted, "the run", "it was cancelled")
+            .with_hint("nothing half-written is visible; run the same command again to go on")
+    }
+
+    /// Names the thing it happened on.
+    #[must_use]
+    pub fn on(mut self, subject: Subject) -> Self {
+        self.subject = subject;
+        self
+    }
+
+    /// Adds the way out.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Whether the person cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.class == ExitClass::Interrupted
+    }
+}
+
+impl fmt::Display for Failure {
+    /// One line, already safe to print.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&super::text::display_safe(&self.what))?;
+        f.write_str(" failed")?;
+        if !self.subject.is_empty() {
+            write!(f, " on {}", self.subject)?;
+        }
+        write!(f, ": {}", super::text::display_safe(&self.why))
+    }
+}
+
+impl std::error::Error for Failure {}
+
+fn io_reason(error: &std::io::Error) -> String {
+    use std::io::ErrorKind as K;
+    match error.kind() {
+        K::NotFound => "no such file or folder".into(),
+        K::PermissionDenied => "permission denied".into(),
+        K::StorageFull => "no space left on the device".into(),
+        K::QuotaExceeded => "the disk quota is used up".into(),
+        K::ReadOnlyFilesystem => "the file system is read-only".into(),
+        _ => {
+            let text = error.to_string();
+            match text.find(" (os error") {
+                Some(end) => text[..end].to_owned(),
+                None => text,
+            }
+        }
+    }
+}
+
+fn io_hint(error: &std::io::Error) -> Option<&'static str> {
+    use std::io::ErrorKind as K;
+    match error.kind() {
+        K::StorageFull | K::QuotaExceeded => {
+            Some("free some space and run the same command again; what was scanned is kept")
+        }
+        K::PermissionDenied | K::ReadOnlyFilesystem => {
+            Some("gristmill writes beside the data; ask for write access, or link the shards into a folder of your own")
+        }
+        _ => None,
+    }
+}

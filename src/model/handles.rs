@@ -1,0 +1,152 @@
+//! What an engine is given to talk to the outside: progress, cancellation, and a place for problems.
+//! Atomics and traits only; whoever owns the threads samples them.
+
+use super::failure::{Failure, Outcome};
+use super::problem::{Problem, ProblemKind, Severity};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Work done and to be done, in items and bytes. Workers add, front ends sample; totals of 0 mean "not known".
+#[derive(Debug, Default)]
+pub struct Progress {
+    items_done: AtomicU64,
+    items_total: AtomicU64,
+    bytes_done: AtomicU64,
+    bytes_total: AtomicU64,
+}
+
+/// One reading of a [`Progress`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct ProgressReading {
+    /// Items finished so far.
+    pub items_done: u64,
+    /// Items in all, 0 while unknown.
+    pub items_total: u64,
+    /// Bytes finished so far.
+    pub bytes_done: u64,
+    /// Bytes in all, 0 while unknown.
+    pub bytes_total: u64,
+}
+
+impl Progress {
+    /// States how much there is.
+    pub fn expect(&self, items: u64, bytes: u64) {
+        self.items_total.store(items, Ordering::Relaxed);
+        self.bytes_total.store(bytes, Ordering::Relaxed);
+    }
+    /// Adds finished work.
+    pub fn add(&self, items: u64, bytes: u64) {
+        self.items_done.fetch_add(items, Ordering::Relaxed);
+        self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
+    }
+    /// Starts a new phase: nothing done yet.
+    pub fn restart(&self, items: u64, bytes: u64) {
+        self.items_done.store(0, Ordering::Relaxed);
+        self.bytes_done.store(0, Ordering::Relaxed);
+        self.expect(items, bytes);
+    }
+    /// The figures right now.
+    pub fn read(&self) -> ProgressReading {
+        ProgressReading {
+            items_done: self.items_done.load(Ordering::Relaxed),
+            items_total: self.items_total.load(Ordering::Relaxed),
+            bytes_done: self.bytes_done.load(Ordering::Relaxed),
+            bytes_total: self.bytes_total.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// A request to stop, shared by everybody who works on one job. Clones share the flag.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Asks everybody to stop at the next safe point.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+    /// Whether somebody asked.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+    /// An error as soon as somebody asked; call at least once per MiB read.
+    pub fn check(&self) -> Outcome<()> {
+        if self.is_cancelled() {
+            Err(Failure::cancelled())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Takes problems from workers. An error from [`report`](Self::report) ends the unit (`--strict`).
+pub trait ProblemSink: Send + Sync {
+    /// Takes one problem.
+    fn report(&self, problem: Problem) -> Outcome<()>;
+}
+
+/// How many problems are kept with their reasons; more are only counted.
+pub const KEPT_PROBLEMS: usize = 1_000;
+
+/// The ordinary [`ProblemSink`]: counts everything, keeps the first [`KEPT_PROBLEMS`] of each severity.
+#[derive(Debug, Default)]
+pub struct ProblemLog {
+    strict: bool,
+    inner: Mutex<LogInner>,
+}
+
+#[derive(Debug, Default, Clone)]
+struct LogInner {
+    kept: Vec<Problem>,
+    counts: BTreeMap<(Severity, ProblemKind), u64>,
+}
+
+impl ProblemLog {
+    /// With `strict`, the first problem that is not a note is returned as an error.
+    pub fn new(strict: bool) -> Self {
+        Self { strict, ..Self::default() }
+    }
+    fn inner(&self) -> std::sync::MutexGuard<'_, LogInner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// The problems that were kept, in order of arrival.
+    pub fn kept(&self) -> Vec<Problem> {
+        self.inner().kept.clone()
+    }
+    /// How many of each kind there were, kept or not.
+    pub fn counts(&self) -> Vec<(Severity, ProblemKind, u64)> {
+        self.inner().counts.iter().map(|(&(s, k), &n)| (s, k, n)).collect()
+    }
+    /// How many were at least as bad as `severity`.
+    pub fn count_from(&self, severity: Severity) -> u64 {
+        self.inner().counts.iter().filter(|((s, _), _)| *s >= severity).map(|(_, n)| n).sum()
+    }
+}
+
+impl ProblemSink for ProblemLog {
+    fn report(&self, problem: Problem) -> Outcome<()> {
+        let mut inner = self.inner();
+        *inner.counts.entry((problem.severity, problem.kind)).or_default() += 1;
+        let same = inner.kept.iter().filter(|p| p.severity == problem.severity).count();
+        let stop = self.strict && problem.severity >= Severity::Problem;
+        if same < KEPT_PROBLEMS {
+            inner.kept.push(problem.clone());
+        }
+        if stop {
+            return Err(problem.into_failure());
+        }
+        Ok(())
+    }
+}
+
+/// The three handles together, as an engine takes them.
+#[derive(Clone, Copy)]
+pub struct Handles<'a> {
+    /// Where finished work is counted.
+    pub progress: &'a Progress,
+    /// Where a stop is asked for.
+    pub cancel: &'a Cancel,
+    /// Where problems go.
+    pub problems: &'a dyn ProblemSink,
+}

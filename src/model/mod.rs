@@ -1,0 +1,24 @@
+//! The words of the domain, pure: no files, no threads, no terminal.
+//!
+//! Every other room imports from here; this one imports from nobody.
+
+pub mod facts;
+pub mod failure;
+pub mod field_map;
+pub mod handles;
+pub mod options;
+pub mod plan;
+pub mod problem;
+pub mod sample;
+pub mod sample_type;
+pub mod shard;
+pub mod text;
+
+pub use facts::{DatasetFacts, DatasetKind, PartFacts, PreparedFacts, ShardFacts, ShardState};
+pub use failure::{ExitClass, Failure, Outcome};
+pub use handles::{Cancel, Handles, ProblemLog, ProblemSink, Progress};
+pub use options::RunOptions;
+pub use plan::{Duplicates, Loading, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
+pub use problem::{Problem, ProblemKind, Severity, Subject};
+pub use sample::{PartRow, SampleRow, SampleSketch};
+pub use shard::{FileStamp, Shard, ShardId};

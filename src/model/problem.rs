@@ -1,0 +1,317 @@
+//! Problems are data: what was found odd, damaged or impossible, with the thing it was found on.
+
+use super::text::display_safe;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::Path;
+
+/// How bad a [`Problem`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Skipped or handled by design; never changes the exit code.
+    Note,
+    /// Something a user would call damaged or lost: exit code 1.
+    Problem,
+    /// A plan that must not run as it is; its [`ProblemKind::class`] decides between exit code 1, 2 and 3.
+    Refusal,
+}
+
+macro_rules! problem_kinds {
+    ($($(#[$doc:meta])* $name:ident => $id:literal, $title:literal;)*) => {
+        /// What a [`Problem`] is about. The id is stable: reports, `--json` and tests name it.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum ProblemKind {
+            $($(#[$doc])* #[serde(rename = $id)] $name,)*
+        }
+        impl ProblemKind {
+            /// All kinds, in the order of the reference page.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+            /// The stable id, in kebab case.
+            pub fn id(self) -> &'static str {
+                match self { $(Self::$name => $id,)* }
+            }
+            /// A short title in a user's words, for tables.
+            pub fn title(self) -> &'static str {
+                match self { $(Self::$name => $title,)* }
+            }
+        }
+    };
+}
+
+problem_kinds! {
+    // Found while looking for shards.
+    /// A folder, fifo, device or dangling link that is named like a shard.
+    NotAFile => "not-a-file", "named like a shard, but not a file";
+    /// A shard whose name is not UTF-8.
+    ShardNameNotUtf8 => "shard-name-not-utf8", "shard name is not UTF-8";
+    /// A shard name that the loader would brace-expand into something else.
+    ShardNameBraces => "shard-name-braces", "shard name holds braces";
+    /// A compressed shard: indexed, but the loader cannot read it.
+    CompressedShard => "compressed-shard", "compressed shard, left out of the splits";
+    /// `x.tar` and `x.tgz` side by side want the same `.tar.idx`.
+    IndexNameCollision => "index-name-collision", "two shards share one index name";
+    /// The shard cannot be opened or read.
+    Unreadable => "unreadable", "cannot be read";
+    /// The shard grew, shrank, vanished or was replaced while it was read.
+    ChangedDuringScan => "changed-during-scan", "changed while it was read";
+    // Found inside tars.
+    /// No entry at all, or none that makes a sample.
+    EmptyShard => "empty-shard", "shard without samples";
+    /// A header block with a wrong checksum; the scan went on at the next good one.
+    DamagedHeader => "damaged-header", "damaged header";
+    /// The file ends inside a header or inside content.
+    CutShort => "cut-short", "archive cut short";
+    /// A pax record or size field that cannot be true.
+    BadExtendedHeader => "bad-extended-header", "impossible extended header";
+    /// An entry whose name is not UTF-8.
+    EntryNameNotUtf8 => "entry-name-not-utf8", "entry name is not UTF-8";
+    /// An entry without key or part (no dot in its last component, or hidden).
+    UnnamedEntry => "unnamed-entry", "entry without a part name";
+    /// An entry of a type that is skipped (folder, link, device).
+    SkippedEntryType => "skipped-entry-type", "entry of a skipped type";
+    /// `__meta__` and the like.
+    ReservedName => "reserved-name", "reserved name, skipped";
+    /// The same part twice in one sample.
+    RepeatedPart => "repeated-part", "part twice in one sample";
+    /// Bytes other than zero after the end blocks.
+    JunkAfterEnd => "junk-after-end", "bytes after the end of the archive";
+    /// A sample that touches damage and was excluded.
+    SampleExcluded => "sample-excluded", "sample excluded because of damage";
+    /// The same key in two shards, or coming back later in one.
+    DuplicateKey => "duplicate-key", "duplicate key";
+    // Plans.
+    /// An answer is missing.
+    MissingAnswer => "missing-answer", "answer missing";
+    /// Three non-negative numbers with a positive sum are needed.
+    BadRatio => "bad-ratio", "split ratio cannot be used";
+    /// The ratio rounded the last shard away; it was put into the last non-empty part.
+    RoundedAway => "rounded-away", "rounding lost a shard";
+    /// A split that has no shard.
+    EmptySplit => "empty-split", "split without shards";
+    /// Shards that are in no split.
+    UnassignedShards => "unassigned-shards", "shards in no split";
+    /// A shard that is in more than one split.
+    ShardInTwoSplits => "shard-in-two-splits", "shard in two splits";
+    /// A pattern, exclude or name that matches nothing.
+    MatchesNothing => "matches-nothing", "matches nothing";
+    /// A pattern that does not compile, or uses what is not supported.
+    BadPattern => "bad-pattern", "pattern cannot be used";
+    /// A brace expression that cannot be expanded.
+    BadBraces => "bad-braces", "brace expression cannot be expanded";
+    /// A sample type that is not known.
+    UnknownSampleType => "unknown-sample-type", "unknown sample type";
+    /// A field that the sample type does not have.
+    UnknownField => "unknown-field", "unknown field";
+    /// A required field without an expression.
+    MissingField => "missing-field", "field without an expression";
+    /// A field-map expression that does not parse or does not resolve.
+    FieldFails => "field-fails", "field does not resolve";
+    /// A part that no sample has.
+    NoSuchPart => "no-such-part", "no sample has this part";
+    /// The data set is prepared already.
+    AlreadyPrepared => "already-prepared", "already prepared";
+    /// A database from an earlier, failed run.
+    LeftoverDatabase => "leftover-database", "database left over from a failed run";
+    /// No shard at all.
+    NoShards => "no-shards", "no shards";
+    /// Everything is there already.
+    NothingToDo => "nothing-to-do", "nothing to do";
+    // Checks of a prepared data set.
+    /// A file that should be there is not.
+    MissingFile => "missing-file", "file missing";
+    /// A file whose content breaks its format.
+    BadFile => "bad-file", "file cannot be understood";
+    /// The shard's size or time differs from when it was indexed.
+    ShardChanged => "shard-changed", "shard changed since it was indexed";
+    /// A shard on disk that is not in the index.
+    ShardNotIndexed => "shard-not-indexed", "shard not indexed";
+    /// A row that points at something else than it says.
+    IndexMismatch => "index-mismatch", "index and archive disagree";
+    /// A publish that was interrupted and can be finished.
+    InterruptedPublish => "interrupted-publish", "interrupted publish";
+    /// A sample that lacks a part the field map needs.
+    SampleLacksPart => "sample-lacks-part", "sample lacks a mapped part";
+    /// The same key or shard in two splits.
+    Leak => "leak", "in two splits";
+    /// The reference program would drop or refuse this; reproduced because of `--compat`.
+    CompatLoss => "compat-loss", "reproduced loss (--compat)";
+    /// Anything that a later room adds and that has no kind of its own yet.
+    Other => "other", "other";
+}
+
+impl ProblemKind {
+    /// What a [`Severity::Refusal`] of this kind means for the exit code.
+    pub fn class(self) -> super::ExitClass {
+        use super::ExitClass::{Data, Environment, Usage};
+        match self {
+            Self::MissingAnswer
+            | Self::BadRatio
+            | Self::MatchesNothing
+            | Self::BadPattern
+            | Self::BadBraces
+            | Self::UnknownSampleType
+            | Self::UnknownField
+            | Self::MissingField
+            | Self::FieldFails
+            | Self::NoSuchPart
+            | Self::EmptySplit => Usage,
+            Self::Unreadable => Environment,
+            _ => Data,
+        }
+    }
+}
+
+/// Which thing a problem or failure is about. Every string is raw; [`fmt::Display`] makes it safe to print.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Subject {
+    /// A path on disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// A shard name, relative to the data set's root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
+    /// Where in the file, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub byte_offset: Option<u64>,
+    /// A sample key or an entry name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// A field, flag, split or pattern.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// A line, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+}
+
+impl Subject {
+    /// A path on disk. Bytes that are not UTF-8 become the replacement character.
+    pub fn path(path: impl AsRef<Path>) -> Self {
+        Self { path: Some(path.as_ref().to_string_lossy().into_owned()), ..Self::default() }
+    }
+    /// A shard by its relative name.
+    pub fn shard(name: impl Into<String>) -> Self {
+        Self { shard: Some(name.into()), ..Self::default() }
+    }
+    /// A field, flag, split name or pattern.
+    pub fn field(name: impl Into<String>) -> Self {
+        Self { field: Some(name.into()), ..Self::default() }
+    }
+    /// Adds a byte offset.
+    #[must_use]
+    pub fn at(mut self, byte_offset: u64) -> Self {
+        self.byte_offset = Some(byte_offset);
+        self
+    }
+    /// Adds a sample key or entry name.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.key = Some(key.into());
+        self
+    }
+    /// Adds a line number, counted from 1.
+    #[must_use]
+    pub fn line(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+    /// Whether nothing is named.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut first = true;
+        let mut sep = |f: &mut fmt::Formatter<'_>| -> fmt::Result {
+            if !std::mem::take(&mut first) {
+                f.write_str(", ")?;
+            }
+            Ok(())
+        };
+        if let Some(path) = &self.path {
+            sep(f)?;
+            f.write_str(&display_safe(path))?;
+        }
+        if let Some(shard) = &self.shard {
+            sep(f)?;
+            f.write_str(&display_safe(shard))?;
+        }
+        if let Some(field) = &self.field {
+            sep(f)?;
+            write!(f, "'{}'", display_safe(field))?;
+        }
+        if let Some(key) = &self.key {
+            sep(f)?;
+            write!(f, "'{}'", display_safe(key))?;
+        }
+        if let Some(line) = self.line {
+            sep(f)?;
+            write!(f, "line {line}")?;
+        }
+        if let Some(at) = self.byte_offset {
+            sep(f)?;
+            write!(f, "byte {at}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Problem {
+    /// The thing it was found on.
+    pub subject: Subject,
+    /// What it is about.
+    pub kind: ProblemKind,
+    /// How bad it is.
+    pub severity: Severity,
+    /// One sentence: what is wrong and what was or will be done about it. Raw; print through `display_safe`.
+    pub message: String,
+    /// The way out, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// A note: skipped or handled by design.
+    pub fn note(kind: ProblemKind, subject: Subject, message: impl Into<String>) -> Self {
+        Self { subject, kind, severity: Severity::Note, message: message.into(), hint: None }
+    }
+    /// Something damaged or lost.
+    pub fn problem(kind: ProblemKind, subject: Subject, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Problem, ..Self::note(kind, subject, message) }
+    }
+    /// A plan that must not run as it is.
+    pub fn refusal(kind: ProblemKind, subject: Subject, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Refusal, ..Self::note(kind, subject, message) }
+    }
+    /// Adds the way out.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+    /// The failure that ends a run because of this problem.
+    pub fn into_failure(self) -> super::Failure {
+        super::Failure {
+            class: self.kind.class(),
+            what: self.kind.title().to_owned(),
+            subject: self.subject,
+            why: self.message,
+            hint: self.hint,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    /// `SUBJECT: MESSAGE`, on one line, safe to print.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.subject.is_empty() {
+            write!(f, "{}: ", self.subject)?;
+        }
+        f.write_str(&display_safe(&self.message))
+    }
+}

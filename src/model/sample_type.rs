@@ -1,0 +1,184 @@
+//! The sample types a trainer can ask for, with their fields. See the Energon format page, "Sample types".
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldType {
+    /// A picture or another array.
+    Tensor,
+    /// Text.
+    Str,
+    /// A whole number.
+    Int,
+    /// A list of texts.
+    StrList,
+    /// A list of whole numbers.
+    IntList,
+    /// A list of arrays.
+    TensorList,
+    /// Arrays or a list of texts.
+    TensorOrStrList,
+    /// A list whose items are arrays or texts.
+    TensorOrStrSequence,
+    /// A video that is decoded when it is used.
+    Video,
+}
+
+impl FieldType {
+    /// As the Python class writes it.
+    pub fn python(self) -> &'static str {
+        match self {
+            Self::Tensor => "torch.Tensor",
+            Self::Str => "str",
+            Self::Int => "int",
+            Self::StrList => "List[str]",
+            Self::IntList => "List[int]",
+            Self::TensorList => "List[torch.Tensor]",
+            Self::TensorOrStrList => "Union[torch.Tensor, List[str]]",
+            Self::TensorOrStrSequence => "List[Union[torch.Tensor, str]]",
+            Self::Video => "AVDecoder",
+        }
+    }
+}
+
+/// One field of a sample type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in the class.
+    pub name: &'static str,
+    /// What it holds.
+    pub field_type: FieldType,
+    /// The Python default; `None` means the field is required.
+    pub default: Option<&'static str>,
+}
+
+/// A class of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SampleType {
+    /// Class name.
+    pub class: &'static str,
+    /// Module that `dataset.yaml` names.
+    pub module: &'static str,
+    /// One line for the person who chooses.
+    pub what: &'static str,
+    /// In class order, base fields (`__key__` …) left out.
+    pub fields: &'static [Field],
+}
+
+const MODULE: &str = "megatron.energon";
+
+const fn req(name: &'static str, field_type: FieldType) -> Field {
+    Field { name, field_type, default: None }
+}
+const fn opt(name: &'static str, field_type: FieldType) -> Field {
+    Field { name, field_type, default: Some("None") }
+}
+
+use FieldType as T;
+
+const IMAGE: Field = req("image", T::Tensor);
+
+/// Class name of the crude kind, which is not a sample type but chosen like one.
+pub const CRUDE_CLASS: &str = "CrudeWebdataset";
+
+/// All sample types, in the reference wizard's order; `VQAOCRSample` last, since that wizard cannot offer it.
+pub const SAMPLE_TYPES: &[SampleType] = &[
+    SampleType {
+        class: "CaptioningSample",
+        module: MODULE,
+        what: "a picture and its caption",
+        fields: &[IMAGE, req("caption", T::Str)],
+    },
+    SampleType {
+        class: "ImageClassificationSample",
+        module: MODULE,
+        what: "a picture and its class",
+        fields: &[IMAGE, opt("label", T::Int), opt("label_name", T::Str)],
+    },
+    SampleType { class: "ImageSample", module: MODULE, what: "a picture alone", fields: &[IMAGE] },
+    SampleType {
+        class: "InterleavedSample",
+        module: MODULE,
+        what: "pictures and texts in reading order",
+        fields: &[req("sequence", T::TensorOrStrSequence)],
+    },
+    SampleType {
+        class: "MultiChoiceVQASample",
+        module: MODULE,
+        what: "a picture, a question, and choices",
+        fields: &[
+            IMAGE,
+            req("context", T::Str),
+            opt("choices", T::StrList),
+            Field { name: "correct_choice_idx", field_type: T::Int, default: Some("0") },
+        ],
+    },
+    SampleType {
+        class: "OCRSample",
+        module: MODULE,
+        what: "a page and its text, with boxes",
+        fields: &[
+            IMAGE,
+            req("text", T::Str),
+            opt("block_boxes", T::Tensor),
+            opt("block_classes", T::TensorOrStrList),
+            opt("block_text", T::StrList),
+            opt("lines_boxes", T::Tensor),
+            opt("lines_text", T::StrList),
+            opt("words_boxes", T::Tensor),
+            opt("words_text", T::StrList),
+            opt("chars_boxes", T::Tensor),
+            opt("chars_text", T::StrList),
+        ],
+    },
+    SampleType { class: "Sample", module: MODULE, what: "the key alone", fields: &[] },
+    SampleType {
+        class: "SimilarityInterleavedSample",
+        module: MODULE,
+        what: "pictures and texts matched by similarity",
+        fields: &[
+            req("images", T::TensorList),
+            req("texts", T::StrList),
+            opt("audio", T::TensorList),
+            opt("video", T::TensorList),
+            opt("similarity_matrix", T::Tensor),
+            opt("matched_text_indices", T::IntList),
+        ],
+    },
+    SampleType { class: "TextSample", module: MODULE, what: "a text alone", fields: &[req("text", T::Str)] },
+    SampleType {
+        class: "VQASample",
+        module: MODULE,
+        what: "a picture, a question, and answers",
+        fields: &[IMAGE, req("context", T::Str), opt("answers", T::StrList), opt("answer_weights", T::Tensor)],
+    },
+    SampleType {
+        class: "VidQASample",
+        module: MODULE,
+        what: "a video, a question, and answers",
+        fields: &[
+            req("video", T::Video),
+            req("context", T::Str),
+            opt("answers", T::StrList),
+            opt("answer_weights", T::Tensor),
+        ],
+    },
+    SampleType {
+        class: "VQAOCRSample",
+        module: "megatron.energon.flavors.vqa_and_ocr",
+        what: "a picture, a question, and the text in the picture",
+        fields: &[
+            IMAGE,
+            req("context", T::Str),
+            req("text", T::Str),
+            opt("answers", T::StrList),
+            opt("answer_weights", T::Tensor),
+            opt("words_boxes", T::Tensor),
+            opt("words_text", T::StrList),
+        ],
+    },
+];
+
+/// The sample type of that class name, case included.
+pub fn find(class: &str) -> Option<&'static SampleType> {
+    SAMPLE_TYPES.iter().find(|t| t.class == class)
+}

@@ -1,0 +1,43 @@
+//! A shard: one tar file of a data set.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Position of a shard in the data set's sorted list: `tar_file_id` of the index, counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ShardId(pub u32);
+
+/// What tells one state of a file from another without reading it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct FileStamp {
+    /// Size in bytes.
+    pub bytes: u64,
+    /// Modification time, in nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// Inode number.
+    pub inode: u64,
+}
+
+/// One tar shard, as found on disk. See the Energon format page, "Finding shards".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Path relative to the data set's root, with `/` separators; always valid UTF-8.
+    pub name: String,
+    /// Where it is; a symlink keeps its own path.
+    pub path: PathBuf,
+    /// Size, time and inode of the file when it was found.
+    pub stamp: FileStamp,
+    /// Permission bits of the file (`mode & 0o7777`).
+    pub mode: u32,
+    /// Named `*.tgz`: indexed, but the loader cannot read it.
+    pub is_tgz: bool,
+}
+
+impl Shard {
+    /// The relative name of its `.tar.idx`: the last suffix replaced. `a.v2.tar` → `a.v2.tar.idx`, `z.tgz` → `z.tar.idx`.
+    pub fn index_name(&self) -> String {
+        let stem = self.name.rsplit_once('.').map_or(self.name.as_str(), |(stem, _)| stem);
+        format!("{stem}.tar.idx")
+    }
+}
