@@ -20,5 +20,5 @@ pub use handles::{Cancel, Handles, ProblemLog, ProblemSink, Progress};
 pub use options::RunOptions;
 pub use plan::{Duplicates, Loading, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
 pub use problem::{Problem, ProblemKind, Severity, Subject};
-pub use sample::{PartRow, SampleRow, SampleSketch};
+pub use sample::{HiddenSample, PartRow, SampleRow, SampleSketch};
 pub use shard::{FileStamp, Shard, ShardId};

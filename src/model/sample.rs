@@ -26,6 +26,17 @@ pub struct SampleRow<'a> {
     pub byte_size: u64,
 }
 
+/// A sample whose key is not UTF-8: it counts and has its place in `.tar.idx`, and no row in the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HiddenSample {
+    /// Running number inside its shard, counted from 0, shared with the ordinary samples.
+    pub sample_index: u64,
+    /// Offset of the first header block of its first entry.
+    pub byte_offset: u64,
+    /// Up to the next sample, headers, padding and skipped entries included.
+    pub byte_size: u64,
+}
+
 /// A sample small enough to keep: what the guided prepare shows and evaluates field maps on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SampleSketch {

@@ -1,1 +1,6 @@
-//! Room.
+//! Reading what users have: kinds of data sets, shards, tar entries as samples, contents of parts.
+//!
+//! Everything here treats the data as hostile: names, sizes and headers may say anything. Nothing here writes, except
+//! `tgz::rewrite`, and that through `storage`.
+
+pub mod tar;

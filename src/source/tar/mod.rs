@@ -1,0 +1,55 @@
+//! The tar scan: one pass over a shard's headers, grouped into samples by the key rule.
+//!
+//! Owns header parsing, the walk from entry to entry and the grouping; knows nothing of tables, threads or terminals.
+//! The rules are those of the Energon format page, "Tar entries → samples".
+
+use crate::model::{FileStamp, Handles, HiddenSample, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard};
+use std::collections::BTreeMap;
+
+/// Takes what a scan finds. The parts of a sample come first, in archive order, then the sample itself.
+///
+/// Samples arrive in order of `sample_index`, without gaps, ordinary and hidden ones counted together. Borrowed text is
+/// valid only during the call. An error ends the scan and is handed through.
+pub trait ScanSink {
+    /// Takes one part of the sample that follows.
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()>;
+    /// Takes one sample, after its parts.
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()>;
+    /// Takes a sample whose key is not UTF-8: it belongs into `.tar.idx`, not into the tables. No part precedes it.
+    fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()>;
+}
+
+/// Part names kept with their figures per shard; more are dropped from the statistics (never from the rows).
+pub const PART_NAMES_KEPT: usize = 4096;
+
+/// Samples kept whole per shard, for questions and field maps.
+pub const SKETCHES_KEPT: usize = 8;
+
+/// What one scan of a shard found, besides the rows it handed to the sink.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardScan {
+    /// Samples in the shard, hidden ones included: `.tar.idx` gets `samples + 1` numbers.
+    pub samples: u64,
+    /// Part name → figures; at most [`PART_NAMES_KEPT`] names.
+    pub parts: BTreeMap<String, PartFacts>,
+    /// Where the archive ends, in bytes of the (decompressed) archive: the last number of `.tar.idx`.
+    pub end_offset: u64,
+    /// Keys of samples that touch damage: counted and in the tables, to be excluded from training.
+    pub damaged_keys: Vec<String>,
+    /// The first samples, at most [`SKETCHES_KEPT`].
+    pub sketches: Vec<SampleSketch>,
+    /// Size, time and inode of the file when the scan began.
+    pub stamp: FileStamp,
+    /// The content is gzip, bzip2 or xz, whatever the name says: the loader cannot read it.
+    pub compressed: bool,
+}
+
+/// Scans one shard, plain or compressed, and hands its samples to `sink`.
+///
+/// Damage is reported as problems and never fails the scan; an error means that the file cannot be read, that the sink
+/// refused, or that the scan was cancelled. Adds bytes to the progress as it goes and one item at the end.
+pub fn scan_shard(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>) -> Outcome<ShardScan> {
+    let _ = (sink, handles);
+    Err(crate::model::Failure::data("reading the shard", "the scan is not connected yet")
+        .on(crate::model::Subject::shard(&shard.name)))
+}
