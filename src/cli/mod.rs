@@ -1,1 +1,59 @@
-//! Room.
+//! The command line: arguments → plan → job, and one printed result.
+//!
+//! Owns everything that goes to stdout and stderr outside the full-screen program, and the exit codes. Knows plans, jobs
+//! and checks; decides nothing that a plan does not say.
+
+mod args;
+mod context;
+mod end;
+mod misc;
+mod paths;
+mod prepare;
+mod printer;
+mod progress;
+mod signals;
+mod table;
+
+pub use args::Cli;
+
+use args::Command;
+use clap::{CommandFactory, FromArgMatches};
+use context::Context;
+use end::{Done, Finished};
+use printer::Printer;
+use std::ffi::OsString;
+
+/// Runs the program with its arguments (the program's own name first) and returns the exit code.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let printer = Printer::from_raw_args(&args);
+    let cli = match parse(&args) {
+        Ok(cli) => cli,
+        Err(error) => return end::usage(&printer, &error),
+    };
+    let printer = printer.configured(&cli.globals);
+    let name = cli.command.as_ref().map_or("home", Command::name);
+    let context = Context::new(cli.globals, printer);
+    let finished = dispatch(cli.command, &context);
+    end::report(&context, name, finished)
+}
+
+fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    let mut matches = command.try_get_matches_from_mut(args)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+}
+
+fn dispatch(command: Option<Command>, context: &Context) -> Finished {
+    match command {
+        None => misc::home(context),
+        Some(Command::Prepare(args)) => prepare::run(args, context),
+        Some(Command::Completions { shell }) => misc::completions(shell, context),
+        Some(Command::Man { command }) => misc::man(command.as_deref(), context),
+    }
+}
+
+/// A command that has nothing to add to `status: ok`.
+fn plainly_done() -> Finished {
+    Ok(Done::ok(serde_json::Map::new()))
+}

@@ -1,0 +1,159 @@
+//! What can be typed: the flags that hold everywhere, and one variant per command.
+
+use super::prepare::PrepareArgs;
+use clap::builder::styling::{AnsiColor, Effects, Styles};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Cyan.on_default().effects(Effects::BOLD))
+    .usage(AnsiColor::Cyan.on_default().effects(Effects::BOLD))
+    .literal(AnsiColor::Green.on_default())
+    .placeholder(AnsiColor::White.on_default().effects(Effects::DIMMED));
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0         done; notes are possible
+  1         done with problems, or refused because of the data (--problems-ok turns the first into 0)
+  2         usage: unknown flag, missing answer, pattern that matches nothing
+  3         environment: cannot read, disk full, permission, locked by another process
+  130, 143  interrupted; nothing half-written is visible, run again to go on
+
+Without a command the home screen opens: recent data sets, open a folder, jobs.";
+
+/// Prepare training data: a folder of tar shards in, what a training framework reads out.
+#[derive(Debug, Parser)]
+#[command(name = "gristmill", version, styles = STYLES, after_help = AFTER_HELP, max_term_width = 120)]
+#[command(disable_help_subcommand = true, subcommand_help_heading = "Commands")]
+pub struct Cli {
+    /// Flags that hold for every command.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// What to do; without one the home screen opens.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Every command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Prepare a folder of tar shards for training; guided in a terminal
+    Prepare(Box<PrepareArgs>),
+    /// Print a completion script for a shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page
+    Man {
+        /// Of one command, instead of the whole program
+        command: Option<String>,
+    },
+}
+
+impl Command {
+    /// The name that is typed, for the result object.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Prepare(_) => "prepare",
+            Self::Completions { .. } => "completions",
+            Self::Man { .. } => "man",
+        }
+    }
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On terminals, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How much goes to the log file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    /// Only failures.
+    Error,
+    /// And warnings.
+    Warn,
+    /// And what was done.
+    Info,
+    /// And why.
+    Debug,
+    /// And every step.
+    Trace,
+}
+
+/// Flags that hold for every command.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Everywhere")]
+pub struct Globals {
+    /// Ask nothing; what is missing is an error that names the flag
+    #[arg(long, global = true, visible_alias = "non-interactive")]
+    pub yes: bool,
+    /// Ask by plain prompts instead of a full screen: no boxes, no spinner
+    #[arg(long, global = true)]
+    pub plain: bool,
+    /// Print what would be done, write nothing
+    #[arg(long, global = true)]
+    pub dry_run: bool,
+    /// One result object on stdout, progress as JSON lines on stderr
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Write the plan to FILE, for `gristmill run`
+    #[arg(long, global = true, value_name = "FILE")]
+    pub save_plan: Option<PathBuf>,
+    /// Reproduce the reference program's bytes even where they lose data
+    #[arg(long, global = true)]
+    pub compat: bool,
+    /// Stop at the first problem
+    #[arg(long, global = true)]
+    pub strict: bool,
+    /// Exit 0 when the work was done although there were problems
+    #[arg(long, global = true)]
+    pub problems_ok: bool,
+    /// Worker threads [default: the CPUs allowed, at most 16]
+    #[arg(long, global = true, value_name = "N", visible_alias = "num-workers", value_parser = threads)]
+    pub threads: Option<usize>,
+    /// Memory that buffers may take together: 256MiB, 1G
+    #[arg(long, global = true, value_name = "SIZE", value_parser = super::paths::size)]
+    pub memory: Option<u64>,
+    /// Folder for temporary files [default: $TMPDIR, then the cache folder]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub scratch: Option<PathBuf>,
+    /// Throw away what an interrupted run left to resume
+    #[arg(long, global = true)]
+    pub restart: bool,
+    /// Remove the lock of another process first
+    #[arg(long, global = true)]
+    pub break_lock: bool,
+    /// Write a log file of this detail into the state folder
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub log_level: Option<LogLevel>,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    pub color: Color,
+    /// No box drawing and no other special characters on the screen
+    #[arg(long, global = true)]
+    pub ascii: bool,
+    /// Say less: no progress, no summary
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more: every note
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(0) => Err("at least 1 is needed".into()),
+        Ok(n) if n > 1024 => Err("at most 1024".into()),
+        Ok(n) => Ok(n),
+        Err(_) => Err("a whole number is needed".into()),
+    }
+}

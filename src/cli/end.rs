@@ -1,0 +1,195 @@
+//! How a command ends: its result, its exit code, and the one place where both are told.
+
+use super::context::Context;
+use super::printer::Printer;
+use crate::model::text::display_safe;
+use crate::model::{ExitClass, Failure};
+use serde_json::{json, Map, Value};
+
+/// Version of the result object; grows when a field changes its meaning or goes away.
+pub const SCHEMA_VERSION: u64 = 1;
+
+/// How finished work went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Done; notes are possible.
+    Ok,
+    /// Done, and something a user would call damaged or lost was found.
+    Problems,
+}
+
+/// A command that did its work.
+#[derive(Debug)]
+pub struct Done {
+    /// How it went.
+    pub status: Status,
+    /// Fields of the result object, besides `status` and the schema version.
+    pub result: Map<String, Value>,
+}
+
+impl Done {
+    /// Everything fine.
+    pub fn ok(result: Map<String, Value>) -> Self {
+        Self { status: Status::Ok, result }
+    }
+}
+
+/// A command that did not do its work: one failure at least.
+#[derive(Debug)]
+pub struct Stopped {
+    /// Why; each is printed.
+    pub failures: Vec<Failure>,
+    /// What the result object holds besides the error.
+    pub result: Map<String, Value>,
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self { failures: vec![failure], result: Map::new() }
+    }
+}
+
+impl From<Vec<Failure>> for Stopped {
+    fn from(failures: Vec<Failure>) -> Self {
+        Self { failures, result: Map::new() }
+    }
+}
+
+/// What every command returns.
+pub type Finished = Result<Done, Stopped>;
+
+/// Turns anything that serialises to an object into result fields.
+pub fn fields(value: impl serde::Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(map)) => map,
+        Ok(other) => Map::from_iter([("value".to_owned(), other)]),
+        Err(_) => Map::new(),
+    }
+}
+
+/// Prints how a command ended and returns the exit code.
+pub fn report(context: &Context, command: &str, finished: Finished) -> u8 {
+    let printer = &context.printer;
+    let code = match finished {
+        Ok(done) => {
+            let code = match done.status {
+                Status::Problems if !context.globals.problems_ok => 1,
+                _ => 0,
+            };
+            let status = if done.status == Status::Ok { "ok" } else { "problems" };
+            printer.result(object(command, status, code, done.result, &[]));
+            code
+        }
+        Err(stopped) => failed(context, command, stopped),
+    };
+    printer.write_failure().map_or(code, |failure| {
+        printer.error(&failure);
+        if code == 0 {
+            failure.class.code()
+        } else {
+            code
+        }
+    })
+}
+
+fn failed(context: &Context, command: &str, stopped: Stopped) -> u8 {
+    let printer = &context.printer;
+    for failure in &stopped.failures {
+        printer.error(failure);
+    }
+    if stopped.failures.iter().any(Failure::is_cancelled) {
+        return context.signals.exit_code();
+    }
+    let class = worst(&stopped.failures);
+    let status = if class == ExitClass::Data { "refused" } else { "error" };
+    printer.result(object(command, status, class.code(), stopped.result, &stopped.failures));
+    class.code()
+}
+
+fn worst(failures: &[Failure]) -> ExitClass {
+    failures.iter().map(|f| f.class).max_by_key(|c| c.code()).unwrap_or(ExitClass::Environment)
+}
+
+fn object(command: &str, status: &str, code: u8, result: Map<String, Value>, failures: &[Failure]) -> Value {
+    let mut object = Map::new();
+    object.insert("schema_version".into(), json!(SCHEMA_VERSION));
+    object.insert("program".into(), json!(concat!("gristmill ", env!("CARGO_PKG_VERSION"))));
+    object.insert("command".into(), json!(command));
+    object.insert("status".into(), json!(status));
+    object.insert("exit_code".into(), json!(code));
+    if let Some(first) = failures.first() {
+        object.insert("error".into(), error_value(first));
+    }
+    if failures.len() > 1 {
+        object.insert("errors".into(), failures.iter().map(error_value).collect());
+    }
+    object.extend(result);
+    Value::Object(object)
+}
+
+/// A failure as it stands in the result object and in the event on stderr.
+pub fn error_value(failure: &Failure) -> Value {
+    let mut value = fields(failure);
+    value.insert("message".into(), json!(failure.to_string()));
+    Value::Object(value)
+}
+
+/// Ends the program because the arguments do not parse; `--help` and `--version` come this way too.
+pub fn usage(printer: &Printer, error: &clap::Error) -> u8 {
+    if !error.use_stderr() {
+        printer.raw(&error.render().ansi().to_string());
+        return printer.write_failure().map_or(0, |failure| failure.class.code());
+    }
+    let plain = error.render().to_string();
+    let failure = usage_failure(&plain);
+    if printer.is_json() {
+        printer.error(&failure);
+        printer.result(object("none", "error", 2, Map::new(), &[failure]));
+    } else {
+        printer.raw_error(&error.render().ansi().to_string());
+    }
+    2
+}
+
+/// The first line of clap's message as the reason, its tip as the hint.
+fn usage_failure(text: &str) -> Failure {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or("the arguments do not parse");
+    let mut why = first.strip_prefix("error: ").unwrap_or(first).to_owned();
+    let mut hint = None;
+    for line in lines {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            hint.get_or_insert(tip.to_owned());
+        } else if why.ends_with(':') && !line.starts_with("Usage:") {
+            why = format!("{why} {line}");
+        }
+    }
+    Failure::usage("reading the command line", display_safe(&why))
+        .with_hint(hint.unwrap_or_else(|| "`gristmill --help` lists commands and flags".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parser_message_becomes_reason_and_hint() {
+        let text =
+            "error: unexpected argument '--foo' found\n\n  tip: a similar argument exists: '--force'\n\nUsage: x\n";
+        let failure = usage_failure(text);
+        assert_eq!(failure.why, "unexpected argument '--foo' found");
+        assert_eq!(failure.hint.as_deref(), Some("a similar argument exists: '--force'"));
+    }
+
+    #[test]
+    fn missing_arguments_are_named_in_the_reason() {
+        let text = "error: the following required arguments were not provided:\n  <PATH>\n\nUsage: x\n";
+        assert!(usage_failure(text).why.ends_with("not provided: <PATH>"));
+    }
+
+    #[test]
+    fn the_gravest_failure_decides_the_code() {
+        let both = [Failure::data("a", "b"), Failure::environment("c", "d"), Failure::usage("e", "f")];
+        assert_eq!(worst(&both), ExitClass::Environment);
+    }
+}

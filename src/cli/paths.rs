@@ -1,0 +1,78 @@
+//! Arguments that need a second look: paths that are not local, sizes with a unit.
+
+use crate::model::{Failure, Outcome, Subject};
+use std::path::Path;
+
+/// A path as a plan holds it: local, and UTF-8.
+pub fn local(path: &Path) -> Outcome<String> {
+    let Some(text) = path.to_str() else {
+        return Err(Failure::usage("reading the path", "it is not valid UTF-8, and a plan could not name it")
+            .on(Subject::path(path))
+            .with_hint("change into the folder and give `.` as the path"));
+    };
+    if text.is_empty() {
+        return Err(Failure::usage("reading the path", "it is empty").with_hint("`.` is the current folder"));
+    }
+    match text.split_once("://") {
+        Some((scheme, _)) if is_scheme(scheme) && !path.exists() => {
+            Err(Failure::usage("opening the data set", format!("{scheme}:// is not supported yet"))
+                .on(Subject::path(without_query(text)))
+                .with_hint("copy or mount the data, and give the local folder"))
+        }
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
+}
+
+/// Query strings of remote addresses carry signatures; they are never shown.
+fn without_query(text: &str) -> &str {
+    text.split('?').next().unwrap_or(text)
+}
+
+/// `64M`, `1.5GiB`, `1048576` → bytes. Units are binary.
+pub fn size(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let number: f64 = text[..end].parse().map_err(|_| "a size like 256MiB or 1G is needed".to_owned())?;
+    let shift = match text[end..].trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kb" | "kib" => 10,
+        "m" | "mb" | "mib" => 20,
+        "g" | "gb" | "gib" => 30,
+        "t" | "tb" | "tib" => 40,
+        unit => return Err(format!("unknown unit '{unit}'; use KiB, MiB, GiB or TiB")),
+    };
+    let bytes = number * (1u64 << shift) as f64;
+    if !(1.0..=1e18).contains(&bytes) {
+        return Err("the size must be at least 1 byte".into());
+    }
+    Ok(bytes as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_take_binary_units() {
+        assert_eq!(size("1024"), Ok(1024));
+        assert_eq!(size("64M"), Ok(64 << 20));
+        assert_eq!(size("1.5 GiB"), Ok(3 << 29));
+        assert!(size("lots").is_err());
+        assert!(size("0").is_err());
+        assert!(size("3 parsecs").is_err());
+    }
+
+    #[test]
+    fn remote_paths_are_refused_without_their_query() {
+        let failure = local(Path::new("s3://bucket/x?signature=abc")).unwrap_err();
+        assert_eq!(failure.class.code(), 2);
+        assert!(!failure.to_string().contains("abc"));
+        assert!(failure.why.contains("not supported yet"));
+        assert_eq!(local(Path::new("a/b")).unwrap(), "a/b");
+        assert!(local(Path::new("")).is_err());
+    }
+}

@@ -1,0 +1,179 @@
+//! Flags → [`PreparePlan`].
+
+use super::args::{DuplicatesArg, PrepareArgs, TgzArg};
+use crate::cli::args::Globals;
+use crate::cli::paths;
+use crate::model::plan::{FieldExpr, SplitPattern};
+use crate::model::sample_type::{self, CRUDE_CLASS};
+use crate::model::{Duplicates, Failure, Loading, Outcome, PreparePlan, Rerun, Scope, SplitPlan, Subject, Tgz};
+use serde::de::{MapAccess, Visitor};
+
+/// The plan that the flags describe; unanswered questions stay unset.
+pub fn from_args(args: &PrepareArgs, globals: &Globals) -> Outcome<PreparePlan> {
+    let mut plan = PreparePlan::new(paths::local(&args.path)?);
+    plan.rerun = match (args.update, args.force_overwrite) {
+        (true, _) => Rerun::Update,
+        (_, true) => Rerun::Overwrite,
+        _ => Rerun::Refuse,
+    };
+    plan.reset_excludes = args.reset_excludes;
+    plan.new_to = args.new_to.clone();
+    plan.scope = match (args.tar_index_only, args.skip_sample_tables) {
+        (true, _) => Scope::TarIndexOnly,
+        (_, true) => Scope::WithoutSampleTables,
+        _ => Scope::Full,
+    };
+    plan.exclude_shards = args.exclude.clone();
+    plan.shuffle_tars = args.shuffle_tars;
+    plan.allow_empty_splits = args.allow_empty_splits;
+    plan.duplicates = match args.duplicates {
+        DuplicatesArg::Fail => Duplicates::Fail,
+        DuplicatesArg::KeepFirst => Duplicates::KeepFirst,
+    };
+    plan.tgz = match args.tgz {
+        TgzArg::Skip => Tgz::Skip,
+        TgzArg::Rewrite => Tgz::Rewrite,
+    };
+    plan.compat = globals.compat;
+    plan.loading = loading(args)?;
+    if let Some(name) = &args.dataset_yaml_name {
+        plan.dataset_yaml_name = yaml_name(name)?;
+    }
+    plan.splits = splits(args, globals.compat)?;
+    plan.excludes.extend(args.exclude_sample.iter().cloned());
+    Ok(plan)
+}
+
+fn splits(args: &PrepareArgs, compat: bool) -> Outcome<SplitPlan> {
+    if !args.split_parts.is_empty() {
+        return Ok(SplitPlan::Patterns(split_patterns(&args.split_parts, compat)?));
+    }
+    Ok(args.split_ratio.clone().map_or(SplitPlan::Unset, SplitPlan::Ratio))
+}
+
+/// `NAME:REGEX` each; the first colon separates. A name given twice is refused, unless `last_wins`.
+pub fn split_patterns(texts: &[String], last_wins: bool) -> Outcome<Vec<SplitPattern>> {
+    let mut patterns: Vec<SplitPattern> = Vec::new();
+    for text in texts {
+        let Some((name, pattern)) = text.split_once(':').filter(|(name, _)| !name.is_empty()) else {
+            return Err(Failure::usage("reading --split-parts", "NAME:REGEX is needed")
+                .on(Subject::field(text))
+                .with_hint("for example --split-parts 'train:train/.*'"));
+        };
+        match patterns.iter_mut().find(|known| known.name == name) {
+            Some(known) if last_wins => pattern.clone_into(&mut known.pattern),
+            Some(known) => {
+                let both = format!("{name}:(?:{}|{pattern})", known.pattern);
+                return Err(Failure::usage("reading --split-parts", "this split is given twice")
+                    .on(Subject::field(name))
+                    .with_hint(format!("join the patterns: --split-parts '{both}'")));
+            }
+            None => patterns.push(SplitPattern { name: name.to_owned(), pattern: pattern.to_owned() }),
+        }
+    }
+    Ok(patterns)
+}
+
+fn loading(args: &PrepareArgs) -> Outcome<Loading> {
+    let Some(sample_type) = args.sample_type.clone() else {
+        return Ok(if args.skip_dataset_yaml { Loading::NoDatasetYaml } else { Loading::Unset });
+    };
+    let crude = sample_type == CRUDE_CLASS;
+    if crude && (!args.field_map.is_empty() || args.sample_loader) {
+        return Err(Failure::usage("reading --sample-type", "crude samples take neither field map nor sample loader")
+            .on(Subject::field(sample_type))
+            .with_hint("leave the flag out, or name a sample type"));
+    }
+    if args.cooker && !crude {
+        return Err(Failure::usage("reading --cooker", "only crude samples are cooked")
+            .on(Subject::field(sample_type))
+            .with_hint("--sample-type CrudeWebdataset --cooker, or --sample-loader for this type"));
+    }
+    if crude {
+        return Ok(Loading::Crude { cooker: args.cooker });
+    }
+    if args.sample_loader {
+        return Ok(Loading::SampleLoader { sample_type });
+    }
+    let mut fields = field_map(&args.field_map)?;
+    in_class_order(&sample_type, &mut fields);
+    Ok(Loading::FieldMap { sample_type, fields })
+}
+
+/// Fields in the order of their class, so that two ways to say the same make the same file. Unknown ones stay last.
+fn in_class_order(sample_type: &str, fields: &mut [FieldExpr]) {
+    let class = sample_type.rsplit(':').next().unwrap_or(sample_type);
+    if let Some(known) = sample_type::find(class) {
+        fields.sort_by_key(|f| known.fields.iter().position(|k| k.name == f.field).unwrap_or(usize::MAX));
+    }
+}
+
+/// Each text is a JSON object, or one `FIELD=EXPR`; the order is kept, a field given twice is refused.
+pub fn field_map(texts: &[String]) -> Outcome<Vec<FieldExpr>> {
+    let mut fields: Vec<FieldExpr> = Vec::new();
+    for text in texts {
+        let more = if text.trim_start().starts_with('{') { from_json(text)? } else { vec![from_pair(text)?] };
+        for field in more {
+            if fields.iter().any(|known| known.field == field.field) {
+                return Err(Failure::usage("reading --field-map", "this field is given twice")
+                    .on(Subject::field(field.field))
+                    .with_hint("alternatives of one field are separated by commas: caption=json[text],txt"));
+            }
+            fields.push(field);
+        }
+    }
+    Ok(fields)
+}
+
+fn from_pair(text: &str) -> Outcome<FieldExpr> {
+    match text.split_once('=') {
+        Some((field, expr)) if !field.trim().is_empty() && !expr.is_empty() => {
+            Ok(FieldExpr { field: field.trim().to_owned(), expr: expr.to_owned() })
+        }
+        _ => Err(Failure::usage("reading --field-map", "a JSON object or FIELD=EXPR is needed")
+            .on(Subject::field(text))
+            .with_hint("for example --field-map image=jpg --field-map 'caption=json[text],txt'")),
+    }
+}
+
+fn from_json(text: &str) -> Outcome<Vec<FieldExpr>> {
+    serde_json::from_str::<Pairs>(text).map(|pairs| pairs.0).map_err(|error| {
+        Failure::usage("reading --field-map", format!("it is not a JSON object of texts: {error}"))
+            .on(Subject::field(text))
+            .with_hint(r#"for example --field-map '{"image": "jpg", "caption": "json[text],txt"}'"#)
+    })
+}
+
+/// A JSON object as pairs: keeps the order, and sees a key that is there twice.
+struct Pairs(Vec<FieldExpr>);
+
+impl<'de> serde::Deserialize<'de> for Pairs {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PairVisitor;
+        impl<'de> Visitor<'de> for PairVisitor {
+            type Value = Pairs;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object of texts")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some((field, expr)) = map.next_entry()? {
+                    pairs.push(FieldExpr { field, expr });
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+        deserializer.deserialize_map(PairVisitor)
+    }
+}
+
+/// The name of the dataset yaml: one plain file name inside `.nv-meta`.
+fn yaml_name(name: &str) -> Outcome<String> {
+    let reserved = ["", ".", "..", "split.yaml", ".info.json", ".info.yaml", "index.sqlite", "index.uuid", "gristmill"];
+    if reserved.contains(&name) || name.contains(['/', '\0', '\n']) {
+        return Err(Failure::usage("reading --dataset-yaml-name", "a plain file name of its own is needed")
+            .on(Subject::field(name))
+            .with_hint("for example --dataset-yaml-name captions.yaml; it is written into .nv-meta"));
+    }
+    Ok(name.to_owned())
+}

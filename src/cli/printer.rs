@@ -1,0 +1,227 @@
+//! The only way to stdout and stderr of the command line.
+//!
+//! Text from data is made safe by whoever composes a line (`Failure` and `Problem` do it themselves). A reader that went
+//! away is no error; any other failure to write is remembered and ends the program with exit code 3.
+
+use super::args::{Color, Globals};
+use super::end::error_value;
+use crate::model::text::display_safe;
+use crate::model::{Failure, Problem, Severity};
+use anstream::ColorChoice;
+use serde_json::{json, Value};
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// Roles of printed text; each has one look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Something failed.
+    Error,
+    /// Something needs attention.
+    Warning,
+    /// Something went well.
+    Good,
+    /// Headings.
+    Strong,
+    /// Things of lesser weight.
+    Faint,
+}
+
+/// `text` in its role's colours; whoever writes it strips them where they do not belong.
+pub fn paint(look: Look, text: &str) -> String {
+    let code = match look {
+        Look::Error => "1;31",
+        Look::Warning => "1;33",
+        Look::Good => "32",
+        Look::Strong => "1",
+        Look::Faint => "2",
+    };
+    format!("\x1b[{code}m{text}\x1b[0m")
+}
+
+/// The only way to stdout and stderr.
+pub struct Printer {
+    json: bool,
+    quiet: bool,
+    verbose: u8,
+    bar: Mutex<Option<indicatif::ProgressBar>>,
+    broken: Mutex<Option<io::Error>>,
+}
+
+impl Printer {
+    /// A printer for the time before the arguments are parsed: it looks for `--json` and `--color` itself.
+    pub fn from_raw_args(args: &[OsString]) -> Self {
+        let mut json = false;
+        let mut color = Color::Auto;
+        let mut words = args.iter().skip(1).filter_map(|arg| arg.to_str()).take_while(|arg| *arg != "--").peekable();
+        while let Some(word) = words.next() {
+            json |= word == "--json";
+            let value = if word == "--color" { words.peek().copied() } else { word.strip_prefix("--color=") };
+            match value {
+                Some("always") => color = Color::Always,
+                Some("never") => color = Color::Never,
+                _ => {}
+            }
+        }
+        set_color(color);
+        Self { json, quiet: false, verbose: 0, bar: Mutex::new(None), broken: Mutex::new(None) }
+    }
+
+    /// The same printer, with what the parsed flags say.
+    #[must_use]
+    pub fn configured(mut self, globals: &Globals) -> Self {
+        self.json = globals.json;
+        self.quiet = globals.quiet;
+        self.verbose = globals.verbose;
+        set_color(globals.color);
+        self
+    }
+
+    /// Whether the result goes out as one object.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether less should be said.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Whether every note should be shown.
+    pub fn is_verbose(&self) -> bool {
+        self.verbose > 0
+    }
+
+    /// While a bar is drawn, lines are printed above it.
+    pub fn attach_bar(&self, bar: Option<indicatif::ProgressBar>) {
+        *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+    }
+
+    /// A line of the result: what was asked for. Kept back with `--json`.
+    pub fn line(&self, text: impl AsRef<str>) {
+        if !self.json {
+            self.out(text.as_ref(), true);
+        }
+    }
+
+    /// A line about the work: kept back with `--json` and `-q`.
+    pub fn say(&self, text: impl AsRef<str>) {
+        if !self.json && !self.quiet {
+            self.out(text.as_ref(), true);
+        }
+    }
+
+    /// A line about the work on stderr, for progress: kept back with `--json` and `-q`.
+    pub fn progress_line(&self, text: impl AsRef<str>) {
+        if !self.json && !self.quiet {
+            self.err(text.as_ref(), true);
+        }
+    }
+
+    /// Text on stdout as it is, `--json` or not: help, completions, manual pages.
+    pub fn raw(&self, text: &str) {
+        self.out(text, false);
+    }
+
+    /// Text on stderr as it is.
+    pub fn raw_error(&self, text: &str) {
+        self.err(text, false);
+    }
+
+    /// `error: …` and its hint on stderr; with `--json` as one line of JSON.
+    pub fn error(&self, failure: &Failure) {
+        if self.json {
+            return self.event(json!({ "event": "error", "error": error_value(failure) }));
+        }
+        self.err(&format!("{} {failure}", paint(Look::Error, "error:")), true);
+        self.hint(failure.hint.as_deref());
+    }
+
+    /// One finding on stderr: problems as warnings, notes only with `-v`.
+    pub fn problem(&self, problem: &Problem) {
+        if self.json {
+            return self.event(json!({ "event": "problem", "problem": problem }));
+        }
+        let label = match problem.severity {
+            Severity::Note if !self.is_verbose() => return,
+            Severity::Note => paint(Look::Faint, "note:"),
+            Severity::Problem => paint(Look::Warning, "warning:"),
+            Severity::Refusal => paint(Look::Error, "error:"),
+        };
+        self.err(&format!("{label} {problem}"), true);
+        self.hint(problem.hint.as_deref());
+    }
+
+    /// `warning: …` on stderr, for what has no [`Problem`] of its own.
+    pub fn warning(&self, text: &str, hint: Option<&str>) {
+        if self.json {
+            return self.event(json!({ "event": "warning", "message": text, "hint": hint }));
+        }
+        self.err(&format!("{} {}", paint(Look::Warning, "warning:"), display_safe(text)), true);
+        self.hint(hint);
+    }
+
+    fn hint(&self, hint: Option<&str>) {
+        if let Some(hint) = hint {
+            self.err(&format!("{} {}", paint(Look::Strong, "hint:"), display_safe(hint)), true);
+        }
+    }
+
+    /// One JSON line on stderr; only with `--json`.
+    pub fn event(&self, value: Value) {
+        if self.json {
+            self.err(&value.to_string(), true);
+        }
+    }
+
+    /// The result object on stdout; only with `--json`.
+    pub fn result(&self, value: Value) {
+        if self.json {
+            self.out(&value.to_string(), true);
+        }
+    }
+
+    /// Why something could not be written to stdout, once. A closed pipe does not count.
+    pub fn write_failure(&self) -> Option<Failure> {
+        let error = self.broken.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(Failure::environment("writing the output", error.to_string()))
+    }
+
+    fn out(&self, text: &str, newline: bool) {
+        self.above_the_bar(|| {
+            let mut stdout = anstream::stdout().lock();
+            let end = if newline { "\n" } else { "" };
+            if let Err(error) = write!(stdout, "{text}{end}").and_then(|()| stdout.flush()) {
+                if error.kind() != io::ErrorKind::BrokenPipe {
+                    self.broken.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                }
+            }
+        });
+    }
+
+    fn err(&self, text: &str, newline: bool) {
+        self.above_the_bar(|| {
+            let mut stderr = anstream::stderr().lock();
+            // There is no further place to complain at.
+            let _ = write!(stderr, "{text}{}", if newline { "\n" } else { "" });
+        });
+    }
+
+    fn above_the_bar(&self, write: impl FnOnce()) {
+        let bar = self.bar.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match bar {
+            Some(bar) => bar.suspend(write),
+            None => write(),
+        }
+    }
+}
+
+fn set_color(color: Color) {
+    match color {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::Always,
+        Color::Never => ColorChoice::Never,
+    }
+    .write_global();
+}
