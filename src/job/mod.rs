@@ -60,3 +60,20 @@ pub struct JobStatus {
     /// One line per state change, newest last, bounded.
     pub log: Vec<String>,
 }
+
+impl JobStatus {
+    /// The reading of a job of which nothing more than its end is known.
+    pub fn ended(state: JobState) -> Self {
+        Self {
+            state,
+            phase: Phase::Open,
+            progress: ProgressReading::default(),
+            elapsed: Duration::ZERO,
+            remaining: None,
+            bytes_per_second: 0.0,
+            problems: Vec::new(),
+            counts: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+}

@@ -1,1 +1,15 @@
-//! Room.
+//! The terminal UI: frame, screens, widgets, key table, theme, terminal.
+//!
+//! Three arrows, one way: input → [`keymap::Action`] → [`screen::Screen::handle`] → [`screen::Effect`]; work happens in jobs
+//! and [`work::Latest`] workers, whose results a screen picks up in [`screen::Screen::tick`]. Drawing only reads state.
+
+pub mod app;
+pub mod jobs;
+pub mod keymap;
+pub mod screen;
+pub mod screens;
+pub mod theme;
+pub mod widgets;
+pub mod work;
+
+pub use screen::UiEnv;

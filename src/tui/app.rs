@@ -1,0 +1,8 @@
+//! The frame.
+
+/// What the frame waits for.
+#[derive(Debug)]
+pub enum Event {
+    /// A worker has something.
+    Woken,
+}

@@ -1,0 +1,140 @@
+//! A key or a short sequence of keys: read from text (`ctrl-d`, `g g`), compared with events, shown to people.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::fmt;
+use std::str::FromStr;
+
+/// One to three key presses in a row.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Chord(Vec<(KeyCode, KeyModifiers)>);
+
+/// Why a text is not a [`Chord`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not a key; write keys like q, G, ctrl-d, enter, f1, or a sequence like g g")]
+pub struct ChordError(String);
+
+const NAMES: &[(&str, KeyCode)] = &[
+    ("enter", KeyCode::Enter),
+    ("esc", KeyCode::Esc),
+    ("tab", KeyCode::Tab),
+    ("backtab", KeyCode::BackTab),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+    ("insert", KeyCode::Insert),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pageup", KeyCode::PageUp),
+    ("pagedown", KeyCode::PageDown),
+    ("space", KeyCode::Char(' ')),
+];
+
+impl Chord {
+    /// The chord of key events; Shift on a character is already in the character.
+    pub fn from_events(events: &[KeyEvent]) -> Self {
+        Self(events.iter().map(|e| normal(e.code, e.modifiers)).collect())
+    }
+
+    /// Whether it is longer than `other` and begins with it.
+    pub fn starts_with(&self, other: &Self) -> bool {
+        self.0.len() > other.0.len() && self.0.starts_with(&other.0)
+    }
+
+    /// As it is shown: `Enter`, `Ctrl-d`, `gg`, `G`.
+    pub fn label(&self) -> String {
+        self.label_in(false)
+    }
+
+    /// As it is shown, on a screen that may hold only ASCII.
+    pub fn label_in(&self, ascii: bool) -> String {
+        self.0.iter().map(|&(code, mods)| label_one(code, mods, ascii)).collect()
+    }
+
+    /// Whether a focused text field would take its first key.
+    pub fn types_text(&self) -> bool {
+        self.0.first().is_some_and(|&(code, mods)| super::is_for_text_field(&KeyEvent::new(code, mods)))
+    }
+}
+
+fn normal(code: KeyCode, mods: KeyModifiers) -> (KeyCode, KeyModifiers) {
+    let mods = mods & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
+    match code {
+        // Terminals differ in whether they say Shift with a capital letter or a sign.
+        KeyCode::Char(c) if mods.contains(KeyModifiers::CONTROL) => {
+            (KeyCode::Char(c.to_ascii_lowercase()), mods - KeyModifiers::SHIFT)
+        }
+        KeyCode::Char(_) | KeyCode::BackTab => (code, mods - KeyModifiers::SHIFT),
+        KeyCode::Tab if mods.contains(KeyModifiers::SHIFT) => (KeyCode::BackTab, mods - KeyModifiers::SHIFT),
+        _ => (code, mods),
+    }
+}
+
+fn label_one(code: KeyCode, mods: KeyModifiers, ascii: bool) -> String {
+    let mut out = String::new();
+    if mods.contains(KeyModifiers::CONTROL) {
+        out.push_str("Ctrl-");
+    }
+    if mods.contains(KeyModifiers::ALT) {
+        out.push_str("Alt-");
+    }
+    if mods.contains(KeyModifiers::SHIFT) {
+        out.push_str("Shift-");
+    }
+    match code {
+        KeyCode::Char(' ') => out.push_str("Space"),
+        KeyCode::Char(c) => out.push(c),
+        KeyCode::F(n) => out.push_str(&format!("F{n}")),
+        KeyCode::BackTab => out.push_str("Shift-Tab"),
+        KeyCode::PageUp => out.push_str("PgUp"),
+        KeyCode::PageDown => out.push_str("PgDn"),
+        KeyCode::Up if !ascii => out.push('↑'),
+        KeyCode::Down if !ascii => out.push('↓'),
+        KeyCode::Left if !ascii => out.push('←'),
+        KeyCode::Right if !ascii => out.push('→'),
+        other => out.push_str(&format!("{other:?}")),
+    }
+    out
+}
+
+impl fmt::Display for Chord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.label())
+    }
+}
+
+impl FromStr for Chord {
+    type Err = ChordError;
+    fn from_str(text: &str) -> Result<Self, ChordError> {
+        let keys: Option<Vec<_>> = text.split_whitespace().map(one).collect();
+        match keys {
+            Some(keys) if (1..=3).contains(&keys.len()) => Ok(Self(keys)),
+            _ => Err(ChordError(text.to_owned())),
+        }
+    }
+}
+
+fn one(text: &str) -> Option<(KeyCode, KeyModifiers)> {
+    let mut rest = text;
+    let mut mods = KeyModifiers::NONE;
+    for (prefix, modifier) in
+        [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)]
+    {
+        if let Some(after) = rest.strip_prefix(prefix) {
+            mods |= modifier;
+            rest = after;
+        }
+    }
+    let named = NAMES.iter().find(|(name, _)| *name == rest).map(|&(_, code)| code);
+    let code = named.or_else(|| {
+        let mut chars = rest.chars();
+        match (chars.next(), chars.next()) {
+            (Some(c), None) => Some(KeyCode::Char(c)),
+            (Some('f'), Some(_)) => rest[1..].parse().ok().filter(|n| (1..=12).contains(n)).map(KeyCode::F),
+            _ => None,
+        }
+    })?;
+    Some(normal(code, mods))
+}

@@ -1,0 +1,106 @@
+//! Keys: one table from which dispatch, the bottom bar, `?` and `:` are made.
+//!
+//! Owns what a key means where. It knows no screen and no terminal. A screen says in which [`Context`] it is; the
+//! context names its layers, nearest first ([`Context::layers`]), and a key means what the nearest layer binds it to.
+//! To add an action: one line in `actions!` and one in `BINDINGS` (see [`table`]).
+
+mod key;
+mod table;
+
+pub use key::{Chord, ChordError};
+pub use table::{Action, Binding, Context, BINDINGS};
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// The bindings in force: the table's defaults, later patched by the person's own.
+#[derive(Clone, Debug)]
+pub struct Keymap {
+    entries: Vec<Entry>,
+}
+
+/// One action in one context, with its keys parsed.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The layer it belongs to.
+    pub context: Context,
+    /// What it does.
+    pub action: Action,
+    /// The keys that do it, most typical first.
+    pub keys: Vec<Chord>,
+    /// Shown in the bottom bar.
+    pub in_bar: bool,
+}
+
+/// What a key press means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// Do this.
+    Do(Action),
+    /// The first key of a sequence; wait for the next.
+    More,
+    /// Nothing is bound.
+    Nothing,
+}
+
+impl Default for Keymap {
+    fn default() -> Self {
+        let entries = BINDINGS
+            .iter()
+            .map(|b| Entry {
+                context: b.context,
+                action: b.action,
+                keys: b.keys.iter().filter_map(|k| k.parse().ok()).collect(),
+                in_bar: b.in_bar,
+            })
+            .collect();
+        Self { entries }
+    }
+}
+
+impl Keymap {
+    /// Every entry that works in `context`, nearest layer first, in table order.
+    pub fn entries(&self, context: Context) -> impl Iterator<Item = &Entry> {
+        context.layers().iter().flat_map(|layer| self.entries.iter().filter(move |e| e.context == *layer))
+    }
+
+    /// What the keys pressed so far mean.
+    pub fn meaning(&self, context: Context, pressed: &[KeyEvent]) -> Meaning {
+        let pressed = Chord::from_events(pressed);
+        for layer in context.layers() {
+            let mut more = false;
+            for entry in self.entries.iter().filter(|e| e.context == *layer) {
+                for chord in &entry.keys {
+                    if *chord == pressed {
+                        return Meaning::Do(entry.action);
+                    }
+                    more |= chord.starts_with(&pressed);
+                }
+            }
+            if more {
+                return Meaning::More;
+            }
+        }
+        Meaning::Nothing
+    }
+
+    /// The key to show for an action in a context: its most typical one that nothing nearer hides.
+    pub fn key_for(&self, context: Context, action: Action) -> Option<&Chord> {
+        self.entries(context).find(|e| e.action == action).and_then(|e| e.keys.first())
+    }
+}
+
+/// Whether a focused text field takes this key before the key table is asked: what types or edits a character.
+pub fn is_for_text_field(key: &KeyEvent) -> bool {
+    let command = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    match key.code {
+        KeyCode::Char(c) if command => {
+            matches!(c, 'a' | 'e' | 'w' | 'u' | 'k' | 'b' | 'f' | 'h') && key.modifiers == KeyModifiers::CONTROL
+        }
+        KeyCode::Char(_) => true,
+        KeyCode::Backspace | KeyCode::Delete | KeyCode::Left | KeyCode::Right | KeyCode::Home | KeyCode::End => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

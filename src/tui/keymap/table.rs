@@ -1,0 +1,264 @@
+//! The table itself: every action with its words, every context, and which key does what where.
+
+macro_rules! actions {
+    ($($name:ident, $id:literal, $label:literal, $help:literal;)*) => {
+        /// Something a person can ask for by a key, from `?`, or by name from `:`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Action {
+            $(#[doc = $help] $name,)*
+        }
+        impl Action {
+            /// All actions, in table order.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+            /// The stable name, as a configuration and the palette write it.
+            pub fn id(self) -> &'static str {
+                match self { $(Self::$name => $id,)* }
+            }
+            /// One or two words for the bottom bar.
+            pub fn label(self) -> &'static str {
+                match self { $(Self::$name => $label,)* }
+            }
+            /// One sentence for help.
+            pub fn help(self) -> &'static str {
+                match self { $(Self::$name => $help,)* }
+            }
+        }
+    };
+}
+
+actions! {
+    // Everywhere. The frame does these itself.
+    Help, "help", "help", "Lists what works here; typing filters, Enter runs the item.";
+    Palette, "commands", "commands", "Finds any action by its name and runs it.";
+    Jobs, "jobs", "jobs", "Shows running and finished jobs, their progress, problems and log.";
+    Quit, "quit", "quit", "Leaves the program; asks first when a job is running.";
+    Interrupt, "interrupt", "stop", "Stops the job in focus; pressed twice in a row, leaves the program.";
+    Suspend, "suspend", "suspend", "Puts the program to sleep and returns to the shell; `fg` comes back.";
+    Redraw, "redraw", "redraw", "Draws the whole screen again.";
+    // Moving, wherever there is a list.
+    Up, "up", "up", "Moves to the row above.";
+    Down, "down", "down", "Moves to the row below.";
+    First, "first", "first", "Moves to the first row.";
+    Last, "last", "last", "Moves to the last row.";
+    HalfUp, "half-page-up", "half page up", "Moves half a page up.";
+    HalfDown, "half-page-down", "half page down", "Moves half a page down.";
+    PageUp, "page-up", "page up", "Moves a page up.";
+    PageDown, "page-down", "page down", "Moves a page down.";
+    Left, "left", "left", "Moves to the left.";
+    Right, "right", "right", "Moves to the right.";
+    NextPane, "next-pane", "pane", "Moves the focus to the next pane.";
+    PreviousPane, "previous-pane", "previous pane", "Moves the focus to the previous pane.";
+    Accept, "accept", "accept", "Takes what is selected or typed.";
+    Close, "close", "back", "Goes one step back, without losing anything.";
+    // Home.
+    Open, "open", "open", "Enters a folder, or opens a data set.";
+    Parent, "parent", "parent folder", "Goes to the folder above.";
+    Find, "find", "find", "Filters the list as you type; Enter or Esc returns to the list.";
+    Recent, "recent", "recent", "Shows the data sets that were opened last.";
+    Prepare, "prepare", "prepare", "Guides through preparing the data set for training.";
+    Resume, "resume", "resume", "Goes on with the preparation that was interrupted.";
+    Info, "info", "info", "Shows what is known of the data set: shards, samples, splits.";
+    Hidden, "hidden", "hidden files", "Shows or hides entries whose names start with a dot.";
+    Reload, "reload", "reload", "Reads the folder again.";
+    Edit, "edit", "edit", "Opens the file in your editor ($VISUAL, $EDITOR) and comes back.";
+    // Jobs.
+    CancelJob, "cancel-job", "cancel job", "Asks the selected job to stop at the next safe point; nothing half-written stays.";
+    ShowLog, "log", "log", "Switches between the job's log and its problems.";
+    ClearFinished, "clear-finished", "clear finished", "Takes finished jobs off the list.";
+    // Guided prepare.
+    Next, "next", "next", "Accepts this step's answers and goes to the next step.";
+    NextField, "next-field", "field", "Moves to the next field of this step.";
+    PreviousField, "previous-field", "previous field", "Moves to the previous field of this step.";
+    Toggle, "toggle", "choose", "Chooses the option, or switches it on or off.";
+    Complete, "complete", "complete", "Completes what is typed from the parts and keys seen in the data.";
+    Exclude, "exclude", "exclude", "Leaves the selected shard out, or takes it back in.";
+    MoveToNextSplit, "move", "move", "Moves the selected shards to the next split.";
+    Mark, "mark", "mark", "Starts or ends marking a range of rows.";
+    Undo, "undo", "undo", "Takes back the last change.";
+    Redo, "redo", "redo", "Does again what was taken back.";
+    Details, "details", "show", "Shows the details of the selected finding.";
+    Run, "run", "run", "Starts the preparation with the answers given.";
+    DryRun, "dry-run", "dry run", "Shows what a run would write, and writes nothing.";
+    SavePlan, "save-plan", "save plan", "Saves the answers as a plan file that `gristmill run` replays.";
+    Background, "background", "background", "Leaves the job running and returns to the home screen.";
+}
+
+/// Where keys are pressed. Each screen names one; see [`Context::layers`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Context {
+    /// Works everywhere, unless a nearer context says otherwise.
+    Global,
+    /// Works wherever there is a list.
+    List,
+    /// The home screen's list.
+    Home,
+    /// The home screen's filter: letters type.
+    HomeFilter,
+    /// The jobs panel.
+    Jobs,
+    /// A list that is filtered by typing: help, palette.
+    Picker,
+    /// A question with a few answers.
+    Question,
+    /// A page of text.
+    Page,
+    /// A step of the guided prepare.
+    Prepare,
+    /// A text field in a step of the guided prepare: letters type.
+    PrepareText,
+    /// The run step of the guided prepare.
+    PrepareRun,
+}
+
+impl Context {
+    /// All contexts.
+    pub const ALL: &'static [Self] = &[
+        Self::Global,
+        Self::List,
+        Self::Home,
+        Self::HomeFilter,
+        Self::Jobs,
+        Self::Picker,
+        Self::Question,
+        Self::Page,
+        Self::Prepare,
+        Self::PrepareText,
+        Self::PrepareRun,
+    ];
+
+    /// The layers in which a key is looked up, nearest first.
+    pub fn layers(self) -> &'static [Self] {
+        match self {
+            Self::Global => &[Self::Global],
+            Self::List => &[Self::List, Self::Global],
+            Self::Home => &[Self::Home, Self::List, Self::Global],
+            Self::HomeFilter => &[Self::HomeFilter, Self::Global],
+            Self::Jobs => &[Self::Jobs, Self::List, Self::Global],
+            Self::Picker => &[Self::Picker, Self::Global],
+            Self::Question => &[Self::Question, Self::Global],
+            Self::Page => &[Self::Page, Self::List, Self::Global],
+            Self::Prepare => &[Self::Prepare, Self::List, Self::Global],
+            Self::PrepareText => &[Self::PrepareText, Self::Global],
+            Self::PrepareRun => &[Self::PrepareRun, Self::List, Self::Global],
+        }
+    }
+
+    /// The heading of its section in help.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Global => "everywhere",
+            Self::List => "moving",
+            Self::Home => "home",
+            Self::HomeFilter => "filter",
+            Self::Jobs => "jobs",
+            Self::Picker => "list",
+            Self::Question => "question",
+            Self::Page => "page",
+            Self::Prepare | Self::PrepareText => "prepare",
+            Self::PrepareRun => "run",
+        }
+    }
+}
+
+/// One line of the table: the default keys of an action in a context.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding {
+    /// The layer it belongs to.
+    pub context: Context,
+    /// What it does.
+    pub action: Action,
+    /// Default keys, most typical first (`enter`, `ctrl-d`, `g g`).
+    pub keys: &'static [&'static str],
+    /// Shown in the bottom bar, in table order.
+    pub in_bar: bool,
+}
+
+const fn bar(context: Context, action: Action, keys: &'static [&'static str]) -> Binding {
+    Binding { context, action, keys, in_bar: true }
+}
+const fn key(context: Context, action: Action, keys: &'static [&'static str]) -> Binding {
+    Binding { context, action, keys, in_bar: false }
+}
+
+use Action as A;
+use Context as C;
+
+/// The default keys. The bottom bar shows the marked ones, nearest layer first.
+pub const BINDINGS: &[Binding] = &[
+    bar(C::Home, A::Open, &["enter", "l", "right"]),
+    bar(C::Home, A::Find, &["/"]),
+    bar(C::Home, A::NextPane, &["tab"]),
+    bar(C::Home, A::Recent, &["r"]),
+    key(C::Home, A::PreviousPane, &["backtab"]),
+    key(C::Home, A::Parent, &["h", "backspace", "left", "-"]),
+    key(C::Home, A::Prepare, &["p"]),
+    key(C::Home, A::Resume, &["c"]),
+    key(C::Home, A::Info, &["i"]),
+    key(C::Home, A::Edit, &["e"]),
+    key(C::Home, A::Hidden, &["."]),
+    key(C::Home, A::Reload, &["f5"]),
+    key(C::Home, A::Close, &["esc"]),
+    bar(C::HomeFilter, A::Accept, &["enter"]),
+    bar(C::HomeFilter, A::Close, &["esc"]),
+    key(C::HomeFilter, A::Up, &["up", "ctrl-p"]),
+    key(C::HomeFilter, A::Down, &["down", "ctrl-n"]),
+    key(C::HomeFilter, A::NextPane, &["tab"]),
+    bar(C::Jobs, A::Close, &["esc"]),
+    bar(C::Jobs, A::ShowLog, &["enter", "l"]),
+    bar(C::Jobs, A::CancelJob, &["x"]),
+    bar(C::Jobs, A::ClearFinished, &["c"]),
+    bar(C::Picker, A::Accept, &["enter"]),
+    bar(C::Picker, A::Close, &["esc"]),
+    key(C::Picker, A::Up, &["up", "ctrl-k"]),
+    key(C::Picker, A::Down, &["down", "ctrl-j", "ctrl-n"]),
+    key(C::Picker, A::PageUp, &["pageup"]),
+    key(C::Picker, A::PageDown, &["pagedown"]),
+    bar(C::Question, A::Accept, &["enter"]),
+    bar(C::Question, A::Close, &["esc"]),
+    key(C::Question, A::Left, &["left", "h", "backtab"]),
+    key(C::Question, A::Right, &["right", "l", "tab"]),
+    key(C::Question, A::Up, &["up", "k"]),
+    key(C::Question, A::Down, &["down", "j"]),
+    bar(C::Page, A::Close, &["esc"]),
+    bar(C::Prepare, A::Next, &["enter"]),
+    bar(C::Prepare, A::Close, &["esc"]),
+    bar(C::Prepare, A::NextField, &["tab"]),
+    key(C::Prepare, A::PreviousField, &["backtab"]),
+    key(C::Prepare, A::Toggle, &["space"]),
+    key(C::Prepare, A::Left, &["left", "h"]),
+    key(C::Prepare, A::Right, &["right", "l"]),
+    key(C::Prepare, A::Exclude, &["x"]),
+    key(C::Prepare, A::MoveToNextSplit, &["m"]),
+    key(C::Prepare, A::Mark, &["V"]),
+    key(C::Prepare, A::Details, &["i"]),
+    key(C::Prepare, A::Undo, &["u"]),
+    key(C::Prepare, A::Redo, &["ctrl-r"]),
+    key(C::Prepare, A::Run, &["R"]),
+    key(C::Prepare, A::DryRun, &["D"]),
+    key(C::Prepare, A::SavePlan, &["ctrl-s"]),
+    bar(C::PrepareText, A::Next, &["enter"]),
+    bar(C::PrepareText, A::Close, &["esc"]),
+    bar(C::PrepareText, A::NextField, &["tab", "down"]),
+    key(C::PrepareText, A::PreviousField, &["backtab", "up"]),
+    key(C::PrepareText, A::Complete, &["ctrl-n"]),
+    key(C::PrepareText, A::SavePlan, &["ctrl-s"]),
+    bar(C::PrepareRun, A::Background, &["b"]),
+    bar(C::PrepareRun, A::CancelJob, &["x"]),
+    bar(C::PrepareRun, A::ShowLog, &["enter", "l"]),
+    key(C::PrepareRun, A::Close, &["esc"]),
+    key(C::List, A::Up, &["k", "up"]),
+    key(C::List, A::Down, &["j", "down"]),
+    key(C::List, A::First, &["g g", "home"]),
+    key(C::List, A::Last, &["G", "end"]),
+    key(C::List, A::HalfUp, &["ctrl-u"]),
+    key(C::List, A::HalfDown, &["ctrl-d"]),
+    key(C::List, A::PageUp, &["pageup", "ctrl-b"]),
+    key(C::List, A::PageDown, &["pagedown", "ctrl-f"]),
+    bar(C::Global, A::Jobs, &["J"]),
+    bar(C::Global, A::Help, &["?", "f1"]),
+    bar(C::Global, A::Palette, &[":", "ctrl-p"]),
+    bar(C::Global, A::Quit, &["q"]),
+    key(C::Global, A::Interrupt, &["ctrl-c"]),
+    key(C::Global, A::Suspend, &["ctrl-z"]),
+    key(C::Global, A::Redraw, &["ctrl-l"]),
+];

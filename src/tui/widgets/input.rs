@@ -1,0 +1,106 @@
+//! A one-line text field.
+
+use super::text::{safe, suffix, width};
+use crate::tui::screen::Ui;
+use ratatui::crossterm::event::{Event, KeyEvent};
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use tui_input::backend::crossterm::EventHandler;
+use tui_input::{Input, InputRequest};
+
+/// What is typed, and where the cursor stands.
+#[derive(Clone, Debug, Default)]
+pub struct TextField {
+    input: Input,
+}
+
+/// Longer texts are cut when they are pasted or set: a field is for one line.
+const MAX_CHARS: usize = 4096;
+
+impl TextField {
+    /// A field that holds `text`, the cursor after it.
+    pub fn new(text: &str) -> Self {
+        Self { input: Input::new(one_line(text)) }
+    }
+
+    /// What is typed.
+    pub fn value(&self) -> &str {
+        self.input.value()
+    }
+
+    /// Whether nothing is typed.
+    pub fn is_empty(&self) -> bool {
+        self.input.value().is_empty()
+    }
+
+    /// Puts `text` in place of what is there, the cursor after it.
+    pub fn set(&mut self, text: &str) {
+        self.input = Input::new(one_line(text));
+    }
+
+    /// Empties the field.
+    pub fn clear(&mut self) {
+        self.input.reset();
+    }
+
+    /// Characters before the cursor.
+    pub fn cursor(&self) -> usize {
+        self.input.cursor()
+    }
+
+    /// Types or edits. Returns whether the text changed.
+    pub fn key(&mut self, key: KeyEvent) -> bool {
+        let before = self.input.value().len();
+        if before >= MAX_CHARS && matches!(key.code, ratatui::crossterm::event::KeyCode::Char(_)) {
+            return false;
+        }
+        self.input.handle_event(&Event::Key(key)).is_some_and(|change| change.value)
+    }
+
+    /// Types a pasted text: line breaks become spaces, other control characters are left out.
+    pub fn paste(&mut self, text: &str) -> bool {
+        let room = MAX_CHARS.saturating_sub(self.input.value().chars().count());
+        let text = one_line(text);
+        for c in text.chars().take(room) {
+            self.input.handle(InputRequest::InsertChar(c));
+        }
+        !text.is_empty() && room > 0
+    }
+
+    /// Draws the field over the whole width of `area` (its first line), and puts the terminal's cursor there when focused.
+    /// An empty field shows `placeholder`.
+    pub fn draw(&self, frame: &mut Frame, area: Rect, focused: bool, placeholder: &str, ui: &Ui) {
+        let area = Rect { height: area.height.min(1), ..area };
+        if area.is_empty() {
+            return;
+        }
+        let style = if focused { ui.theme.input } else { ui.theme.text };
+        frame.buffer_mut().set_style(area, style);
+        if self.is_empty() {
+            frame.render_widget(Line::from(Span::styled(placeholder.to_owned(), ui.theme.muted)), area);
+        }
+        let columns = usize::from(area.width);
+        let before: String = self.value().chars().take(self.cursor()).collect();
+        let after: String = self.value().chars().skip(self.cursor()).collect();
+        // The text scrolls so that the cursor, one column wide, is always in view.
+        let shown = safe(&before);
+        let shown = suffix(&shown, columns.saturating_sub(1));
+        if !self.is_empty() {
+            frame.render_widget(Line::from(Span::styled(format!("{shown}{}", safe(&after)), style)), area);
+        }
+        if focused {
+            let x = area.x.saturating_add(u16::try_from(width(shown)).unwrap_or(0));
+            frame.set_cursor_position(Position { x: x.min(area.right().saturating_sub(1)), y: area.y });
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.trim_end_matches(['\n', '\r'])
+        .chars()
+        .map(|c| if matches!(c, '\n' | '\r' | '\t') { ' ' } else { c })
+        .filter(|c| !c.is_control())
+        .take(MAX_CHARS)
+        .collect()
+}

@@ -1,0 +1,139 @@
+//! A list that draws only what is visible: the caller is asked for single rows, however many there are.
+
+use crate::tui::keymap::Action;
+use crate::tui::screen::Ui;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::Widget;
+use std::ops::Range;
+
+/// Which row is selected and which rows are in view.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListState {
+    /// The selected row, counted from 0; less than `len` unless the list is empty.
+    pub selected: usize,
+    /// How many rows there are.
+    pub len: usize,
+    offset: usize,
+    height: usize,
+}
+
+impl ListState {
+    /// A list of `len` rows, the first one selected.
+    pub fn new(len: usize) -> Self {
+        Self { len, ..Self::default() }
+    }
+
+    /// Says how many rows there are now; the selection stays as near as it can.
+    pub fn set_len(&mut self, len: usize) {
+        self.len = len;
+        self.selected = self.selected.min(len.saturating_sub(1));
+    }
+
+    /// Selects a row, or the last one when there are not so many.
+    pub fn select(&mut self, row: usize) {
+        self.selected = row.min(self.len.saturating_sub(1));
+    }
+
+    /// The selected row, unless the list is empty.
+    pub fn get(&self) -> Option<usize> {
+        (self.len > 0).then_some(self.selected)
+    }
+
+    /// Follows a moving action. Returns whether the action was one and changed the selection.
+    pub fn act(&mut self, action: Action) -> bool {
+        let before = self.selected;
+        let page = self.height.max(2);
+        match action {
+            Action::Up => self.selected = self.selected.saturating_sub(1),
+            Action::Down => self.select(self.selected.saturating_add(1)),
+            Action::HalfUp => self.selected = self.selected.saturating_sub(page / 2),
+            Action::HalfDown => self.select(self.selected.saturating_add(page / 2)),
+            Action::PageUp => self.selected = self.selected.saturating_sub(page),
+            Action::PageDown => self.select(self.selected.saturating_add(page)),
+            Action::First => self.selected = 0,
+            Action::Last => self.select(usize::MAX),
+            _ => return false,
+        }
+        self.selected != before
+    }
+
+    /// Moves the view by rows without a key, as the mouse wheel does; the selection stays in view.
+    pub fn scroll(&mut self, rows: isize) {
+        let last = self.len.saturating_sub(self.height.max(1));
+        self.offset = self.offset.saturating_add_signed(rows).min(last);
+        let margin = self.margin();
+        let bottom = self.offset + self.height.max(1) - 1;
+        let highest = if self.offset == 0 { 0 } else { self.offset + margin };
+        let lowest = if self.offset == last { bottom } else { bottom.saturating_sub(margin) };
+        self.selected = self.selected.clamp(highest.min(lowest), lowest).min(self.len.saturating_sub(1));
+    }
+
+    /// Rows kept in view beyond the selected one.
+    fn margin(&self) -> usize {
+        usize::from(self.height > 4)
+    }
+
+    /// The rows in view in a pane of `height` rows; the selected one is always among them.
+    pub fn window(&mut self, height: usize) -> Range<usize> {
+        self.height = height;
+        if height == 0 {
+            return 0..0;
+        }
+        let margin = self.margin();
+        let lowest = (self.selected + margin + 1).saturating_sub(height);
+        let highest = self.selected.saturating_sub(margin);
+        self.offset = self.offset.max(lowest).min(highest.max(lowest));
+        self.offset = self.offset.min(self.len.saturating_sub(height));
+        self.offset..(self.offset + height).min(self.len)
+    }
+
+    /// The row at a line of the drawn pane (0 is the first line), if there is one.
+    pub fn row_at(&self, line: usize) -> Option<usize> {
+        let row = self.offset + line;
+        (line < self.height && row < self.len).then_some(row)
+    }
+}
+
+/// Draws the rows in view. Each gets a marker when it is selected, and the whole line the selection's style.
+/// `row` is asked for a row's text and the columns it may take.
+pub fn draw_list(
+    buffer: &mut Buffer,
+    area: Rect,
+    state: &mut ListState,
+    focused: bool,
+    ui: &Ui,
+    mut row: impl FnMut(usize, usize) -> Line<'static>,
+) {
+    let window = state.window(usize::from(area.height));
+    let columns = usize::from(area.width).saturating_sub(3);
+    for (line, index) in window.clone().enumerate() {
+        let selected = index == state.selected;
+        let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
+        let rect = Rect { y, height: 1, ..area }.intersection(area);
+        let marker = if selected { ui.glyphs.marker } else { " " };
+        let mut text = row(index, columns);
+        text.spans.insert(0, format!(" {marker} ").into());
+        text.render(rect, buffer);
+        if selected {
+            let style = if focused { ui.theme.selected } else { ui.theme.selected_idle };
+            buffer.set_style(rect, style);
+        }
+    }
+    draw_more(buffer, area, &window, state.len, ui);
+}
+
+/// Little arrows on the right edge where rows are out of view.
+fn draw_more(buffer: &mut Buffer, area: Rect, window: &Range<usize>, len: usize, ui: &Ui) {
+    if area.width < 4 || area.height == 0 {
+        return;
+    }
+    let x = area.right() - 1;
+    if window.start > 0 {
+        buffer.set_string(x, area.y, ui.glyphs.more_up, ui.theme.muted);
+    }
+    if window.end < len {
+        buffer.set_string(x, area.bottom() - 1, ui.glyphs.more_down, ui.theme.muted);
+    }
+}

@@ -1,0 +1,24 @@
+//! Small drawn things. They take a [`Ui`](crate::tui::screen::Ui) and plain values, and own no logic of any screen.
+//!
+//! Whatever comes from the data goes through [`text::safe`] before it becomes a span; the helpers here that take names
+//! do it themselves, and say so.
+
+pub mod bars;
+pub mod input;
+pub mod list;
+pub mod panel;
+pub mod popup;
+pub mod table;
+pub mod text;
+pub mod toast;
+
+pub use bars::{progress_bar, split_bar};
+pub use input::TextField;
+pub use list::{draw_list, ListState};
+pub use panel::panel;
+pub use popup::popup;
+pub use table::{draw_table, Align, Cell, Column};
+pub use toast::{Level, Toast};
+
+#[cfg(test)]
+mod tests;

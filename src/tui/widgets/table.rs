@@ -1,0 +1,106 @@
+//! A table that draws only the rows in view.
+
+use super::list::{draw_list, ListState};
+use super::text::{fit_end, fit_middle, pad_end, pad_start};
+use crate::tui::screen::Ui;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+
+/// How a column's texts stand and where they are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// On the left, cut at the end: texts.
+    Text,
+    /// On the left, cut in the middle: names and paths.
+    Name,
+    /// On the right: numbers.
+    Number,
+}
+
+/// One column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Heading; empty everywhere: no heading line is drawn.
+    pub title: &'static str,
+    /// How wide it is.
+    pub width: Constraint,
+    /// How its texts stand.
+    pub align: Align,
+}
+
+/// One cell. Its text may come from the data: it is made safe when it is drawn.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Its text.
+    pub text: String,
+    /// Its style.
+    pub style: Style,
+}
+
+impl Cell {
+    /// A cell with a style.
+    pub fn new(text: impl Into<String>, style: Style) -> Self {
+        Self { text: text.into(), style }
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self { text, style: Style::new() }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+/// Draws the heading (if any column has one) and the rows in view. `row` is asked for one row's cells.
+pub fn draw_table(
+    buffer: &mut Buffer,
+    area: Rect,
+    state: &mut ListState,
+    columns: &[Column],
+    focused: bool,
+    ui: &Ui,
+    mut row: impl FnMut(usize) -> Vec<Cell>,
+) {
+    let has_heading = columns.iter().any(|c| !c.title.is_empty()) && area.height > 1;
+    let mut body = area;
+    // The list keeps three columns for its marker, and one on the right for the arrows.
+    let widths = column_widths(columns, area.width.saturating_sub(4));
+    if has_heading {
+        let cells = columns.iter().map(|c| Cell::new(c.title, ui.theme.muted)).collect();
+        let mut line = line_of(cells, columns, &widths, ui);
+        line.spans.insert(0, "   ".into());
+        line.render(Rect { height: 1, ..area }, buffer);
+        body = Rect { y: area.y + 1, height: area.height - 1, ..area };
+    }
+    draw_list(buffer, body, state, focused, ui, |index, _| line_of(row(index), columns, &widths, ui));
+}
+
+fn column_widths(columns: &[Column], width: u16) -> Vec<usize> {
+    let area = Rect::new(0, 0, width, 1);
+    let constraints = columns.iter().map(|c| c.width);
+    Layout::horizontal(constraints).spacing(2).split(area).iter().map(|r| usize::from(r.width)).collect()
+}
+
+fn line_of(cells: Vec<Cell>, columns: &[Column], widths: &[usize], ui: &Ui) -> Line<'static> {
+    let mut spans = Vec::with_capacity(columns.len() * 2);
+    for ((cell, column), &width) in cells.into_iter().zip(columns).zip(widths) {
+        if !spans.is_empty() {
+            spans.push(Span::raw("  "));
+        }
+        let text = match column.align {
+            Align::Text => pad_end(&fit_end(&cell.text, width, ui.glyphs), width),
+            Align::Name => pad_end(&fit_middle(&cell.text, width, ui.glyphs), width),
+            Align::Number => pad_start(&fit_end(&cell.text, width, ui.glyphs), width),
+        };
+        spans.push(Span::styled(text, cell.style));
+    }
+    Line::from(spans)
+}

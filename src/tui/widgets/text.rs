@@ -1,0 +1,106 @@
+//! Text cut and padded by what it takes on the screen, never by bytes or characters.
+
+use crate::model::text::display_safe;
+use crate::tui::theme::Glyphs;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+/// Makes text from the data safe to draw: see [`display_safe`].
+pub fn safe(text: &str) -> String {
+    display_safe(text).into_owned()
+}
+
+/// Columns that `text` takes.
+pub fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// The longest beginning of `text` that fits `columns`, whole characters only.
+pub fn prefix(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    for (start, grapheme) in text.grapheme_indices(true) {
+        used += width(grapheme);
+        if used > columns {
+            return &text[..start];
+        }
+    }
+    text
+}
+
+/// The longest end of `text` that fits `columns`, whole characters only.
+pub fn suffix(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let mut from = text.len();
+    for (start, grapheme) in text.grapheme_indices(true).rev() {
+        used += width(grapheme);
+        if used > columns {
+            break;
+        }
+        from = start;
+    }
+    &text[from..]
+}
+
+/// `text` cut at its end to fit `columns`. The text is made safe first.
+pub fn fit_end(text: &str, columns: usize, glyphs: &Glyphs) -> String {
+    let text = display_safe(text);
+    if width(&text) <= columns {
+        return text.into_owned();
+    }
+    let mark = prefix(glyphs.ellipsis, columns);
+    format!("{}{mark}", prefix(&text, columns.saturating_sub(width(mark))))
+}
+
+/// `text` cut in its middle to fit `columns`: for names and paths, whose two ends tell most. The text is made safe first.
+pub fn fit_middle(text: &str, columns: usize, glyphs: &Glyphs) -> String {
+    let text = display_safe(text);
+    if width(&text) <= columns {
+        return text.into_owned();
+    }
+    let mark = prefix(glyphs.ellipsis, columns);
+    let room = columns.saturating_sub(width(mark));
+    let tail = suffix(&text, room.div_ceil(2));
+    let head = prefix(&text, room.saturating_sub(width(tail)));
+    format!("{head}{mark}{tail}")
+}
+
+/// `text` with spaces after it up to `columns`. Neither cut nor made safe.
+pub fn pad_end(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// `text` with spaces before it up to `columns`. Neither cut nor made safe.
+pub fn pad_start(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// `text` broken into lines of at most `columns`, at spaces where there are any. The text is made safe first.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let columns = columns.max(1);
+    let text = display_safe(text);
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        let mut word = word;
+        if !line.is_empty() && width(&line) + 1 + width(word) <= columns {
+            line.push(' ');
+            line.push_str(word);
+            continue;
+        }
+        if !line.is_empty() {
+            lines.push(std::mem::take(&mut line));
+        }
+        while width(word) > columns {
+            let mut head = prefix(word, columns);
+            if head.is_empty() {
+                // One character wider than the whole line: it is shown alone rather than never.
+                head = word.graphemes(true).next().unwrap_or(word);
+            }
+            lines.push(head.to_owned());
+            word = &word[head.len()..];
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}

@@ -1,0 +1,61 @@
+//! A short notice over the screen's last lines. The frame shows it, and takes it away with the next key.
+
+use super::text::{fit_end, width};
+use crate::tui::screen::Ui;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Clear;
+use ratatui::Frame;
+
+/// How a notice is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Something was done.
+    Ok,
+    /// Something to know.
+    Info,
+    /// Something wants attention.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+/// A notice. The text may come from the data: it is made safe when it is drawn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toast {
+    /// How it is meant.
+    pub level: Level,
+    /// One line.
+    pub text: String,
+}
+
+impl Toast {
+    /// A notice.
+    pub fn new(level: Level, text: impl Into<String>) -> Self {
+        Self { level, text: text.into() }
+    }
+    /// The notice of a failure, with its way out.
+    pub fn failure(failure: &crate::model::Failure) -> Self {
+        let hint = failure.hint.as_ref().map(|h| format!(" ({h})")).unwrap_or_default();
+        Self::new(Level::Error, format!("{failure}{hint}"))
+    }
+
+    /// Draws it on the last line of `area`, on the right.
+    pub fn draw(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        if area.is_empty() {
+            return;
+        }
+        let (glyph, style) = match self.level {
+            Level::Ok => (ui.glyphs.check, ui.theme.ok),
+            Level::Info => (ui.glyphs.dot, ui.theme.accent),
+            Level::Warn => (ui.glyphs.warn, ui.theme.warn),
+            Level::Error => (ui.glyphs.cross, ui.theme.error),
+        };
+        let text = fit_end(&self.text, usize::from(area.width).saturating_sub(5), ui.glyphs);
+        let columns = u16::try_from(width(&text) + 4).unwrap_or(area.width).min(area.width);
+        let rect = Rect { x: area.right() - columns, y: area.bottom() - 1, width: columns, height: 1 };
+        frame.render_widget(Clear, rect);
+        let line = Line::from(vec![Span::raw(" "), Span::styled(format!("{glyph} {text}"), style), Span::raw(" ")]);
+        frame.render_widget(line, rect);
+    }
+}

@@ -1,0 +1,157 @@
+//! Slow questions asked from the screen, answered by one worker thread each; the newest question wins.
+
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// Wakes the frame so that it calls `tick` on the screens. Does nothing outside a running UI (tests).
+#[derive(Clone, Default)]
+pub struct Wake {
+    sender: Arc<Mutex<Option<Sender<super::app::Event>>>>,
+}
+
+impl Wake {
+    /// Connects it to the running frame.
+    pub(super) fn connect(&self, sender: Sender<super::app::Event>) {
+        *self.sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
+    }
+    /// Asks for a `tick` soon.
+    pub fn wake(&self) {
+        if let Some(sender) = self.sender.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            // A frame that is gone needs no waking.
+            let _ = sender.send(super::app::Event::Woken);
+        }
+    }
+}
+
+struct Slot<Q> {
+    question: Option<(u64, Q)>,
+    closed: bool,
+}
+
+struct Shared<Q, A> {
+    slot: Mutex<Slot<Q>>,
+    asked: Condvar,
+    answer: Mutex<Option<(u64, A)>>,
+}
+
+/// A worker for questions of one kind. A new question takes the place of one that waits; an answer to an old question is
+/// dropped. Dropping it ends the thread after the answer it works on.
+pub struct Latest<Q, A> {
+    shared: Arc<Shared<Q, A>>,
+    number: u64,
+    taken: u64,
+}
+
+impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
+    /// Starts the worker. `answer` runs on its thread.
+    pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
+        let shared = Arc::new(Shared {
+            slot: Mutex::new(Slot { question: None, closed: false }),
+            asked: Condvar::new(),
+            answer: Mutex::new(None),
+        });
+        let worker = Arc::clone(&shared);
+        let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            while let Some((number, question)) = next_question(&worker) {
+                let result = answer(question);
+                *worker.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, result));
+                wake.wake();
+            }
+        });
+        if let Err(error) = spawned {
+            tracing::error!(%error, name, "a worker thread could not be started");
+        }
+        Self { shared, number: 0, taken: 0 }
+    }
+
+    /// Asks; what waits is forgotten, what is being answered will be dropped.
+    pub fn ask(&mut self, question: Q) {
+        self.number += 1;
+        let mut slot = self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.question = Some((self.number, question));
+        self.shared.asked.notify_one();
+    }
+
+    /// The answer to the newest question, once, as soon as it is there. Never waits for the worker.
+    pub fn take(&mut self) -> Option<A> {
+        let mut answer = self.shared.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        match answer.take() {
+            Some((number, result)) if number == self.number => {
+                self.taken = number;
+                Some(result)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the newest question is still open.
+    pub fn is_waiting(&self) -> bool {
+        self.taken < self.number
+    }
+}
+
+fn next_question<Q, A>(shared: &Shared<Q, A>) -> Option<(u64, Q)> {
+    let mut slot = shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if slot.closed {
+            return None;
+        }
+        if let Some(question) = slot.question.take() {
+            return Some(question);
+        }
+        slot = shared.asked.wait(slot).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+impl<Q, A> Drop for Latest<Q, A> {
+    fn drop(&mut self) {
+        self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.shared.asked.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn wait<A: Send + 'static>(latest: &mut Latest<u32, A>) -> Option<A> {
+        let end = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < end {
+            if let Some(answer) = latest.take() {
+                return Some(answer);
+            }
+            std::thread::yield_now();
+        }
+        None
+    }
+
+    #[test]
+    fn the_newest_question_wins() {
+        let (gate, open) = std::sync::mpsc::channel::<()>();
+        let mut latest = Latest::start("test", Wake::default(), move |q: u32| {
+            let _ = open.recv();
+            q * 10
+        });
+        for q in 1..=5 {
+            latest.ask(q);
+        }
+        drop(gate);
+        assert_eq!(wait(&mut latest), Some(50));
+        assert!(!latest.is_waiting());
+        assert_eq!(latest.take(), None);
+    }
+
+    #[test]
+    fn an_answer_to_an_old_question_is_dropped() {
+        let (answered, seen) = std::sync::mpsc::channel::<u32>();
+        let mut latest = Latest::start("test", Wake::default(), move |q: u32| {
+            let _ = answered.send(q);
+            q
+        });
+        latest.ask(1);
+        assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(1));
+        latest.ask(2);
+        assert_eq!(wait(&mut latest), Some(2));
+    }
+}
