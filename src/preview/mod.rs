@@ -1,1 +1,58 @@
-//! Room.
+//! A part of a sample made ready to be shown: text lines, a JSON tree, a picture as coloured cells or as pixels.
+//!
+//! Owns the decoding for the eye and nothing else: it draws nothing, opens no file and starts no thread. Whoever calls
+//! [`picture::decode`] does so on a worker thread, since a large picture takes a second.
+//!
+//! ```
+//! use gristmill::preview::{text, Drawable};
+//! let drawable = Drawable::from_json(&serde_json::json!({"id": 1}));
+//! let Drawable::Tree(lines) = drawable else { unreachable!() };
+//! assert_eq!(text::tree_line(&lines[0]), "id: 1");
+//! ```
+
+pub mod cells;
+pub mod picture;
+pub mod pixels;
+pub mod text;
+pub mod tree;
+
+use picture::Picture;
+use std::sync::Arc;
+use tree::TreeLine;
+
+/// Something a screen can draw. All text in it is safe to show.
+#[derive(Clone, Debug)]
+pub enum Drawable {
+    /// A picture.
+    Picture(Arc<Picture>),
+    /// Running text, unwrapped; line breaks kept.
+    Text(Arc<str>),
+    /// A JSON value as lines.
+    Tree(Arc<[TreeLine]>),
+    /// One short line: a number, a shape, a size.
+    Fact(Arc<str>),
+}
+
+/// Characters of a text that are kept for showing; a note tells how many more there are.
+pub const SHOWN_CHARACTERS: usize = 20_000;
+
+impl Drawable {
+    /// Text from the data; controls become visible stand-ins, line breaks stay.
+    pub fn from_text(raw: &str) -> Self {
+        Self::Text(text::safe_lines(raw, SHOWN_CHARACTERS).into())
+    }
+
+    /// A JSON value: texts as text, everything else as a tree.
+    pub fn from_json(value: &serde_json::Value) -> Self {
+        match value {
+            serde_json::Value::String(s) => Self::from_text(s),
+            serde_json::Value::Array(_) | serde_json::Value::Object(_) => Self::Tree(tree::lines(value).into()),
+            other => Self::Fact(other.to_string().into()),
+        }
+    }
+
+    /// One short line of our own.
+    pub fn fact(line: impl Into<String>) -> Self {
+        Self::Fact(line.into().into())
+    }
+}

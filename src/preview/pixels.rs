@@ -1,0 +1,111 @@
+//! Pictures as real pixels, for terminals that can: kitty, iTerm2 and sixel graphics.
+//!
+//! Nothing is asked of the terminal: a query could block, and inside a multiplexer the answer misleads. The environment
+//! tells which protocol is safe; `GRISTMILL_PICTURES` overrules it (`auto`, `cells`, `kitty`, `iterm2`, `sixel`).
+
+use super::picture::Picture;
+use image::DynamicImage;
+use ratatui_image::picker::{Picker, ProtocolType};
+use ratatui_image::protocol::Protocol;
+use ratatui_image::{FontSize, Resize};
+
+/// Which way of showing pixels the terminal understands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Graphics {
+    /// None that is safe; pictures become cells.
+    Cells,
+    /// The kitty protocol.
+    Kitty,
+    /// The iTerm2 protocol.
+    Iterm2,
+    /// Sixel.
+    Sixel,
+}
+
+impl Graphics {
+    /// Decides from environment variables. Inside tmux, screen or zellij only an explicit wish brings pixels.
+    pub fn detect(variable: impl Fn(&str) -> Option<String>) -> Self {
+        match variable("GRISTMILL_PICTURES").as_deref() {
+            Some("kitty") => return Self::Kitty,
+            Some("iterm2") => return Self::Iterm2,
+            Some("sixel") => return Self::Sixel,
+            Some("cells") => return Self::Cells,
+            _ => {}
+        }
+        let term = variable("TERM").unwrap_or_default();
+        let inside = ["TMUX", "STY", "ZELLIJ"].iter().any(|name| variable(name).is_some());
+        if inside || term.starts_with("tmux") || term.starts_with("screen") {
+            return Self::Cells;
+        }
+        let program = variable("TERM_PROGRAM").unwrap_or_default();
+        match (term.as_str(), program.as_str()) {
+            ("xterm-kitty" | "xterm-ghostty", _) | (_, "ghostty") => Self::Kitty,
+            (_, "iTerm.app" | "WezTerm") => Self::Iterm2,
+            ("foot" | "foot-extra" | "mlterm", _) => Self::Sixel,
+            _ => Self::Cells,
+        }
+    }
+}
+
+/// Encodes a picture for a box of cells, its shape kept. `None` when pixels cannot be used; takes milliseconds, so call
+/// it on a worker. `cell` is the size of one cell in pixels.
+pub fn encode(
+    picture: &Picture,
+    columns: u16,
+    rows: u16,
+    graphics: Graphics,
+    cell: Option<(u16, u16)>,
+) -> Option<Protocol> {
+    let protocol = match graphics {
+        Graphics::Cells => return None,
+        Graphics::Kitty => ProtocolType::Kitty,
+        Graphics::Iterm2 => ProtocolType::Iterm2,
+        Graphics::Sixel => ProtocolType::Sixel,
+    };
+    let (width, height) = cell.filter(|&(w, h)| w > 0 && h > 0)?;
+    if columns == 0 || rows == 0 {
+        return None;
+    }
+    // The replacement that the library names asks the terminal, which is what must not happen here.
+    #[expect(deprecated, reason = "the only constructor that takes a known cell size without a query")]
+    let mut picker = Picker::from_fontsize(FontSize::new(width, height));
+    picker.set_protocol_type(protocol);
+    let image = DynamicImage::ImageRgba8(picture.small().clone());
+    picker.new_protocol(image, (columns, rows).into(), Resize::Scale(None)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn detect(variables: &[(&str, &str)]) -> Graphics {
+        let map: HashMap<_, _> = variables.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Graphics::detect(|name| map.get(name).cloned())
+    }
+
+    #[test]
+    fn a_multiplexer_gets_cells_unless_pixels_are_asked_for() {
+        assert_eq!(detect(&[("TERM", "xterm-kitty")]), Graphics::Kitty);
+        assert_eq!(detect(&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/x")]), Graphics::Cells);
+        assert_eq!(detect(&[("TERM", "tmux-256color"), ("TERM_PROGRAM", "WezTerm")]), Graphics::Cells);
+        assert_eq!(detect(&[("TERM", "tmux-256color"), ("GRISTMILL_PICTURES", "sixel")]), Graphics::Sixel);
+    }
+
+    #[test]
+    fn known_terminals_get_their_protocol_and_unknown_ones_cells() {
+        assert_eq!(detect(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")]), Graphics::Iterm2);
+        assert_eq!(detect(&[("TERM", "foot")]), Graphics::Sixel);
+        assert_eq!(detect(&[("TERM", "xterm-256color")]), Graphics::Cells);
+        assert_eq!(detect(&[]), Graphics::Cells);
+    }
+
+    #[test]
+    fn a_picture_is_encoded_only_when_the_size_of_a_cell_is_known() {
+        let picture = Picture::from_pixels("PNG", "RGB", image::RgbaImage::new(8, 8));
+        assert!(encode(&picture, 10, 5, Graphics::Cells, Some((8, 16))).is_none());
+        assert!(encode(&picture, 10, 5, Graphics::Kitty, None).is_none());
+        let protocol = encode(&picture, 10, 5, Graphics::Kitty, Some((8, 16))).unwrap();
+        assert!(protocol.size().width <= 10 && protocol.size().height <= 5);
+    }
+}
