@@ -1,1 +1,13 @@
-//! Room.
+//! Files: positional reads, atomic publishing, locks, scratch space. The only room that opens files for writing.
+//!
+//! Everything that changes a disk goes through [`fs::Fs`], so that tests can break it at any operation.
+
+pub mod fs;
+pub mod identity;
+pub mod lock;
+pub mod own;
+pub mod publish;
+pub mod read;
+pub mod scratch;
+pub mod space;
+pub mod xdg;

@@ -1,0 +1,250 @@
+//! A file system that breaks on purpose: the test double behind "whatever happens, at whatever moment".
+//!
+//! It writes to the real disk until operation `k`, counted from 0, and then does what its [`Fault`] says.
+
+use super::{Disk, DiskFile, RealFs};
+use rustix::io::Errno;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What goes wrong, and at which operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing; operations are only counted.
+    Nothing,
+    /// Operation `at` fails once.
+    Once {
+        /// Which operation.
+        at: u64,
+        /// How it fails.
+        errno: Errno,
+    },
+    /// Every operation from `at` on fails.
+    From {
+        /// The first operation that fails.
+        at: u64,
+        /// How it fails.
+        errno: Errno,
+    },
+    /// From `at` on, whatever needs space fails; removing, renaming and syncing folders still work.
+    Full {
+        /// The first operation that fails.
+        at: u64,
+        /// How it fails.
+        errno: Errno,
+    },
+    /// If operation `at` is a write, only half of it is taken; the caller has to go on.
+    Short {
+        /// Which operation.
+        at: u64,
+    },
+    /// The process is killed at operation `at`: half of a write still reaches the disk, nothing after it does.
+    Kill {
+        /// The operation that is cut.
+        at: u64,
+    },
+    /// The power fails at operation `at`: nothing after it reaches the disk, and what was not synced before is undone.
+    PowerCut {
+        /// The first operation that is lost.
+        at: u64,
+    },
+}
+
+/// A kind of operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Creating or opening a file.
+    Create,
+    /// Writing to a file.
+    Write,
+    /// Syncing a file.
+    Sync,
+    /// Closing a file.
+    Close,
+    /// Renaming.
+    Rename,
+    /// Giving a second name.
+    Link,
+    /// Removing a file.
+    Unlink,
+    /// Creating a folder.
+    MakeDir,
+    /// Removing a folder.
+    RemoveDir,
+    /// Setting permissions.
+    SetMode,
+    /// Syncing a folder.
+    SyncDir,
+}
+
+impl Op {
+    fn needs_space(self) -> bool {
+        matches!(self, Self::Create | Self::Write | Self::Sync | Self::Link | Self::MakeDir)
+    }
+}
+
+/// A file system that breaks on purpose. Clones share everything.
+#[derive(Clone)]
+pub struct FaultFs {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    fault: Fault,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    count: u64,
+    log: Vec<(Op, PathBuf)>,
+    lost: bool,
+    memory: super::volatile::Volatile,
+}
+
+/// What to do with an operation.
+enum Verdict {
+    Do,
+    DoHalf,
+    Fail(io::Error),
+    DoHalfThenFail(io::Error),
+}
+
+impl FaultFs {
+    /// A file system with one fault.
+    pub fn new(fault: Fault) -> Self {
+        Self { shared: Arc::new(Shared { fault, state: Mutex::default() }) }
+    }
+    /// Operations asked for so far, failed ones included.
+    pub fn ops(&self) -> u64 {
+        self.state().count
+    }
+    /// Every operation asked for so far.
+    pub fn log(&self) -> Vec<(Op, PathBuf)> {
+        self.state().log.clone()
+    }
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn judge(&self, op: Op, path: &Path) -> Verdict {
+        let mut state = self.state();
+        let now = state.count;
+        state.count += 1;
+        state.log.push((op, path.to_owned()));
+        let fail = |errno: Errno| Verdict::Fail(errno.into());
+        match self.shared.fault {
+            Fault::Once { at, errno } if now == at => fail(errno),
+            Fault::From { at, errno } if now >= at => fail(errno),
+            Fault::Full { at, errno } if now >= at && op.needs_space() => fail(errno),
+            Fault::Short { at } if now == at => Verdict::DoHalf,
+            Fault::Kill { at } if now == at => Verdict::DoHalfThenFail(Errno::IO.into()),
+            Fault::Kill { at } if now > at => fail(Errno::IO),
+            Fault::PowerCut { at } if now >= at => {
+                if !std::mem::replace(&mut state.lost, true) {
+                    state.memory.lose();
+                }
+                fail(Errno::IO)
+            }
+            _ => Verdict::Do,
+        }
+    }
+    /// Runs an operation that cannot be done by halves.
+    fn whole<T>(&self, op: Op, path: &Path, run: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        match self.judge(op, path) {
+            Verdict::Do | Verdict::DoHalf => run(),
+            Verdict::Fail(error) | Verdict::DoHalfThenFail(error) => Err(error),
+        }
+    }
+    /// Runs an operation on names and remembers how to undo it until its folder is synced.
+    fn naming(&self, op: Op, path: &Path, from: Option<&Path>, run: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let tracks = matches!(self.shared.fault, Fault::PowerCut { .. });
+        self.whole(op, path, || {
+            let before = tracks.then(|| super::volatile::Before::look(op, path, from));
+            run()?;
+            if let Some(before) = before {
+                self.state().memory.named(before);
+            }
+            Ok(())
+        })
+    }
+}
+
+struct FaultFile {
+    fs: FaultFs,
+    path: PathBuf,
+    inner: Box<dyn DiskFile>,
+}
+
+impl DiskFile for FaultFile {
+    fn raw_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let half = bytes.get(..bytes.len().div_ceil(2)).unwrap_or_default();
+        match self.fs.judge(Op::Write, &self.path) {
+            Verdict::Do => self.inner.raw_write(bytes),
+            Verdict::DoHalf => self.inner.raw_write(half),
+            Verdict::Fail(error) => Err(error),
+            Verdict::DoHalfThenFail(error) => {
+                self.inner.raw_write(half)?;
+                Err(error)
+            }
+        }
+    }
+    fn raw_sync(&mut self) -> io::Result<()> {
+        let Self { fs, path, inner } = self;
+        fs.whole(Op::Sync, path, || inner.raw_sync())?;
+        fs.state().memory.synced_file(path);
+        Ok(())
+    }
+    fn raw_set_mode(&mut self, mode: u32) -> io::Result<()> {
+        let Self { fs, path, inner } = self;
+        fs.whole(Op::SetMode, path, || inner.raw_set_mode(mode))
+    }
+    fn raw_close(self: Box<Self>) -> io::Result<()> {
+        let Self { fs, path, inner } = *self;
+        fs.whole(Op::Close, &path, || inner.raw_close())
+    }
+}
+
+impl Disk for FaultFs {
+    fn raw_create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
+        let mut inner = None;
+        self.naming(Op::Create, path, None, || {
+            inner = Some(RealFs.raw_create(path)?);
+            Ok(())
+        })?;
+        let inner = inner.ok_or(io::ErrorKind::Other)?;
+        Ok(Box::new(FaultFile { fs: self.clone(), path: path.to_owned(), inner }))
+    }
+    fn raw_append(&self, path: &Path) -> io::Result<(Box<dyn DiskFile>, u64)> {
+        let (inner, bytes) = self.whole(Op::Create, path, || RealFs.raw_append(path))?;
+        Ok((Box::new(FaultFile { fs: self.clone(), path: path.to_owned(), inner }), bytes))
+    }
+    fn raw_sync_file(&self, path: &Path) -> io::Result<()> {
+        self.whole(Op::Sync, path, || RealFs.raw_sync_file(path))?;
+        self.state().memory.synced_file(path);
+        Ok(())
+    }
+    fn raw_sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.whole(Op::SyncDir, path, || RealFs.raw_sync_dir(path))?;
+        self.state().memory.synced_folder(path);
+        Ok(())
+    }
+    fn raw_rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.naming(Op::Rename, to, Some(from), || RealFs.raw_rename(from, to))
+    }
+    fn raw_link(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.naming(Op::Link, to, None, || RealFs.raw_link(from, to))
+    }
+    fn raw_unlink(&self, path: &Path) -> io::Result<()> {
+        self.naming(Op::Unlink, path, None, || RealFs.raw_unlink(path))
+    }
+    fn raw_mkdir(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.naming(Op::MakeDir, path, None, || RealFs.raw_mkdir(path, mode))
+    }
+    fn raw_rmdir(&self, path: &Path) -> io::Result<()> {
+        self.naming(Op::RemoveDir, path, None, || RealFs.raw_rmdir(path))
+    }
+    fn raw_chmod(&self, path: &Path, mode: u32) -> io::Result<()> {
+        self.whole(Op::SetMode, path, || RealFs.raw_chmod(path, mode))
+    }
+}

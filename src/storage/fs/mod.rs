@@ -1,0 +1,272 @@
+//! Changing a file system: every create, write, sync, rename and removal of the program.
+//!
+//! Two layers. [`Disk`] is the bare operations with the system's own errors; [`RealFs`] does them, [`fault::FaultFs`] breaks
+//! them. [`Fs`] is what the program uses: the same operations with interrupted calls repeated, short writes continued, and a
+//! [`Failure`] that names the path. Every [`Disk`] is an [`Fs`].
+
+mod buffered;
+pub mod fault;
+mod real;
+mod volatile;
+
+pub use buffered::BufferedFile;
+pub use real::RealFs;
+
+use crate::model::{Failure, Outcome};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Permission bits of a new file until its final mode is set.
+pub const PRIVATE_FILE: u32 = 0o600;
+/// Permission bits of a folder that only its owner may enter.
+pub const PRIVATE_FOLDER: u32 = 0o700;
+/// How much is copied at a time, in bytes.
+const COPY_CHUNK: usize = 1 << 20;
+
+/// An open file as the system offers it.
+pub trait DiskFile: Send {
+    /// Writes some of the bytes and returns how many.
+    fn raw_write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// Makes the content durable.
+    fn raw_sync(&mut self) -> io::Result<()>;
+    /// Sets the permission bits.
+    fn raw_set_mode(&mut self, mode: u32) -> io::Result<()>;
+    /// Closes the file and reports what the system says about it.
+    fn raw_close(self: Box<Self>) -> io::Result<()>;
+}
+
+/// The bare operations that change a file system. None follows a symbolic link in the last component.
+pub trait Disk: Send + Sync {
+    /// Creates a file that must not exist yet, for writing, private to its owner.
+    fn raw_create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
+    /// Opens a file for appending, creating it when missing. Returns its size in bytes too.
+    fn raw_append(&self, path: &Path) -> io::Result<(Box<dyn DiskFile>, u64)>;
+    /// Makes an existing file's content durable.
+    fn raw_sync_file(&self, path: &Path) -> io::Result<()>;
+    /// Makes a folder's entries durable.
+    fn raw_sync_dir(&self, path: &Path) -> io::Result<()>;
+    /// Renames, replacing what is at `to`.
+    fn raw_rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Gives a file a second name.
+    fn raw_link(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// Removes a file or symbolic link.
+    fn raw_unlink(&self, path: &Path) -> io::Result<()>;
+    /// Creates a folder.
+    fn raw_mkdir(&self, path: &Path, mode: u32) -> io::Result<()>;
+    /// Removes an empty folder.
+    fn raw_rmdir(&self, path: &Path) -> io::Result<()>;
+    /// Sets permission bits.
+    fn raw_chmod(&self, path: &Path, mode: u32) -> io::Result<()>;
+}
+
+/// A file being written. Nothing is kept back: every byte given is handed to the system at once (see [`BufferedFile`]).
+pub trait WriteFile: Send {
+    /// Writes all bytes at the end.
+    fn write_all(&mut self, bytes: &[u8]) -> Outcome<()>;
+    /// Makes everything written so far durable.
+    fn sync(&mut self) -> Outcome<()>;
+    /// Sets the permission bits.
+    fn set_mode(&mut self, mode: u32) -> Outcome<()>;
+    /// Size in bytes.
+    fn len(&self) -> u64;
+    /// Whether nothing was written yet.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Where the file is.
+    fn path(&self) -> &Path;
+    /// Makes the content durable, closes the file and returns its size in bytes.
+    fn finish(self: Box<Self>) -> Outcome<u64>;
+    /// Closes the file without waiting for the disk: for spools that are checked before they are used again.
+    fn close(self: Box<Self>) -> Outcome<u64>;
+}
+
+/// A file system to write to.
+pub trait Fs: Disk {
+    /// Creates a file that must not exist yet, readable by its owner only until a mode is set.
+    fn create_file(&self, path: &Path) -> Outcome<Box<dyn WriteFile>> {
+        let raw = named("creating the file", path, || self.raw_create(path))?;
+        Ok(Box::new(NamedFile { path: path.to_owned(), raw, written: 0 }))
+    }
+    /// Opens a file to append to, creating it when missing.
+    fn append_file(&self, path: &Path) -> Outcome<Box<dyn WriteFile>> {
+        let (raw, written) = named("opening the file for writing", path, || self.raw_append(path))?;
+        Ok(Box::new(NamedFile { path: path.to_owned(), raw, written }))
+    }
+    /// Makes an existing file's content durable.
+    fn sync_file(&self, path: &Path) -> Outcome<()> {
+        named("making the file durable", path, || self.raw_sync_file(path))
+    }
+    /// Makes a folder's entries durable. File systems that cannot do this for folders are taken at their word.
+    fn sync_dir(&self, path: &Path) -> Outcome<()> {
+        match repeat(|| self.raw_sync_dir(path)) {
+            Err(error) if is_unsupported_sync(&error) => Ok(()),
+            other => other.map_err(|error| Failure::io("making the folder durable", path, &error)),
+        }
+    }
+    /// Renames, replacing what is at `to`. Both must be on one file system.
+    fn rename(&self, from: &Path, to: &Path) -> Outcome<()> {
+        named("renaming", to, || self.raw_rename(from, to))
+    }
+    /// Gives a file a second name, or copies it where the file system has no hard links. `to` must not exist.
+    fn hard_link_or_copy(&self, from: &Path, to: &Path) -> Outcome<()> {
+        match repeat(|| self.raw_link(from, to)) {
+            Ok(()) => Ok(()),
+            Err(error) if is_link_refused(&error) => self.copy_file(from, to),
+            Err(error) => Err(Failure::io("linking", to, &error)),
+        }
+    }
+    /// Copies a regular file's content and mode to a new file and makes it durable.
+    fn copy_file(&self, from: &Path, to: &Path) -> Outcome<()> {
+        let source = super::read::open_read(from)?;
+        let mut target = self.create_file(to)?;
+        let mut buffer = vec![0; COPY_CHUNK];
+        let mut offset = 0;
+        loop {
+            let count = source.read_at(&mut buffer, offset).map_err(|e| Failure::io("reading", from, &e))?;
+            if count == 0 {
+                break;
+            }
+            target.write_all(&buffer[..count])?;
+            offset += count as u64;
+        }
+        target.set_mode(source.mode())?;
+        target.finish()?;
+        Ok(())
+    }
+    /// Removes a file or symbolic link. One that is not there is fine.
+    fn remove_file(&self, path: &Path) -> Outcome<()> {
+        match repeat(|| self.raw_unlink(path)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other.map_err(|error| Failure::io("removing", path, &error)),
+        }
+    }
+    /// Removes a folder and everything in it, following no symbolic link. One that is not there is fine.
+    fn remove_dir_all(&self, path: &Path) -> Outcome<()> {
+        remove_tree(self, path)
+    }
+    /// Creates a folder with these permission bits, whatever the umask. One that is there already is fine and keeps its mode.
+    fn create_dir(&self, path: &Path, mode: u32) -> Outcome<()> {
+        match repeat(|| self.raw_mkdir(path, mode)) {
+            Ok(()) => self.set_mode(path, mode),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+            Err(error) => Err(Failure::io("creating the folder", path, &error)),
+        }
+    }
+    /// Sets permission bits.
+    fn set_mode(&self, path: &Path, mode: u32) -> Outcome<()> {
+        named("setting the permissions", path, || self.raw_chmod(path, mode))
+    }
+}
+
+impl<D: Disk> Fs for D {}
+
+struct NamedFile {
+    path: PathBuf,
+    raw: Box<dyn DiskFile>,
+    written: u64,
+}
+
+impl WriteFile for NamedFile {
+    fn write_all(&mut self, mut bytes: &[u8]) -> Outcome<()> {
+        while !bytes.is_empty() {
+            let count = named("writing", &self.path, || self.raw.raw_write(bytes))?;
+            if count == 0 {
+                let error = io::Error::from(io::ErrorKind::WriteZero);
+                return Err(Failure::io("writing", &self.path, &error));
+            }
+            self.written += count as u64;
+            bytes = bytes.get(count..).unwrap_or_default();
+        }
+        Ok(())
+    }
+    fn sync(&mut self) -> Outcome<()> {
+        named("making the file durable", &self.path, || self.raw.raw_sync())
+    }
+    fn set_mode(&mut self, mode: u32) -> Outcome<()> {
+        named("setting the permissions", &self.path, || self.raw.raw_set_mode(mode))
+    }
+    fn len(&self) -> u64 {
+        self.written
+    }
+    fn path(&self) -> &Path {
+        &self.path
+    }
+    fn finish(mut self: Box<Self>) -> Outcome<u64> {
+        self.sync()?;
+        self.close()
+    }
+    fn close(self: Box<Self>) -> Outcome<u64> {
+        let Self { path, raw, written } = *self;
+        match raw.raw_close() {
+            // An interrupted close has closed the file all the same.
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(Failure::io("closing", path, &error)),
+            _ => Ok(written),
+        }
+    }
+}
+
+/// Repeats an operation for as long as a signal interrupts it.
+fn repeat<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match operation() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+fn named<T>(what: &str, path: &Path, operation: impl FnMut() -> io::Result<T>) -> Outcome<T> {
+    repeat(operation).map_err(|error| Failure::io(what, path, &error))
+}
+
+fn is_unsupported_sync(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let ignored = [Errno::INVAL, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS];
+    error.raw_os_error().is_some_and(|code| ignored.iter().any(|e| e.raw_os_error() == code))
+}
+
+/// What file systems say that have no hard links, or not for this file.
+fn is_link_refused(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let refused =
+        [Errno::XDEV, Errno::PERM, Errno::ACCESS, Errno::MLINK, Errno::NOTSUP, Errno::OPNOTSUPP, Errno::NOSYS];
+    error.raw_os_error().is_some_and(|code| refused.iter().any(|e| e.raw_os_error() == code))
+}
+
+/// Whether an operation failed because its two paths lie on different file systems.
+pub(crate) fn is_cross_device(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::XDEV.raw_os_error())
+}
+
+/// Renames; `Ok(false)` when the two paths lie on different file systems.
+pub(crate) fn rename_here(fs: &dyn Fs, from: &Path, to: &Path) -> Outcome<bool> {
+    match repeat(|| fs.raw_rename(from, to)) {
+        Ok(()) => Ok(true),
+        Err(error) if is_cross_device(&error) => Ok(false),
+        Err(error) => Err(Failure::io("renaming", to, &error)),
+    }
+}
+
+fn remove_tree<F: Fs + ?Sized>(fs: &F, path: &Path) -> Outcome<()> {
+    let entries = match std::fs::read_dir(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(|error| Failure::io("reading the folder", path, &error))?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(|error| Failure::io("reading the folder", path, &error))?;
+        let kind = entry.file_type().map_err(|error| Failure::io("reading the folder", path, &error))?;
+        if kind.is_dir() {
+            remove_tree(fs, &entry.path())?;
+        } else {
+            fs.remove_file(&entry.path())?;
+        }
+    }
+    match repeat(|| fs.raw_rmdir(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other.map_err(|error| Failure::io("removing the folder", path, &error)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! What a power cut takes: content that was not synced, and names whose folder was not. Part of the test double.
+
+use super::fault::Op;
+use super::{Disk as _, RealFs};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Everything done since it was last made durable.
+#[derive(Default)]
+pub(super) struct Volatile {
+    names: Vec<Before>,
+    /// Files created and not yet synced.
+    contents: BTreeMap<PathBuf, ()>,
+}
+
+/// How a name was before an operation.
+pub(super) struct Before {
+    op: Op,
+    path: PathBuf,
+    from: Option<PathBuf>,
+    /// What was at `path`.
+    old: Option<(Vec<u8>, u32)>,
+}
+
+impl Before {
+    pub(super) fn look(op: Op, path: &Path, from: Option<&Path>) -> Self {
+        let old = super::super::read::open_read(path).ok().and_then(|file| {
+            let mut bytes = vec![0; usize::try_from(file.len()).ok()?];
+            file.read_exact_at(&mut bytes, 0).ok()?;
+            Some((bytes, file.mode()))
+        });
+        Self { op, path: path.to_owned(), from: from.map(Path::to_path_buf), old }
+    }
+
+    fn restore_old(&self) {
+        let Some((bytes, mode)) = &self.old else { return };
+        if let Ok(mut file) = open_empty(&self.path) {
+            let _ = file.write_all(bytes);
+            let _ = RealFs.raw_chmod(&self.path, *mode);
+        }
+    }
+
+    fn undo(&self) {
+        match self.op {
+            Op::Create | Op::Link => drop(RealFs.raw_unlink(&self.path)),
+            Op::MakeDir => drop(RealFs.raw_rmdir(&self.path)),
+            Op::RemoveDir => drop(RealFs.raw_mkdir(&self.path, super::PRIVATE_FOLDER)),
+            Op::Unlink => self.restore_old(),
+            Op::Rename => {
+                if let Some(from) = &self.from {
+                    drop(RealFs.raw_rename(&self.path, from));
+                }
+                self.restore_old();
+            }
+            _ => {}
+        }
+    }
+}
+
+fn open_empty(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{open, Mode, OFlags};
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+    Ok(File::from(open(path, flags, Mode::from_raw_mode(super::PRIVATE_FILE))?))
+}
+
+impl Volatile {
+    /// An operation on names was done.
+    pub(super) fn named(&mut self, before: Before) {
+        match (before.op, &before.from) {
+            (Op::Create, _) => drop(self.contents.insert(before.path.clone(), ())),
+            (Op::Rename, Some(from)) => {
+                if self.contents.remove(from).is_some() {
+                    self.contents.insert(before.path.clone(), ());
+                } else {
+                    self.contents.remove(&before.path);
+                }
+            }
+            _ => {}
+        }
+        self.names.push(before);
+    }
+    /// A file's content is durable.
+    pub(super) fn synced_file(&mut self, path: &Path) {
+        self.contents.remove(path);
+    }
+    /// A folder's names are durable.
+    pub(super) fn synced_folder(&mut self, folder: &Path) {
+        self.names.retain(|before| before.path.parent() != Some(folder));
+    }
+    /// The power fails.
+    pub(super) fn lose(&mut self) {
+        use rustix::fs::{open, Mode, OFlags};
+        for path in std::mem::take(&mut self.contents).into_keys() {
+            if let Ok(file) = open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
+                let _ = rustix::fs::ftruncate(&file, 0);
+            }
+        }
+        for before in std::mem::take(&mut self.names).iter().rev() {
+            before.undo();
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Who a process is, so that another can tell later whether it still lives.
+
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A process, told apart from every other on this host, before and after a reboot, and on other hosts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessIdentity {
+    /// Host name.
+    pub host: String,
+    /// Process id.
+    pub pid: u32,
+    /// The machine's own id: hosts of one name are not one host. Empty when unknown.
+    pub machine: String,
+    /// Changes with every start of the machine. Empty when unknown.
+    pub boot: String,
+    /// The set of process ids that `pid` belongs to (a container has its own). Empty when unknown.
+    pub pid_space: String,
+    /// When the process started, in clock ticks since the machine did. 0 when unknown.
+    pub started: u64,
+}
+
+/// What can be told about another process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Life {
+    /// It runs.
+    Alive,
+    /// It is gone for sure.
+    Dead,
+    /// It is on another host: nothing can be told.
+    Elsewhere,
+    /// It is on this machine, but its process id cannot be looked up from here.
+    Hidden,
+}
+
+impl ProcessIdentity {
+    /// The running process.
+    pub fn current() -> Self {
+        let pid = std::process::id();
+        Self {
+            host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            pid,
+            machine: first_line(&["/etc/machine-id", "/var/lib/dbus/machine-id"]),
+            boot: first_line(&["/proc/sys/kernel/random/boot_id"]),
+            pid_space: std::fs::read_link("/proc/self/ns/pid")
+                .map(|link| link.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            started: started(pid).unwrap_or(0),
+        }
+    }
+
+    /// Whether this process lives, as seen by `observer`.
+    pub fn life(&self, observer: &Self) -> Life {
+        if self.host != observer.host || self.machine != observer.machine {
+            return Life::Elsewhere;
+        }
+        if self.boot != observer.boot {
+            return Life::Dead;
+        }
+        if self.pid_space != observer.pid_space {
+            return Life::Hidden;
+        }
+        if self.started == 0 {
+            return signalled(self.pid);
+        }
+        match started(self.pid) {
+            Some(started) if started == self.started => Life::Alive,
+            // No such process, or another that got its number.
+            _ => Life::Dead,
+        }
+    }
+}
+
+fn first_line(paths: &[&str]) -> String {
+    paths
+        .iter()
+        .find_map(|path| std::fs::read_to_string(Path::new(path)).ok())
+        .and_then(|text| text.lines().next().map(|line| line.trim().to_owned()))
+        .unwrap_or_default()
+}
+
+/// The start time out of `/proc/<pid>/stat`; `None` when there is no such process or it is a zombie.
+fn started(pid: u32) -> Option<u64> {
+    parse_started(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn parse_started(stat: &str) -> Option<u64> {
+    // The name in parentheses may hold anything; fields are counted after it: state is field 3, start time field 22.
+    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace();
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X" | "x") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+/// Without `/proc`: asks whether a signal could be sent.
+fn signalled(pid: u32) -> Life {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    match pid.map(rustix::process::test_kill_process) {
+        Some(Err(rustix::io::Errno::SRCH)) | None => Life::Dead,
+        _ => Life::Alive,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_running_process_is_alive() {
+        let me = ProcessIdentity::current();
+        assert_eq!(me.life(&me), Life::Alive);
+        assert!(!me.host.is_empty());
+    }
+
+    #[test]
+    fn a_process_that_ended_is_dead_and_a_zombie_too() {
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let me = ProcessIdentity::current();
+        let other = ProcessIdentity { pid: child.id(), started: started(child.id()).unwrap(), ..me.clone() };
+        assert_eq!(other.life(&me), Life::Alive);
+        child.kill().unwrap();
+        while started(child.id()).is_some() {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        assert_eq!(other.life(&me), Life::Dead, "not yet waited for");
+        child.wait().unwrap();
+        assert_eq!(other.life(&me), Life::Dead);
+    }
+
+    #[test]
+    fn a_reused_process_id_and_a_reboot_mean_dead() {
+        let me = ProcessIdentity::current();
+        assert_eq!(ProcessIdentity { started: me.started + 1, ..me.clone() }.life(&me), Life::Dead);
+        assert_eq!(ProcessIdentity { boot: "x".into(), ..me.clone() }.life(&me), Life::Dead);
+    }
+
+    #[test]
+    fn nothing_is_told_about_other_hosts_and_containers() {
+        let me = ProcessIdentity::current();
+        assert_eq!(ProcessIdentity { host: "x".into(), boot: "x".into(), ..me.clone() }.life(&me), Life::Elsewhere);
+        assert_eq!(ProcessIdentity { machine: "x".into(), pid: 1 << 30, ..me.clone() }.life(&me), Life::Elsewhere);
+        assert_eq!(ProcessIdentity { pid_space: "x".into(), pid: 1 << 30, ..me.clone() }.life(&me), Life::Hidden);
+    }
+
+    #[test]
+    fn without_a_start_time_the_process_id_decides() {
+        let me = ProcessIdentity { started: 0, ..ProcessIdentity::current() };
+        assert_eq!(me.life(&me), Life::Alive);
+        assert_eq!(ProcessIdentity { pid: 0x7fff_fff0, ..me.clone() }.life(&me), Life::Dead);
+    }
+
+    #[test]
+    fn a_process_name_with_parentheses_does_not_confuse() {
+        let tail = (4..=21).map(|n| n.to_string()).collect::<Vec<_>>().join(" ");
+        assert_eq!(parse_started(&format!("7 (a) R b) S {tail} 12345 0")), Some(12345));
+        assert_eq!(parse_started(&format!("7 (a) Z {tail} 12345 0")), None);
+        assert_eq!(parse_started(""), None);
+    }
+}

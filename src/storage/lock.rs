@@ -1,0 +1,219 @@
+//! One writer per data set.
+
+use super::fs::{Fs, RealFs};
+use super::identity::{Life, ProcessIdentity};
+use super::own::OwnFolder;
+use crate::model::problem::Subject;
+use crate::model::{Failure, Outcome};
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often, and how long apart, a lock that is just changing hands is looked at.
+const LOOKS: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(25);
+/// Lock files are small; anything larger is none of ours.
+const LARGEST: u64 = 1 << 16;
+
+/// Who holds a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The process.
+    #[serde(flatten)]
+    pub process: ProcessIdentity,
+    /// Told apart from every other time a lock is taken.
+    token: String,
+    /// The system's own lock is held too, and lasts exactly as long as the process.
+    system_lock: bool,
+}
+
+/// The right to write to one data set, given back when dropped.
+#[derive(Debug)]
+pub struct DatasetLock {
+    path: PathBuf,
+    holder: Holder,
+    /// Held open for the system's own lock.
+    _folder: Option<OwnedFd>,
+}
+
+/// What the system's own lock says.
+enum SystemLock {
+    /// Ours now.
+    Taken(OwnedFd),
+    /// Somebody has it.
+    Busy,
+    /// This file system has none.
+    Unknown,
+}
+
+/// What became of an attempt to take over a lock file.
+enum Attempt {
+    /// It is ours.
+    Ours,
+    /// It changed meanwhile: look again.
+    Again,
+    /// Somebody has it.
+    Held(Option<Holder>),
+}
+
+impl DatasetLock {
+    /// Takes the lock, or says who holds it. The lock of a process of this host that died is taken over; a lock of another
+    /// host is never judged stale. `break_lock` removes whatever is there.
+    pub fn acquire(fs: &dyn Fs, own: &OwnFolder, break_lock: bool) -> Outcome<Self> {
+        own.create(fs)?;
+        Self::acquire_with(fs, own, break_lock, true)
+    }
+
+    /// Who holds the lock right now, if it is held; for lists and messages. A dead holder on this host does not count.
+    pub fn holder(own: &OwnFolder) -> Outcome<Option<Holder>> {
+        let me = ProcessIdentity::current();
+        Ok(read_holder(&own.lock())?.flatten().filter(|holder| holder.process.life(&me) != Life::Dead))
+    }
+
+    fn acquire_with(fs: &dyn Fs, own: &OwnFolder, break_lock: bool, use_system: bool) -> Outcome<Self> {
+        let path = own.lock();
+        if break_lock {
+            fs.remove_file(&path)?;
+        }
+        let mut holder = None;
+        for look in 0..LOOKS {
+            if look > 0 {
+                std::thread::sleep(PAUSE);
+            }
+            let system = if use_system { system_lock(own.path()) } else { SystemLock::Unknown };
+            let folder = match system {
+                SystemLock::Taken(folder) => Some(folder),
+                SystemLock::Unknown => None,
+                SystemLock::Busy if break_lock => None,
+                SystemLock::Busy => {
+                    holder = read_holder(&path)?.flatten();
+                    match &holder {
+                        Some(_) => break,
+                        None => continue,
+                    }
+                }
+            };
+            let mine = Holder {
+                process: ProcessIdentity::current(),
+                token: super::publish::unique(),
+                system_lock: folder.is_some(),
+            };
+            match take(fs, &path, &mine)? {
+                Attempt::Ours => return Ok(Self { path, holder: mine, _folder: folder }),
+                Attempt::Again => {}
+                Attempt::Held(by) => {
+                    holder = by;
+                    if holder.is_some() {
+                        break;
+                    }
+                }
+            }
+        }
+        Err(held(&path, holder.as_ref()))
+    }
+
+    /// Whether the lock file still says so; `false` after somebody broke the lock.
+    pub fn is_still_ours(&self) -> bool {
+        matches!(read_holder(&self.path), Ok(Some(Some(holder))) if holder.token == self.holder.token)
+    }
+}
+
+impl Drop for DatasetLock {
+    fn drop(&mut self) {
+        if self.is_still_ours() {
+            // If this fails, the next process on this host takes the lock over.
+            let _ = RealFs.remove_file(&self.path);
+        }
+    }
+}
+
+fn held(path: &Path, holder: Option<&Holder>) -> Failure {
+    let why = match holder {
+        Some(holder) => format!("it is held by process {} on host {}", holder.process.pid, holder.process.host),
+        None => "it is held by another process".to_owned(),
+    };
+    Failure::environment("locking the data set", why)
+        .on(Subject::path(path))
+        .with_hint("wait for it to finish; if it is certainly gone, use --break-lock")
+}
+
+/// The content of a lock file: `None` without a file, `Some(None)` when it cannot be understood.
+fn read_holder(path: &Path) -> Outcome<Option<Option<Holder>>> {
+    let bytes = super::read::read_whole(path, LARGEST)?;
+    Ok(bytes.map(|bytes| serde_json::from_slice(&bytes).ok()))
+}
+
+/// Locks the folder itself: a lock file is replaced when it is taken over, the folder stays.
+fn system_lock(folder: &Path) -> SystemLock {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Ok(folder) = rustix::fs::open(folder, flags, Mode::empty()) else { return SystemLock::Unknown };
+    match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => SystemLock::Taken(folder),
+        Err(Errno::WOULDBLOCK) => SystemLock::Busy,
+        Err(_) => SystemLock::Unknown,
+    }
+}
+
+/// Makes the lock file, with its content in it from the first moment on.
+fn take(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
+    if make(fs, path, mine)? {
+        return Ok(Attempt::Ours);
+    }
+    let Some(holder) = read_holder(path)? else { return Ok(Attempt::Again) };
+    let Some(holder) = holder else { return Ok(Attempt::Held(None)) };
+    let is_gone = match holder.process.life(&mine.process) {
+        Life::Dead => true,
+        // Whoever had the system's lock with it is gone, for now it is ours.
+        Life::Hidden => holder.system_lock && mine.system_lock,
+        Life::Alive | Life::Elsewhere => false,
+    };
+    if !is_gone {
+        return Ok(Attempt::Held(Some(holder)));
+    }
+    // Moved aside first: of several who judge it stale, one gets it, and the others see a new one.
+    let aside = path.with_file_name(format!("lock.{}.stale", mine.token));
+    if fs.raw_rename(path, &aside).is_err() {
+        return Ok(Attempt::Again);
+    }
+    let moved = read_holder(&aside)?.flatten();
+    if moved.as_ref() != Some(&holder) {
+        // Somebody took over in between, and this was theirs: back with it.
+        let _ = fs.raw_link(&aside, path);
+    }
+    fs.remove_file(&aside)?;
+    Ok(Attempt::Again)
+}
+
+fn make(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<bool> {
+    let bytes = serde_json::to_vec(mine).unwrap_or_default();
+    let draft = path.with_file_name(format!("lock.{}.new", mine.token));
+    let result = write_and_link(fs, &draft, path, &bytes);
+    let _ = fs.remove_file(&draft);
+    result
+}
+
+fn write_and_link(fs: &dyn Fs, draft: &Path, path: &Path, bytes: &[u8]) -> Outcome<bool> {
+    let mut file = fs.create_file(draft)?;
+    file.write_all(bytes)?;
+    file.set_mode(0o644)?;
+    file.close()?;
+    match fs.raw_link(draft, path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        // No hard links here: made exclusively, then filled.
+        Err(_) => match fs.raw_create(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(Failure::io("creating the lock", path, &error)),
+            Ok(mut file) => {
+                file.raw_write(bytes).map_err(|error| Failure::io("writing the lock", path, &error))?;
+                Ok(true)
+            }
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! The program's own folder beside what it writes: plan, report, journal, lock and work in progress.
+
+use super::fs::{Fs, PRIVATE_FOLDER};
+use crate::model::{Failure, Outcome};
+use std::ffi::OsString;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+/// The folder of a WebDataset that readers look into.
+const META_FOLDER: &str = ".nv-meta";
+const NAME: &str = "gristmill";
+
+/// Names the files of one own folder; nothing is created before [`create`](Self::create).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnFolder {
+    path: PathBuf,
+    /// The folder whose permissions the own folder takes over.
+    model: PathBuf,
+    /// Folders to create on the way, outermost first.
+    parents: Vec<PathBuf>,
+}
+
+impl OwnFolder {
+    /// `<root>/.nv-meta/gristmill`.
+    pub fn for_webdataset(root: &Path) -> Self {
+        let meta = root.join(META_FOLDER);
+        Self { path: meta.join(NAME), model: root.to_owned(), parents: vec![meta] }
+    }
+    /// `<output>.gristmill`, beside an output file or folder.
+    pub fn for_output(output: &Path) -> Self {
+        let mut name = output.file_name().map_or_else(|| OsString::from("output"), OsString::from);
+        name.push(".");
+        name.push(NAME);
+        let parent = match output.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+            _ => PathBuf::from("."),
+        };
+        Self { path: parent.join(name), model: parent, parents: Vec::new() }
+    }
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+    /// The plan of the last run.
+    pub fn plan(&self) -> PathBuf {
+        self.path.join("plan.yaml")
+    }
+    /// The report of the last run.
+    pub fn report(&self) -> PathBuf {
+        self.path.join("report.json")
+    }
+    /// Finished units of a run that is not finished.
+    pub fn journal(&self) -> PathBuf {
+        self.path.join("journal")
+    }
+    /// Who works on the data set.
+    pub fn lock(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+    /// Work in progress, on the file system of the output; removed at commit.
+    pub fn work(&self) -> PathBuf {
+        self.path.join("work")
+    }
+    /// The renames of a publish that has begun.
+    pub fn renames(&self) -> PathBuf {
+        self.path.join("renames")
+    }
+    /// Whether the folder is there.
+    pub fn exists(&self) -> bool {
+        self.path.is_dir()
+    }
+    /// Creates the folder, and `work` in it. New folders get the permissions of the folder they belong to, and the owner may
+    /// always enter; `work` is private.
+    pub fn create(&self, fs: &dyn Fs) -> Outcome<()> {
+        if !self.path.is_dir() {
+            let facts =
+                std::fs::metadata(&self.model).map_err(|error| Failure::io("looking at", &self.model, &error))?;
+            let mode = (facts.mode() & 0o2777) | PRIVATE_FOLDER;
+            for folder in self.parents.iter().chain([&self.path]) {
+                fs.create_dir(folder, mode)?;
+                if let Some(parent) = folder.parent() {
+                    fs.sync_dir(parent)?;
+                }
+            }
+        }
+        fs.create_dir(&self.work(), PRIVATE_FOLDER)
+    }
+    /// Removes the work in progress and the journal.
+    pub fn remove_work(&self, fs: &dyn Fs) -> Outcome<()> {
+        fs.remove_file(&self.journal())?;
+        fs.remove_dir_all(&self.work())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ExitClass;
+    use crate::storage::fs::fault::{Fault, FaultFs};
+    use crate::storage::fs::RealFs;
+    use rustix::io::Errno;
+
+    fn mode(path: &Path) -> u32 {
+        std::fs::metadata(path).unwrap().mode() & 0o7777
+    }
+
+    #[test]
+    fn a_data_set_keeps_own_files_out_of_readers_sight() {
+        let own = OwnFolder::for_webdataset(Path::new("/d/set"));
+        assert_eq!(own.path(), Path::new("/d/set/.nv-meta/gristmill"));
+        assert_eq!(own.journal(), Path::new("/d/set/.nv-meta/gristmill/journal"));
+        assert_eq!(own.work(), Path::new("/d/set/.nv-meta/gristmill/work"));
+        assert_eq!(OwnFolder::for_output(Path::new("/d/x.pbin")).path(), Path::new("/d/x.pbin.gristmill"));
+        assert_eq!(OwnFolder::for_output(Path::new("x.pbin")).path(), Path::new("./x.pbin.gristmill"));
+    }
+
+    #[test]
+    fn new_folders_take_the_mode_of_the_data_set_and_the_owner_may_enter() {
+        for (given, expected) in [(0o755, 0o755), (0o2775, 0o2775), (0o555, 0o755), (0o700, 0o700)] {
+            let dir = tempfile::tempdir().unwrap();
+            RealFs.set_mode(dir.path(), given).unwrap();
+            let own = OwnFolder::for_webdataset(dir.path());
+            if OwnFolder::create(&own, &RealFs).is_err() {
+                continue; // 0o555 for anybody but root
+            }
+            assert_eq!(mode(&dir.path().join(".nv-meta")), expected);
+            assert_eq!(mode(own.path()), expected);
+            assert_eq!(mode(&own.work()), 0o700);
+            RealFs.set_mode(dir.path(), 0o700).unwrap();
+        }
+    }
+
+    #[test]
+    fn an_existing_meta_folder_keeps_its_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        RealFs.create_dir(&dir.path().join(".nv-meta"), 0o750).unwrap();
+        let own = OwnFolder::for_webdataset(dir.path());
+        own.create(&RealFs).unwrap();
+        own.create(&RealFs).unwrap();
+        assert_eq!(mode(&dir.path().join(".nv-meta")), 0o750);
+    }
+
+    #[test]
+    fn a_read_only_data_set_is_the_environments_fault_with_a_way_out() {
+        for errno in [Errno::ROFS, Errno::ACCESS] {
+            let dir = tempfile::tempdir().unwrap();
+            let fs = FaultFs::new(Fault::From { at: 0, errno });
+            let failure = OwnFolder::for_webdataset(dir.path()).create(&fs).unwrap_err();
+            assert_eq!(failure.class, ExitClass::Environment);
+            assert!(failure.subject.path.as_deref().unwrap().ends_with(".nv-meta"));
+            assert!(failure.hint.unwrap().contains("write access"));
+        }
+    }
+}
