@@ -67,20 +67,32 @@ actions! {
     ClearFinished, "clear-finished", "clear finished", "Takes finished jobs off the list.";
     // Guided prepare.
     Next, "next", "next", "Accepts this step's answers and goes to the next step.";
-    NextField, "next-field", "field", "Moves to the next field of this step.";
+    NextField, "next-field", "field", "Moves to the next field of this step, then to the list of steps.";
     PreviousField, "previous-field", "previous field", "Moves to the previous field of this step.";
     Toggle, "toggle", "choose", "Chooses the option, or switches it on or off.";
     Complete, "complete", "complete", "Completes what is typed from the parts and keys seen in the data.";
     Exclude, "exclude", "exclude", "Leaves the selected shard out, or takes it back in.";
     MoveToNextSplit, "move", "move", "Moves the selected shards to the next split.";
+    MoveToPreviousSplit, "move-back", "move back", "Moves the selected shards to the split before.";
     Mark, "mark", "mark", "Starts or ends marking a range of rows.";
+    AddSplit, "add-split", "add split", "Adds a split; its name is asked for.";
+    DropSplit, "drop-split", "drop split", "Takes the selected split away; its shards are then in none.";
+    DropRow, "drop-row", "drop row", "Empties the row in focus.";
     Undo, "undo", "undo", "Takes back the last change.";
     Redo, "redo", "redo", "Does again what was taken back.";
-    Details, "details", "show", "Shows the details of the selected finding.";
+    Details, "details", "details", "Shows everything about the selected row.";
+    StartAfresh, "start-afresh", "start afresh", "Forgets the answers of the draft and begins with what the data suggests.";
     Run, "run", "run", "Starts the preparation with the answers given.";
-    DryRun, "dry-run", "dry run", "Shows what a run would write, and writes nothing.";
+    DryRun, "dry-run", "dry run", "Scans and checks everything as a run would, and writes nothing.";
     SavePlan, "save-plan", "save plan", "Saves the answers as a plan file that `gristmill run` replays.";
+    Copy, "copy", "copy", "Copies the equivalent command line to the clipboard (OSC 52, works over SSH).";
     Background, "background", "background", "Leaves the job running and returns to the home screen.";
+    Retry, "retry", "retry", "Starts the same preparation again; what was scanned is not scanned twice.";
+    GoSource, "go-source", "step: source", "Jumps to the step Source.";
+    GoSplits, "go-splits", "step: splits", "Jumps to the step Splits.";
+    GoSampleType, "go-sample-type", "step: type", "Jumps to the step Sample type.";
+    GoFieldMap, "go-field-map", "step: fields", "Jumps to the step Field map.";
+    GoReview, "go-review", "step: review", "Jumps to the step Review.";
 }
 
 /// Where keys are pressed. Each screen names one; see [`Context::layers`].
@@ -106,6 +118,16 @@ pub enum Context {
     Prepare,
     /// A text field in a step of the guided prepare: letters type.
     PrepareText,
+    /// An expression of the field map: letters type, Tab completes.
+    PrepareExpression,
+    /// The list of steps on the left.
+    PrepareRail,
+    /// The list of shards.
+    PrepareShards,
+    /// The columns of shards that are divided by hand.
+    PrepareHand,
+    /// The review of what will be written.
+    PrepareReview,
     /// The run step of the guided prepare.
     PrepareRun,
 }
@@ -123,6 +145,11 @@ impl Context {
         Self::Page,
         Self::Prepare,
         Self::PrepareText,
+        Self::PrepareExpression,
+        Self::PrepareRail,
+        Self::PrepareShards,
+        Self::PrepareHand,
+        Self::PrepareReview,
         Self::PrepareRun,
     ];
 
@@ -139,6 +166,11 @@ impl Context {
             Self::Page => &[Self::Page, Self::List, Self::Global],
             Self::Prepare => &[Self::Prepare, Self::List, Self::Global],
             Self::PrepareText => &[Self::PrepareText, Self::Global],
+            Self::PrepareExpression => &[Self::PrepareExpression, Self::PrepareText, Self::Global],
+            Self::PrepareRail => &[Self::PrepareRail, Self::Prepare, Self::List, Self::Global],
+            Self::PrepareShards => &[Self::PrepareShards, Self::Prepare, Self::List, Self::Global],
+            Self::PrepareHand => &[Self::PrepareHand, Self::Prepare, Self::List, Self::Global],
+            Self::PrepareReview => &[Self::PrepareReview, Self::Prepare, Self::List, Self::Global],
             Self::PrepareRun => &[Self::PrepareRun, Self::List, Self::Global],
         }
     }
@@ -155,6 +187,11 @@ impl Context {
             Self::Question => "question",
             Self::Page => "page",
             Self::Prepare | Self::PrepareText => "prepare",
+            Self::PrepareExpression => "expression",
+            Self::PrepareRail => "steps",
+            Self::PrepareShards => "shards",
+            Self::PrepareHand => "splits by hand",
+            Self::PrepareReview => "review",
             Self::PrepareRun => "run",
         }
     }
@@ -220,6 +257,19 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Question, A::Up, &["up", "k"]),
     key(C::Question, A::Down, &["down", "j"]),
     bar(C::Page, A::Close, &["esc"]),
+    bar(C::PrepareRail, A::Accept, &["enter", "l", "right"]),
+    bar(C::PrepareShards, A::Exclude, &["x"]),
+    bar(C::PrepareHand, A::MoveToNextSplit, &["m", ">"]),
+    bar(C::PrepareHand, A::Mark, &["V", "v"]),
+    bar(C::PrepareHand, A::AddSplit, &["a"]),
+    bar(C::PrepareHand, A::Undo, &["u"]),
+    key(C::PrepareHand, A::MoveToPreviousSplit, &["M", "<"]),
+    key(C::PrepareHand, A::DropSplit, &["D"]),
+    key(C::PrepareHand, A::Redo, &["ctrl-r"]),
+    bar(C::PrepareReview, A::Run, &["enter", "R"]),
+    bar(C::PrepareReview, A::SavePlan, &["s", "ctrl-s"]),
+    bar(C::PrepareReview, A::DryRun, &["d"]),
+    bar(C::PrepareReview, A::Copy, &["y"]),
     bar(C::Prepare, A::Next, &["enter"]),
     bar(C::Prepare, A::Close, &["esc"]),
     bar(C::Prepare, A::NextField, &["tab"]),
@@ -227,25 +277,36 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Prepare, A::Toggle, &["space"]),
     key(C::Prepare, A::Left, &["left", "h"]),
     key(C::Prepare, A::Right, &["right", "l"]),
-    key(C::Prepare, A::Exclude, &["x"]),
-    key(C::Prepare, A::MoveToNextSplit, &["m"]),
-    key(C::Prepare, A::Mark, &["V"]),
     key(C::Prepare, A::Details, &["i"]),
-    key(C::Prepare, A::Undo, &["u"]),
-    key(C::Prepare, A::Redo, &["ctrl-r"]),
-    key(C::Prepare, A::Run, &["R"]),
-    key(C::Prepare, A::DryRun, &["D"]),
     key(C::Prepare, A::SavePlan, &["ctrl-s"]),
+    key(C::Prepare, A::StartAfresh, &["N"]),
+    key(C::Prepare, A::GoSource, &["1", "alt-1"]),
+    key(C::Prepare, A::GoSplits, &["2", "alt-2"]),
+    key(C::Prepare, A::GoSampleType, &["3", "alt-3"]),
+    key(C::Prepare, A::GoFieldMap, &["4", "alt-4"]),
+    key(C::Prepare, A::GoReview, &["5", "alt-5"]),
+    bar(C::PrepareExpression, A::Complete, &["tab", "ctrl-n"]),
     bar(C::PrepareText, A::Next, &["enter"]),
     bar(C::PrepareText, A::Close, &["esc"]),
-    bar(C::PrepareText, A::NextField, &["tab", "down"]),
-    key(C::PrepareText, A::PreviousField, &["backtab", "up"]),
-    key(C::PrepareText, A::Complete, &["ctrl-n"]),
+    bar(C::PrepareText, A::NextField, &["tab"]),
+    key(C::PrepareText, A::PreviousField, &["backtab"]),
+    key(C::PrepareText, A::Up, &["up"]),
+    key(C::PrepareText, A::Down, &["down"]),
+    key(C::PrepareText, A::PageUp, &["pageup"]),
+    key(C::PrepareText, A::PageDown, &["pagedown"]),
+    key(C::PrepareText, A::DropRow, &["ctrl-x"]),
     key(C::PrepareText, A::SavePlan, &["ctrl-s"]),
+    key(C::PrepareText, A::GoSource, &["alt-1"]),
+    key(C::PrepareText, A::GoSplits, &["alt-2"]),
+    key(C::PrepareText, A::GoSampleType, &["alt-3"]),
+    key(C::PrepareText, A::GoFieldMap, &["alt-4"]),
+    key(C::PrepareText, A::GoReview, &["alt-5"]),
     bar(C::PrepareRun, A::Background, &["b"]),
     bar(C::PrepareRun, A::CancelJob, &["x"]),
     bar(C::PrepareRun, A::ShowLog, &["enter", "l"]),
-    key(C::PrepareRun, A::Close, &["esc"]),
+    bar(C::PrepareRun, A::Close, &["esc"]),
+    key(C::PrepareRun, A::Retry, &["r"]),
+    key(C::PrepareRun, A::Copy, &["y"]),
     key(C::List, A::Up, &["k", "up"]),
     key(C::List, A::Down, &["j", "down"]),
     key(C::List, A::First, &["g g", "home"]),
