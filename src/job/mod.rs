@@ -1,5 +1,7 @@
 //! Running a plan in the background: the only room that owns threads besides the terminal's input.
 
+pub mod journal;
+pub mod pool;
 pub mod prepare;
 pub mod scan;
 

@@ -217,6 +217,7 @@ impl Disk for FaultFs {
     }
     fn raw_append(&self, path: &Path) -> io::Result<(Box<dyn DiskFile>, u64)> {
         let (inner, bytes) = self.whole(Op::Create, path, || RealFs.raw_append(path))?;
+        self.state().memory.opened(path, bytes);
         Ok((Box::new(FaultFile { fs: self.clone(), path: path.to_owned(), inner }), bytes))
     }
     fn raw_sync_file(&self, path: &Path) -> io::Result<()> {

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 #[derive(Default)]
 pub(super) struct Volatile {
     names: Vec<Before>,
-    /// Files created and not yet synced.
-    contents: BTreeMap<PathBuf, ()>,
+    /// Files written to, and how many of their bytes are durable.
+    contents: BTreeMap<PathBuf, u64>,
 }
 
 /// How a name was before an operation.
@@ -69,12 +69,11 @@ impl Volatile {
     /// An operation on names was done.
     pub(super) fn named(&mut self, before: Before) {
         match (before.op, &before.from) {
-            (Op::Create, _) => drop(self.contents.insert(before.path.clone(), ())),
+            (Op::Create, _) => drop(self.contents.insert(before.path.clone(), 0)),
             (Op::Rename, Some(from)) => {
-                if self.contents.remove(from).is_some() {
-                    self.contents.insert(before.path.clone(), ());
-                } else {
-                    self.contents.remove(&before.path);
+                self.contents.remove(&before.path);
+                if let Some(durable) = self.contents.remove(from) {
+                    self.contents.insert(before.path.clone(), durable);
                 }
             }
             _ => {}
@@ -83,7 +82,13 @@ impl Volatile {
     }
     /// A file's content is durable.
     pub(super) fn synced_file(&mut self, path: &Path) {
-        self.contents.remove(path);
+        if let Ok(facts) = std::fs::symlink_metadata(path) {
+            self.contents.insert(path.to_owned(), facts.len());
+        }
+    }
+    /// A file with this many durable bytes will be appended to.
+    pub(super) fn opened(&mut self, path: &Path, bytes: u64) {
+        self.contents.entry(path.to_owned()).or_insert(bytes);
     }
     /// A folder's names are durable.
     pub(super) fn synced_folder(&mut self, folder: &Path) {
@@ -92,9 +97,13 @@ impl Volatile {
     /// The power fails.
     pub(super) fn lose(&mut self) {
         use rustix::fs::{open, Mode, OFlags};
-        for path in std::mem::take(&mut self.contents).into_keys() {
-            if let Ok(file) = open(&path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
-                let _ = rustix::fs::ftruncate(&file, 0);
+        for (path, durable) in std::mem::take(&mut self.contents) {
+            let is_longer = std::fs::symlink_metadata(&path).is_ok_and(|facts| facts.len() > durable);
+            if !is_longer {
+                continue;
+            }
+            if let Ok(file) = open(&path, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+                let _ = rustix::fs::ftruncate(&file, durable);
             }
         }
         for before in std::mem::take(&mut self.names).iter().rev() {
