@@ -3,4 +3,5 @@
 //! Everything here treats the data as hostile: names, sizes and headers may say anything. Nothing here writes, except
 //! `tgz::rewrite`, and that through `storage`.
 
+pub mod decode;
 pub mod tar;
