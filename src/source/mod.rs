@@ -3,5 +3,6 @@
 //! Everything here treats the data as hostile: names, sizes and headers may say anything. Nothing here writes, except
 //! `tgz::rewrite`, and that through `storage`.
 
+mod compressed;
 pub mod decode;
 pub mod tar;

@@ -3,6 +3,16 @@
 //! Owns header parsing, the walk from entry to entry and the grouping; knows nothing of tables, threads or terminals.
 //! The rules are those of the Energon format page, "Tar entries → samples".
 
+mod group;
+mod header;
+mod names;
+mod notes;
+mod pax;
+mod resync;
+mod scan;
+mod walk;
+mod window;
+
 use crate::model::{FileStamp, Handles, HiddenSample, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard};
 use std::collections::BTreeMap;
 
@@ -49,7 +59,8 @@ pub struct ShardScan {
 /// Damage is reported as problems and never fails the scan; an error means that the file cannot be read, that the sink
 /// refused, or that the scan was cancelled. Adds bytes to the progress as it goes and one item at the end.
 pub fn scan_shard(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>) -> Outcome<ShardScan> {
-    let _ = (sink, handles);
-    Err(crate::model::Failure::data("reading the shard", "the scan is not connected yet")
-        .on(crate::model::Subject::shard(&shard.name)))
+    scan::scan(shard, sink, handles)
 }
+
+#[cfg(test)]
+mod tests;

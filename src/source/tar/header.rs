@@ -1,0 +1,215 @@
+//! One 512-byte header block: checksum, number fields, names. Pure; no reading.
+
+/// Size of a tar block in bytes.
+pub(super) const BLOCK: usize = 512;
+/// The same, for offsets.
+pub(super) const BLOCK_BYTES: u64 = 512;
+
+/// What a block is, where a header is expected.
+pub(super) enum Block<'a> {
+    /// All zero: the end of the archive.
+    Zero,
+    /// A header whose checksum and number fields hold.
+    Header(Header<'a>),
+    /// Anything else; the text says why.
+    Bad(&'static str),
+}
+
+/// A header block that passed its checks.
+#[derive(Clone, Copy)]
+pub(super) struct Header<'a> {
+    block: &'a [u8; BLOCK],
+    /// The size field. May be negative or absurd: base-256 numbers hold 88 bits.
+    pub(super) size: i128,
+    /// Type flag, after old-style folders were told from old-style files.
+    pub(super) type_flag: u8,
+}
+
+/// Judges one block.
+pub(super) fn classify(block: &[u8; BLOCK]) -> Block<'_> {
+    if block[0] == 0 && block.iter().all(|&b| b == 0) {
+        return Block::Zero;
+    }
+    let Some(stated) = number(&block[148..156]) else {
+        return Block::Bad("its checksum field is not a number");
+    };
+    if stated != i128::from(unsigned_sum(block)) && stated != i128::from(signed_sum(block)) {
+        return Block::Bad("its checksum is wrong");
+    }
+    let Some(size) = number(&block[124..136]) else {
+        return Block::Bad("its size field is not a number");
+    };
+    for field in [100..108, 108..116, 116..124, 136..148, 329..337, 337..345] {
+        if !is_number(&block[field]) {
+            return Block::Bad("a number field does not hold a number");
+        }
+    }
+    let mut header = Header { block, size, type_flag: block[156] };
+    if header.type_flag == 0 && header.own_name().last() == Some(&b'/') {
+        header.type_flag = b'5';
+    }
+    Block::Header(header)
+}
+
+impl<'a> Header<'a> {
+    /// The name field up to its first NUL, without the prefix.
+    pub(super) fn own_name(&self) -> &'a [u8] {
+        until_nul(&self.block[..100])
+    }
+    /// The ustar prefix; empty for the types that use those bytes otherwise.
+    pub(super) fn prefix(&self) -> &'a [u8] {
+        if matches!(self.type_flag, b'L' | b'K' | b'S') {
+            return &[];
+        }
+        until_nul(&self.block[345..500])
+    }
+    /// Whether content blocks follow. Types nobody knows are taken to have content; links and folders have none.
+    pub(super) fn has_content(&self) -> bool {
+        !matches!(self.type_flag, b'1'..=b'6')
+    }
+    /// Whether it is an entry that can be a part: regular, contiguous or sparse.
+    pub(super) fn is_regular(&self) -> bool {
+        matches!(self.type_flag, b'0' | 0 | b'7' | b'S')
+    }
+    /// Whether it announces something about the header that follows.
+    pub(super) fn is_extension(&self) -> bool {
+        matches!(self.type_flag, b'L' | b'K' | b'x' | b'X' | b'g')
+    }
+    /// For a GNU sparse header: whether extension blocks follow, and the size of the file once unfolded.
+    /// `None` when one of its numbers is not a number.
+    pub(super) fn sparse(&self) -> Option<(bool, i128)> {
+        if !numbers_hold(&self.block[386..482]) {
+            return None;
+        }
+        Some((self.block[482] != 0, number(&self.block[483..495])?))
+    }
+}
+
+/// For an extension block of a GNU sparse header: whether another one follows; `None` when a number is broken.
+pub(super) fn sparse_extension(block: &[u8; BLOCK]) -> Option<bool> {
+    numbers_hold(&block[..504]).then_some(block[504] != 0)
+}
+
+fn numbers_hold(fields: &[u8]) -> bool {
+    fields.chunks_exact(12).all(is_number)
+}
+
+/// The size field of a block that failed its checks, if that field at least can be read.
+pub(super) fn salvaged_size(block: &[u8; BLOCK]) -> Option<u64> {
+    if &block[257..262] != b"ustar" {
+        return None;
+    }
+    u64::try_from(number(&block[124..136])?).ok()
+}
+
+/// Whether a damaged block looks like one that only announces the next header.
+pub(super) fn looks_like_extension(block: &[u8; BLOCK]) -> bool {
+    let name = until_nul(&block[..100]);
+    matches!(block[156], b'L' | b'K' | b'x' | b'X' | b'g')
+        || name == b"././@LongLink"
+        || memchr::memmem::find(name, b"PaxHeader").is_some()
+}
+
+/// Whether a block found by searching may be trusted to be a header: besides its checks, its type is one in use and it
+/// has a name. Random bytes do not pass.
+pub(super) fn is_plausible(block: &[u8; BLOCK]) -> bool {
+    // The checksum is written in octal digits; looking for one first keeps a search through content cheap.
+    if !block[148..156].iter().any(u8::is_ascii_digit) {
+        return false;
+    }
+    match classify(block) {
+        Block::Header(h) => {
+            h.size >= 0
+                && block[0] != 0
+                && matches!(h.type_flag, b'0'..=b'7' | 0 | b'L' | b'K' | b'x' | b'X' | b'g' | b'S' | b'D' | b'V' | b'M')
+        }
+        _ => false,
+    }
+}
+
+fn until_nul(field: &[u8]) -> &[u8] {
+    memchr::memchr(0, field).map_or(field, |end| &field[..end])
+}
+
+fn unsigned_sum(block: &[u8; BLOCK]) -> u32 {
+    let all: u32 = block.iter().map(|&b| u32::from(b)).sum();
+    let own: u32 = block[148..156].iter().map(|&b| u32::from(b)).sum();
+    all - own + 256
+}
+
+/// Some old systems summed signed characters.
+fn signed_sum(block: &[u8; BLOCK]) -> i32 {
+    let signed = |bytes: &[u8]| bytes.iter().map(|&b| i32::from(b as i8)).sum::<i32>();
+    signed(block) - signed(&block[148..156]) + 256
+}
+
+/// A number field: octal text, or base-256 when its first byte is 0x80 (positive) or 0xff (negative).
+/// Reads what Python's `tarfile` reads.
+pub(super) fn number(field: &[u8]) -> Option<i128> {
+    let mut value: i128 = 0;
+    for (i, &byte) in field.iter().enumerate() {
+        match byte {
+            b'0'..=b'7' => value = value << 3 | i128::from(byte - b'0'),
+            0 | b' ' if i > 0 && field[i..].iter().all(|&b| b == 0 || b == b' ') => return Some(value),
+            _ => return odd_number(field),
+        }
+    }
+    Some(value)
+}
+
+#[cold]
+fn odd_number(field: &[u8]) -> Option<i128> {
+    match field.first() {
+        Some(0x80) => Some(field[1..].iter().fold(0, |n, &b| n << 8 | i128::from(b))),
+        Some(0xff) => {
+            let value = field[1..].iter().fold(0i128, |n, &b| n << 8 | i128::from(b));
+            Some(value - (1i128 << (8 * (field.len() - 1))))
+        }
+        _ => python_int(until_nul(field), 8),
+    }
+}
+
+/// `int(text.strip() or "0", radix)` of Python, for radix 8 and 10 and text in ASCII.
+pub(super) fn python_int(text: &[u8], radix: u32) -> Option<i128> {
+    let text = std::str::from_utf8(text).ok().filter(|t| t.is_ascii())?;
+    let text = text.trim_matches(|c: char| matches!(c, '\t'..='\r' | '\x1c'..='\x1f' | ' '));
+    if text.is_empty() {
+        return if radix == 8 { Some(0) } else { None };
+    }
+    let (negative, digits) = match text.as_bytes()[0] {
+        b'-' => (true, &text[1..]),
+        b'+' => (false, &text[1..]),
+        _ => (false, text),
+    };
+    let digits = match digits.get(..2) {
+        Some("0o" | "0O") if radix == 8 => digits[2..].strip_prefix('_').unwrap_or(&digits[2..]),
+        _ => digits,
+    };
+    let mut value: i128 = 0;
+    let mut after_digit = false;
+    for c in digits.chars() {
+        if c == '_' && after_digit {
+            after_digit = false;
+            continue;
+        }
+        value = value.checked_mul(i128::from(radix))?.checked_add(i128::from(c.to_digit(radix)?))?;
+        after_digit = true;
+    }
+    after_digit.then_some(if negative { -value } else { value })
+}
+
+/// Whether [`number`] would read the field, decided on the usual shapes without reading it.
+fn is_number(field: &[u8]) -> bool {
+    const DIGITS: u64 = 0x0030_3030_3030_3030;
+    const MASK: u64 = 0x00f8_f8f8_f8f8_f8f8;
+    if let Ok(bytes) = <[u8; 8]>::try_from(field) {
+        let word = u64::from_le_bytes(bytes);
+        if word == 0 || (word & MASK == DIGITS && matches!(bytes[7], 0 | b' ')) {
+            return true;
+        }
+    }
+    number(field).is_some()
+}
+
+#[cfg(test)]
+mod tests;
