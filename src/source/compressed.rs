@@ -1,7 +1,7 @@
 //! Compressed archives: recognised by their first bytes, whatever the name says, and read as a stream with limits.
 
-use crate::storage::read::ReadFile;
 use crate::model::{Failure, Outcome};
+use crate::storage::read::ReadFile;
 use std::io::{self, BufReader, Read};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

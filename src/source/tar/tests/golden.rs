@@ -28,7 +28,8 @@ fn rows(path: &Path) -> Vec<Vec<String>> {
 fn check_case(name: &str) {
     let dump = case(name).join("expected/dump");
     let info: serde_json::Value =
-        serde_json::from_str(&std::fs::read_to_string(case(name).join("expected/.nv-meta/.info.json")).unwrap()).unwrap();
+        serde_json::from_str(&std::fs::read_to_string(case(name).join("expected/.nv-meta/.info.json")).unwrap())
+            .unwrap();
     let shards: Vec<String> = info["shard_counts"].as_object().unwrap().keys().cloned().collect();
     let (mut samples, mut parts, mut ends) = (Vec::new(), Vec::new(), BTreeMap::new());
     for (id, shard) in shards.iter().enumerate() {
@@ -49,7 +50,8 @@ fn check_case(name: &str) {
     }
     assert_eq!(samples, rows(&dump.join("samples.csv")));
     assert_eq!(parts, rows(&dump.join("sample_parts.csv")));
-    let expected: BTreeMap<_, _> = rows(&dump.join("idx.csv")).into_iter().map(|r| (r[0].clone(), r[1].clone())).collect();
+    let expected: BTreeMap<_, _> =
+        rows(&dump.join("idx.csv")).into_iter().map(|r| (r[0].clone(), r[1].clone())).collect();
     assert_eq!(ends, expected);
 }
 
