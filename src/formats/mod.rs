@@ -1,1 +1,7 @@
-//! Room.
+//! Bit-exact readers and writers of what training frameworks keep on disk. Knows bytes and text, no threads and no terminal.
+//!
+//! [`python`] holds what those formats borrow from Python itself (YAML and JSON as it writes them, brace expressions, its random
+//! numbers, its patterns); [`energon`] the files of a prepared Energon data set.
+
+pub mod energon;
+pub mod python;

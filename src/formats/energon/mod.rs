@@ -1,0 +1,15 @@
+//! The files of a data set prepared for Energon (Energon format page).
+
+pub mod collapse;
+pub mod dataset_yaml;
+mod fields;
+pub mod info;
+pub mod layout;
+pub mod ratio;
+pub mod split_yaml;
+pub mod tables;
+pub mod tar_idx;
+pub mod templates;
+
+/// The format generation that is written into `.info.json`.
+pub const ENERGON_VERSION: &str = "7.4.1";

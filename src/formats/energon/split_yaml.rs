@@ -1,0 +1,130 @@
+//! `split.yaml` and its fallback `split.json`: splits and excludes (Energon format page §7).
+
+use super::fields::{self, ContentError};
+use super::layout;
+use crate::formats::python::braces::{self, BraceError};
+use crate::formats::python::{json_write, yaml_read, yaml_write, Node};
+use crate::model::Outcome;
+use std::path::Path;
+
+const WHAT: &str = "reading the splits";
+const KEYS: [&str; 2] = ["split_parts", "exclude"];
+
+/// What `split.yaml` says; items as they are written, braces not expanded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SplitFile {
+    /// Split name → shard expressions.
+    pub split_parts: Vec<(String, Vec<String>)>,
+    /// `SHARD` or `SHARD/KEY` expressions.
+    pub exclude: Vec<String>,
+}
+
+/// An item whose braces cannot be expanded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadItem {
+    /// The split it is in; `None` for an exclude.
+    pub split: Option<String>,
+    /// The item.
+    pub item: String,
+    /// Why.
+    pub error: BraceError,
+}
+
+impl SplitFile {
+    /// Reads `split.yaml`, or `split.json` where that is missing; `None` when there is neither.
+    pub fn read(root: &Path) -> Outcome<Option<Self>> {
+        let yaml = layout::in_nv_meta(root, layout::SPLIT_YAML);
+        if yaml.exists() {
+            return Self::read_file(&yaml);
+        }
+        Self::read_file(&layout::in_nv_meta(root, layout::SPLIT_JSON))
+    }
+
+    /// Reads a file of either form; the name decides which. `None` when there is none.
+    pub fn read_file(path: &Path) -> Outcome<Option<Self>> {
+        let is_json = path.extension().is_some_and(|e| e == "json");
+        let Some(text) = fields::read_text(WHAT, path, yaml_read::MAX_BYTES as u64)? else { return Ok(None) };
+        let parsed = if is_json { Self::parse_json(&text) } else { Self::parse(&text) };
+        parsed.map(Some).map_err(|error| error.into_failure(WHAT, path))
+    }
+
+    /// Reads the text of a `split.yaml`.
+    pub fn parse(text: &str) -> Result<Self, ContentError> {
+        Self::from_node(fields::parse_yaml(text)?)
+    }
+
+    /// Reads the text of a `split.json`.
+    pub fn parse_json(text: &str) -> Result<Self, ContentError> {
+        Self::from_node(fields::parse_json(text)?)
+    }
+
+    fn from_node(node: Node) -> Result<Self, ContentError> {
+        let mut file = Self::default();
+        let mut has_parts = false;
+        for (key, value) in fields::map(node, "the file")? {
+            match key.as_str() {
+                "split_parts" => {
+                    has_parts = true;
+                    for (name, items) in fields::map(value, "'split_parts'")? {
+                        let items = fields::texts(items, &format!("the split '{name}'"))?;
+                        file.split_parts.push((name, items));
+                    }
+                }
+                "exclude" => file.exclude = fields::texts(value, "'exclude'")?,
+                _ => return Err(fields::unknown_key(&key, "the file", &KEYS)),
+            }
+        }
+        if has_parts {
+            Ok(file)
+        } else {
+            Err(ContentError::new("the key 'split_parts' is missing"))
+        }
+    }
+
+    fn to_node(&self) -> Node {
+        let parts = self.split_parts.iter().map(|(name, items)| (name.clone(), Node::strings(items.clone()))).collect();
+        Node::Map(vec![
+            (KEYS[0].to_owned(), Node::Map(parts)),
+            (KEYS[1].to_owned(), Node::strings(self.exclude.clone())),
+        ])
+    }
+
+    /// The bytes of `split.yaml`, lists as they are.
+    pub fn render(&self) -> String {
+        yaml_write::dump(&self.to_node())
+    }
+
+    /// The bytes of `split.json`.
+    pub fn render_json(&self) -> String {
+        json_write::indent2(&self.to_node())
+    }
+
+    /// Splits with their shard names, braces expanded. Items that cannot be expanded are returned apart.
+    pub fn expanded(&self) -> (Vec<(String, Vec<String>)>, Vec<BadItem>) {
+        let mut bad = Vec::new();
+        let splits = self.split_parts.iter();
+        let splits = splits.map(|(name, items)| (name.clone(), expand_all(Some(name), items, &mut bad))).collect();
+        (splits, bad)
+    }
+
+    /// Exclude items, braces expanded. Items that cannot be expanded are returned apart.
+    pub fn expanded_excludes(&self) -> (Vec<String>, Vec<BadItem>) {
+        let mut bad = Vec::new();
+        (expand_all(None, &self.exclude, &mut bad), bad)
+    }
+}
+
+fn expand_all(split: Option<&String>, items: &[String], bad: &mut Vec<BadItem>) -> Vec<String> {
+    let mut names = Vec::with_capacity(items.len());
+    for item in items {
+        match braces::expand(item, braces::MAX_RESULTS) {
+            Ok(expanded) => names.extend(expanded),
+            Err(error) => bad.push(BadItem { split: split.cloned(), item: item.clone(), error }),
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+#[path = "split_yaml_tests.rs"]
+mod tests;

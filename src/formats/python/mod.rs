@@ -1,0 +1,15 @@
+//! What the formats borrow from Python and its usual libraries, reproduced to the byte.
+
+pub mod braces;
+pub mod json_read;
+pub mod json_write;
+pub mod node;
+pub mod number;
+pub mod pattern;
+mod pattern_syntax;
+pub mod random;
+pub mod yaml_read;
+mod yaml_scalar;
+pub mod yaml_write;
+
+pub use node::Node;

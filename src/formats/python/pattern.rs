@@ -1,0 +1,202 @@
+//! Python's regular expressions: `re.match` and `re.search` on names.
+//!
+//! A pattern is first rewritten so that it means here what it means there ([`super::pattern_syntax`]), then run by the `regex`
+//! crate in linear time; look-around, back-references and the like by `fancy-regex` with a limit on backtracking.
+
+use super::pattern_syntax::{translate, Translated};
+
+/// Compiled size a pattern may reach, in bytes.
+const SIZE_LIMIT: usize = 16 << 20;
+/// Steps back a pattern may take on one name.
+const BACKTRACK_LIMIT: usize = 1_000_000;
+
+/// Why a pattern cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PatternError {
+    /// The reason, naming the construct.
+    pub message: String,
+    /// The way out, where there is one.
+    pub hint: Option<String>,
+}
+
+impl PatternError {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
+    }
+    pub(super) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Program {
+    Linear(regex::Regex),
+    Backtracking(fancy_regex::Regex),
+}
+
+impl Program {
+    fn compile(text: &str, backtracking: bool) -> Result<Self, String> {
+        if backtracking {
+            return fancy_regex::RegexBuilder::new(text)
+                .backtrack_limit(BACKTRACK_LIMIT)
+                .delegate_size_limit(SIZE_LIMIT)
+                .build()
+                .map(Self::Backtracking)
+                .map_err(|error| error.to_string());
+        }
+        regex::RegexBuilder::new(text).size_limit(SIZE_LIMIT).build().map(Self::Linear).map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => "it is too large once compiled".to_owned(),
+            other => other.to_string(),
+        })
+    }
+
+    fn is_match(&self, text: &str) -> Result<bool, PatternError> {
+        match self {
+            Self::Linear(regex) => Ok(regex.is_match(text)),
+            Self::Backtracking(regex) => regex.is_match(text).map_err(|_| {
+                PatternError::new("the pattern needs too many steps on one name")
+                    .with_hint("nested repetitions such as (a+)+ are the usual reason")
+            }),
+        }
+    }
+}
+
+/// The same pattern, tied to the start of the text and free.
+#[derive(Clone, Debug)]
+struct Pair {
+    start: Program,
+    anywhere: Program,
+}
+
+impl Pair {
+    fn compile(body: &str, backtracking: bool) -> Result<Self, String> {
+        Ok(Self {
+            start: Program::compile(&format!(r"\A(?:{body})"), backtracking)?,
+            anywhere: Program::compile(body, backtracking)?,
+        })
+    }
+}
+
+/// A compiled Python pattern.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    ordinary: Pair,
+    /// For texts that end in a line end, where Python's `$` has two places to match; only for patterns with a `$`.
+    before_line_end: Option<Pair>,
+}
+
+impl Pattern {
+    /// Compiles a pattern; the error names the construct that cannot be used.
+    pub fn compile(text: &str) -> Result<Self, PatternError> {
+        Self::build(text).map_err(|mut error| {
+            if let (None, Some(meant)) = (&error.hint, glob_meaning(text)) {
+                error.hint = Some(format!("patterns are regular expressions; did you mean '{meant}'?"));
+            }
+            error
+        })
+    }
+
+    fn build(text: &str) -> Result<Self, PatternError> {
+        let translated = translate(text)?;
+        let Translated { body, backtracking, has_end } = &translated;
+        let plain_end = body.replace(END, r"\z");
+        let compile = |body: &str, backtracking| {
+            Pair::compile(body, backtracking)
+                .map_err(|why| PatternError::new(format!("the pattern does not compile: {}", one_line(&why))))
+        };
+        let ordinary = compile(&plain_end, *backtracking)?;
+        let before_line_end = if *has_end { Some(compile(&body.replace(END, r"(?=\n?\z)"), true)?) } else { None };
+        Ok(Self { text: text.to_owned(), ordinary, before_line_end })
+    }
+
+    /// The pattern as it was given.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    fn pair_for(&self, text: &str) -> &Pair {
+        match &self.before_line_end {
+            Some(pair) if text.ends_with('\n') => pair,
+            _ => &self.ordinary,
+        }
+    }
+
+    /// `re.match`: whether it matches at the start, not necessarily to the end. A pattern that needs too many steps does not match.
+    pub fn is_match_start(&self, text: &str) -> bool {
+        self.try_match_start(text).unwrap_or(false)
+    }
+
+    /// `re.search`: whether it matches anywhere. A pattern that needs too many steps does not match.
+    pub fn is_found(&self, text: &str) -> bool {
+        self.try_found(text).unwrap_or(false)
+    }
+
+    /// Like [`is_match_start`](Self::is_match_start), but too many steps are an error.
+    pub fn try_match_start(&self, text: &str) -> Result<bool, PatternError> {
+        self.pair_for(text).start.is_match(text)
+    }
+
+    /// Like [`is_found`](Self::is_found), but too many steps are an error.
+    pub fn try_found(&self, text: &str) -> Result<bool, PatternError> {
+        self.pair_for(text).anywhere.is_match(text)
+    }
+}
+
+/// Stands for `$` until it is known what texts come; a character no pattern text can hold after translation.
+pub(super) const END: &str = "\u{10ffff}";
+
+/// The last line of a multi-line message, without its label.
+fn one_line(message: &str) -> String {
+    let last = message.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+    last.strip_prefix("error: ").unwrap_or(last).to_owned()
+}
+
+/// The regular expression a glob was probably meant as: `val-shard-*` → `val-shard-.*`. `None` when the text does not look like a glob.
+pub fn glob_meaning(text: &str) -> Option<String> {
+    if text.contains(['\\', '(', ')', '|', '^', '$', '+'])
+        || text.contains(".*")
+        || text.contains(".+")
+        || text.contains(".?")
+    {
+        return None;
+    }
+    let mut wild = false;
+    let mut out = String::new();
+    let mut chars = text.chars().peekable();
+    let mut in_class = false;
+    let mut previous = None;
+    while let Some(c) = chars.next() {
+        match c {
+            ']' => in_class = false,
+            _ if in_class => {}
+            '[' => in_class = true,
+            '*' | '?' => {
+                // After a class or a brace a star is as likely a repetition.
+                if matches!(previous, Some(']' | '}')) {
+                    return None;
+                }
+                wild = true;
+                while c == '*' && chars.peek() == Some(&'*') {
+                    chars.next();
+                }
+                out.push('.');
+                if c == '?' {
+                    previous = Some(c);
+                    continue;
+                }
+            }
+            '.' => out.push('\\'),
+            _ => {}
+        }
+        out.push(c);
+        previous = Some(c);
+    }
+    wild.then_some(out)
+}
+
+#[cfg(test)]
+#[path = "pattern_tests.rs"]
+mod tests;

@@ -1,0 +1,165 @@
+//! How PyYAML decides in which style a text is written, and which unquoted texts YAML 1.1 reads as something else.
+
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// How a scalar is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    Single,
+    Double,
+}
+
+/// What the characters of a text allow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Analysis {
+    pub(super) multiline: bool,
+    pub(super) empty: bool,
+    plain: bool,
+    single: bool,
+}
+
+pub(super) fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Ends a word, as far as indicators are concerned.
+fn is_blank(c: char) -> bool {
+    matches!(c, '\0' | ' ' | '\t' | '\r') || is_break(c)
+}
+
+/// What the characters of `text` allow.
+pub(super) fn analyze(text: &str) -> Analysis {
+    let mut found = Findings::default();
+    let starts_document = text.starts_with("---") || text.starts_with("...");
+    let mut previous: Option<char> = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let next = chars.peek().copied();
+        found.look(c, previous, next);
+        previous = Some(c);
+    }
+    let edge = |c: Option<char>| c.is_some_and(|c| c == ' ' || is_break(c));
+    let edges = edge(text.chars().next()) || edge(previous);
+    let only_double = found.space_before_break || found.special;
+    Analysis {
+        multiline: found.breaks,
+        empty: text.is_empty(),
+        plain: !(starts_document || found.indicator || edges || found.breaks || found.space_after_break || only_double),
+        single: !(found.space_after_break || only_double),
+    }
+}
+
+#[derive(Default)]
+struct Findings {
+    indicator: bool,
+    breaks: bool,
+    special: bool,
+    space_after_break: bool,
+    space_before_break: bool,
+}
+
+impl Findings {
+    fn look(&mut self, c: char, previous: Option<char>, next: Option<char>) {
+        let ends_here = next.is_none_or(is_blank);
+        self.indicator |= match (c, previous) {
+            ('#' | ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`', None) => {
+                true
+            }
+            ('?' | '-', None) | (':', _) => ends_here,
+            ('#', Some(before)) => is_blank(before),
+            _ => false,
+        };
+        self.breaks |= is_break(c);
+        // Characters beyond ASCII are always escaped, so each of them asks for double quotes.
+        self.special |= c != '\n' && !(' '..='~').contains(&c);
+        self.space_after_break |= c == ' ' && previous.is_some_and(is_break);
+        self.space_before_break |= is_break(c) && previous == Some(' ');
+    }
+}
+
+/// The style PyYAML chooses outside flow collections.
+pub(super) fn style(text: &str, analysis: &Analysis, simple_key: bool) -> Style {
+    let plain_here = !(simple_key && (analysis.empty || analysis.multiline));
+    if plain_here && analysis.plain && !is_ambiguous(text) {
+        Style::Plain
+    } else if analysis.single && !(simple_key && analysis.multiline) {
+        Style::Single
+    } else {
+        Style::Double
+    }
+}
+
+static AMBIGUOUS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
+    [
+        ("yYnNtTfFoO", r"^(?:yes|Yes|YES|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)\n?$"),
+        (
+            "-+0123456789.",
+            concat!(
+                r"^(?:[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?",
+                r"|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?",
+                r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*",
+                r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\n?$"
+            ),
+        ),
+        (
+            "-+0123456789",
+            concat!(
+                r"^(?:[-+]?0b[0-1_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)",
+                r"|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+)\n?$"
+            ),
+        ),
+        ("<", r"^<<\n?$"),
+        ("~nN", r"^(?:~|null|Null|NULL)\n?$"),
+        (
+            "0123456789",
+            concat!(
+                r"^(?:[0-9]{4}-[0-9][0-9]-[0-9][0-9]",
+                r"|[0-9]{4}-[0-9][0-9]?-[0-9][0-9]?(?:[Tt]|[ \t]+)[0-9][0-9]?:[0-9][0-9]:[0-9][0-9](?:\.[0-9]*)?",
+                r"(?:[ \t]*(?:Z|[-+][0-9][0-9]?(?::[0-9][0-9])?))?)\n?$"
+            ),
+        ),
+        ("=", r"^=\n?$"),
+    ]
+    .into_iter()
+    .filter_map(|(first, pattern)| Regex::new(pattern).ok().map(|regex| (first, regex)))
+    .collect()
+});
+
+/// Whether YAML 1.1 reads the unquoted text as something else than text.
+pub(super) fn is_ambiguous(text: &str) -> bool {
+    let Some(first) = text.chars().next() else { return true };
+    AMBIGUOUS.iter().any(|(firsts, regex)| firsts.contains(first) && regex.is_match(text))
+}
+
+/// A character as double quotes write it; `None` when it stands for itself.
+pub(super) fn escaped(c: char) -> Option<String> {
+    let short = match c {
+        '\0' => '0',
+        '\u{7}' => 'a',
+        '\u{8}' => 'b',
+        '\t' => 't',
+        '\n' => 'n',
+        '\u{b}' => 'v',
+        '\u{c}' => 'f',
+        '\r' => 'r',
+        '\u{1b}' => 'e',
+        '"' => '"',
+        '\\' => '\\',
+        '\u{85}' => 'N',
+        '\u{a0}' => '_',
+        '\u{2028}' => 'L',
+        '\u{2029}' => 'P',
+        ' '..='~' => return None,
+        _ => {
+            let code = u32::from(c);
+            return Some(match code {
+                0..=0xff => format!("\\x{code:02X}"),
+                0x100..=0xffff => format!("\\u{code:04X}"),
+                _ => format!("\\U{code:08X}"),
+            });
+        }
+    };
+    Some(format!("\\{short}"))
+}

@@ -1,0 +1,327 @@
+//! YAML as PyYAML's `dump(value, sort_keys=False)` writes it (Energon format page §8): block style, 80 columns, ASCII only.
+
+pub use super::node::Node;
+use super::number::float_repr;
+use super::yaml_scalar::{analyze, escaped, is_break, style, Style};
+
+/// Texts are folded at the first space beyond this column.
+const WIDTH: usize = 80;
+/// A key whose text is this long, less the five characters PyYAML counts for its tag, is written as `? key`.
+const LONG_KEY: usize = 128 - "!!str".len();
+
+/// The whole document, with its final line end.
+pub fn dump(node: &Node) -> String {
+    let mut emitter = Emitter { out: String::new(), column: 0, after_space: true, at_indent: true, indent: None };
+    emitter.node(node, Place::Root);
+    if !matches!(node, Node::List(items) if !items.is_empty())
+        && !matches!(node, Node::Map(entries) if !entries.is_empty())
+    {
+        emitter.line_break();
+        if emitter.ends_open(node) {
+            emitter.out.push_str("...\n");
+        }
+    }
+    emitter.out
+}
+
+/// Like [`dump`] with `sort_keys=True`: the keys of every map in code-point order.
+pub fn dump_sorted(node: &Node) -> String {
+    dump(&sorted(node))
+}
+
+fn sorted(node: &Node) -> Node {
+    match node {
+        Node::List(items) => Node::List(items.iter().map(sorted).collect()),
+        Node::Map(entries) => {
+            let mut entries: Vec<_> = entries.iter().map(|(key, value)| (key.clone(), sorted(value))).collect();
+            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            Node::Map(entries)
+        }
+        scalar => scalar.clone(),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Root,
+    Item,
+    Value,
+    SimpleKey,
+    LongKey,
+}
+
+/// The writing position. `indent` is that of the innermost block collection, `None` before the first.
+struct Emitter {
+    out: String,
+    column: usize,
+    after_space: bool,
+    at_indent: bool,
+    indent: Option<usize>,
+}
+
+impl Emitter {
+    fn write(&mut self, text: &str) {
+        self.column += text.chars().count();
+        self.out.push_str(text);
+    }
+
+    fn indicator(&mut self, text: &str, needs_space: bool) {
+        if needs_space && !self.after_space {
+            self.write(" ");
+        }
+        self.after_space = false;
+        self.at_indent = false;
+        self.write(text);
+    }
+
+    /// `- `, `? ` or the `: ` after a long key: more structure may follow on the same line.
+    fn structure(&mut self, text: &str) {
+        let at_indent = self.at_indent;
+        self.indicator(text, true);
+        self.at_indent = at_indent;
+    }
+
+    fn line_break(&mut self) {
+        self.out.push('\n');
+        self.column = 0;
+        self.after_space = true;
+        self.at_indent = true;
+    }
+
+    fn go_to(&mut self, indent: usize) {
+        if !self.at_indent || self.column > indent || (self.column == indent && !self.after_space) {
+            self.line_break();
+        }
+        if self.column < indent {
+            self.after_space = true;
+            self.out.extend(std::iter::repeat_n(' ', indent - self.column));
+            self.column = indent;
+        }
+    }
+
+    fn node(&mut self, node: &Node, place: Place) {
+        match node {
+            Node::List(items) if items.is_empty() => self.indicator("[]", true),
+            Node::Map(entries) if entries.is_empty() => self.indicator("{}", true),
+            Node::List(items) => self.list(items, place),
+            Node::Map(entries) => self.map(entries),
+            Node::Str(text) => self.text(text, place),
+            Node::Null => self.bare("null"),
+            Node::Bool(true) => self.bare("true"),
+            Node::Bool(false) => self.bare("false"),
+            Node::Int(value) => self.bare(&value.to_string()),
+            Node::Float(value) => self.bare(&float(*value)),
+        }
+    }
+
+    fn bare(&mut self, text: &str) {
+        self.indicator(text, true);
+    }
+
+    /// PyYAML marks the end of a document whose only value is unquoted text.
+    fn ends_open(&self, node: &Node) -> bool {
+        match node {
+            Node::List(_) | Node::Map(_) => false,
+            Node::Str(text) => style(text, &analyze(text), false) == Style::Plain,
+            _ => true,
+        }
+    }
+
+    fn list(&mut self, items: &[Node], place: Place) {
+        let outer = self.indent;
+        // A list right under its key starts in the key's own column.
+        let under_key = place == Place::Value && !self.at_indent;
+        let indent = match outer {
+            None => 0,
+            Some(indent) if under_key => indent,
+            Some(indent) => indent + 2,
+        };
+        self.indent = Some(indent);
+        for item in items {
+            self.go_to(indent);
+            self.structure("-");
+            self.node(item, Place::Item);
+        }
+        self.indent = outer;
+    }
+
+    fn map(&mut self, entries: &[(String, Node)]) {
+        let outer = self.indent;
+        let indent = outer.map_or(0, |indent| indent + 2);
+        self.indent = Some(indent);
+        for (key, value) in entries {
+            self.go_to(indent);
+            let analysis = analyze(key);
+            if !analysis.empty && !analysis.multiline && key.chars().count() < LONG_KEY {
+                self.text(key, Place::SimpleKey);
+                self.indicator(":", false);
+            } else {
+                self.structure("?");
+                self.text(key, Place::LongKey);
+                self.go_to(indent);
+                self.structure(":");
+            }
+            self.node(value, Place::Value);
+        }
+        self.indent = outer;
+    }
+
+    fn text(&mut self, text: &str, place: Place) {
+        let simple_key = place == Place::SimpleKey;
+        let outer = self.indent;
+        self.indent = Some(outer.map_or(2, |indent| indent + 2));
+        match style(text, &analyze(text), simple_key) {
+            Style::Plain => self.plain(text, !simple_key),
+            Style::Single => self.single(text, !simple_key),
+            Style::Double => self.double(text, !simple_key),
+        }
+        self.indent = outer;
+    }
+
+    fn fold(&mut self) {
+        let indent = self.indent.unwrap_or(0);
+        self.go_to(indent);
+    }
+
+    fn plain(&mut self, text: &str, may_fold: bool) {
+        if text.is_empty() {
+            return;
+        }
+        if !self.after_space {
+            self.write(" ");
+        }
+        self.after_space = false;
+        self.at_indent = false;
+        for piece in Pieces(text) {
+            match piece {
+                Piece::Spaces(" ") if may_fold && self.column > WIDTH => {
+                    self.fold();
+                    self.after_space = false;
+                    self.at_indent = false;
+                }
+                Piece::Spaces(text) | Piece::Breaks(text) | Piece::Word(text) => self.write(text),
+            }
+        }
+    }
+
+    fn single(&mut self, text: &str, may_fold: bool) {
+        self.indicator("'", true);
+        let mut at = 0;
+        for piece in Pieces(text) {
+            match piece {
+                Piece::Spaces(spaces) => {
+                    let inside = at != 0 && at + spaces.len() != text.len();
+                    if spaces == " " && may_fold && inside && self.column > WIDTH {
+                        self.fold();
+                    } else {
+                        self.write(spaces);
+                    }
+                    at += spaces.len();
+                }
+                Piece::Breaks(breaks) => {
+                    // One line end would be folded into a space, so one more is written.
+                    for _ in 0..=breaks.chars().count() {
+                        self.line_break();
+                    }
+                    self.fold();
+                    at += breaks.len();
+                }
+                Piece::Word(word) => {
+                    self.write(&word.replace('\'', "''"));
+                    at += word.len();
+                }
+            }
+        }
+        self.indicator("'", false);
+    }
+
+    /// Text goes out in runs; a run ends before a character that is escaped, and where a line is folded.
+    fn double(&mut self, text: &str, may_fold: bool) {
+        self.indicator("\"", true);
+        let chars: Vec<(usize, char)> = text.char_indices().collect();
+        let byte = |index: usize| chars.get(index).map_or(text.len(), |(at, _)| *at);
+        let mut start = 0;
+        for index in 0..=chars.len() {
+            let c = chars.get(index).map(|(_, c)| *c);
+            let escape = c.and_then(escaped);
+            if c.is_none() || escape.is_some() {
+                if start < index {
+                    self.write(&text[byte(start)..byte(index)]);
+                    start = index;
+                }
+                if let Some(escape) = escape {
+                    self.write(&escape);
+                    start = index + 1;
+                }
+            }
+            let inside = index > 0 && index + 1 < chars.len();
+            let foldable = c == Some(' ') || start >= index;
+            if inside
+                && foldable
+                && may_fold
+                && self.column + index.saturating_sub(start) > WIDTH + usize::from(start > index)
+            {
+                self.fold_double(text, &byte, &mut start, index);
+            }
+        }
+        self.indicator("\"", false);
+    }
+
+    fn fold_double(&mut self, text: &str, byte: &dyn Fn(usize) -> usize, start: &mut usize, index: usize) {
+        if *start < index {
+            self.write(&text[byte(*start)..byte(index)]);
+            *start = index;
+        }
+        self.write("\\");
+        self.fold();
+        self.after_space = false;
+        self.at_indent = false;
+        if text[byte(*start)..].starts_with(' ') {
+            self.write("\\");
+        }
+    }
+}
+
+/// A float as PyYAML writes it: `repr`, with a `.0` before a bare exponent.
+fn float(value: f64) -> String {
+    if value.is_nan() {
+        return ".nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
+    }
+    let text = float_repr(value);
+    match text.split_once('e') {
+        Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0e{exponent}"),
+        _ => text,
+    }
+}
+
+enum Piece<'a> {
+    Spaces(&'a str),
+    Breaks(&'a str),
+    Word(&'a str),
+}
+
+/// Runs of spaces, of line ends, and of everything else.
+struct Pieces<'a>(&'a str);
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+    fn next(&mut self) -> Option<Piece<'a>> {
+        let kind = |c: char| if c == ' ' { 0 } else { 1 + u8::from(is_break(c)) };
+        let first = kind(self.0.chars().next()?);
+        let end = self.0.find(|c| kind(c) != first).unwrap_or(self.0.len());
+        let (piece, rest) = self.0.split_at(end);
+        self.0 = rest;
+        Some(match first {
+            0 => Piece::Spaces(piece),
+            1 => Piece::Word(piece),
+            _ => Piece::Breaks(piece),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "yaml_write_tests.rs"]
+mod tests;
