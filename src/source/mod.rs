@@ -4,5 +4,9 @@
 //! `tgz::rewrite`, and that through `storage`.
 
 mod compressed;
+pub mod contents;
 pub mod decode;
+pub mod discover;
+pub mod kind;
 pub mod tar;
+pub mod tgz;

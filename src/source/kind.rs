@@ -1,0 +1,100 @@
+//! What a path is: the question every command asks first. See the Energon format page, "Kinds of dataset".
+
+use super::discover::{is_shard_name, walk};
+use crate::model::{DatasetKind, Failure, Outcome};
+use std::path::Path;
+
+/// Entries looked at before a folder without shards so far is called plain.
+const LOOKED_AT: usize = 20_000;
+
+/// Tells what a path is, by names only: no file is opened.
+///
+/// A folder counts as a raw WebDataset as soon as one shard is found; in folders with very many other files the search
+/// gives up after a while. A path that does not exist or may not be looked at is an error.
+pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
+    let facts = std::fs::metadata(path).map_err(|e| Failure::io("looking at", path, &e))?;
+    if facts.is_dir() {
+        return Ok(kind_of_folder(path));
+    }
+    let name = path.as_os_str().as_encoded_bytes();
+    Ok(match () {
+        () if !facts.is_file() => DatasetKind::OtherFile,
+        () if name.ends_with(b".jsonl") => DatasetKind::Jsonl,
+        () if name.ends_with(b".yaml") => DatasetKind::Metadataset,
+        () => DatasetKind::OtherFile,
+    })
+}
+
+fn kind_of_folder(path: &Path) -> DatasetKind {
+    let meta = path.join(".nv-meta");
+    if meta.join(".info.json").is_file() || meta.join(".info.yaml").is_file() {
+        DatasetKind::PreparedWebDataset
+    } else if meta.join("index.sqlite").is_file() {
+        DatasetKind::Filesystem
+    } else if has_shard(path, 1) || has_shard(path, usize::MAX) {
+        DatasetKind::RawWebDataset
+    } else {
+        DatasetKind::PlainFolder
+    }
+}
+
+/// Direct entries are looked at first, so that a folder of many subfolders is known at once when shards lie beside them.
+fn has_shard(root: &Path, depth: usize) -> bool {
+    walk(root, depth).take(LOOKED_AT).flatten().any(|entry| {
+        entry.depth() > 0 && entry.file_type().is_file() && is_shard_name(entry.file_name().as_encoded_bytes())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::{fs::RealFs, publish::write_file};
+    use std::os::unix::fs::symlink;
+
+    fn put(path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        write_file(&RealFs, path, b"", 0o644).unwrap();
+    }
+
+    #[test]
+    fn files_are_told_by_the_end_of_their_name() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, kind) in [
+            ("a.jsonl", DatasetKind::Jsonl),
+            ("a.yaml", DatasetKind::Metadataset),
+            ("a.yml", DatasetKind::OtherFile),
+            ("a.json", DatasetKind::OtherFile),
+            ("a.JSONL", DatasetKind::OtherFile),
+            ("a.tar", DatasetKind::OtherFile),
+        ] {
+            put(&dir.path().join(name));
+            assert_eq!(kind_of(&dir.path().join(name)).unwrap(), kind, "{name}");
+        }
+        assert!(kind_of(&dir.path().join("missing")).unwrap_err().why.contains("no such file"));
+    }
+
+    #[test]
+    fn folders_are_told_by_what_an_earlier_preparation_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        put(&at("sub/deep/a.txt"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder);
+        put(&at("sub/.hidden.tar"));
+        put(&at(".hidden/b.tar"));
+        put(&at("sub/c.TAR"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder);
+        put(&at("sub/deep/x.tgz"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset);
+        put(&at(".nv-meta/index.sqlite"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::Filesystem);
+        put(&at(".nv-meta/.info.yaml"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PreparedWebDataset);
+    }
+
+    #[test]
+    fn a_folder_that_links_to_itself_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        symlink(dir.path(), dir.path().join("again")).unwrap();
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder);
+    }
+}

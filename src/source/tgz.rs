@@ -1,0 +1,154 @@
+//! Unpacking a compressed shard into a plain one, which the loader can read.
+
+use super::compressed::{Compression, Decompressed};
+use crate::model::{Cancel, Failure, Outcome, Shard, Subject};
+use crate::storage::fs::{Fs, WriteFile};
+use crate::storage::read::open_read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes unpacked and written at a time.
+const STRIDE: usize = 1 << 20;
+
+/// Writes the decompressed archive of a shard to `target`, which must not exist, with the shard's mode, and makes it
+/// durable. A shard that is not compressed at all is copied.
+///
+/// `target` should lie in a work folder and be published from there. A damaged stream is an error; whatever the error,
+/// `target` is gone afterwards.
+pub fn rewrite(fs: &dyn Fs, shard: &Shard, target: &Path, cancel: &Cancel) -> Outcome<()> {
+    let mut out = fs.create_file(target)?;
+    let written = unpack(shard, out.as_mut(), cancel).and_then(|()| {
+        out.set_mode(shard.mode)?;
+        out.finish()
+    });
+    written.map(drop).inspect_err(|_| {
+        // The first error is the one to tell.
+        let _ = fs.remove_file(target);
+    })
+}
+
+fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()> {
+    let file = open_read(&shard.path)?;
+    let mut buffer = vec![0; STRIDE];
+    let Some(kind) = Compression::of(&file)? else {
+        let mut offset = 0;
+        loop {
+            cancel.check()?;
+            let read = file.read_at(&mut buffer, offset).map_err(|e| Failure::io("reading", &shard.path, &e))?;
+            if read == 0 {
+                return Ok(());
+            }
+            out.write_all(&buffer[..read])?;
+            offset += read as u64;
+        }
+    };
+    let mut stream = Decompressed::new(Arc::new(file), kind)?;
+    loop {
+        cancel.check()?;
+        // Decoders hand out little at a time; writes are kept large.
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match stream.read(&mut buffer[filled..])? {
+                0 => break,
+                n => filled += n,
+            }
+        }
+        out.write_all(&buffer[..filled])?;
+        if filled < buffer.len() {
+            break;
+        }
+    }
+    match stream.broken() {
+        None => Ok(()),
+        Some(why) => Err(Failure::data("unpacking", format!("the {} stream breaks off: {why}", kind.title()))
+            .on(Subject::shard(&shard.name))
+            .with_hint("fetch the shard again, or exclude it")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ExitClass, FileStamp};
+    use crate::storage::fs::RealFs;
+    use std::io::Write as _;
+    use std::os::unix::fs::MetadataExt as _;
+
+    fn shard_of(dir: &Path, bytes: &[u8]) -> Shard {
+        let path = dir.join("s.tgz");
+        crate::storage::publish::write_file(&RealFs, &path, bytes, 0o640).unwrap();
+        Shard { name: "s.tgz".into(), path, stamp: FileStamp::default(), mode: 0o640, is_tgz: true }
+    }
+
+    fn archive() -> Vec<u8> {
+        (0..3_000_000u32).map(|n| (n.wrapping_mul(n) >> 7) as u8).collect()
+    }
+
+    fn compressed(kind: Compression, bytes: &[u8]) -> Vec<u8> {
+        match kind {
+            Compression::Gzip => {
+                let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+                e.write_all(bytes).unwrap();
+                e.finish().unwrap()
+            }
+            Compression::Bzip2 => {
+                let mut e = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+                e.write_all(bytes).unwrap();
+                e.finish().unwrap()
+            }
+            Compression::Xz => {
+                let mut e = liblzma::write::XzEncoder::new(Vec::new(), 1);
+                e.write_all(bytes).unwrap();
+                e.finish().unwrap()
+            }
+        }
+    }
+
+    #[test]
+    fn each_compression_is_unpacked_with_the_mode_of_the_shard() {
+        for kind in [Compression::Gzip, Compression::Bzip2, Compression::Xz] {
+            let dir = tempfile::tempdir().unwrap();
+            let shard = shard_of(dir.path(), &compressed(kind, &archive()));
+            let target = dir.path().join("s.tar");
+            rewrite(&RealFs, &shard, &target, &Cancel::default()).unwrap();
+            assert!(std::fs::read(&target).unwrap() == archive(), "{kind:?}");
+            assert_eq!(std::fs::metadata(&target).unwrap().mode() & 0o7777, 0o640);
+        }
+    }
+
+    #[test]
+    fn a_shard_that_is_plain_after_all_is_copied() {
+        let dir = tempfile::tempdir().unwrap();
+        let shard = shard_of(dir.path(), &archive());
+        rewrite(&RealFs, &shard, &dir.path().join("s.tar"), &Cancel::default()).unwrap();
+        assert!(std::fs::read(dir.path().join("s.tar")).unwrap() == archive());
+    }
+
+    #[test]
+    fn a_broken_stream_or_a_stop_leaves_nothing() {
+        for kind in [Compression::Gzip, Compression::Bzip2, Compression::Xz] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut bytes = compressed(kind, &archive());
+            bytes.truncate(bytes.len() - 20);
+            let shard = shard_of(dir.path(), &bytes);
+            let target = dir.path().join("s.tar");
+            let failure = rewrite(&RealFs, &shard, &target, &Cancel::default()).unwrap_err();
+            assert_eq!(failure.class, ExitClass::Data, "{kind:?}: {failure}");
+            assert!(!target.exists());
+            let cancel = Cancel::default();
+            cancel.cancel();
+            assert!(rewrite(&RealFs, &shard, &target, &cancel).unwrap_err().is_cancelled());
+            assert!(!target.exists());
+        }
+    }
+
+    #[test]
+    fn a_target_that_exists_is_neither_replaced_nor_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let shard = shard_of(dir.path(), &archive());
+        let target = dir.path().join("s.tar");
+        crate::storage::publish::write_file(&RealFs, &target, b"mine", 0o600).unwrap();
+        assert!(rewrite(&RealFs, &shard, &target, &Cancel::default()).is_err());
+        assert_eq!(std::fs::read(&target).unwrap(), b"mine");
+    }
+}
