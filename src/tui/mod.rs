@@ -4,12 +4,17 @@
 //! and [`work::Latest`] workers, whose results a screen picks up in [`screen::Screen::tick`]. Drawing only reads state.
 
 pub mod app;
+mod input;
 pub mod jobs;
 pub mod keymap;
+mod recent;
+mod run;
 pub mod screen;
 pub mod screens;
+pub mod term;
 pub mod theme;
 pub mod widgets;
 pub mod work;
 
+pub use run::{run, Start};
 pub use screen::UiEnv;

@@ -114,6 +114,10 @@ pub enum Effect {
     RunInTerminal(TerminalProgram),
     /// Does what the key for `action` does.
     Do(Action),
+    /// Puts a text of our own into the clipboard, by the terminal (OSC 52). Never text from the data as it came.
+    Copy(String),
+    /// Lets jobs finish without the UI, then ends it with exit code 0.
+    LeaveJobsAndQuit,
     /// Ends the UI with exit code 0, no question asked.
     Quit,
 }
@@ -164,6 +168,11 @@ pub trait Screen {
     /// The right end of the bottom bar: the equivalent flags.
     fn bar_right(&self) -> Option<String> {
         None
+    }
+
+    /// The word for an action in the bottom bar, where this screen has a better one than the table.
+    fn label(&self, action: Action) -> &'static str {
+        action.label()
     }
 
     /// Why an action of the context cannot be done now; `None` when it can. Help shows the reason.

@@ -110,6 +110,78 @@ impl<Q, A> Drop for Latest<Q, A> {
     }
 }
 
+struct Errands<Q, A> {
+    wanted: Mutex<Wanted<Q>>,
+    asked: Condvar,
+    done: Mutex<Vec<A>>,
+}
+
+struct Wanted<Q> {
+    questions: std::collections::VecDeque<Q>,
+    closed: bool,
+}
+
+/// A worker for many small questions, answered one by one in the order wanted. A new list takes the place of what was not
+/// begun. Dropping it ends the thread after the answer it works on.
+pub struct Stream<Q, A> {
+    shared: Arc<Errands<Q, A>>,
+}
+
+impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
+    /// Starts the worker. `answer` runs on its thread.
+    pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q) -> A + Send + 'static) -> Self {
+        let shared = Arc::new(Errands {
+            wanted: Mutex::new(Wanted { questions: std::collections::VecDeque::new(), closed: false }),
+            asked: Condvar::new(),
+            done: Mutex::new(Vec::new()),
+        });
+        let worker = Arc::clone(&shared);
+        let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            while let Some(question) = next_errand(&worker) {
+                let result = answer(question);
+                worker.done.lock().unwrap_or_else(PoisonError::into_inner).push(result);
+                wake.wake();
+            }
+        });
+        if let Err(error) = spawned {
+            tracing::error!(%error, name, "a worker thread could not be started");
+        }
+        Self { shared }
+    }
+
+    /// Says what is wanted now, most urgent first.
+    pub fn want(&mut self, questions: impl IntoIterator<Item = Q>) {
+        let mut wanted = self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+        wanted.questions = questions.into_iter().collect();
+        self.shared.asked.notify_one();
+    }
+
+    /// The answers that came since the last call.
+    pub fn take(&mut self) -> Vec<A> {
+        std::mem::take(&mut *self.shared.done.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn next_errand<Q, A>(shared: &Errands<Q, A>) -> Option<Q> {
+    let mut wanted = shared.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        if wanted.closed {
+            return None;
+        }
+        if let Some(question) = wanted.questions.pop_front() {
+            return Some(question);
+        }
+        wanted = shared.asked.wait(wanted).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+impl<Q, A> Drop for Stream<Q, A> {
+    fn drop(&mut self) {
+        self.shared.wanted.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
+        self.shared.asked.notify_one();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,5 +225,18 @@ mod tests {
         assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(1));
         latest.ask(2);
         assert_eq!(wait(&mut latest), Some(2));
+    }
+
+    #[test]
+    fn small_questions_are_answered_in_the_order_wanted() {
+        let mut stream = Stream::start("test", Wake::default(), |q: u32| q + 1);
+        stream.want([3, 1, 2]);
+        let end = Instant::now() + Duration::from_secs(20);
+        let mut answers = Vec::new();
+        while answers.len() < 3 && Instant::now() < end {
+            answers.extend(stream.take());
+            std::thread::yield_now();
+        }
+        assert_eq!(answers, [4, 2, 3]);
     }
 }

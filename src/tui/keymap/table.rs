@@ -51,7 +51,8 @@ actions! {
     Accept, "accept", "accept", "Takes what is selected or typed.";
     Close, "close", "back", "Goes one step back, without losing anything.";
     // Home.
-    Open, "open", "open", "Enters a folder, or opens a data set.";
+    Open, "open", "open", "Opens what is selected: a folder is entered, a data set is prepared.";
+    Enter, "enter", "enter folder", "Enters the folder, even when it is a data set.";
     Parent, "parent", "parent folder", "Goes to the folder above.";
     Find, "find", "find", "Filters the list as you type; Enter or Esc returns to the list.";
     Recent, "recent", "recent", "Shows the data sets that were opened last.";
@@ -222,11 +223,12 @@ use Context as C;
 
 /// The default keys. The bottom bar shows the marked ones, nearest layer first.
 pub const BINDINGS: &[Binding] = &[
-    bar(C::Home, A::Open, &["enter", "l", "right"]),
+    bar(C::Home, A::Open, &["enter"]),
     bar(C::Home, A::Find, &["/"]),
     bar(C::Home, A::NextPane, &["tab"]),
     bar(C::Home, A::Recent, &["r"]),
     key(C::Home, A::PreviousPane, &["backtab"]),
+    key(C::Home, A::Enter, &["l", "right"]),
     key(C::Home, A::Parent, &["h", "backspace", "left", "-"]),
     key(C::Home, A::Prepare, &["p"]),
     key(C::Home, A::Resume, &["c"]),

@@ -1,0 +1,130 @@
+//! The frame's own drawing: title line, body, bottom bar, notice; and the one sentence when nothing fits.
+
+use super::App;
+use crate::model::text::count;
+use crate::tui::keymap::{Action, Entry};
+use crate::tui::screen::{Screen, Ui};
+use crate::tui::widgets::text;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// The smallest terminal in which screens are drawn.
+pub const MIN_COLUMNS: u16 = 40;
+/// The smallest terminal in which screens are drawn.
+pub const MIN_ROWS: u16 = 10;
+
+impl App {
+    /// Draws everything.
+    pub fn draw(&mut self, frame: &mut Frame) {
+        let area = frame.area();
+        if area.width < MIN_COLUMNS || area.height < MIN_ROWS {
+            return draw_too_small(frame, area);
+        }
+        let head = Rect { height: 1, ..area };
+        let foot = Rect { y: area.bottom() - 1, height: 1, ..area };
+        let body = Rect { y: area.y + 1, height: area.height - 2, ..area };
+        let mut stack = std::mem::take(&mut self.stack);
+        let ui = self.ui();
+        let base = stack.iter().rposition(|s| !s.is_popup()).unwrap_or(0);
+        for screen in stack.iter_mut().skip(base) {
+            screen.draw(frame, body, &ui);
+        }
+        if let Some(screen) = stack.get(base) {
+            self.draw_head(frame, head, screen.as_ref(), &ui);
+        }
+        if let Some(screen) = stack.last() {
+            draw_bar(frame, foot, screen.as_ref(), &ui);
+        }
+        if let Some(toast) = &self.toast {
+            toast.draw(frame, body, &ui);
+        }
+        self.stack = stack;
+    }
+
+    fn draw_head(&self, frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) {
+        let running = self.env.jobs.running();
+        let status = screen
+            .status_right()
+            .or_else(|| (running > 0).then(|| format!("{} {} running", ui.spinner(), count(running as u64, "job"))));
+        let columns = usize::from(area.width);
+        let status = text::fit_end(&status.unwrap_or_default(), columns.saturating_sub(14), ui.glyphs);
+        let right = if status.is_empty() { 0 } else { text::width(&status) + 2 };
+        let crumbs: String = screen.title().iter().map(|c| format!(" {} {}", ui.glyphs.crumb, text::safe(c))).collect();
+        let crumbs = text::fit_middle(&crumbs, columns.saturating_sub(10 + right), ui.glyphs);
+        let line = Line::from(vec![Span::styled(" gristmill", ui.theme.title), Span::styled(crumbs, ui.theme.muted)]);
+        frame.render_widget(line, area);
+        if right > 0 {
+            let x = area.right().saturating_sub(u16::try_from(right).unwrap_or(0)) + 1;
+            let place = Rect { x, width: area.right().saturating_sub(x), ..area };
+            frame.render_widget(Line::from(Span::styled(status, ui.theme.muted)), place);
+        }
+    }
+}
+
+fn draw_too_small(frame: &mut Frame, area: Rect) {
+    let sentence = format!(
+        "gristmill needs {MIN_COLUMNS} columns and {MIN_ROWS} rows; this terminal has {} and {}.",
+        area.width, area.height
+    );
+    let lines = text::wrap(&sentence, usize::from(area.width.max(1)));
+    for (y, line) in (area.y..area.bottom()).zip(lines) {
+        frame.render_widget(Line::from(line), Rect { y, height: 1, ..area });
+    }
+}
+
+/// One item of the bottom bar.
+struct Item {
+    key: String,
+    label: &'static str,
+    columns: usize,
+    /// Never left out.
+    keep: bool,
+}
+
+fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
+    let typing = screen.wants_text();
+    let hidden = |entry: &Entry| !entry.in_bar || screen.why_disabled(entry.action).is_some();
+    let mut seen: Vec<Action> = Vec::new();
+    let mut items = Vec::new();
+    for entry in ui.keymap.entries(screen.context()) {
+        if hidden(entry) || seen.contains(&entry.action) {
+            continue;
+        }
+        seen.push(entry.action);
+        let key = entry.keys.iter().find(|k| !(typing && k.types_text()));
+        let Some(key) = key.map(|k| k.label_in(ui.glyphs.ascii)) else { continue };
+        let label = screen.label(entry.action);
+        let columns = text::width(&key) + 1 + text::width(label);
+        items.push(Item { key, label, columns, keep: entry.action == Action::Help });
+    }
+    items
+}
+
+fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let mut items = bar_items(screen, ui);
+    let needed = |items: &[Item]| 1 + items.iter().map(|i| i.columns + 3).sum::<usize>();
+    while needed(&items) > columns + 2 {
+        // The later an item stands, the less it is missed; help finds them all.
+        let Some(least) = items.iter().rposition(|i| !i.keep) else { break };
+        items.remove(least);
+    }
+    let mut spans = vec![Span::raw(" ")];
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            spans.push(Span::styled(format!(" {} ", ui.glyphs.dot), ui.theme.muted));
+        }
+        spans.push(Span::styled(item.key.clone(), ui.theme.key));
+        spans.push(Span::styled(format!(" {}", item.label), ui.theme.muted));
+    }
+    let used: usize = spans.iter().map(Span::width).sum();
+    frame.render_widget(Line::from(spans), area);
+    let room = columns.saturating_sub(used + 3);
+    if let Some(right) = screen.bar_right().filter(|_| room > 8) {
+        let shown = text::fit_end(&right, room, ui.glyphs);
+        let x = area.right().saturating_sub(u16::try_from(text::width(&shown) + 1).unwrap_or(0));
+        let place = Rect { x, width: area.right().saturating_sub(x), ..area };
+        frame.render_widget(Line::from(Span::styled(shown, ui.theme.muted)), place);
+    }
+}

@@ -1,0 +1,140 @@
+//! The thread that reads the terminal, and the one that hears signals. Both only send events.
+
+use super::app::Event;
+use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind, MouseEventKind};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::iterator::{Handle, Signals};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long the reader may be deaf to a request to pause.
+const POLL: Duration = Duration::from_millis(50);
+
+#[derive(Default)]
+struct Gate {
+    state: Mutex<GateState>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct GateState {
+    pause: bool,
+    paused: bool,
+    stop: bool,
+}
+
+/// The reader of keys, pastes, mouse and size. It can be paused while another program has the terminal.
+pub(super) struct Reader {
+    gate: Arc<Gate>,
+}
+
+impl Reader {
+    /// Starts reading.
+    pub(super) fn start(sender: Sender<Event>) -> std::io::Result<Self> {
+        let gate = Arc::new(Gate::default());
+        let shared = Arc::clone(&gate);
+        std::thread::Builder::new().name("input".into()).spawn(move || read(&shared, &sender))?;
+        Ok(Self { gate })
+    }
+
+    /// Stops reading until [`resume`](Self::resume); returns when nothing reads any more.
+    pub(super) fn pause(&self) {
+        let mut state = self.gate.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.pause = true;
+        while !state.paused && !state.stop {
+            let (next, waited) =
+                self.gate.changed.wait_timeout(state, POLL * 20).unwrap_or_else(PoisonError::into_inner);
+            state = next;
+            if waited.timed_out() {
+                break;
+            }
+        }
+    }
+
+    /// Reads again.
+    pub(super) fn resume(&self) {
+        self.gate.state.lock().unwrap_or_else(PoisonError::into_inner).pause = false;
+        self.gate.changed.notify_all();
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.gate.state.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
+        self.gate.changed.notify_all();
+    }
+}
+
+/// Waits while paused. Returns whether to go on.
+fn pass(gate: &Gate) -> bool {
+    let mut state = gate.state.lock().unwrap_or_else(PoisonError::into_inner);
+    while state.pause && !state.stop {
+        state.paused = true;
+        gate.changed.notify_all();
+        state = gate.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+    }
+    state.paused = false;
+    !state.stop
+}
+
+fn read(gate: &Gate, sender: &Sender<Event>) {
+    while pass(gate) {
+        let read = match event::poll(POLL) {
+            Ok(false) => continue,
+            Ok(true) => event::read(),
+            Err(error) => Err(error),
+        };
+        let event = match read {
+            Ok(event) => convert(event),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                let _ = sender.send(Event::InputLost(error.to_string()));
+                return;
+            }
+        };
+        if event.is_some_and(|event| sender.send(event).is_err()) {
+            return;
+        }
+    }
+}
+
+/// What the frame cares about: no key releases, no mouse that only moves.
+fn convert(event: TerminalEvent) -> Option<Event> {
+    match event {
+        TerminalEvent::Key(key) if key.kind == KeyEventKind::Release => None,
+        TerminalEvent::Key(key) => Some(Event::Key(key)),
+        TerminalEvent::Paste(text) => Some(Event::Paste(text)),
+        TerminalEvent::Mouse(mouse) if mouse.kind == MouseEventKind::Moved => None,
+        TerminalEvent::Mouse(mouse) => Some(Event::Mouse(mouse)),
+        TerminalEvent::Resize(..) => Some(Event::Resized),
+        TerminalEvent::FocusGained | TerminalEvent::FocusLost => None,
+    }
+}
+
+/// Hears signals until it is dropped.
+pub(super) struct SignalEar {
+    handle: Handle,
+}
+
+impl SignalEar {
+    /// Starts hearing.
+    pub(super) fn start(sender: Sender<Event>) -> std::io::Result<Self> {
+        let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT])?;
+        let handle = signals.handle();
+        std::thread::Builder::new().name("signals".into()).spawn(move || {
+            for signal in signals.forever() {
+                if sender.send(Event::Signal(signal)).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { handle })
+    }
+}
+
+impl Drop for SignalEar {
+    fn drop(&mut self) {
+        self.handle.close();
+    }
+}

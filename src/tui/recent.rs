@@ -1,0 +1,87 @@
+//! The data sets that were opened last, kept in the state folder.
+
+use crate::storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use crate::storage::publish::write_file;
+use crate::storage::read::read_whole;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// How many are kept.
+const KEPT: usize = 50;
+/// A list larger than this was not written by us.
+const MAX_BYTES: u64 = 1 << 20;
+const FILE: &str = "recent.json";
+
+#[derive(Default, Serialize, Deserialize)]
+struct File {
+    version: u32,
+    /// Newest first. Paths that are not UTF-8 are not kept.
+    paths: Vec<String>,
+}
+
+/// The kept paths, newest first. A list that cannot be read is an empty one: it is a convenience, not data.
+pub fn load(state_dir: &Path) -> Vec<PathBuf> {
+    let bytes = read_whole(&state_dir.join(FILE), MAX_BYTES).ok().flatten().unwrap_or_default();
+    let file: File = serde_json::from_slice(&bytes).unwrap_or_default();
+    file.paths.into_iter().take(KEPT).map(PathBuf::from).collect()
+}
+
+/// Puts a path at the top, on a thread of its own: the state folder may be on a slow disk.
+pub fn remember(state_dir: &Path, path: &Path) {
+    let (state_dir, path) = (state_dir.to_owned(), absolute(path));
+    let work = move || {
+        if let Err(failure) = store(&state_dir, &path) {
+            tracing::warn!(%failure, "the list of recent data sets could not be kept");
+        }
+    };
+    if let Err(error) = std::thread::Builder::new().name("recent".into()).spawn(work) {
+        tracing::warn!(%error, "the list of recent data sets could not be kept");
+    }
+}
+
+fn store(state_dir: &Path, path: &Path) -> crate::model::Outcome<()> {
+    let Some(path) = path.to_str() else { return Ok(()) };
+    let mut paths: Vec<String> = vec![path.to_owned()];
+    let known = load(state_dir);
+    paths.extend(known.iter().filter_map(|p| p.to_str()).filter(|p| *p != path).map(str::to_owned));
+    paths.truncate(KEPT);
+    let text = serde_json::to_vec_pretty(&File { version: 1, paths }).unwrap_or_default();
+    create_folders(state_dir)?;
+    write_file(&RealFs, &state_dir.join(FILE), &text, 0o600)
+}
+
+/// Creates a folder of our own and what is missing above it.
+pub(super) fn create_folders(dir: &Path) -> crate::model::Outcome<()> {
+    if let Some(parent) = dir.parent().filter(|p| !p.exists()) {
+        create_folders(parent)?;
+    }
+    RealFs.create_dir(dir, PRIVATE_FOLDER)
+}
+
+/// The path from the root, so that it means the same from everywhere.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_opened_last_comes_first_and_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("deep/state");
+        for path in ["/a", "/b", "/a"] {
+            store(&state, Path::new(path)).unwrap();
+        }
+        assert_eq!(load(&state), [PathBuf::from("/a"), PathBuf::from("/b")]);
+    }
+
+    #[test]
+    fn a_list_that_makes_no_sense_is_an_empty_one() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(load(dir.path()).is_empty());
+        write_file(&RealFs, &dir.path().join(FILE), b"not json", 0o600).unwrap();
+        assert!(load(dir.path()).is_empty());
+    }
+}

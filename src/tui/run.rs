@@ -1,0 +1,257 @@
+//! The loop that owns the terminal: waits for events, drains them, draws once.
+
+use super::app::{App, Event, Request};
+use super::input::{Reader, SignalEar};
+use super::screen::{TerminalProgram, UiEnv};
+use super::screens::Home;
+use super::term::{install_panic_hook, Term};
+use super::widgets::toast::Level;
+use super::widgets::Toast;
+use crate::model::{Failure, Outcome, PreparePlan};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// Where the UI starts.
+pub enum Start {
+    /// The home screen, on a folder (`None`: the current one).
+    Home(Option<PathBuf>),
+    /// The guided prepare of a data set, with the answers that are given already; the home screen lies below it.
+    Prepare(PathBuf, Box<PreparePlan>),
+}
+
+/// Between two ticks while something runs.
+const TICK: Duration = Duration::from_millis(100);
+/// Between two frames, at least.
+const FRAME: Duration = Duration::from_millis(16);
+/// How long ending jobs may take to put things in order when the UI is told to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Many terminals cut what is copied near this many bytes.
+const CLIPBOARD_LIMIT: usize = 50_000;
+
+/// Runs the terminal UI until the person leaves or a signal arrives. Returns the exit code of the program: 0 after `q`,
+/// 130 after Ctrl-C twice, 143 and 129 after SIGTERM and SIGHUP. The terminal is as it was before, whatever happens.
+pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
+    let (sender, events) = channel();
+    env.wake.connect(sender.clone());
+    let mut app = build(start, &env);
+    let panics = sender.clone();
+    install_panic_hook(std::thread::current().id(), move |message| {
+        let _ = panics.send(Event::WorkerPanicked(message));
+    });
+    let signals = SignalEar::start(sender.clone()).map_err(|e| terminal_failure(&e))?;
+    let mut term = Term::enter().map_err(|e| terminal_failure(&e))?;
+    let reader = Reader::start(sender).map_err(|e| terminal_failure(&e))?;
+    let code = Loop { app: &mut app, term: &mut term, reader: &reader, events: &events, continued: 0 }.run()?;
+    app.close();
+    term.leave();
+    if app.jobs().running() > 0 {
+        app.jobs().cancel_all();
+        app.jobs().wait_all(GRACE);
+    }
+    drop(signals);
+    Ok(code)
+}
+
+fn terminal_failure(error: &std::io::Error) -> Failure {
+    Failure::environment("using the terminal", error.to_string())
+        .with_hint("use flags and --yes, or --plain, where there is no full screen")
+}
+
+fn build(start: Start, env: &UiEnv) -> App {
+    let open = super::screens::open_prepare;
+    match start {
+        Start::Home(folder) => App::new(env.clone(), Box::new(Home::new(folder, env.clone())), Box::new(open)),
+        Start::Prepare(path, plan) => {
+            let parent = path.parent().map(Path::to_path_buf);
+            let home = Home::new(parent.filter(|p| !p.as_os_str().is_empty()), env.clone());
+            let mut app = App::new(env.clone(), Box::new(home), Box::new(open));
+            app.push(super::screens::open_prepare_with(path, *plan, env.clone()));
+            app
+        }
+    }
+}
+
+struct Loop<'a> {
+    app: &'a mut App,
+    term: &'a mut Term,
+    reader: &'a Reader,
+    events: &'a Receiver<Event>,
+    /// SIGCONTs that follow our own suspending and need no answer.
+    continued: u32,
+}
+
+impl Loop<'_> {
+    fn run(&mut self) -> Outcome<u8> {
+        let mut last_draw: Option<Instant> = None;
+        let mut next_tick = Instant::now() + TICK;
+        let mut failures = 0_u32;
+        loop {
+            if self.app.has_no_requests() {
+                self.wait(&mut next_tick);
+            }
+            self.serve();
+            if let Some(code) = self.app.exit_code() {
+                return Ok(code);
+            }
+            let due = last_draw.map_or(Instant::now(), |at| at + FRAME);
+            if !self.app.is_changed() {
+                continue;
+            }
+            self.gather_until(due);
+            if !self.app.take_changed() || self.app.exit_code().is_some() {
+                continue;
+            }
+            let app = &mut *self.app;
+            match self.term.draw(|frame| app.draw(frame)) {
+                Ok(()) => failures = 0,
+                Err(error) => {
+                    failures += 1;
+                    tracing::error!(%error, "a frame could not be drawn");
+                    if failures >= 10 {
+                        return Err(terminal_failure(&error));
+                    }
+                }
+            }
+            last_draw = Some(Instant::now());
+        }
+    }
+
+    /// Waits for an event, or for the next tick while something runs, then takes everything that waits.
+    fn wait(&mut self, next_tick: &mut Instant) {
+        if self.app.is_changed() {
+            return self.drain();
+        }
+        if self.app.is_busy() {
+            let now = Instant::now();
+            if *next_tick > now + TICK {
+                *next_tick = now + TICK;
+            }
+            match self.events.recv_timeout(next_tick.saturating_duration_since(now)) {
+                Ok(event) => self.app.handle(event),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
+            }
+            if Instant::now() >= *next_tick {
+                self.app.tick();
+                *next_tick = Instant::now() + TICK;
+            }
+        } else {
+            match self.events.recv() {
+                Ok(event) => self.app.handle(event),
+                // Every sender is gone: nothing can ever happen any more.
+                Err(_) => self.app.handle(Event::InputLost("no more events".into())),
+            }
+        }
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while self.app.exit_code().is_none() && self.app.has_no_requests() {
+            match self.events.try_recv() {
+                Ok(event) => self.app.handle(event),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Takes more events until the next frame may be drawn.
+    fn gather_until(&mut self, due: Instant) {
+        while self.app.exit_code().is_none() && self.app.has_no_requests() {
+            let left = due.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            match self.events.recv_timeout(left) {
+                Ok(event) => self.app.handle(event),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Does what needs the terminal.
+    fn serve(&mut self) {
+        for request in self.app.take_requests() {
+            let done = match request {
+                Request::Copy(text) => self.copy(&text),
+                Request::Redraw => self.term.forget(),
+                Request::Run(program) => self.run_program(&program),
+                Request::Suspend => self.suspend(),
+                Request::Retake => self.retake(),
+            };
+            if let Err(error) = done {
+                self.app.notify(Toast::failure(&terminal_failure(&error)));
+            }
+            self.app.resumed();
+        }
+    }
+
+    fn copy(&mut self, text: &str) -> std::io::Result<()> {
+        if text.len() > CLIPBOARD_LIMIT {
+            self.app.notify(Toast::new(Level::Warn, "too long for the terminal's clipboard"));
+            return Ok(());
+        }
+        self.term.copy(text)?;
+        self.app.notify(Toast::new(Level::Ok, "copied, if the terminal lets us"));
+        Ok(())
+    }
+
+    fn retake(&mut self) -> std::io::Result<()> {
+        if self.continued > 0 {
+            self.continued -= 1;
+            return Ok(());
+        }
+        // Whoever stopped us may have changed the terminal; leave it for good before taking it again.
+        self.term.leave();
+        self.term.reenter()
+    }
+
+    fn suspend(&mut self) -> std::io::Result<()> {
+        if !has_shell_to_return_to() {
+            self.app.notify(Toast::new(Level::Warn, "there is no shell to return to"));
+            return Ok(());
+        }
+        self.reader.pause();
+        self.term.leave();
+        self.continued += 1;
+        // The whole process group, as the terminal itself would: whoever started us together with others is stopped too.
+        let stopped = rustix::process::kill_current_process_group(rustix::process::Signal::STOP);
+        if stopped.is_err() {
+            self.continued -= 1;
+        }
+        let taken = self.term.reenter();
+        self.reader.resume();
+        taken
+    }
+
+    fn run_program(&mut self, program: &TerminalProgram) -> std::io::Result<()> {
+        let Some((name, arguments)) = program.argv.split_first() else { return Ok(()) };
+        self.reader.pause();
+        self.term.leave();
+        let status = Command::new(name).args(arguments).status();
+        let taken = self.term.reenter();
+        self.reader.resume();
+        let name = name.to_string_lossy();
+        match status {
+            Ok(status) if status.success() => {}
+            Ok(status) => self.app.notify(Toast::new(Level::Warn, format!("{name} ended with {status}"))),
+            Err(error) => self.app.notify(Toast::new(Level::Error, format!("{name} could not be started: {error}"))),
+        }
+        taken
+    }
+}
+
+/// Whether somebody could continue us after a stop: a parent in our session but outside our process group.
+fn has_shell_to_return_to() -> bool {
+    use rustix::process::{getpgid, getppid, getsid};
+    let Some(parent) = getppid() else { return false };
+    match (getsid(None), getsid(Some(parent)), getpgid(None), getpgid(Some(parent))) {
+        (Ok(ours), Ok(theirs), Ok(our_group), Ok(their_group)) => {
+            // A parent in our own group (a launcher) is stopped with us; whether there is a shell above it, the
+            // terminal's session tells: its leader is in another group.
+            ours == theirs && (our_group != their_group || our_group != ours)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,548 @@
+//! The home screen: a folder walker on the left, what can be done with the selected entry on the right.
+//!
+//! Reading folders and finding out what entries are happens on worker threads ([`look`]); this module only keeps what they
+//! said. It opens nothing itself: it asks the frame to.
+
+mod draw;
+mod look;
+
+pub use look::{look, Entry, Look, State};
+
+use super::page::{Page, PageLine, Tone};
+use crate::model::DatasetKind;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::recent;
+use crate::tui::screen::{Effect, Input, Screen, TerminalProgram, Ui, UiEnv};
+use crate::tui::widgets::toast::Level;
+use crate::tui::widgets::{ListState, TextField, Toast};
+use crate::tui::work::{Latest, Stream};
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+use ratatui::Frame;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Where the keys go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Focus {
+    List,
+    Filter,
+    Actions,
+}
+
+/// What the left pane lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Folder(PathBuf),
+    /// The data sets opened last; the folder to return to.
+    Recent(PathBuf),
+}
+
+/// What a reader brought.
+struct Read {
+    entries: Result<Vec<Entry>, String>,
+}
+
+/// The home screen.
+pub struct Home {
+    env: UiEnv,
+    place: Place,
+    focus: Focus,
+    show_hidden: bool,
+    /// `None` while the folder is being read.
+    entries: Option<Result<Vec<Entry>, String>>,
+    /// Rows shown: numbers of entries, best match first.
+    shown: Vec<usize>,
+    list: ListState,
+    filter: TextField,
+    actions: ListState,
+    /// The entry to select once the folder is read: where we came from.
+    came_from: Option<PathBuf>,
+    looks: HashMap<PathBuf, Look>,
+    reader: Latest<Place, Read>,
+    looker: Stream<PathBuf, (PathBuf, Look)>,
+    matcher: Matcher,
+    areas: Areas,
+    jobs_running: usize,
+}
+
+/// Where things were drawn last, for the mouse.
+#[derive(Clone, Copy, Debug, Default)]
+struct Areas {
+    filter: Rect,
+    list: Rect,
+    actions: Rect,
+}
+
+/// What can be done with an entry; the right pane, its keys and its help are made from this.
+const ACTIONS: &[Action] = &[Action::Prepare, Action::Resume, Action::Info, Action::Enter, Action::Edit];
+
+impl Home {
+    /// The home screen on a folder; on the current one without. Nothing is read on this thread.
+    pub fn new(folder: Option<PathBuf>, env: UiEnv) -> Self {
+        let dir = folder.unwrap_or_else(|| PathBuf::from("."));
+        let dir = std::path::absolute(&dir).unwrap_or(dir);
+        let state_dir = env.state_dir.clone();
+        let reader = Latest::start("folder", env.wake.clone(), move |place: Place| read_place(&place, &state_dir));
+        let looker = Stream::start("look", env.wake.clone(), |path: PathBuf| {
+            let seen = look::look(&path);
+            (path, seen)
+        });
+        let mut home = Self {
+            env,
+            place: Place::Folder(dir),
+            focus: Focus::List,
+            show_hidden: false,
+            entries: None,
+            shown: Vec::new(),
+            list: ListState::new(0),
+            filter: TextField::default(),
+            actions: ListState::new(0),
+            came_from: None,
+            looks: HashMap::new(),
+            reader,
+            looker,
+            matcher: Matcher::new(Config::DEFAULT.match_paths()),
+            areas: Areas::default(),
+            jobs_running: 0,
+        };
+        home.read();
+        home
+    }
+
+    fn read(&mut self) {
+        self.reader.ask(self.place.clone());
+    }
+
+    fn go(&mut self, place: Place, came_from: Option<PathBuf>) {
+        self.place = place;
+        self.came_from = came_from;
+        self.entries = None;
+        self.filter.clear();
+        self.shown.clear();
+        self.list = ListState::new(0);
+        self.focus = Focus::List;
+        self.read();
+    }
+
+    /// The folder that is listed, or that Esc returns to.
+    fn folder(&self) -> &Path {
+        match &self.place {
+            Place::Folder(dir) | Place::Recent(dir) => dir,
+        }
+    }
+
+    fn entry(&self, row: usize) -> Option<&Entry> {
+        let entries = self.entries.as_ref()?.as_ref().ok()?;
+        entries.get(*self.shown.get(row)?)
+    }
+
+    fn selected(&self) -> Option<&Entry> {
+        self.list.get().and_then(|row| self.entry(row))
+    }
+
+    fn selected_look(&self) -> Option<&Look> {
+        self.selected().and_then(|e| self.looks.get(&e.path))
+    }
+
+    /// What can be done with the selected entry, from the table.
+    fn possible(&self) -> Vec<Action> {
+        ACTIONS.iter().copied().filter(|a| self.why_not(*a).is_none()).collect()
+    }
+
+    fn why_not(&self, action: Action) -> Option<String> {
+        if !ACTIONS.contains(&action) {
+            return None;
+        }
+        let Some(entry) = self.selected() else { return Some("nothing is selected".into()) };
+        let seen = self.looks.get(&entry.path);
+        match action {
+            Action::Enter if !entry.is_folder => Some("this is not a folder".into()),
+            Action::Edit if entry.is_folder => Some("this is a folder".into()),
+            Action::Edit if seen.is_some_and(|l| l.is_shard) => Some("a shard is not text".into()),
+            Action::Info if seen.is_none() => Some("still looking".into()),
+            Action::Prepare | Action::Resume => self.why_not_prepare(action, seen),
+            _ => None,
+        }
+    }
+
+    fn why_not_prepare(&self, action: Action, seen: Option<&Look>) -> Option<String> {
+        let Some(seen) = seen else { return Some("still looking".into()) };
+        if seen.is_shard {
+            return Some("this is one shard; prepare works on its folder".into());
+        }
+        if !seen.can_prepare() {
+            return Some("only folders of tar shards can be prepared".into());
+        }
+        if action == Action::Resume && seen.state != State::Interrupted {
+            return Some("no preparation was interrupted here".into());
+        }
+        None
+    }
+
+    fn refilter(&mut self) {
+        let Some(Ok(entries)) = &self.entries else { return };
+        let visible = |e: &Entry| self.show_hidden || !e.name.starts_with('.') || e.name == ".";
+        let typed = self.filter.value();
+        if typed.is_empty() {
+            self.shown = (0..entries.len()).filter(|&i| visible(&entries[i])).collect();
+        } else {
+            let pattern = Pattern::parse(typed, CaseMatching::Smart, Normalization::Smart);
+            let mut buffer = Vec::new();
+            let mut scored: Vec<(u32, usize)> = Vec::new();
+            for (index, entry) in entries.iter().enumerate().filter(|(_, e)| visible(e)) {
+                let name = Utf32Str::new(&entry.name, &mut buffer);
+                if let Some(score) = pattern.score(name, &mut self.matcher) {
+                    scored.push((score, index));
+                }
+            }
+            scored.sort_by_key(|&(score, index)| (std::cmp::Reverse(score), index));
+            self.shown = scored.into_iter().map(|(_, index)| index).collect();
+        }
+        self.list.set_len(self.shown.len());
+    }
+
+    fn select_path(&mut self, path: &Path) {
+        let row = (0..self.shown.len()).find(|&row| self.entry(row).is_some_and(|e| e.path == path));
+        self.list.select(row.unwrap_or(0));
+    }
+
+    /// Asks what the entries in view are, the selected one first.
+    fn want_looks(&mut self) {
+        let height = usize::from(self.areas.list.height.max(24));
+        let window = self.list.clone().window(height);
+        let mut rows: Vec<usize> = window.collect();
+        rows.sort_by_key(|row| row.abs_diff(self.list.selected));
+        let wanted: Vec<PathBuf> = rows
+            .into_iter()
+            .filter_map(|row| self.entry(row))
+            .filter(|e| !self.looks.contains_key(&e.path))
+            .map(|e| e.path.clone())
+            .collect();
+        self.looker.want(wanted);
+    }
+
+    fn selection_changed(&mut self) {
+        self.actions.select(0);
+        self.actions.set_len(self.possible().len());
+        self.want_looks();
+    }
+
+    fn reload(&mut self) {
+        self.looks.clear();
+        self.came_from = self.selected().map(|e| e.path.clone());
+        self.read();
+    }
+
+    fn open(&mut self) -> Vec<Effect> {
+        let Some(entry) = self.selected() else { return Vec::new() };
+        let path = entry.path.clone();
+        let is_folder = entry.is_folder;
+        match self.looks.get(&path) {
+            Some(seen) if seen.can_prepare() && is_folder => self.prepare(path),
+            Some(seen) if seen.is_shard => {
+                let text = "This is one shard. Prepare works on its folder: press h, then Enter";
+                vec![Effect::Toast(Toast::new(Level::Info, text))]
+            }
+            _ if is_folder => {
+                self.go(Place::Folder(path), None);
+                Vec::new()
+            }
+            Some(seen) => {
+                let text = format!("{}: nothing can be done with it yet", seen.title());
+                vec![Effect::Toast(Toast::new(Level::Info, text))]
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn prepare(&mut self, path: PathBuf) -> Vec<Effect> {
+        vec![Effect::OpenPath(path)]
+    }
+
+    fn parent(&mut self) {
+        if let Place::Recent(dir) = &self.place {
+            let dir = dir.clone();
+            return self.go(Place::Folder(dir), None);
+        }
+        let here = self.folder().to_owned();
+        if let Some(parent) = here.parent() {
+            self.go(Place::Folder(parent.to_owned()), Some(here.clone()));
+        }
+    }
+
+    fn recent(&mut self) {
+        match &self.place {
+            Place::Recent(dir) => {
+                let dir = dir.clone();
+                self.go(Place::Folder(dir), None);
+            }
+            Place::Folder(dir) => {
+                let dir = dir.clone();
+                self.go(Place::Recent(dir), None);
+            }
+        }
+    }
+
+    /// Esc: out of the filter, then the filter's text, then out of the recent list.
+    fn close(&mut self) {
+        if self.focus != Focus::List {
+            self.focus = Focus::List;
+        } else if !self.filter.is_empty() {
+            let selected = self.selected().map(|e| e.path.clone());
+            self.filter.clear();
+            self.refilter();
+            if let Some(path) = selected {
+                self.select_path(&path);
+            }
+        } else if matches!(self.place, Place::Recent(_)) {
+            self.recent();
+        }
+    }
+
+    fn info(&self) -> Vec<Effect> {
+        let (Some(entry), Some(seen)) = (self.selected(), self.selected_look()) else { return Vec::new() };
+        let crumbs = vec!["info".to_owned(), entry.name.clone()];
+        vec![Effect::Push(Box::new(Page::new(crumbs, info_lines(entry, seen, self.env.ascii))))]
+    }
+
+    fn edit(&self) -> Vec<Effect> {
+        let Some(entry) = self.selected() else { return Vec::new() };
+        let editor =
+            ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
+        // An editor may be given with arguments; it is split at spaces and never handed to a shell.
+        let editor = editor.unwrap_or_else(|| "vi".to_owned());
+        let mut argv: Vec<OsString> = editor.split_whitespace().map(OsString::from).collect();
+        // The path is absolute, so that it cannot be taken for an option.
+        argv.push(entry.path.clone().into_os_string());
+        vec![Effect::RunInTerminal(TerminalProgram { argv })]
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        if self.focus == Focus::Actions && self.actions.act(action) {
+            return Vec::new();
+        }
+        if self.focus != Focus::Actions && self.list.act(action) {
+            self.selection_changed();
+            return Vec::new();
+        }
+        match action {
+            Action::Open if self.focus == Focus::Actions => {
+                let chosen = self.actions.get().and_then(|row| self.possible().get(row).copied());
+                return chosen.map(|a| self.act_on_entry(a)).unwrap_or_default();
+            }
+            Action::Open => return self.open(),
+            Action::Parent if self.focus == Focus::Actions => self.focus = Focus::List,
+            Action::Parent => self.parent(),
+            Action::Find => self.focus = Focus::Filter,
+            Action::NextPane | Action::PreviousPane => {
+                self.focus = if self.focus == Focus::Actions { Focus::List } else { Focus::Actions };
+                self.actions.set_len(self.possible().len());
+            }
+            Action::Accept => self.focus = Focus::List,
+            Action::Close => self.close(),
+            Action::Recent => self.recent(),
+            Action::Hidden => {
+                self.show_hidden = !self.show_hidden;
+                self.refilter();
+                self.selection_changed();
+            }
+            Action::Reload => self.reload(),
+            action => return self.act_on_entry(action),
+        }
+        Vec::new()
+    }
+
+    fn act_on_entry(&mut self, action: Action) -> Vec<Effect> {
+        match (action, self.selected().map(|e| e.path.clone())) {
+            (Action::Prepare | Action::Resume, Some(path)) => self.prepare(path),
+            (Action::Enter, Some(path)) => {
+                self.go(Place::Folder(path), None);
+                Vec::new()
+            }
+            (Action::Info, Some(_)) => self.info(),
+            (Action::Edit, Some(_)) => self.edit(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn typed(&mut self, changed: bool) {
+        if changed {
+            self.refilter();
+            self.list.select(0);
+            self.selection_changed();
+        }
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+        let at = Position { x: mouse.column, y: mouse.row };
+        match mouse.kind {
+            MouseEventKind::ScrollUp => self.list.scroll(-3),
+            MouseEventKind::ScrollDown => self.list.scroll(3),
+            MouseEventKind::Down(MouseButton::Left) => return self.click(at),
+            _ => return Vec::new(),
+        }
+        self.selection_changed();
+        Vec::new()
+    }
+
+    fn click(&mut self, at: Position) -> Vec<Effect> {
+        if self.areas.filter.contains(at) {
+            self.focus = Focus::Filter;
+        } else if self.areas.list.contains(at) {
+            self.focus = Focus::List;
+            let Some(row) = self.list.row_at(usize::from(at.y - self.areas.list.y)) else { return Vec::new() };
+            if row == self.list.selected {
+                return self.open();
+            }
+            self.list.select(row);
+            self.selection_changed();
+        } else if self.areas.actions.contains(at) {
+            let row = usize::from(at.y - self.areas.actions.y);
+            let chosen = self.possible().get(row).copied();
+            return chosen.map(|a| self.act_on_entry(a)).unwrap_or_default();
+        }
+        Vec::new()
+    }
+
+    fn take_entries(&mut self, read: Read) {
+        self.entries = Some(read.entries);
+        self.refilter();
+        match self.came_from.take() {
+            Some(path) => self.select_path(&path),
+            // The folder itself comes first in the list; a person who walks wants what is in it.
+            None => self.list.select(usize::from(self.entry(0).is_some_and(|e| e.name == "." && !self.is_data_set()))),
+        }
+        self.selection_changed();
+    }
+
+    /// Whether the folder that is listed holds shards itself.
+    fn is_data_set(&self) -> bool {
+        let Some(Ok(entries)) = &self.entries else { return false };
+        entries.iter().any(|e| e.name == ".nv-meta" || e.name.ends_with(".tar") || e.name.ends_with(".tgz"))
+    }
+}
+
+/// Reads what a place lists; on the reader's thread.
+fn read_place(place: &Place, state_dir: &Path) -> Read {
+    match place {
+        Place::Folder(dir) => {
+            let entries = look::read_folder(dir).map(|mut entries| {
+                let this = Entry { path: dir.clone(), name: ".".to_owned(), is_folder: true, bytes: 0 };
+                entries.insert(0, this);
+                entries
+            });
+            let reason = |e: std::io::Error| crate::model::Failure::io("reading the folder", dir, &e).to_string();
+            Read { entries: entries.map_err(reason) }
+        }
+        Place::Recent(_) => {
+            let entry = |path: PathBuf| Entry {
+                name: path.to_string_lossy().into_owned(),
+                is_folder: path.is_dir(),
+                bytes: 0,
+                path,
+            };
+            Read { entries: Ok(recent::load(state_dir).into_iter().map(entry).collect()) }
+        }
+    }
+}
+
+fn info_lines(entry: &Entry, seen: &Look, ascii: bool) -> Vec<PageLine> {
+    let dot = if ascii { "-" } else { "·" };
+    let mut lines =
+        vec![PageLine::new(Tone::Heading, entry.path.to_string_lossy()), PageLine::new(Tone::Plain, headline(seen))];
+    let amount = seen.amount(dot);
+    if !amount.is_empty() {
+        lines.push(PageLine::new(Tone::Plain, amount));
+    }
+    match &seen.state {
+        State::Interrupted => lines.push(PageLine::new(Tone::Warn, "A preparation was begun here and not finished.")),
+        State::Locked(holder) => lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}."))),
+        State::None | State::Raw | State::Prepared => {}
+    }
+    lines
+}
+
+/// Kind and state in one line: `WebDataset, not prepared`.
+fn headline(seen: &Look) -> String {
+    match (seen.state.word(), seen.kind) {
+        ("", _) | (_, DatasetKind::PlainFolder) => seen.title().to_owned(),
+        (word, _) => format!("{}, {word}", seen.title()),
+    }
+}
+
+impl Screen for Home {
+    fn context(&self) -> Context {
+        match self.focus {
+            Focus::Filter => Context::HomeFilter,
+            Focus::List | Focus::Actions => Context::Home,
+        }
+    }
+
+    fn title(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn wants_text(&self) -> bool {
+        self.focus == Focus::Filter
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        self.why_not(action)
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(action) => return self.act(action),
+            Input::Key(key) if self.focus == Focus::Filter => {
+                let changed = self.filter.key(key);
+                self.typed(changed);
+            }
+            Input::Paste(pasted) if self.focus == Focus::Filter => {
+                let changed = self.filter.paste(&pasted);
+                self.typed(changed);
+            }
+            Input::Mouse(mouse) => return self.mouse(mouse),
+            Input::Key(_) | Input::Paste(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        let mut changed = false;
+        if let Some(read) = self.reader.take() {
+            self.take_entries(read);
+            changed = true;
+        }
+        for (path, seen) in self.looker.take() {
+            self.looks.insert(path, seen);
+            changed = true;
+        }
+        let running = self.env.jobs.running();
+        if running != self.jobs_running {
+            // A job that began or ended changes what its data set is.
+            self.jobs_running = running;
+            self.looks.clear();
+            self.want_looks();
+            changed = true;
+        }
+        if changed {
+            self.actions.set_len(self.possible().len());
+        }
+        changed
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        self.draw_all(frame, area, ui);
+    }
+
+    fn resumed(&mut self) {
+        self.reload();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+//! A page of lines to read: logs, facts, long messages.
+
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui};
+use crate::tui::widgets::{panel, text};
+use ratatui::crossterm::event::MouseEventKind;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// How a line is meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// Ordinary.
+    #[default]
+    Plain,
+    /// A heading.
+    Heading,
+    /// Secondary.
+    Muted,
+    /// Fine.
+    Ok,
+    /// Wants attention.
+    Warn,
+    /// Failed.
+    Error,
+}
+
+/// One line of a page; wrapped when it is drawn. May come from the data: it is made safe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageLine {
+    /// How it is meant.
+    pub tone: Tone,
+    /// Its text.
+    pub text: String,
+}
+
+impl PageLine {
+    /// A line.
+    pub fn new(tone: Tone, text: impl Into<String>) -> Self {
+        Self { tone, text: text.into() }
+    }
+}
+
+/// A page that scrolls.
+pub struct Page {
+    crumbs: Vec<String>,
+    lines: Vec<PageLine>,
+    top: usize,
+    height: usize,
+    total: usize,
+}
+
+impl Page {
+    /// A page with its title line.
+    pub fn new(crumbs: Vec<String>, lines: Vec<PageLine>) -> Self {
+        Self { crumbs, lines, top: 0, height: 0, total: 0 }
+    }
+
+    /// Puts other lines in place.
+    pub fn set_lines(&mut self, lines: Vec<PageLine>) {
+        self.lines = lines;
+    }
+
+    fn scroll(&mut self, rows: isize) {
+        let last = self.total.saturating_sub(self.height);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    fn act(&mut self, action: Action) {
+        let page = isize::try_from(self.height.max(2)).unwrap_or(2);
+        match action {
+            Action::Up => self.scroll(-1),
+            Action::Down => self.scroll(1),
+            Action::HalfUp => self.scroll(-page / 2),
+            Action::HalfDown => self.scroll(page / 2),
+            Action::PageUp => self.scroll(-page),
+            Action::PageDown => self.scroll(page),
+            Action::First => self.top = 0,
+            Action::Last => self.scroll(isize::MAX),
+            _ => {}
+        }
+    }
+}
+
+impl Screen for Page {
+    fn context(&self) -> Context {
+        Context::Page
+    }
+    fn title(&self) -> Vec<String> {
+        self.crumbs.clone()
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(Action::Close) => return vec![Effect::Pop],
+            Input::Action(action) => self.act(action),
+            Input::Mouse(mouse) => match mouse.kind {
+                MouseEventKind::ScrollUp => self.scroll(-3),
+                MouseEventKind::ScrollDown => self.scroll(3),
+                _ => {}
+            },
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let block = panel(self.crumbs.last().map_or("", String::as_str), true, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        let columns = usize::from(inner.width);
+        let mut wrapped: Vec<Line> = Vec::new();
+        for line in &self.lines {
+            let style = match line.tone {
+                Tone::Plain => ui.theme.text,
+                Tone::Heading => ui.theme.title,
+                Tone::Muted => ui.theme.muted,
+                Tone::Ok => ui.theme.ok,
+                Tone::Warn => ui.theme.warn,
+                Tone::Error => ui.theme.error,
+            };
+            wrapped.extend(text::wrap(&line.text, columns).into_iter().map(|l| Line::from(Span::styled(l, style))));
+        }
+        self.total = wrapped.len();
+        self.height = usize::from(inner.height);
+        self.scroll(0);
+        for (y, line) in (inner.y..inner.bottom()).zip(wrapped.into_iter().skip(self.top)) {
+            frame.render_widget(line, Rect { y, height: 1, ..inner });
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! `?` and `:`: every action as a list that typing filters and Enter runs. Both are made from the key table.
+
+use crate::tui::keymap::{Action, Context, Keymap};
+use crate::tui::screen::{Effect, Input, Screen, Ui};
+use crate::tui::widgets::toast::Level;
+use crate::tui::widgets::{draw_list, popup, text, ListState, TextField, Toast};
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+use ratatui::crossterm::event::{MouseButton, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// One item.
+#[derive(Clone, Debug)]
+struct Item {
+    action: Action,
+    /// The context that binds it; a heading in help.
+    context: Context,
+    keys: String,
+    /// Why it cannot be run now.
+    disabled: Option<String>,
+}
+
+/// Which of the two it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Help,
+    Palette,
+}
+
+/// The popup of `?` or `:`.
+pub struct Picker {
+    kind: Kind,
+    items: Vec<Item>,
+    field: TextField,
+    /// Items that match, best first.
+    shown: Vec<usize>,
+    list: ListState,
+    list_area: Rect,
+    matcher: Matcher,
+}
+
+impl Picker {
+    /// What works in `screen`'s context, nearest first.
+    pub fn help(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Self {
+        Self::new(Kind::Help, items_here(keymap, screen, ascii))
+    }
+
+    /// Every action there is; what works elsewhere says where.
+    pub fn palette(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Self {
+        let mut items = items_here(keymap, screen, ascii);
+        for &action in Action::ALL {
+            if items.iter().any(|item| item.action == action) {
+                continue;
+            }
+            let elsewhere =
+                Context::ALL.iter().find(|c| keymap.entries(**c).any(|e| e.context == **c && e.action == action));
+            let Some(&context) = elsewhere else { continue };
+            let disabled = Some(format!("works in: {}", context.title()));
+            items.push(Item { action, context, keys: String::new(), disabled });
+        }
+        Self::new(Kind::Palette, items)
+    }
+
+    fn new(kind: Kind, items: Vec<Item>) -> Self {
+        let shown: Vec<usize> = (0..items.len()).collect();
+        let list = ListState::new(shown.len());
+        let matcher = Matcher::new(Config::DEFAULT);
+        Self { kind, items, field: TextField::default(), shown, list, list_area: Rect::default(), matcher }
+    }
+
+    fn filter(&mut self) {
+        let pattern = Pattern::parse(self.field.value(), CaseMatching::Smart, Normalization::Smart);
+        let mut scored: Vec<(u32, usize)> = Vec::new();
+        let mut buffer = Vec::new();
+        for (index, item) in self.items.iter().enumerate() {
+            let name = format!("{} {}", item.action.id(), item.keys);
+            // The name counts twice as much as the sentence about it.
+            let by_name = pattern.score(Utf32Str::new(&name, &mut buffer), &mut self.matcher).map(|s| s * 2);
+            let by_help = contains_words(item.action.help(), self.field.value()).then_some(1);
+            if let Some(score) = by_name.max(by_help) {
+                scored.push((score, index));
+            }
+        }
+        if !self.field.is_empty() {
+            scored.sort_by_key(|&(score, index)| (std::cmp::Reverse(score), index));
+        }
+        self.shown = scored.into_iter().map(|(_, index)| index).collect();
+        self.list = ListState::new(self.shown.len());
+    }
+
+    fn run(&self) -> Vec<Effect> {
+        let Some(item) = self.list.get().and_then(|row| self.shown.get(row)).and_then(|&i| self.items.get(i)) else {
+            return Vec::new();
+        };
+        match &item.disabled {
+            Some(why) => {
+                vec![Effect::Toast(Toast::new(Level::Warn, format!("{}: {why}", item.action.label())))]
+            }
+            None => vec![Effect::PopAndDo(item.action)],
+        }
+    }
+
+    fn click(&mut self, at: Position) -> Vec<Effect> {
+        if !self.list_area.contains(at) {
+            return Vec::new();
+        }
+        match self.list.row_at(usize::from(at.y - self.list_area.y)) {
+            Some(row) if self.list.selected == row => self.run(),
+            Some(row) => {
+                self.list.select(row);
+                Vec::new()
+            }
+            None => Vec::new(),
+        }
+    }
+}
+
+fn contains_words(sentence: &str, typed: &str) -> bool {
+    let sentence = sentence.to_lowercase();
+    typed.split_whitespace().all(|word| sentence.contains(&word.to_lowercase()))
+}
+
+fn items_here(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Vec<Item> {
+    let context = screen.context();
+    let typing = screen.wants_text();
+    let mut items: Vec<Item> = Vec::new();
+    for entry in keymap.entries(context) {
+        if matches!(entry.action, Action::Help | Action::Palette) || items.iter().any(|i| i.action == entry.action) {
+            continue;
+        }
+        let usable = entry.keys.iter().filter(|k| !(typing && k.types_text()));
+        let keys: Vec<String> = usable.map(|k| k.label_in(ascii)).collect();
+        if typing && keys.is_empty() && entry.context != Context::Global {
+            continue;
+        }
+        let disabled = screen.why_disabled(entry.action);
+        items.push(Item { action: entry.action, context: entry.context, keys: keys.join(" "), disabled });
+    }
+    items
+}
+
+impl Screen for Picker {
+    fn context(&self) -> Context {
+        Context::Picker
+    }
+    fn title(&self) -> Vec<String> {
+        Vec::new()
+    }
+    fn is_popup(&self) -> bool {
+        true
+    }
+    fn wants_text(&self) -> bool {
+        true
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(Action::Close) => return vec![Effect::Pop],
+            Input::Action(Action::Accept) => return self.run(),
+            Input::Action(action) => {
+                self.list.act(action);
+            }
+            Input::Key(key) => {
+                if self.field.key(key) {
+                    self.filter();
+                }
+            }
+            Input::Paste(pasted) => {
+                self.field.paste(&pasted);
+                self.filter();
+            }
+            Input::Mouse(mouse) => match mouse.kind {
+                MouseEventKind::Down(MouseButton::Left) => {
+                    return self.click(Position { x: mouse.column, y: mouse.row });
+                }
+                MouseEventKind::ScrollUp => self.list.scroll(-3),
+                MouseEventKind::ScrollDown => self.list.scroll(3),
+                _ => {}
+            },
+        }
+        Vec::new()
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let title = match self.kind {
+            Kind::Help => "Help: what works here",
+            Kind::Palette => "Commands",
+        };
+        let height = area.height.saturating_sub(if area.height > 20 { 4 } else { 0 });
+        let inner = popup(frame, area, 84, height, title, ui);
+        if inner.height < 2 || inner.width < 8 {
+            return;
+        }
+        let prompt = if self.kind == Kind::Palette { ":" } else { "/" };
+        frame.render_widget(
+            Line::from(Span::styled(format!(" {prompt} "), ui.theme.accent)),
+            Rect { height: 1, ..inner },
+        );
+        let field = Rect { x: inner.x + 3, width: inner.width - 4, height: 1, ..inner };
+        self.field.draw(frame, field, true, "type to filter", ui);
+        self.list_area = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
+        if self.shown.is_empty() {
+            let line = Line::from(Span::styled("   nothing by that name", ui.theme.muted));
+            frame.render_widget(line, Rect { height: 1, ..self.list_area });
+            return;
+        }
+        let (items, shown, kind) = (&self.items, &self.shown, self.kind);
+        draw_list(frame.buffer_mut(), self.list_area, &mut self.list, true, ui, |row, columns| {
+            item_line(&items[shown[row]], kind, columns, ui)
+        });
+    }
+}
+
+/// `key  name  sentence`, or the reason why not.
+fn item_line(item: &Item, kind: Kind, columns: usize, ui: &Ui) -> Line<'static> {
+    let (keys, name) = (16.min(columns / 4), 18.min(columns / 3));
+    let rest = columns.saturating_sub(keys + name + 3);
+    let style = if item.disabled.is_some() { ui.theme.disabled } else { ui.theme.text };
+    let shown_name = match kind {
+        Kind::Help => item.action.label(),
+        Kind::Palette => item.action.id(),
+    };
+    let cell = |text: &str, width: usize| text::pad_end(&text::fit_end(text, width, ui.glyphs), width);
+    let sentence = match &item.disabled {
+        Some(why) => format!("({why})"),
+        None if kind == Kind::Help && item.context == Context::Global => item.action.help().to_owned(),
+        None => item.action.help().to_owned(),
+    };
+    Line::from(vec![
+        Span::styled(cell(&item.keys, keys), if item.disabled.is_some() { style } else { ui.theme.key }),
+        Span::raw(" "),
+        Span::styled(cell(shown_name, name), style),
+        Span::raw(" "),
+        Span::styled(text::fit_end(&sentence, rest, ui.glyphs), ui.theme.muted),
+    ])
+}

@@ -1,0 +1,114 @@
+//! A question with a few answers, over the screen that asks.
+
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui};
+use crate::tui::widgets::{popup, text};
+use ratatui::crossterm::event::{KeyCode, MouseButton, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// One answer. Its first letter chooses it.
+pub struct Answer {
+    /// A word or a few, with an initial of its own: `Stop`, `Leave to finish`.
+    pub label: String,
+    /// What the frame does when it is chosen; the question is taken away first.
+    pub effects: Vec<Effect>,
+}
+
+impl Answer {
+    /// An answer.
+    pub fn new(label: &str, effects: Vec<Effect>) -> Self {
+        Self { label: label.to_owned(), effects }
+    }
+}
+
+/// A popup that asks. Esc takes it away and does nothing.
+pub struct Question {
+    title: String,
+    lines: Vec<String>,
+    answers: Vec<Answer>,
+    selected: usize,
+    places: Vec<Rect>,
+}
+
+impl Question {
+    /// A question; the first answer is proposed. Lines may come from the data: they are made safe.
+    pub fn new(title: &str, lines: Vec<String>, answers: Vec<Answer>) -> Self {
+        Self { title: title.to_owned(), lines, answers, selected: 0, places: Vec::new() }
+    }
+
+    fn choose(&mut self, index: usize) -> Vec<Effect> {
+        let mut effects = vec![Effect::Pop];
+        if let Some(answer) = self.answers.get_mut(index) {
+            effects.append(&mut answer.effects);
+        }
+        effects
+    }
+
+    fn key(&mut self, code: KeyCode) -> Vec<Effect> {
+        let KeyCode::Char(typed) = code else { return Vec::new() };
+        let typed = typed.to_lowercase().next();
+        let found =
+            self.answers.iter().position(|a| a.label.chars().next().and_then(|c| c.to_lowercase().next()) == typed);
+        found.map(|index| self.choose(index)).unwrap_or_default()
+    }
+}
+
+impl Screen for Question {
+    fn context(&self) -> Context {
+        Context::Question
+    }
+    fn title(&self) -> Vec<String> {
+        Vec::new()
+    }
+    fn is_popup(&self) -> bool {
+        true
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(Action::Close) => vec![Effect::Pop],
+            Input::Action(Action::Accept) => self.choose(self.selected),
+            Input::Action(Action::Left | Action::Up) => {
+                self.selected = self.selected.checked_sub(1).unwrap_or(self.answers.len().saturating_sub(1));
+                Vec::new()
+            }
+            Input::Action(Action::Right | Action::Down) => {
+                self.selected = (self.selected + 1) % self.answers.len().max(1);
+                Vec::new()
+            }
+            Input::Key(key) => self.key(key.code),
+            Input::Mouse(mouse) if mouse.kind == MouseEventKind::Down(MouseButton::Left) => {
+                let at = Position { x: mouse.column, y: mouse.row };
+                let hit = self.places.iter().position(|place| place.contains(at));
+                hit.map(|index| self.choose(index)).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let columns = usize::from(area.width).saturating_sub(8).min(64);
+        let lines: Vec<String> = self.lines.iter().flat_map(|line| text::wrap(line, columns)).collect();
+        let buttons: usize = self.answers.iter().map(|a| text::width(&a.label) + 6).sum();
+        let widest = lines.iter().map(|l| text::width(l)).max().unwrap_or(0).max(buttons).max(24);
+        let to_u16 = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        let inner = popup(frame, area, to_u16(widest + 4), to_u16(lines.len() + 4), &self.title, ui);
+        let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+        for (y, line) in (inner.y..inner.bottom()).zip(lines) {
+            frame.render_widget(Line::from(line), Rect { y, height: 1, ..inner });
+        }
+        self.places.clear();
+        let mut x = inner.x;
+        for (index, answer) in self.answers.iter().enumerate() {
+            let label = format!(" {} ", answer.label);
+            let style = if index == self.selected { ui.theme.selected } else { ui.theme.text };
+            let width = to_u16(text::width(&label));
+            let place = Rect { x, y: inner.bottom().saturating_sub(1), width, height: 1 }.intersection(inner);
+            frame.render_widget(Line::from(Span::styled(label, style)), place);
+            self.places.push(place);
+            x = x.saturating_add(width + 2);
+        }
+    }
+}

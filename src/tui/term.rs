@@ -1,0 +1,146 @@
+//! Taking the terminal and giving it back: raw mode, alternate screen, mouse, bracketed paste, cursor.
+//!
+//! Both ways are idempotent, and giving back works from any thread, so that a panic, a signal and an ordinary end share it.
+
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::{Hide, Show};
+use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
+use ratatui::crossterm::style::ResetColor;
+use ratatui::crossterm::terminal::{
+    disable_raw_mode, enable_raw_mode, BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen,
+};
+use ratatui::crossterm::{execute, queue};
+use ratatui::{Frame, Terminal};
+use std::io::{self, BufWriter, Stdout, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::ThreadId;
+
+/// The terminal is ours now.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+type Output = BufWriter<Stdout>;
+
+/// Bytes gathered before they go to the terminal: a whole frame, usually.
+const FRAME_BUFFER: usize = 64 << 10;
+
+/// Takes the terminal, unless it is taken already.
+fn take() -> io::Result<()> {
+    if TAKEN.swap(true, Ordering::SeqCst) {
+        return Ok(());
+    }
+    enable_raw_mode()?;
+    execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, Hide)
+}
+
+/// Gives the terminal back as it was, unless it is back already. Errors are of no use to anybody then: each step is tried.
+pub fn give_back() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let _ = disable_raw_mode();
+    let mut out = io::stdout();
+    let _ = queue!(out, EndSynchronizedUpdate, LeaveAlternateScreen);
+    let _ = queue!(out, DisableMouseCapture, DisableBracketedPaste, ResetColor, Show);
+    let _ = out.flush();
+}
+
+/// The terminal while it is ours. Dropping it gives it back.
+pub struct Term {
+    terminal: Terminal<CrosstermBackend<Output>>,
+}
+
+impl Term {
+    /// Takes the terminal.
+    pub fn enter() -> io::Result<Self> {
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BUFFER, io::stdout()));
+        let terminal = Terminal::new(backend)?;
+        if let Err(error) = take() {
+            give_back();
+            return Err(error);
+        }
+        Ok(Self { terminal })
+    }
+
+    /// Gives the terminal back for a while.
+    pub fn leave(&mut self) {
+        let _ = self.terminal.backend_mut().flush();
+        give_back();
+    }
+
+    /// Takes it again; the next frame draws everything.
+    pub fn reenter(&mut self) -> io::Result<()> {
+        take()?;
+        self.terminal.clear()
+    }
+
+    /// Draws one frame, as one update where the terminal knows how.
+    pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        let drawn = self.terminal.draw(render).map(|_| ());
+        queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
+        self.terminal.backend_mut().flush()?;
+        drawn
+    }
+
+    /// Asks the terminal to put a text into the clipboard (OSC 52).
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        let backend = self.terminal.backend_mut();
+        write!(backend, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+        Write::flush(backend)
+    }
+
+    /// Forgets what is on the screen, so that the next frame draws everything.
+    pub fn forget(&mut self) -> io::Result<()> {
+        self.terminal.clear()
+    }
+}
+
+impl Drop for Term {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Makes panics readable. One on the UI's thread gives the terminal back first, then prints as ever. One elsewhere (a
+/// worker) must not write over the screen: it goes to the log, and to `report`.
+pub fn install_panic_hook(ui_thread: ThreadId, report: impl Fn(String) + Send + Sync + 'static) {
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if std::thread::current().id() == ui_thread || !TAKEN.load(Ordering::SeqCst) {
+            give_back();
+            previous(info);
+        } else {
+            tracing::error!(%info, "a worker panicked");
+            report(info.to_string());
+        }
+    }));
+}
+
+/// Base 64 as OSC 52 wants it.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for chunk in bytes.chunks(3) {
+        let word = chunk.iter().fold(0_u32, |w, b| w << 8 | u32::from(*b)) << (8 * (3 - chunk.len()));
+        for place in 0..4 {
+            let digit = (word >> (18 - 6 * place)) & 63;
+            out.push(if place <= chunk.len() { char::from(DIGITS[digit as usize]) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::base64;
+
+    #[test]
+    fn clipboard_text_is_base_64() {
+        assert_eq!(base64(b""), "");
+        assert_eq!(base64(b"f"), "Zg==");
+        assert_eq!(base64(b"fo"), "Zm8=");
+        assert_eq!(base64(b"foo"), "Zm9v");
+        assert_eq!(base64(b"foobar!"), "Zm9vYmFyIQ==");
+    }
+}
