@@ -80,7 +80,7 @@ fn first_line(paths: &[&str]) -> String {
 }
 
 /// The start time out of `/proc/<pid>/stat`; `None` when there is no such process or it is a zombie.
-fn started(pid: u32) -> Option<u64> {
+pub(super) fn started(pid: u32) -> Option<u64> {
     parse_started(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 

@@ -83,7 +83,11 @@ impl OwnFolder {
                 }
             }
         }
-        fs.create_dir(&self.work(), PRIVATE_FOLDER)
+        if !self.work().is_dir() {
+            fs.create_dir(&self.work(), PRIVATE_FOLDER)?;
+            fs.sync_dir(&self.path)?;
+        }
+        Ok(())
     }
     /// Removes the work in progress and the journal.
     pub fn remove_work(&self, fs: &dyn Fs) -> Outcome<()> {

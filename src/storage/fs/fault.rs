@@ -92,6 +92,7 @@ pub struct FaultFs {
 
 struct Shared {
     fault: Fault,
+    other_filesystem: Option<PathBuf>,
     state: Mutex<State>,
 }
 
@@ -114,7 +115,19 @@ enum Verdict {
 impl FaultFs {
     /// A file system with one fault.
     pub fn new(fault: Fault) -> Self {
-        Self { shared: Arc::new(Shared { fault, state: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { fault, other_filesystem: None, state: Mutex::default() }) }
+    }
+    /// The same, and everything below `folder` behaves as if it were on another file system.
+    pub fn with_other_filesystem(fault: Fault, folder: &Path) -> Self {
+        let other_filesystem = Some(folder.to_owned());
+        Self { shared: Arc::new(Shared { fault, other_filesystem, state: Mutex::default() }) }
+    }
+    /// Fails like the system does when two paths lie on different file systems.
+    fn stay_here(&self, from: &Path, to: &Path) -> io::Result<()> {
+        match &self.shared.other_filesystem {
+            Some(other) if from.starts_with(other) != to.starts_with(other) => Err(Errno::XDEV.into()),
+            _ => Ok(()),
+        }
     }
     /// Operations asked for so far, failed ones included.
     pub fn ops(&self) -> u64 {
@@ -231,10 +244,16 @@ impl Disk for FaultFs {
         Ok(())
     }
     fn raw_rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.naming(Op::Rename, to, Some(from), || RealFs.raw_rename(from, to))
+        self.naming(Op::Rename, to, Some(from), || {
+            self.stay_here(from, to)?;
+            RealFs.raw_rename(from, to)
+        })
     }
     fn raw_link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.naming(Op::Link, to, None, || RealFs.raw_link(from, to))
+        self.naming(Op::Link, to, None, || {
+            self.stay_here(from, to)?;
+            RealFs.raw_link(from, to)
+        })
     }
     fn raw_unlink(&self, path: &Path) -> io::Result<()> {
         self.naming(Op::Unlink, path, None, || RealFs.raw_unlink(path))

@@ -20,6 +20,8 @@ pub(super) struct Before {
     op: Op,
     path: PathBuf,
     from: Option<PathBuf>,
+    /// Folders that have to be synced before the operation is durable.
+    waits_for: Vec<PathBuf>,
     /// What was at `path`.
     old: Option<(Vec<u8>, u32)>,
 }
@@ -31,7 +33,9 @@ impl Before {
             file.read_exact_at(&mut bytes, 0).ok()?;
             Some((bytes, file.mode()))
         });
-        Self { op, path: path.to_owned(), from: from.map(Path::to_path_buf), old }
+        let waits_for =
+            [Some(path), from].into_iter().flatten().filter_map(Path::parent).map(Path::to_path_buf).collect();
+        Self { op, path: path.to_owned(), from: from.map(Path::to_path_buf), waits_for, old }
     }
 
     fn restore_old(&self) {
@@ -92,7 +96,10 @@ impl Volatile {
     }
     /// A folder's names are durable.
     pub(super) fn synced_folder(&mut self, folder: &Path) {
-        self.names.retain(|before| before.path.parent() != Some(folder));
+        self.names.retain_mut(|before| {
+            before.waits_for.retain(|waiting| waiting != folder);
+            !before.waits_for.is_empty()
+        });
     }
     /// The power fails.
     pub(super) fn lose(&mut self) {
