@@ -1,1 +1,3 @@
-//! Room.
+//! The work itself: scanning into an index, deciding, checking. Knows no terminal and spawns no thread.
+
+pub mod plan;

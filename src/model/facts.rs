@@ -91,6 +91,8 @@ pub struct PreparedFacts {
     pub shard_counts: Vec<(String, u64)>,
     /// Our own plan is there (`.nv-meta/gristmill/plan.yaml`).
     pub by_gristmill: bool,
+    /// That plan, when it can be read.
+    pub plan: Option<Box<super::plan::PreparePlan>>,
     /// Splits and their shards, brace-expanded, as `split.yaml` has them. Empty when it cannot be read.
     pub splits: Vec<(String, Vec<String>)>,
     /// Exclude items as they stand in `split.yaml`.

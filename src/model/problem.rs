@@ -99,6 +99,8 @@ problem_kinds! {
     BadPattern => "bad-pattern", "pattern cannot be used";
     /// A brace expression that cannot be expanded.
     BadBraces => "bad-braces", "brace expression cannot be expanded";
+    /// A name that cannot be used for a split or a file.
+    BadName => "bad-name", "name cannot be used";
     /// A sample type that is not known.
     UnknownSampleType => "unknown-sample-type", "unknown sample type";
     /// A field that the sample type does not have.
@@ -150,6 +152,7 @@ impl ProblemKind {
             | Self::MatchesNothing
             | Self::BadPattern
             | Self::BadBraces
+            | Self::BadName
             | Self::UnknownSampleType
             | Self::UnknownField
             | Self::MissingField

@@ -146,8 +146,16 @@ pub fn decode_part(part_name: &str, bytes: &[u8]) -> Result<Value, String> {
         PartClass::Image => image(bytes),
         PartClass::Array => npy::header(bytes),
         PartClass::Media if len == 0 => Err("it is empty".into()),
-        PartClass::Media => Ok(Value::Media { format: suffix(name), len }),
-        PartClass::Bytes => Ok(Value::Bytes { len, label: label(&suffix(name)) }),
+        PartClass::Media | PartClass::Bytes => Ok(undecoded(name, len)),
+    }
+}
+
+/// The value of a part of which only the name and the length in bytes matter: sound, video, and what is not decoded here.
+pub fn undecoded(part_name: &str, len: u64) -> Value {
+    let suffix = suffix(part_name);
+    match part_class(part_name) {
+        PartClass::Media => Value::Media { format: suffix, len },
+        _ => Value::Bytes { len, label: label(&suffix) },
     }
 }
 

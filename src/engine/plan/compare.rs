@@ -1,0 +1,88 @@
+//! What two plans answer differently.
+
+use crate::model::{Loading, PreparePlan, SplitPlan};
+
+/// The answers that differ, one line each: `splits: by ratio 8,1,1 → by ratio 9,1,0`. Empty when both make the same files.
+///
+/// Path, rerun mode and what only concerns a rerun do not count.
+pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut line = |what: &str, a: String, b: String| {
+        if a != b {
+            out.push(format!("{what}: {a} → {b}"));
+        }
+    };
+    line("splits", splits(&old.splits), splits(&new.splits));
+    line("shuffled", yes(old.shuffle_tars), yes(new.shuffle_tars));
+    line("shard excludes", list(&old.exclude_shards), list(&new.exclude_shards));
+    line("excludes", list(&old.excludes), list(&new.excludes));
+    line("loading", loading(&old.loading), loading(&new.loading));
+    line("dataset yaml", old.dataset_yaml_name.clone(), new.dataset_yaml_name.clone());
+    line("files made", format!("{:?}", old.scope), format!("{:?}", new.scope));
+    line("duplicates", format!("{:?}", old.duplicates), format!("{:?}", new.duplicates));
+    line("compressed shards", format!("{:?}", old.tgz), format!("{:?}", new.tgz));
+    line("empty splits accepted", yes(old.allow_empty_splits), yes(new.allow_empty_splits));
+    line("--compat", yes(old.compat), yes(new.compat));
+    out
+}
+
+fn yes(value: bool) -> String {
+    if value { "yes" } else { "no" }.to_owned()
+}
+
+/// How shards are divided, in a user's words. Two plans with the same text divide alike.
+fn splits(plan: &SplitPlan) -> String {
+    match plan {
+        SplitPlan::Unset => "not answered".into(),
+        SplitPlan::Ratio(text) => format!("by ratio {text}"),
+        SplitPlan::Patterns(patterns) => {
+            let all: Vec<String> = patterns.iter().map(|p| format!("{}:{}", p.name, p.pattern)).collect();
+            format!("by pattern {}", all.join(" "))
+        }
+        SplitPlan::Listed(lists) => {
+            let all: Vec<String> = lists.iter().map(|l| format!("{} ({})", l.name, list(&l.shards))).collect();
+            format!("by hand {}", all.join(" "))
+        }
+    }
+}
+
+fn loading(loading: &Loading) -> String {
+    match loading {
+        Loading::Unset => "not answered".into(),
+        Loading::NoDatasetYaml => "no dataset yaml".into(),
+        Loading::Crude { cooker } => format!("crude{}", if *cooker { " with a cooker" } else { "" }),
+        Loading::FieldMap { sample_type, fields } => {
+            let all: Vec<String> = fields.iter().map(|f| format!("{}={}", f.field, f.expr)).collect();
+            format!("{sample_type} {}", all.join(" "))
+        }
+        Loading::SampleLoader { sample_type } => format!("{sample_type} with a sample loader"),
+    }
+}
+
+/// Short lists in full; of long ones the number and a fingerprint, so that different lists never look alike.
+fn list(items: &[String]) -> String {
+    match items {
+        [] => "none".into(),
+        short if short.len() <= 4 => short.join(", "),
+        long => {
+            let hash = xxhash_rust::xxh3::xxh3_64(long.join("\n").as_bytes());
+            format!("{}, … {} in all ({:08x})", long[0], long.len(), hash as u32)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_answers_that_change_the_files_are_named() {
+        let mut old = PreparePlan::new("a");
+        old.splits = SplitPlan::Ratio("8,1,1".into());
+        let mut new = PreparePlan { path: "b".into(), rerun: crate::model::Rerun::Overwrite, ..old.clone() };
+        assert!(differences(&old, &new).is_empty());
+        new.splits = SplitPlan::Ratio("9,1,0".into());
+        new.excludes = vec!["s.tar/1".into()];
+        assert_eq!(differences(&old, &new), ["splits: by ratio 8,1,1 → by ratio 9,1,0", "excludes: none → s.tar/1"]);
+    }
+}

@@ -1,0 +1,83 @@
+//! `plan.yaml`: a plan as a small text file that a person can read, keep, compare and replay.
+
+use crate::model::plan::PLAN_VERSION;
+use crate::model::{Failure, Outcome, PreparePlan, Subject};
+
+/// The largest plan that is read, in bytes.
+const MAX_PLAN_BYTES: usize = 64 << 20;
+
+const HEADER: &str = "\
+# A plan of Gristmill: every answer of a preparation. Replay it with
+#     gristmill run THIS_FILE
+# What is left out keeps its default. `path` is where the data set is.
+";
+
+/// The plan as a file, with a comment that says what it is for.
+pub fn to_yaml(plan: &PreparePlan) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    Ok(format!("{HEADER}{}", body.trim_start_matches("---\n")))
+}
+
+/// Reads a plan. A newer version, an unknown key or a value of the wrong kind is refused, with its line.
+pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
+    let refuse = |why: String| Failure::usage("reading the plan", why);
+    if text.len() > MAX_PLAN_BYTES {
+        return Err(refuse("it is larger than 64 MiB".into()));
+    }
+    let versioned: Versioned = parse(text)?;
+    match versioned.version {
+        Some(version) if version > PLAN_VERSION => {
+            return Err(refuse(format!("it has version {version}; this program knows up to {PLAN_VERSION}"))
+                .with_hint("use a newer gristmill, or answer the questions again"));
+        }
+        Some(0) | None => {
+            return Err(refuse("it does not say its version".into()).with_hint("a plan has a line `version: 1`"));
+        }
+        Some(_) => {}
+    }
+    parse(text)
+}
+
+/// Just enough to tell a newer file before its unknown keys are complained about.
+#[derive(serde::Deserialize)]
+struct Versioned {
+    version: Option<u32>,
+}
+
+fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Outcome<T> {
+    let options = serde_yaml::options! {
+        budget: serde_yaml::budget! {
+            max_nodes: 20_000_000,
+            max_events: 40_000_000,
+            max_total_scalar_bytes: MAX_PLAN_BYTES,
+            max_anchors: 0,
+            max_aliases: 0,
+            max_depth: 64,
+        },
+        strict_booleans: true,
+    };
+    serde_yaml::from_str_with_options(text, options).map_err(|error| {
+        let line = error.location().map(|at| at.line());
+        let plain = error.without_snippet().to_string();
+        let why = plain.lines().next().unwrap_or("it is not a plan").to_owned();
+        let mut failure = Failure::usage("reading the plan", why)
+            .with_hint("`gristmill prepare PATH … --dry-run --save-plan FILE` writes a good one");
+        if let Some(line) = line {
+            failure = failure.on(Subject::default().line(line));
+        }
+        failure
+    })
+}
+
+/// A short fingerprint of every answer that decides the bytes of the result, the path and the way of rerunning left out.
+pub fn hash(plan: &PreparePlan) -> String {
+    let same = PreparePlan {
+        path: String::new(),
+        rerun: crate::model::Rerun::default(),
+        reset_excludes: false,
+        new_to: None,
+        ..plan.clone()
+    };
+    let canonical = serde_json::to_string(&same).unwrap_or_else(|_| format!("{same:?}"));
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(canonical.as_bytes()))
+}

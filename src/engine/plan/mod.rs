@@ -1,0 +1,22 @@
+//! Pure decisions over a plan and what is known of the data set: no thread, no terminal, and no file but the samples that
+//! [`fields::load`] is asked to read.
+//!
+//! [`validate`] says before any work what stands in the way of a plan; [`splits`] divides shards; [`suggest`] proposes answers;
+//! [`fields`] runs field maps over real samples; [`file`] and [`command_line`] write a plan down.
+
+pub mod classes;
+mod command;
+pub mod compare;
+pub mod fields;
+pub mod file;
+pub mod flags;
+mod nearest;
+pub mod splits;
+pub mod suggest;
+mod validate;
+
+pub use command::{command_line, shell_quote, CommandLine};
+pub use compare::differences;
+pub use nearest::nearest;
+pub use splits::{pattern_matches, resolve, resolve_in, Resolved};
+pub use validate::validate;

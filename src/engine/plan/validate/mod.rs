@@ -1,0 +1,184 @@
+//! What stands in the way of a plan, found before any work is done.
+
+mod excludes;
+mod loading;
+mod rerun;
+#[cfg(test)]
+mod tests;
+
+use super::{flags, splits};
+use crate::model::plan::PLAN_VERSION;
+use crate::model::{
+    DatasetFacts, DatasetKind, Duplicates, Loading, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope,
+    SplitPlan, Subject,
+};
+
+/// Everything that is wrong or odd about a plan for this data set, refusals first. Empty means: it can run as it is.
+///
+/// Facts grow while the data set is scanned; what cannot be told yet is not complained about.
+pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
+    if matches!(facts.kind, DatasetKind::Jsonl | DatasetKind::Metadataset) {
+        return Vec::new();
+    }
+    let mut problems = Vec::new();
+    if plan.version > PLAN_VERSION {
+        let message = format!("the plan has version {}; this program knows up to {PLAN_VERSION}", plan.version);
+        problems.push(Problem::refusal(ProblemKind::Other, Subject::default(), message));
+    }
+    if !source(plan, facts, &mut problems) {
+        return problems;
+    }
+    rerun::check(plan, facts, &mut problems);
+    excludes::check_shard_patterns(plan, facts, &mut problems);
+    if plan.scope != Scope::TarIndexOnly {
+        check_splits(plan, facts, &mut problems);
+        excludes::check_items(plan, facts, &mut problems);
+        if !keeps_loading(plan, facts) {
+            loading::check(plan, facts, &mut problems);
+        }
+        dataset_yaml_name(plan, &mut problems);
+    }
+    duplicates(plan, facts, &mut problems);
+    problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
+    problems
+}
+
+/// Whether an update leaves the answers of an earlier run as they are.
+pub(super) fn is_update(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
+    plan.rerun == Rerun::Update && facts.prepared.is_some()
+}
+
+/// With `--update` the dataset yaml that is there stays, unless another answer is given.
+fn keeps_loading(plan: &PreparePlan, facts: &DatasetFacts) -> bool {
+    is_update(plan, facts) && plan.loading == Loading::Unset
+}
+
+/// Whether there are shards at all; nothing else is worth saying without.
+fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) -> bool {
+    let root = || Subject::path(&facts.root);
+    if facts.kind == DatasetKind::OtherFile {
+        let message = "this is a file, but neither JSONL nor a metadataset; prepare takes a folder of tar shards";
+        problems.push(Problem::refusal(ProblemKind::NoShards, root(), message));
+        return false;
+    }
+    if facts.kind == DatasetKind::Filesystem {
+        if facts.shards.is_empty() {
+            let message = "this folder has a media database and no tar shard; there is nothing to prepare";
+            problems.push(
+                Problem::refusal(ProblemKind::LeftoverDatabase, root(), message)
+                    .with_hint("for a plain folder of media use gristmill prepare-media"),
+            );
+            return false;
+        }
+        let message =
+            "index.sqlite without .info.json is left over from a run that failed; it is replaced, and media tables \
+                       that can be read are kept";
+        problems.push(Problem::note(ProblemKind::LeftoverDatabase, root(), message));
+    }
+    if facts.shards.is_empty() {
+        let hint = "shards are files that end in .tar or .tgz, at any depth; names that start with a dot do not count";
+        problems.push(
+            Problem::refusal(ProblemKind::NoShards, root(), "there is no tar shard in this folder").with_hint(hint),
+        );
+        return false;
+    }
+    if splits::excluded(&plan.exclude_shards, &facts.shards).iter().all(|out| *out) {
+        let message = format!("{} leaves out every shard", flags::EXCLUDE);
+        problems.push(Problem::refusal(ProblemKind::NoShards, root(), message));
+    }
+    true
+}
+
+fn check_splits(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
+    let has_splits = facts.prepared.as_ref().is_some_and(|p: &PreparedFacts| !p.splits.is_empty());
+    let stays = is_update(plan, facts) && has_splits;
+    if plan.splits == SplitPlan::Unset && !stays {
+        problems.push(
+            Problem::refusal(
+                ProblemKind::MissingAnswer,
+                Subject::field(flags::SPLIT_RATIO),
+                "how the shards are divided into train, val and test is not answered",
+            )
+            .with_hint(format!(
+                "{} 8,1,1, {} NAME:REGEX, or {} FILE",
+                flags::SPLIT_RATIO,
+                flags::SPLIT_PARTS,
+                flags::SPLITS_FROM
+            )),
+        );
+        return;
+    }
+    let resolved = splits::resolve_in(plan, facts);
+    let trains = resolved.splits.is_empty() || resolved.splits.iter().any(|(name, _)| name == "train");
+    if !trains && !resolved.is_refused() {
+        let names: Vec<&str> = resolved.splits.iter().map(|(name, _)| name.as_str()).collect();
+        let message = format!("no split is called train; there are {}", names.join(", "));
+        problems.push(
+            Problem::note(ProblemKind::Other, Subject::field("train"), message)
+                .with_hint("trainers ask for train, val and test unless they are told other names"),
+        );
+    }
+    let nothing = resolved.splits.iter().all(|(_, shards)| shards.is_empty());
+    if nothing && !resolved.splits.is_empty() && !resolved.is_refused() {
+        let message = "no split would have a single shard";
+        problems.push(Problem::note(ProblemKind::EmptySplit, Subject::default(), message));
+    }
+    problems.extend(resolved.problems);
+}
+
+fn dataset_yaml_name(plan: &PreparePlan, problems: &mut Vec<Problem>) {
+    let name = plan.dataset_yaml_name.as_str();
+    let taken = [
+        ".",
+        "..",
+        ".info.json",
+        ".info.yaml",
+        "split.yaml",
+        "split.json",
+        "index.sqlite",
+        "index.uuid",
+        "gristmill",
+        "sample_loader.py",
+        "cooker.py",
+    ];
+    let why = if name.is_empty() {
+        "the dataset yaml needs a name"
+    } else if name.contains(['/', '\\']) || name == ".." {
+        "the dataset yaml is always inside .nv-meta: a plain file name is needed, not a path"
+    } else if name.chars().any(char::is_control) || name.starts_with('.') {
+        "the dataset yaml needs a visible name of printable characters"
+    } else if taken.contains(&name) {
+        "this name belongs to another file of the data set"
+    } else {
+        return;
+    };
+    problems.push(
+        Problem::refusal(ProblemKind::BadName, Subject::field(name), why)
+            .with_hint(format!("for example {} captions.yaml", flags::DATASET_YAML_NAME)),
+    );
+}
+
+/// Duplicate keys that the scan has found already stop the plan here, before the tables are built.
+fn duplicates(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
+    if plan.duplicates != Duplicates::Fail || plan.scope == Scope::WithoutSampleTables {
+        return;
+    }
+    let found = facts.findings.iter().filter(|p| p.kind == ProblemKind::DuplicateKey);
+    let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
+    let is_out = |problem: &&Problem| {
+        let shard = problem.subject.shard.as_deref();
+        facts.shards.iter().zip(&excluded).any(|(s, out)| *out && Some(s.name.as_str()) == shard)
+    };
+    if let Some(first) = found.filter(|p| !is_out(p)).next() {
+        problems.push(
+            Problem::refusal(ProblemKind::DuplicateKey, first.subject.clone(), first.message.clone()).with_hint(
+                format!(
+                    "{} keep-first, {} the shard, or {}",
+                    flags::DUPLICATES,
+                    flags::EXCLUDE,
+                    flags::SKIP_SAMPLE_TABLES
+                ),
+            ),
+        );
+    }
+}
