@@ -134,7 +134,7 @@ impl DatasetYaml {
                 ],
             ),
         };
-        Some(yaml_write::dump(&node))
+        Some(yaml_write::dump_for_loader(&node))
     }
 }
 

@@ -91,7 +91,7 @@ impl SplitFile {
 
     /// The bytes of `split.yaml`, lists as they are.
     pub fn render(&self) -> String {
-        yaml_write::dump(&self.to_node())
+        yaml_write::dump_for_loader(&self.to_node())
     }
 
     /// The bytes of `split.json`.

@@ -36,26 +36,44 @@ pub enum BraceError {
 
 /// All names the expression stands for, in `braceexpand`'s order. More than `limit` are refused.
 pub fn expand(text: &str, limit: usize) -> Result<Vec<String>, BraceError> {
-    let mut names = expand_keeping_escapes(text, limit)?;
-    if text.contains('\\') {
-        for name in &mut names {
-            *name = without_escapes(name);
-        }
-    }
-    Ok(names)
+    expand_with(text, limit, if text.contains('\\') { Escapes::Remove } else { Escapes::Keep })
 }
 
 /// Like [`expand`], but backslashes stay where they are: for regular expressions, whose `\d` must survive.
 pub fn expand_keeping_escapes(text: &str, limit: usize) -> Result<Vec<String>, BraceError> {
+    expand_with(text, limit, Escapes::Keep)
+}
+
+fn expand_with(text: &str, limit: usize, escapes: Escapes) -> Result<Vec<String>, BraceError> {
+    if limit == 0 {
+        return Err(BraceError::TooMany { limit });
+    }
     if !text.contains(['{', '}']) {
-        return if limit == 0 { Err(BraceError::TooMany { limit }) } else { Ok(vec![text.to_owned()]) };
+        return Ok(vec![escapes.applied(text.to_owned())]);
     }
     let parts = parse_pattern(text, 0)?;
     let count = count_product(&parts);
     if count > limit as u128 || count.saturating_mul(text.len() as u128) > MAX_BYTES {
         return Err(BraceError::TooMany { limit });
     }
-    Ok(product(&parts))
+    Ok(product(&parts, escapes))
+}
+
+/// What becomes of backslashes. The reference removes them once per level of nesting.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    Keep,
+    Remove,
+}
+
+impl Escapes {
+    fn applied(self, text: String) -> String {
+        if self == Self::Remove && text.contains('\\') {
+            without_escapes(&text)
+        } else {
+            text
+        }
+    }
 }
 
 /// How many names the expression stands for.
@@ -147,7 +165,7 @@ fn push_expression(parts: &mut Vec<Part>, inner: &str, depth: usize) -> Result<(
         parts.push(Part::Alternatives(alternatives));
     } else {
         parts.push(Part::Literal("{".to_owned()));
-        parts.extend(parse_pattern(inner, depth + 1)?);
+        parts.push(Part::Alternatives(vec![parse_pattern(inner, depth + 1)?]));
         parts.push(Part::Literal("}".to_owned()));
     }
     Ok(())
@@ -274,10 +292,10 @@ fn count_product(parts: &[Part]) -> u128 {
 }
 
 /// Every choice of one value per part, the last part changing fastest. The count was checked before.
-fn product(parts: &[Part]) -> Vec<String> {
+fn product(parts: &[Part], escapes: Escapes) -> Vec<String> {
     let mut names = vec![String::new()];
     for part in parts {
-        match values(part) {
+        match values(part, escapes) {
             Values::One(text) => names.iter_mut().for_each(|name| name.push_str(text)),
             Values::Many(values) => {
                 let mut longer = Vec::with_capacity(names.len() * values.len());
@@ -288,7 +306,7 @@ fn product(parts: &[Part]) -> Vec<String> {
             }
         }
     }
-    names
+    names.into_iter().map(|name| escapes.applied(name)).collect()
 }
 
 enum Values<'a> {
@@ -296,11 +314,11 @@ enum Values<'a> {
     Many(Vec<String>),
 }
 
-fn values(part: &Part) -> Values<'_> {
+fn values(part: &Part, escapes: Escapes) -> Values<'_> {
     match part {
         Part::Literal(text) => Values::One(text),
         Part::Letters(letters) => Values::Many(letters.iter().map(char::to_string).collect()),
-        Part::Alternatives(all) => Values::Many(all.iter().flat_map(|parts| product(parts)).collect()),
+        Part::Alternatives(all) => Values::Many(all.iter().flat_map(|parts| product(parts, escapes)).collect()),
         Part::Numbers { start, end, step, width, prefix } => {
             let count = count_part(part);
             let step = i128::try_from(*step).unwrap_or(i128::MAX);

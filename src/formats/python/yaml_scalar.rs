@@ -1,5 +1,7 @@
 //! How PyYAML decides in which style a text is written, and which unquoted texts YAML 1.1 reads as something else.
 
+use super::node::Node;
+use super::yaml_read::unquoted;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -79,10 +81,11 @@ impl Findings {
     }
 }
 
-/// The style PyYAML chooses outside flow collections.
-pub(super) fn style(text: &str, analysis: &Analysis, simple_key: bool) -> Style {
+/// The style PyYAML chooses outside flow collections. `for_loader` quotes what the loaders read as something else than text.
+pub(super) fn style(text: &str, analysis: &Analysis, simple_key: bool, for_loader: bool) -> Style {
     let plain_here = !(simple_key && (analysis.empty || analysis.multiline));
-    if plain_here && analysis.plain && !is_ambiguous(text) {
+    let misread = for_loader && !matches!(unquoted(text), Node::Str(_));
+    if plain_here && analysis.plain && !is_ambiguous(text) && !misread {
         Style::Plain
     } else if analysis.single && !(simple_key && analysis.multiline) {
         Style::Single

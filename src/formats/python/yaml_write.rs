@@ -9,24 +9,42 @@ const WIDTH: usize = 80;
 /// A key whose text is this long, less the five characters PyYAML counts for its tag, is written as `? key`.
 const LONG_KEY: usize = 128 - "!!str".len();
 
-/// The whole document, with its final line end.
+/// The whole document, with its final line end, exactly as PyYAML writes it.
+///
+/// PyYAML leaves a few texts unquoted that the loaders of the formats read as numbers (`08`, `1e3`, `tRue`);
+/// files for them are written by [`dump_for_loader`].
 pub fn dump(node: &Node) -> String {
-    let mut emitter = Emitter { out: String::new(), column: 0, after_space: true, at_indent: true, indent: None };
+    write(node, false)
+}
+
+/// Like [`dump`], but every text is quoted that [`read`](super::yaml_read::read) would take for something else.
+pub fn dump_for_loader(node: &Node) -> String {
+    write(node, true)
+}
+
+fn write(node: &Node, for_loader: bool) -> String {
+    let out = String::new();
+    let mut emitter = Emitter { out, column: 0, after_space: true, at_indent: true, indent: None, for_loader };
     emitter.node(node, Place::Root);
-    if !matches!(node, Node::List(items) if !items.is_empty())
-        && !matches!(node, Node::Map(entries) if !entries.is_empty())
-    {
-        emitter.line_break();
-        if emitter.ends_open(node) {
-            emitter.out.push_str("...\n");
-        }
+    emitter.line_break();
+    if ends_open(node, for_loader) {
+        emitter.out.push_str("...\n");
     }
     emitter.out
 }
 
-/// Like [`dump`] with `sort_keys=True`: the keys of every map in code-point order.
+/// PyYAML marks the end of a document whose only value is unquoted.
+fn ends_open(node: &Node, for_loader: bool) -> bool {
+    match node {
+        Node::List(_) | Node::Map(_) => false,
+        Node::Str(text) => style(text, &analyze(text), false, for_loader) == Style::Plain,
+        _ => true,
+    }
+}
+
+/// Like [`dump_for_loader`], with the keys of every map in code-point order.
 pub fn dump_sorted(node: &Node) -> String {
-    dump(&sorted(node))
+    dump_for_loader(&sorted(node))
 }
 
 fn sorted(node: &Node) -> Node {
@@ -57,6 +75,7 @@ struct Emitter {
     after_space: bool,
     at_indent: bool,
     indent: Option<usize>,
+    for_loader: bool,
 }
 
 impl Emitter {
@@ -118,15 +137,6 @@ impl Emitter {
         self.indicator(text, true);
     }
 
-    /// PyYAML marks the end of a document whose only value is unquoted text.
-    fn ends_open(&self, node: &Node) -> bool {
-        match node {
-            Node::List(_) | Node::Map(_) => false,
-            Node::Str(text) => style(text, &analyze(text), false) == Style::Plain,
-            _ => true,
-        }
-    }
-
     fn list(&mut self, items: &[Node], place: Place) {
         let outer = self.indent;
         // A list right under its key starts in the key's own column.
@@ -170,7 +180,8 @@ impl Emitter {
         let simple_key = place == Place::SimpleKey;
         let outer = self.indent;
         self.indent = Some(outer.map_or(2, |indent| indent + 2));
-        match style(text, &analyze(text), simple_key) {
+        let key = matches!(place, Place::SimpleKey | Place::LongKey);
+        match style(text, &analyze(text), simple_key, self.for_loader && !key) {
             Style::Plain => self.plain(text, !simple_key),
             Style::Single => self.single(text, !simple_key),
             Style::Double => self.double(text, !simple_key),
