@@ -189,18 +189,31 @@ struct FaultFile {
     inner: Box<dyn DiskFile>,
 }
 
-impl DiskFile for FaultFile {
-    fn raw_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+impl FaultFile {
+    fn write_with(
+        &mut self,
+        bytes: &[u8],
+        mut write: impl FnMut(&mut dyn DiskFile, &[u8]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
         let half = bytes.get(..bytes.len().div_ceil(2)).unwrap_or_default();
         match self.fs.judge(Op::Write, &self.path) {
-            Verdict::Do => self.inner.raw_write(bytes),
-            Verdict::DoHalf => self.inner.raw_write(half),
+            Verdict::Do => write(&mut *self.inner, bytes),
+            Verdict::DoHalf => write(&mut *self.inner, half),
             Verdict::Fail(error) => Err(error),
             Verdict::DoHalfThenFail(error) => {
-                self.inner.raw_write(half)?;
+                write(&mut *self.inner, half)?;
                 Err(error)
             }
         }
+    }
+}
+
+impl DiskFile for FaultFile {
+    fn raw_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_with(bytes, |inner, bytes| inner.raw_write(bytes))
+    }
+    fn raw_write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.write_with(bytes, |inner, bytes| inner.raw_write_at(bytes, offset))
     }
     fn raw_sync(&mut self) -> io::Result<()> {
         let Self { fs, path, inner } = self;

@@ -27,6 +27,8 @@ const COPY_CHUNK: usize = 1 << 20;
 pub trait DiskFile: Send {
     /// Writes some of the bytes and returns how many.
     fn raw_write(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// Overwrites some of the bytes at `offset` and returns how many; where the next bytes go stays.
+    fn raw_write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize>;
     /// Makes the content durable.
     fn raw_sync(&mut self) -> io::Result<()>;
     /// Sets the permission bits.
@@ -63,6 +65,8 @@ pub trait Disk: Send + Sync {
 pub trait WriteFile: Send {
     /// Writes all bytes at the end.
     fn write_all(&mut self, bytes: &[u8]) -> Outcome<()>;
+    /// Overwrites bytes that were written before, from `offset` on: for a header that is known last.
+    fn overwrite(&mut self, bytes: &[u8], offset: u64) -> Outcome<()>;
     /// Makes everything written so far durable.
     fn sync(&mut self) -> Outcome<()>;
     /// Sets the permission bits.
@@ -176,6 +180,18 @@ impl WriteFile for NamedFile {
                 return Err(Failure::io("writing", &self.path, &error));
             }
             self.written += count as u64;
+            bytes = bytes.get(count..).unwrap_or_default();
+        }
+        Ok(())
+    }
+    fn overwrite(&mut self, mut bytes: &[u8], mut offset: u64) -> Outcome<()> {
+        while !bytes.is_empty() {
+            let count = named("writing", &self.path, || self.raw.raw_write_at(bytes, offset))?;
+            if count == 0 {
+                let error = io::Error::from(io::ErrorKind::WriteZero);
+                return Err(Failure::io("writing", &self.path, &error));
+            }
+            offset += count as u64;
             bytes = bytes.get(count..).unwrap_or_default();
         }
         Ok(())

@@ -4,7 +4,7 @@ use super::{Disk, DiskFile, PRIVATE_FILE};
 use rustix::fs::{open, Mode, OFlags};
 use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, PermissionsExt as _};
 use std::path::Path;
 
 /// The file system of the machine.
@@ -16,6 +16,9 @@ struct RealFile(File);
 impl DiskFile for RealFile {
     fn raw_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.write(bytes)
+    }
+    fn raw_write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        self.0.write_at(bytes, offset)
     }
     fn raw_sync(&mut self) -> io::Result<()> {
         self.0.sync_all()
