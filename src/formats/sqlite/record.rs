@@ -1,0 +1,108 @@
+//! Rows as SQLite stores them: a header of type codes, then the values.
+
+/// One column of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// NULL.
+    Null,
+    /// An integer.
+    Int(i64),
+    /// Text, in UTF-8.
+    Text(&'a [u8]),
+}
+
+/// An encoder that keeps its buffer from row to row.
+#[derive(Debug, Default)]
+pub struct Record {
+    bytes: Vec<u8>,
+}
+
+impl Record {
+    /// Encodes one row of at most 12 columns (the header's length then takes one byte).
+    pub fn encode(&mut self, values: &[Value<'_>]) -> &[u8] {
+        debug_assert!(values.len() <= 12);
+        let out = &mut self.bytes;
+        out.clear();
+        out.push(0);
+        for value in values {
+            match value {
+                Value::Null => out.push(0),
+                Value::Int(number) => out.push(integer_type(*number)),
+                Value::Text(text) => push_varint(out, 13 + 2 * text.len() as u64),
+            }
+        }
+        out[0] = out.len() as u8;
+        for value in values {
+            match value {
+                Value::Null => {}
+                Value::Int(number) => {
+                    let width = INTEGER_WIDTH[usize::from(integer_type(*number))];
+                    out.extend_from_slice(&number.to_be_bytes()[8 - width..]);
+                }
+                Value::Text(text) => out.extend_from_slice(text),
+            }
+        }
+        out
+    }
+}
+
+/// Bytes of an integer by type code; codes 8 and 9 are the constants 0 and 1.
+const INTEGER_WIDTH: [usize; 10] = [0, 1, 2, 3, 4, 6, 8, 0, 0, 0];
+
+fn integer_type(number: i64) -> u8 {
+    // Significant bits of the magnitude; a value of b bits needs b + 1 bits of two's complement.
+    let bits = 64 - (number ^ (number >> 63)).leading_zeros();
+    match bits {
+        0 | 1 if number == 0 => 8,
+        0 | 1 if number == 1 => 9,
+        0..=7 => 1,
+        8..=15 => 2,
+        16..=23 => 3,
+        24..=31 => 4,
+        32..=47 => 5,
+        _ => 6,
+    }
+}
+
+/// Appends SQLite's variable-length integer: 7 bits a byte, most significant first; the ninth byte holds 8 bits.
+pub(super) fn push_varint(out: &mut Vec<u8>, value: u64) {
+    if value < 0x80 {
+        out.push(value as u8);
+        return;
+    }
+    if value < 0x4000 {
+        out.extend_from_slice(&[(value >> 7) as u8 | 0x80, value as u8 & 0x7f]);
+        return;
+    }
+    let mut bytes = [0u8; 9];
+    let mut at = 9;
+    let mut rest = value;
+    if value >> 56 != 0 {
+        at = 8;
+        bytes[8] = value as u8;
+        rest >>= 8;
+        while at > 0 {
+            at -= 1;
+            bytes[at] = (rest & 0x7f) as u8 | 0x80;
+            rest >>= 7;
+        }
+    } else {
+        while rest != 0 {
+            at -= 1;
+            bytes[at] = (rest & 0x7f) as u8 | 0x80;
+            rest >>= 7;
+        }
+        bytes[8] &= 0x7f;
+    }
+    out.extend_from_slice(&bytes[at..]);
+}
+
+/// Length of [`push_varint`]'s output in bytes.
+pub(super) fn varint_len(value: u64) -> usize {
+    let bits = 64 - value.leading_zeros() as usize;
+    match bits {
+        0..=7 => 1,
+        57.. => 9,
+        _ => bits.div_ceil(7),
+    }
+}
