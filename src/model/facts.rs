@@ -3,7 +3,7 @@
 use super::problem::Problem;
 use super::sample::SampleSketch;
 use super::shard::FileStamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -74,7 +74,7 @@ pub struct ShardFacts {
 }
 
 /// How many of the scanned samples have a part.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartFacts {
     /// Samples with this part.
     pub samples: u64,

@@ -36,7 +36,7 @@ pub const PART_NAMES_KEPT: usize = 4096;
 pub const SKETCHES_KEPT: usize = 8;
 
 /// What one scan of a shard found, besides the rows it handed to the sink.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct ShardScan {
     /// Samples in the shard, hidden ones included: `.tar.idx` gets `samples + 1` numbers.
     pub samples: u64,

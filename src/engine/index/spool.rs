@@ -1,0 +1,175 @@
+//! What a scan leaves of one shard: `.tar.idx`, the rows, and the keys in sorted runs.
+
+use super::bytes::{SpoolFile, SpoolReader, SpoolWriter};
+use super::rows::{RowReader, RowWriter};
+use super::runs::{Run, RunSource, Sorter};
+use crate::model::{HiddenSample, Outcome, PartRow, SampleRow, ShardId};
+use crate::source::tar::{ScanSink, ShardScan};
+use crate::storage::fs::Fs;
+use crate::storage::read::open_read;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of a row spool that are read at a time.
+const ROW_CHUNK: usize = 128 * 1024;
+
+/// A scanned shard: its spool files, and what the scan found. Can be stored, and used again by another run after
+/// [`is_intact`](Self::is_intact).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpooledShard {
+    /// The number in the names of its files; the place in the index is decided when the index is built.
+    pub id: ShardId,
+    /// The folder that its files are in.
+    pub dir: PathBuf,
+    /// The finished `.tar.idx`.
+    pub tar_idx: SpoolFile,
+    /// Parts and samples in archive order.
+    pub rows: SpoolFile,
+    /// Keys and sample numbers, in sorted runs.
+    pub keys: SpoolFile,
+    /// The runs inside `keys`.
+    pub runs: Vec<Run>,
+    /// Samples that get a row in the tables.
+    pub samples: u64,
+    /// Part rows.
+    pub part_rows: u64,
+    /// What the scan found.
+    pub scan: ShardScan,
+}
+
+impl SpooledShard {
+    /// Whether all spool files are there, complete and unchanged. Reads them once.
+    pub fn is_intact(&self) -> Outcome<bool> {
+        for file in self.files() {
+            if !file.is_intact(&self.dir)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Where the finished `.tar.idx` is; its mode is still private.
+    pub fn tar_idx_path(&self) -> PathBuf {
+        self.dir.join(&self.tar_idx.name)
+    }
+
+    /// Bytes that the spool takes on the disk.
+    pub fn spool_bytes(&self) -> u64 {
+        self.files().iter().map(|file| file.bytes).sum()
+    }
+
+    /// Length of all spool files and one hash over theirs, for a journal line.
+    pub fn fingerprint(&self) -> (u64, u64) {
+        let hashes: Vec<u8> = self.files().iter().flat_map(|file| file.xxh3.to_le_bytes()).collect();
+        (self.spool_bytes(), xxhash_rust::xxh3::xxh3_64(&hashes))
+    }
+
+    /// Removes the spool files.
+    pub fn remove(&self, fs: &dyn Fs) -> Outcome<()> {
+        self.files().iter().try_for_each(|file| fs.remove_file(&self.dir.join(&file.name)))
+    }
+
+    fn files(&self) -> [&SpoolFile; 3] {
+        [&self.tar_idx, &self.rows, &self.keys]
+    }
+
+    pub(super) fn open_rows(&self) -> Outcome<RowReader> {
+        let file = Arc::new(open_read(&self.dir.join(&self.rows.name))?);
+        let chunk = ROW_CHUNK.min(self.rows.bytes as usize);
+        Ok(RowReader::new(SpoolReader::new(file, 0, self.rows.bytes, chunk)))
+    }
+
+    /// The key runs; the number of a sample counts from `base`.
+    pub(super) fn key_runs(&self, base: u64) -> impl Iterator<Item = RunSource> + '_ {
+        let path = self.dir.join(&self.keys.name);
+        self.runs.iter().map(move |&run| RunSource { path: path.clone(), run, base, temporary: false })
+    }
+}
+
+/// Takes the rows of one shard and writes its spool files.
+pub(super) struct SpoolSink<'a> {
+    fs: &'a dyn Fs,
+    dir: &'a Path,
+    id: ShardId,
+    tar_idx: SpoolWriter,
+    rows: RowWriter,
+    keys: SpoolWriter,
+    sorter: Sorter<1>,
+    runs: Vec<Run>,
+    samples: u64,
+    part_rows: u64,
+}
+
+impl<'a> SpoolSink<'a> {
+    /// `memory` bounds the keys that are sorted at once, in bytes.
+    pub(super) fn create(fs: &'a dyn Fs, dir: &'a Path, id: ShardId, memory: usize) -> Outcome<Self> {
+        let create = |suffix: &str| SpoolWriter::create(fs, dir, format!("shard-{}.{suffix}", id.0));
+        Ok(Self {
+            fs,
+            dir,
+            id,
+            tar_idx: create("tar.idx")?,
+            rows: RowWriter::new(create("rows")?),
+            keys: create("keys")?,
+            sorter: Sorter::new(memory),
+            runs: Vec::new(),
+            samples: 0,
+            part_rows: 0,
+        })
+    }
+
+    fn place(&mut self, offset: u64) -> Outcome<()> {
+        self.tar_idx.buffer().extend_from_slice(&offset.to_le_bytes());
+        self.tar_idx.check()
+    }
+
+    pub(super) fn finish(mut self, scan: ShardScan) -> Outcome<SpooledShard> {
+        self.place(scan.end_offset)?;
+        if !self.sorter.is_empty() {
+            self.runs.push(self.sorter.spill(&mut self.keys)?);
+        }
+        Ok(SpooledShard {
+            id: self.id,
+            dir: self.dir.to_owned(),
+            tar_idx: self.tar_idx.finish()?,
+            rows: self.rows.finish()?,
+            keys: self.keys.finish()?,
+            runs: self.runs,
+            samples: self.samples,
+            part_rows: self.part_rows,
+            scan,
+        })
+    }
+
+    /// Removes what was written, after a failure.
+    pub(super) fn discard(self) {
+        for suffix in ["tar.idx", "rows", "keys"] {
+            // The failure that led here is the one to report.
+            let _ = self.fs.remove_file(&self.dir.join(format!("shard-{}.{suffix}", self.id.0)));
+        }
+    }
+}
+
+impl ScanSink for SpoolSink<'_> {
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+        self.part_rows += 1;
+        self.rows.part(row)
+    }
+
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.place(row.byte_offset)?;
+        self.rows.sample(row)?;
+        if self.sorter.is_full_for(row.key.len()) {
+            self.runs.push(self.sorter.spill(&mut self.keys)?);
+        }
+        self.sorter.push(row.key.as_bytes(), [row.sample_index]);
+        self.samples += 1;
+        Ok(())
+    }
+
+    fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()> {
+        self.place(row.byte_offset)?;
+        self.rows.hidden(row)
+    }
+}
