@@ -146,7 +146,10 @@ impl<'a> IndexWriter<'a> {
             drop(self.tables);
             self.fs.remove_file(&self.database)?;
         } else {
-            built.bytes = self.tables.finish()?;
+            built.bytes = self.tables.finish().inspect_err(|_| {
+                // It may look whole without being durable. The failure on its way says more than one of tidying up.
+                let _ = self.fs.remove_file(&self.database);
+            })?;
             built.database = Some(self.database);
         }
         Ok(built)
