@@ -1,0 +1,141 @@
+//! `demo`: a data set to try everything on, drawn by the program itself.
+//!
+//! Pictures with captions in tar shards, and a text corpus beside them. The same bytes on every machine.
+
+mod canvas;
+mod corpus;
+mod dice;
+mod scenes;
+mod shards;
+
+use super::context::Context;
+use super::end::Finished;
+use super::{paths, prepare};
+use crate::job::pool::run_units;
+use crate::model::plan::FieldExpr;
+use crate::model::text::{bytes, count, display_safe};
+use crate::model::{Cancel, Failure, Loading, Outcome, PreparePlan, SplitPlan, Subject};
+use crate::storage::fs::{Fs, RealFs};
+use crate::storage::publish::write_file;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Where the demo goes when nobody says otherwise.
+const DEFAULT_DIR: &str = "gristmill-demo";
+/// Tells a folder of ours from somebody else's.
+const MARKER: &str = ".gristmill-demo";
+const CORPUS: &str = "corpus.jsonl";
+const MARKER_TEXT: &str = "Written by `gristmill demo`; may be deleted together with its folder.\n";
+
+/// Writes the demo where it is not there yet, and prepares it: guided in a terminal, else with good answers.
+pub fn run(dir: Option<PathBuf>, context: &Context) -> Finished {
+    let dir = dir.unwrap_or_else(|| PathBuf::from(DEFAULT_DIR));
+    let path = paths::local(&dir)?;
+    refuse_foreign(&dir)?;
+    if context.globals.dry_run && !dir.join(MARKER).exists() {
+        return would_write(&path, context);
+    }
+    let written = write(&dir, context.run_options().threads)?;
+    tell(&path, &written, context);
+    if context.may_ask() && !context.globals.dry_run {
+        return prepare::guided(PreparePlan::new(path), context);
+    }
+    let mut done = prepare::execute(answered(path), None, context)?;
+    done.result.insert("demo_files_written".into(), json!(written.iter().map(|(name, _)| name).collect::<Vec<_>>()));
+    Ok(done)
+}
+
+/// The answers that a person would give.
+fn answered(path: String) -> PreparePlan {
+    let field = |field: &str, expr: &str| FieldExpr { field: field.into(), expr: expr.into() };
+    PreparePlan {
+        splits: SplitPlan::Ratio("8,1,1".into()),
+        loading: Loading::FieldMap {
+            sample_type: "CaptioningSample".into(),
+            fields: vec![field("image", "jpg,png,webp"), field("caption", "json[caption][long],txt")],
+        },
+        ..PreparePlan::new(path)
+    }
+}
+
+fn refuse_foreign(dir: &Path) -> Outcome<()> {
+    if dir.join(MARKER).is_file() {
+        return Ok(());
+    }
+    let foreign = |why| {
+        Failure::data("writing the demo", why)
+            .on(Subject::path(dir))
+            .with_hint("name another folder: gristmill demo DIR")
+    };
+    match std::fs::read_dir(dir) {
+        Ok(mut entries) => match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(foreign("the folder is there already and is not a demo")),
+        },
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            Err(foreign("it is there already and is not a folder"))
+        }
+        Err(error) => Err(Failure::io("opening the demo folder", dir, &error)),
+    }
+}
+
+/// Writes what is missing; returns names and sizes of what was written. The marker comes first, so that an interrupted
+/// demo is known as ours and completed by the next start.
+fn write(dir: &Path, threads: usize) -> Outcome<Vec<(String, u64)>> {
+    make_folder(dir)?;
+    make_folder(&dir.join("shards"))?;
+    if !dir.join(MARKER).exists() {
+        write_file(&RealFs, &dir.join(MARKER), MARKER_TEXT.as_bytes(), 0o644)?;
+    }
+    let missing: Vec<u64> = (0..shards::SHARDS).filter(|shard| !dir.join(shards::name(*shard)).exists()).collect();
+    let mut written = run_units(&missing, threads, &Cancel::default(), |shard| {
+        let name = shards::name(*shard);
+        let content = shards::build(*shard)?;
+        write_file(&RealFs, &dir.join(&name), &content, 0o644)?;
+        Ok((name, content.len() as u64))
+    })?;
+    if !dir.join(CORPUS).exists() {
+        let text = corpus::jsonl();
+        write_file(&RealFs, &dir.join(CORPUS), text.as_bytes(), 0o644)?;
+        written.push((CORPUS.to_owned(), text.len() as u64));
+    }
+    Ok(written)
+}
+
+fn make_folder(dir: &Path) -> Outcome<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_folder(parent)?;
+    }
+    RealFs.create_dir(dir, 0o755)
+}
+
+fn tell(path: &str, written: &[(String, u64)], context: &Context) {
+    let place = display_safe(path);
+    if written.is_empty() {
+        return context.printer.say(format!("The demo is in {place} already."));
+    }
+    let size: u64 = written.iter().map(|(_, size)| size).sum();
+    context.printer.say(format!(
+        "Wrote the demo to {place}: {} with {} and their captions, and {CORPUS} with {} ({}).",
+        count(shards::SHARDS, "shard"),
+        count(shards::SHARDS * shards::PER_SHARD, "picture"),
+        count(corpus::DOCUMENTS, "document"),
+        bytes(size)
+    ));
+}
+
+fn would_write(path: &str, context: &Context) -> Finished {
+    let names: Vec<String> = (0..shards::SHARDS).map(shards::name).chain([CORPUS.to_owned()]).collect();
+    context.printer.line(format!("Would write to {}, and prepare it:", display_safe(path)));
+    for name in &names {
+        context.printer.line(format!("  {name}"));
+    }
+    let mut done = super::plainly_done()?;
+    done.result.insert("dry_run".into(), json!(true));
+    done.result.insert("demo_files".into(), json!(names));
+    Ok(done)
+}

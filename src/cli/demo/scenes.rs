@@ -1,0 +1,299 @@
+//! What the demo's pictures show, and the captions that say so.
+
+use super::canvas::{mix, Canvas, Color, Shape, HEIGHT, WIDTH};
+use super::dice::Dice;
+
+/// A painted picture with the words that belong to it.
+pub struct Picture {
+    /// The picture.
+    pub canvas: Canvas,
+    /// What kind of scene it is.
+    pub scene: &'static str,
+    /// A few words.
+    pub short: String,
+    /// A sentence.
+    pub long: String,
+    /// Words to search by.
+    pub tags: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy)]
+struct Sky {
+    name: &'static str,
+    when: &'static str,
+    top: Color,
+    bottom: Color,
+    light: Color,
+    dark: bool,
+}
+
+const fn rgb(r: u8, g: u8, b: u8) -> Color {
+    [r as f32, g as f32, b as f32]
+}
+
+const SKIES: [Sky; 5] = [
+    Sky {
+        name: "pink",
+        when: "at dawn",
+        top: rgb(94, 111, 168),
+        bottom: rgb(250, 187, 164),
+        light: rgb(255, 236, 200),
+        dark: false,
+    },
+    Sky {
+        name: "blue",
+        when: "at noon",
+        top: rgb(58, 124, 201),
+        bottom: rgb(190, 223, 245),
+        light: rgb(255, 250, 225),
+        dark: false,
+    },
+    Sky {
+        name: "orange",
+        when: "at dusk",
+        top: rgb(58, 46, 99),
+        bottom: rgb(245, 138, 66),
+        light: rgb(255, 214, 130),
+        dark: false,
+    },
+    Sky {
+        name: "dark",
+        when: "at night",
+        top: rgb(9, 12, 36),
+        bottom: rgb(38, 54, 99),
+        light: rgb(232, 236, 250),
+        dark: true,
+    },
+    Sky {
+        name: "grey",
+        when: "in the fog",
+        top: rgb(142, 154, 166),
+        bottom: rgb(216, 220, 222),
+        light: rgb(244, 244, 238),
+        dark: false,
+    },
+];
+
+const COLORS: [(&str, Color); 9] = [
+    ("red", rgb(206, 52, 56)),
+    ("orange", rgb(236, 132, 42)),
+    ("yellow", rgb(242, 201, 62)),
+    ("green", rgb(66, 153, 86)),
+    ("teal", rgb(34, 146, 150)),
+    ("blue", rgb(52, 101, 190)),
+    ("violet", rgb(126, 78, 172)),
+    ("pink", rgb(232, 124, 160)),
+    ("white", rgb(238, 238, 232)),
+];
+
+const SHAPES: [(Shape, &str, &str); 6] = [
+    (Shape::Circle, "circle", "circles"),
+    (Shape::Square, "square", "squares"),
+    (Shape::Triangle, "triangle", "triangles"),
+    (Shape::Ring, "ring", "rings"),
+    (Shape::Hexagon, "hexagon", "hexagons"),
+    (Shape::Diamond, "diamond", "diamonds"),
+];
+
+const NUMBERS: [&str; 6] = ["no", "one", "two", "three", "four", "five"];
+
+/// The picture of this number; always the same one.
+pub fn paint(number: u64) -> Picture {
+    let mut dice = Dice::new(number);
+    match number % 5 {
+        0 => still_life(&mut dice),
+        1 => landscape(&mut dice),
+        2 => skyline(&mut dice),
+        3 => planet(&mut dice),
+        _ => pattern(&mut dice),
+    }
+}
+
+fn two_colors(dice: &mut Dice) -> ((&'static str, Color), (&'static str, Color)) {
+    let first = dice.below(COLORS.len());
+    let second = (first + 1 + dice.below(COLORS.len() - 1)) % COLORS.len();
+    (COLORS[first], COLORS[second])
+}
+
+fn still_life(dice: &mut Dice) -> Picture {
+    let sky = dice.pick(&SKIES);
+    let (shape, one, many) = dice.pick(&SHAPES);
+    let ((name, color), _) = two_colors(dice);
+    let number = 1 + dice.below(5);
+    let mut canvas = Canvas::gradient(sky.top, sky.bottom);
+    let table = mix(sky.bottom, rgb(60, 44, 38), 0.55);
+    canvas.ridge(|_| 136.0, mix(table, sky.light, 0.25), table);
+    let radius = (WIDTH as f32 / (number as f32 * 2.6)).min(40.0);
+    for i in 0..number {
+        let x = WIDTH as f32 * (i as f32 + 0.5) / number as f32 + dice.between(-5.0, 5.0);
+        let size = radius * dice.between(0.8, 1.0);
+        canvas.shadow((x + size * 0.3, 150.0), size);
+        canvas.shape(shape, (x, 150.0 - size * 0.9), size, color);
+    }
+    let noun = if number == 1 { one } else { many };
+    let lie = if number == 1 { "lies" } else { "lie" };
+    Picture {
+        canvas,
+        scene: "still life",
+        short: format!("{} {name} {noun}", NUMBERS[number]),
+        long: format!(
+            "{} {name} {noun} {lie} on a table under {} sky {}.",
+            capital(NUMBERS[number]),
+            article(sky.name),
+            sky.when
+        ),
+        tags: vec!["still life", one, name],
+    }
+}
+
+fn landscape(dice: &mut Dice) -> Picture {
+    let sky = dice.pick(&SKIES);
+    let mut canvas = Canvas::gradient(sky.top, sky.bottom);
+    if sky.dark {
+        stars(&mut canvas, dice, 90);
+    }
+    let sun = (dice.between(40.0, 216.0), dice.between(30.0, 84.0));
+    canvas.glow(sun, 62.0, sky.light);
+    canvas.shape(Shape::Circle, sun, 15.0, sky.light);
+    let ranges = 2 + dice.below(3);
+    let ground = dice.pick(&[rgb(44, 84, 62), rgb(92, 72, 54), rgb(56, 74, 104)]);
+    for i in 0..ranges {
+        let near = (i + 1) as f32 / ranges as f32;
+        let base = 92.0 + near * 52.0;
+        let (a, b, phase) = (dice.between(8.0, 22.0), dice.between(3.0, 8.0), dice.between(0.0, 6.3));
+        let color = mix(mix(sky.bottom, sky.top, 0.35), ground, near);
+        canvas.ridge(
+            |x| base - a * (x * 0.023 + phase).sin() - b * (x * 0.071 + phase * 2.0).sin(),
+            color,
+            mix(color, rgb(14, 18, 26), 0.4),
+        );
+    }
+    let lake = dice.below(2) == 0;
+    if lake {
+        canvas.ridge(|_| 164.0, mix(sky.bottom, sky.light, 0.3), mix(sky.top, rgb(10, 20, 40), 0.3));
+    }
+    let light = if sky.dark { "moon" } else { "sun" };
+    let before = if lake { " behind a still lake" } else { "" };
+    Picture {
+        canvas,
+        scene: "landscape",
+        short: format!("hills {}", sky.when),
+        long: format!(
+            "{} ranges of hills{before} {}, a pale {light} in the {} sky.",
+            capital(NUMBERS[ranges]),
+            sky.when,
+            sky.name
+        ),
+        tags: if lake { vec!["landscape", "hills", "lake"] } else { vec!["landscape", "hills"] },
+    }
+}
+
+fn stars(canvas: &mut Canvas, dice: &mut Dice, number: usize) {
+    for _ in 0..number {
+        let (x, y) = (dice.below(WIDTH as usize) as u32, dice.below(HEIGHT as usize) as u32);
+        canvas.blend(x, y, rgb(235, 238, 255), dice.between(0.25, 1.0));
+    }
+}
+
+fn skyline(dice: &mut Dice) -> Picture {
+    let sky = dice.pick(&SKIES[2..4]);
+    let mut canvas = Canvas::gradient(sky.top, sky.bottom);
+    if sky.dark {
+        stars(&mut canvas, dice, 60);
+    }
+    let (window_name, window) = dice.pick(&[COLORS[2], COLORS[1], COLORS[8]]);
+    let mut houses = 0;
+    let mut x = 4;
+    while x + 14 < WIDTH {
+        let width = 16 + dice.below(20) as u32;
+        let top = 60 + dice.below(80) as u32;
+        let end = (x + width).min(WIDTH - 4);
+        let wall = mix(rgb(22, 24, 40), sky.top, dice.between(0.0, 0.35));
+        canvas.block(x..end, top..HEIGHT, wall);
+        for wy in (top + 5..HEIGHT - 6).step_by(9) {
+            for wx in (x + 3..end.saturating_sub(4)).step_by(7) {
+                if dice.below(5) < 2 {
+                    canvas.block(wx..wx + 3, wy..wy + 4, window);
+                }
+            }
+        }
+        houses += 1;
+        x = end + 2 + dice.below(5) as u32;
+    }
+    Picture {
+        canvas,
+        scene: "skyline",
+        short: format!("a skyline {}", sky.when),
+        long: format!(
+            "A skyline of {houses} towers with {window_name} windows stands against {} sky {}.",
+            article(sky.name),
+            sky.when
+        ),
+        tags: vec!["city", "skyline", window_name],
+    }
+}
+
+fn planet(dice: &mut Dice) -> Picture {
+    let ((name, color), (moon_name, moon_color)) = two_colors(dice);
+    let mut canvas = Canvas::gradient(rgb(6, 7, 22), rgb(24, 20, 48));
+    stars(&mut canvas, dice, 160);
+    let center = (dice.between(96.0, 160.0), dice.between(84.0, 108.0));
+    let radius = dice.between(36.0, 58.0);
+    canvas.glow(center, radius * 1.7, mix(color, rgb(255, 255, 255), 0.3));
+    canvas.shape(Shape::Circle, center, radius, color);
+    let moons = 1 + dice.below(3);
+    for i in 0..moons {
+        let angle = dice.between(0.0, 2.0) + i as f32 * 2.1;
+        let far = radius * 1.45;
+        let place = (center.0 + angle.cos() * far * 1.1, center.1 + angle.sin() * far * 0.8);
+        canvas.shape(Shape::Circle, place, dice.between(6.0, 10.0), moon_color);
+    }
+    let noun = if moons == 1 { "moon" } else { "moons" };
+    Picture {
+        canvas,
+        scene: "planet",
+        short: format!("{} planet", article(name)),
+        long: format!(
+            "{} planet with {} {moon_name} {noun} glows among the stars.",
+            capital(&article(name)),
+            NUMBERS[moons]
+        ),
+        tags: vec!["space", "planet", name],
+    }
+}
+
+fn pattern(dice: &mut Dice) -> Picture {
+    let ((a_name, a), (b_name, b)) = two_colors(dice);
+    let mut canvas = Canvas::gradient(a, mix(a, rgb(30, 30, 60), 0.35));
+    let step = dice.between(14.0, 30.0);
+    let (kind, noun) = dice.pick(&[(0, "stripes"), (1, "rings"), (2, "waves"), (3, "checks")]);
+    canvas.repaint(|x, y, under| {
+        let (cx, cy) = (x - WIDTH as f32 / 2.0, y - HEIGHT as f32 / 2.0);
+        let wave = match kind {
+            0 => ((x + y * 0.6) / step * std::f32::consts::PI).sin(),
+            1 => (cx.hypot(cy) / step * std::f32::consts::PI).sin(),
+            2 => ((y + 9.0 * (x / 21.0).sin()) / step * std::f32::consts::PI).sin(),
+            _ => (cx / step * std::f32::consts::PI).sin() * (cy / step * std::f32::consts::PI).sin() * 2.0,
+        };
+        mix(under, b, (wave * step * 0.3 + 0.5).clamp(0.0, 1.0))
+    });
+    Picture {
+        canvas,
+        scene: "pattern",
+        short: format!("{b_name} {noun}"),
+        long: format!("A pattern of {b_name} {noun} on {a_name} ground fills the whole picture."),
+        tags: vec!["pattern", noun, b_name, a_name],
+    }
+}
+
+/// The word with `a` or `an` before it.
+fn article(word: &str) -> String {
+    let an = word.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {word}", if an { "an" } else { "a" })
+}
+
+/// The same text with a capital first letter.
+pub fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
