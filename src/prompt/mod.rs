@@ -1,1 +1,131 @@
-//! Room.
+//! The guided prepare as plain prompts: the same questions as the full screen, one line per state change.
+//!
+//! Owns questions and their order. Decides nothing itself: every answer goes into the plan, and what it means comes from
+//! `engine::plan`. For screen readers, logs, and terminals that can do no more.
+
+mod again;
+mod ask;
+mod excludes;
+mod fields;
+mod loading;
+mod review;
+mod splits;
+
+use crate::job::scan::LiveScan;
+use crate::model::text::{bytes, count, display_safe};
+use crate::model::{
+    DatasetFacts, Failure, Loading, Outcome, PreparePlan, Rerun, RunOptions, Scope, Severity, SplitPlan,
+};
+use crate::preview::text::cut_end;
+use crate::source::decode::Value;
+use ask::Ask;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A shown value is cut here, in columns.
+const SHOWN_COLUMNS: usize = 100;
+
+/// A plan with every answer, and the scan that ran while it was asked for.
+pub type Answered = (PreparePlan, LiveScan);
+
+/// Asks one question that is answered by yes or no.
+pub fn confirm(question: &str, default: bool) -> Outcome<bool> {
+    Ask::new()?.yes(question, default)
+}
+
+/// A value in one line, safe to print.
+pub fn value_line(value: &Value) -> String {
+    let text = match value {
+        Value::Text(text) => text.clone(),
+        Value::Int(number) => number.to_string(),
+        Value::Json(json) => json.to_string(),
+        other => other.describe(),
+    };
+    cut_end(&display_safe(&text), SHOWN_COLUMNS)
+}
+
+/// What a guide works with: the questions, the scan, and the plan that fills up.
+struct Guide {
+    ask: Ask,
+    scan: LiveScan,
+    plan: PreparePlan,
+}
+
+/// Asks for everything that the plan leaves open; `None` when the person decides to leave it.
+pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<Answered>> {
+    let ask = Ask::new()?;
+    let scan = LiveScan::start(Path::new(&plan.path), options)?;
+    let mut guide = Guide { ask, scan, plan };
+    guide.introduce()?;
+    if !guide.again()? {
+        return Ok(None);
+    }
+    if guide.needs_answers() {
+        guide.excludes()?;
+        if guide.plan.splits == SplitPlan::Unset {
+            guide.splits()?;
+        }
+        if guide.is_loading_open() {
+            guide.loading()?;
+        }
+    }
+    if guide.review()? {
+        Ok(Some((guide.plan, guide.scan)))
+    } else {
+        Ok(None)
+    }
+}
+
+impl Guide {
+    /// What is known right now.
+    fn facts(&self) -> Arc<DatasetFacts> {
+        self.scan.facts()
+    }
+
+    /// What is known once `enough` holds, or the scan is done, or `most` has passed.
+    fn facts_when(&self, most: Duration, enough: impl Fn(&DatasetFacts) -> bool) -> Arc<DatasetFacts> {
+        let start = Instant::now();
+        loop {
+            let facts = self.facts();
+            if facts.scan_complete || enough(&facts) || start.elapsed() >= most {
+                return facts;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn introduce(&self) -> Outcome<()> {
+        let facts = self.facts();
+        self.ask.tell(format!(
+            "{}: {}, {}, {}",
+            display_safe(&self.plan.path),
+            facts.kind.title(),
+            count(facts.shards.len() as u64, "shard"),
+            bytes(facts.total_bytes())
+        ));
+        let (Some(first), Some(last)) = (facts.shards.first(), facts.shards.last()) else {
+            return Err(Failure::data("finding shards", "there is no .tar below this folder")
+                .on(crate::model::Subject::path(&self.plan.path))
+                .with_hint("give the folder that holds the tar shards"));
+        };
+        self.ask.tell(format!("From {} to {}", display_safe(&first.name), display_safe(&last.name)));
+        for finding in facts.findings.iter().filter(|finding| finding.severity > Severity::Note) {
+            self.ask.tell(format!("Warning: {finding}"));
+        }
+        Ok(())
+    }
+
+    /// An update and a repair of the index keep the answers that are there.
+    fn needs_answers(&self) -> bool {
+        self.plan.rerun != Rerun::Update && self.plan.scope != Scope::TarIndexOnly
+    }
+
+    fn is_loading_open(&self) -> bool {
+        match &self.plan.loading {
+            Loading::Unset => true,
+            Loading::FieldMap { fields, .. } => fields.is_empty(),
+            _ => false,
+        }
+    }
+}

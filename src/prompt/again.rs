@@ -1,0 +1,70 @@
+//! What to do about an earlier preparation.
+
+use super::Guide;
+use crate::model::text::{count, display_safe};
+use crate::model::{Outcome, PreparedFacts, Rerun, Scope};
+
+impl Guide {
+    /// Asks only when the data set is prepared and no flag says what to do; `false` when it shall be left as it is.
+    pub(super) fn again(&mut self) -> Outcome<bool> {
+        let facts = self.facts();
+        let Some(prepared) = &facts.prepared else { return Ok(true) };
+        if self.plan.rerun != Rerun::Refuse || self.plan.scope == Scope::TarIndexOnly {
+            return Ok(true);
+        }
+        self.ask.tell(format!("It is prepared already ({}).", found(prepared)));
+        let choices = [
+            "take in new and changed shards; excludes and splits stay",
+            "prepare it again from the beginning; excludes stay, split.yaml is kept as a backup",
+            "prepare it again and forget the excludes",
+            "leave it as it is",
+        ];
+        let default = if prepared.new_shards.is_empty() && prepared.changed_shards.is_empty() { 3 } else { 0 };
+        match self.ask.choose("What shall be done?", &choices.map(str::to_owned), default)? {
+            0 => {
+                self.plan.rerun = Rerun::Update;
+                self.new_to(prepared)?;
+            }
+            1 => self.plan.rerun = Rerun::Overwrite,
+            2 => {
+                self.plan.rerun = Rerun::Overwrite;
+                self.plan.reset_excludes = true;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn new_to(&mut self, prepared: &PreparedFacts) -> Outcome<()> {
+        if prepared.new_shards.is_empty() || prepared.splits.is_empty() {
+            return Ok(());
+        }
+        let mut choices = Vec::new();
+        if prepared.by_gristmill {
+            choices.push("by the rule of the first time".to_owned());
+        }
+        choices.extend(prepared.splits.iter().map(|(name, shards)| {
+            format!("all to {} ({} now)", display_safe(name), count(shards.len() as u64, "shard"))
+        }));
+        let chosen = self.ask.choose("Which split do new shards join?", &choices, 0)?;
+        self.plan.new_to = match (chosen, prepared.by_gristmill) {
+            (0, true) => None,
+            (number, by_rule) => prepared.splits.get(number - usize::from(by_rule)).map(|(name, _)| name.clone()),
+        };
+        Ok(())
+    }
+}
+
+fn found(prepared: &PreparedFacts) -> String {
+    let mut words = vec![count(prepared.shard_counts.len() as u64, "shard")];
+    let mut add = |number: usize, what: &str| {
+        if number > 0 {
+            words.push(format!("{number} {what}"));
+        }
+    };
+    add(prepared.new_shards.len(), "new");
+    add(prepared.changed_shards.len(), "changed");
+    add(prepared.missing_shards.len(), "gone");
+    add(prepared.excludes.len(), "excludes");
+    words.join(", ")
+}

@@ -1,0 +1,74 @@
+//! Single questions on the terminal: text, numbered choice, yes or no. One line each, nothing is redrawn.
+
+use crate::model::text::display_safe;
+use crate::model::{Failure, Outcome};
+use dialoguer::console::Term;
+use dialoguer::theme::SimpleTheme;
+use dialoguer::{Confirm, Input};
+use std::io::{IsTerminal, Write};
+
+/// Asks on the terminal: questions go to stderr, answers come from stdin.
+pub struct Ask {
+    term: Term,
+}
+
+impl Ask {
+    /// Refuses when nobody could answer.
+    pub fn new() -> Outcome<Self> {
+        if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+            return Err(Failure::usage("asking questions", "this is not a terminal")
+                .with_hint("add --yes and answer by flags; `gristmill prepare --help` lists them"));
+        }
+        Ok(Self { term: Term::stderr() })
+    }
+
+    /// A line of information. Text from data must be safe already.
+    pub fn tell(&self, line: impl AsRef<str>) {
+        // A terminal that went away ends the next question with an error.
+        let _ = writeln!(&self.term, "{}", line.as_ref());
+    }
+
+    /// A line of text; an empty answer takes the default, or is empty where that is allowed.
+    pub fn text(&self, question: &str, default: Option<&str>, may_be_empty: bool) -> Outcome<String> {
+        let mut input = Input::<String>::with_theme(&SimpleTheme).with_prompt(question).allow_empty(may_be_empty);
+        if let Some(default) = default {
+            input = input.default(default.to_owned()).show_default(true);
+        }
+        input.interact_on(&self.term).map(|text| text.trim().to_owned()).map_err(lost)
+    }
+
+    /// Yes or no.
+    pub fn yes(&self, question: &str, default: bool) -> Outcome<bool> {
+        let answer = Confirm::with_theme(&SimpleTheme)
+            .with_prompt(question)
+            .default(default)
+            .show_default(true)
+            .wait_for_newline(true)
+            .interact_on(&self.term);
+        answer.map_err(lost)
+    }
+
+    /// One of several, by its number from 1.
+    pub fn choose(&self, question: &str, choices: &[String], default: usize) -> Outcome<usize> {
+        self.tell(question);
+        for (i, choice) in choices.iter().enumerate() {
+            self.tell(format!("  {}  {}", i + 1, display_safe(choice)));
+        }
+        let first = (default + 1).to_string();
+        loop {
+            let answer = self.text("Number", Some(&first), false)?;
+            match answer.parse::<usize>() {
+                Ok(number) if (1..=choices.len()).contains(&number) => return Ok(number - 1),
+                _ => self.tell(format!("A number from 1 to {} is needed.", choices.len())),
+            }
+        }
+    }
+}
+
+fn lost(error: dialoguer::Error) -> Failure {
+    let dialoguer::Error::IO(error) = error;
+    if error.kind() == std::io::ErrorKind::Interrupted {
+        return Failure::cancelled();
+    }
+    Failure::environment("asking a question", error.to_string()).with_hint("add --yes and answer by flags")
+}

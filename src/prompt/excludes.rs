@@ -1,0 +1,56 @@
+//! Shards and samples to leave out.
+
+use super::Guide;
+use crate::engine::plan::splits::exclude_matches;
+use crate::model::text::{count, display_safe};
+use crate::model::Outcome;
+
+impl Guide {
+    /// Asks for patterns on shard names and for single samples; an empty answer goes on.
+    pub(super) fn excludes(&mut self) -> Outcome<()> {
+        while self.exclude_pattern()? {}
+        loop {
+            let item = self.ask.text("Exclude one sample, as SHARD/KEY (empty: none)", None, true)?;
+            if item.is_empty() {
+                return Ok(());
+            }
+            self.exclude_sample(item);
+        }
+    }
+
+    fn exclude_pattern(&mut self) -> Outcome<bool> {
+        let question = "Leave out shards by a regular expression (empty: none)";
+        let pattern = self.ask.text(question, None, true)?;
+        if pattern.is_empty() {
+            return Ok(false);
+        }
+        match exclude_matches(&pattern, &self.facts().shards) {
+            Err(problem) => self.ask.tell(format!("Not possible: {problem}")),
+            Ok(matches) if matches.shards.is_empty() => {
+                self.ask.tell(format!("It matches none of {}.", count(matches.total as u64, "shard")));
+                if let Some(meant) = &matches.meant {
+                    self.ask.tell(format!("Did you mean {}? {}", display_safe(&meant.pattern), meant.why));
+                }
+            }
+            Ok(matches) => {
+                let names = matches.first.as_deref().map(display_safe).unwrap_or_default();
+                let number = count(matches.shards.len() as u64, "shard");
+                if self.ask.yes(&format!("Leave out {number}, from {names} on?"), true)? {
+                    self.plan.exclude_shards.push(pattern);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn exclude_sample(&mut self, item: String) {
+        let facts = self.facts();
+        let known =
+            facts.shards.iter().any(|shard| item == shard.name || item.starts_with(&format!("{}/", shard.name)));
+        if known || item.contains('{') {
+            self.plan.excludes.push(item);
+        } else {
+            self.ask.tell("No shard has this name; SHARD/KEY is needed, for example shards/a_0001.tar/000032.");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The field map, each answer checked on real samples as it is given.
+
+use super::{value_line, Guide};
+use crate::engine::plan::fields::{check_in, load, DecodedSample};
+use crate::engine::plan::{classes, suggest};
+use crate::model::plan::FieldExpr;
+use crate::model::sample_type::{Field, SampleType};
+use crate::model::text::display_safe;
+use crate::model::Outcome;
+use std::time::Duration;
+
+/// Real samples that every expression is tried on.
+const SAMPLES: usize = 3;
+/// Waiting for them at most this long.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl Guide {
+    /// Asks for one expression per field; `None` goes back to the sample type.
+    pub(super) fn field_map(&self, sample_type: &str) -> Outcome<Option<Vec<FieldExpr>>> {
+        let facts = self.facts_when(PATIENCE, |facts| facts.sketches.len() >= SAMPLES);
+        let samples: Vec<DecodedSample> = facts.sketches.iter().take(SAMPLES).map(|s| load(&facts.root, s)).collect();
+        if samples.is_empty() {
+            self.ask.tell("No sample was read yet; expressions are not checked now, but before anything is written.");
+        }
+        self.ask.tell("An expression is a part, with [name] steps into JSON; alternatives follow a comma: json[caption][long],txt");
+        let class = classes::resolve(sample_type).ok().and_then(|class| class.known);
+        let suggested = suggest::field_map_for(sample_type, &facts, &samples);
+        let mut fields = Vec::new();
+        match class {
+            Some(known) => {
+                for field in known.fields {
+                    let default = suggested.iter().find(|f| f.field == field.name).map(|f| f.expr.clone());
+                    if let Some(expr) = self.field(field, known, default, &samples)? {
+                        fields.push(FieldExpr { field: field.name.to_owned(), expr });
+                    }
+                }
+            }
+            None => self.free_fields(&samples, &mut fields)?,
+        }
+        if fields.is_empty() {
+            self.ask.tell("A field map needs one field at least.");
+            return Ok(None);
+        }
+        Ok(Some(fields))
+    }
+
+    /// One field of a known class; an empty answer leaves out a field that has a default.
+    fn field(
+        &self,
+        field: &Field,
+        class: &SampleType,
+        default: Option<String>,
+        samples: &[DecodedSample],
+    ) -> Outcome<Option<String>> {
+        let optional = field.default.is_some();
+        let kind = match field.default {
+            Some(value) => format!("{}, default {value}; - leaves it out", field.field_type.python()),
+            None => field.field_type.python().to_owned(),
+        };
+        loop {
+            let default = default.as_deref().or(optional.then_some("-"));
+            let expr = self.ask.text(&format!("{} ({kind})", field.name), default, false)?;
+            if expr == "-" && optional {
+                return Ok(None);
+            }
+            if self.shown(field.name, &expr, Some(class), samples) || self.ask.yes("Use it all the same?", false)? {
+                return Ok(Some(expr));
+            }
+        }
+    }
+
+    /// Fields of a class that is not known: names and expressions until an empty name.
+    fn free_fields(&self, samples: &[DecodedSample], fields: &mut Vec<FieldExpr>) -> Outcome<()> {
+        loop {
+            let field = self.ask.text("Field (empty: no more)", None, true)?;
+            if field.is_empty() {
+                return Ok(());
+            }
+            let expr = self.ask.text("Expression", None, false)?;
+            if self.shown(&field, &expr, None, samples) || self.ask.yes("Use it all the same?", false)? {
+                fields.retain(|known: &FieldExpr| known.field != field);
+                fields.push(FieldExpr { field, expr });
+            }
+        }
+    }
+
+    /// Shows what an expression finds in real samples; `false` when one of them fails.
+    fn shown(&self, field: &str, expr: &str, class: Option<&SampleType>, samples: &[DecodedSample]) -> bool {
+        let one = [FieldExpr { field: field.to_owned(), expr: expr.to_owned() }];
+        let mut fine = true;
+        for check in check_in(&one, class, samples, &self.facts()) {
+            for (sample, result) in samples.iter().zip(&check.results) {
+                let key = display_safe(&sample.key);
+                match result {
+                    Ok(value) => self.ask.tell(format!("  {key}: {}", value_line(value))),
+                    Err(error) => {
+                        fine = false;
+                        self.ask.tell(format!("  {key}: fails: {}", display_safe(&error.to_string())));
+                    }
+                }
+            }
+            if let Some(share) = check.share {
+                self.ask.tell(format!("  resolves in {} of the samples seen", share.text()));
+            }
+            if let Some(warning) = &check.warning {
+                self.ask.tell(format!("  Warning: {}", display_safe(warning)));
+            }
+        }
+        fine
+    }
+}

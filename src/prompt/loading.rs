@@ -1,0 +1,109 @@
+//! What samples become: the sample type, and how its fields are filled.
+
+use super::Guide;
+use crate::engine::plan::{classes, suggest};
+use crate::model::sample_type::{CRUDE_CLASS, SAMPLE_TYPES};
+use crate::model::text::display_safe;
+use crate::model::{Loading, Outcome};
+use std::time::Duration;
+
+/// Waiting for the first samples at most this long before the sample type is asked for.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// One line of the choice.
+enum Choice {
+    Class(&'static str),
+    Crude,
+    OwnClass,
+    NoYaml,
+}
+
+impl Guide {
+    /// Asks for the sample type and what belongs to it, until both fit.
+    pub(super) fn loading(&mut self) -> Outcome<()> {
+        let facts = self.facts_when(PATIENCE, |facts| facts.samples_seen > 0);
+        let mut parts: Vec<String> = Vec::new();
+        for (name, part) in &facts.parts {
+            let share = part.samples as f64 * 100.0 / facts.samples_seen.max(1) as f64;
+            parts.push(format!("{} ({share:.0} %)", display_safe(name)));
+        }
+        self.ask.tell(format!("Parts seen: {}", parts.join(", ")));
+        loop {
+            let loading = match self.chosen_class()? {
+                Choice::NoYaml => Loading::NoDatasetYaml,
+                Choice::Crude => {
+                    let question = "Write a cooker.py skeleton that turns raw samples into your own?";
+                    Loading::Crude { cooker: self.ask.yes(question, true)? }
+                }
+                Choice::Class(class) => match self.filled(class.to_owned())? {
+                    Some(loading) => loading,
+                    None => continue,
+                },
+                Choice::OwnClass => match self.own_class()? {
+                    Some(loading) => loading,
+                    None => continue,
+                },
+            };
+            self.plan.loading = loading;
+            return Ok(());
+        }
+    }
+
+    fn chosen_class(&self) -> Outcome<Choice> {
+        if let Loading::FieldMap { sample_type, .. } = &self.plan.loading {
+            if let Some(known) = crate::model::sample_type::find(sample_type) {
+                return Ok(Choice::Class(known.class));
+            }
+        }
+        let suggestions = suggest::sample_types(&self.facts(), &[]);
+        let reason = |class: &str| suggestions.iter().find(|s| s.class == class).map(|s| s.why.clone());
+        let rank = |class: &str| suggestions.iter().position(|s| s.class == class).unwrap_or(usize::MAX);
+        let mut classes: Vec<_> = SAMPLE_TYPES.iter().collect();
+        classes.sort_by_key(|known| rank(known.class));
+        let mut lines: Vec<(String, Choice)> = Vec::new();
+        for known in classes {
+            let fields: Vec<&str> = known.fields.iter().map(|field| field.name).collect();
+            let why = reason(known.class).map_or(String::new(), |why| format!(" – {why}"));
+            let line = format!("{}: {} [{}]{why}", known.class, known.what, fields.join(", "));
+            lines.push((line, Choice::Class(known.class)));
+        }
+        let crude_first = rank(CRUDE_CLASS) == 0;
+        let crude = format!(
+            "{CRUDE_CLASS}: all parts as they are, turned into samples by your own code (recommended by its makers)"
+        );
+        lines.insert(if crude_first { 0 } else { lines.len() }, (crude, Choice::Crude));
+        lines.push(("a class of your own, as module:Class".to_owned(), Choice::OwnClass));
+        lines.push(("none: write no dataset yaml".to_owned(), Choice::NoYaml));
+        let (texts, mut choices): (Vec<String>, Vec<Choice>) = lines.into_iter().unzip();
+        let chosen = self.ask.choose("What is a sample?", &texts, 0)?;
+        Ok(choices.swap_remove(chosen))
+    }
+
+    fn own_class(&self) -> Outcome<Option<Loading>> {
+        let text = self.ask.text("Class, as module:Class", None, false)?;
+        match classes::resolve(&text) {
+            Ok(_) => self.filled(text),
+            Err(problem) => {
+                self.ask.tell(format!("Not possible: {problem}"));
+                Ok(None)
+            }
+        }
+    }
+
+    /// How the fields are filled; `None` goes back to the sample type.
+    fn filled(&self, sample_type: String) -> Outcome<Option<Loading>> {
+        if crate::model::sample_type::find(&sample_type).is_some_and(|known| known.fields.is_empty()) {
+            return Ok(Some(Loading::FieldMap { sample_type, fields: Vec::new() }));
+        }
+        let choices = [
+            "a field map: which part fills which field",
+            "a sample_loader.py template to fill in (the older way)",
+            "back",
+        ];
+        match self.ask.choose("How are its fields filled?", &choices.map(str::to_owned), 0)? {
+            0 => Ok(self.field_map(&sample_type)?.map(|fields| Loading::FieldMap { sample_type, fields })),
+            1 => Ok(Some(Loading::SampleLoader { sample_type })),
+            _ => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! How the shards are divided.
+
+use super::Guide;
+use crate::engine::plan::splits::resolve_in;
+use crate::engine::plan::suggest;
+use crate::model::plan::{SplitList, SplitPattern};
+use crate::model::text::{count, display_safe, grouped};
+use crate::model::{Outcome, Severity, ShardId, SplitPlan};
+use std::collections::BTreeSet;
+
+/// Shards are listed one by one up to this many.
+const LISTED: usize = 60;
+
+impl Guide {
+    /// Asks until a division is accepted.
+    pub(super) fn splits(&mut self) -> Outcome<()> {
+        let choices = ["by ratio", "by pattern: regular expressions on shard names", "by hand"];
+        loop {
+            let default = usize::from(self.suggested_patterns().is_some());
+            match self.ask.choose("How shall the shards be divided?", &choices.map(str::to_owned), default)? {
+                0 => self.by_ratio()?,
+                1 => self.by_pattern()?,
+                _ => self.by_hand()?,
+            }
+            if self.show_division() && self.ask.yes("Use this division?", true)? {
+                return Ok(());
+            }
+            self.plan.splits = SplitPlan::Unset;
+        }
+    }
+
+    fn by_ratio(&mut self) -> Outcome<()> {
+        let suggested = suggest::splits(&self.facts()).into_iter().find_map(|suggestion| match suggestion.splits {
+            SplitPlan::Ratio(ratio) => Some(ratio),
+            _ => None,
+        });
+        let default = suggested.as_deref().unwrap_or("8,1,1");
+        let ratio = self.ask.text("Three numbers for train, val, test", Some(default), false)?;
+        self.plan.splits = SplitPlan::Ratio(ratio);
+        self.plan.shuffle_tars =
+            self.ask.yes("Shuffle the shards before (always the same way)?", self.plan.shuffle_tars)?;
+        Ok(())
+    }
+
+    fn by_pattern(&mut self) -> Outcome<()> {
+        self.ask.tell(
+            "A pattern is matched at the start of the shard's name; a shard may match in several splits or in none.",
+        );
+        let suggested = self.suggested_patterns().unwrap_or_default();
+        let mut patterns: Vec<SplitPattern> = Vec::new();
+        for name in ["train", "val", "test"] {
+            let default = suggested.iter().find(|s| s.name == name).map(|s| s.pattern.as_str());
+            let pattern =
+                self.ask.text(&format!("Pattern for {name} (empty: no such split)"), default, default.is_none())?;
+            if !pattern.is_empty() {
+                patterns.push(SplitPattern { name: name.to_owned(), pattern });
+            }
+        }
+        loop {
+            let name = self.ask.text("Name of a further split (empty: none)", None, true)?;
+            if name.is_empty() {
+                break;
+            }
+            let pattern = self.ask.text(&format!("Pattern for {}", display_safe(&name)), None, false)?;
+            patterns.retain(|known| known.name != name);
+            patterns.push(SplitPattern { name, pattern });
+        }
+        self.plan.shuffle_tars = false;
+        self.plan.splits = SplitPlan::Patterns(patterns);
+        Ok(())
+    }
+
+    fn by_hand(&mut self) -> Outcome<()> {
+        let facts = self.facts();
+        for (i, shard) in facts.shards.iter().enumerate().take(LISTED) {
+            self.ask.tell(format!("  {}  {}", i + 1, display_safe(&shard.name)));
+        }
+        if facts.shards.len() > LISTED {
+            self.ask.tell(format!("  … up to {}", facts.shards.len()));
+        }
+        let mut lists = Vec::new();
+        for name in ["train", "val", "test"] {
+            if let Some(shards) = self.numbers(name, &facts.shards)? {
+                lists.push(SplitList { name: name.to_owned(), shards });
+            }
+        }
+        loop {
+            let name = self.ask.text("Name of a further split (empty: none)", None, true)?;
+            if name.is_empty() {
+                break;
+            }
+            if let Some(shards) = self.numbers(&name, &facts.shards)? {
+                lists.retain(|known: &SplitList| known.name != name);
+                lists.push(SplitList { name, shards });
+            }
+        }
+        self.plan.shuffle_tars = false;
+        self.plan.splits = SplitPlan::Listed(lists);
+        Ok(())
+    }
+
+    fn numbers(&self, split: &str, shards: &[crate::model::ShardFacts]) -> Outcome<Option<Vec<String>>> {
+        loop {
+            let question = format!("Shards of {} by number, like 1-5,8 (empty: none)", display_safe(split));
+            let text = self.ask.text(&question, None, true)?;
+            if text.is_empty() {
+                return Ok(None);
+            }
+            match read_numbers(&text, shards.len()) {
+                Ok(numbers) => return Ok(Some(numbers.into_iter().map(|n| shards[n - 1].name.clone()).collect())),
+                Err(why) => self.ask.tell(why),
+            }
+        }
+    }
+
+    fn suggested_patterns(&self) -> Option<Vec<SplitPattern>> {
+        suggest::splits(&self.facts()).into_iter().find_map(|suggestion| match suggestion.splits {
+            SplitPlan::Patterns(patterns) => Some(patterns),
+            _ => None,
+        })
+    }
+
+    /// Shows what the answer means; `false` when it cannot be used.
+    pub(super) fn show_division(&self) -> bool {
+        let facts = self.facts();
+        let resolved = resolve_in(&self.plan, &facts);
+        for (name, shards) in &resolved.splits {
+            let samples = resolved.samples_of(name, &facts.shards);
+            let state = if facts.scan_complete { "" } else { " so far" };
+            self.ask.tell(format!(
+                "  {}: {}, {} samples{state}{}",
+                display_safe(name),
+                count(shards.len() as u64, "shard"),
+                grouped(samples),
+                self.first_and_last(shards)
+            ));
+        }
+        if !resolved.unassigned.is_empty() {
+            let number = count(resolved.unassigned.len() as u64, "shard");
+            self.ask.tell(format!("  in no split: {number}{}", self.first_and_last(&resolved.unassigned)));
+        }
+        for problem in &resolved.problems {
+            let word = if problem.severity == Severity::Refusal { "Not possible" } else { "Note" };
+            self.ask.tell(format!("{word}: {problem}"));
+            if let Some(hint) = &problem.hint {
+                self.ask.tell(format!("  {}", display_safe(hint)));
+            }
+        }
+        !resolved.is_refused()
+    }
+
+    fn first_and_last(&self, shards: &[ShardId]) -> String {
+        let facts = self.facts();
+        let name = |id: &ShardId| facts.shards.get(id.0 as usize).map(|shard| display_safe(&shard.name).into_owned());
+        match (shards.first().and_then(name), shards.last().and_then(name)) {
+            (Some(first), Some(last)) if first != last => format!(", {first} … {last}"),
+            (Some(first), _) => format!(", {first}"),
+            _ => String::new(),
+        }
+    }
+}
+
+/// `1-5,8` → numbers from 1 to `most`, each once, in order.
+fn read_numbers(text: &str, most: usize) -> Result<Vec<usize>, String> {
+    let mut numbers = BTreeSet::new();
+    let number = |text: &str| match text.trim().parse::<usize>() {
+        Ok(number) if (1..=most).contains(&number) => Ok(number),
+        _ => Err(format!("'{}' is not a number from 1 to {most}.", display_safe(text.trim()))),
+    };
+    for piece in text.split([',', ' ']).filter(|piece| !piece.is_empty()) {
+        match piece.split_once('-') {
+            Some((first, last)) => numbers.extend(number(first)?..=number(last)?),
+            None => {
+                numbers.insert(number(piece)?);
+            }
+        }
+    }
+    Ok(numbers.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_chosen_by_numbers_and_ranges() {
+        assert_eq!(read_numbers("1-3, 7", 9), Ok(vec![1, 2, 3, 7]));
+        assert_eq!(read_numbers("2,2,1", 9), Ok(vec![1, 2]));
+        assert!(read_numbers("0", 9).is_err());
+        assert!(read_numbers("8-10", 9).is_err());
+        assert!(read_numbers("x", 9).is_err());
+    }
+}
