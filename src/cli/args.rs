@@ -1,5 +1,6 @@
 //! What can be typed: the flags that hold everywhere, and one variant per command.
 
+use super::dropin::energon::EnergonArgs;
 use super::prepare::PrepareArgs;
 use clap::builder::styling::{AnsiColor, Effects, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -24,7 +25,7 @@ Without a command the home screen opens: recent data sets, open a folder, jobs."
 /// Prepare training data: a folder of tar shards in, what a training framework reads out.
 #[derive(Debug, Parser)]
 #[command(name = "gristmill", version, styles = STYLES, after_help = AFTER_HELP, max_term_width = 120)]
-#[command(disable_help_subcommand = true, subcommand_help_heading = "Commands")]
+#[command(disable_help_subcommand = true, disable_help_flag = true, subcommand_help_heading = "Commands")]
 pub struct Cli {
     /// Flags that hold for every command.
     #[command(flatten)]
@@ -39,6 +40,45 @@ pub struct Cli {
 pub enum Command {
     /// Prepare a folder of tar shards for training; guided in a terminal
     Prepare(Box<PrepareArgs>),
+    /// Do what a saved plan says
+    Run {
+        /// A file written by --save-plan, or .nv-meta/gristmill/plan.yaml
+        plan: PathBuf,
+    },
+    /// Print what a prepared data set holds
+    Info {
+        /// Prepared data set
+        path: PathBuf,
+    },
+    /// Check a prepared data set: index, splits, excludes, field map
+    Lint {
+        /// Prepared data set
+        path: PathBuf,
+    },
+    /// Check a prepared data set and read every sample of it
+    Verify {
+        /// Prepared data set
+        path: PathBuf,
+    },
+    /// Write a small data set to try everything on, and prepare it
+    Demo {
+        /// Where to [default: ./gristmill-demo]
+        dir: Option<PathBuf>,
+    },
+    /// List running and interrupted jobs
+    Jobs {
+        /// Data sets to look at, besides those opened lately
+        paths: Vec<PathBuf>,
+    },
+    /// Print which key does what
+    Keys,
+    /// Check terminal, disk space and limits, and the state of a data set
+    Doctor {
+        /// A data set to look at too
+        path: Option<PathBuf>,
+    },
+    /// Print versions and terminal capabilities for a bug report; no data
+    BugReport,
     /// Print a completion script for a shell
     Completions {
         /// Which shell
@@ -49,6 +89,8 @@ pub enum Command {
         /// Of one command, instead of the whole program
         command: Option<String>,
     },
+    /// The arguments of the `energon` program, for scripts that exist
+    Energon(EnergonArgs),
 }
 
 impl Command {
@@ -56,8 +98,18 @@ impl Command {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Prepare(_) => "prepare",
+            Self::Run { .. } => "run",
+            Self::Info { .. } => "info",
+            Self::Lint { .. } => "lint",
+            Self::Verify { .. } => "verify",
+            Self::Demo { .. } => "demo",
+            Self::Jobs { .. } => "jobs",
+            Self::Keys => "keys",
+            Self::Doctor { .. } => "doctor",
+            Self::BugReport => "bug-report",
             Self::Completions { .. } => "completions",
             Self::Man { .. } => "man",
+            Self::Energon(args) => args.name(),
         }
     }
 }
@@ -147,6 +199,12 @@ pub struct Globals {
     /// Say more: every note
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
+    /// Print help
+    #[arg(short, long, global = true, action = ArgAction::HelpShort)]
+    help: Option<bool>,
+    /// A drop-in name was told to show no progress.
+    #[arg(skip)]
+    pub no_progress: bool,
 }
 
 fn threads(text: &str) -> Result<usize, String> {

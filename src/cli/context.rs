@@ -1,6 +1,6 @@
 //! What every command is given: the flags that hold everywhere, the printer, and the stop request.
 
-use super::args::Globals;
+use super::args::{Color, Globals};
 use super::printer::Printer;
 use super::signals::Signals;
 use crate::model::RunOptions;
@@ -50,6 +50,18 @@ impl Context {
         self.globals.plain
             || !std::io::stdout().is_terminal()
             || std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
+    }
+}
+
+impl Context {
+    /// Whether nothing may be coloured: `--color never`, `NO_COLOR`, or a terminal that cannot.
+    pub fn has_no_colour(&self) -> bool {
+        let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        match self.globals.color {
+            Color::Always => false,
+            Color::Never => true,
+            Color::Auto => set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb"),
+        }
     }
 }
 

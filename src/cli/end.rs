@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::printer::Printer;
 use crate::model::text::display_safe;
-use crate::model::{ExitClass, Failure};
+use crate::model::{ExitClass, Failure, ProblemKind, Severity};
 use serde_json::{json, Map, Value};
 
 /// Version of the result object; grows when a field changes its meaning or goes away.
@@ -25,12 +25,32 @@ pub struct Done {
     pub status: Status,
     /// Fields of the result object, besides `status` and the schema version.
     pub result: Map<String, Value>,
+    /// The kinds of what was found and is more than a note.
+    pub kinds: Vec<ProblemKind>,
+    /// An exit code of its own: the full screen ends with one.
+    pub code: Option<u8>,
 }
 
 impl Done {
     /// Everything fine.
     pub fn ok(result: Map<String, Value>) -> Self {
-        Self { status: Status::Ok, result }
+        Self { status: Status::Ok, result, kinds: Vec::new(), code: None }
+    }
+
+    /// Done, with an exit code that is decided already.
+    pub fn with_code(code: u8) -> Self {
+        Self { code: Some(code), ..Self::ok(Map::new()) }
+    }
+
+    /// Done, with these findings: fine unless one is more than a note.
+    pub fn with_findings(
+        result: Map<String, Value>,
+        findings: impl IntoIterator<Item = (Severity, ProblemKind)>,
+    ) -> Self {
+        let grave = findings.into_iter().filter(|(severity, _)| *severity > Severity::Note);
+        let kinds: Vec<ProblemKind> = grave.map(|(_, kind)| kind).collect();
+        let status = if kinds.is_empty() { Status::Ok } else { Status::Problems };
+        Self { status, result, kinds, code: None }
     }
 }
 
@@ -72,8 +92,9 @@ pub fn report(context: &Context, command: &str, finished: Finished) -> u8 {
     let printer = &context.printer;
     let code = match finished {
         Ok(done) => {
-            let code = match done.status {
-                Status::Problems if !context.globals.problems_ok => 1,
+            let code = match (done.code, done.status) {
+                (Some(code), _) => code,
+                (None, Status::Problems) if !context.globals.problems_ok => 1,
                 _ => 0,
             };
             let status = if done.status == Status::Ok { "ok" } else { "problems" };

@@ -5,6 +5,7 @@ use super::context::Context;
 use super::end::Finished;
 use super::plainly_done;
 use crate::model::{Failure, Subject};
+use crate::tui::Start;
 use clap::CommandFactory;
 
 /// The home screen; needs a terminal.
@@ -14,7 +15,12 @@ pub fn home(context: &Context) -> Finished {
             .with_hint("name a command; `gristmill --help` lists them")
             .into());
     }
-    Err(Failure::usage("opening the home screen", "it is not there yet").into())
+    if context.prefers_prompts() {
+        return Err(Failure::usage("opening the home screen", "this terminal has no full screen")
+            .with_hint("`gristmill prepare PATH --plain` asks by prompts")
+            .into());
+    }
+    super::prepare::screen(Start::Home(None), context)
 }
 
 /// Prints a completion script.

@@ -5,12 +5,22 @@
 
 mod args;
 mod context;
+mod demo;
+mod doctor;
+mod dropin;
 mod end;
+mod info;
+mod jobs;
+mod keys;
+mod lint;
+mod logging;
 mod misc;
 mod paths;
 mod prepare;
 mod printer;
 mod progress;
+mod report;
+mod run_plan;
 mod signals;
 mod table;
 
@@ -27,14 +37,17 @@ use std::ffi::OsString;
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let printer = Printer::from_raw_args(&args);
-    let cli = match parse(&args) {
+    let mut cli = match parse(&args) {
         Ok(cli) => cli,
         Err(error) => return end::usage(&printer, &error),
     };
+    if let Some(Command::Energon(args)) = &cli.command {
+        dropin::energon::adjust(args, &mut cli.globals);
+    }
     let printer = printer.configured(&cli.globals);
     let name = cli.command.as_ref().map_or("home", Command::name);
     let context = Context::new(cli.globals, printer);
-    let finished = dispatch(cli.command, &context);
+    let finished = logging::start(&context, name).map_err(Into::into).and_then(|()| dispatch(cli.command, &context));
     end::report(&context, name, finished)
 }
 
@@ -48,8 +61,18 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
     match command {
         None => misc::home(context),
         Some(Command::Prepare(args)) => prepare::run(args, context),
+        Some(Command::Run { plan }) => run_plan::run(&plan, context),
+        Some(Command::Info { path }) => info::run(&path, "split.yaml", "dataset.yaml", context),
+        Some(Command::Lint { path }) => lint::run(&path, context),
+        Some(Command::Verify { path }) => lint::verify(&path, context),
+        Some(Command::Demo { dir }) => demo::run(dir, context),
+        Some(Command::Jobs { paths }) => jobs::run(&paths, context),
+        Some(Command::Keys) => keys::run(context),
+        Some(Command::Doctor { path }) => doctor::run(path.as_deref(), context),
+        Some(Command::BugReport) => report::run(context),
         Some(Command::Completions { shell }) => misc::completions(shell, context),
         Some(Command::Man { command }) => misc::man(command.as_deref(), context),
+        Some(Command::Energon(args)) => dropin::energon::run(args, context),
     }
 }
 

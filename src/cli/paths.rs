@@ -23,6 +23,34 @@ pub fn local(path: &Path) -> Outcome<String> {
     }
 }
 
+/// Refuses what `prepare` cannot take yet: files, whatever they hold.
+pub fn only_folders(path: &str) -> Outcome<()> {
+    let known =
+        [(".jsonl", "JSONL files"), (".yaml", "metadatasets"), (".tar", "single shards"), (".tgz", "single shards")];
+    if Path::new(path).is_dir() {
+        return Ok(());
+    }
+    match known.iter().find(|(suffix, _)| path.ends_with(suffix)) {
+        Some((_, what)) => Err(Failure::usage("preparing", format!("{what} are not supported yet"))
+            .on(Subject::path(path))
+            .with_hint("give a folder that holds tar shards")),
+        None if Path::new(path).is_file() => {
+            Err(Failure::usage("preparing", "it is a file, not a folder of tar shards")
+                .on(Subject::path(path))
+                .with_hint("give a folder that holds tar shards"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A whole text file of at most `limit` bytes.
+pub fn read_text(path: &Path, what: &str, limit: u64) -> Outcome<String> {
+    let Some(bytes) = crate::storage::read::read_whole(path, limit)? else {
+        return Err(Failure::io(what, path, &std::io::ErrorKind::NotFound.into()));
+    };
+    String::from_utf8(bytes).map_err(|_| Failure::usage(what, "it is not a text file in UTF-8").on(Subject::path(path)))
+}
+
 fn is_scheme(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b))
 }

@@ -36,7 +36,7 @@ impl<'a> ProgressView<'a> {
         let printer = &context.printer;
         let kind = if printer.is_json() {
             Kind::Json
-        } else if printer.is_quiet() {
+        } else if printer.is_quiet() || context.globals.no_progress {
             Kind::Silent
         } else if std::io::stderr().is_terminal() && !context.globals.plain && !is_dumb() {
             Kind::Bar(bar(printer, context.globals.ascii))

@@ -7,7 +7,7 @@ pub mod app;
 mod input;
 pub mod jobs;
 pub mod keymap;
-mod recent;
+pub mod recent;
 mod run;
 pub mod screen;
 pub mod screens;

@@ -1,17 +1,35 @@
 //! `prepare`: flags → plan → job → summary.
 
 mod args;
+mod execute;
+mod guided;
+mod missing;
 mod plan;
+mod summary;
 
 pub use args::PrepareArgs;
+pub use execute::execute;
+pub use guided::{guided, screen};
+pub use missing::{refuse_missing, Consent};
+pub use plan::{field_map, split_patterns, yaml_name};
 
 use super::context::Context;
 use super::end::Finished;
-use crate::model::Failure;
+use super::paths;
+use crate::model::PreparePlan;
 
-/// Prepares a data set.
+/// Prepares a data set: by questions where they may be asked, else from the flags alone.
 pub fn run(args: Box<PrepareArgs>, context: &Context) -> Finished {
     let plan = plan::from_args(&args, &context.globals)?;
-    let _ = plan;
-    Err(Failure::usage("prepare", "not there yet").into())
+    decide(plan, context)
+}
+
+/// Asks what is open, or refuses when it must not be asked; then does the work.
+pub fn decide(plan: PreparePlan, context: &Context) -> Finished {
+    paths::only_folders(&plan.path)?;
+    if context.may_ask() && !context.globals.dry_run {
+        return guided(plan, context);
+    }
+    refuse_missing(&plan, context, Consent::ByFlag)?;
+    execute(plan, None, context)
 }

@@ -3,10 +3,15 @@
 use super::args::{DuplicatesArg, PrepareArgs, TgzArg};
 use crate::cli::args::Globals;
 use crate::cli::paths;
-use crate::model::plan::{FieldExpr, SplitPattern};
+use crate::formats::energon::split_yaml::SplitFile;
+use crate::model::plan::{FieldExpr, SplitList, SplitPattern};
 use crate::model::sample_type::{self, CRUDE_CLASS};
 use crate::model::{Duplicates, Failure, Loading, Outcome, PreparePlan, Rerun, Scope, SplitPlan, Subject, Tgz};
 use serde::de::{MapAccess, Visitor};
+use std::path::Path;
+
+/// A file of excludes is at most this large.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// The plan that the flags describe; unanswered questions stay unset.
 pub fn from_args(args: &PrepareArgs, globals: &Globals) -> Outcome<PreparePlan> {
@@ -40,8 +45,31 @@ pub fn from_args(args: &PrepareArgs, globals: &Globals) -> Outcome<PreparePlan> 
         plan.dataset_yaml_name = yaml_name(name)?;
     }
     plan.splits = splits(args, globals.compat)?;
+    if let Some(path) = &args.splits_from {
+        take_split_file(path, &mut plan)?;
+    }
     plan.excludes.extend(args.exclude_sample.iter().cloned());
+    if let Some(path) = &args.exclude_from {
+        plan.excludes.extend(exclude_lines(&paths::read_text(path, "reading --exclude-from", MOST_BYTES)?));
+    }
     Ok(plan)
+}
+
+/// Splits and excludes of a `split.yaml`, as they stand there.
+fn take_split_file(path: &Path, plan: &mut PreparePlan) -> Outcome<()> {
+    let Some(file) = SplitFile::read_file(path)? else {
+        return Err(Failure::io("reading --splits-from", path, &std::io::ErrorKind::NotFound.into()));
+    };
+    let lists = file.split_parts.into_iter().map(|(name, shards)| SplitList { name, shards });
+    plan.splits = SplitPlan::Listed(lists.collect());
+    plan.excludes = file.exclude;
+    Ok(())
+}
+
+/// One item a line; blank lines and lines that begin with `#` say nothing.
+fn exclude_lines(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.trim_end_matches('\r'));
+    lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
 }
 
 fn splits(args: &PrepareArgs, compat: bool) -> Outcome<SplitPlan> {
@@ -168,7 +196,7 @@ impl<'de> serde::Deserialize<'de> for Pairs {
 }
 
 /// The name of the dataset yaml: one plain file name inside `.nv-meta`.
-fn yaml_name(name: &str) -> Outcome<String> {
+pub fn yaml_name(name: &str) -> Outcome<String> {
     let reserved = ["", ".", "..", "split.yaml", ".info.json", ".info.yaml", "index.sqlite", "index.uuid", "gristmill"];
     if reserved.contains(&name) || name.contains(['/', '\0', '\n']) {
         return Err(Failure::usage("reading --dataset-yaml-name", "a plain file name of its own is needed")
@@ -176,4 +204,51 @@ fn yaml_name(name: &str) -> Outcome<String> {
             .with_hint("for example --dataset-yaml-name captions.yaml; it is written into .nv-meta"));
     }
     Ok(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn field_maps_come_as_json_or_pairs_and_never_twice() {
+        let one = |texts: &[&str]| field_map(&texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>());
+        let fields = one(&["image=jpg", r#"{"caption": "json[a=b],txt"}"#]).unwrap();
+        assert_eq!(fields[1], FieldExpr { field: "caption".into(), expr: "json[a=b],txt".into() });
+        assert_eq!(one(&["caption=json[a=b]"]).unwrap()[0].expr, "json[a=b]", "the first = separates");
+        for bad in ["image", "=jpg", "image=", r#"{"image": 1}"#, r#"{"image": "jpg""#, r#"{"a": "x", "a": "y"}"#] {
+            assert_eq!(one(&[bad]).unwrap_err().class.code(), 2, "{bad}");
+        }
+        assert!(one(&["image=jpg", "image=png"]).is_err());
+    }
+
+    #[test]
+    fn split_patterns_end_their_name_at_the_first_colon() {
+        let texts = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+        let patterns = split_patterns(&texts(&["train:a:b", "val:.*"]), false).unwrap();
+        assert_eq!((patterns[0].name.as_str(), patterns[0].pattern.as_str()), ("train", "a:b"));
+        assert!(split_patterns(&texts(&["train"]), false).is_err());
+        assert!(split_patterns(&texts(&[":x"]), false).is_err());
+        let twice = texts(&["a:1", "b:2", "a:3"]);
+        let failure = split_patterns(&twice, false).unwrap_err();
+        assert!(failure.hint.unwrap().contains("a:(?:1|3)"));
+        assert_eq!(
+            split_patterns(&twice, true).unwrap()[0].pattern,
+            "3",
+            "the last one wins, at the first one's place"
+        );
+    }
+
+    #[test]
+    fn exclude_files_hold_one_item_a_line() {
+        assert_eq!(exclude_lines("# why\na.tar/1\r\n\n b.tar/x y\n"), ["a.tar/1", " b.tar/x y"]);
+    }
+
+    #[test]
+    fn a_yaml_name_stays_inside_its_folder() {
+        assert_eq!(yaml_name("captions.yaml").unwrap(), "captions.yaml");
+        for bad in ["", "..", "a/b", ".info.json", "split.yaml", "x\ny"] {
+            assert!(yaml_name(bad).is_err(), "{bad}");
+        }
+    }
 }

@@ -1,0 +1,122 @@
+//! `doctor`: is this machine fit for the work, and is a data set in a good state?
+
+use super::context::Context;
+use super::end::{Done, Finished, Status};
+use super::printer::{paint, Look};
+use super::report;
+use crate::model::text::{bytes, display_safe};
+use crate::model::Outcome;
+use crate::storage::lock::DatasetLock;
+use crate::storage::own::OwnFolder;
+use crate::storage::{publish, space, xdg};
+use serde_json::{json, Map};
+use std::path::{Path, PathBuf};
+
+/// Less free space than this is named.
+const LITTLE_SPACE: u64 = 1 << 30;
+/// Fewer open files than this is named.
+const FEW_FILES: u64 = 256;
+
+/// One thing that was looked at.
+struct Check {
+    name: String,
+    fine: bool,
+    found: String,
+    hint: Option<&'static str>,
+}
+
+impl Check {
+    fn new(name: impl Into<String>, fine: bool, found: impl Into<String>) -> Self {
+        Self { name: name.into(), fine, found: found.into(), hint: None }
+    }
+    fn hint(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+}
+
+/// Looks at the machine, and at one data set if a path is given.
+pub fn run(path: Option<&Path>, context: &Context) -> Finished {
+    let mut checks = machine(context);
+    if let Some(path) = path {
+        super::paths::local(path)?;
+        checks.extend(dataset(path)?);
+    }
+    for check in &checks {
+        let sign = if check.fine { paint(Look::Good, "ok  ") } else { paint(Look::Warning, "look") };
+        context.printer.line(format!("{sign} {}: {}", check.name, display_safe(&check.found)));
+        if let Some(hint) = check.hint.filter(|_| !check.fine) {
+            context.printer.line(format!("     {hint}"));
+        }
+    }
+    let values: Vec<_> = checks
+        .iter()
+        .map(|c| json!({ "check": c.name, "fine": c.fine, "found": c.found, "hint": c.hint.filter(|_| !c.fine) }))
+        .collect();
+    let status = if checks.iter().all(|check| check.fine) { Status::Ok } else { Status::Problems };
+    Ok(Done { status, ..Done::ok(Map::from_iter([("checks".to_owned(), json!(values))])) })
+}
+
+fn machine(context: &Context) -> Vec<Check> {
+    let terminal = report::terminal();
+    let mut checks = vec![
+        Check::new("program", true, report::program()),
+        Check::new("system", true, report::system()),
+        Check::new("terminal", true, terminal.describe()),
+        Check::new("characters", terminal.utf8 || context.globals.ascii, terminal.locale.clone())
+            .hint("the locale is not UTF-8; --ascii draws with plain characters"),
+        Check::new("processors", true, format!("{} threads by default", context.run_options().threads)),
+    ];
+    checks.push(files_limit());
+    let scratch = context.globals.scratch.clone().or_else(|| std::env::var_os("TMPDIR").map(PathBuf::from));
+    checks.push(free("scratch folder", &scratch.unwrap_or_else(xdg::cache_dir)));
+    checks.push(free("state folder", &xdg::state_dir()));
+    checks
+}
+
+fn files_limit() -> Check {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    match limit {
+        None => Check::new("open files", true, "no limit"),
+        Some(number) => Check::new("open files", number >= FEW_FILES, format!("at most {number}"))
+            .hint("raise it with `ulimit -n 1024`"),
+    }
+}
+
+fn free(name: &str, wanted: &Path) -> Check {
+    let existing = wanted.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
+    let shown = wanted.display();
+    match space::free_bytes(existing) {
+        Ok(free) => Check::new(name, free >= LITTLE_SPACE, format!("{} free in {shown}", bytes(free)))
+            .hint("name a folder with more space: --scratch DIR"),
+        Err(failure) => Check::new(name, false, failure.to_string()),
+    }
+}
+
+fn dataset(path: &Path) -> Outcome<Vec<Check>> {
+    if !path.is_dir() {
+        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        return Err(crate::model::Failure::io("opening the data set", path, &missing));
+    }
+    let own = OwnFolder::for_webdataset(path);
+    let writable = rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
+    let mut checks = vec![
+        free("data set's disk", path),
+        Check::new("write access", writable, if writable { "yes" } else { "no: the folder is read-only for you" })
+            .hint("link the shards into a folder of your own"),
+    ];
+    let locked = match DatasetLock::holder(&own)? {
+        None => Check::new("lock", true, "free"),
+        Some(holder) => {
+            Check::new("lock", false, format!("held by process {} on {}", holder.process.pid, holder.process.host))
+                .hint("wait for it, or --break-lock when that process is surely gone")
+        }
+    };
+    checks.push(locked);
+    checks.push(match publish::pending(&own)? {
+        None => Check::new("interrupted publish", true, "none"),
+        Some(files) => Check::new("interrupted publish", false, format!("{} files wait for their place", files.len()))
+            .hint("any prepare of this data set finishes it first"),
+    });
+    Ok(checks)
+}

@@ -1,0 +1,307 @@
+//! `gristmill energon …`: the arguments of the `energon` program.
+
+use super::super::args::Globals;
+use super::super::context::Context;
+use super::super::end::{Finished, Status};
+use super::super::{info, lint, paths, prepare};
+use crate::model::{Failure, Loading, Outcome, PreparePlan, ProblemKind, Rerun, Scope, SplitPlan, Subject};
+use clap::{Args, Subcommand};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const VERSION: &str = concat!("(gristmill ", env!("CARGO_PKG_VERSION"), ", for data sets of generation 7.4.1)");
+
+/// Which of the other program's commands.
+#[derive(Args, Debug)]
+#[command(version = VERSION, args_override_self = true, arg_required_else_help = true)]
+pub struct EnergonArgs {
+    #[command(subcommand)]
+    command: EnergonCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum EnergonCommand {
+    /// Prepare a folder of tar shards
+    Prepare(Box<PrepareArgs>),
+    /// Print what a prepared data set holds
+    Info(InfoArgs),
+    /// Check a prepared data set
+    Lint(LintArgs),
+    /// Show samples one after the other
+    Preview(PreviewArgs),
+    #[command(hide = true)]
+    PrepareMedia(Later),
+    #[command(hide = true)]
+    Mount(Later),
+    #[command(hide = true)]
+    Checkpoint(Later),
+    #[command(hide = true)]
+    AnalyzeDebug(Later),
+}
+
+/// A command that is known and not there yet.
+#[derive(Args, Debug)]
+struct Later {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    rest: Vec<OsString>,
+}
+
+/// The flags of `energon prepare`; each given twice counts the last time, as there.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+struct PrepareArgs {
+    /// Folder of tar shards
+    path: PathBuf,
+    /// Show progress
+    #[arg(long, overrides_with = "no_progress")]
+    progress: bool,
+    /// Show no progress
+    #[arg(long)]
+    no_progress: bool,
+    /// Divide by patterns (repeat)
+    #[arg(long, value_name = "NAME:REGEX")]
+    split_parts: Vec<String>,
+    /// Leave out shards whose name this regular expression finds
+    #[arg(long, value_name = "REGEX", allow_hyphen_values = true)]
+    exclude: Option<String>,
+    /// Rewrite the index of the tars only
+    #[arg(long)]
+    tar_index_only: bool,
+    /// Shuffle the shards before dividing them
+    #[arg(long)]
+    shuffle_tars: bool,
+    #[arg(long, value_name = "PATTERNS", hide = true)]
+    media_metadata_by_glob: Option<String>,
+    #[arg(long, hide = true)]
+    media_metadata_by_header: bool,
+    #[arg(long, hide = true)]
+    media_metadata_by_extension: bool,
+    /// Accepted; tars are never changed in place here
+    #[arg(long)]
+    fix_duplicates: bool,
+    /// Divide by three numbers
+    #[arg(long, value_name = "A,B,C", allow_hyphen_values = true)]
+    split_ratio: Option<String>,
+    /// Prepare again
+    #[arg(long)]
+    force_overwrite: bool,
+    /// Write no dataset yaml
+    #[arg(long)]
+    skip_dataset_yaml: bool,
+    /// Name of the dataset yaml [default: dataset.yaml]
+    #[arg(long, value_name = "NAME")]
+    dataset_yaml_name: Option<String>,
+    /// Sample type
+    #[arg(long, value_name = "NAME")]
+    sample_type: Option<String>,
+    /// Field map, as JSON
+    #[arg(long, value_name = "JSON")]
+    field_map: Option<String>,
+    /// Folder for temporary files
+    #[arg(long, value_name = "DIR")]
+    tmp_path: Option<PathBuf>,
+}
+
+/// The flags of `energon info`.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+pub struct InfoArgs {
+    /// Prepared data set
+    pub path: PathBuf,
+    /// Name of the split yaml
+    #[arg(long, value_name = "NAME", default_value = "split.yaml")]
+    pub split_config: String,
+    /// Name of the dataset yaml
+    #[arg(long, value_name = "NAME", default_value = "dataset.yaml")]
+    pub dataset_config: String,
+}
+
+/// The flags of `energon lint`.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+pub struct LintArgs {
+    /// Prepared data set
+    pub path: PathBuf,
+    /// Which splits, separated by commas
+    #[arg(long, value_name = "NAMES", default_value = "train,val,test")]
+    pub split_parts: String,
+    /// Name of the dataset yaml
+    #[arg(long, value_name = "NAME", default_value = "dataset.yaml")]
+    pub dataset_config: String,
+    /// Name of the split yaml
+    #[arg(long, value_name = "NAME", default_value = "split.yaml")]
+    pub split_config: String,
+    /// Accepted; the same as --threads
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub parallel: usize,
+}
+
+/// The flags of `energon preview`.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+pub struct PreviewArgs {
+    /// Prepared data set
+    pub path: PathBuf,
+    /// Which splits, separated by commas
+    #[arg(long, value_name = "NAMES", default_value = "train,val,test")]
+    pub split_parts: String,
+    /// Name of the dataset yaml
+    #[arg(long, value_name = "NAME", default_value = "dataset.yaml")]
+    pub dataset_config: String,
+}
+
+impl EnergonArgs {
+    /// The name for the result object.
+    pub fn name(&self) -> &'static str {
+        match self.command {
+            EnergonCommand::Prepare(_) => "energon prepare",
+            EnergonCommand::Info(_) => "energon info",
+            EnergonCommand::Lint(_) => "energon lint",
+            EnergonCommand::Preview(_) => "energon preview",
+            EnergonCommand::PrepareMedia(_) => "energon prepare-media",
+            EnergonCommand::Mount(_) => "energon mount",
+            EnergonCommand::Checkpoint(_) => "energon checkpoint",
+            EnergonCommand::AnalyzeDebug(_) => "energon analyze-debug",
+        }
+    }
+}
+
+/// What the other program's flags mean for those that hold everywhere.
+pub fn adjust(args: &EnergonArgs, globals: &mut Globals) {
+    match &args.command {
+        EnergonCommand::Prepare(args) => {
+            if globals.scratch.is_none() {
+                globals.scratch.clone_from(&args.tmp_path);
+            }
+            globals.no_progress |= args.no_progress;
+        }
+        EnergonCommand::Lint(args) => globals.threads = globals.threads.or(Some(args.parallel.max(1))),
+        _ => {}
+    }
+}
+
+/// Does what the other program's command asks for.
+pub fn run(args: EnergonArgs, context: &Context) -> Finished {
+    match args.command {
+        EnergonCommand::Prepare(args) => prepare_dataset(&args, context),
+        EnergonCommand::Info(args) => info::run(&args.path, &args.split_config, &args.dataset_config, context),
+        EnergonCommand::Lint(args) => lint::run(&args.path, context),
+        EnergonCommand::Preview(args) => super::preview::run(&args, context),
+        EnergonCommand::PrepareMedia(_) => not_yet("prepare-media", "media metadata is not supported yet"),
+        EnergonCommand::Mount(_) => {
+            let instead = "it is not supported yet; `gristmill energon preview PATH` shows samples";
+            not_yet("mount", instead)
+        }
+        EnergonCommand::Checkpoint(_) => not_yet("checkpoint", "checkpoints are not data preparation"),
+        EnergonCommand::AnalyzeDebug(_) => not_yet("analyze-debug", "training logs are not data preparation"),
+    }
+}
+
+fn not_yet(name: &str, why: &str) -> Finished {
+    Err(Failure::usage("energon", why)
+        .on(Subject::field(name))
+        .with_hint("prepare, info, lint and preview are there")
+        .into())
+}
+
+fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
+    refuse_media(args)?;
+    let plan = plan(args, context)?;
+    paths::only_folders(&plan.path)?;
+    if args.fix_duplicates {
+        let text =
+            "--fix-duplicates changes nothing here: tars are never rewritten in place; duplicate keys are reported";
+        context.printer.warning(text, None);
+    }
+    let prepared = is_prepared(Path::new(&plan.path));
+    if prepared && plan.rerun == Rerun::Refuse && plan.scope == Scope::Full && !context.may_ask() {
+        return Err(Failure::data("preparing", "the data set is prepared already")
+            .on(Subject::path(&plan.path))
+            .with_hint("--force-overwrite prepares it again")
+            .into());
+    }
+    let mut done = prepare::decide(plan, context)?;
+    if done.status == Status::Problems && done.kinds.iter().all(|kind| peer_accepts(*kind)) {
+        done.status = Status::Ok;
+    }
+    Ok(done)
+}
+
+fn refuse_media(args: &PrepareArgs) -> Outcome<()> {
+    let asked =
+        args.media_metadata_by_glob.is_some() || args.media_metadata_by_header || args.media_metadata_by_extension;
+    if asked {
+        return Err(Failure::usage("energon prepare", "media metadata is not supported yet")
+            .with_hint("leave the --media-metadata flag out; everything else is prepared as usual"));
+    }
+    Ok(())
+}
+
+fn is_prepared(root: &Path) -> bool {
+    let meta = root.join(".nv-meta");
+    meta.join(".info.json").is_file() || meta.join(".info.yaml").is_file()
+}
+
+fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
+    let mut plan = PreparePlan::new(paths::local(&args.path)?);
+    if args.force_overwrite {
+        plan.rerun = Rerun::Overwrite;
+    }
+    if args.tar_index_only {
+        plan.scope = Scope::TarIndexOnly;
+    }
+    plan.exclude_shards.extend(args.exclude.clone());
+    plan.shuffle_tars = args.shuffle_tars;
+    // A pattern without a match is written as an empty split there.
+    plan.allow_empty_splits = true;
+    plan.compat = context.globals.compat;
+    if let Some(name) = &args.dataset_yaml_name {
+        plan.dataset_yaml_name = prepare::yaml_name(name)?;
+    }
+    plan.splits = if args.split_parts.is_empty() {
+        args.split_ratio.clone().map_or(SplitPlan::Unset, SplitPlan::Ratio)
+    } else {
+        SplitPlan::Patterns(prepare::split_patterns(&args.split_parts, true)?)
+    };
+    plan.loading = loading(args, context)?;
+    Ok(plan)
+}
+
+/// Without questions: no sample type means no yaml, no field map means a sample loader.
+fn loading(args: &PrepareArgs, context: &Context) -> Outcome<Loading> {
+    let asks = context.may_ask();
+    if args.skip_dataset_yaml {
+        return Ok(Loading::NoDatasetYaml);
+    }
+    Ok(match (&args.sample_type, &args.field_map) {
+        (None, _) if asks => Loading::Unset,
+        (None, _) => Loading::NoDatasetYaml,
+        (Some(name), _) if name == crate::model::sample_type::CRUDE_CLASS => Loading::Crude { cooker: false },
+        (Some(name), Some(json)) => {
+            Loading::FieldMap { sample_type: name.clone(), fields: prepare::field_map(std::slice::from_ref(json))? }
+        }
+        (Some(name), None) if asks => Loading::FieldMap { sample_type: name.clone(), fields: Vec::new() },
+        (Some(name), None) => Loading::SampleLoader { sample_type: name.clone() },
+    })
+}
+
+/// Findings with which the other program ends with exit code 0, and nothing that it would have made is missing.
+fn peer_accepts(kind: ProblemKind) -> bool {
+    use ProblemKind as K;
+    matches!(
+        kind,
+        K::CompressedShard
+            | K::IndexNameCollision
+            | K::RoundedAway
+            | K::EmptySplit
+            | K::UnassignedShards
+            | K::ShardInTwoSplits
+            | K::MatchesNothing
+            | K::NoSuchPart
+            | K::FieldFails
+            | K::SampleLacksPart
+            | K::LeftoverDatabase
+            | K::CompatLoss
+            | K::Leak
+    )
+}

@@ -1,0 +1,4 @@
+//! Drop-in names: other programs' own commands and flags, for scripts that exist.
+
+pub mod energon;
+mod preview;

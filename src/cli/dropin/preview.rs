@@ -1,0 +1,197 @@
+//! `energon preview`: one sample after the other, as the trainer will get it.
+
+use super::super::context::Context;
+use super::super::end::{Done, Finished};
+use super::super::paths;
+use super::super::printer::{paint, Look};
+use super::energon::PreviewArgs;
+use crate::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
+use crate::formats::energon::info::Info;
+use crate::formats::energon::split_yaml::SplitFile;
+use crate::formats::energon::tar_idx::TarIdx;
+use crate::model::field_map::FieldExpression;
+use crate::model::text::{bytes, display_safe};
+use crate::model::{Failure, FileStamp, Outcome, ProblemKind, Shard, Subject};
+use crate::preview::{cells, picture, text};
+use crate::source::contents;
+use crate::source::decode::{self, DecodedPart, Value};
+use serde_json::{json, Map};
+use std::collections::HashSet;
+use std::io::Read;
+use std::path::Path;
+
+/// Samples larger than this are not read for showing.
+const MOST_BYTES: usize = 256 << 20;
+/// Room for a picture, in characters.
+const PICTURE: (u16, u16) = (72, 24);
+/// A shown text is cut here.
+const MOST_CHARS: usize = 2_000;
+
+/// Where a sample is.
+struct Place<'a> {
+    split: &'a str,
+    shard: &'a str,
+    index: u64,
+}
+
+/// A sample as it lies in its shard: key, then part names and contents.
+struct Raw {
+    key: String,
+    parts: Vec<(String, Vec<u8>)>,
+}
+
+/// Shows samples until the person has seen enough; without a terminal only the first.
+pub fn run(args: &PreviewArgs, context: &Context) -> Finished {
+    let path = paths::local(&args.path)?;
+    let root = Path::new(&path);
+    if Info::read(root)?.is_none() {
+        return Err(Failure::data("opening the data set", "it is not prepared")
+            .on(Subject::path(root))
+            .with_hint("`gristmill prepare` prepares it")
+            .into());
+    }
+    let splits = SplitFile::read(root)?.unwrap_or_default();
+    let dataset = DatasetYaml::read(root, &args.dataset_config)?;
+    let excluded: HashSet<String> = splits.expanded_excludes().0.into_iter().collect();
+    let wanted: Vec<&str> = args.split_parts.split(',').map(str::trim).collect();
+    let (expanded, _) = splits.expanded();
+    let mut shown = Vec::new();
+    for (split, shards) in expanded.iter().filter(|(name, _)| wanted.contains(&name.as_str())) {
+        for shard in shards.iter().filter(|shard| !excluded.contains(*shard)) {
+            let index = TarIdx::open(&index_path(root, shard))?;
+            for number in 0..index.samples() {
+                let place = Place { split, shard, index: number };
+                let Some(raw) = read(root, shard, index.span(number)?)? else { continue };
+                if excluded.contains(&format!("{shard}/{}", raw.key)) {
+                    continue;
+                }
+                show(&place, &raw, dataset.as_ref(), context);
+                shown.push(json!({ "split": split, "shard": shard, "sample_index": number, "key": raw.key }));
+                if !more(context)? {
+                    return Ok(ended(shown));
+                }
+            }
+        }
+    }
+    if shown.is_empty() {
+        context.printer.line("There is no sample in these splits.");
+    }
+    Ok(ended(shown))
+}
+
+fn ended(shown: Vec<serde_json::Value>) -> Done {
+    Done::ok(Map::from_iter([("samples".to_owned(), json!(shown))]))
+}
+
+fn more(context: &Context) -> Outcome<bool> {
+    if !context.may_ask() {
+        return Ok(false);
+    }
+    crate::prompt::confirm("Show the next sample?", true)
+}
+
+fn shard_of(root: &Path, name: &str) -> Shard {
+    let path = root.join(name);
+    Shard { name: name.to_owned(), path, stamp: FileStamp::default(), mode: 0, is_tgz: name.ends_with(".tgz") }
+}
+
+fn index_path(root: &Path, shard: &str) -> std::path::PathBuf {
+    root.join(shard_of(root, shard).index_name())
+}
+
+/// Reads one sample; `None` when its bytes hold no entry with a part name.
+fn read(root: &Path, shard: &str, (from, to): (u64, u64)) -> Outcome<Option<Raw>> {
+    let broken = |why: String| Failure::data("reading a sample", why).on(Subject::shard(shard).at(from));
+    let size = to.saturating_sub(from);
+    if size > MOST_BYTES as u64 {
+        return Err(broken(format!("it is {} large; at most {} are shown", bytes(size), bytes(MOST_BYTES as u64))));
+    }
+    let content = contents::read_part(&shard_of(root, shard), from, size, MOST_BYTES)?;
+    let mut archive = tar::Archive::new(content.as_slice());
+    let mut raw: Option<Raw> = None;
+    for entry in archive.entries().map_err(|error| broken(error.to_string()))? {
+        let mut entry = entry.map_err(|error| broken(error.to_string()))?;
+        if !matches!(entry.header().entry_type(), tar::EntryType::Regular | tar::EntryType::Continuous) {
+            continue;
+        }
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let folder = name.rfind('/').map_or(0, |slash| slash + 1);
+        let Some(dot) = name[folder..].find('.').map(|dot| folder + dot) else { continue };
+        let mut part = Vec::new();
+        entry.read_to_end(&mut part).map_err(|error| broken(error.to_string()))?;
+        let raw = raw.get_or_insert_with(|| Raw { key: name[..dot].to_owned(), parts: Vec::new() });
+        raw.parts.push((name[dot + 1..].to_owned(), part));
+    }
+    Ok(raw)
+}
+
+fn show(place: &Place<'_>, raw: &Raw, dataset: Option<&DatasetYaml>, context: &Context) {
+    let title = format!(
+        "{}, sample {} of {} in {}",
+        display_safe(&raw.key),
+        place.index,
+        display_safe(place.shard),
+        display_safe(place.split)
+    );
+    context.printer.line(paint(Look::Strong, &title));
+    match dataset.map(|dataset| &dataset.source) {
+        Some(SampleSource::FieldMap(fields)) => show_fields(raw, fields, context),
+        other => {
+            if matches!(other, Some(SampleSource::Loader { .. })) {
+                context.printer.line("  (its sample loader is a Python program and is not run; these are the parts)");
+            }
+            for (name, content) in &raw.parts {
+                show_value(name, &decode::decode_part(name, content), Some(content), context);
+            }
+        }
+    }
+    context.printer.line("");
+}
+
+fn show_fields(raw: &Raw, fields: &[crate::model::plan::FieldExpr], context: &Context) {
+    let decoded: Vec<(&str, DecodedPart)> =
+        raw.parts.iter().map(|(name, content)| (name.as_str(), decode::decode_part(name, content))).collect();
+    // Of a part that is there twice the loader keeps the last.
+    let part = |name: &str| decoded.iter().rev().find(|(known, _)| *known == name).map(|(_, part)| part);
+    for field in fields {
+        let expression = FieldExpression::parse(&field.expr);
+        let value = decode::eval(&expression, &part).map_err(|error| error.to_string());
+        let first = expression.options.iter().find(|option| part(&option.part).is_some());
+        let content = first.and_then(|option| raw.parts.iter().rev().find(|(name, _)| *name == option.part));
+        show_value(&field.field, &value, content.map(|(_, content)| content.as_slice()), context);
+    }
+}
+
+fn show_value(name: &str, value: &Result<Value, String>, content: Option<&[u8]>, context: &Context) {
+    let name = display_safe(name);
+    match value {
+        Err(why) => {
+            let label = format!("{name}: {}", ProblemKind::FieldFails.title());
+            context.printer.line(format!("  {}: {}", paint(Look::Error, &label), display_safe(why)));
+        }
+        Ok(Value::Text(words)) => {
+            let safe = text::safe_lines(words, MOST_CHARS);
+            context.printer.line(format!("  {name}: {}", safe.trim_end().replace('\n', "\n    ")));
+        }
+        Ok(Value::Image { .. }) => {
+            let drawn = content.map(picture::decode);
+            match drawn {
+                Some(Ok(picture)) => {
+                    context.printer.line(format!("  {name}: {}", picture.facts()));
+                    draw(&picture, context);
+                }
+                Some(Err(why)) => context.printer.line(format!("  {name}: {}", display_safe(&why.to_string()))),
+                None => context.printer.line(format!("  {name}: picture")),
+            }
+        }
+        Ok(value) => context.printer.line(format!("  {name}: {}", crate::prompt::value_line(value))),
+    }
+}
+
+fn draw(picture: &picture::Picture, context: &Context) {
+    let depth = if context.globals.ascii { cells::Depth::Ascii } else { cells::Depth::Shades };
+    for row in cells::render(picture, PICTURE.0, PICTURE.1, depth).rows() {
+        let line: String = row.iter().map(|cell| cell.symbol).collect();
+        context.printer.line(format!("    {line}"));
+    }
+}

@@ -1,0 +1,50 @@
+//! The log file: only when asked for, only in the state folder, never on the terminal.
+
+use super::args::LogLevel;
+use super::context::Context;
+use crate::model::{Failure, Outcome, Subject};
+use crate::storage::xdg;
+use std::sync::Mutex;
+use tracing::level_filters::LevelFilter;
+use tracing_appender::rolling::{RollingFileAppender, Rotation};
+
+/// Log files that are kept.
+const KEPT_FILES: usize = 7;
+
+/// Starts the log file of the full screen, which has no other place to tell what went wrong; never an error.
+pub fn start_for_screen(context: &Context) {
+    if context.globals.log_level.is_none() {
+        let _ = open(LevelFilter::INFO);
+    }
+}
+
+/// Starts the log file when `--log-level` asks for one.
+pub fn start(context: &Context, command: &str) -> Outcome<()> {
+    let Some(level) = context.globals.log_level else { return Ok(()) };
+    let filter = match level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+        LogLevel::Trace => LevelFilter::TRACE,
+    };
+    open(filter)?;
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), command, "started");
+    Ok(())
+}
+
+fn open(filter: LevelFilter) -> Outcome<()> {
+    let folder = xdg::state_dir().join("log");
+    let refused = |why: String| Failure::environment("opening the log file", why).on(Subject::path(&folder));
+    let appender = RollingFileAppender::builder()
+        .rotation(Rotation::DAILY)
+        .filename_prefix("gristmill")
+        .filename_suffix("log")
+        .max_log_files(KEPT_FILES)
+        .build(&folder)
+        .map_err(|error| refused(error.to_string()))?;
+    // Lines are few; written at once, none is lost when the program is killed.
+    let subscriber =
+        tracing_subscriber::fmt().with_max_level(filter).with_ansi(false).with_writer(Mutex::new(appender)).finish();
+    tracing::subscriber::set_global_default(subscriber).map_err(|error| refused(error.to_string()))
+}

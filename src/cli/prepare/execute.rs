@@ -1,0 +1,117 @@
+//! Running a complete plan: the job, its progress, its end.
+
+use super::super::context::Context;
+use super::super::end::{fields, Done, Finished, Stopped};
+use super::super::progress::ProgressView;
+use super::summary;
+use crate::engine::plan::file;
+use crate::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
+use crate::job::scan::LiveScan;
+use crate::model::{Failure, Outcome, PreparePlan, Problem, Severity};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use serde_json::{json, Map, Value};
+use std::path::Path;
+use std::time::Duration;
+
+/// Looking at the job at most this often.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Does what the plan says, with the flags that hold everywhere; prints the summary.
+pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> Finished {
+    if let Some(path) = &context.globals.save_plan {
+        save_plan(&plan, path)?;
+        context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
+    }
+    if context.globals.dry_run {
+        return dry_run(&plan, context);
+    }
+    let report = work(&plan, scan, context)?;
+    for problem in summary::worth_a_line(&report.problems, context.printer.is_verbose()) {
+        context.printer.problem(problem);
+    }
+    for line in summary::of_report(&plan, &report) {
+        context.printer.say(line);
+    }
+    let findings =
+        report.counts.iter().filter(|(_, _, count)| *count > 0).map(|(severity, kind, _)| (*severity, *kind));
+    Ok(Done::with_findings(result(&plan, &report), findings))
+}
+
+/// Runs the job and shows its progress until it ends.
+pub fn work(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Outcome<PrepareReport> {
+    let stop = context.signals.listen();
+    let job = PrepareJob::start(plan.clone(), context.run_options(), scan)?;
+    let mut view = ProgressView::new(context);
+    let mut pause = Duration::from_millis(1);
+    let mut asked = false;
+    while !job.is_finished() {
+        if stop.is_cancelled() && !asked {
+            asked = true;
+            job.cancel();
+            context.printer.progress_line("stopping; once more ends at once");
+        }
+        view.update(&job.status());
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(POLL);
+    }
+    view.finish();
+    job.wait()
+}
+
+fn save_plan(plan: &PreparePlan, path: &Path) -> Outcome<()> {
+    write_file(&RealFs, path, file::to_yaml(plan)?.as_bytes(), 0o644)
+}
+
+/// Prints what would be done. Shards are scanned, since what is in them decides.
+fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
+    let stop = context.signals.listen();
+    let scan = LiveScan::start(Path::new(&plan.path), &context.run_options())?;
+    let facts = loop {
+        let facts = scan.facts();
+        if facts.scan_complete {
+            break facts;
+        }
+        if stop.is_cancelled() {
+            scan.cancel();
+            return Err(Failure::cancelled().into());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    let preview = preview(plan, &facts);
+    let (refusals, others): (Vec<&Problem>, Vec<&Problem>) =
+        preview.problems.iter().partition(|p| p.severity == Severity::Refusal);
+    for problem in others {
+        context.printer.problem(problem);
+    }
+    let result = preview_result(plan, &preview);
+    if !refusals.is_empty() {
+        let failures = refusals.into_iter().cloned().map(Problem::into_failure).collect();
+        return Err(Stopped { failures, result });
+    }
+    for line in summary::of_preview(plan, &preview) {
+        context.printer.line(line);
+    }
+    Ok(Done::with_findings(result, preview.problems.iter().map(|p| (p.severity, p.kind))))
+}
+
+fn preview_result(plan: &PreparePlan, preview: &Preview) -> Map<String, Value> {
+    let mut result = fields(preview);
+    result.insert("dry_run".into(), json!(true));
+    add_plan(plan, &mut result);
+    result
+}
+
+fn result(plan: &PreparePlan, report: &PrepareReport) -> Map<String, Value> {
+    let mut result = fields(report);
+    result.remove("elapsed");
+    result.insert("elapsed_seconds".into(), json!(report.elapsed.as_secs_f64()));
+    result.insert("counts".into(), summary::counts_value(&report.counts));
+    add_plan(plan, &mut result);
+    result
+}
+
+fn add_plan(plan: &PreparePlan, result: &mut Map<String, Value>) {
+    result.insert("plan".into(), serde_json::to_value(plan).unwrap_or(Value::Null));
+    result.insert("equivalent_command".into(), json!(crate::engine::plan::command_line(plan)));
+}

@@ -1,0 +1,97 @@
+//! What must be said by flags when no question may be asked.
+
+use super::super::context::Context;
+use super::super::end::Stopped;
+use crate::model::sample_type;
+use crate::model::{Failure, Loading, PreparePlan, Rerun, Scope, SplitPlan, Subject};
+
+/// Whether somebody said that the plan may run without questions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// Only `--yes` or `--dry-run` say so.
+    ByFlag,
+    /// The command itself says so.
+    Given,
+}
+
+/// Refuses a plan with open questions, naming the flag of each; without a terminal `--yes` itself is one of them.
+pub fn refuse_missing(plan: &PreparePlan, context: &Context, consent: Consent) -> Result<(), Stopped> {
+    let mut failures = open_questions(plan);
+    if consent == Consent::ByFlag && !context.globals.yes && !context.globals.dry_run {
+        failures.push(
+            Failure::usage("asking questions", "this is not a terminal")
+                .with_hint("add --yes to run without questions, or --dry-run to see what would be done"),
+        );
+    }
+    if failures.is_empty() {
+        Ok(())
+    } else {
+        Err(failures.into())
+    }
+}
+
+/// One failure per unanswered question.
+fn open_questions(plan: &PreparePlan) -> Vec<Failure> {
+    // Both take their answers from the earlier preparation.
+    if plan.scope == Scope::TarIndexOnly || plan.rerun == Rerun::Update {
+        return Vec::new();
+    }
+    let mut failures = Vec::new();
+    if plan.splits == SplitPlan::Unset {
+        failures.push(
+            Failure::usage("dividing the shards", "nothing says how")
+                .with_hint("--split-ratio 8,1,1, or --split-parts NAME:REGEX, or --splits-from FILE"),
+        );
+    }
+    match &plan.loading {
+        Loading::Unset => failures.push(
+            Failure::usage("writing the dataset yaml", "no sample type is given")
+                .with_hint("--sample-type NAME (CrudeWebdataset takes any samples), or --skip-dataset-yaml"),
+        ),
+        Loading::FieldMap { sample_type, fields } if fields.is_empty() && needs_fields(sample_type) => failures.push(
+            Failure::usage("filling the sample type", "nothing says which part fills which field")
+                .on(Subject::field(sample_type))
+                .with_hint(format!("--field-map {}, or --sample-loader", example(sample_type))),
+        ),
+        _ => {}
+    }
+    failures
+}
+
+fn needs_fields(sample_type: &str) -> bool {
+    known(sample_type).is_none_or(|class| !class.fields.is_empty())
+}
+
+fn known(sample_type: &str) -> Option<&'static sample_type::SampleType> {
+    sample_type::find(sample_type.rsplit(':').next().unwrap_or(sample_type))
+}
+
+fn example(sample_type: &str) -> String {
+    let required = known(sample_type).into_iter().flat_map(|class| class.fields).filter(|f| f.default.is_none());
+    let fields: Vec<String> = required.map(|field| format!("{}=EXPR", field.name)).collect();
+    if fields.is_empty() {
+        "FIELD=EXPR".to_owned()
+    } else {
+        fields.join(" --field-map ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_open_question_names_its_flags() {
+        let mut plan = PreparePlan::new("x");
+        assert_eq!(open_questions(&plan).len(), 2);
+        plan.splits = SplitPlan::Ratio("8,1,1".into());
+        plan.loading = Loading::FieldMap { sample_type: "CaptioningSample".into(), fields: vec![] };
+        let hint = open_questions(&plan)[0].hint.clone().unwrap();
+        assert!(hint.starts_with("--field-map image=EXPR --field-map caption=EXPR"), "{hint}");
+        plan.loading = Loading::FieldMap { sample_type: "Sample".into(), fields: vec![] };
+        assert!(open_questions(&plan).is_empty(), "a type without fields needs no field map");
+        plan.splits = SplitPlan::Unset;
+        plan.rerun = Rerun::Update;
+        assert!(open_questions(&plan).is_empty(), "an update keeps its answers");
+    }
+}

@@ -1,0 +1,180 @@
+//! What `prepare` tells at its end, in lines for people.
+
+use super::super::printer::{paint, Look};
+use super::super::table::{Align, Table};
+use crate::engine::plan::command_line;
+use crate::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
+use crate::model::text::{bytes, count, display_safe, duration, grouped};
+use crate::model::{PreparePlan, Problem, ProblemKind, Severity};
+use serde_json::{json, Value};
+use std::path::Path;
+
+/// Findings of one kind that get a line of their own; the rest is counted.
+const LINES_PER_KIND: usize = 10;
+
+/// A path as it is shown inside a sentence.
+pub fn quoted(path: &Path) -> String {
+    display_safe(&path.to_string_lossy()).into_owned()
+}
+
+/// The lines after a run.
+pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    if report.nothing_to_do {
+        lines.push(format!(
+            "{} Prepared already with this plan, and nothing changed since. Nothing was written.",
+            paint(Look::Good, "Nothing to do.")
+        ));
+        lines.push(next_step(plan));
+        return lines;
+    }
+    let done = format!("Prepared {}", display_safe(&plan.path));
+    lines.push(format!(
+        "{}: {}, {}, {}, {} in {}.",
+        paint(Look::Good, &done),
+        count(report.shards, "shard"),
+        count(report.samples, "sample"),
+        count(report.parts, "part"),
+        bytes(report.bytes),
+        duration(report.elapsed)
+    ));
+    lines.extend(split_lines(&report.splits));
+    lines.extend(file_lines("Written", &report.files));
+    lines.extend(count_lines(&report.counts));
+    lines.push(String::new());
+    lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command_line(plan)));
+    lines.push(next_step(plan));
+    lines
+}
+
+/// The lines of a dry run.
+pub fn of_preview(plan: &PreparePlan, preview: &Preview) -> Vec<String> {
+    let mut lines = vec![format!("Would prepare {}. Nothing was written.", display_safe(&plan.path))];
+    lines.extend(split_lines(&preview.splits));
+    lines.extend(file_lines("Would be written", &preview.files));
+    if !preview.differences.is_empty() {
+        lines.push(String::new());
+        lines.push(paint(Look::Strong, "Against the earlier preparation:"));
+        lines.extend(preview.differences.iter().map(|difference| format!("  {}", display_safe(difference))));
+    }
+    lines.push(String::new());
+    lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command_line(plan)));
+    lines
+}
+
+fn next_step(plan: &PreparePlan) -> String {
+    let path = crate::engine::plan::shell_quote(&plan.path);
+    format!("{} gristmill info {path}", paint(Look::Strong, "Next:"))
+}
+
+fn split_lines(splits: &[SplitSummary]) -> Vec<String> {
+    if splits.is_empty() {
+        return Vec::new();
+    }
+    let total: u64 = splits.iter().map(|split| split.samples).sum();
+    let columns =
+        [("split", Align::Left), ("shards", Align::Right), ("samples", Align::Right), ("share", Align::Right)];
+    let mut table = Table::new(&columns);
+    for split in splits {
+        table.row([
+            display_safe(&split.name).into_owned(),
+            grouped(split.shards),
+            grouped(split.samples),
+            share(split.samples, total),
+        ]);
+    }
+    std::iter::once(String::new()).chain(table.lines()).collect()
+}
+
+fn share(part: u64, total: u64) -> String {
+    if total == 0 {
+        return "–".to_owned();
+    }
+    format!("{:.1} %", part as f64 * 100.0 / total as f64)
+}
+
+fn file_lines(title: &str, files: &[OutputFile]) -> Vec<String> {
+    if files.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(&[("", Align::Left), ("", Align::Right), ("", Align::Left)]);
+    for file in files {
+        let replaced = if file.replaces { "replaced" } else { "" };
+        table.row([display_safe(&file.name).into_owned(), bytes(file.bytes), replaced.to_owned()]);
+    }
+    let heading = paint(Look::Strong, &format!("{title}:"));
+    [String::new(), heading].into_iter().chain(table.lines()).collect()
+}
+
+fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
+    if counts.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(&[("", Align::Right), ("", Align::Left), ("", Align::Left)]);
+    let mut sorted = counts.to_vec();
+    sorted.sort_by(|a, b| b.0.cmp(&a.0).then(b.2.cmp(&a.2)));
+    for (severity, kind, number) in sorted {
+        let word = match severity {
+            Severity::Note => "note",
+            Severity::Problem => "problem",
+            Severity::Refusal => "refused",
+        };
+        table.row([grouped(number), kind.title().to_owned(), word.to_owned()]);
+    }
+    [String::new(), paint(Look::Strong, "Found on the way:")].into_iter().chain(table.lines()).collect()
+}
+
+/// Findings that are printed one by one: of each kind the first few, notes only when `verbose`.
+pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
+    let mut seen = std::collections::HashMap::new();
+    problems
+        .iter()
+        .filter(|problem| verbose || problem.severity > Severity::Note)
+        .filter(|problem| {
+            let number = seen.entry((problem.severity, problem.kind)).or_insert(0usize);
+            *number += 1;
+            verbose || *number <= LINES_PER_KIND
+        })
+        .collect()
+}
+
+/// Counts as an object of severities, each an object of kinds.
+pub fn counts_value(counts: &[(Severity, ProblemKind, u64)]) -> Value {
+    let mut value = json!({});
+    for (severity, kind, number) in counts {
+        let severity = serde_json::to_value(severity).unwrap_or(Value::Null);
+        if let Some(name) = severity.as_str() {
+            value[name][kind.id()] = json!(number);
+        }
+    }
+    value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Subject;
+
+    #[test]
+    fn counts_are_grouped_by_severity() {
+        let counts = [(Severity::Note, ProblemKind::UnnamedEntry, 3), (Severity::Problem, ProblemKind::EmptyShard, 1)];
+        let value = counts_value(&counts);
+        assert_eq!(value["note"]["unnamed-entry"], 3);
+        assert_eq!(value["problem"]["empty-shard"], 1);
+    }
+
+    #[test]
+    fn many_findings_of_one_kind_are_cut_and_notes_kept_back() {
+        let problem = Problem::problem(ProblemKind::EmptyShard, Subject::shard("a"), "no sample");
+        let mut all = vec![problem; 30];
+        all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));
+        assert_eq!(worth_a_line(&all, false).len(), LINES_PER_KIND);
+        assert_eq!(worth_a_line(&all, true).len(), 31);
+    }
+
+    #[test]
+    fn shares_of_nothing_are_a_dash() {
+        assert_eq!(share(0, 0), "–");
+        assert_eq!(share(1, 3), "33.3 %");
+    }
+}
