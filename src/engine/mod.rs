@@ -1,4 +1,8 @@
-//! The work itself: scanning into an index, deciding, checking. Knows no terminal and spawns no thread.
+//! The work itself: each engine takes units and handles, spawns no thread and knows no terminal.
 
+pub mod dataset;
 pub mod index;
+pub mod outputs;
 pub mod plan;
+pub mod recorded;
+pub mod select;

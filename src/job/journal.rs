@@ -1,7 +1,7 @@
 //! Which units of a plan are finished: what a run that was stopped need not do again.
 //!
 //! A text file. Each line is a checksum and a JSON object; the first says which plan it belongs to. Lines are only ever added,
-//! each is durable before its unit counts as done, and a line that was cut or damaged counts for nothing.
+//! and a line that was cut or damaged counts for nothing.
 
 use crate::model::{Failure, FileStamp, Outcome};
 use crate::storage::fs::{Fs, WriteFile};
@@ -10,12 +10,15 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use xxhash_rust::xxh3::{xxh3_64, Xxh3};
 
 /// Counts up when the meaning of a journal or of the spools changes.
 const FORMAT: u32 = 1;
 /// The largest journal that is read back, in bytes; a line is about 300 bytes.
 const LARGEST: u64 = 1 << 30;
+/// How often the journal is made durable at most; thousands of small shards would else wait for the disk each.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// How much of a spool is read at a time, in bytes.
 const CHUNK: usize = 1 << 18;
 
@@ -83,6 +86,7 @@ pub struct Journal {
 struct Inner {
     file: Box<dyn WriteFile>,
     done: HashMap<String, DoneUnit>,
+    synced: Instant,
 }
 
 impl Journal {
@@ -108,7 +112,7 @@ impl Journal {
             // A cut line stays what it is; the next one begins on its own.
             file.write_all(b"\n")?;
         }
-        let inner = Inner { file, done: done.unwrap_or_default() };
+        let inner = Inner { file, done: done.unwrap_or_default(), synced: Instant::now() };
         Ok(Self { path: path.to_owned(), inner: Mutex::new(inner) })
     }
 
@@ -119,12 +123,16 @@ impl Journal {
         Ok(read_lines(&bytes, &header).map_or(0, |done| done.len()))
     }
 
-    /// Adds a finished unit; it is durable when this returns. Its spool must be durable before.
+    /// Adds a finished unit. It survives a kill at once, and a power cut within [`SYNC_EVERY`]: what a power cut takes of
+    /// the journal or of a spool is found by checksum and done again, so nothing has to wait for the disk.
     pub fn record(&self, done: DoneUnit) -> Outcome<()> {
         let bytes = line(&done)?;
         let mut inner = self.inner();
         inner.file.write_all(&bytes)?;
-        inner.file.sync()?;
+        if inner.synced.elapsed() >= SYNC_EVERY {
+            inner.file.sync()?;
+            inner.synced = Instant::now();
+        }
         inner.done.insert(done.unit.clone(), done);
         Ok(())
     }
@@ -312,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kill_at_any_operation_loses_at_most_the_unit_in_flight() {
+    fn a_kill_at_any_operation_loses_at_most_the_unit_in_flight_and_a_power_cut_leaves_a_journal() {
         let run = |place: &Place, fault: Fault| {
             let fs = FaultFs::new(fault);
             let mut recorded = 0;
@@ -331,7 +339,9 @@ mod tests {
                 let place = Place::new();
                 let (_, recorded) = run(&place, fault);
                 let kept = place.open("p").len();
-                assert!(kept >= recorded, "{fault:?}: {kept} of {recorded}");
+                // A power cut may take what was recorded since the last sync; what is left must still be a journal.
+                let least = if matches!(fault, Fault::Kill { .. }) { recorded } else { 0 };
+                assert!(kept >= least && kept <= 3, "{fault:?}: {kept} of {recorded}");
             }
         }
     }

@@ -3,6 +3,7 @@
 pub mod journal;
 pub mod pool;
 pub mod prepare;
+mod rate;
 pub mod scan;
 
 use crate::model::handles::ProgressReading;

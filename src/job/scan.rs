@@ -1,33 +1,415 @@
-//! The scan that runs while questions are still being answered.
+//! The scan that runs while questions are still being answered, and what it shares with the job that follows it.
+//!
+//! Owns the threads that read tars before Run is pressed. Facts are built under one lock and handed out as snapshots,
+//! so that a screen never waits for a worker.
 
+use super::pool;
+use super::rate::Rate;
+use crate::engine::dataset::{self, Opened};
+use crate::engine::index::{self, SpooledShard};
 use crate::model::handles::ProgressReading;
-use crate::model::{DatasetFacts, Failure, Outcome, RunOptions};
-use std::path::Path;
-use std::sync::Arc;
+use crate::model::{
+    Cancel, DatasetFacts, ExitClass, Failure, FileStamp, Handles, Outcome, PartFacts, Problem, ProblemKind, ProblemLog,
+    ProblemSink, Progress, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
+};
+use crate::storage::fs::{Fs, RealFs};
+use crate::storage::own::OwnFolder;
+use crate::storage::scratch::Scratch;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
-/// A data set being scanned in the background. Dropping it stops the scan.
+/// A snapshot is made at most this often.
+const SNAPSHOT_EVERY: Duration = Duration::from_millis(90);
+/// Samples kept whole for questions and field maps.
+const SKETCHES: usize = 8;
+
+/// Part statistics of one shard, kept so that shards can be counted in and out.
+type Parts = BTreeMap<String, PartFacts>;
+
+/// What a scan has found, growing.
+pub(super) struct State {
+    pub(super) facts: DatasetFacts,
+    pub(super) shards: Vec<Shard>,
+    /// Parallel to `shards`: the spool of each that was scanned and kept.
+    pub(super) spools: Vec<Option<SpooledShard>>,
+    failure: Option<Failure>,
+    finished: bool,
+    spool_bytes: u64,
+    snapshot: Option<(u64, Instant, Arc<DatasetFacts>)>,
+}
+
+/// Shared between the workers, the front end, and the job that takes a scan over.
+pub(super) struct Shared {
+    pub(super) root: PathBuf,
+    pub(super) options: RunOptions,
+    pub(super) fs: Arc<dyn Fs>,
+    pub(super) progress: Progress,
+    pub(super) cancel: Cancel,
+    pub(super) problems: ProblemLog,
+    state: Mutex<State>,
+    changed: Condvar,
+    version: AtomicU64,
+    rate: Mutex<Rate>,
+}
+
+impl Shared {
+    pub(super) fn new(root: &Path, options: &RunOptions, fs: Arc<dyn Fs>) -> Outcome<Arc<Self>> {
+        let kind = crate::source::kind::kind_of(root)?;
+        Ok(Arc::new(Self {
+            root: root.to_path_buf(),
+            options: options.clone(),
+            fs,
+            progress: Progress::default(),
+            cancel: Cancel::default(),
+            problems: ProblemLog::new(options.strict),
+            state: Mutex::new(State {
+                facts: DatasetFacts::new(root.to_path_buf(), kind),
+                shards: Vec::new(),
+                spools: Vec::new(),
+                failure: None,
+                finished: false,
+                spool_bytes: 0,
+                snapshot: None,
+            }),
+            changed: Condvar::new(),
+            version: AtomicU64::new(1),
+            rate: Mutex::new(Rate::default()),
+        }))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state and wakes whoever waits for it.
+    pub(super) fn update<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let result = change(&mut self.lock());
+        self.version.fetch_add(1, Ordering::Release);
+        self.changed.notify_all();
+        result
+    }
+
+    pub(super) fn handles(&self) -> Handles<'_> {
+        Handles { progress: &self.progress, cancel: &self.cancel, problems: &self.problems }
+    }
+
+    /// The newest snapshot; made anew when something changed, at most every 90 ms.
+    pub(super) fn facts(&self) -> Arc<DatasetFacts> {
+        let version = self.version.load(Ordering::Acquire);
+        let mut state = self.lock();
+        if let Some((of, made, facts)) = &state.snapshot {
+            let settled = state.finished || state.failure.is_some();
+            if *of == version || (made.elapsed() < SNAPSHOT_EVERY && !settled) {
+                return Arc::clone(facts);
+            }
+        }
+        let mut facts = state.facts.clone();
+        facts.findings.extend(self.problems.kept());
+        let facts = Arc::new(facts);
+        state.snapshot = Some((version, Instant::now(), Arc::clone(&facts)));
+        facts
+    }
+
+    pub(super) fn rate(&self) -> (f64, Option<Duration>) {
+        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = self.progress.read();
+        rate.observe(Instant::now(), reading);
+        (rate.bytes_per_second(), rate.remaining(reading))
+    }
+
+    /// Takes an opened data set in.
+    pub(super) fn set_opened(&self, opened: Opened) {
+        self.update(|state| {
+            state.spools = vec![None; opened.shards.len()];
+            state.shards = opened.shards;
+            state.facts = opened.facts;
+        });
+    }
+
+    /// Scans one shard into `folder` and counts it in. Called from several threads.
+    pub(super) fn scan_one(&self, position: usize, folder: &Path) -> Outcome<Option<SpooledShard>> {
+        let Some(shard) = self.lock().shards.get(position).cloned() else { return Ok(None) };
+        self.update(|state| set_shard_state(state, position, ShardState::Scanning));
+        let id = ShardId(u32::try_from(position).unwrap_or(u32::MAX));
+        match index::scan_unit(&shard, id, folder, &*self.fs, self.sort_memory(), &self.handles()) {
+            Ok(spooled) => {
+                self.count_in(position, &spooled);
+                Ok(Some(spooled))
+            }
+            Err(failure) if failure.is_cancelled() => {
+                self.update(|state| set_shard_state(state, position, ShardState::Waiting));
+                Err(failure)
+            }
+            Err(failure) => {
+                self.update(|state| set_shard_state(state, position, ShardState::Failed));
+                Err(failure)
+            }
+        }
+    }
+
+    /// Bytes that one worker may sort at once: all workers together take a quarter of the memory.
+    pub(super) fn sort_memory(&self) -> usize {
+        let share = self.options.memory_bytes / (4 * self.options.threads.max(1) as u64);
+        usize::try_from(share).unwrap_or(usize::MAX).max(64 << 10)
+    }
+
+    /// Takes the spool of a finished shard out of the state.
+    pub(super) fn update_spool(&self, position: usize) -> Option<SpooledShard> {
+        self.lock().spools.get_mut(position).and_then(Option::take)
+    }
+
+    /// Adds one shard's figures to the facts.
+    pub(super) fn count_in(&self, position: usize, spooled: &SpooledShard) {
+        self.update(|state| {
+            let scan = &spooled.scan;
+            if let Some(facts) = state.facts.shards.get_mut(position) {
+                facts.state = ShardState::Scanned;
+                facts.samples = scan.samples;
+                facts.unusable |= scan.compressed && !facts.is_tgz;
+            }
+            add_parts(&mut state.facts.parts, &scan.parts);
+            state.facts.samples_seen += scan.samples;
+            keep_sketches(&mut state.facts.sketches, &scan.sketches);
+            state.facts.scan_complete =
+                state.facts.shards.iter().all(|s| matches!(s.state, ShardState::Scanned | ShardState::Failed));
+        });
+    }
+
+    /// A shard that could not be read: a finding for the screens; a run refuses to go on without it.
+    fn note_unreadable(&self, failure: &Failure) -> Outcome<()> {
+        let mut problem = Problem::problem(ProblemKind::Unreadable, failure.subject.clone(), failure.why.clone());
+        problem.hint = failure.hint.clone();
+        self.problems.report(problem)
+    }
+
+    fn finish(&self, result: Outcome<()>) {
+        self.update(|state| {
+            state.finished = true;
+            if let Err(failure) = result {
+                state.failure = Some(failure);
+            }
+        });
+    }
+
+    fn wait_for(&self, ready: impl Fn(&State) -> bool) -> Outcome<()> {
+        let mut state = self.lock();
+        while !ready(&state) && state.failure.is_none() && !state.finished {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.failure.clone().map_or(Ok(()), Err)
+    }
+}
+
+fn set_shard_state(state: &mut State, position: usize, to: ShardState) {
+    if let Some(shard) = state.facts.shards.get_mut(position) {
+        shard.state = to;
+    }
+}
+
+fn add_parts(into: &mut Parts, from: &Parts) {
+    for (name, part) in from {
+        let sum = into.entry(name.clone()).or_default();
+        sum.samples += part.samples;
+        sum.bytes += part.bytes;
+    }
+}
+
+fn keep_sketches(kept: &mut Vec<SampleSketch>, found: &[SampleSketch]) {
+    for sketch in found {
+        if kept.len() >= SKETCHES {
+            return;
+        }
+        if !kept.iter().any(|k| k.shard == sketch.shard && k.key == sketch.key) {
+            kept.push(sketch.clone());
+        }
+    }
+}
+
+/// A data set being scanned in the background. Dropping it stops the scan and removes its spools.
 pub struct LiveScan {
-    facts: Arc<DatasetFacts>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) worker: Option<JoinHandle<()>>,
+    pub(super) scratch: Option<Arc<Scratch>>,
 }
 
 impl LiveScan {
-    /// Opens a data set (kind, shards, an earlier preparation; no tar is read yet) and starts scanning its shards.
+    /// Starts opening the data set and scanning its shards, and returns at once.
+    ///
+    /// A path that cannot be a data set fails here; what goes wrong later is told by [`failure`](Self::failure).
+    /// Of a prepared data set only new and changed shards are scanned, and the first for its samples.
     pub fn start(path: &Path, options: &RunOptions) -> Outcome<Self> {
-        let _ = options;
-        Err(Failure::usage("scan", format!("{}", path.display())))
+        let shared = Shared::new(path, options, Arc::new(RealFs))?;
+        let scratch = Arc::new(Scratch::create(options.scratch.as_deref())?);
+        let worker = {
+            let (shared, scratch) = (Arc::clone(&shared), Arc::clone(&scratch));
+            std::thread::Builder::new()
+                .name("scan".into())
+                .spawn(move || {
+                    let result = run(&shared, &scratch);
+                    shared.finish(result);
+                })
+                .map_err(|error| Failure::environment("starting a thread", error.to_string()))?
+        };
+        Ok(Self { shared, worker: Some(worker), scratch: Some(scratch) })
     }
+
     /// Everything known right now. The same `Arc` is returned until something changed.
     pub fn facts(&self) -> Arc<DatasetFacts> {
-        Arc::clone(&self.facts)
+        self.shared.facts()
     }
+
     /// Shards and bytes scanned.
     pub fn progress(&self) -> ProgressReading {
-        ProgressReading::default()
+        self.shared.progress.read()
     }
+
     /// Bytes per second, and the time left once it can be told.
-    pub fn rate(&self) -> (f64, Option<std::time::Duration>) {
-        (0.0, None)
+    pub fn rate(&self) -> (f64, Option<Duration>) {
+        self.shared.rate()
     }
+
+    /// Why opening or scanning ended early, if it did.
+    pub fn failure(&self) -> Option<Failure> {
+        self.shared.lock().failure.clone()
+    }
+
+    /// Whether nothing more will come.
+    pub fn is_finished(&self) -> bool {
+        self.shared.lock().finished
+    }
+
+    /// Waits until the shards are listed.
+    pub fn wait_opened(&self) -> Outcome<Arc<DatasetFacts>> {
+        self.shared.wait_for(|state| state.facts.opened)?;
+        Ok(self.facts())
+    }
+
+    /// Waits until the first samples are known (or there are none).
+    pub fn wait_sketches(&self) -> Outcome<Arc<DatasetFacts>> {
+        self.shared.wait_for(|state| !state.facts.sketches.is_empty())?;
+        Ok(self.facts())
+    }
+
+    /// Waits until every shard was scanned.
+    pub fn wait(&self) -> Outcome<Arc<DatasetFacts>> {
+        self.shared.wait_for(|_| false)?;
+        Ok(self.facts())
+    }
+
     /// Asks the workers to stop at the next safe point.
-    pub fn cancel(&self) {}
+    pub fn cancel(&self) {
+        self.shared.cancel.cancel();
+    }
+
+    /// The shard of that name as a file, for reading contents of its samples.
+    pub fn shard(&self, name: &str) -> Option<Shard> {
+        self.shared.lock().shards.iter().find(|shard| shard.name == name).cloned()
+    }
+
+    /// Problems and notes found so far, counted.
+    pub fn counts(&self) -> Vec<(Severity, ProblemKind, u64)> {
+        self.shared.problems.counts()
+    }
+}
+
+impl Drop for LiveScan {
+    fn drop(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            self.shared.cancel.cancel();
+            // The workers look at the flag every few milliseconds; spools are removed only after they stopped.
+            if worker.join().is_err() {
+                tracing::warn!("a scan thread panicked");
+            }
+        }
+    }
+}
+
+fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
+    let own = OwnFolder::for_webdataset(&shared.root);
+    match super::prepare::roll_forward(shared, &own) {
+        // Somebody else is at work on the data set, or we may only read: looking goes on, a run will say it again.
+        Err(failure) if failure.class == ExitClass::Environment => shared.note_unreadable(&failure)?,
+        other => other?,
+    }
+    let opened = dataset::open(&shared.root)?;
+    let wanted = wanted_positions(&opened);
+    let bytes = wanted.iter().filter_map(|&position| opened.shards.get(position)).map(|shard| shard.stamp.bytes).sum();
+    shared.progress.expect(wanted.len() as u64, bytes);
+    let first = opened.shards.first().cloned();
+    shared.set_opened(opened);
+    if let Some(first) = first {
+        peek(shared, &first);
+    }
+    let cap = scratch.cap_bytes();
+    pool::run_units(&wanted, shared.options.threads, &shared.cancel, |&position| {
+        match shared.scan_one(position, scratch.path()) {
+            Ok(Some(spooled)) => keep_spool(shared, position, spooled, cap),
+            Ok(None) => Ok(()),
+            Err(failure) if failure.is_cancelled() => Err(failure),
+            Err(failure) => shared.note_unreadable(&failure),
+        }
+    })?;
+    Ok(())
+}
+
+/// Of a prepared data set only what is new or changed; of another everything.
+fn wanted_positions(opened: &Opened) -> Vec<usize> {
+    let every = 0..opened.shards.len();
+    let Some(prepared) = &opened.facts.prepared else { return every.collect() };
+    let fresh: std::collections::HashSet<&str> =
+        prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
+    every.filter(|&p| opened.shards.get(p).is_some_and(|shard| fresh.contains(shard.name.as_str()))).collect()
+}
+
+/// Reads only as far as the first samples of the first shard, so that questions can be asked before a large shard ends.
+fn peek(shared: &Shared, shard: &Shard) {
+    if let Ok(sketches) = crate::source::peek(shard, SKETCHES) {
+        shared.update(|state| keep_sketches(&mut state.facts.sketches, &sketches));
+    }
+}
+
+/// Beyond the cap only the figures stay; such a shard is read again when the job runs.
+fn keep_spool(shared: &Shared, position: usize, spooled: SpooledShard, cap: u64) -> Outcome<()> {
+    let bytes = spooled.spool_bytes();
+    let kept = shared.update(|state| {
+        if state.spool_bytes + bytes > cap {
+            return Err(spooled);
+        }
+        state.spool_bytes += bytes;
+        if let Some(slot) = state.spools.get_mut(position) {
+            *slot = Some(spooled);
+        }
+        Ok(())
+    });
+    match kept {
+        Ok(()) => Ok(()),
+        Err(spooled) => spooled.remove(&*shared.fs),
+    }
+}
+
+/// Waits until the shards are listed, or opening failed.
+pub(super) fn wait_opened(shared: &Shared) -> Outcome<()> {
+    shared.wait_for(|state| state.facts.opened)
+}
+
+/// Whether the shard is still what was scanned.
+pub(super) fn unchanged(shard: &Shard, stamp: FileStamp) -> bool {
+    crate::storage::read::stamp_at(&shard.path).is_ok_and(|now| now == stamp)
+}
+
+/// A shard that a run needs and that cannot be read ends the run.
+pub(super) fn unreadable_ends_the_run(failure: Failure, shard: &str) -> Failure {
+    let hint = "make it readable, or leave it out with --exclude";
+    let mut failure = failure;
+    if failure.subject.is_empty() {
+        failure.subject = Subject::shard(shard);
+    }
+    if failure.hint.is_none() {
+        failure.hint = Some(hint.into());
+    }
+    failure
 }

@@ -112,6 +112,8 @@ pub struct DatasetFacts {
     pub root: PathBuf,
     /// What it is.
     pub kind: DatasetKind,
+    /// The folder was walked: `shards` and `prepared` are complete.
+    pub opened: bool,
     /// Shards in index order (`--exclude` not yet applied).
     pub shards: Vec<ShardFacts>,
     /// Part name → share of the samples seen so far.
@@ -134,6 +136,7 @@ impl DatasetFacts {
         Self {
             root,
             kind,
+            opened: false,
             shards: Vec::new(),
             parts: BTreeMap::new(),
             samples_seen: 0,

@@ -8,5 +8,8 @@ pub mod contents;
 pub mod decode;
 pub mod discover;
 pub mod kind;
+mod peek;
 pub mod tar;
 pub mod tgz;
+
+pub use peek::peek;

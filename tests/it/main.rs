@@ -1,2 +1,4 @@
-#[test]
-fn t() {}
+//! All integration tests in one binary, so that the crate is linked once.
+
+mod job_faults;
+mod support;

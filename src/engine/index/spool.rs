@@ -65,6 +65,24 @@ impl SpooledShard {
         (self.spool_bytes(), xxhash_rust::xxh3::xxh3_64(&hashes))
     }
 
+    /// Moves the spool files into another folder, by name where both are on one file system, else by copying.
+    pub fn move_to(mut self, fs: &dyn Fs, dir: &Path) -> Outcome<Self> {
+        let here = crate::storage::space::same_filesystem(&self.dir, dir)?;
+        for file in self.files() {
+            let (from, to) = (self.dir.join(&file.name), dir.join(&file.name));
+            // One that a killed run left behind.
+            fs.remove_file(&to)?;
+            if here {
+                fs.rename(&from, &to)?;
+            } else {
+                fs.copy_file(&from, &to)?;
+                fs.remove_file(&from)?;
+            }
+        }
+        self.dir = dir.to_path_buf();
+        Ok(self)
+    }
+
     /// Removes the spool files.
     pub fn remove(&self, fs: &dyn Fs) -> Outcome<()> {
         self.files().iter().try_for_each(|file| fs.remove_file(&self.dir.join(&file.name)))

@@ -87,6 +87,13 @@ impl TarIdx {
     pub fn samples(&self) -> u64 {
         self.samples
     }
+    /// The last number: where the archive ends.
+    pub fn end(&self) -> Outcome<u64> {
+        let at = self.samples * WORD as u64;
+        let mut word = [0; WORD];
+        self.file.read_exact_at(&mut word, at).map_err(|e| Failure::io(WHAT, self.file.path(), &e))?;
+        Ok(word_at(&word, 0))
+    }
     fn broken(&self, at: u64, why: String) -> Failure {
         Failure::data(WHAT, why).on(Subject::path(self.file.path()).at(at))
     }

@@ -5,6 +5,7 @@ use super::{Disk as _, RealFs};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// Everything done since it was last made durable.
@@ -104,7 +105,18 @@ impl Volatile {
     /// The power fails.
     pub(super) fn lose(&mut self) {
         use rustix::fs::{open, Mode, OFlags};
-        for (path, durable) in std::mem::take(&mut self.contents) {
+        let contents = std::mem::take(&mut self.contents);
+        // A file with two names is durable as far as any of them was synced.
+        let mut furthest: BTreeMap<u64, u64> = BTreeMap::new();
+        for (path, durable) in &contents {
+            if let Ok(facts) = std::fs::symlink_metadata(path) {
+                let most = furthest.entry(facts.ino()).or_default();
+                *most = (*most).max(*durable);
+            }
+        }
+        for (path, durable) in contents {
+            let inode = std::fs::symlink_metadata(&path).map(|facts| facts.ino());
+            let durable = inode.ok().and_then(|inode| furthest.get(&inode).copied()).unwrap_or(durable);
             let is_longer = std::fs::symlink_metadata(&path).is_ok_and(|facts| facts.len() > durable);
             if !is_longer {
                 continue;

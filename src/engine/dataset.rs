@@ -1,0 +1,151 @@
+//! Opening a data set: what it is, its shards, and what an earlier preparation left behind. Reads no tar.
+
+use super::recorded::Recorded;
+use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile, tar_idx::TarIdx};
+use crate::model::{
+    DatasetFacts, DatasetKind, Failure, Outcome, PreparedFacts, Problem, ProblemKind, Shard, ShardFacts, Subject,
+};
+use crate::source::{discover, kind};
+use crate::storage::own::OwnFolder;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// A data set that was opened: its shards as files, and the same as facts for the screens.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// In index order, `--exclude` not yet applied; parallel to `facts.shards`.
+    pub shards: Vec<Shard>,
+    /// What is known before any tar is read.
+    pub facts: DatasetFacts,
+}
+
+/// Opens the folder of a WebDataset, prepared or not.
+///
+/// A path that is something else is a usage failure that says what it is and what works on it.
+pub fn open(root: &Path) -> Outcome<Opened> {
+    let kind = kind::kind_of(root)?;
+    check_kind(root, kind)?;
+    let found = discover::discover(root)?;
+    if kind == DatasetKind::Filesystem && found.shards.is_empty() {
+        return Err(only_media_metadata(root));
+    }
+    let mut facts = DatasetFacts::new(root.to_path_buf(), kind);
+    facts.opened = true;
+    facts.findings = found.findings;
+    if kind == DatasetKind::Filesystem {
+        facts.findings.push(leftover_database());
+    }
+    facts.prepared = match kind {
+        DatasetKind::PreparedWebDataset => read_prepared(root, &found.shards, &mut facts.findings)?,
+        _ => None,
+    };
+    facts.shards = found.shards.iter().map(shard_facts).collect();
+    facts.scan_complete = facts.shards.is_empty();
+    Ok(Opened { shards: found.shards, facts })
+}
+
+fn check_kind(root: &Path, kind: DatasetKind) -> Outcome<()> {
+    let (why, hint) = match kind {
+        DatasetKind::PreparedWebDataset
+        | DatasetKind::RawWebDataset
+        | DatasetKind::Filesystem
+        | DatasetKind::PlainFolder => return Ok(()),
+        DatasetKind::Jsonl => ("JSONL files cannot be prepared yet", "give a folder of tar shards"),
+        DatasetKind::Metadataset => ("metadatasets cannot be prepared yet", "give a folder of tar shards"),
+        DatasetKind::OtherFile => ("this file is not a data set", "give the folder that holds the tar shards"),
+    };
+    Err(Failure::usage("opening the data set", why).on(Subject::path(root)).with_hint(hint))
+}
+
+fn only_media_metadata(root: &Path) -> Failure {
+    Failure::data("preparing the data set", "the folder holds media metadata and no tar shard")
+        .on(Subject::path(root))
+        .with_hint("a folder of loose media files is prepared by prepare-media, not by prepare")
+}
+
+fn leftover_database() -> Problem {
+    Problem::note(
+        ProblemKind::LeftoverDatabase,
+        Subject::path(format!("{}/{}", layout::NV_META, layout::INDEX_SQLITE)),
+        "left over from a run that did not finish; it will be replaced (media metadata in it is kept)",
+    )
+}
+
+fn shard_facts(shard: &Shard) -> ShardFacts {
+    ShardFacts { name: shard.name.clone(), stamp: shard.stamp, is_tgz: shard.is_tgz, ..ShardFacts::default() }
+}
+
+/// What an earlier preparation left behind, compared with the shards that are on disk now.
+fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> Outcome<Option<PreparedFacts>> {
+    let Some(info) = Info::read(root)? else { return Ok(None) };
+    let own = OwnFolder::for_webdataset(root);
+    let recorded = Recorded::read(&own)?;
+    let mut prepared = PreparedFacts {
+        version: info.energon_version.clone(),
+        by_gristmill: own.plan().is_file(),
+        shard_counts: info.shard_counts,
+        ..PreparedFacts::default()
+    };
+    match SplitFile::read(root) {
+        Ok(Some(file)) => {
+            let (splits, bad) = file.expanded();
+            prepared.splits = splits;
+            for item in bad {
+                let subject = Subject::field(item.item.clone());
+                findings.push(Problem::problem(ProblemKind::BadBraces, subject, format!("split.yaml: {}", item.error)));
+            }
+            prepared.excludes = file.exclude;
+        }
+        Ok(None) => findings.push(Problem::problem(
+            ProblemKind::MissingFile,
+            Subject::path(root.join(layout::NV_META).join(layout::SPLIT_YAML)),
+            "the data set is prepared but has no split.yaml",
+        )),
+        Err(failure) => findings.push(Problem::problem(ProblemKind::BadFile, failure.subject.clone(), failure.why)),
+    }
+    compare(root, shards, recorded.as_ref(), &mut prepared);
+    Ok(Some(prepared))
+}
+
+fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared: &mut PreparedFacts) {
+    let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
+    let on_disk: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
+    let stamps = recorded.map(Recorded::stamps).unwrap_or_default();
+    let mut new_shards = Vec::new();
+    let mut changed = Vec::new();
+    for shard in shards {
+        if !indexed.contains(shard.name.as_str()) {
+            new_shards.push(shard.name.clone());
+        } else if has_changed(root, shard, &stamps) {
+            changed.push(shard.name.clone());
+        }
+    }
+    let missing: Vec<String> = prepared
+        .shard_counts
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| !on_disk.contains(name.as_str()))
+        .cloned()
+        .collect();
+    prepared.new_shards = new_shards;
+    prepared.changed_shards = changed;
+    prepared.missing_shards = missing;
+}
+
+/// Compares with the state our last run recorded; for a data set that another program prepared, a shard newer than its
+/// `.tar.idx`, or too short for it, counts as changed.
+fn has_changed(root: &Path, shard: &Shard, stamps: &HashMap<&str, crate::model::FileStamp>) -> bool {
+    if let Some(stamp) = stamps.get(shard.name.as_str()) {
+        return *stamp != shard.stamp;
+    }
+    let index = root.join(shard.index_name());
+    let Ok(meta) = std::fs::metadata(&index) else { return true };
+    let index_ns =
+        meta.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
+    let shard_ns = u128::try_from(shard.stamp.modified_ns).unwrap_or(0);
+    if shard_ns > index_ns {
+        return true;
+    }
+    let end = TarIdx::open(&index).and_then(|offsets| offsets.end());
+    !shard.is_tgz && end.map_or(true, |end| end > shard.stamp.bytes)
+}

@@ -1,0 +1,55 @@
+//! What a finished run leaves in its report for the next one: the plan it carried out and the state of its inputs.
+
+use crate::model::{FileStamp, Outcome, Shard};
+use crate::storage::own::OwnFolder;
+use crate::storage::read::read_whole;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// The largest report that is read back, in bytes: enough for a million shards.
+const LARGEST: u64 = 1 << 28;
+
+/// One shard as it was when it was indexed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecordedShard {
+    /// Name relative to the data set's root.
+    pub name: String,
+    /// Size, time and inode.
+    pub stamp: FileStamp,
+    /// Samples indexed.
+    pub samples: u64,
+}
+
+/// The part of `report.json` that later runs read. Unknown keys are for people.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Hash of the plan that was carried out.
+    pub plan_hash: String,
+    /// All shards that were indexed, in index order.
+    pub inputs: Vec<RecordedShard>,
+}
+
+impl Recorded {
+    /// Reads the report of the last finished run, if there is one that can be understood.
+    ///
+    /// A report that cannot be parsed counts as none: it only ever saves work.
+    pub fn read(own: &OwnFolder) -> Outcome<Option<Self>> {
+        let bytes = read_whole(&own.report(), LARGEST)?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    }
+
+    /// Name → stamp, for comparing many shards.
+    pub fn stamps(&self) -> HashMap<&str, FileStamp> {
+        self.inputs.iter().map(|input| (input.name.as_str(), input.stamp)).collect()
+    }
+
+    /// Whether exactly these shards, in this state, were indexed.
+    pub fn matches(&self, shards: &[Shard]) -> bool {
+        self.inputs.len() == shards.len()
+            && self
+                .inputs
+                .iter()
+                .zip(shards)
+                .all(|(input, shard)| input.name == shard.name && input.stamp == shard.stamp)
+    }
+}

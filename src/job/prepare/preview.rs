@@ -1,0 +1,104 @@
+//! What a run would do, without doing it: for Review and `--dry-run`.
+
+use super::rerun;
+use super::run::{selected_facts, shard_names, summaries};
+use super::{OutputFile, SplitSummary};
+use crate::engine::outputs;
+use crate::engine::plan::{resolve_in, validate};
+use crate::engine::select::select;
+use crate::formats::energon::layout;
+use crate::model::{DatasetFacts, PreparePlan, Problem, ProblemKind, Scope, Severity, ShardFacts};
+use serde::Serialize;
+use std::path::Path;
+
+/// What a run would do.
+#[derive(Clone, Debug, Serialize)]
+pub struct Preview {
+    /// Files that would be written, in publish order; sizes of indexes are estimates while shards are not scanned.
+    pub files: Vec<OutputFile>,
+    /// Splits as they would be.
+    pub splits: Vec<SplitSummary>,
+    /// What stands in the way (refusals), and what would be reported.
+    pub problems: Vec<Problem>,
+    /// What changes against an earlier preparation, one line each.
+    pub differences: Vec<String>,
+}
+
+/// What `plan` would do to the data set as far as it is known.
+pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
+    let mut preview = Preview {
+        files: Vec::new(),
+        splits: Vec::new(),
+        problems: facts.findings.clone(),
+        differences: rerun::differences(plan, facts),
+    };
+    preview.problems.extend(validate(plan, facts));
+    let positions = match select(plan, facts) {
+        Ok(selected) => {
+            preview.problems.extend(selected.left_out);
+            selected.positions
+        }
+        Err(failure) => {
+            if !preview.problems.iter().any(|p| p.severity == Severity::Refusal) {
+                let subject = failure.subject.clone();
+                preview.problems.push(Problem::refusal(ProblemKind::BadPattern, subject, failure.why));
+            }
+            return preview;
+        }
+    };
+    let shards: Vec<ShardFacts> = positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
+    let resolved = resolve_in(plan, &selected_facts(facts, shards.clone()));
+    for problem in &resolved.problems {
+        if !preview.problems.contains(problem) {
+            preview.problems.push(problem.clone());
+        }
+    }
+    let named = shard_names(&resolved, &shards);
+    preview.splits = summaries(&named, &shards);
+    preview.files = files(plan, facts, &shards, &named);
+    preview
+}
+
+/// About the bytes a sample row and a part row take with their indexes, measured on ordinary keys.
+const SAMPLE_ROW_BYTES: u64 = 95;
+const PART_ROW_BYTES: u64 = 60;
+
+fn files(
+    plan: &PreparePlan,
+    facts: &DatasetFacts,
+    shards: &[ShardFacts],
+    named: &[(String, Vec<String>)],
+) -> Vec<OutputFile> {
+    let root: &Path = &facts.root;
+    let mut list = Vec::new();
+    let mut add = |name: String, bytes: u64| {
+        let replaces = root.join(&name).exists();
+        list.push(OutputFile { name, bytes, replaces });
+    };
+    for shard in shards {
+        let stem = shard.name.rsplit_once('.').map_or(shard.name.as_str(), |(stem, _)| stem);
+        add(format!("{stem}.tar.idx"), 8 * (shard.samples + 1));
+    }
+    let samples: u64 = shards.iter().map(|shard| shard.samples).sum();
+    let parts: u64 = facts.parts.values().map(|part| part.samples).sum();
+    let in_meta = |name: &str| format!("{}/{name}", layout::NV_META);
+    if plan.scope != Scope::WithoutSampleTables {
+        add(in_meta(layout::INDEX_SQLITE), 28_672 + samples * SAMPLE_ROW_BYTES + parts * PART_ROW_BYTES);
+    }
+    add(in_meta(layout::INDEX_UUID), 36);
+    if plan.scope != Scope::TarIndexOnly {
+        let mut excludes = rerun::kept_excludes(plan, facts);
+        excludes.extend(plan.excludes.iter().cloned());
+        add(in_meta(layout::SPLIT_YAML), outputs::split_yaml(named, excludes).len() as u64);
+        for text in outputs::loading(plan, facts) {
+            if !(text.keep_existing && root.join(layout::NV_META).join(&text.name).exists()) {
+                add(in_meta(&text.name), text.content.len() as u64);
+            }
+        }
+        let counts = shards.iter().map(|shard| (shard.name.clone(), shard.samples)).collect();
+        for text in outputs::info(counts, root.join(layout::NV_META).join(layout::INFO_YAML).is_file()) {
+            add(in_meta(&text.name), text.content.len() as u64);
+        }
+    }
+    list
+}

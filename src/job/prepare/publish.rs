@@ -1,0 +1,161 @@
+//! Makes everything visible in one publication: indexes, database, texts, and our own record of the run.
+
+use super::collect::Selection;
+use super::{Context, OutputFile, PrepareReport};
+use crate::engine::index::{BuiltIndex, SpooledShard};
+use crate::engine::outputs::{self, Text};
+use crate::engine::plan::file as plan_file;
+use crate::engine::recorded::{Recorded, RecordedShard};
+use crate::formats::energon::layout;
+use crate::model::{Failure, Outcome, Scope, Shard};
+use crate::storage::own::OwnFolder;
+use crate::storage::publish::Publication;
+use std::path::{Path, PathBuf};
+
+/// Everything that becomes visible together.
+pub(super) struct Outputs<'a> {
+    pub(super) selection: &'a Selection,
+    pub(super) spools: &'a [SpooledShard],
+    pub(super) built: &'a BuiltIndex,
+    /// Files inside `.nv-meta`, `.info.json` among them.
+    pub(super) texts: Vec<Text>,
+    /// Keep the replaced `split.yaml` under this name.
+    pub(super) split_backup: Option<String>,
+    /// A database that must go because no tables are made.
+    pub(super) drop_database: bool,
+}
+
+/// Stages all files, then makes them visible, `.info.json` last. Fills `report.files`.
+pub(super) fn publish(
+    context: &Context,
+    own: &OwnFolder,
+    outputs: Outputs<'_>,
+    report: &mut PrepareReport,
+) -> Outcome<()> {
+    let root = &context.shared.root;
+    let meta = root.join(layout::NV_META);
+    let shards: Vec<Shard> = {
+        let state = context.shared.lock();
+        outputs.selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
+    };
+    let mode = shards.first().map_or(0o644, |shard| file_mode(shard.mode));
+    let mut publication = Publication::begin(&*context.shared.fs, root, own)?;
+    let mut files = Files { root, list: &mut report.files };
+    for (shard, spool) in shards.iter().zip(outputs.spools) {
+        context.shared.cancel.check()?;
+        let target = root.join(shard.index_name());
+        files.note(&target, spool.tar_idx.bytes);
+        publication.stage_file(&target, spool.tar_idx_path(), file_mode(shard.mode))?;
+    }
+    let database = meta.join(layout::INDEX_SQLITE);
+    if let Some(built) = &outputs.built.database {
+        files.note(&database, std::fs::metadata(built).map_or(0, |m| m.len()));
+        publication.stage_file(&database, built.clone(), mode)?;
+    } else if outputs.drop_database && database.exists() {
+        publication.remove(&database)?;
+    }
+    if outputs.built.samples > 0 {
+        let target = meta.join(layout::INDEX_UUID);
+        let uuid = uuid::Uuid::new_v4().to_string();
+        files.note(&target, uuid.len() as u64);
+        publication.stage_bytes(&target, uuid.as_bytes(), mode)?;
+    }
+    stage_texts(&mut publication, &mut files, &meta, &outputs, mode)?;
+    if context.plan.scope != Scope::TarIndexOnly {
+        stage_own(context, own, &mut publication, &shards, outputs.spools, report)?;
+    }
+    context.shared.cancel.check()?;
+    publication.commit(&meta.join(layout::INFO_JSON))
+}
+
+/// Read and write for the owner in any case; otherwise as the shard.
+fn file_mode(shard_mode: u32) -> u32 {
+    (shard_mode & 0o777) | 0o600
+}
+
+struct Files<'a> {
+    root: &'a Path,
+    list: &'a mut Vec<OutputFile>,
+}
+
+impl Files<'_> {
+    fn note(&mut self, target: &Path, bytes: u64) {
+        let name = target.strip_prefix(self.root).unwrap_or(target).to_string_lossy().into_owned();
+        self.list.push(OutputFile { name, bytes, replaces: target.exists() });
+    }
+}
+
+fn stage_texts(
+    publication: &mut Publication<'_>,
+    files: &mut Files<'_>,
+    meta: &Path,
+    outputs: &Outputs<'_>,
+    mode: u32,
+) -> Outcome<()> {
+    for text in &outputs.texts {
+        let target: PathBuf = meta.join(&text.name);
+        if text.keep_existing && target.exists() {
+            continue;
+        }
+        if text.name == layout::SPLIT_YAML {
+            if let Some(backup) = outputs.split_backup.as_ref().filter(|_| target.exists()) {
+                publication.keep_backup(&target, &meta.join(backup))?;
+            }
+        }
+        files.note(&target, text.content.len() as u64);
+        publication.stage_bytes(&target, text.content.as_bytes(), mode)?;
+    }
+    Ok(())
+}
+
+/// Our own record: the plan, and a report that the next run compares its inputs with.
+fn stage_own(
+    context: &Context,
+    own: &OwnFolder,
+    publication: &mut Publication<'_>,
+    shards: &[Shard],
+    spools: &[SpooledShard],
+    report: &PrepareReport,
+) -> Outcome<()> {
+    #[derive(serde::Serialize)]
+    struct Saved<'a> {
+        gristmill: &'a str,
+        #[serde(flatten)]
+        recorded: Recorded,
+        result: &'a PrepareReport,
+    }
+    let inputs = shards
+        .iter()
+        .zip(spools)
+        .map(|(shard, spool)| RecordedShard {
+            name: shard.name.clone(),
+            stamp: spool.scan.stamp,
+            samples: spool.scan.samples,
+        })
+        .collect();
+    let recorded = Recorded { plan_hash: plan_file::hash(&context.plan), inputs };
+    let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), recorded, result: report };
+    let json =
+        serde_json::to_vec_pretty(&saved).map_err(|e| Failure::environment("writing the report", e.to_string()))?;
+    publication.stage_bytes(&own.report(), &json, 0o644)?;
+    publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.plan)?.as_bytes(), 0o644)
+}
+
+/// Texts of a full preparation.
+pub(super) fn texts(
+    context: &Context,
+    counts: Vec<(String, u64)>,
+    splits: &[(String, Vec<String>)],
+    excludes: Vec<String>,
+    facts: &crate::model::DatasetFacts,
+) -> Vec<Text> {
+    let with_yaml = context.shared.root.join(layout::NV_META).join(layout::INFO_YAML).is_file();
+    let mut texts = vec![Text {
+        name: layout::SPLIT_YAML.to_owned(),
+        content: outputs::split_yaml(splits, excludes),
+        keep_existing: false,
+    }];
+    texts.extend(outputs::loading(&context.plan, facts));
+    texts.extend(outputs::info(counts, with_yaml));
+    texts
+}

@@ -1,0 +1,153 @@
+//! Second runs: is there anything to do, what is taken over, what is kept.
+
+use super::collect::Selection;
+use super::Context;
+use crate::engine::plan::file as plan_file;
+use crate::engine::recorded::Recorded;
+use crate::engine::select::select;
+use crate::formats::energon::layout;
+use crate::model::{DatasetFacts, Outcome, PreparePlan, Problem, ProblemSink, Rerun, Shard};
+use crate::storage::own::OwnFolder;
+use std::collections::HashSet;
+use std::time::SystemTime;
+
+/// The shards of the plan, and which of them need not be read again.
+pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Selection> {
+    let selected = select(&context.plan, facts)?;
+    for problem in selected.left_out {
+        context.shared.problems.report(problem)?;
+    }
+    let mut unchanged = HashSet::new();
+    if let (Rerun::Update, Some(prepared)) = (&context.plan.rerun, &facts.prepared) {
+        let fresh: HashSet<&str> =
+            prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
+        let database = context.shared.root.join(layout::NV_META).join(layout::INDEX_SQLITE);
+        if database.is_file() {
+            let names = selected.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.name.as_str());
+            unchanged = names.filter(|name| !fresh.contains(name)).map(str::to_owned).collect();
+        }
+    }
+    Ok(Selection { positions: selected.positions, unchanged })
+}
+
+/// Whether the same plan already ran on the same inputs (or an update would find nothing new).
+pub(super) fn nothing_to_do(
+    context: &Context,
+    own: &OwnFolder,
+    facts: &DatasetFacts,
+    selection: &Selection,
+) -> Outcome<bool> {
+    let Some(prepared) = &facts.prepared else { return Ok(false) };
+    match context.plan.rerun {
+        Rerun::Overwrite => Ok(false),
+        Rerun::Update => Ok(prepared.new_shards.is_empty()
+            && prepared.changed_shards.is_empty()
+            && prepared.missing_shards.is_empty()),
+        Rerun::Refuse => {
+            let Some(recorded) = Recorded::read(own)? else { return Ok(false) };
+            let shards: Vec<Shard> = {
+                let state = context.shared.lock();
+                selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
+            };
+            Ok(recorded.plan_hash == plan_file::hash(&context.plan) && recorded.matches(&shards))
+        }
+    }
+}
+
+/// Exclude items that stay from an earlier preparation.
+pub(super) fn kept_excludes(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<String> {
+    match (&plan.rerun, &facts.prepared) {
+        (Rerun::Update, Some(prepared)) => prepared.excludes.clone(),
+        (Rerun::Overwrite, Some(prepared)) if !plan.reset_excludes => prepared.excludes.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// `split.yaml.bak-20261120T120501Z`: the name under which the replaced file is kept.
+pub(super) fn backup_name(now: SystemTime) -> String {
+    format!("{}.bak-{}", layout::SPLIT_YAML, utc_stamp(now))
+}
+
+/// `YYYYMMDDThhmmssZ`.
+fn utc_stamp(now: SystemTime) -> String {
+    let seconds = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil_from_days(days);
+    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3600, rest % 3600 / 60, rest % 60)
+}
+
+/// Days since 1970-01-01 as year, month, day of the Gregorian calendar.
+fn civil_from_days(mut days: u64) -> (u64, u64, u64) {
+    let leap = |y: u64| y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+    let mut year = 1970;
+    loop {
+        let length = if leap(year) { 366 } else { 365 };
+        if days < length {
+            break;
+        }
+        days -= length;
+        year += 1;
+    }
+    let february = if leap(year) { 29 } else { 28 };
+    for (month, length) in (1..).zip([31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]) {
+        if days < length {
+            return (year, month, days + 1);
+        }
+        days -= length;
+    }
+    (year, 12, 31)
+}
+
+/// What changes against an earlier preparation, one line each.
+pub(super) fn differences(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<String> {
+    use crate::model::text::count;
+    let Some(prepared) = &facts.prepared else { return Vec::new() };
+    let mut lines = Vec::new();
+    let mut tell = |names: &[String], what: &str| {
+        if let Some(first) = names.first() {
+            let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
+            lines.push(format!("{} {what}: {first}{more}", count(names.len() as u64, "shard")));
+        }
+    };
+    tell(&prepared.new_shards, "new");
+    tell(&prepared.changed_shards, "changed since indexed");
+    tell(&prepared.missing_shards, "gone from the disk");
+    let excludes = prepared.excludes.len() as u64;
+    if excludes > 0 {
+        let fate = if plan.rerun == Rerun::Overwrite && plan.reset_excludes { "dropped" } else { "kept" };
+        lines.push(format!("{} {fate}", count(excludes, "exclude item")));
+    }
+    if matches!(plan.rerun, Rerun::Overwrite | Rerun::Update) {
+        lines.push("the old split.yaml is kept beside the new one".into());
+    }
+    lines
+}
+
+/// A database left by a failed run, or by a run with tables when this one makes none.
+pub(super) fn drops_database(plan: &PreparePlan) -> bool {
+    plan.scope == crate::model::Scope::WithoutSampleTables
+}
+
+/// A refusal that is also listed with the other findings.
+pub(super) fn refuse(context: &Context, problems: Vec<Problem>) -> Outcome<()> {
+    let mut first = None;
+    for problem in problems {
+        if problem.severity == crate::model::Severity::Refusal && first.is_none() {
+            first = Some(problem.clone());
+        }
+        context.shared.problems.report(problem)?;
+    }
+    first.map_or(Ok(()), |problem| Err(problem.into_failure()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn backups_carry_the_time_in_utc() {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_709_210_096);
+        assert_eq!(backup_name(time), "split.yaml.bak-20240229T123456Z");
+    }
+}

@@ -1,0 +1,381 @@
+//! The course of one `prepare`, from opening to the published data set.
+
+use super::collect::{self, Selection};
+use super::publish::{self, Outputs};
+use super::rerun;
+use super::{Context, PrepareReport, SplitSummary};
+use crate::engine::dataset;
+use crate::engine::index::{self, BuildOptions, BuiltIndex, DuplicateKey, SpooledShard};
+use crate::engine::outputs::{self, Text};
+use crate::engine::plan::{file as plan_file, resolve_in, validate, Resolved};
+use crate::formats::energon::layout;
+use crate::job::journal::Journal;
+use crate::job::Phase;
+use crate::model::{
+    text, DatasetFacts, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, Scope, ShardFacts, ShardId,
+    Subject, Tgz,
+};
+use crate::storage::lock::DatasetLock;
+use crate::storage::own::OwnFolder;
+use crate::storage::publish::recover;
+use std::time::SystemTime;
+
+/// Carries out a plan. Nothing is visible before the very end; an error leaves the data set as it was.
+pub(super) fn run(context: Context) -> Outcome<PrepareReport> {
+    let result = run_locked(&context);
+    if let Some(live) = context.live {
+        // The scan that was taken over may still be at work when the job fails early.
+        context.shared.cancel.cancel();
+        if live.join().is_err() {
+            tracing::warn!("a scan thread panicked");
+        }
+    }
+    result
+}
+
+fn run_locked(context: &Context) -> Outcome<PrepareReport> {
+    let shared = &context.shared;
+    context.board.phase(Phase::Open, "opening the data set");
+    let own = OwnFolder::for_webdataset(&shared.root);
+    open(context, &own)?;
+    let mut facts = shared.facts();
+    let mut selection = rerun::selection(context, &facts)?;
+    if rerun::nothing_to_do(context, &own, &facts, &selection)? {
+        context.board.log("nothing to do: the data set is prepared with this plan already");
+        return Ok(report_nothing(context, &facts, &selection));
+    }
+    rerun::refuse(context, validate(&context.plan, &facts))?;
+    let _lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
+    if shared.options.restart {
+        throw_away(context, &own)?;
+    }
+    if context.plan.tgz == Tgz::Rewrite && rewrite_compressed(context, &selection)? {
+        facts = shared.facts();
+        selection = rerun::selection(context, &facts)?;
+    }
+    let spools = scan(context, &own, &facts, &selection)?;
+    let facts = shared.facts();
+    let problems = validate(&context.plan, &facts);
+    rerun::refuse(context, problems)?;
+    let built = build(context, &own, &selection, &spools)?;
+    let mut report = finish(context, &own, &facts, &selection, &spools, &built)?;
+    clean_up(context, &own);
+    report.elapsed = context.board.elapsed();
+    Ok(report)
+}
+
+/// Rolls an interrupted publication forward, then opens the data set, unless a scan has done it.
+fn open(context: &Context, own: &OwnFolder) -> Outcome<()> {
+    let shared = &context.shared;
+    if context.live.is_some() {
+        super::super::scan::wait_opened(shared)?;
+        return Ok(());
+    }
+    roll_forward(shared, own)?;
+    let opened = dataset::open(&shared.root)?;
+    shared.set_opened(opened);
+    Ok(())
+}
+
+/// Finishes a publication that was interrupted between two renames, if there is one.
+pub(in crate::job) fn roll_forward(shared: &super::super::scan::Shared, own: &OwnFolder) -> Outcome<()> {
+    if crate::storage::publish::pending(own)?.is_none() {
+        return Ok(());
+    }
+    let _lock = DatasetLock::acquire(&*shared.fs, own, shared.options.break_lock)?;
+    if let Some(done) = recover(&*shared.fs, &shared.root, own)? {
+        shared.problems.report(Problem::note(
+            ProblemKind::InterruptedPublish,
+            Subject::path(&shared.root),
+            format!("an interrupted run was finished: {} made visible", text::count(done.files.len() as u64, "file")),
+        ))?;
+    }
+    Ok(())
+}
+
+fn throw_away(context: &Context, own: &OwnFolder) -> Outcome<()> {
+    let fs = &*context.shared.fs;
+    own.remove_work(fs)?;
+    fs.remove_file(&own.journal())
+}
+
+/// Makes a `.tar` beside each `.tgz`. Answers whether there was any, so that the shard list must be read again.
+fn rewrite_compressed(context: &Context, selection: &Selection) -> Outcome<bool> {
+    let shared = &context.shared;
+    let mut any = false;
+    for &position in &selection.positions {
+        let Some(shard) = shared.lock().shards.get(position).filter(|shard| shard.is_tgz).cloned() else { continue };
+        let target = shard.path.with_extension("tar");
+        context.board.log(format!("unpacking {}", text::display_safe(&shard.name)));
+        crate::source::tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
+        any = true;
+    }
+    if any {
+        shared.set_opened(dataset::open(&shared.root)?);
+    }
+    Ok(any)
+}
+
+fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<Vec<SpooledShard>> {
+    let shared = &context.shared;
+    let shards = selection.positions.len() as u64;
+    let bytes: u64 = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.stamp.bytes).sum();
+    if context.live.is_none() {
+        shared.progress.restart(shards, bytes);
+    } else {
+        shared.progress.expect(shards, bytes);
+    }
+    context.board.phase(Phase::Scan, format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
+    for problem in &facts.findings {
+        if !shared.problems.kept().contains(problem) {
+            shared.problems.report(problem.clone())?;
+        }
+    }
+    let journal = Journal::open(&*shared.fs, &own.journal(), &plan_file::hash(&context.plan))?;
+    collect::collect(context, own, selection, journal)
+}
+
+fn build(context: &Context, own: &OwnFolder, selection: &Selection, spools: &[SpooledShard]) -> Outcome<BuiltIndex> {
+    let shared = &context.shared;
+    let samples: u64 = spools.iter().map(|spool| spool.scan.samples).sum();
+    shared.progress.restart(samples, 0);
+    context.board.phase(Phase::Tables, format!("sorting {}, building the tables", text::count(samples, "key")));
+    if context.plan.scope == Scope::WithoutSampleTables {
+        return Ok(BuiltIndex {
+            database: None,
+            duplicates: Vec::new(),
+            duplicate_count: 0,
+            samples,
+            parts: 0,
+            bytes: 0,
+        });
+    }
+    let options = BuildOptions { duplicates: context.plan.duplicates, ..BuildOptions::default() };
+    let fs = &*shared.fs;
+    let built = index::build(fs, spools, &own.work(), context.scratch.path(), &options, &shared.handles())?;
+    if built.duplicate_count > 0 && context.plan.duplicates == Duplicates::Fail {
+        return Err(duplicates_refused(context, selection, &built));
+    }
+    let old = layout::in_nv_meta(&shared.root, layout::INDEX_SQLITE);
+    if let Some(database) = built.database.as_ref().filter(|_| old.is_file()) {
+        let carried = index::carry_media_tables(fs, &old, database, &shared.cancel)?;
+        context.board.log(format!("media metadata of the old database: {carried:?}"));
+    }
+    Ok(built)
+}
+
+/// Both places of each duplicate are listed; the first one is the error.
+fn duplicates_refused(context: &Context, selection: &Selection, built: &BuiltIndex) -> Failure {
+    let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
+    for duplicate in &built.duplicates {
+        let problem = Problem::refusal(
+            ProblemKind::DuplicateKey,
+            Subject::shard(name(&duplicate.second)).key(&duplicate.key),
+            places(duplicate, &name),
+        );
+        if context.shared.problems.report(problem).is_err() {
+            break;
+        }
+    }
+    let failure = match built.duplicates.first() {
+        Some(first) => Failure::data(
+            "preparing the data set",
+            format!("{} in all; {}", text::count(built.duplicate_count, "duplicate key"), places(first, &name)),
+        )
+        .on(Subject::shard(name(&first.second)).key(&first.key)),
+        None => Failure::data("preparing the data set", text::count(built.duplicate_count, "duplicate key")),
+    };
+    failure.with_hint(
+        "keys must be unique over the whole data set: leave a shard out with --exclude, keep the first copy with \
+         --duplicates keep-first, or do without access by name with --skip-sample-tables",
+    )
+}
+
+fn places(duplicate: &DuplicateKey, name: &impl Fn(&(ShardId, u64)) -> String) -> String {
+    format!(
+        "the key stands in {} (sample {}) and again in {} (sample {})",
+        name(&duplicate.first),
+        duplicate.first.1,
+        name(&duplicate.second),
+        duplicate.second.1
+    )
+}
+
+/// The name of a shard by its place in the index.
+fn shard_name(context: &Context, selection: &Selection, id: ShardId) -> String {
+    let state = context.shared.lock();
+    let position = selection.positions.get(id.0 as usize).copied().unwrap_or(usize::MAX);
+    state.shards.get(position).map_or_else(String::new, |shard| shard.name.clone())
+}
+
+/// The exclude items of this run: what was there, what the plan adds, what damage and duplicates demand.
+fn all_excludes(
+    context: &Context,
+    selection: &Selection,
+    facts: &DatasetFacts,
+    spools: &[SpooledShard],
+    shards: &[ShardFacts],
+    built: &BuiltIndex,
+) -> Vec<String> {
+    let mut items = rerun::kept_excludes(&context.plan, facts);
+    items.extend(context.plan.excludes.iter().cloned());
+    for (spool, shard) in spools.iter().zip(shards) {
+        items.extend(spool.scan.damaged_keys.iter().map(|key| outputs::exclude_item(&shard.name, Some(key))));
+    }
+    if context.plan.duplicates == Duplicates::KeepFirst {
+        for duplicate in built.duplicates.iter().filter(|d| d.first.0 != d.second.0) {
+            items
+                .push(outputs::exclude_item(&shard_name(context, selection, duplicate.second.0), Some(&duplicate.key)));
+        }
+    }
+    let mut seen = std::collections::HashSet::new();
+    items.retain(|item| seen.insert(item.clone()));
+    items
+}
+
+fn finish(
+    context: &Context,
+    own: &OwnFolder,
+    facts: &DatasetFacts,
+    selection: &Selection,
+    spools: &[SpooledShard],
+    built: &BuiltIndex,
+) -> Outcome<PrepareReport> {
+    let shared = &context.shared;
+    context.board.phase(Phase::Publish, "making the result visible");
+    let shards: Vec<ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
+    let counts = shards.iter().zip(spools).map(|(shard, spool)| (shard.name.clone(), spool.scan.samples)).collect();
+    let resolved = resolve_in(&context.plan, &selected_facts(facts, shards.clone()));
+    for problem in resolved.problems.iter().filter(|p| p.severity != crate::model::Severity::Refusal) {
+        shared.problems.report(problem.clone())?;
+    }
+    let named = shard_names(&resolved, &shards);
+    let excludes = all_excludes(context, selection, facts, spools, &shards, built);
+    if context.plan.duplicates == Duplicates::KeepFirst {
+        tell_duplicates(context, selection, built)?;
+    }
+    let mut report = PrepareReport {
+        shards: spools.len() as u64,
+        samples: spools.iter().map(|spool| spool.scan.samples).sum(),
+        parts: built.parts,
+        bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
+        splits: summaries(&named, &shards),
+        excludes: excludes.len() as u64,
+        files: Vec::new(),
+        nothing_to_do: false,
+        problems: shared.problems.kept(),
+        counts: shared.problems.counts(),
+        elapsed: context.board.elapsed(),
+    };
+    let texts = match context.plan.scope {
+        Scope::TarIndexOnly => info_as_it_is(&shared.root)?,
+        _ => publish::texts(context, counts, &named, excludes, facts),
+    };
+    let outputs = Outputs {
+        selection,
+        spools,
+        built,
+        texts,
+        split_backup: Some(rerun::backup_name(SystemTime::now())),
+        drop_database: rerun::drops_database(&context.plan),
+    };
+    publish::publish(context, own, outputs, &mut report)?;
+    context.board.log(format!(
+        "prepared: {}, {}",
+        text::count(report.shards, "shard"),
+        text::count(report.samples, "sample")
+    ));
+    Ok(report)
+}
+
+fn tell_duplicates(context: &Context, selection: &Selection, built: &BuiltIndex) -> Outcome<()> {
+    for duplicate in &built.duplicates {
+        let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
+        let fate = if duplicate.first.0 == duplicate.second.0 {
+            "only the first can be reached by name; both are trained on, since an exclude would drop both"
+        } else {
+            "the later one is excluded"
+        };
+        context.shared.problems.report(Problem::problem(
+            ProblemKind::DuplicateKey,
+            Subject::shard(name(&duplicate.second)).key(&duplicate.key),
+            format!("{}; {fate}", places(duplicate, &name)),
+        ))?;
+    }
+    Ok(())
+}
+
+/// With `--tar-index-only` the shard counts stay as they are; a lone `.info.yaml` becomes `.info.json`.
+fn info_as_it_is(root: &std::path::Path) -> Outcome<Vec<Text>> {
+    let path = root.join(layout::NV_META).join(layout::INFO_JSON);
+    let content = match std::fs::read_to_string(&path) {
+        Ok(content) => content,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => crate::formats::energon::info::Info::read(root)?
+            .ok_or_else(|| {
+                Failure::data("making the tar indexes again", "the data set is not prepared")
+                    .on(Subject::path(root))
+                    .with_hint("run prepare without --tar-index-only first")
+            })?
+            .to_json(),
+        Err(error) => return Err(Failure::io("reading the shard counts", &path, &error)),
+    };
+    Ok(vec![Text { name: layout::INFO_JSON.to_owned(), content, keep_existing: false }])
+}
+
+/// The facts with only the plan's shards.
+pub(super) fn selected_facts(facts: &DatasetFacts, shards: Vec<ShardFacts>) -> DatasetFacts {
+    DatasetFacts { shards, prepared: facts.prepared.clone(), ..DatasetFacts::new(facts.root.clone(), facts.kind) }
+}
+
+/// Splits with the names of their shards, in the order in which they are written.
+pub(super) fn shard_names(resolved: &Resolved, shards: &[ShardFacts]) -> Vec<(String, Vec<String>)> {
+    let name = |id: &ShardId| shards.get(id.0 as usize).map(|shard| shard.name.clone());
+    resolved.splits.iter().map(|(split, ids)| (split.clone(), ids.iter().filter_map(name).collect())).collect()
+}
+
+pub(super) fn summaries(named: &[(String, Vec<String>)], shards: &[ShardFacts]) -> Vec<SplitSummary> {
+    let samples: std::collections::HashMap<&str, u64> =
+        shards.iter().map(|shard| (shard.name.as_str(), shard.samples)).collect();
+    named
+        .iter()
+        .map(|(name, members)| SplitSummary {
+            name: name.clone(),
+            shards: members.len() as u64,
+            samples: members.iter().filter_map(|member| samples.get(member.as_str())).sum(),
+        })
+        .collect()
+}
+
+fn report_nothing(context: &Context, facts: &DatasetFacts, selection: &Selection) -> PrepareReport {
+    let counts = facts.prepared.as_ref().map(|p| p.shard_counts.as_slice()).unwrap_or_default();
+    let by_name: std::collections::HashMap<&str, u64> = counts.iter().map(|(n, c)| (n.as_str(), *c)).collect();
+    let shards: Vec<&ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).collect();
+    let splits = facts.prepared.iter().flat_map(|p| &p.splits).map(|(name, members)| SplitSummary {
+        name: name.clone(),
+        shards: members.len() as u64,
+        samples: members.iter().filter_map(|member| by_name.get(member.as_str())).sum(),
+    });
+    PrepareReport {
+        shards: shards.len() as u64,
+        samples: counts.iter().map(|(_, samples)| samples).sum(),
+        parts: 0,
+        bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
+        splits: splits.collect(),
+        excludes: facts.prepared.as_ref().map_or(0, |p| p.excludes.len() as u64),
+        files: Vec::new(),
+        nothing_to_do: true,
+        problems: context.shared.problems.kept(),
+        counts: context.shared.problems.counts(),
+        elapsed: context.board.elapsed(),
+    }
+}
+
+/// The result is visible; what is left over is only ours, so a failure here is logged and not reported.
+fn clean_up(context: &Context, own: &OwnFolder) {
+    let fs = &*context.shared.fs;
+    for result in [own.remove_work(fs), fs.remove_file(&own.journal())] {
+        if let Err(error) = result {
+            context.board.log(format!("cleaning up: {error}"));
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Whole runs on the golden data sets, compared byte for byte; second runs; what is taken over from where.
+
+use super::*;
+use crate::model::plan::{FieldExpr, SplitPattern};
+use crate::model::{Duplicates, ExitClass, Loading, Rerun, Scope, SplitPlan};
+use std::path::PathBuf;
+
+fn golden(case: &str, side: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/energon").join(case).join(side)
+}
+
+fn files_below(root: &Path) -> Vec<PathBuf> {
+    walkdir::WalkDir::new(root)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_file())
+        .map(|entry| entry.path().strip_prefix(root).unwrap().to_path_buf())
+        .collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "test data is not published")]
+fn put(path: &Path, bytes: &[u8]) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, bytes).unwrap();
+}
+
+fn copy_of(case: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for name in files_below(&golden(case, "input")) {
+        put(&folder.path().join(&name), &std::fs::read(golden(case, "input").join(&name)).unwrap());
+    }
+    folder
+}
+
+fn plan_for(root: &Path, splits: SplitPlan, loading: Loading) -> PreparePlan {
+    let mut plan = PreparePlan::new(root.to_str().unwrap());
+    plan.splits = splits;
+    plan.loading = loading;
+    plan
+}
+
+fn ratio(text: &str) -> SplitPlan {
+    SplitPlan::Ratio(text.into())
+}
+
+fn field(field: &str, expr: &str) -> FieldExpr {
+    FieldExpr { field: field.into(), expr: expr.into() }
+}
+
+fn run_with(plan: &PreparePlan, threads: usize) -> Outcome<PrepareReport> {
+    PrepareJob::start(plan.clone(), RunOptions { threads, ..RunOptions::default() }, None)?.wait()
+}
+
+/// Every file that the reference wrote is there with the same bytes; the database is compared elsewhere, the uuid is random.
+fn assert_golden(case: &str, root: &Path) {
+    let mut compared = 0;
+    for name in files_below(&golden(case, "expected")) {
+        let text = name.to_string_lossy().into_owned();
+        if text.starts_with("dump/") || text.ends_with("loader_view.json") || text.ends_with("index.sqlite") {
+            continue;
+        }
+        let ours = std::fs::read(root.join(&name)).unwrap_or_else(|e| panic!("{text}: {e}"));
+        if text.ends_with("index.uuid") {
+            assert_eq!(ours.len(), 36);
+            continue;
+        }
+        let theirs = std::fs::read(golden(case, "expected").join(&name)).unwrap();
+        assert_eq!(ours, theirs, "{case}: {text}:\n{}", String::from_utf8_lossy(&ours));
+        compared += 1;
+    }
+    assert!(compared > 3);
+}
+
+#[test]
+fn golden_data_sets_come_out_byte_for_byte_with_any_number_of_workers() {
+    for threads in [1, 2, 7] {
+        let folder = copy_of("captioning_fieldmap");
+        let fields = vec![field("image", "jpg"), field("caption", "detail.json[caption][long],txt")];
+        let loading = Loading::FieldMap { sample_type: "CaptioningSample".into(), fields };
+        run_with(&plan_for(folder.path(), ratio("8,1,1"), loading), threads).unwrap();
+        assert_golden("captioning_fieldmap", folder.path());
+
+        let folder = copy_of("odd_names");
+        let report =
+            run_with(&plan_for(folder.path(), ratio("1,0,0"), Loading::Crude { cooker: false }), threads).unwrap();
+        assert_golden("odd_names", folder.path());
+        assert_eq!((report.shards, report.samples), (10, 23));
+
+        let folder = copy_of("presplit_folders");
+        let patterns = [
+            ("train", "train/.*"),
+            ("val", "val/shard_{00000,00001}.tar"),
+            ("test", "test"),
+            ("all", ".*"),
+            ("none", "rain/.*"),
+        ];
+        let patterns =
+            patterns.map(|(name, pattern)| SplitPattern { name: name.into(), pattern: pattern.into() }).to_vec();
+        let loading = Loading::FieldMap { sample_type: "TextSample".into(), fields: vec![field("text", "txt")] };
+        let mut plan = plan_for(folder.path(), SplitPlan::Patterns(patterns), loading);
+        plan.exclude_shards = vec!["x8".into()];
+        let refused = run_with(&plan, threads).unwrap_err();
+        assert_eq!(refused.class, ExitClass::Usage, "a pattern that matches nothing: {refused}");
+        plan.compat = true;
+        run_with(&plan, threads).unwrap();
+        assert_golden("presplit_folders", folder.path());
+    }
+}
+
+#[test]
+fn a_scan_that_ran_before_is_taken_over_and_gives_the_same_bytes() {
+    let folder = copy_of("captioning_fieldmap");
+    let scan = LiveScan::start(folder.path(), &RunOptions { threads: 2, ..RunOptions::default() }).unwrap();
+    let facts = scan.wait().unwrap();
+    assert!(facts.scan_complete);
+    assert_eq!(facts.samples_seen, 18);
+    assert_eq!(facts.parts["detail.json"].samples, 18);
+    assert_eq!(facts.sketches.len(), 8);
+    assert!(!folder.path().join(".nv-meta").exists(), "looking writes nothing");
+    let fields = vec![field("image", "jpg"), field("caption", "detail.json[caption][long],txt")];
+    let loading = Loading::FieldMap { sample_type: "CaptioningSample".into(), fields };
+    let plan = plan_for(folder.path(), ratio("8,1,1"), loading);
+    let job = PrepareJob::start(plan, RunOptions::default(), Some(scan)).unwrap();
+    let report = job.wait().unwrap();
+    assert_golden("captioning_fieldmap", folder.path());
+    assert_eq!(report.samples, 18);
+    assert!(!folder.path().join(".nv-meta/gristmill/work").exists(), "work is cleaned up");
+}
+
+#[test]
+fn the_same_plan_again_does_nothing_and_another_is_refused() {
+    let folder = copy_of("captioning_fieldmap");
+    let plan = plan_for(folder.path(), ratio("8,1,1"), Loading::Crude { cooker: false });
+    assert!(!run_with(&plan, 1).unwrap().nothing_to_do);
+    assert!(run_with(&plan, 1).unwrap().nothing_to_do);
+    let other = plan_for(folder.path(), ratio("1,1,1"), Loading::Crude { cooker: false });
+    let failure = run_with(&other, 1).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Data, "{failure}");
+    assert!(failure.hint.unwrap_or_default().contains("--update"));
+}
+
+#[test]
+fn an_update_reads_only_new_shards_and_keeps_excludes_and_assignments() {
+    let folder = copy_of("captioning_fieldmap");
+    let root = folder.path();
+    let held_back = root.join("shards/shard_0003.tar");
+    let bytes = std::fs::read(&held_back).unwrap();
+    std::fs::remove_file(&held_back).unwrap();
+    let mut plan = plan_for(root, ratio("1,1,1"), Loading::Crude { cooker: false });
+    plan.excludes = vec!["shards/shard_0000.tar/sample_0001".into()];
+    run_with(&plan, 1).unwrap();
+    // Gone from the place where it was: an update must not need it.
+    put(&held_back, &bytes);
+    let mut update = PreparePlan::new(root.to_str().unwrap());
+    update.rerun = Rerun::Update;
+    update.new_to = Some("val".into());
+    let job = PrepareJob::start(update, RunOptions::default(), None).unwrap();
+    let report = job.wait().unwrap();
+    assert_eq!((report.shards, report.samples), (4, 18));
+    let split = std::fs::read_to_string(root.join(".nv-meta/split.yaml")).unwrap();
+    assert_eq!(
+        split,
+        "split_parts:\n  train:\n  - shards/shard_0000.tar\n  val:\n  - shards/shard_0001.tar\n  - shards/shard_0003.tar\n  \
+         test:\n  - shards/shard_0002.tar\nexclude:\n- shards/shard_0000.tar/sample_0001\n"
+    );
+    let database = rusqlite::Connection::open(root.join(".nv-meta/index.sqlite")).unwrap();
+    let rows: (i64, i64) = database
+        .query_row("SELECT (SELECT count(*) FROM samples), (SELECT count(*) FROM sample_parts)", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .unwrap();
+    assert_eq!(rows, (18, 54));
+    assert!(std::fs::read_dir(root.join(".nv-meta")).unwrap().any(|e| e
+        .unwrap()
+        .file_name()
+        .to_string_lossy()
+        .contains(".bak-")));
+    assert!(std::fs::read_to_string(root.join(".nv-meta/dataset.yaml")).unwrap().contains("CrudeWebdataset"));
+}
+
+fn twins(root: &Path) -> PreparePlan {
+    for name in ["a.tar", "b.tar"] {
+        let mut builder = tar::Builder::new(Vec::new());
+        for key in ["x", "y"] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(1);
+            header.set_cksum();
+            let entry = if key == "x" { "same.txt".to_owned() } else { format!("{name}-{key}.txt") };
+            builder.append_data(&mut header, entry, &b"1"[..]).unwrap();
+        }
+        put(&root.join(name), &builder.into_inner().unwrap());
+    }
+    plan_for(root, ratio("1,0,0"), Loading::Crude { cooker: false })
+}
+
+#[test]
+fn duplicate_keys_are_refused_with_both_places_and_the_ways_out_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = twins(folder.path());
+    let failure = run_with(&plan, 2).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Data);
+    let text = failure.to_string();
+    assert!(text.contains("a.tar") && text.contains("b.tar") && text.contains("same"), "{text}");
+    assert!(!folder.path().join(".nv-meta/.info.json").exists());
+    plan.duplicates = Duplicates::KeepFirst;
+    let report = run_with(&plan, 2).unwrap();
+    assert_eq!(report.excludes, 1);
+    let split = std::fs::read_to_string(folder.path().join(".nv-meta/split.yaml")).unwrap();
+    assert!(split.ends_with("exclude:\n- b.tar/same\n"), "{split}");
+
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = twins(folder.path());
+    plan.scope = Scope::WithoutSampleTables;
+    run_with(&plan, 1).unwrap();
+    assert!(!folder.path().join(".nv-meta/index.sqlite").exists());
+    assert!(folder.path().join(".nv-meta/.info.json").exists());
+}
+
+#[test]
+fn a_cancelled_run_leaves_nothing_visible_and_goes_on_later() {
+    let folder = copy_of("captioning_fieldmap");
+    let plan = plan_for(folder.path(), ratio("8,1,1"), Loading::Crude { cooker: false });
+    let job = PrepareJob::start(plan.clone(), RunOptions::default(), None).unwrap();
+    job.cancel();
+    let result = job.wait();
+    if let Err(failure) = result {
+        assert!(failure.is_cancelled(), "{failure}");
+        assert!(!folder.path().join(".nv-meta/.info.json").exists());
+        assert!(!folder.path().join("shards/shard_0000.tar.idx").exists());
+    }
+    run_with(&plan, 1).unwrap();
+    assert!(folder.path().join(".nv-meta/.info.json").exists());
+}

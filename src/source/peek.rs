@@ -1,0 +1,62 @@
+//! The first samples of a shard without reading the rest: what a question needs before a large shard is scanned.
+
+use super::tar::{scan_shard, ScanSink};
+use crate::model::{
+    Cancel, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow, SampleSketch,
+    Shard,
+};
+
+/// Parts that a peeked sample may have; a sample with more is not fit for a question.
+const MOST_PARTS: usize = 1_000;
+
+/// The first `count` samples of a shard, fewer where it has no more. Problems are left to the scan that follows.
+pub fn peek(shard: &Shard, count: usize) -> Outcome<Vec<SampleSketch>> {
+    let mut sink = Peek { shard: &shard.name, count, parts: Vec::new(), found: Vec::new() };
+    let (progress, cancel) = (Progress::default(), Cancel::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &Silent };
+    match scan_shard(shard, &mut sink, &handles) {
+        Ok(_) => Ok(sink.found),
+        Err(failure) if failure.is_cancelled() => Ok(sink.found),
+        Err(failure) => Err(failure),
+    }
+}
+
+struct Peek<'a> {
+    shard: &'a str,
+    count: usize,
+    parts: Vec<(String, u64, u64)>,
+    found: Vec<SampleSketch>,
+}
+
+impl ScanSink for Peek<'_> {
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+        if self.parts.len() >= MOST_PARTS {
+            return Err(Failure::cancelled());
+        }
+        self.parts.push((row.part_name.to_owned(), row.content_byte_offset, row.content_byte_size));
+        Ok(())
+    }
+
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        let parts = std::mem::take(&mut self.parts);
+        self.found.push(SampleSketch { shard: self.shard.to_owned(), key: row.key.to_owned(), parts });
+        if self.found.len() >= self.count {
+            Err(Failure::cancelled())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn hidden_sample(&mut self, _row: HiddenSample) -> Outcome<()> {
+        self.parts.clear();
+        Ok(())
+    }
+}
+
+struct Silent;
+
+impl ProblemSink for Silent {
+    fn report(&self, _problem: Problem) -> Outcome<()> {
+        Ok(())
+    }
+}

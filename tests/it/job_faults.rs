@@ -1,0 +1,135 @@
+//! Whatever happens at whatever moment of a prepare: nothing half-written is taken for whole, and the next run ends well.
+
+use crate::support::{assert_same, copy_folder, picture, settled_picture, text_shard};
+use gristmill::job::prepare::{PrepareJob, PrepareReport};
+use gristmill::model::{ExitClass, Loading, Outcome, PreparePlan, Rerun, RunOptions, SplitPlan};
+use gristmill::storage::fs::fault::{Fault, FaultFs};
+use gristmill::storage::fs::{Fs, RealFs};
+use rustix::io::Errno;
+use std::path::Path;
+use std::sync::Arc;
+
+const INFO: &str = ".nv-meta/.info.json";
+
+fn data_set(root: &Path) {
+    for shard in 0..3 {
+        text_shard(&root.join(format!("shard_{shard}.tar")), shard * 10, 6);
+    }
+}
+
+fn plan(root: &Path, rerun: Rerun) -> PreparePlan {
+    let mut plan = PreparePlan::new(root.to_str().unwrap());
+    plan.splits = SplitPlan::Ratio("1,1,1".into());
+    plan.loading = Loading::Crude { cooker: true };
+    plan.excludes = vec!["shard_1.tar/s000012".into()];
+    plan.rerun = rerun;
+    plan
+}
+
+fn run(plan: PreparePlan, fs: Arc<dyn Fs>) -> Outcome<PrepareReport> {
+    // One worker, so that operation k is the same operation in every run.
+    let options = RunOptions { threads: 1, ..RunOptions::default() };
+    PrepareJob::start_on(plan, options, None, fs)?.wait()
+}
+
+/// Operations of an undisturbed run, and what it leaves.
+fn undisturbed(prepare: impl Fn(&Path)) -> (u64, std::collections::BTreeMap<std::path::PathBuf, Vec<u8>>) {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path());
+    let fs = Arc::new(FaultFs::new(Fault::Nothing));
+    let rerun = if folder.path().join(INFO).exists() { Rerun::Overwrite } else { Rerun::Refuse };
+    run(plan(folder.path(), rerun), fs.clone()).unwrap();
+    (fs.ops(), settled_picture(folder.path()))
+}
+
+fn prepared_once(root: &Path) {
+    data_set(root);
+    run(plan(root, Rerun::Refuse), Arc::new(RealFs)).unwrap();
+    // The second run has something to change.
+    text_shard(&root.join("shard_3.tar"), 100, 4);
+}
+
+/// After a kill at any operation the data set is the old one, the new one, or recognisably unprepared; and the next run
+/// makes it what an undisturbed run would have made it.
+fn killed_anywhere(prepare: fn(&Path), fault: fn(u64) -> Fault) {
+    let (operations, wanted) = undisturbed(prepare);
+    assert!(operations > 10, "only {operations} operations are counted");
+    let template = tempfile::tempdir().unwrap();
+    prepare(template.path());
+    let before = settled_picture(template.path());
+    for at in 0..operations {
+        let folder = tempfile::tempdir().unwrap();
+        copy_folder(template.path(), folder.path());
+        let rerun = if folder.path().join(INFO).exists() { Rerun::Overwrite } else { Rerun::Refuse };
+        let result = run(plan(folder.path(), rerun.clone()), Arc::new(FaultFs::new(fault(at))));
+        let after = settled_picture(folder.path());
+        let is_old = after == before;
+        let is_new = after == wanted;
+        let is_unprepared = !folder.path().join(INFO).exists();
+        assert!(is_old || is_new || is_unprepared, "operation {at}: neither old, new nor unprepared ({result:?})");
+        for name in after.keys() {
+            assert!(before.contains_key(name) || wanted.contains_key(name), "operation {at}: stray file {name:?}");
+        }
+        let again = if folder.path().join(INFO).exists() { Rerun::Overwrite } else { Rerun::Refuse };
+        let result = run(plan(folder.path(), again), Arc::new(RealFs));
+        match result {
+            Ok(_) => {}
+            // Rolled forward to a finished overwrite: then the same plan without it says "prepared already".
+            Err(failure) => {
+                run(plan(folder.path(), Rerun::Overwrite), Arc::new(RealFs))
+                    .unwrap_or_else(|second| panic!("operation {at}: {failure}; then {second}"));
+            }
+        }
+        assert_same(&settled_picture(folder.path()), &wanted, &format!("operation {at}"));
+    }
+}
+
+#[test]
+fn a_first_prepare_killed_at_any_operation_is_made_good_by_the_next() {
+    killed_anywhere(data_set, |at| Fault::Kill { at });
+}
+
+#[test]
+fn an_overwrite_killed_at_any_operation_is_made_good_by_the_next() {
+    killed_anywhere(prepared_once, |at| Fault::Kill { at });
+}
+
+#[test]
+fn a_power_cut_at_any_operation_of_a_first_prepare_is_made_good_by_the_next() {
+    killed_anywhere(data_set, |at| Fault::PowerCut { at });
+}
+
+/// A disk that fills up at any operation ends the run with exit code 3, and what was there before is unchanged.
+fn full_anywhere(prepare: fn(&Path), errno: Errno) {
+    let (operations, wanted) = undisturbed(prepare);
+    for at in 0..operations {
+        let folder = tempfile::tempdir().unwrap();
+        prepare(folder.path());
+        let before = picture(folder.path());
+        let rerun = if folder.path().join(INFO).exists() { Rerun::Overwrite } else { Rerun::Refuse };
+        match run(plan(folder.path(), rerun), Arc::new(FaultFs::new(Fault::Full { at, errno }))) {
+            Ok(_) => assert_same(&settled_picture(folder.path()), &wanted, &format!("operation {at}")),
+            Err(failure) => {
+                assert_eq!(failure.class, ExitClass::Environment, "operation {at}: {failure}");
+                assert_same(&picture(folder.path()), &before, &format!("operation {at}: {failure}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_at_any_operation_leaves_everything_as_it_was() {
+    full_anywhere(data_set, Errno::NOSPC);
+    full_anywhere(prepared_once, Errno::DQUOT);
+}
+
+#[test]
+fn short_writes_change_nothing() {
+    let (operations, wanted) = undisturbed(data_set);
+    for at in 0..operations {
+        let folder = tempfile::tempdir().unwrap();
+        data_set(folder.path());
+        run(plan(folder.path(), Rerun::Refuse), Arc::new(FaultFs::new(Fault::Short { at }))).unwrap();
+        assert_same(&settled_picture(folder.path()), &wanted, &format!("operation {at}"));
+    }
+}
