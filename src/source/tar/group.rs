@@ -37,6 +37,10 @@ pub(super) struct Grouper<'a> {
     parts: Vec<HeldPart>,
     /// The next sample begins behind lost bytes.
     after_damage: bool,
+    /// The next entry is the first behind lost bytes and may have lost its true name.
+    doubtful: bool,
+    /// The first entry of the sample being collected was such a one.
+    in_doubt: bool,
     statistics: Statistics,
     scan: ShardScan,
 }
@@ -55,6 +59,8 @@ impl<'a> Grouper<'a> {
             names: Vec::new(),
             parts: Vec::new(),
             after_damage: false,
+            doubtful: false,
+            in_doubt: false,
             statistics: Statistics::default(),
             scan: ShardScan::default(),
         }
@@ -68,6 +74,7 @@ impl<'a> Grouper<'a> {
         let Some(dot) = self.judge(name, entry) else { return Ok(()) };
         if !self.open || name[..dot] != self.key[..] {
             if self.open {
+                self.after_damage |= self.in_doubt && self.parts.len() == 1;
                 self.close(entry.offset)?;
             }
             self.open = true;
@@ -76,7 +83,9 @@ impl<'a> Grouper<'a> {
             self.start = entry.offset;
             self.damaged = std::mem::take(&mut self.after_damage);
             self.handed_out = false;
+            self.in_doubt = self.doubtful;
         }
+        self.doubtful = false;
         self.damaged |= entry.suspect.is_some() | std::mem::take(&mut self.after_damage);
         if self.parts.len() >= PARTS_HELD {
             self.hand_out_parts()?;
@@ -104,10 +113,12 @@ impl<'a> Grouper<'a> {
         None
     }
 
-    /// Bytes were lost: the sample before them and the one behind them may be incomplete.
-    pub(super) fn damage(&mut self) {
+    /// Bytes were lost: the sample before them and the one behind them may be incomplete. With `doubtful`, the first entry
+    /// behind them may have lost its true name; should it stand alone, the sample after it may be the incomplete one.
+    pub(super) fn damage(&mut self, doubtful: bool) {
         self.damaged = true;
         self.after_damage = true;
+        self.doubtful = doubtful;
     }
 
     /// Whether an entry of this name would continue the sample that is being collected. An unknown name might.

@@ -94,12 +94,29 @@ fn numbers_hold(fields: &[u8]) -> bool {
     fields.chunks_exact(12).all(is_number)
 }
 
-/// The size field of a block that failed its checks, if that field at least can be read.
-pub(super) fn salvaged_size(block: &[u8; BLOCK]) -> Option<u64> {
+/// Content sizes that a block which failed its checks may have meant: what its size field says, and what it says once
+/// one of its bytes is corrected so that the checksum holds. Empty when nothing in the block looks like a header.
+pub(super) fn salvaged_sizes(block: &[u8; BLOCK]) -> Vec<u64> {
     if &block[257..262] != b"ustar" {
-        return None;
+        return Vec::new();
     }
-    u64::try_from(number(&block[124..136])?).ok()
+    if matches!(block[156], b'1'..=b'6') {
+        return vec![0];
+    }
+    let read = |field: &[u8]| u64::try_from(number(field)?).ok();
+    let mut sizes: Vec<u64> = read(&block[124..136]).into_iter().collect();
+    let Some(stated) = number(&block[148..156]) else { return sizes };
+    let lacking = stated - i128::from(unsigned_sum(block));
+    for place in 124..136 {
+        let Ok(byte) = u8::try_from(i128::from(block[place]) + lacking) else { continue };
+        let mut field = [0u8; 12];
+        field.copy_from_slice(&block[124..136]);
+        field[place - 124] = byte;
+        sizes.extend(read(&field));
+    }
+    sizes.sort_unstable();
+    sizes.dedup();
+    sizes
 }
 
 /// Whether a damaged block looks like one that only announces the next header.
@@ -111,7 +128,7 @@ pub(super) fn looks_like_extension(block: &[u8; BLOCK]) -> bool {
 }
 
 /// Whether a block found by searching may be trusted to be a header: besides its checks, its type is one in use and it
-/// has a name. Random bytes do not pass.
+/// has a name or the mark of newer formats. Random bytes do not pass.
 pub(super) fn is_plausible(block: &[u8; BLOCK]) -> bool {
     // The checksum is written in octal digits; looking for one first keeps a search through content cheap.
     if !block[148..156].iter().any(u8::is_ascii_digit) {
@@ -120,7 +137,7 @@ pub(super) fn is_plausible(block: &[u8; BLOCK]) -> bool {
     match classify(block) {
         Block::Header(h) => {
             h.size >= 0
-                && block[0] != 0
+                && (block[0] != 0 || &block[257..262] == b"ustar")
                 && matches!(h.type_flag, b'0'..=b'7' | 0 | b'L' | b'K' | b'x' | b'X' | b'g' | b'S' | b'D' | b'V' | b'M')
         }
         _ => false,

@@ -51,7 +51,7 @@ fn message(kind: ProblemKind, fold: &Fold) -> String {
         ProblemKind::UnnamedEntry => format!("{entries} without a part name skipped{first}"),
         ProblemKind::ReservedName => format!("{entries} with a reserved name (__…__) skipped{first}"),
         ProblemKind::SkippedEntryType => {
-            format!("{entries} that are no files (folders, links, devices) skipped{first}")
+            format!("{entries} for folders, links or devices skipped{first}")
         }
         ProblemKind::RepeatedPart => {
             format!("{} more than once in a sample; the loader keeps the last{first}", count(number, "part"))

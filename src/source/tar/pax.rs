@@ -105,6 +105,11 @@ impl PaxRecords {
     }
 }
 
+/// Whether content looks like the payload of a pax header whose own header is lost. Longer records are not looked for.
+pub(super) fn begins_with_record(content: &[u8]) -> bool {
+    record(content).is_some()
+}
+
 /// One record at the start of `bytes`: keyword, value, whole length.
 fn record(bytes: &[u8]) -> Option<(&[u8], &[u8], usize)> {
     let space = bytes.iter().take(20).position(|&b| b == b' ')?;

@@ -91,8 +91,8 @@ impl<'a, W: Window> Run<'a, W> {
                 Step::Global { at, suspect: Some(why) } => {
                     group.notes.count(ProblemKind::BadExtendedHeader, b"(global header)", at, why);
                 }
-                Step::Damage { from, to, kind, why } => {
-                    group.damage();
+                Step::Damage { from, to, kind, why, doubtful } => {
+                    group.damage(doubtful);
                     self.damaged(from, to, kind, why)?;
                 }
                 Step::NotATar { why } => {
@@ -165,7 +165,7 @@ impl<'a, W: Window> Run<'a, W> {
         let key = group.open_key().map(<[u8]>::to_owned);
         let touched = key.as_deref().is_some_and(|key| !name.is_some_and(|name| clears(name, key)));
         if touched {
-            group.damage();
+            group.damage(false);
         }
         let last = if touched { "; the last sample may lack parts and is excluded" } else { "" };
         self.report(ProblemKind::CutShort, at, format!("{} inside a header{last}", self.cut_reason()))?;
@@ -194,13 +194,19 @@ impl<'a, W: Window> Run<'a, W> {
     fn ended(&mut self, at: u64, closed: Option<u64>, group: &mut Grouper<'_>) -> Outcome<u64> {
         if let Some(why) = self.walker.window.broken().map(str::to_owned) {
             if closed.is_none() {
-                group.damage();
+                group.damage(false);
                 self.report(ProblemKind::CutShort, at, format!("the compressed stream breaks off: {why}"))?;
             }
             return Ok(at);
         }
-        if let Some(closed) = closed {
-            self.peek_behind(closed)?;
+        match closed {
+            Some(closed) => self.peek_behind(closed)?,
+            None if at > 0 => {
+                let subject = Subject::shard(&self.shard.name).at(at);
+                let why = "there is no end mark; if the file was cut short, it was cut between two entries";
+                self.handles.problems.report(Problem::note(ProblemKind::CutShort, subject, why))?;
+            }
+            None => {}
         }
         Ok(at)
     }

@@ -1,6 +1,9 @@
 //! The scan against archives made here, made by the reference (golden), and broken on purpose.
 
 mod golden;
+mod mutations;
+mod oracle;
+mod speed;
 
 use super::{scan_shard, ScanSink, ShardScan};
 use crate::model::*;

@@ -1,8 +1,9 @@
 //! The walk from entry to entry, with the semantics of Python's `tarfile` 3.11 for what is sound, and a way on past what
 //! is not.
 
-use super::header::{classify, sparse_extension, Block, Header, BLOCK, BLOCK_BYTES};
+use super::header::{classify, is_plausible, sparse_extension, Block, Header, BLOCK, BLOCK_BYTES};
 use super::pax::PaxRecords;
+use super::resync::Resumed;
 use super::window::Window;
 use crate::model::{Cancel, Outcome, ProblemKind};
 
@@ -35,8 +36,8 @@ pub(super) enum Step {
     Entry(Entry),
     /// A global header; `suspect` when some of it cannot be understood.
     Global { at: u64, suspect: Option<&'static str> },
-    /// Bytes that are no entries; the walk goes on at `to`.
-    Damage { from: u64, to: u64, kind: ProblemKind, why: &'static str },
+    /// Bytes that are no entries; the walk goes on at `to`. With `doubtful`, the next entry may not have its true name.
+    Damage { from: u64, to: u64, kind: ProblemKind, why: &'static str, doubtful: bool },
     /// The first block of the file is not a header.
     NotATar { why: &'static str },
     /// The file ends inside the header (or headers) that begin at `at`.
@@ -61,6 +62,8 @@ struct Draft {
     content_offset: i128,
     size: i128,
     next: i128,
+    /// The same by the size field of its own header, unless that is 0.
+    own_next: Option<i128>,
     regular: bool,
     has_content: bool,
     resized_by_pax: bool,
@@ -87,12 +90,14 @@ pub(super) struct Walker<'a, W> {
     /// Start of the global headers directly before `at`: they belong to no entry.
     globals_from: Option<u64>,
     suspect: Option<&'static str>,
+    /// Something was skipped, so the walk may have come into an archive inside lost content.
+    met_damage: bool,
 }
 
 impl<'a, W: Window> Walker<'a, W> {
     pub(super) fn new(window: W, cancel: &'a Cancel) -> Self {
         let globals = PaxRecords::default();
-        Self { window, cancel, at: 0, name: Vec::new(), globals, globals_from: None, suspect: None }
+        Self { window, cancel, at: 0, name: Vec::new(), globals, globals_from: None, suspect: None, met_damage: false }
     }
 
     /// Takes the next step. After [`Step::End`], [`Step::NotATar`] or a cut there is none.
@@ -112,6 +117,7 @@ impl<'a, W: Window> Walker<'a, W> {
                 copy_name(&mut self.name, &header);
                 self.finish(draft)
             }
+            Block::Zero if self.met_damage => self.doubtful_end(at),
             Block::Zero => Ok(self.end(at, Some(at))),
             Block::Bad(why) if at == 0 => Ok(Step::NotATar { why }),
             Block::Bad(why) => self.damage(at, at, why),
@@ -121,6 +127,21 @@ impl<'a, W: Window> Walker<'a, W> {
     /// Global headers with nothing behind them are left out of the last sample: its reader would stumble over them.
     fn end(&self, at: u64, closed: Option<u64>) -> Step {
         Step::End { at: self.globals_from.unwrap_or(at), closed }
+    }
+
+    /// A zero block, which may be the end of an archive inside lost content: the end only if no header follows.
+    fn doubtful_end(&mut self, at: u64) -> Outcome<Step> {
+        let next = self.search(at + BLOCK_BYTES)?;
+        if self.window.reaches(next.saturating_add(BLOCK_BYTES))? {
+            if let Some(block) = self.block(next)? {
+                if is_plausible(&block) {
+                    let why = "zero blocks stand between entries";
+                    let resumed = Resumed { at: next, by_search: true };
+                    return Ok(self.resume(at, resumed, ProblemKind::DamagedHeader, why));
+                }
+            }
+        }
+        Ok(self.end(at, Some(at)))
     }
 
     /// An entry that needs more than its own header.
@@ -173,7 +194,12 @@ impl<'a, W: Window> Walker<'a, W> {
                 Block::Bad(why) => return Ok(Collected::Step(self.damage(offset, at, why)?)),
                 Block::Zero => {
                     let why = "an extended header has no entry behind it";
-                    return Ok(Collected::Step(self.resume(offset, at, ProblemKind::BadExtendedHeader, why)));
+                    return Ok(Collected::Step(self.resume(
+                        offset,
+                        Resumed { at, by_search: false },
+                        ProblemKind::BadExtendedHeader,
+                        why,
+                    )));
                 }
             };
             let mut draft = draft_of(&header, offset, at);
@@ -323,6 +349,13 @@ impl<'a, W: Window> Walker<'a, W> {
             }
             return Ok(Step::CutContent { at: draft.offset });
         }
+        if draft.resized_by_pax {
+            if let Some(to) = self.contradiction(&draft)? {
+                let resumed = Resumed { at: to, by_search: false };
+                let why = "its pax size contradicts its header";
+                return Ok(self.resume(draft.offset, resumed, ProblemKind::BadExtendedHeader, why));
+            }
+        }
         self.at = next;
         self.globals_from = None;
         Ok(Step::Entry(Entry {
@@ -334,6 +367,17 @@ impl<'a, W: Window> Walker<'a, W> {
         }))
     }
 
+    /// Where the next header lies if the header's own size is right and the pax size, which no checksum guards, is not.
+    fn contradiction(&mut self, draft: &Draft) -> Outcome<Option<u64>> {
+        let own = draft.own_next.filter(|&own| own != draft.next).and_then(|own| u64::try_from(own).ok());
+        let Some(own) = own else { return Ok(None) };
+        if !self.window.reaches(own)? {
+            return Ok(None);
+        }
+        let block = self.window.bytes(own, BLOCK)?;
+        Ok(<&[u8; BLOCK]>::try_from(block).is_ok_and(is_plausible).then_some(own))
+    }
+
     /// Gives up an entry whose headers are sound but say something that cannot be.
     fn impossible(&mut self, draft: &Draft, why: &'static str) -> Outcome<Step> {
         self.damage_of(draft.offset, draft.header_at, why)
@@ -343,37 +387,41 @@ impl<'a, W: Window> Walker<'a, W> {
     fn refuse(&mut self, draft: &Draft, why: &'static str) -> Outcome<Step> {
         let next = u64::try_from(draft.next).unwrap_or(u64::MAX);
         if draft.size >= 0 && self.window.reaches(next)? {
-            return Ok(self.resume(draft.offset, next, ProblemKind::BadExtendedHeader, why));
+            let resumed = Resumed { at: next, by_search: false };
+            return Ok(self.resume(draft.offset, resumed, ProblemKind::BadExtendedHeader, why));
         }
         self.impossible(draft, why)
     }
 
     fn damage_of(&mut self, from: u64, bad: u64, why: &'static str) -> Outcome<Step> {
-        let to = self.find_next(bad)?;
-        Ok(self.resume(from, to, ProblemKind::BadExtendedHeader, why))
+        let resumed = self.find_next(bad)?;
+        Ok(self.resume(from, resumed, ProblemKind::BadExtendedHeader, why))
     }
 
     fn damage(&mut self, from: u64, bad: u64, why: &'static str) -> Outcome<Step> {
-        let to = self.find_next(bad)?;
-        Ok(self.resume(from, to, ProblemKind::DamagedHeader, why))
+        let resumed = self.find_next(bad)?;
+        Ok(self.resume(from, resumed, ProblemKind::DamagedHeader, why))
     }
 
-    fn resume(&mut self, from: u64, to: u64, kind: ProblemKind, why: &'static str) -> Step {
-        self.at = to;
+    fn resume(&mut self, from: u64, resumed: Resumed, kind: ProblemKind, why: &'static str) -> Step {
+        self.at = resumed.at;
         self.globals_from = None;
-        Step::Damage { from, to, kind, why }
+        self.met_damage = true;
+        Step::Damage { from, to: resumed.at, kind, why, doubtful: resumed.by_search }
     }
 }
 
 fn draft_of(header: &Header<'_>, offset: u64, header_at: u64) -> Draft {
     let content_offset = i128::from(header_at) + i128::from(BLOCK_BYTES);
     let has_content = header.has_content();
+    let next = content_offset + if has_content { padded(header.size) } else { 0 };
     Draft {
         offset,
         header_at,
         content_offset,
         size: header.size,
-        next: content_offset + if has_content { padded(header.size) } else { 0 },
+        next,
+        own_next: (header.size > 0).then_some(next),
         regular: header.is_regular(),
         has_content,
         resized_by_pax: false,
