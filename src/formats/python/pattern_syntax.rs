@@ -27,6 +27,7 @@ pub(super) fn translate(text: &str) -> Result<Translated> {
         backtracking: false,
         has_end: false,
         groups: 0,
+        open: Vec::new(),
         names: Vec::new(),
         multiline: vec![false],
     };
@@ -45,7 +46,9 @@ struct Translator {
     backtracking: bool,
     has_end: bool,
     groups: usize,
-    names: Vec<String>,
+    /// Numbers of the capturing groups that are not closed yet.
+    open: Vec<usize>,
+    names: Vec<(String, usize)>,
     /// Whether `(?m)` holds, per open group.
     multiline: Vec<bool>,
 }
@@ -53,7 +56,7 @@ struct Translator {
 /// What an element allows after itself.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// Nothing to repeat: start of a branch, an anchor is fine in Python but repeats nothing.
+    /// Nothing to repeat: the start of a branch, or a position such as `^`.
     Nothing,
     /// May be repeated.
     Element,
@@ -90,17 +93,19 @@ impl Translator {
         push_literal(&mut self.out, c);
     }
 
-    /// Alternatives up to a `)` that is not consumed, or the end.
-    fn sequence(&mut self) -> Result<()> {
+    /// Alternatives up to a `)` that is not consumed, or the end; returns how many there are.
+    fn sequence(&mut self) -> Result<usize> {
+        let mut alternatives = 1;
         let mut after = After::Nothing;
         while let Some(c) = self.peek() {
             if c == ')' {
                 break;
             }
             self.at += 1;
+            alternatives += usize::from(c == '|');
             after = self.element(c, after)?;
         }
-        Ok(())
+        Ok(alternatives)
     }
 
     fn element(&mut self, c: char, after: After) -> Result<After> {
@@ -117,22 +122,30 @@ impl Translator {
                 self.literal(c);
             }
             '.' => self.out.push('.'),
-            '^' => {
-                self.out.push_str(if self.is_multiline() { "(?m:^)" } else { r"\A" });
-            }
-            '$' if self.is_multiline() => self.out.push_str("(?m:$)"),
-            '$' => {
-                self.has_end = true;
-                self.out.push_str(END);
+            '^' | '$' => {
+                self.position(c);
+                return Ok(After::Nothing);
             }
             '[' => self.class()?,
             '(' => {
                 return Ok(if self.group()? { After::Element } else { after });
             }
-            '\\' => self.escape()?,
+            '\\' => return self.escape(),
             c => self.literal(c),
         }
         Ok(After::Element)
+    }
+
+    fn position(&mut self, c: char) {
+        match (c, self.is_multiline()) {
+            ('^', true) => self.out.push_str("(?m:^)"),
+            ('^', false) => self.out.push_str(r"\A"),
+            (_, true) => self.out.push_str("(?m:$)"),
+            (_, false) => {
+                self.has_end = true;
+                self.out.push_str(END);
+            }
+        }
     }
 
     fn is_multiline(&self) -> bool {
@@ -237,8 +250,10 @@ impl Translator {
             return Err(PatternError::new(format!("groups are nested more than {MAX_DEPTH} deep")));
         }
         let mut multiline = self.is_multiline();
+        let mut most_alternatives = usize::MAX;
+        let mut capturing = false;
         if !self.eat("?") {
-            self.groups += 1;
+            capturing = true;
             self.out.push('(');
         } else if self.eat("#") {
             return match self.until(')') {
@@ -249,14 +264,25 @@ impl Translator {
             if !self.named_group()? {
                 return Ok(true);
             }
+            capturing = true;
         } else if self.eat("(") {
             self.condition()?;
+            most_alternatives = 2;
         } else if !self.eat_look_around() {
             multiline = self.flagged_group()?;
         }
+        if capturing {
+            self.groups += 1;
+            self.open.push(self.groups);
+        }
         self.multiline.push(multiline);
-        self.sequence()?;
+        if self.sequence()? > most_alternatives {
+            return Err(PatternError::new("a condition '(?(…)' has more than two branches"));
+        }
         self.multiline.pop();
+        if capturing {
+            self.open.pop();
+        }
         if !self.eat(")") {
             return Err(PatternError::new("a '(' has no ')'"));
         }
@@ -279,9 +305,8 @@ impl Translator {
     fn named_group(&mut self) -> Result<bool> {
         if self.eat("=") {
             let name = self.until(')').unwrap_or_default();
-            if !self.names.contains(&name) {
-                return Err(PatternError::new(format!("'(?P={name})' refers to a group that is not there before it")));
-            }
+            let number = self.group_named(&name);
+            self.check_reference(number, &format!("(?P={name})"))?;
             let _ = write!(self.out, r"\k<{name}>");
             self.backtracking = true;
             return Ok(false);
@@ -296,20 +321,34 @@ impl Translator {
         if !valid {
             return Err(PatternError::new(format!("'{name}' cannot be the name of a group")));
         }
-        if self.names.contains(&name) {
+        if self.group_named(&name).is_some() {
             return Err(PatternError::new(format!("the group name '{name}' is used twice")));
         }
-        self.groups += 1;
         let _ = write!(self.out, "(?P<{name}>");
-        self.names.push(name);
+        self.names.push((name, self.groups + 1));
         Ok(true)
+    }
+
+    fn group_named(&self, name: &str) -> Option<usize> {
+        self.names.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
+    }
+
+    /// A back-reference needs a group that is closed before it.
+    fn check_reference(&self, number: Option<usize>, text: &str) -> Result<()> {
+        match number {
+            Some(number) if self.open.contains(&number) => {
+                Err(PatternError::new(format!("'{text}' refers to the group it stands in")))
+            }
+            Some(number) if number <= self.groups => Ok(()),
+            _ => Err(PatternError::new(format!("'{text}' refers to a group that is not there before it"))),
+        }
     }
 
     fn condition(&mut self) -> Result<()> {
         let name = self.until(')').unwrap_or_default();
         let known = match name.parse::<usize>() {
             Ok(number) => number >= 1 && number <= self.groups,
-            Err(_) => self.names.contains(&name),
+            Err(_) => self.group_named(&name).is_some(),
         };
         if !known {
             return Err(PatternError::new(format!("'(?({name})' refers to a group that is not there before it")));
@@ -366,24 +405,27 @@ impl Translator {
         PatternError::new(format!("'(?{flags}{c}' is not known to Python's patterns"))
     }
 
-    fn escape(&mut self) -> Result<()> {
+    fn escape(&mut self) -> Result<After> {
         let Some(c) = self.next() else {
             return Err(PatternError::new("the pattern ends in a single '\\'"));
         };
         match c {
-            'A' => self.out.push_str(r"\A"),
-            'Z' => self.out.push_str(r"\z"),
-            'b' | 'B' | 'd' | 'D' | 's' | 'S' | 'w' | 'W' => {
+            'A' | 'Z' | 'b' | 'B' => {
+                self.out.push('\\');
+                self.out.push(if c == 'Z' { 'z' } else { c });
+                return Ok(After::Nothing);
+            }
+            'd' | 'D' | 's' | 'S' | 'w' | 'W' => {
                 self.out.push('\\');
                 self.out.push(c);
             }
-            '1'..='9' => return self.back_reference(c),
+            '1'..='9' => self.back_reference(c)?,
             _ => {
                 let literal = self.character(c)?;
                 self.literal(literal);
             }
         }
-        Ok(())
+        Ok(After::Element)
     }
 
     /// `\1` to `\99`, or three octal digits.
@@ -407,9 +449,7 @@ impl Translator {
             }
         }
         let number: usize = digits.parse().unwrap_or(usize::MAX);
-        if number > self.groups {
-            return Err(PatternError::new(format!("'\\{number}' refers to a group that is not there before it")));
-        }
+        self.check_reference(Some(number), &format!("\\{number}"))?;
         // Kept apart from a digit that follows.
         let _ = write!(self.out, r"(?:\{number})");
         self.backtracking = true;

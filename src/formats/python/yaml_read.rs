@@ -39,7 +39,7 @@ pub fn read(text: &str) -> Result<Node, YamlError> {
         let message = format!("longer than {} MiB", MAX_BYTES >> 20);
         return Err(YamlError { message, line: 1, column: 1 });
     }
-    let options = options! { emit_comments: false, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH, simple_key_max_lookahead: 1 << 20 };
+    let options = options! { emit_comments: false, emit_unresolved_aliases: true, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH, simple_key_max_lookahead: 1 << 20 };
     let mut builder = Builder::default();
     for next in Parser::new_from_str_with_options(text, options) {
         let (event, span) = next.map_err(|error| {
