@@ -72,7 +72,7 @@ impl<W: Window> Walker<'_, W> {
         let mut at = from;
         let mut zeros_from = None;
         loop {
-            if at % (1 << 18) == 0 {
+            if at.is_multiple_of(1 << 18) {
                 self.cancel.check()?;
             }
             let Ok(block) = <&[u8; BLOCK]>::try_from(self.window.bytes(at, BLOCK)?) else {

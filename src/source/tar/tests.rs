@@ -1,5 +1,6 @@
 //! The scan against archives made here, made by the reference (golden), and broken on purpose.
 
+mod cases;
 mod golden;
 mod mutations;
 mod oracle;
