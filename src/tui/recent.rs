@@ -51,7 +51,7 @@ fn store(state_dir: &Path, path: &Path) -> crate::model::Outcome<()> {
 }
 
 /// Creates a folder of our own and what is missing above it.
-pub(super) fn create_folders(dir: &Path) -> crate::model::Outcome<()> {
+pub fn create_folders(dir: &Path) -> crate::model::Outcome<()> {
     if let Some(parent) = dir.parent().filter(|p| !p.exists()) {
         create_folders(parent)?;
     }

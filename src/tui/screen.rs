@@ -14,7 +14,7 @@ use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What drawing needs besides a screen's own state.
 #[derive(Clone, Copy)]
@@ -53,6 +53,8 @@ pub struct UiEnv {
     pub colour: ColourMode,
     /// Whether spinners turn.
     pub animate: bool,
+    /// The person's own folder, written as `~`.
+    pub home: Option<PathBuf>,
     /// Where recent data sets and drafts are kept.
     pub state_dir: PathBuf,
     /// Jobs of this process.
@@ -69,9 +71,22 @@ impl UiEnv {
             ascii: false,
             colour: ColourMode::default(),
             animate: true,
+            home: std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
             state_dir,
             jobs: Jobs::default(),
             wake: Wake::default(),
+        }
+    }
+}
+
+impl UiEnv {
+    /// A path as people write it: their own folder is `~`. Still to be made safe.
+    pub fn short_path(&self, path: &Path) -> String {
+        let below = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());
+        match below {
+            Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
+            Some(below) => format!("~/{}", below.to_string_lossy()),
+            None => path.to_string_lossy().into_owned(),
         }
     }
 }

@@ -1,1 +1,208 @@
+//! Screens as a person sees them, driven by keys, without a terminal.
 
+use super::*;
+use crate::job::prepare::PrepareReport;
+use crate::job::{JobState, JobStatus, Phase};
+use crate::model::handles::ProgressReading;
+use crate::model::problem::Subject;
+use crate::model::{DatasetFacts, Outcome, Problem, ProblemKind, RunOptions, Severity};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use crate::tui::jobs::RunningJob;
+use crate::tui::keymap::Chord;
+use crate::tui::screens::{Home, Page};
+use crate::tui::theme::ColourMode;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
+use ratatui::style::{Color, Modifier};
+use ratatui::Terminal;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A UI on a folder of its own.
+struct Stage {
+    app: App,
+    folder: tempfile::TempDir,
+}
+
+fn put(path: &Path, bytes: &[u8]) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    write_file(&RealFs, path, bytes, 0o644).unwrap();
+}
+
+/// A tar of one sample with these parts, each 100 bytes long.
+fn shard(parts: &[&str]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for part in parts {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(100);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, format!("000001.{part}"), &[b'x'; 100][..]).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
+fn furnish(root: &Path) {
+    for number in 0..20 {
+        put(&root.join(format!("data/coco/shard_{number:04}.tar")), &shard(&["jpg", "txt", "json"]));
+    }
+    put(&root.join("data/corpus.jsonl"), &[b'x'; 5000]);
+    put(&root.join("data/done/train/a.tar"), &shard(&["txt"]));
+    put(&root.join("data/done/.nv-meta/.info.json"), b"{}");
+    put(&root.join("data/half/a.tar"), &shard(&["txt"]));
+    put(&root.join("data/half/.nv-meta/gristmill/journal"), b"");
+    put(&root.join("data/notes/readme.txt"), b"x");
+    put(&root.join("data/odd \u{202e}name\u{1b}[31m.txt"), b"x");
+    put(&root.join("data/.hidden"), b"x");
+}
+
+impl Stage {
+    fn new(colour: ColourMode, ascii: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        furnish(folder.path());
+        let mut env = UiEnv::new(RunOptions::default(), folder.path().join("state"));
+        env.colour = colour;
+        env.ascii = ascii;
+        env.animate = false;
+        env.home = Some(folder.path().to_owned());
+        let home = Home::new(Some(folder.path().join("data")), env.clone());
+        let open = |path: PathBuf, _: UiEnv| -> Box<dyn Screen> {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Box::new(Page::new(vec!["prepare".into(), name], Vec::new()))
+        };
+        let mut stage = Self { app: App::new(env, Box::new(home), Box::new(open)), folder };
+        stage.settle();
+        stage
+    }
+
+    /// Lets the workers answer until nothing on the screen moves any more.
+    fn settle(&mut self) {
+        let end = Instant::now() + Duration::from_secs(20);
+        let mut before = String::new();
+        let mut still = 0;
+        while still < 3 && Instant::now() < end {
+            self.app.handle(Event::Woken);
+            let now = self.screen(100, 30);
+            let looking = now.contains("reading") || now.contains("looking");
+            still = if now == before && !looking { still + 1 } else { 0 };
+            before = now;
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Presses keys as the key table writes them, each separated by a space.
+    fn keys(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split_whitespace() {
+            for event in key.parse::<Chord>().unwrap().events() {
+                self.app.handle(Event::Key(event));
+            }
+        }
+        self.settle();
+        self
+    }
+
+    fn type_text(&mut self, text: &str) -> &mut Self {
+        for c in text.chars() {
+            self.app.handle(Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
+        }
+        self.settle();
+        self
+    }
+
+    fn terminal(&mut self, columns: u16, rows: u16) -> Terminal<TestBackend> {
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        terminal.draw(|frame| self.app.draw(frame)).unwrap();
+        terminal
+    }
+
+    /// The screen as text.
+    fn screen(&mut self, columns: u16, rows: u16) -> String {
+        let text = self.terminal(columns, rows).backend().to_string();
+        let lines = text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>();
+        lines.join("\n")
+    }
+
+    fn assert_shows(&mut self, needle: &str) {
+        let screen = self.screen(100, 30);
+        assert!(screen.contains(needle), "no '{needle}' in\n{screen}");
+    }
+
+    fn assert_hides(&mut self, needle: &str) {
+        let screen = self.screen(100, 30);
+        assert!(!screen.contains(needle), "'{needle}' in\n{screen}");
+    }
+}
+
+impl Chord {
+    fn events(&self) -> Vec<KeyEvent> {
+        self.pairs().iter().map(|&(code, mods)| KeyEvent::new(code, mods)).collect()
+    }
+}
+
+/// A job that stands still where a test puts it.
+struct StillJob {
+    status: JobStatus,
+    ended: Arc<AtomicBool>,
+}
+
+impl RunningJob for StillJob {
+    fn status(&self) -> JobStatus {
+        let mut status = self.status.clone();
+        if self.ended.load(Ordering::Relaxed) && status.state == JobState::Running {
+            status.state = JobState::Cancelled;
+        }
+        status
+    }
+    fn facts(&self) -> Option<Arc<DatasetFacts>> {
+        None
+    }
+    fn cancel(&self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+    fn is_finished(&self) -> bool {
+        self.status.state != JobState::Running || self.ended.load(Ordering::Relaxed)
+    }
+    fn finish(self: Box<Self>) -> Outcome<PrepareReport> {
+        Err(crate::model::Failure::cancelled())
+    }
+}
+
+fn job(state: JobState) -> Box<StillJob> {
+    let problem = Problem::problem(ProblemKind::DamagedHeader, Subject::default(), "the header at 1,024 is damaged")
+        .with_hint("copy the shard again");
+    let status = JobStatus {
+        state,
+        phase: Phase::Scan,
+        progress: ProgressReading { items_done: 12, items_total: 20, bytes_done: 3 << 30, bytes_total: 5 << 30 },
+        elapsed: Duration::from_secs(64),
+        remaining: Some(Duration::from_secs(4)),
+        bytes_per_second: 1.9 * 1024.0 * 1024.0 * 1024.0,
+        problems: vec![problem],
+        counts: vec![(Severity::Problem, ProblemKind::DamagedHeader, 1)],
+        log: vec!["found 20 shards".into(), "shard_0011.tar: 10,004 samples".into()],
+    };
+    Box::new(StillJob { status, ended: Arc::default() })
+}
+
+fn with_jobs(stage: &mut Stage) {
+    let jobs = stage.app.jobs().clone();
+    jobs.add("prepare done".into(), stage.folder.path().join("data/done"), job(JobState::Done));
+    jobs.add("prepare coco".into(), stage.folder.path().join("data/coco"), job(JobState::Running));
+    stage.settle();
+}
+
+/// Checks the screen against its snapshot.
+fn snapshot(stage: &mut Stage, name: &str, columns: u16, rows: u16) {
+    let screen = stage.screen(columns, rows);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(format!("{name}_{columns}x{rows}"), screen));
+}
+
+mod frame;
+mod home;
+mod looks;

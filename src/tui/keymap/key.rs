@@ -38,6 +38,11 @@ impl Chord {
         Self(events.iter().map(|e| normal(e.code, e.modifiers)).collect())
     }
 
+    /// Its keys in order.
+    pub fn pairs(&self) -> &[(KeyCode, KeyModifiers)] {
+        &self.0
+    }
+
     /// Whether it is longer than `other` and begins with it.
     pub fn starts_with(&self, other: &Self) -> bool {
         self.0.len() > other.0.len() && self.0.starts_with(&other.0)

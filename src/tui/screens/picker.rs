@@ -15,8 +15,6 @@ use ratatui::Frame;
 #[derive(Clone, Debug)]
 struct Item {
     action: Action,
-    /// The context that binds it; a heading in help.
-    context: Context,
     keys: String,
     /// Why it cannot be run now.
     disabled: Option<String>,
@@ -58,7 +56,7 @@ impl Picker {
                 Context::ALL.iter().find(|c| keymap.entries(**c).any(|e| e.context == **c && e.action == action));
             let Some(&context) = elsewhere else { continue };
             let disabled = Some(format!("works in: {}", context.title()));
-            items.push(Item { action, context, keys: String::new(), disabled });
+            items.push(Item { action, keys: String::new(), disabled });
         }
         Self::new(Kind::Palette, items)
     }
@@ -91,15 +89,34 @@ impl Picker {
     }
 
     fn run(&self) -> Vec<Effect> {
-        let Some(item) = self.list.get().and_then(|row| self.shown.get(row)).and_then(|&i| self.items.get(i)) else {
-            return Vec::new();
-        };
+        let Some(item) = self.selected() else { return Vec::new() };
         match &item.disabled {
             Some(why) => {
                 vec![Effect::Toast(Toast::new(Level::Warn, format!("{}: {why}", item.action.label())))]
             }
             None => vec![Effect::PopAndDo(item.action)],
         }
+    }
+
+    fn selected(&self) -> Option<&Item> {
+        self.list.get().and_then(|row| self.shown.get(row)).and_then(|&index| self.items.get(index))
+    }
+
+    /// Writes the whole sentence about the selected item on the last lines, where there is room. Returns what is left.
+    fn draw_sentence(&self, frame: &mut Frame, inner: Rect, ui: &Ui) -> Rect {
+        const LINES: u16 = 2;
+        let Some(item) = self.selected().filter(|_| inner.height >= 10) else { return inner };
+        let why = item.disabled.as_ref().map(|why| format!(" Not now: {why}.")).unwrap_or_default();
+        let sentence = format!("{}{why}", item.action.help());
+        let lines = text::wrap(&sentence, usize::from(inner.width).saturating_sub(4));
+        let top = inner.bottom() - LINES;
+        let rule = ui.glyphs.border.horizontal_top.repeat(usize::from(inner.width));
+        frame.render_widget(Line::from(Span::styled(rule, ui.theme.border)), Rect { y: top - 1, height: 1, ..inner });
+        for (y, line) in (top..inner.bottom()).zip(lines) {
+            let place = Rect { x: inner.x + 3, y, width: inner.width.saturating_sub(4), height: 1 };
+            frame.render_widget(Line::from(line), place);
+        }
+        Rect { height: inner.height - LINES - 1, ..inner }
     }
 
     fn click(&mut self, at: Position) -> Vec<Effect> {
@@ -136,7 +153,7 @@ fn items_here(keymap: &Keymap, screen: &dyn Screen, ascii: bool) -> Vec<Item> {
             continue;
         }
         let disabled = screen.why_disabled(entry.action);
-        items.push(Item { action: entry.action, context: entry.context, keys: keys.join(" "), disabled });
+        items.push(Item { action: entry.action, keys: keys.join(" "), disabled });
     }
     items
 }
@@ -153,6 +170,9 @@ impl Screen for Picker {
     }
     fn wants_text(&self) -> bool {
         true
+    }
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        matches!(action, Action::Help | Action::Palette | Action::Jobs).then(|| "close this list first".to_owned())
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
@@ -189,7 +209,7 @@ impl Screen for Picker {
             Kind::Palette => "Commands",
         };
         let height = area.height.saturating_sub(if area.height > 20 { 4 } else { 0 });
-        let inner = popup(frame, area, 84, height, title, ui);
+        let inner = popup(frame, area, 98, height, title, ui);
         if inner.height < 2 || inner.width < 8 {
             return;
         }
@@ -200,6 +220,7 @@ impl Screen for Picker {
         );
         let field = Rect { x: inner.x + 3, width: inner.width - 4, height: 1, ..inner };
         self.field.draw(frame, field, true, "type to filter", ui);
+        let inner = self.draw_sentence(frame, inner, ui);
         self.list_area = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
         if self.shown.is_empty() {
             let line = Line::from(Span::styled("   nothing by that name", ui.theme.muted));
@@ -225,7 +246,6 @@ fn item_line(item: &Item, kind: Kind, columns: usize, ui: &Ui) -> Line<'static> 
     let cell = |text: &str, width: usize| text::pad_end(&text::fit_end(text, width, ui.glyphs), width);
     let sentence = match &item.disabled {
         Some(why) => format!("({why})"),
-        None if kind == Kind::Help && item.context == Context::Global => item.action.help().to_owned(),
         None => item.action.help().to_owned(),
     };
     Line::from(vec![

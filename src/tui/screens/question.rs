@@ -46,7 +46,16 @@ impl Question {
         effects
     }
 
+    fn step(&mut self, forward: bool) {
+        let len = self.answers.len().max(1);
+        self.selected = (self.selected + if forward { 1 } else { len - 1 }) % len;
+    }
+
     fn key(&mut self, code: KeyCode) -> Vec<Effect> {
+        if matches!(code, KeyCode::Left | KeyCode::Right) {
+            self.step(code == KeyCode::Right);
+            return Vec::new();
+        }
         let KeyCode::Char(typed) = code else { return Vec::new() };
         let typed = typed.to_lowercase().next();
         let found =
@@ -65,17 +74,17 @@ impl Screen for Question {
     fn is_popup(&self) -> bool {
         true
     }
+    /// Letters choose an answer by its initial.
+    fn wants_text(&self) -> bool {
+        true
+    }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(Action::Close) => vec![Effect::Pop],
             Input::Action(Action::Accept) => self.choose(self.selected),
-            Input::Action(Action::Left | Action::Up) => {
-                self.selected = self.selected.checked_sub(1).unwrap_or(self.answers.len().saturating_sub(1));
-                Vec::new()
-            }
-            Input::Action(Action::Right | Action::Down) => {
-                self.selected = (self.selected + 1) % self.answers.len().max(1);
+            Input::Action(action @ (Action::Up | Action::Down)) => {
+                self.step(action == Action::Down);
                 Vec::new()
             }
             Input::Key(key) => self.key(key.code),

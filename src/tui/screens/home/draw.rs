@@ -4,12 +4,11 @@ use super::{headline, Focus, Home, Place, State};
 use crate::model::text::bytes;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
-use crate::tui::widgets::{draw_list, draw_table, panel, text, Align, Cell, Column};
+use crate::tui::widgets::{draw_table, panel, text, Align, Cell, Column};
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
-use std::path::Path;
 
 /// From this width on there are two panes.
 const TWO_PANES: u16 = 80;
@@ -30,7 +29,7 @@ impl Home {
     fn draw_left(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let columns = usize::from(area.width).saturating_sub(6);
         let title = match &self.place {
-            Place::Folder(dir) => text::fit_middle(&short(dir), columns, ui.glyphs),
+            Place::Folder(dir) => text::fit_middle(&self.env.short_path(dir), columns, ui.glyphs),
             Place::Recent(_) => "Opened last".to_owned(),
         };
         let block = panel(&title, self.focus != Focus::Actions, ui);
@@ -78,19 +77,19 @@ impl Home {
             }
             Some(Ok(_)) => {}
         }
-        let wide = area.width >= 56;
-        let columns = entry_columns(area.width);
+        let looks = Looks::for_width(area.width);
+        let columns = looks.columns();
         let mut list = std::mem::take(&mut self.list);
         let focused = self.focus != Focus::Actions;
-        draw_table(frame.buffer_mut(), area, &mut list, &columns, focused, ui, |row| self.cells(row, wide, ui));
+        draw_table(frame.buffer_mut(), area, &mut list, &columns, focused, ui, |row| self.cells(row, looks, ui));
         self.list = list;
     }
 
-    fn cells(&self, row: usize, wide: bool, ui: &Ui) -> Vec<Cell> {
+    fn cells(&self, row: usize, looks: Looks, ui: &Ui) -> Vec<Cell> {
         let Some(entry) = self.entry(row) else { return Vec::new() };
         let slash = if entry.is_folder && entry.name != "." { "/" } else { "" };
         let name = match (&self.place, entry.name.as_str()) {
-            (Place::Recent(_), _) => short(&entry.path),
+            (Place::Recent(_), _) => self.env.short_path(&entry.path),
             (Place::Folder(_), ".") => ". (this folder)".to_owned(),
             (Place::Folder(_), name) => format!("{name}{slash}"),
         };
@@ -102,21 +101,27 @@ impl Home {
         let amount = match (seen.shards, entry.is_folder) {
             (0, true) => String::new(),
             (0, false) => bytes(entry.bytes.max(seen.bytes)),
-            _ if wide => seen.amount(ui.glyphs.dot),
+            _ if looks.amounts => seen.amount(ui.glyphs.dot),
             (_, _) => bytes(seen.bytes),
         };
-        let (word, style) = match &seen.state {
-            _ if self.env.jobs.is_running_on(&entry.path) => ("preparing", ui.theme.accent),
-            State::Prepared => ("prepared", ui.theme.ok),
-            State::Interrupted => ("interrupted", ui.theme.warn),
-            state => (state.word(), ui.theme.muted),
+        let (glyph, word, style) = match &seen.state {
+            _ if self.env.jobs.is_running_on(&entry.path) => (ui.spinner(), "preparing", ui.theme.accent),
+            State::None => ("", "", ui.theme.muted),
+            State::Raw => (ui.glyphs.dash, State::Raw.word(), ui.theme.muted),
+            State::Prepared => (ui.glyphs.check, State::Prepared.word(), ui.theme.ok),
+            State::Interrupted => (ui.glyphs.warn, State::Interrupted.word(), ui.theme.warn),
+            State::Locked(_) => ("*", "in use", ui.theme.warn),
         };
-        vec![name.into(), kind, Cell::new(amount, ui.theme.muted), Cell::new(word, style)]
+        let state = if looks.words { format!("{glyph} {word}") } else { glyph.to_owned() };
+        vec![name.into(), kind, Cell::new(amount, ui.theme.muted), Cell::new(state, style)]
     }
 
     fn draw_right(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let columns = usize::from(area.width).saturating_sub(6);
-        let title = self.selected().map(|e| text::fit_middle(&short(&e.path), columns, ui.glyphs)).unwrap_or_default();
+        let title = self
+            .selected()
+            .map(|e| text::fit_middle(&self.env.short_path(&e.path), columns, ui.glyphs))
+            .unwrap_or_default();
         let focused = self.focus == Focus::Actions;
         let block = panel(&title, focused, ui);
         let inner = block.inner(area);
@@ -147,6 +152,10 @@ impl Home {
         if !amount.is_empty() {
             lines.push(Line::from(text::fit_end(&amount, columns, ui.glyphs)));
         }
+        if !seen.parts.is_empty() {
+            let parts = format!("parts: {}", seen.parts.join(" "));
+            lines.push(Line::from(Span::styled(text::fit_end(&parts, columns, ui.glyphs), ui.theme.muted)));
+        }
         let notice = match &seen.state {
             State::Interrupted => Some(format!(
                 "{} A preparation was begun here and not finished. {} goes on with it.",
@@ -162,66 +171,70 @@ impl Home {
         lines
     }
 
+    /// One line per action, and its sentence below where there is room.
     fn draw_actions(&mut self, frame: &mut Frame, focused: bool, ui: &Ui) {
         let possible = self.possible();
         self.actions.set_len(possible.len());
         let area = self.areas.actions;
-        let mut list = std::mem::take(&mut self.actions);
-        let mut shown = list.clone();
-        if !focused {
-            // Without focus there is nothing selected here.
-            shown.selected = usize::MAX;
-        }
-        let row = |index: usize, columns: usize| {
-            let Some(&action) = possible.get(index) else { return Line::default() };
-            let key = text::pad_end(&ui.key(Context::Home, action), 2);
-            let label = text::pad_end(action.label(), 13);
-            let rest = columns.saturating_sub(16);
-            Line::from(vec![
-                Span::styled(key, ui.theme.key),
-                Span::raw(format!(" {label}")),
-                Span::styled(text::fit_end(action.help(), rest, ui.glyphs), ui.theme.muted),
-            ])
-        };
-        if focused {
-            draw_list(frame.buffer_mut(), area, &mut list, true, ui, row);
-        } else {
-            for (y, index) in (area.y..area.bottom()).zip(0..possible.len()) {
-                let columns = usize::from(area.width).saturating_sub(3);
-                let place = Rect { x: area.x.saturating_add(3), y, height: 1, width: area.width.saturating_sub(3) };
-                frame.render_widget(row(index, columns), place);
+        let columns = usize::from(area.width);
+        let sentences: Vec<Vec<String>> =
+            possible.iter().map(|a| text::wrap(a.help(), columns.saturating_sub(9))).collect();
+        let all: usize = sentences.iter().map(|s| s.len() + 1).sum();
+        let with_sentences = all <= usize::from(area.height) && columns > 24;
+        self.action_rows.clear();
+        let mut lines: Vec<Line> = Vec::new();
+        for (index, (&action, sentence)) in possible.iter().zip(sentences).enumerate() {
+            let selected = focused && self.actions.selected == index;
+            let marker = if selected { ui.glyphs.marker } else { " " };
+            let key = text::pad_end(&ui.key(Context::Home, action), 3);
+            let label = text::pad_end(action.label(), columns.saturating_sub(8));
+            let key_style = if selected { ui.theme.selected } else { ui.theme.key };
+            let label_style = if selected { ui.theme.selected } else { ui.theme.text };
+            lines.push(Line::from(vec![
+                Span::styled(format!(" {marker} "), label_style),
+                Span::styled(key, key_style),
+                Span::styled(label, label_style),
+            ]));
+            self.action_rows.push(action);
+            for line in sentence.into_iter().filter(|_| with_sentences) {
+                lines.push(Line::from(Span::styled(format!("      {line}"), ui.theme.muted)));
+                self.action_rows.push(action);
             }
         }
-        self.actions = list;
+        for (y, line) in (area.y..area.bottom()).zip(lines) {
+            frame.render_widget(line, Rect { y, height: 1, ..area });
+        }
     }
 }
 
-fn entry_columns(width: u16) -> Vec<Column> {
-    let column = |width, align| Column { title: "", width, align };
-    if width >= 56 {
-        vec![
-            column(Constraint::Fill(1), Align::Name),
-            column(Constraint::Length(10), Align::Text),
-            column(Constraint::Length(22), Align::Number),
-            column(Constraint::Length(12), Align::Text),
-        ]
-    } else {
-        vec![
-            column(Constraint::Fill(1), Align::Name),
-            column(Constraint::Length(10), Align::Text),
-            column(Constraint::Length(if width >= 44 { 9 } else { 0 }), Align::Number),
-            column(Constraint::Length(if width >= 52 { 12 } else { 0 }), Align::Text),
-        ]
-    }
+/// How much the list shows of an entry.
+#[derive(Clone, Copy)]
+struct Looks {
+    /// Shards and size, not the size alone.
+    amounts: bool,
+    /// The state as a word, not as a sign alone.
+    words: bool,
+    /// The size at all.
+    size: bool,
 }
 
-/// A path as people write it: their own folder is `~`.
-fn short(path: &Path) -> String {
-    let home = std::env::var_os("HOME").filter(|h| !h.is_empty());
-    let below = home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_owned));
-    match below {
-        Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
-        Some(below) => format!("~/{}", below.to_string_lossy()),
-        None => path.to_string_lossy().into_owned(),
+impl Looks {
+    fn for_width(width: u16) -> Self {
+        Self { amounts: width >= 76, words: width >= 62, size: width >= 42 }
+    }
+
+    fn columns(self) -> Vec<Column> {
+        let column = |width, align| Column { title: "", width: Constraint::Length(width), align };
+        let size = match (self.amounts, self.size) {
+            (true, _) => 24,
+            (false, true) => 9,
+            (false, false) => 0,
+        };
+        vec![
+            Column { title: "", width: Constraint::Fill(1), align: Align::Name },
+            column(10, Align::Text),
+            column(size, Align::Number),
+            column(if self.words { 14 } else { 1 }, Align::Text),
+        ]
     }
 }

@@ -1,8 +1,13 @@
-//! What an entry of a folder is, found out by looking at names only, within a budget: a folder walker must never wait for a
-//! walk through a whole file system.
+//! What an entry of a folder is, found out from names and the first sample's headers, within a budget: a folder walker must
+//! never wait for a walk through a whole file system.
 
 use crate::model::text::{bytes, count};
-use crate::model::DatasetKind;
+use crate::model::{
+    Cancel, DatasetKind, Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow,
+    Shard,
+};
+use crate::source::kind::kind_of;
+use crate::source::tar::{scan_shard, ScanSink};
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
 use std::ffi::OsStr;
@@ -45,6 +50,8 @@ pub struct Look {
     pub bytes: u64,
     /// There may be more than was looked at.
     pub more: bool,
+    /// Part names of the first sample, in archive order.
+    pub parts: Vec<String>,
 }
 
 /// How far the preparation of a data set is.
@@ -78,7 +85,7 @@ impl State {
 
 impl Look {
     fn of(kind: DatasetKind) -> Self {
-        Self { kind, is_shard: false, state: State::None, shards: 0, bytes: 0, more: false }
+        Self { kind, is_shard: false, state: State::None, shards: 0, bytes: 0, more: false, parts: Vec::new() }
     }
 
     /// Whether the guided prepare can be opened on it.
@@ -133,7 +140,7 @@ pub fn name_of(name: &OsStr) -> String {
     }
 }
 
-/// Finds out what an entry is. Never reads a file's content.
+/// Finds out what an entry is. Of files it reads at most the first headers of one shard.
 pub fn look(path: &Path) -> Look {
     match fs::metadata(path) {
         Ok(facts) if facts.is_dir() => look_at_folder(path),
@@ -143,8 +150,7 @@ pub fn look(path: &Path) -> Look {
 }
 
 fn look_at_file(path: &Path, size: u64) -> Look {
-    let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default().to_lowercase();
-    let kind = if extension == "jsonl" { DatasetKind::Jsonl } else { DatasetKind::OtherFile };
+    let kind = kind_of(path).unwrap_or(DatasetKind::OtherFile);
     Look { is_shard: is_shard_name(path), bytes: size, ..Look::of(kind) }
 }
 
@@ -153,7 +159,7 @@ fn is_shard_name(path: &Path) -> bool {
 }
 
 fn look_at_folder(path: &Path) -> Look {
-    let mut walk = Walk { names: 0, until: Instant::now() + MAX_TIME, shards: 0, bytes: 0, more: false };
+    let mut walk = Walk::new();
     walk.folder(path, 0);
     let meta = path.join(".nv-meta");
     let prepared = [".info.json", ".info.yaml"].iter().any(|name| meta.join(name).is_file());
@@ -167,7 +173,9 @@ fn look_at_folder(path: &Path) -> Look {
         DatasetKind::PlainFolder
     };
     let state = if prepared || walk.shards > 0 { state_of(path, prepared) } else { State::None };
-    Look { kind, is_shard: false, state, shards: walk.shards, bytes: walk.bytes, more: walk.more && walk.shards > 0 }
+    let parts = walk.first.as_deref().map(first_parts).unwrap_or_default();
+    let more = walk.more && walk.shards > 0;
+    Look { kind, is_shard: false, state, shards: walk.shards, bytes: walk.bytes, more, parts }
 }
 
 fn state_of(path: &Path, prepared: bool) -> State {
@@ -195,9 +203,15 @@ struct Walk {
     shards: u64,
     bytes: u64,
     more: bool,
+    /// The first plain shard by name.
+    first: Option<PathBuf>,
 }
 
 impl Walk {
+    fn new() -> Self {
+        Self { names: 0, until: Instant::now() + MAX_TIME, shards: 0, bytes: 0, more: false, first: None }
+    }
+
     fn folder(&mut self, dir: &Path, depth: usize) {
         let Ok(entries) = fs::read_dir(dir) else { return };
         let mut folders = Vec::new();
@@ -217,6 +231,10 @@ impl Walk {
                     if facts.is_file() {
                         self.shards += 1;
                         self.bytes += facts.len();
+                        let is_plain = path.extension().is_some_and(|e| e == "tar");
+                        if is_plain && self.first.as_ref().is_none_or(|first| path < *first) {
+                            self.first = Some(path);
+                        }
                         continue;
                     }
                 }
@@ -233,6 +251,41 @@ impl Walk {
         for folder in folders {
             self.folder(&folder, depth + 1);
         }
+    }
+}
+
+/// The part names of a shard's first sample; empty when there is none.
+fn first_parts(path: &Path) -> Vec<String> {
+    let shard =
+        Shard { name: String::new(), path: path.to_owned(), stamp: FileStamp::default(), mode: 0, is_tgz: false };
+    let mut sink = FirstSample::default();
+    let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
+    // It ends with the error that the sink stops it with, or with the shard.
+    let _ = scan_shard(&shard, &mut sink, &handles);
+    sink.parts
+}
+
+/// Names of parts that are kept.
+const MAX_PARTS: usize = 64;
+
+#[derive(Default)]
+struct FirstSample {
+    parts: Vec<String>,
+}
+
+impl ScanSink for FirstSample {
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+        if self.parts.len() < MAX_PARTS {
+            self.parts.push(row.part_name.to_owned());
+        }
+        Ok(())
+    }
+    fn sample(&mut self, _: SampleRow<'_>) -> Outcome<()> {
+        Err(Failure::cancelled())
+    }
+    fn hidden_sample(&mut self, _: HiddenSample) -> Outcome<()> {
+        Err(Failure::cancelled())
     }
 }
 

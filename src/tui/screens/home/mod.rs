@@ -66,6 +66,8 @@ pub struct Home {
     looker: Stream<PathBuf, (PathBuf, Look)>,
     matcher: Matcher,
     areas: Areas,
+    /// The action on each drawn line of the right pane, for the mouse.
+    action_rows: Vec<Action>,
     jobs_running: usize,
 }
 
@@ -107,6 +109,7 @@ impl Home {
             looker,
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
             areas: Areas::default(),
+            action_rows: Vec::new(),
             jobs_running: 0,
         };
         home.read();
@@ -402,7 +405,7 @@ impl Home {
             self.selection_changed();
         } else if self.areas.actions.contains(at) {
             let row = usize::from(at.y - self.areas.actions.y);
-            let chosen = self.possible().get(row).copied();
+            let chosen = self.action_rows.get(row).copied();
             return chosen.map(|a| self.act_on_entry(a)).unwrap_or_default();
         }
         Vec::new()
@@ -413,17 +416,15 @@ impl Home {
         self.refilter();
         match self.came_from.take() {
             Some(path) => self.select_path(&path),
-            // The folder itself comes first in the list; a person who walks wants what is in it.
-            None => self.list.select(usize::from(self.entry(0).is_some_and(|e| e.name == "." && !self.is_data_set()))),
+            None => self.list.select(0),
         }
         self.selection_changed();
     }
+}
 
-    /// Whether the folder that is listed holds shards itself.
-    fn is_data_set(&self) -> bool {
-        let Some(Ok(entries)) = &self.entries else { return false };
-        entries.iter().any(|e| e.name == ".nv-meta" || e.name.ends_with(".tar") || e.name.ends_with(".tgz"))
-    }
+/// Whether an entry shows that the folder it lies in is a data set: the folder itself is offered then.
+fn is_sign_of_data_set(entry: &Entry) -> bool {
+    entry.name == ".nv-meta" || (!entry.is_folder && (entry.name.ends_with(".tar") || entry.name.ends_with(".tgz")))
 }
 
 /// Reads what a place lists; on the reader's thread.
@@ -431,8 +432,10 @@ fn read_place(place: &Place, state_dir: &Path) -> Read {
     match place {
         Place::Folder(dir) => {
             let entries = look::read_folder(dir).map(|mut entries| {
-                let this = Entry { path: dir.clone(), name: ".".to_owned(), is_folder: true, bytes: 0 };
-                entries.insert(0, this);
+                if entries.iter().any(is_sign_of_data_set) {
+                    let this = Entry { path: dir.clone(), name: ".".to_owned(), is_folder: true, bytes: 0 };
+                    entries.insert(0, this);
+                }
                 entries
             });
             let reason = |e: std::io::Error| crate::model::Failure::io("reading the folder", dir, &e).to_string();
@@ -457,6 +460,9 @@ fn info_lines(entry: &Entry, seen: &Look, ascii: bool) -> Vec<PageLine> {
     let amount = seen.amount(dot);
     if !amount.is_empty() {
         lines.push(PageLine::new(Tone::Plain, amount));
+    }
+    if !seen.parts.is_empty() {
+        lines.push(PageLine::new(Tone::Plain, format!("parts of the first sample: {}", seen.parts.join(" "))));
     }
     match &seen.state {
         State::Interrupted => lines.push(PageLine::new(Tone::Warn, "A preparation was begun here and not finished.")),

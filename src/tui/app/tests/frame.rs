@@ -1,0 +1,198 @@
+//! What the frame does whatever screen is shown.
+
+use super::*;
+
+fn stage() -> Stage {
+    Stage::new(ColourMode::Sixteen, false)
+}
+
+#[test]
+fn q_leaves_at_once_when_nothing_runs() {
+    let mut stage = stage();
+    stage.keys("q");
+    assert_eq!(stage.app.exit_code(), Some(0));
+}
+
+#[test]
+fn q_asks_when_a_job_runs_and_staying_is_proposed() {
+    let mut stage = stage();
+    with_jobs(&mut stage);
+    stage.keys("q").assert_shows("1 job still running.");
+    assert_eq!(stage.app.exit_code(), None);
+    stage.keys("enter").assert_hides("still running");
+    assert_eq!(stage.app.exit_code(), None);
+    stage.keys("q").type_text("q");
+    assert_eq!(stage.app.exit_code(), Some(0));
+}
+
+#[test]
+fn ctrl_c_leaves_only_when_it_is_pressed_twice_in_a_row() {
+    let mut stage = stage();
+    stage.keys("ctrl-c").assert_shows("Ctrl-C again leaves");
+    stage.keys("j ctrl-c");
+    assert_eq!(stage.app.exit_code(), None);
+    stage.keys("ctrl-c");
+    assert_eq!(stage.app.exit_code(), Some(130));
+}
+
+#[test]
+fn ctrl_c_stops_the_selected_job_first() {
+    let mut stage = stage();
+    with_jobs(&mut stage);
+    stage.keys("J ctrl-c").assert_shows("cancelled");
+    assert_eq!(stage.app.exit_code(), None);
+    assert_eq!(stage.app.jobs().running(), 0);
+}
+
+#[test]
+fn ctrl_c_works_while_typing() {
+    let mut stage = stage();
+    stage.keys("/ ctrl-c ctrl-c");
+    assert_eq!(stage.app.exit_code(), Some(130));
+}
+
+#[test]
+fn signals_end_the_program_with_their_codes() {
+    for (signal, code) in [(SIGTERM, 143), (SIGHUP, 129)] {
+        let mut stage = stage();
+        stage.app.handle(Event::Signal(signal));
+        assert_eq!(stage.app.exit_code(), Some(code));
+    }
+}
+
+#[test]
+fn an_interrupt_from_outside_is_like_the_key() {
+    let mut stage = stage();
+    stage.app.handle(Event::Signal(SIGINT));
+    assert_eq!(stage.app.exit_code(), None);
+    stage.app.handle(Event::Signal(SIGINT));
+    assert_eq!(stage.app.exit_code(), Some(130));
+}
+
+#[test]
+fn ctrl_z_and_its_signal_ask_to_be_put_to_sleep() {
+    let mut stage = stage();
+    stage.keys("ctrl-z");
+    assert_eq!(stage.app.take_requests(), [Request::Suspend]);
+    stage.app.handle(Event::Signal(SIGTSTP));
+    assert_eq!(stage.app.take_requests(), [Request::Suspend]);
+    stage.app.handle(Event::Signal(SIGCONT));
+    assert_eq!(stage.app.take_requests(), [Request::Retake]);
+}
+
+#[test]
+fn help_lists_what_works_here_and_runs_it() {
+    let mut stage = stage();
+    stage.keys("?").assert_shows("Help: what works here");
+    stage.assert_shows("Opens what is selected");
+    stage.type_text("hidden").keys("enter");
+    stage.assert_hides("Help:");
+    stage.assert_shows(".hidden");
+}
+
+#[test]
+fn help_can_be_searched_by_the_words_of_its_sentences() {
+    let mut stage = stage();
+    stage.keys("?").type_text("puts the program to sleep").assert_shows("Ctrl-z");
+}
+
+#[test]
+fn what_cannot_be_done_stays_visible_with_its_reason() {
+    let mut stage = stage();
+    stage.keys("?").type_text("resume").assert_shows("no preparation was interrupted here");
+    stage.keys("enter").assert_shows("resume: no preparation was interrupted here");
+}
+
+#[test]
+fn a_key_for_something_that_cannot_be_done_says_why() {
+    let mut stage = stage();
+    stage.keys("j p").assert_shows("only folders of tar shards can be prepared");
+}
+
+#[test]
+fn the_palette_finds_every_action_by_name() {
+    let mut stage = stage();
+    for &action in Action::ALL {
+        if matches!(action, Action::Help | Action::Palette) {
+            continue;
+        }
+        stage.app.handle(Event::Key(KeyEvent::new(KeyCode::Char(':'), KeyModifiers::NONE)));
+        for c in action.id().chars() {
+            stage.app.handle(Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)));
+        }
+        let screen = stage.screen(120, 40);
+        let first = screen.lines().find(|l| l.contains("│ ▸ ")).unwrap_or_default().to_owned();
+        assert!(screen.contains(action.id()), "{action:?}\n{screen}");
+        assert!(!first.is_empty(), "{action:?}\n{screen}");
+        stage.app.handle(Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE)));
+    }
+}
+
+#[test]
+fn the_palette_says_where_an_action_works() {
+    let mut stage = stage();
+    stage.keys(":").type_text("cancel-job").assert_shows("works in: jobs");
+}
+
+#[test]
+fn nothing_is_drawn_without_a_reason() {
+    let mut stage = stage();
+    stage.app.take_changed();
+    stage.app.handle(Event::Woken);
+    assert!(!stage.app.is_changed());
+    assert!(!stage.app.is_busy());
+    stage.app.handle(Event::Resized);
+    assert!(stage.app.is_changed());
+}
+
+#[test]
+fn a_running_job_keeps_the_frame_ticking() {
+    let mut stage = stage();
+    with_jobs(&mut stage);
+    stage.app.take_changed();
+    assert!(stage.app.is_busy());
+    stage.app.tick();
+    assert!(stage.app.is_changed());
+}
+
+#[test]
+fn a_worker_that_panics_is_a_notice_not_the_end() {
+    let mut stage = stage();
+    stage.app.handle(Event::WorkerPanicked("thread 'x' panicked at y\nindex out of range".into()));
+    stage.assert_shows("index out of range");
+    assert_eq!(stage.app.exit_code(), None);
+    stage.keys("j").assert_hides("index out of range");
+}
+
+#[test]
+fn a_terminal_that_is_gone_ends_the_program() {
+    let mut stage = stage();
+    stage.app.handle(Event::InputLost("end of file".into()));
+    assert_eq!(stage.app.exit_code(), Some(129));
+}
+
+#[test]
+fn the_bar_never_loses_help() {
+    let mut stage = stage();
+    for columns in [40, 50, 60, 80, 100] {
+        let screen = stage.screen(columns, 12);
+        let bar = screen.lines().last().unwrap_or_default().to_owned();
+        assert!(bar.contains("? help"), "{columns}: {bar}");
+    }
+}
+
+#[test]
+fn cancelling_and_clearing_jobs() {
+    let mut stage = stage();
+    with_jobs(&mut stage);
+    stage.keys("J x").assert_shows("cancelled");
+    stage.keys("c").assert_shows("no jobs were started");
+    stage.keys("esc").assert_shows("coco/");
+}
+
+#[test]
+fn a_second_jobs_panel_is_not_opened() {
+    let mut stage = stage();
+    stage.keys("J J").assert_shows("they are shown already");
+    stage.keys("esc").assert_shows("coco/");
+}

@@ -1,0 +1,184 @@
+//! The home screen by keys.
+
+use super::*;
+
+fn stage() -> Stage {
+    Stage::new(ColourMode::Sixteen, false)
+}
+
+#[test]
+fn every_entry_says_what_it_is_and_how_far_it_is() {
+    let mut stage = stage();
+    let screen = stage.screen(140, 30);
+    let line = |name: &str| screen.lines().find(|l| l.contains(name)).unwrap_or_default().to_owned();
+    assert!(line("coco/").contains("WebDataset") && line("coco/").contains("not prepared"), "{screen}");
+    assert!(line("coco/").contains("20 shards"), "{screen}");
+    assert!(line("done/").contains("prepared"), "{screen}");
+    assert!(line("half/").contains("interrupted"), "{screen}");
+    assert!(line("corpus.jsonl").contains("JSONL"), "{screen}");
+    assert!(line("notes/").contains("folder"), "{screen}");
+    stage.assert_hides(".hidden");
+}
+
+#[test]
+fn moving_keys_move() {
+    let mut stage = stage();
+    stage.keys("j").assert_shows("▸ corpus.jsonl");
+    stage.keys("down").assert_shows("▸ done/");
+    stage.keys("k up").assert_shows("▸ coco/");
+    stage.keys("G").assert_shows("▸ odd");
+    stage.type_text("gg").assert_shows("▸ coco/");
+    stage.keys("ctrl-d").assert_hides("▸ coco/");
+    stage.keys("ctrl-u").assert_shows("▸ coco/");
+    stage.keys("end home").assert_shows("▸ coco/");
+}
+
+#[test]
+fn the_right_pane_lists_only_what_can_be_done() {
+    let mut stage = stage();
+    stage.assert_shows("p  prepare");
+    stage.assert_shows("parts: jpg txt json");
+    stage.assert_hides("c  resume");
+    stage.keys("j");
+    stage.assert_hides("p  prepare");
+    stage.assert_shows("e  edit");
+}
+
+#[test]
+fn an_interrupted_preparation_is_offered_for_resume() {
+    let mut stage = stage();
+    stage.keys("j j j").assert_shows("c  resume");
+    stage.assert_shows("! A preparation was begun");
+    stage.keys("c").assert_shows("▸ prepare ▸ half");
+}
+
+#[test]
+fn enter_opens_a_data_set_and_enters_a_folder() {
+    let mut stage = stage();
+    stage.keys("enter").assert_shows("▸ prepare ▸ coco");
+    stage.keys("esc").assert_hides("▸ prepare");
+    stage.keys("j j j j enter").assert_shows("readme.txt");
+    stage.keys("h").assert_shows("▸ notes/");
+}
+
+#[test]
+fn a_data_set_can_be_entered_like_a_folder() {
+    let mut stage = stage();
+    stage.keys("l").assert_shows("shard_0007.tar");
+    stage.assert_shows("▸ . (this folder)");
+    stage.keys("j enter").assert_shows("one shard");
+    stage.keys("g g enter").assert_shows("▸ prepare ▸ coco");
+}
+
+#[test]
+fn the_filter_takes_letters_and_gives_them_back() {
+    let mut stage = stage();
+    stage.keys("/").type_text("jq").assert_shows("no name like that");
+    stage.keys("ctrl-u").type_text("crps").assert_shows("▸ corpus.jsonl");
+    stage.assert_hides("coco/");
+    stage.keys("enter j k").assert_shows("▸ corpus.jsonl");
+    stage.keys("esc").assert_shows("coco/");
+    stage.assert_shows("▸ corpus.jsonl");
+}
+
+#[test]
+fn a_pasted_text_goes_into_the_filter() {
+    let mut stage = stage();
+    stage.keys("/");
+    stage.app.handle(Event::Paste("half\n".into()));
+    stage.settle();
+    stage.assert_shows("▸ half/");
+    stage.assert_hides("coco/");
+}
+
+#[test]
+fn hidden_entries_come_and_go() {
+    let mut stage = stage();
+    stage.keys(".").assert_shows(".hidden");
+    stage.keys(".").assert_hides(".hidden");
+}
+
+#[test]
+fn a_folder_is_read_again_on_request() {
+    let mut stage = stage();
+    put(&stage.folder.path().join("data/new.jsonl"), b"{}");
+    stage.assert_hides("new.jsonl");
+    stage.keys("f5").assert_shows("new.jsonl");
+    stage.assert_shows("▸ coco/");
+}
+
+#[test]
+fn an_opened_data_set_is_found_again_under_recent() {
+    let mut stage = stage();
+    stage.keys("r").assert_shows("nothing was opened yet");
+    stage.keys("r").keys("enter").keys("esc");
+    let state = stage.folder.path().join("state");
+    let end = Instant::now() + Duration::from_secs(20);
+    while crate::tui::recent::load(&state).is_empty() && Instant::now() < end {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    stage.keys("r").assert_shows("Opened last");
+    stage.assert_shows("~/data/coco");
+    stage.keys("esc").assert_shows("corpus.jsonl");
+}
+
+#[test]
+fn a_folder_that_cannot_be_read_says_why_and_can_be_left() {
+    let mut stage = stage();
+    stage.keys("j j j j");
+    std::fs::remove_dir_all(stage.folder.path().join("data/notes")).unwrap();
+    stage.keys("enter").assert_shows("no such file or folder");
+    stage.keys("h").assert_shows("coco/");
+}
+
+#[test]
+fn info_shows_what_is_known() {
+    let mut stage = stage();
+    stage.keys("i").assert_shows("20 shards");
+    stage.assert_shows("WebDataset, not prepared");
+    stage.keys("esc").assert_shows("corpus.jsonl");
+}
+
+#[test]
+fn the_right_pane_can_be_walked_and_used() {
+    let mut stage = stage();
+    stage.keys("tab").assert_shows("▸ p  prepare");
+    stage.keys("j").assert_shows("▸ i  info");
+    stage.keys("enter").assert_shows("▸ info ▸ coco");
+    stage.keys("esc tab").assert_hides("▸ p  prepare");
+}
+
+#[test]
+fn the_mouse_selects_opens_and_scrolls() {
+    let mut stage = stage();
+    let screen = stage.screen(100, 30);
+    let row = screen.lines().position(|l| l.contains("done/")).unwrap();
+    let click = |kind| MouseEvent { kind, column: 8, row: u16::try_from(row).unwrap(), modifiers: KeyModifiers::NONE };
+    stage.app.handle(Event::Mouse(click(MouseEventKind::Down(MouseButton::Left))));
+    stage.settle();
+    stage.assert_shows("▸ done/");
+    stage.app.handle(Event::Mouse(click(MouseEventKind::Down(MouseButton::Left))));
+    stage.settle();
+    stage.assert_shows("▸ prepare ▸ done");
+    stage.keys("esc");
+    stage.app.handle(Event::Mouse(click(MouseEventKind::ScrollDown)));
+    stage.settle();
+}
+
+#[test]
+fn the_editor_gets_the_whole_path() {
+    let mut stage = stage();
+    stage.keys("j e");
+    let requests = stage.app.take_requests();
+    let Some(Request::Run(program)) = requests.first() else { panic!("{requests:?}") };
+    assert!(Path::new(program.argv.last().unwrap()).is_absolute());
+}
+
+#[test]
+fn a_data_set_with_a_running_job_says_so() {
+    let mut stage = stage();
+    with_jobs(&mut stage);
+    let screen = stage.screen(140, 30);
+    assert!(screen.contains("preparing"), "{screen}");
+    stage.assert_shows("1 job running");
+}
