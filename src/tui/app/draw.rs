@@ -96,7 +96,7 @@ fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
         let Some(key) = key.map(|k| k.label_in(ui.glyphs.ascii)) else { continue };
         let label = screen.label(entry.action);
         let columns = text::width(&key) + 1 + text::width(label);
-        items.push(Item { key, label, columns, keep: entry.action == Action::Help });
+        items.push(Item { key, label, columns, keep: matches!(entry.action, Action::Help | Action::Quit) });
     }
     items
 }

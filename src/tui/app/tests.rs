@@ -85,7 +85,7 @@ impl Stage {
         while still < 3 && Instant::now() < end {
             self.app.handle(Event::Woken);
             let now = self.screen(100, 30);
-            let looking = now.contains("reading") || now.contains("looking");
+            let looking = now.contains(" reading  ") || now.contains(" looking  ");
             still = if now == before && !looking { still + 1 } else { 0 };
             before = now;
             std::thread::sleep(Duration::from_millis(2));
