@@ -27,13 +27,15 @@ pub struct PythonClass {
 }
 
 impl PythonClass {
-    /// `Class` of the known sample types (others are looked for in `megatron.energon`), or `module:Class`.
+    /// `Class` of the known sample types (others are looked for in `megatron.energon`), or `module:Class`. Old class names
+    /// (`CaptioningWebdataset`) become today's, and known classes get the module they can be loaded from.
     pub fn named(text: &str) -> Self {
-        if let Some((module, class)) = text.split_once(':') {
-            return Self { module: module.to_owned(), class: class.to_owned() };
+        let (module, class) = text.rsplit_once(':').unwrap_or((ENERGON, text));
+        let today = || class.strip_suffix("Webdataset").and_then(|old| sample_type::find(&format!("{old}Sample")));
+        match sample_type::find(class).or_else(today).filter(|known| module == ENERGON || module == known.module) {
+            Some(known) => Self { module: known.module.to_owned(), class: known.class.to_owned() },
+            None => Self { module: module.to_owned(), class: class.to_owned() },
         }
-        let module = sample_type::find(text).map_or(ENERGON, |known| known.module);
-        Self { module: module.to_owned(), class: text.to_owned() }
     }
     /// The known sample type with this class name, unless the module is one of the user's own.
     pub fn known(&self) -> Option<&'static SampleType> {

@@ -183,6 +183,9 @@ pub struct PartRecord {
     pub content_byte_size: u64,
 }
 
+/// Instructions of SQLite between two looks whether to stop.
+const STEPS: i32 = 20_000;
+
 /// The tables of one data set, open for reading.
 pub struct Tables {
     connection: Connection,
@@ -240,6 +243,13 @@ impl Tables {
     /// The connection, for questions that are not foreseen here.
     pub fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// Ends a question that takes long soon after somebody asked to stop; it then fails.
+    pub fn stop_with(&mut self, cancel: &crate::model::Cancel) -> Outcome<()> {
+        let cancel = cancel.clone();
+        let set = self.connection.progress_handler(STEPS, Some(move || cancel.is_cancelled()));
+        set.map_err(|e| self.failed(&e))
     }
 
     fn failed(&self, error: &rusqlite::Error) -> Failure {

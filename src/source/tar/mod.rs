@@ -62,5 +62,31 @@ pub fn scan_shard(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>)
     scan::scan(shard, sink, handles)
 }
 
+/// Size of a tar block in bytes: headers and padding come in these.
+pub const BLOCK_BYTES: u64 = header::BLOCK_BYTES;
+
+/// One header block on its own, without what extended headers in front of it may say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlainHeader {
+    /// Prefix and name.
+    pub name: Vec<u8>,
+    /// The size field.
+    pub size: u64,
+    /// An ordinary entry that can be a part: regular or contiguous, not sparse.
+    pub is_regular: bool,
+}
+
+/// Reads one block as a header; `None` when its checksum or numbers do not hold.
+pub fn header_at(block: &[u8; 512]) -> Option<PlainHeader> {
+    let header::Block::Header(header) = header::classify(block) else { return None };
+    let mut name = header.prefix().to_vec();
+    if !name.is_empty() {
+        name.push(b'/');
+    }
+    name.extend_from_slice(header.own_name());
+    let is_regular = header.is_regular() && header.type_flag != b'S';
+    Some(PlainHeader { name, size: u64::try_from(header.size).ok()?, is_regular })
+}
+
 #[cfg(test)]
 mod tests;

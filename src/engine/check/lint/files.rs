@@ -1,0 +1,119 @@
+//! What is on disk against what the index lists: shards that are new or gone, files that lie around.
+
+use super::bad_file;
+use crate::engine::check::Prepared;
+use crate::formats::energon::layout;
+use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject};
+use crate::source::discover::discover;
+use crate::storage::lock::DatasetLock;
+use crate::storage::own::OwnFolder;
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+
+/// Shards that are named one by one; more are counted.
+const NAMED: usize = 20;
+
+pub(super) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+    let found = match discover(&prepared.root) {
+        Ok(found) => found,
+        Err(failure) => return problems.report(bad_file(failure)),
+    };
+    for finding in found.findings {
+        problems.report(finding)?;
+    }
+    shards(prepared, &found.shards, problems)?;
+    leftovers(prepared, &found.shards, problems)
+}
+
+fn shards(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
+    let indexed: HashSet<&str> = prepared.info.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
+    let excluded = excluded_on_purpose(prepared);
+    let new: Vec<&str> =
+        found.iter().map(|s| s.name.as_str()).filter(|n| !indexed.contains(n) && !excluded(n)).collect();
+    for name in new.iter().take(NAMED) {
+        let message = "this shard is on disk but not in the index; no trainer sees it";
+        problems.report(
+            Problem::problem(ProblemKind::ShardNotIndexed, Subject::shard(*name), message)
+                .with_hint("gristmill prepare PATH --update takes it in"),
+        )?;
+    }
+    if new.len() > NAMED {
+        let message = format!("{} more shards are on disk but not in the index", new.len() - NAMED);
+        problems.report(Problem::problem(ProblemKind::ShardNotIndexed, Subject::default(), message))?;
+    }
+    Ok(())
+}
+
+/// Shards that the recorded plan leaves out are not forgotten ones.
+fn excluded_on_purpose(prepared: &Prepared) -> impl Fn(&str) -> bool {
+    let own = OwnFolder::for_webdataset(&prepared.root);
+    let text = crate::storage::read::read_whole(&own.plan(), 64 << 20).ok().flatten();
+    let plan = text.and_then(|t| String::from_utf8(t).ok()).and_then(|t| crate::engine::plan::file::from_yaml(&t).ok());
+    let patterns: Vec<crate::formats::python::pattern::Pattern> = plan
+        .iter()
+        .flat_map(|p| &p.exclude_shards)
+        .filter_map(|p| crate::formats::python::pattern::Pattern::compile(p).ok())
+        .collect();
+    move |name| patterns.iter().any(|p| p.is_found(name))
+}
+
+/// Index files without a shard, temporary files, work of a run that is not there any more.
+fn leftovers(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
+    let expected: HashSet<String> = (0..prepared.shard_count())
+        .filter_map(|id| prepared.entry(ShardId(id)))
+        .map(|(name, _)| name)
+        .chain(found.iter().map(|s| s.name.as_str()))
+        .map(index_name)
+        .collect();
+    let mut folders: BTreeSet<&str> = found.iter().map(|s| folder_of(&s.name)).collect();
+    folders.insert("");
+    for folder in folders {
+        let Ok(entries) = std::fs::read_dir(prepared.root.join(folder)) else { continue };
+        for entry in entries.flatten() {
+            let Ok(file) = entry.file_name().into_string() else { continue };
+            let name = if folder.is_empty() { file } else { format!("{folder}/{file}") };
+            let message = if name.ends_with(".tar.idx.tmp") {
+                "left over from an interrupted run"
+            } else if name.ends_with(".tar.idx") && !expected.contains(&name) {
+                "an index file whose shard is not there"
+            } else {
+                continue;
+            };
+            problems.report(
+                Problem::note(ProblemKind::Other, Subject::path(prepared.root.join(&name)), message)
+                    .with_hint("it is not used; remove it"),
+            )?;
+        }
+    }
+    own_work(prepared, problems)
+}
+
+fn own_work(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+    let own = OwnFolder::for_webdataset(&prepared.root);
+    let is_running = DatasetLock::holder(&own).ok().flatten().is_some();
+    if !is_running && prepared.pending.is_none() && holds_files(&own.work()) {
+        let message = "work of a run that did not finish";
+        problems.report(
+            Problem::note(ProblemKind::Other, Subject::path(own.work()), message)
+                .with_hint("the next prepare goes on with it; --restart throws it away"),
+        )?;
+    }
+    let journal = layout::in_nv_meta(&prepared.root, "index.sqlite-journal");
+    if journal.exists() {
+        let message = "an unfinished change of index.sqlite lies beside it";
+        problems.report(Problem::problem(ProblemKind::BadFile, Subject::path(journal), message))?;
+    }
+    Ok(())
+}
+
+fn holds_files(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+fn folder_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+fn index_name(shard: &str) -> String {
+    format!("{}.tar.idx", shard.rsplit_once('.').map_or(shard, |(stem, _)| stem))
+}

@@ -1,0 +1,147 @@
+//! `lint`: is a prepared data set sound? Small files, database, splits, excludes, and every header at its index row.
+
+pub(super) mod database;
+mod files;
+pub(super) mod shard;
+mod splits;
+
+use super::watch::FieldParts;
+use super::{Checked, Prepared};
+use crate::formats::energon::dataset_yaml::DatasetYaml;
+use crate::formats::energon::layout;
+use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
+use crate::storage::own::OwnFolder;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+/// What to look at.
+#[derive(Clone, Debug)]
+pub struct LintOptions {
+    /// The dataset yaml, relative to `.nv-meta`.
+    pub dataset_config: String,
+    /// Another file in place of `split.yaml`, relative to `.nv-meta`.
+    pub split_config: Option<String>,
+    /// Read every header again (the long part).
+    pub headers: bool,
+}
+
+impl Default for LintOptions {
+    fn default() -> Self {
+        Self { dataset_config: layout::DATASET_YAML.to_owned(), split_config: None, headers: true }
+    }
+}
+
+/// What the shards of one data set are checked against; cheap to share between threads.
+pub struct LintContext {
+    /// The data set.
+    pub prepared: Prepared,
+    fields: FieldParts,
+    /// Shard → keys that are excluded in it.
+    excluded_keys: HashMap<String, HashSet<String>>,
+    /// Shards whose samples are loaded for training.
+    trained: HashSet<String>,
+    /// The rows can be walked in order without sorting.
+    rows_are_indexed: bool,
+    headers: bool,
+}
+
+/// Checks a whole data set, one shard after the other. Findings go to the handles; one that is not prepared is a failure.
+///
+/// Whoever has threads calls [`begin`], then [`lint_shard`] for each shard in any order.
+pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<Checked> {
+    let context = begin(root, options, handles)?;
+    let prepared = &context.prepared;
+    handles.progress.restart(u64::from(prepared.shard_count()), if options.headers { prepared.bytes() } else { 0 });
+    let mut checked = Checked::default();
+    for id in 0..prepared.shard_count() {
+        checked.add(lint_shard(&context, ShardId(id), handles)?);
+    }
+    Ok(checked)
+}
+
+/// Everything but the shards one by one: small files, splits, excludes, database, what lies around.
+pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<LintContext> {
+    let prepared = Prepared::open_with(root, options.split_config.as_deref())?;
+    let problems = handles.problems;
+    interrupted(&prepared, problems)?;
+    files::check(&prepared, problems)?;
+    let yaml = dataset_yaml(&prepared, &options.dataset_config, problems)?;
+    let splits = splits::check(&prepared, problems)?;
+    handles.cancel.check()?;
+    database::check(&prepared, true, handles)?;
+    let rows_are_indexed = database::is_indexed(&prepared);
+    Ok(LintContext {
+        fields: FieldParts::of(yaml.as_ref()),
+        excluded_keys: splits.excluded_keys,
+        trained: splits.trained,
+        rows_are_indexed,
+        headers: options.headers,
+        prepared,
+    })
+}
+
+/// Checks one shard: the unit of work. One that is gone or unreadable is a finding, not a failure.
+pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
+    handles.cancel.check()?;
+    let Some((name, _)) = context.prepared.entry(id) else { return Ok(Checked::default()) };
+    match shard::check(context, id, handles) {
+        Ok(checked) => Ok(checked),
+        Err(failure) => {
+            super::verify::unreadable(name, failure, handles)?;
+            Ok(Checked::default())
+        }
+    }
+}
+
+/// A publish that was interrupted is finished by the next command that may write.
+pub(super) fn interrupted(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+    let Some(files) = &prepared.pending else { return Ok(()) };
+    let own = OwnFolder::for_webdataset(&prepared.root);
+    let message = format!(
+        "publishing was interrupted: {} may be old or new ({})",
+        crate::model::text::count(files.len() as u64, "file"),
+        files.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ")
+    );
+    problems.report(
+        Problem::problem(ProblemKind::InterruptedPublish, Subject::path(own.path()), message)
+            .with_hint("run gristmill prepare on it again with the same answers: that finishes it"),
+    )
+}
+
+fn dataset_yaml(prepared: &Prepared, name: &str, problems: &dyn ProblemSink) -> Outcome<Option<DatasetYaml>> {
+    match DatasetYaml::read(&prepared.root, name) {
+        Ok(Some(yaml)) => {
+            splits::check_fields(&yaml, name, problems)?;
+            Ok(Some(yaml))
+        }
+        Ok(None) => {
+            let path = layout::in_nv_meta(&prepared.root, name);
+            let message = "there is no dataset yaml: the trainer cannot load this data set without being told how";
+            problems.report(
+                Problem::note(ProblemKind::MissingFile, Subject::path(path), message)
+                    .with_hint("gristmill prepare PATH --update --sample-type …"),
+            )?;
+            Ok(None)
+        }
+        Err(failure) => {
+            problems.report(bad_file(failure))?;
+            Ok(None)
+        }
+    }
+}
+
+/// A small file that cannot be read or understood, as a finding.
+pub(super) fn bad_file(failure: Failure) -> Problem {
+    let kind = if failure.class == crate::model::ExitClass::Environment {
+        ProblemKind::Unreadable
+    } else {
+        ProblemKind::BadFile
+    };
+    Problem {
+        subject: failure.subject,
+        kind,
+        severity: crate::model::Severity::Problem,
+        message: failure.why,
+        hint: failure.hint,
+    }
+}

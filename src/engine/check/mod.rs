@@ -1,0 +1,46 @@
+//! Looking at a prepared data set without changing it: [`info`] (what it is), [`lint`] (is it sound), [`verify`] (is its index
+//! what a fresh scan would make).
+//!
+//! Everything streams: a table of 10⁹ rows is walked with cursors and never loaded. Work comes in units of one shard, so that
+//! whoever owns threads can spread it.
+
+mod compare;
+mod headers;
+pub mod info;
+pub mod lint;
+mod prepared;
+#[cfg(test)]
+mod tests;
+pub mod verify;
+mod watch;
+mod words;
+
+pub use info::{info, InfoOptions, InfoReport, SplitInfo};
+pub use lint::{lint, LintOptions};
+pub use prepared::Prepared;
+pub use verify::verify;
+
+use serde::Serialize;
+
+/// What a check went through.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Checked {
+    /// Shards looked at.
+    pub shards: u64,
+    /// Samples whose place was compared.
+    pub samples: u64,
+    /// Parts whose place was compared.
+    pub parts: u64,
+    /// Bytes of all shards looked at.
+    pub bytes: u64,
+}
+
+impl Checked {
+    /// Adds what another unit went through.
+    pub fn add(&mut self, other: Self) {
+        self.shards += other.shards;
+        self.samples += other.samples;
+        self.parts += other.parts;
+        self.bytes += other.bytes;
+    }
+}

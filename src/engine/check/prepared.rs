@@ -1,0 +1,111 @@
+//! A prepared data set, opened for checking: its small files read, its shards found again.
+
+use crate::engine::recorded::Recorded;
+use crate::formats::energon::info::Info;
+use crate::formats::energon::layout;
+use crate::formats::energon::split_yaml::SplitFile;
+use crate::formats::energon::tables::Tables;
+use crate::model::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
+use crate::storage::own::OwnFolder;
+use crate::storage::publish;
+use crate::storage::read::stamp_at;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// What the checks of one data set share.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The folder.
+    pub root: PathBuf,
+    /// Shard names and counts, in index order.
+    pub info: Info,
+    /// Splits and excludes as written; `None` when there is no file. Its failure is reported by `lint`.
+    pub splits: Option<SplitFile>,
+    /// Why the splits cannot be read.
+    pub splits_failure: Option<Failure>,
+    /// The sample tables are there.
+    pub has_tables: bool,
+    /// Size, time and inode of each shard when it was indexed, when that run was ours.
+    pub stamps: HashMap<String, FileStamp>,
+    /// Files of an interrupted publish.
+    pub pending: Option<Vec<String>>,
+}
+
+impl Prepared {
+    /// Opens a data set. One that is not prepared is a failure that says what to do.
+    pub fn open(root: &Path) -> Outcome<Self> {
+        Self::open_with(root, None)
+    }
+
+    /// [`open`](Self::open) with another file in place of `split.yaml`, relative to `.nv-meta`.
+    pub fn open_with(root: &Path, split_config: Option<&str>) -> Outcome<Self> {
+        let own = OwnFolder::for_webdataset(root);
+        let pending = publish::pending(&own)?;
+        let Some(info) = Info::read(root)? else {
+            return Err(not_prepared(root, pending.is_some()));
+        };
+        let splits = match split_config {
+            Some(name) => SplitFile::read_file(&layout::in_nv_meta(root, name)),
+            None => SplitFile::read(root),
+        };
+        let (splits, splits_failure) = match splits {
+            Ok(splits) => (splits, None),
+            Err(failure) => (None, Some(failure)),
+        };
+        let recorded = Recorded::read(&own)?;
+        let stamps = recorded.map(|r| r.inputs.into_iter().map(|i| (i.name, i.stamp)).collect()).unwrap_or_default();
+        let has_tables = layout::in_nv_meta(root, layout::INDEX_SQLITE).exists();
+        Ok(Self { root: root.to_owned(), info, splits, splits_failure, has_tables, stamps, pending })
+    }
+
+    /// How many shards the index has.
+    pub fn shard_count(&self) -> u32 {
+        u32::try_from(self.info.shard_counts.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Name and sample count of a shard in the index.
+    pub fn entry(&self, id: ShardId) -> Option<(&str, u64)> {
+        self.info.shard_counts.get(id.0 as usize).map(|(name, count)| (name.as_str(), *count))
+    }
+
+    /// A shard of the index as it is on disk now; fails when it is gone.
+    pub fn shard(&self, id: ShardId) -> Outcome<Shard> {
+        let name = self.entry(id).map(|(name, _)| name.to_owned()).unwrap_or_default();
+        let path = self.root.join(&name);
+        let stamp = stamp_at(&path)?;
+        Ok(Shard { is_tgz: name.ends_with(".tgz"), name, path, stamp, mode: 0 })
+    }
+
+    /// Opens the sample tables; `None` when the data set has none.
+    pub fn tables(&self) -> Outcome<Option<Tables>> {
+        if !self.has_tables {
+            return Ok(None);
+        }
+        Tables::open(&self.database()).map(Some)
+    }
+
+    /// Where the sample tables are.
+    pub fn database(&self) -> PathBuf {
+        layout::in_nv_meta(&self.root, layout::INDEX_SQLITE)
+    }
+
+    /// Bytes of all shards that are there.
+    pub fn bytes(&self) -> u64 {
+        (0..self.shard_count()).filter_map(|id| self.shard(ShardId(id)).ok()).map(|s| s.stamp.bytes).sum()
+    }
+}
+
+fn not_prepared(root: &Path, interrupted: bool) -> Failure {
+    let subject = Subject::path(root);
+    if interrupted {
+        return Failure::data("looking at the data set", "a preparation was interrupted while it was being published")
+            .on(subject)
+            .with_hint("run gristmill prepare on it again: that finishes it");
+    }
+    if !root.exists() {
+        return Failure::environment("looking at the data set", "no such file or folder").on(subject);
+    }
+    Failure::data("looking at the data set", "it is not prepared: .nv-meta/.info.json is missing")
+        .on(subject)
+        .with_hint("gristmill prepare PATH")
+}

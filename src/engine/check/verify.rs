@@ -1,0 +1,59 @@
+//! `verify`: every shard is scanned afresh and held against the index, row by row and bit by bit.
+
+use super::compare::compare_shard;
+use super::watch::Watch;
+use super::{Checked, Prepared};
+use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, ShardId, Subject};
+use std::path::Path;
+
+/// Verifies a whole data set, one shard after the other. Findings go to the handles.
+///
+/// Whoever has threads calls [`verify_shard`] for each shard of a [`Prepared`] instead, in any order.
+pub fn verify(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
+    let prepared = Prepared::open(root)?;
+    handles.progress.restart(u64::from(prepared.shard_count()), prepared.bytes());
+    verify_overall(&prepared, handles)?;
+    let mut checked = Checked::default();
+    for id in 0..prepared.shard_count() {
+        checked.add(verify_shard(&prepared, ShardId(id), handles)?);
+    }
+    Ok(checked)
+}
+
+/// What concerns no shard of its own: rows that belong to none, an interrupted publish.
+pub fn verify_overall(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
+    super::lint::interrupted(prepared, handles.problems)?;
+    super::lint::database::check(prepared, false, handles)
+}
+
+/// Verifies one shard: the unit of work. A shard that is gone or unreadable is a finding, not a failure.
+pub fn verify_shard(prepared: &Prepared, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
+    handles.cancel.check()?;
+    let Some((name, _)) = prepared.entry(id) else { return Ok(Checked::default()) };
+    let compared = prepared.shard(id).and_then(|shard| {
+        super::lint::shard::index_length(prepared, id, &shard, handles.problems)?;
+        compare_shard(prepared, id, &shard, &mut Watch::nothing(name), handles)
+    });
+    match compared {
+        Ok(checked) => Ok(checked),
+        Err(failure) => {
+            unreadable(name, failure, handles)?;
+            Ok(Checked::default())
+        }
+    }
+}
+
+/// A shard that cannot be checked is told like any other finding, so that the others still are.
+pub(super) fn unreadable(shard: &str, failure: Failure, handles: &Handles<'_>) -> Outcome<()> {
+    if failure.is_cancelled() {
+        return Err(failure);
+    }
+    let missing = failure.class == crate::model::ExitClass::Environment;
+    let kind = if missing { ProblemKind::Unreadable } else { ProblemKind::BadFile };
+    let mut problem = Problem::problem(kind, Subject::shard(shard), format!("it cannot be checked: {}", failure.why));
+    if failure.subject.shard.is_none() && !failure.subject.is_empty() {
+        problem.message = format!("it cannot be checked: {} ({})", failure.why, failure.subject);
+    }
+    problem.hint = failure.hint;
+    handles.problems.report(problem)
+}
