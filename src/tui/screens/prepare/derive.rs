@@ -1,0 +1,151 @@
+//! What the answers come to on this data set: matches, splits, problems, suggestions. Worked out away from the screen.
+
+use crate::engine::plan::fields::DecodedSample;
+use crate::engine::plan::splits::{self, PatternMatches, Resolved};
+use crate::engine::plan::{self, suggest};
+use crate::formats::python::braces;
+use crate::model::plan::FieldExpr;
+use crate::model::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, SplitPlan};
+use std::cmp::Reverse;
+
+/// A sample type that fits the data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SuggestedType {
+    /// Class name, or the crude kind.
+    pub class: String,
+    /// What in the data speaks for it.
+    pub why: String,
+    /// A field map for it.
+    pub fields: Vec<FieldExpr>,
+}
+
+/// A way to divide the shards that fits the data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SuggestedSplits {
+    /// The answer.
+    pub plan: SplitPlan,
+    /// The ratio that would do, whatever the answer is.
+    pub ratio: String,
+    /// Why.
+    pub why: String,
+}
+
+/// Everything worked out from one plan and one state of the data.
+#[derive(Clone, Debug, Default)]
+pub struct Derived {
+    /// What the typed exclude pattern matches: positions in the list of shards, ascending.
+    pub excluded: Option<Result<Vec<usize>, Problem>>,
+    /// The exclude pattern that was probably meant, when it matches nothing.
+    pub excluded_meant: Option<String>,
+    /// The splits.
+    pub resolved: Resolved,
+    /// What each split pattern matches, in order.
+    pub patterns: Vec<Result<PatternMatches, Problem>>,
+    /// Everything that is wrong or odd about the plan as a whole.
+    pub problems: Vec<Problem>,
+    /// A proposal for the splits.
+    pub suggested_splits: SuggestedSplits,
+    /// Sample types that fit, best first.
+    pub suggested_types: Vec<SuggestedType>,
+    /// A field map for the class that is chosen now, whether it is among the suggestions or not.
+    pub suggested_fields: Vec<FieldExpr>,
+    /// The plan as a command line.
+    pub command_line: String,
+    left_out: Vec<bool>,
+}
+
+impl Derived {
+    /// Works everything out. Takes milliseconds for thousands of shards.
+    pub fn of(plan: &PreparePlan, facts: &DatasetFacts, samples: &[DecodedSample]) -> Self {
+        let resolved = splits::resolve_in(plan, facts);
+        let mut left_out = vec![false; facts.shards.len()];
+        for out in &resolved.left_out {
+            if let Some(slot) = left_out.get_mut(out.shard.0 as usize) {
+                *slot = true;
+            }
+        }
+        let typed = plan.exclude_shards.iter().find(|p| super::source::exact_name(p).is_none());
+        let excluded = typed.map(|pattern| splits::exclude_matches(pattern, &facts.shards));
+        let meant = excluded.as_ref().and_then(|m| m.as_ref().ok()).and_then(|m| m.meant.clone()).map(|m| m.pattern);
+        let patterns = match &plan.splits {
+            SplitPlan::Patterns(patterns) => splits::preview_patterns(patterns, &facts.shards).each,
+            _ => Vec::new(),
+        };
+        Self {
+            excluded: excluded.map(|m| m.map(|m| m.shards.iter().map(|id| id.0 as usize).collect())),
+            excluded_meant: meant,
+            patterns,
+            problems: plan::validate(plan, facts),
+            suggested_splits: suggested_splits(facts),
+            suggested_fields: suggested_fields(plan, facts, samples),
+            suggested_types: suggested_types(facts, samples),
+            command_line: plan::command_line(plan),
+            resolved,
+            left_out,
+        }
+    }
+
+    /// Whether a shard can be in a split.
+    pub fn is_usable(&self, at: usize) -> bool {
+        !self.left_out.get(at).copied().unwrap_or(false)
+    }
+
+    /// The splits by shard name.
+    pub fn split_names(&self, facts: &DatasetFacts) -> Vec<(String, Vec<String>)> {
+        let name = |id: &crate::model::ShardId| facts.shards.get(id.0 as usize).map(|s| s.name.clone());
+        self.resolved.splits.iter().map(|(n, ids)| (n.clone(), ids.iter().filter_map(name).collect())).collect()
+    }
+
+    /// What is wrong or odd about the splits, the worst first.
+    pub fn split_problems(&self) -> impl Iterator<Item = &Problem> {
+        let mut all: Vec<&Problem> = self.resolved.problems.iter().collect();
+        all.sort_by_key(|p| Reverse(p.severity));
+        all.into_iter()
+    }
+
+    /// What is wrong or odd about the field map.
+    pub fn field_problems(&self) -> impl Iterator<Item = &Problem> {
+        use ProblemKind::{FieldFails, MissingField, NoSuchPart, UnknownField};
+        self.problems.iter().filter(|p| matches!(p.kind, FieldFails | MissingField | NoSuchPart | UnknownField))
+    }
+
+    /// Part names, the most frequent first.
+    pub fn parts_by_share<'f>(&self, facts: &'f DatasetFacts) -> Vec<&'f str> {
+        let mut parts: Vec<_> = facts.parts.iter().collect();
+        parts.sort_by_key(|(name, part)| (Reverse(part.samples), name.as_str()));
+        parts.into_iter().map(|(name, _)| name.as_str()).collect()
+    }
+}
+
+/// The best way, and beside it the ratio that would do: whoever changes from patterns to a ratio finds one typed.
+fn suggested_splits(facts: &DatasetFacts) -> SuggestedSplits {
+    let mut found = SuggestedSplits::default();
+    for suggestion in suggest::splits(facts) {
+        if let SplitPlan::Ratio(text) = &suggestion.splits {
+            found.ratio.clone_from(text);
+        }
+        if found.plan == SplitPlan::Unset {
+            found.plan = suggestion.splits;
+            found.why = suggestion.why;
+        }
+    }
+    found
+}
+
+fn suggested_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<SuggestedType> {
+    let all = suggest::sample_types(facts, samples).into_iter();
+    all.map(|s| SuggestedType { class: s.class, why: s.why, fields: s.fields }).collect()
+}
+
+fn suggested_fields(plan: &PreparePlan, facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<FieldExpr> {
+    match &plan.loading {
+        Loading::FieldMap { sample_type, .. } => suggest::field_map_for(sample_type, facts, samples),
+        _ => Vec::new(),
+    }
+}
+
+/// Shard expressions with their braces expanded; one that cannot be expanded stays as it is.
+pub fn expand_all(items: &[String]) -> Vec<String> {
+    let expand = |item: &String| braces::expand(item, braces::MAX_RESULTS).unwrap_or_else(|_| vec![item.clone()]);
+    items.iter().flat_map(expand).collect()
+}

@@ -1,0 +1,106 @@
+//! Drafts: the answers of a preparation that was left, kept in the state folder until it is run.
+
+use super::step::Step;
+use crate::engine::plan::file;
+use crate::model::{Outcome, PreparePlan};
+use crate::storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use crate::storage::publish::write_file;
+use crate::storage::read::read_whole;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A draft larger than this was not written by us.
+const MAX_BYTES: u64 = 64 << 20;
+const STEP_LINE: &str = "# step: ";
+
+/// A draft that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Draft {
+    /// Its answers.
+    pub plan: PreparePlan,
+    /// The step that was on the screen.
+    pub step: Step,
+    /// How long ago it was saved.
+    pub age: Duration,
+}
+
+/// Where the draft of a data set is kept: named by a hash of its absolute path.
+pub fn place(state_dir: &Path, dataset: &Path) -> PathBuf {
+    let absolute = dataset.canonicalize().unwrap_or_else(|_| dataset.to_path_buf());
+    let hash = xxhash_rust::xxh3::xxh3_128(absolute.as_os_str().as_encoded_bytes());
+    state_dir.join("drafts").join(format!("{hash:032x}.yaml"))
+}
+
+/// The draft at a place. One that cannot be read is none: it is a convenience, not data.
+pub fn load(place: &Path) -> Option<Draft> {
+    let bytes = read_whole(place, MAX_BYTES).ok().flatten()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let (first, rest) = text.split_once('\n')?;
+    let id = first.strip_prefix(STEP_LINE)?;
+    let step = Step::ALL.into_iter().find(|s| s.id() == id)?;
+    let plan = file::from_yaml(rest).map_err(|failure| tracing::warn!(%failure, "a draft cannot be read")).ok()?;
+    let modified = std::fs::metadata(place).and_then(|m| m.modified()).unwrap_or_else(|_| SystemTime::now());
+    Some(Draft { plan, step, age: SystemTime::now().duration_since(modified).unwrap_or_default() })
+}
+
+/// Keeps a draft.
+pub fn save(place: &Path, plan: &PreparePlan, step: Step) -> Outcome<()> {
+    let text = format!("{STEP_LINE}{}\n{}", step.id(), file::to_yaml(plan)?);
+    if let Some(folder) = place.parent() {
+        create_folders(folder)?;
+    }
+    write_file(&RealFs, place, text.as_bytes(), 0o600)
+}
+
+/// Forgets a draft.
+pub fn forget(place: &Path) {
+    if place.exists() {
+        if let Err(failure) = RealFs.remove_file(place) {
+            tracing::warn!(%failure, "a draft could not be removed");
+        }
+    }
+}
+
+fn create_folders(folder: &Path) -> Outcome<()> {
+    if let Some(parent) = folder.parent().filter(|p| !p.exists()) {
+        create_folders(parent)?;
+    }
+    RealFs.create_dir(folder, PRIVATE_FOLDER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::SplitPlan;
+
+    #[test]
+    fn a_draft_comes_back_as_it_was_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = place(folder.path(), Path::new("/data/coco"));
+        let mut plan = PreparePlan::new("/data/coco");
+        plan.splits = SplitPlan::Ratio("8,".into());
+        plan.exclude_shards = vec!["[unfinished".into()];
+        save(&place, &plan, Step::Splits).unwrap();
+        let draft = load(&place).unwrap();
+        assert_eq!((draft.plan, draft.step), (plan, Step::Splits));
+        forget(&place);
+        assert_eq!(load(&place), None);
+    }
+
+    #[test]
+    fn what_is_no_draft_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("x.yaml");
+        assert_eq!(load(&place), None);
+        for text in ["", "version: 1\n", "# step: nowhere\nversion: 1\npath: x\n", "# step: splits\n{"] {
+            std::fs::write(&place, text).unwrap();
+            assert_eq!(load(&place), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_data_set_has_a_place_of_its_own() {
+        let state = Path::new("/state");
+        assert_ne!(place(state, Path::new("/a")), place(state, Path::new("/b")));
+    }
+}

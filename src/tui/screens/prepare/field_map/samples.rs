@@ -1,0 +1,247 @@
+//! Real samples through the field map: read, decoded and evaluated away from the screen.
+
+use crate::engine::plan::fields::{self, DecodedSample, FieldCheck, Share};
+use crate::model::field_map::FieldExpression;
+use crate::model::plan::FieldExpr;
+use crate::model::sample_type;
+use crate::model::{DatasetFacts, FileStamp, Problem, ProblemKind, SampleSketch, Shard, Subject};
+use crate::preview::picture::{self, Picture};
+use crate::preview::{text, Drawable};
+use crate::source::contents;
+use crate::source::decode::Value;
+use std::collections::BTreeMap;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Samples that are shown.
+pub const SHOWN: usize = 3;
+/// A picture that takes longer is given up.
+const PICTURE_DEADLINE: Duration = Duration::from_secs(3);
+/// Bytes of a picture file that are read at most.
+const PICTURE_FILE_BYTES: u64 = 64 << 20;
+/// Pictures that did not come in time; after so many no more are tried, since each may still keep a thread busy.
+const MAX_STUCK: usize = 3;
+
+/// What is asked: the expressions as they are now, on the samples known by now.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// The class, as the plan names it.
+    pub class: String,
+    /// Expressions as they are now.
+    pub fields: Vec<FieldExpr>,
+    /// The data set.
+    pub facts: Arc<DatasetFacts>,
+}
+
+/// One sample through the field map.
+#[derive(Clone, Debug)]
+pub struct SampleResult {
+    /// Its key.
+    pub key: String,
+    /// One per expression, in order; an error is in a user's words.
+    pub fields: Vec<Result<Drawable, String>>,
+}
+
+/// All samples through the field map.
+#[derive(Clone, Debug, Default)]
+pub struct Results {
+    /// The expressions that were evaluated.
+    pub fields: Vec<FieldExpr>,
+    /// The samples to show, at most [`SHOWN`].
+    pub samples: Vec<SampleResult>,
+    /// Share of the scanned samples that can resolve, one per expression.
+    pub shares: Vec<Option<Share>>,
+    /// What is wrong, by field: refusals when no sample resolves, notes when some do not.
+    pub problems: Vec<Problem>,
+    /// JSON values seen, by part.
+    pub json: BTreeMap<String, Vec<serde_json::Value>>,
+}
+
+impl Results {
+    /// What was found for a field as it is written now; `None` while the answer is for something older.
+    pub fn of(&self, field: &str, expr: &str) -> Option<usize> {
+        self.fields.iter().position(|f| f.field == field && f.expr == expr)
+    }
+}
+
+/// Samples that were read, shared by the workers that need them. Cloning shares.
+#[derive(Clone, Default)]
+pub struct SampleStore {
+    samples: Arc<Mutex<BTreeMap<(String, String), Arc<DecodedSample>>>>,
+}
+
+impl SampleStore {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(String, String), Arc<DecodedSample>>> {
+        self.samples.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One sample; reads from disk the first time, the lock not held meanwhile.
+    fn get(&self, facts: &DatasetFacts, sketch: &SampleSketch) -> Arc<DecodedSample> {
+        let key = (sketch.shard.clone(), sketch.key.clone());
+        if let Some(known) = self.lock().get(&key) {
+            return Arc::clone(known);
+        }
+        let sample = Arc::new(fields::load(&facts.root, sketch));
+        Arc::clone(self.lock().entry(key).or_insert(sample))
+    }
+
+    /// Every sample that is sketched in the facts.
+    pub fn all(&self, facts: &DatasetFacts) -> Vec<DecodedSample> {
+        facts.sketches.iter().map(|s| (*self.get(facts, s)).clone()).collect()
+    }
+}
+
+/// Where samples are worked on. Keeps the pictures it decoded; lives on a worker thread.
+#[derive(Default)]
+pub struct Bench {
+    store: SampleStore,
+    pictures: BTreeMap<(String, String, String), Result<Arc<Picture>, String>>,
+    stuck: usize,
+}
+
+impl Bench {
+    /// A bench over samples that others may read, too.
+    pub fn new(store: SampleStore) -> Self {
+        Self { store, ..Self::default() }
+    }
+
+    /// Evaluates every expression on every sample known. Reads from disk the first time.
+    pub fn answer(&mut self, question: &Question) -> Results {
+        let facts = &question.facts;
+        let samples = self.store.all(facts);
+        let class = sample_type::find(&question.class);
+        let checks = fields::check_in(&question.fields, class, &samples, facts);
+        let mut results = Results {
+            fields: question.fields.clone(),
+            shares: checks.iter().map(|c| c.share).collect(),
+            problems: checks.iter().flat_map(problems).collect(),
+            json: json_of(&samples),
+            samples: Vec::new(),
+        };
+        for (at, sketch) in facts.sketches.iter().enumerate().take(SHOWN) {
+            let fields = checks.iter().map(|check| self.drawable(facts, sketch, check, at)).collect();
+            results.samples.push(SampleResult { key: sketch.key.clone(), fields });
+        }
+        results
+    }
+
+    fn drawable(
+        &mut self,
+        facts: &DatasetFacts,
+        sketch: &SampleSketch,
+        check: &FieldCheck,
+        sample: usize,
+    ) -> Result<Drawable, String> {
+        match check.results.get(sample) {
+            Some(Ok(Value::Image { .. })) => {
+                let part = self.picture_part(facts, sketch, &check.expr).ok_or("no picture part")?;
+                self.picture(facts, sketch, &part).map(Drawable::Picture)
+            }
+            Some(Ok(value)) => Ok(show(value)),
+            Some(Err(error)) => Err(crate::model::text::display_safe(&error.to_string()).into_owned()),
+            None => Err("not read yet".into()),
+        }
+    }
+
+    /// The part whose picture an expression yields: the first option that the sample has.
+    fn picture_part(&self, facts: &DatasetFacts, sketch: &SampleSketch, expr: &str) -> Option<String> {
+        let sample = self.store.get(facts, sketch);
+        let options = FieldExpression::parse(expr).options;
+        options.into_iter().find(|o| matches!(sample.part(&o.part), Some(Ok(_)))).map(|o| o.part)
+    }
+
+    fn picture(&mut self, facts: &DatasetFacts, sketch: &SampleSketch, part: &str) -> Result<Arc<Picture>, String> {
+        let key = (sketch.shard.clone(), sketch.key.clone(), part.to_owned());
+        if let Some(known) = self.pictures.get(&key) {
+            return known.clone();
+        }
+        let result = self.decode_picture(facts, sketch, part);
+        self.pictures.insert(key, result.clone());
+        result
+    }
+
+    fn decode_picture(
+        &mut self,
+        facts: &DatasetFacts,
+        sketch: &SampleSketch,
+        part: &str,
+    ) -> Result<Arc<Picture>, String> {
+        let row = sketch.parts.iter().rev().find(|(name, _, _)| name == part);
+        let &(_, offset, size) = row.ok_or_else(|| format!("no part '{part}'"))?;
+        if size > PICTURE_FILE_BYTES {
+            return Err(format!("{} are too much to show", crate::model::text::bytes(size)));
+        }
+        if self.stuck >= MAX_STUCK {
+            return Err("pictures take too long to decode here; no more are tried".into());
+        }
+        let shard = Shard {
+            name: sketch.shard.clone(),
+            path: facts.root.join(&sketch.shard),
+            stamp: FileStamp::default(),
+            mode: 0,
+            is_tgz: sketch.shard.ends_with(".tgz"),
+        };
+        let limit = usize::try_from(size).unwrap_or(usize::MAX);
+        let bytes = contents::read_part(&shard, offset, size, limit).map_err(|f| f.why)?;
+        // A decoder cannot be interrupted. It gets a thread of its own, which ends by itself since what it may
+        // decode is limited; nobody waits for it longer than the deadline.
+        let (sender, receiver) = mpsc::channel();
+        let spawned = std::thread::Builder::new().name("picture".into()).spawn(move || {
+            let _ = sender.send(picture::decode(&bytes));
+        });
+        if spawned.is_err() {
+            return Err("no thread could be started to decode it".into());
+        }
+        match receiver.recv_timeout(PICTURE_DEADLINE) {
+            Ok(Ok(picture)) => Ok(Arc::new(picture)),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => {
+                self.stuck += 1;
+                Err(format!("decoding took longer than {} seconds", PICTURE_DEADLINE.as_secs()))
+            }
+        }
+    }
+}
+
+fn show(value: &Value) -> Drawable {
+    match value {
+        Value::Text(text) => Drawable::from_text(text),
+        Value::Json(json) => Drawable::from_json(json),
+        Value::Int(number) => Drawable::fact(number.to_string()),
+        Value::Bytes { len, label } => Drawable::fact(format!("{} · {label}", crate::model::text::bytes(*len))),
+        Value::Media { len, .. } => {
+            Drawable::fact(format!("{} · {}", crate::model::text::bytes(*len), value.describe()))
+        }
+        other => Drawable::fact(text::cut_end(&other.describe(), 400)),
+    }
+}
+
+fn problems(check: &FieldCheck) -> Vec<Problem> {
+    let subject = || Subject::field(&check.field);
+    let mut out = Vec::new();
+    let failed = check.results.iter().filter(|r| r.is_err()).count();
+    if let Some(error) = check.first_error() {
+        let of = check.results.len();
+        if failed == of {
+            out.push(Problem::refusal(ProblemKind::FieldFails, subject(), error.to_string()));
+        } else {
+            let message = format!("{failed} of {of} samples fail: {error}");
+            out.push(Problem::problem(ProblemKind::FieldFails, subject(), message));
+        }
+    }
+    if let Some(warning) = &check.warning {
+        out.push(Problem::note(ProblemKind::FieldFails, subject(), warning.clone()));
+    }
+    out
+}
+
+fn json_of(samples: &[DecodedSample]) -> BTreeMap<String, Vec<serde_json::Value>> {
+    let mut json: BTreeMap<String, Vec<serde_json::Value>> = BTreeMap::new();
+    for (name, part) in samples.iter().flat_map(|s| &s.parts) {
+        if let Ok(Value::Json(value)) = part {
+            json.entry(name.clone()).or_default().push(value.clone());
+        }
+    }
+    json
+}

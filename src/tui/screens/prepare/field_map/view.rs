@@ -1,0 +1,298 @@
+//! Draws step Field map: the rows, and three real samples through them.
+
+use super::super::draw::{draw_lines, heading, severity_sign, stack, Look, Section};
+use super::super::step::Answers;
+use super::samples::SampleResult;
+use super::FieldMapStep;
+use crate::model::{Loading, Severity};
+use crate::preview::{cells, text as wrapping, Drawable};
+use crate::tui::widgets::text;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Style};
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Draws the step.
+pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    let Loading::FieldMap { sample_type, .. } = &answers.plan.loading else {
+        let words = "The sample type chosen needs no field map.";
+        return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
+    };
+    let row_lines = rows_with_problems(step, answers);
+    let shown = row_lines.iter().sum::<usize>();
+    let sections = [
+        Section::fixed(1, 0),
+        Section::growing(shown.min(4) as u16, shown.min(usize::from(area.height / 2).max(4)), Section::FOCUS),
+        Section::fixed(1, 2),
+        Section::growing(4, 200, 3),
+    ];
+    let places = stack(area, &sections);
+    let mut head = heading(&format!("Which part fills which field of {}?", text::safe(sample_type)), ui);
+    head.spans.push(Span::styled("  PART[key],OTHER", ui.theme.muted));
+    draw_lines(frame.buffer_mut(), places[0], [head]);
+    draw_rows(step, frame, places[1], &row_lines, answers, look);
+    draw_lines(frame.buffer_mut(), places[2], [candidates_line(step, answers, usize::from(area.width), look)]);
+    draw_samples(step, frame.buffer_mut(), places[3], answers, look);
+}
+
+/// How many lines each row takes: one, and one more when something is wrong with it.
+fn rows_with_problems(step: &FieldMapStep, answers: &Answers) -> Vec<usize> {
+    let worth = |row: usize| step.row_problem(row, answers).is_some_and(|p| shows_problem(step, row, p.severity));
+    (0..step.rows.len()).map(|row| 1 + usize::from(worth(row))).collect()
+}
+
+/// An empty required field in focus is not yet an error; the person is about to type.
+fn shows_problem(step: &FieldMapStep, row: usize, severity: Severity) -> bool {
+    let empty = step.rows.get(row).is_some_and(|r| r.expr.is_empty());
+    severity != Severity::Note && !(empty && step.row_at_focus() == row)
+}
+
+fn draw_rows(step: &FieldMapStep, frame: &mut Frame, area: Rect, heights: &[usize], answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    let at = step.row_at_focus();
+    // The row in focus stays in view.
+    let mut first = 0;
+    let fits = |first: usize| {
+        heights.iter().skip(first).take(at + 1 - first.min(at)).sum::<usize>() <= usize::from(area.height)
+    };
+    while first < at && !fits(first) {
+        first += 1;
+    }
+    let widest = step.rows.iter().map(|r| text::width(r.name.value())).max().unwrap_or(8);
+    let name_width = if step.is_own { 16 } else { widest.clamp(6, 22) as u16 };
+    let mut y = area.y;
+    for (index, height) in heights.iter().enumerate().skip(first) {
+        if y >= area.bottom() {
+            break;
+        }
+        let place = Rect { y, height: 1, ..area };
+        draw_row(step, frame, place, index, name_width, answers, look);
+        if *height > 1 && y + 1 < area.bottom() {
+            let problem = step.row_problem(index, answers);
+            let words = problem.as_ref().map(|p| p.message.as_str()).unwrap_or_default();
+            let (sign, style) = severity_sign(problem.as_ref().map_or(Severity::Note, |p| p.severity), ui);
+            let indent = " ".repeat(usize::from(name_width) + 4);
+            let words = text::fit_end(&format!("{indent}{sign} {words}"), usize::from(area.width), ui.glyphs);
+            draw_lines(
+                frame.buffer_mut(),
+                Rect { y: y + 1, height: 1, ..area },
+                [Line::from(Span::styled(words, style))],
+            );
+        }
+        y = y.saturating_add(u16::try_from(*height).unwrap_or(1));
+    }
+}
+
+fn draw_row(
+    step: &FieldMapStep,
+    frame: &mut Frame,
+    place: Rect,
+    index: usize,
+    name_width: u16,
+    answers: &Answers,
+    look: &Look,
+) {
+    let ui = look.ui;
+    let Some(row) = step.rows.get(index) else { return };
+    let on_row = step.row_at_focus() == index;
+    let typing_name = look.focused && step.name_has_focus(index);
+    let typing = look.focused && on_row && !step.name_has_focus(index);
+    let marker = if on_row { ui.glyphs.marker } else { " " };
+    draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(format!(" {marker} "), ui.theme.accent))]);
+    let name = Rect { x: place.x + 3, width: name_width, ..place }.intersection(place);
+    if step.is_own {
+        row.name.draw(frame, name, typing_name, "field", ui);
+    } else {
+        let style = if on_row { ui.theme.title } else { ui.theme.text };
+        draw_lines(frame.buffer_mut(), name, [Line::from(Span::styled(row.name.value().to_owned(), style))]);
+    }
+    let state = row_state(step, index, answers, look);
+    let state_width = text::width(&state.0);
+    let x = place.x + 3 + name_width + 1;
+    let room = place.right().saturating_sub(x);
+    let state_room = u16::try_from(state_width).unwrap_or(0).min(room / 2);
+    let field = Rect { x, width: room.saturating_sub(state_room + 1), ..place }.intersection(place);
+    let hint = match row.default {
+        Some(default) => format!("optional: empty means {default}"),
+        None if step.is_own => "part, or part[key]".to_owned(),
+        None => format!("required: {}", row.python),
+    };
+    row.expr.draw(frame, field, typing, &hint, ui);
+    let end = Rect { x: place.right().saturating_sub(state_room), width: state_room, ..place };
+    let words = text::fit_end(&state.0, usize::from(state_room), ui.glyphs);
+    draw_lines(frame.buffer_mut(), end, [Line::from(Span::styled(words, state.1))]);
+}
+
+/// What the right end of a row says: the share of samples that resolve, or that something is wrong.
+fn row_state(step: &FieldMapStep, index: usize, answers: &Answers, look: &Look) -> (String, Style) {
+    let ui = look.ui;
+    let Some(row) = step.rows.get(index) else { return (String::new(), ui.theme.muted) };
+    if row.expr.is_empty() {
+        return match row.default {
+            Some(_) => (ui.glyphs.dash.to_owned(), ui.theme.muted),
+            None if step.is_own => (String::new(), ui.theme.muted),
+            None => (format!("{} required", ui.glyphs.cross), ui.theme.error),
+        };
+    }
+    let found = step.results.of(row.name.value().trim(), row.expr.value().trim());
+    let Some(found) = found else { return (ui.spinner().to_owned(), ui.theme.muted) };
+    let share = step.results.shares.get(found).copied().flatten().map(|s| s.text());
+    let share = share.unwrap_or_else(|| "looking".into());
+    match step.row_problem(index, answers).map(|p| p.severity) {
+        Some(Severity::Refusal) => (format!("{} {share}", ui.glyphs.cross), ui.theme.error),
+        Some(Severity::Problem) => (format!("{} {share}", ui.glyphs.warn), ui.theme.warn),
+        _ => (format!("{} {share}", ui.glyphs.check), ui.theme.ok),
+    }
+}
+
+/// The candidates being cycled through, or what can be typed, or an allowed oddity of the row in focus.
+fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, look: &Look) -> Line<'static> {
+    let ui = look.ui;
+    if let Some(cycle) = &step.cycle {
+        let mut spans = vec![Span::styled("   Tab: ", ui.theme.muted)];
+        let first = cycle.at.saturating_sub(3);
+        let mut used = 8;
+        for (index, candidate) in cycle.candidates.iter().enumerate().skip(first) {
+            let words = text::fit_end(candidate, 30, ui.glyphs);
+            used += text::width(&words) + 2;
+            if used > columns {
+                spans.push(Span::styled(ui.glyphs.ellipsis, ui.theme.muted));
+                break;
+            }
+            let style = if index == cycle.at { ui.theme.selected } else { ui.theme.muted };
+            spans.push(Span::styled(words, style));
+            spans.push(Span::raw("  "));
+        }
+        return Line::from(spans);
+    }
+    let note = step.row_problem(step.row_at_focus(), answers).filter(|p| p.severity == Severity::Note);
+    if let Some(note) = note {
+        let words = text::fit_end(&format!("   {} {}", ui.glyphs.warn, note.message), columns, ui.glyphs);
+        return Line::from(Span::styled(words, ui.theme.warn));
+    }
+    let parts = answers.derived.parts_by_share(&answers.facts).join(" ");
+    let words = text::fit_end(&format!("   parts: {parts}"), columns, ui.glyphs);
+    Line::from(Span::styled(words, ui.theme.muted))
+}
+
+fn draw_samples(step: &FieldMapStep, buffer: &mut Buffer, area: Rect, answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    if area.height < 2 {
+        return;
+    }
+    if step.results.samples.is_empty() {
+        let words = if answers.facts.scan_complete && answers.facts.sketches.is_empty() {
+            "no sample to show"
+        } else {
+            "reading the first samples"
+        };
+        return draw_lines(buffer, area, [Line::from(Span::styled(words, ui.theme.muted))]);
+    }
+    // Columns narrower than this show nothing worth seeing; fewer samples are shown then.
+    let fit = usize::from((area.width / 18).max(1)).min(step.results.samples.len());
+    let width = area.width / u16::try_from(fit).unwrap_or(1).max(1);
+    for (place, sample) in step.results.samples.iter().take(fit).enumerate() {
+        let x = area.x + width * u16::try_from(place).unwrap_or(0);
+        let column = Rect { x, width: width.saturating_sub(2), ..area }.intersection(area);
+        draw_sample(step, buffer, column, sample, look);
+    }
+}
+
+/// One sample: its key, then its fields, pictures as high as there is room.
+fn draw_sample(step: &FieldMapStep, buffer: &mut Buffer, area: Rect, sample: &SampleResult, look: &Look) {
+    let ui = look.ui;
+    let columns = usize::from(area.width);
+    let key = text::fit_middle(&sample.key, columns, ui.glyphs);
+    draw_lines(buffer, area, [Line::from(Span::styled(key, ui.theme.accent))]);
+    let area = super::super::draw::below(area, 1);
+    let focus = step.rows.get(step.row_at_focus()).map(|r| r.name.value().trim().to_owned());
+    let is_focus = |at: usize| step.results.fields.get(at).map(|f| &f.field) == focus.as_ref();
+    let sections: Vec<Section> = sample
+        .fields
+        .iter()
+        .enumerate()
+        .map(|(at, field)| {
+            let rank = if is_focus(at) { Section::FOCUS } else { u8::try_from(at).map_or(0, |a| 200 - a.min(200)) };
+            match field {
+                Ok(Drawable::Picture(_)) => Section::growing(4, 100, rank),
+                Ok(Drawable::Fact(_)) => Section::growing(2, 2, rank),
+                _ => Section::growing(2, 5, rank),
+            }
+        })
+        .collect();
+    for ((at, place), result) in stack(area, &sections).into_iter().enumerate().zip(&sample.fields) {
+        if place.height == 0 {
+            continue;
+        }
+        let name = step.results.fields.get(at).map(|f| f.field.clone()).unwrap_or_default();
+        draw_field(buffer, place, &name, result, is_focus(at), look);
+    }
+}
+
+fn draw_field(
+    buffer: &mut Buffer,
+    area: Rect,
+    name: &str,
+    result: &Result<Drawable, String>,
+    focused: bool,
+    look: &Look,
+) {
+    let ui = look.ui;
+    let (columns, rows) = (usize::from(area.width), usize::from(area.height));
+    let name_style = if focused { ui.theme.title } else { ui.theme.muted };
+    let facts = match result {
+        Ok(Drawable::Picture(picture)) => format!(" {}", picture.facts()),
+        _ => String::new(),
+    };
+    let name = text::fit_end(name, columns, ui.glyphs);
+    let room = columns.saturating_sub(text::width(&name));
+    let head =
+        vec![Span::styled(name, name_style), Span::styled(text::fit_end(&facts, room, ui.glyphs), ui.theme.muted)];
+    draw_lines(buffer, area, [Line::from(head)]);
+    let body = super::super::draw::below(area, 1);
+    let plain = |words: &str| -> Vec<Line<'static>> {
+        wrapping::wrap(words, columns, rows.saturating_sub(1)).into_iter().map(Line::from).collect()
+    };
+    match result {
+        Err(why) => {
+            let lines = wrapping::wrap(&format!("{} {why}", ui.glyphs.cross), columns, rows.saturating_sub(1));
+            draw_lines(buffer, body, lines.into_iter().map(|l| Line::from(Span::styled(l, ui.theme.error))));
+        }
+        Ok(Drawable::Picture(picture)) => draw_picture(buffer, body, picture, look),
+        Ok(Drawable::Text(words)) if words.is_empty() => {
+            draw_lines(buffer, body, [Line::from(Span::styled("(empty)", ui.theme.muted))]);
+        }
+        Ok(Drawable::Text(words) | Drawable::Fact(words)) => draw_lines(buffer, body, plain(words)),
+        Ok(Drawable::Tree(tree)) => {
+            let lines = tree.iter().map(|l| Line::from(text::fit_end(&wrapping::tree_line(l), columns, ui.glyphs)));
+            draw_lines(buffer, body, lines);
+        }
+    }
+}
+
+fn draw_picture(buffer: &mut Buffer, area: Rect, picture: &crate::preview::picture::Picture, look: &Look) {
+    let grid = cells::render(picture, area.width, area.height, look.depth);
+    for (y, row) in (area.y..area.bottom()).zip(grid.rows()) {
+        for (x, cell) in (area.x..area.right()).zip(row) {
+            let mut style = Style::new();
+            if let Some(fg) = cell.fg {
+                style = style.fg(colour(fg));
+            }
+            if let Some(bg) = cell.bg {
+                style = style.bg(colour(bg));
+            }
+            if let Some(target) = buffer.cell_mut((x, y)) {
+                target.set_symbol(cell.symbol).set_style(style);
+            }
+        }
+    }
+}
+
+fn colour(colour: cells::CellColour) -> Color {
+    match colour {
+        cells::CellColour::Rgb(r, g, b) => Color::Rgb(r, g, b),
+        cells::CellColour::Index(index) => Color::Indexed(index),
+    }
+}

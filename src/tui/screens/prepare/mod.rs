@@ -1,0 +1,483 @@
+//! The guided prepare: a screen over one plan, its steps, and the workers that answer their questions.
+//!
+//! The state is pure ([`state::Wizard`]); this file carries out what it asks for and brings results back. Nothing slow
+//! happens here: opening and scanning, checking a plan, reading samples and writing files have a worker each.
+
+mod derive;
+mod draft;
+mod draw;
+mod field_map;
+#[cfg(test)]
+mod fixture;
+mod review;
+mod run;
+mod sample_type;
+mod source;
+mod splits;
+mod state;
+mod step;
+mod workers;
+
+use self::state::Wizard;
+use self::step::{Ask, Step};
+use self::workers::{Opened, Workers};
+use crate::job::scan::LiveScan;
+use crate::model::text::{bytes, duration};
+use crate::model::{DatasetFacts, DatasetKind, Failure, Loading, PreparePlan, ShardState};
+use crate::preview::cells::Depth;
+use crate::tui::jobs::JobId;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::theme::ColourMode;
+use crate::tui::widgets::{text, Level, Toast};
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Between two checks of a plan against growing facts.
+const DERIVE_EVERY: Duration = Duration::from_millis(300);
+
+/// The screen.
+pub struct PrepareScreen {
+    path: PathBuf,
+    env: UiEnv,
+    wizard: Wizard,
+    workers: Workers,
+    scan: Option<LiveScan>,
+    job: Option<JobId>,
+    /// Answers that were given before the screen was opened.
+    given: Option<PreparePlan>,
+    failure: Option<Failure>,
+    is_open: bool,
+    depth: Depth,
+    rail: Rect,
+    derived_at: Option<Instant>,
+    derived_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
+    evaluated_for: Option<(Loading, Arc<DatasetFacts>)>,
+    previewed_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
+    draft: PathBuf,
+    was_published: bool,
+}
+
+impl PrepareScreen {
+    /// Opens the guided prepare on a data set; it is looked at in the background.
+    pub fn new(path: PathBuf, env: UiEnv) -> Self {
+        Self::build(path, None, env)
+    }
+
+    /// Opens the guided prepare with answers that are given already.
+    pub fn with_plan(path: PathBuf, plan: PreparePlan, env: UiEnv) -> Self {
+        Self::build(path, Some(plan), env)
+    }
+
+    fn build(path: PathBuf, given: Option<PreparePlan>, env: UiEnv) -> Self {
+        let facts = Arc::new(DatasetFacts::new(path.clone(), DatasetKind::RawWebDataset));
+        let draft = draft::place(&env.state_dir, &path);
+        let mut workers = Workers::start(&env);
+        workers.open(path.clone(), draft.clone());
+        let variable = |name: &str| std::env::var(name).ok();
+        let colours = env.colour != ColourMode::None;
+        let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
+        Self {
+            wizard: Wizard::new(&path.to_string_lossy(), facts),
+            workers,
+            scan: None,
+            job: None,
+            given,
+            failure: None,
+            is_open: false,
+            depth,
+            rail: Rect::default(),
+            derived_at: None,
+            derived_for: None,
+            evaluated_for: None,
+            previewed_for: None,
+            draft,
+            was_published: false,
+            path,
+            env,
+        }
+    }
+
+    /// Takes what opening brought: facts, a draft, the plan of the last run.
+    fn opened(&mut self, opened: Opened) {
+        let facts = opened.scan.facts();
+        let first_time = !self.is_open;
+        self.scan = Some(opened.scan);
+        self.is_open = true;
+        self.failure = None;
+        if !first_time {
+            // Opened again after a run: the answers are there already.
+            return self.wizard.see(facts);
+        }
+        let earlier = facts.prepared.as_ref().and_then(|p| p.plan.as_deref().cloned());
+        self.wizard.see(facts);
+        if let Some(earlier) = earlier {
+            self.wizard.remember_earlier(earlier);
+        }
+        match (self.given.take(), opened.draft) {
+            (Some(given), _) if has_answers(&given) => self.wizard.adopt(&given),
+            (_, Some(draft)) => self.wizard.take_draft(&draft.plan, draft.step, draft.age),
+            _ => {}
+        }
+    }
+
+    /// Asks the workers whatever is not answered for the present state.
+    fn ask_workers(&mut self) {
+        if !self.is_open {
+            return;
+        }
+        let now = (self.wizard.answers.plan.clone(), Arc::clone(&self.wizard.answers.facts));
+        self.ask_derive(&now);
+        self.ask_evaluate(&now);
+        self.ask_preview(&now);
+    }
+
+    fn ask_derive(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
+        let (same_plan, same_facts) = match &self.derived_for {
+            Some((plan, facts)) => (*plan == now.0, Arc::ptr_eq(facts, &now.1)),
+            None => (false, false),
+        };
+        let is_soon = self.derived_at.is_some_and(|at| at.elapsed() < DERIVE_EVERY);
+        if same_plan && (same_facts || is_soon && !now.1.scan_complete) {
+            return;
+        }
+        self.derived_at = Some(Instant::now());
+        self.derived_for = Some(now.clone());
+        self.workers.derive(now.0.clone(), Arc::clone(&now.1));
+    }
+
+    fn ask_evaluate(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
+        let Loading::FieldMap { sample_type, fields } = &now.0.loading else { return };
+        if now.1.sketches.is_empty() || self.wizard.step < Step::SampleType {
+            return;
+        }
+        let same = self.evaluated_for.as_ref().is_some_and(|(loading, facts)| {
+            *loading == now.0.loading
+                && facts.sketches.len() == now.1.sketches.len()
+                && facts.scan_complete == now.1.scan_complete
+        });
+        if !same {
+            self.evaluated_for = Some((now.0.loading.clone(), Arc::clone(&now.1)));
+            self.workers.evaluate(sample_type.clone(), fields.clone(), Arc::clone(&now.1));
+        }
+    }
+
+    fn ask_preview(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
+        if self.wizard.step != Step::Review {
+            return;
+        }
+        let same = self.previewed_for.as_ref().is_some_and(|(plan, facts)| {
+            *plan == now.0 && (Arc::ptr_eq(facts, &now.1) || self.workers.is_previewing())
+        });
+        if !same || self.wizard.review.preview.is_none() && !self.workers.is_previewing() {
+            self.previewed_for = Some(now.clone());
+            self.workers.preview(now.0.clone(), Arc::clone(&now.1));
+        }
+    }
+
+    /// Takes whatever the workers brought. Returns whether anything changed.
+    fn take_answers(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let mut changed = false;
+        if let Some(outcome) = self.workers.take_opened() {
+            changed = true;
+            match outcome {
+                Ok(opened) => self.opened(opened),
+                Err(failure) => self.failure = Some(failure),
+            }
+        }
+        if let Some(derived) = self.workers.take_derived() {
+            self.wizard.learn(derived);
+            changed = true;
+        }
+        if let Some(results) = self.workers.take_results() {
+            self.wizard.field_map.results = results;
+            changed = true;
+        }
+        if let Some(preview) = self.workers.take_preview() {
+            self.wizard.review.preview = Some(preview);
+            changed = true;
+        }
+        if let Some((level, words)) = self.workers.take_saved() {
+            effects.push(Effect::Toast(Toast::new(level, words)));
+            changed = true;
+        }
+        changed
+    }
+
+    fn follow_scan(&mut self) -> bool {
+        let Some(scan) = &self.scan else { return false };
+        let facts = scan.facts();
+        self.wizard.review.time = scan.rate().1.map(duration);
+        if Arc::ptr_eq(&facts, &self.wizard.answers.facts) {
+            return false;
+        }
+        self.wizard.see(facts);
+        true
+    }
+
+    fn follow_job(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let Some(id) = self.job else { return false };
+        if let Some(facts) = self.env.jobs.facts(id) {
+            if !Arc::ptr_eq(&facts, &self.wizard.answers.facts) {
+                self.wizard.see(facts);
+            }
+        }
+        let was_running = self.wizard.run.is_running();
+        if let Some(view) = self.env.jobs.view(id) {
+            self.wizard.run.observe(view.status, self.env.jobs.result(id));
+        }
+        if was_running && !self.wizard.run.is_running() {
+            self.run_ended(effects);
+        }
+        was_running
+    }
+
+    /// After a run that published, the draft has done its service.
+    fn run_ended(&mut self, effects: &mut Vec<Effect>) {
+        let run = &self.wizard.run;
+        if run.is_done() && !run.dry_run {
+            self.was_published = true;
+            self.workers.forget_draft(self.draft.clone());
+        }
+        if run.has_failed() {
+            effects.push(Effect::Toast(Toast::new(Level::Error, "the run ended; nothing was published")));
+        }
+    }
+
+    /// A run took the scan with it; questions that are asked again need a new one.
+    fn reopen_if_needed(&mut self) {
+        let needs_scan = self.wizard.step != Step::Run && self.job.is_some() && self.scan.is_none();
+        if needs_scan && !self.wizard.run.is_running() {
+            self.job = None;
+            self.workers.open(self.path.clone(), self.draft.clone());
+        }
+    }
+
+    fn start(&mut self, dry_run: bool) -> Vec<Effect> {
+        let mut options = self.env.options.clone();
+        options.dry_run = dry_run;
+        let plan = self.wizard.answers.plan.clone();
+        self.save_draft_now();
+        match self.env.jobs.start_prepare(plan, options, self.scan.take()) {
+            Ok(id) => {
+                self.job = Some(id);
+                self.wizard.show_run(dry_run);
+                Vec::new()
+            }
+            Err(failure) => {
+                self.workers.open(self.path.clone(), self.draft.clone());
+                vec![Effect::failure(&failure)]
+            }
+        }
+    }
+
+    fn carry_out(&mut self, asks: Vec<Ask>) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for ask in asks {
+            match ask {
+                Ask::Start { dry_run } => effects.extend(self.start(dry_run)),
+                Ask::Cancel => {
+                    if let Some(id) = self.job {
+                        self.env.jobs.cancel(id);
+                    }
+                }
+                Ask::SavePlan(file) => self.workers.save_plan(file, self.wizard.answers.plan.clone()),
+                Ask::Copy(words) => {
+                    effects.push(Effect::Copy(words));
+                    effects.push(Effect::Toast(Toast::new(Level::Ok, "copied")));
+                }
+                Ask::ForgetDraft => self.workers.forget_draft(self.draft.clone()),
+                Ask::Background => {
+                    let words = "the run goes on in the background; J shows it";
+                    effects.extend([Effect::Pop, Effect::Toast(Toast::new(Level::Info, words))]);
+                }
+                Ask::Leave => {
+                    if self.has_draft() {
+                        effects.push(Effect::Toast(Toast::new(Level::Info, "your answers are kept as a draft")));
+                    }
+                    effects.insert(0, Effect::Pop);
+                }
+                Ask::Say(level, words) => effects.push(Effect::Toast(Toast::new(level, words))),
+            }
+        }
+        effects
+    }
+
+    fn has_draft(&self) -> bool {
+        self.wizard.is_dirty && !self.was_published
+    }
+
+    /// Writes the draft at once: called when there is no later.
+    fn save_draft_now(&mut self) {
+        if !self.has_draft() {
+            return;
+        }
+        match draft::save(&self.draft, &self.wizard.answers.plan, self.wizard.step) {
+            Ok(()) => self.wizard.is_dirty = false,
+            Err(failure) => tracing::warn!(%failure, "the draft could not be kept"),
+        }
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Ask> {
+        let place = Position { x: mouse.column, y: mouse.row };
+        match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) if self.rail.contains(place) => {
+                let line = mouse.row.saturating_sub(self.rail.y + 1);
+                let step = Step::ALL.get(usize::from(line)).filter(|_| mouse.row > self.rail.y).copied();
+                self.wizard.rail = step.or(self.wizard.rail);
+                step.map(|_| self.wizard.act(Action::Accept)).unwrap_or_default()
+            }
+            MouseEventKind::ScrollUp => (0..3).flat_map(|_| self.wizard.act(Action::Up)).collect(),
+            MouseEventKind::ScrollDown => (0..3).flat_map(|_| self.wizard.act(Action::Down)).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Whether a plan from the command line answers anything but the path.
+fn has_answers(plan: &PreparePlan) -> bool {
+    *plan != PreparePlan::new(plan.path.clone())
+}
+
+impl Screen for PrepareScreen {
+    fn context(&self) -> Context {
+        if self.is_open {
+            self.wizard.context()
+        } else {
+            Context::Page
+        }
+    }
+
+    fn title(&self) -> Vec<String> {
+        let name = self.path.file_name().map_or_else(|| self.path.to_string_lossy(), |n| n.to_string_lossy());
+        vec!["prepare".to_owned(), name.into_owned()]
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        if self.is_open {
+            let look = draw::Look { ui, focused: true, depth: self.depth };
+            self.rail = draw::draw(&mut self.wizard, frame, area, &look);
+            return;
+        }
+        let lines = match &self.failure {
+            None => vec![Line::from(format!(" {} opening", ui.spinner()))],
+            Some(failure) => failure_lines(failure, usize::from(area.width).saturating_sub(2), ui),
+        };
+        draw::draw_lines(frame.buffer_mut(), draw::below(area, 1), lines);
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        if !self.is_open {
+            return match input {
+                Input::Action(Action::Close) => vec![Effect::Pop],
+                _ => Vec::new(),
+            };
+        }
+        let before = self.wizard.step;
+        let asks = match input {
+            Input::Action(action) => self.wizard.act(action),
+            Input::Key(key) => {
+                self.wizard.key(key);
+                Vec::new()
+            }
+            Input::Paste(words) => {
+                self.wizard.paste(&words);
+                Vec::new()
+            }
+            Input::Mouse(mouse) => self.mouse(mouse),
+        };
+        let effects = self.carry_out(asks);
+        if self.wizard.step != before && self.has_draft() {
+            let plan = self.wizard.answers.plan.clone();
+            self.workers.save_draft(self.draft.clone(), plan, self.wizard.step);
+        }
+        self.reopen_if_needed();
+        self.ask_workers();
+        effects
+    }
+
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let mut changed = self.take_answers(effects);
+        changed |= self.follow_scan();
+        changed |= self.follow_job(effects);
+        self.ask_workers();
+        changed
+    }
+
+    fn is_busy(&self) -> bool {
+        let scanning = self.scan.is_some() && !self.wizard.answers.facts.scan_complete;
+        !self.is_open && self.failure.is_none() || scanning || self.wizard.run.is_running() || self.workers.is_waiting()
+    }
+
+    fn wants_text(&self) -> bool {
+        self.is_open && matches!(self.wizard.context(), Context::PrepareText | Context::PrepareExpression)
+    }
+
+    fn status_right(&self) -> Option<String> {
+        let facts = &self.wizard.answers.facts;
+        if !self.is_open || self.wizard.step == Step::Run {
+            return None;
+        }
+        let scan = self.scan.as_ref().filter(|_| !facts.scan_complete);
+        let Some(scan) = scan else {
+            let damaged = facts.shards.iter().filter(|s| s.state == ShardState::Failed).count();
+            let words = crate::model::text::count(facts.samples_seen, "sample");
+            return Some(if damaged == 0 { words } else { format!("{words}  {damaged} unreadable") });
+        };
+        let reading = scan.progress();
+        let (rate, left) = scan.rate();
+        let mut words = format!("scanning {}/{} shards", reading.items_done, facts.shards.len());
+        if rate >= 1.0 {
+            words.push_str(&format!("  {}/s", bytes(rate as u64)));
+        }
+        if let Some(left) = left {
+            words.push_str(&format!("  {} left", duration(left)));
+        }
+        Some(words)
+    }
+
+    fn bar_right(&self) -> Option<String> {
+        Some(self.wizard.flags()).filter(|f| self.is_open && !f.is_empty())
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        self.wizard.why_disabled(action)
+    }
+
+    fn interrupt(&mut self) -> bool {
+        match self.job.filter(|_| self.wizard.run.is_running()) {
+            Some(id) => {
+                self.wizard.run.is_stopping = true;
+                self.env.jobs.cancel(id)
+            }
+            None => false,
+        }
+    }
+
+    fn resumed(&mut self) {
+        self.ask_workers();
+    }
+
+    fn closing(&mut self) {
+        self.save_draft_now();
+    }
+}
+
+fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    let words = format!("{} {failure}", ui.glyphs.cross);
+    for line in text::wrap(&words, columns) {
+        lines.push(Line::from(Span::styled(format!(" {line}"), ui.theme.error)));
+    }
+    for line in failure.hint.iter().flat_map(|h| text::wrap(h, columns)) {
+        lines.push(Line::from(format!(" {line}")));
+    }
+    lines.push(Line::default());
+    lines.push(Line::from(Span::styled(" Esc goes back", ui.theme.muted)));
+    lines
+}

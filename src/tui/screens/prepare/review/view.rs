@@ -1,0 +1,208 @@
+//! Draws step Review: one page that scrolls.
+
+use super::super::draw::{draw_lines, heading, problem_lines, Look};
+use super::super::step::Answers;
+use super::ReviewStep;
+use crate::engine::plan::fields::percent;
+use crate::job::prepare::OutputFile;
+use crate::model::text::{bytes, count, grouped};
+use crate::model::Severity;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::widgets::{popup, text};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Problems shown in full; more are counted.
+const SHOWN_PROBLEMS: usize = 12;
+
+/// Draws the step.
+pub fn draw(step: &mut ReviewStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let lines = page(step, answers, usize::from(area.width), look);
+    step.height = usize::from(area.height);
+    step.last_offset = lines.len().saturating_sub(step.height);
+    step.offset = step.offset.min(step.last_offset);
+    let more_below = step.offset < step.last_offset;
+    let offset = step.offset;
+    draw_lines(frame.buffer_mut(), area, lines.into_iter().skip(offset));
+    let ui = look.ui;
+    let edge = area.right();
+    if offset > 0 {
+        frame.buffer_mut().set_string(edge, area.y, ui.glyphs.more_up, ui.theme.accent);
+    }
+    if more_below {
+        frame.buffer_mut().set_string(edge, area.bottom().saturating_sub(1), ui.glyphs.more_down, ui.theme.accent);
+    }
+    if let Some(field) = &step.saving {
+        let inner = popup(frame, area, area.width.min(60), 5, "Save the plan as", ui);
+        let place = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
+        field.draw(frame, place.intersection(inner), true, "plan.yaml", ui);
+        let below = Rect { y: inner.y + 2, height: 1, ..inner }.intersection(inner);
+        let words = Span::styled(" Enter saves; `gristmill run FILE` replays it", ui.theme.muted);
+        draw_lines(frame.buffer_mut(), below, [Line::from(words)]);
+    }
+}
+
+fn page(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let mut lines = verdict(step, answers, columns, look);
+    let Some(preview) = &step.preview else {
+        lines.push(Line::from(Span::styled("working out what will be written", look.ui.theme.muted)));
+        return lines;
+    };
+    lines.extend(files(&preview.files, columns, look));
+    lines.extend(splits(step, columns, look));
+    lines.extend(problems(step, answers, columns, look));
+    if !preview.differences.is_empty() {
+        lines.push(Line::default());
+        lines.push(heading("Against the last preparation", look.ui));
+        for difference in &preview.differences {
+            lines.extend(
+                text::wrap(difference, columns.saturating_sub(2)).into_iter().map(|l| Line::from(format!("  {l}"))),
+            );
+        }
+    }
+    lines.extend(command(answers, columns, look));
+    lines
+}
+
+/// Whether it can run, and how long it takes.
+fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    if let Some(why) = step.refusal(answers) {
+        let mut lines = Vec::new();
+        for (at, part) in text::wrap(&why, columns.saturating_sub(2)).into_iter().enumerate() {
+            let sign = if at == 0 { ui.glyphs.cross } else { " " };
+            lines.push(Line::from(Span::styled(format!("{sign} {part}"), ui.theme.error)));
+        }
+        lines.push(Line::from(Span::styled("  This cannot run as it is; go back and change it.", ui.theme.muted)));
+        return lines;
+    }
+    let facts = &answers.facts;
+    let key = ui.key(Context::PrepareReview, Action::Run);
+    let ready = Line::from(vec![
+        Span::styled(format!("{} ready: ", ui.glyphs.check), ui.theme.ok),
+        Span::styled(key, ui.theme.key),
+        Span::raw(" runs it. Nothing is written before."),
+    ]);
+    let time = match (&step.time, facts.scan_complete) {
+        (_, true) => format!("  {} scanned already; writing takes seconds", count(facts.samples_seen, "sample")),
+        (Some(left), false) => format!("  about {left} to go; the scan is under way and goes on in the run"),
+        (None, false) => "  the scan is under way and goes on in the run".to_owned(),
+    };
+    vec![ready, Line::from(Span::styled(text::fit_end(&time, columns, ui.glyphs), ui.theme.muted))]
+}
+
+/// Files with sizes; the many `.tar.idx` as one line.
+fn files(files: &[OutputFile], columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let mut lines = vec![Line::default(), heading("Files that will be written", ui)];
+    let is_index = |f: &&OutputFile| f.name.ends_with(".tar.idx");
+    let indexes: Vec<&OutputFile> = files.iter().filter(is_index).collect();
+    let mut rows: Vec<(String, u64, bool)> = Vec::new();
+    match indexes.as_slice() {
+        [] => {}
+        [first, .., last] if indexes.len() > 3 => {
+            let size = indexes.iter().map(|f| f.bytes).sum();
+            let name =
+                format!("{} {} {}  ({})", first.name, ui.glyphs.ellipsis, last.name, grouped(indexes.len() as u64));
+            rows.push((name, size, indexes.iter().any(|f| f.replaces)));
+        }
+        few => rows.extend(few.iter().map(|f| (f.name.clone(), f.bytes, f.replaces))),
+    }
+    rows.extend(files.iter().filter(|f| !is_index(f)).map(|f| (f.name.clone(), f.bytes, f.replaces)));
+    if rows.is_empty() {
+        lines.push(Line::from(Span::styled("  none", ui.theme.muted)));
+    }
+    let name_columns = columns.saturating_sub(26).max(10);
+    for (name, size, replaces) in rows {
+        let name = text::pad_end(&text::fit_middle(&name, name_columns, ui.glyphs), name_columns);
+        let size = text::pad_start(&format!("~{}", bytes(size)), 12);
+        let what = if replaces { ("  replaced", ui.theme.warn) } else { ("  new", ui.theme.muted) };
+        lines.push(Line::from(vec![Span::raw(format!("  {name}{size}")), Span::styled(what.0, what.1)]));
+    }
+    lines
+}
+
+fn splits(step: &ReviewStep, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let Some(preview) = step.preview.as_ref().filter(|p| !p.splits.is_empty()) else { return Vec::new() };
+    let total: u64 = preview.splits.iter().map(|s| s.samples).sum();
+    let mut lines = vec![Line::default(), heading("Splits", ui)];
+    for split in &preview.splits {
+        let share = if total == 0 { 0.0 } else { split.samples as f64 / total as f64 };
+        let name = text::pad_end(&text::fit_end(&split.name, 14, ui.glyphs), 14);
+        let shards = text::pad_start(&count(split.shards, "shard"), 13);
+        let samples = text::pad_start(&count(split.samples, "sample"), 20);
+        let share = text::pad_start(&format!("{} %", percent(share)), 9);
+        let style = if split.shards == 0 { ui.theme.warn } else { ui.theme.text };
+        let words = text::fit_end(&format!("  {name}{shards}{samples}{share}"), columns, ui.glyphs);
+        lines.push(Line::from(Span::styled(words, style)));
+    }
+    lines
+}
+
+fn problems(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let of_preview = step.preview.as_ref().map_or(&[][..], |p| &p.problems);
+    let mut all: Vec<_> = of_preview.iter().chain(&answers.derived.problems).chain(&answers.facts.findings).collect();
+    let mut seen: Vec<String> = Vec::new();
+    all.retain(|p| {
+        let key = p.to_string();
+        let new = !seen.contains(&key);
+        if seen.len() < 200 {
+            seen.push(key);
+        }
+        new
+    });
+    all.sort_by_key(|p| std::cmp::Reverse(p.severity));
+    if all.is_empty() {
+        return vec![
+            Line::default(),
+            heading("Problems", ui),
+            Line::from(Span::styled(format!("  {} none found", ui.glyphs.check), ui.theme.ok)),
+        ];
+    }
+    let of = |severity| all.iter().filter(|p| p.severity == severity).count() as u64;
+    let title = format!(
+        "Problems: {} in the way, {} to know, {}",
+        of(Severity::Refusal),
+        of(Severity::Problem),
+        count(of(Severity::Note), "note")
+    );
+    let mut lines = vec![Line::default(), heading(&title, ui)];
+    for problem in all.iter().take(SHOWN_PROBLEMS) {
+        let mut whole = (*problem).clone();
+        whole.message = problem.to_string();
+        lines.extend(problem_lines(&whole, columns.saturating_sub(2), ui).into_iter().map(|mut l| {
+            l.spans.insert(0, Span::raw("  "));
+            l
+        }));
+    }
+    if all.len() > SHOWN_PROBLEMS {
+        let words = format!("  and {} more, in the report", all.len() - SHOWN_PROBLEMS);
+        lines.push(Line::from(Span::styled(words, ui.theme.muted)));
+    }
+    lines
+}
+
+fn command(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let key = ui.key(Context::PrepareReview, Action::Copy);
+    let mut head = heading("The same as a command", ui);
+    head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
+    let mut lines = vec![Line::default(), head];
+    lines.extend(command_lines(&answers.derived.command_line, columns.saturating_sub(4), look));
+    lines
+}
+
+/// A command wrapped so that it can still be pasted: every line but the last ends in a backslash.
+fn command_lines(command: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let words = text::wrap(command, columns.saturating_sub(4).max(10));
+    let last = words.len().saturating_sub(1);
+    let line = |(at, words): (usize, String)| {
+        let indent = if at == 0 { "  " } else { "    " };
+        let end = if at == last { "" } else { " \\" };
+        Line::from(Span::styled(format!("{indent}{words}{end}"), look.ui.theme.accent))
+    };
+    words.into_iter().enumerate().map(line).collect()
+}

@@ -1,0 +1,318 @@
+//! Step Sample type: what a sample is to the trainer, and what fills it.
+
+pub(super) mod view;
+
+use super::step::{Answers, Ask, StepState};
+use crate::model::sample_type::{self, SampleType, SAMPLE_TYPES};
+use crate::model::{Loading, PreparePlan};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::widgets::{ListState, TextField};
+use ratatui::crossterm::event::KeyEvent;
+
+/// One row of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// One of the framework's types.
+    Known(&'static SampleType),
+    /// Samples as plain maps of parts.
+    Crude,
+    /// A class of one's own.
+    Own,
+    /// No `dataset.yaml`.
+    NoYaml,
+    /// The `dataset.yaml` that is there stays: only in an update.
+    Keep,
+}
+
+/// What fills a sample type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filler {
+    /// A field map in `dataset.yaml`.
+    #[default]
+    FieldMap,
+    /// A generated `sample_loader.py`.
+    Loader,
+}
+
+/// A field of this step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The list of types.
+    List,
+    /// `module:Class`.
+    OwnClass,
+    /// What fills it.
+    Filler,
+    /// Write a `cooker.py`.
+    Cooker,
+}
+
+/// Answers of the step.
+#[derive(Clone, Debug)]
+pub struct TypeStep {
+    /// What is chosen.
+    pub choice: Choice,
+    /// `module:Class`.
+    pub own: TextField,
+    /// What fills it.
+    pub filler: Filler,
+    /// Write a `cooker.py`.
+    pub cooker: bool,
+    /// Rows in view; the selected one is the choice.
+    pub list: ListState,
+    /// The rows, best guess first.
+    pub rows: Vec<Choice>,
+    /// The order of the rows does not change any more once somebody moved in them.
+    touched: bool,
+    focus: usize,
+}
+
+impl Default for TypeStep {
+    fn default() -> Self {
+        Self {
+            choice: Choice::Crude,
+            own: TextField::default(),
+            filler: Filler::default(),
+            cooker: true,
+            list: ListState::default(),
+            rows: Vec::new(),
+            touched: false,
+            focus: 0,
+        }
+    }
+}
+
+impl TypeStep {
+    /// The fields that are there now, in order.
+    pub fn stop_list(&self) -> Vec<Stop> {
+        match self.choice {
+            Choice::Known(_) => vec![Stop::List, Stop::Filler],
+            Choice::Own => vec![Stop::List, Stop::OwnClass, Stop::Filler],
+            Choice::Crude => vec![Stop::List, Stop::Cooker],
+            Choice::NoYaml | Choice::Keep => vec![Stop::List],
+        }
+    }
+
+    /// The field in focus.
+    pub fn stop(&self) -> Stop {
+        let stops = self.stop_list();
+        stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::List)
+    }
+
+    /// The class that is chosen, as the plan names it; `None` when there is none.
+    pub fn class(&self) -> Option<String> {
+        match self.choice {
+            Choice::Known(t) => Some(t.class.to_owned()),
+            Choice::Own => Some(self.own.value().trim().to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Whether a field map comes next.
+    pub fn wants_field_map(&self) -> bool {
+        matches!(self.choice, Choice::Known(_) | Choice::Own) && self.filler == Filler::FieldMap
+    }
+
+    fn select(&mut self, choice: Choice) {
+        self.choice = choice;
+        if let Some(row) = self.rows.iter().position(|r| *r == choice) {
+            self.list.select(row);
+        }
+    }
+
+    /// Best guesses first, then the other types in the framework's order, then what is no type.
+    fn order_rows(&mut self, answers: &Answers) {
+        let mut rows: Vec<Choice> = Vec::with_capacity(SAMPLE_TYPES.len() + 4);
+        if answers.is_update() {
+            rows.push(Choice::Keep);
+        }
+        for suggestion in &answers.derived.suggested_types {
+            let choice = if suggestion.class == sample_type::CRUDE_CLASS {
+                Some(Choice::Crude)
+            } else {
+                sample_type::find(&suggestion.class).map(Choice::Known)
+            };
+            rows.extend(choice.filter(|c| !rows.contains(c)));
+        }
+        let rest = SAMPLE_TYPES.iter().map(Choice::Known).chain([Choice::Crude, Choice::Own, Choice::NoYaml]);
+        for choice in rest {
+            if !rows.contains(&choice) {
+                rows.push(choice);
+            }
+        }
+        self.rows = rows;
+        self.list.set_len(self.rows.len());
+    }
+
+    fn move_in_list(&mut self, action: Action, answers: &Answers) {
+        if self.list.act(action) {
+            self.touched = true;
+            if let Some(choice) = self.list.get().and_then(|row| self.rows.get(row)) {
+                self.choice = *choice;
+            }
+        } else if action == Action::Down {
+            self.focus_next(answers);
+        }
+    }
+}
+
+impl StepState for TypeStep {
+    fn stops(&self, _: &Answers) -> usize {
+        self.stop_list().len()
+    }
+
+    fn focus(&self) -> usize {
+        self.focus
+    }
+
+    fn set_focus(&mut self, stop: usize) {
+        self.focus = stop;
+    }
+
+    fn context(&self, _: &Answers) -> Context {
+        match self.stop() {
+            Stop::OwnClass => Context::PrepareText,
+            _ => Context::Prepare,
+        }
+    }
+
+    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
+        match (self.stop(), action) {
+            (Stop::List, Action::Toggle) => {
+                self.focus_next(answers);
+            }
+            (Stop::List, moving) => self.move_in_list(moving, answers),
+            (Stop::Filler, Action::Toggle) => {
+                self.filler = if self.filler == Filler::Loader { Filler::FieldMap } else { Filler::Loader };
+            }
+            (Stop::Filler, Action::Down) if self.filler == Filler::FieldMap => self.filler = Filler::Loader,
+            (Stop::Filler, Action::Up) if self.filler == Filler::Loader => self.filler = Filler::FieldMap,
+            (Stop::Cooker, Action::Toggle) => self.cooker = !self.cooker,
+            (Stop::OwnClass, Action::DropRow) => self.own.clear(),
+            (_, Action::Up) => {
+                self.focus_previous();
+            }
+            (_, Action::Down) => {
+                self.focus_next(answers);
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn key(&mut self, key: KeyEvent, _: &Answers) {
+        if self.stop() == Stop::OwnClass {
+            self.own.key(key);
+        }
+    }
+
+    fn paste(&mut self, text: &str, _: &Answers) {
+        if self.stop() == Stop::OwnClass {
+            self.own.paste(text);
+        }
+    }
+
+    fn refresh(&mut self, answers: &Answers) {
+        let keep_row = answers.is_update() == self.rows.contains(&Choice::Keep);
+        if self.touched && keep_row && !self.rows.is_empty() {
+            return;
+        }
+        self.order_rows(answers);
+        let gone = !self.rows.contains(&self.choice);
+        if !self.touched || gone {
+            if let Some(&first) = self.rows.first() {
+                self.choice = first;
+            }
+        }
+        self.select(self.choice);
+    }
+
+    fn write(&self, _: &Answers, plan: &mut PreparePlan) {
+        // The field map adds its fields later.
+        plan.loading = match (self.choice, self.filler) {
+            (Choice::Crude, _) => Loading::Crude { cooker: self.cooker },
+            (Choice::NoYaml, _) => Loading::NoDatasetYaml,
+            (Choice::Keep, _) => Loading::Unset,
+            (Choice::Known(_) | Choice::Own, filler) => {
+                let sample_type = self.class().unwrap_or_default();
+                match filler {
+                    Filler::FieldMap => Loading::FieldMap { sample_type, fields: Vec::new() },
+                    Filler::Loader => Loading::SampleLoader { sample_type },
+                }
+            }
+        };
+    }
+
+    fn adopt(&mut self, plan: &PreparePlan, answers: &Answers) {
+        let class = match &plan.loading {
+            Loading::Unset => return,
+            Loading::NoDatasetYaml => None,
+            Loading::Crude { cooker } => {
+                self.cooker = *cooker;
+                None
+            }
+            Loading::FieldMap { sample_type, .. } => {
+                self.filler = Filler::FieldMap;
+                Some(sample_type)
+            }
+            Loading::SampleLoader { sample_type } => {
+                self.filler = Filler::Loader;
+                Some(sample_type)
+            }
+        };
+        self.order_rows(answers);
+        self.touched = true;
+        let choice = match (class, &plan.loading) {
+            (Some(class), _) => sample_type::find(class).map_or_else(
+                || {
+                    self.own.set(class);
+                    Choice::Own
+                },
+                Choice::Known,
+            ),
+            (None, Loading::NoDatasetYaml) => Choice::NoYaml,
+            (None, _) => Choice::Crude,
+        };
+        self.select(choice);
+    }
+
+    fn flags(&self, _: &Answers) -> String {
+        match (self.choice, self.filler) {
+            (Choice::Crude, _) if self.cooker => "--sample-type CrudeWebdataset --cooker".into(),
+            (Choice::Crude, _) => "--sample-type CrudeWebdataset".into(),
+            (Choice::NoYaml, _) => "--skip-dataset-yaml".into(),
+            (Choice::Keep, _) => "--update".into(),
+            (_, Filler::FieldMap) => format!("--sample-type {}", self.class().unwrap_or_default()),
+            (_, Filler::Loader) => format!("--sample-type {} --sample-loader", self.class().unwrap_or_default()),
+        }
+    }
+
+    fn blocker(&self, _: &Answers) -> Option<String> {
+        if self.choice == Choice::Own {
+            return own_class_problem(self.own.value().trim());
+        }
+        None
+    }
+}
+
+/// Why a text is no `module:Class`; `None` when it is one.
+pub(super) fn own_class_problem(text: &str) -> Option<String> {
+    let Some((module, class)) = text.split_once(':') else {
+        return Some("a class of your own is written module:Class, as in my_project.samples:MySample".into());
+    };
+    let is_name = |t: &str| {
+        !t.is_empty()
+            && t.chars().all(|c| c.is_alphanumeric() || c == '_')
+            && !t.starts_with(|c: char| c.is_ascii_digit())
+    };
+    if !module.split('.').all(is_name) {
+        return Some(format!("'{module}' is not a Python module name"));
+    }
+    if !is_name(class) {
+        return Some(format!("'{class}' is not a Python class name"));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;

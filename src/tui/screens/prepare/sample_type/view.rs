@@ -1,0 +1,163 @@
+//! Draws step Sample type.
+
+use super::super::draw::{draw_lines, heading, stack, Look, OptionLine, Section};
+use super::super::step::Answers;
+use super::{own_class_problem, Choice, Filler, Stop, TypeStep};
+use crate::model::sample_type::CRUDE_CLASS;
+use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::text;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Draws the step.
+pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    let at = step.stop();
+    let about = about(step, answers, usize::from(area.width), look);
+    let options = match step.choice {
+        Choice::Known(_) => 3,
+        Choice::Own => 5,
+        Choice::Crude => 2,
+        Choice::NoYaml | Choice::Keep => 0,
+    };
+    let focus = |on: bool, otherwise: u8| if on { Section::FOCUS } else { otherwise };
+    let sections = [
+        Section::fixed(1, 0),
+        Section::growing(3, step.rows.len(), focus(at == Stop::List, 5)),
+        Section::fixed(1, 0),
+        Section::growing(about.len().min(2) as u16, about.len(), 3),
+        Section::fixed(options, focus(at != Stop::List, 4)),
+    ];
+    let places = stack(area, &sections);
+    draw_lines(frame.buffer_mut(), places[0], [heading("What is a sample to the trainer?", ui)]);
+    let rows = step.rows.clone();
+    let focused = look.focused && at == Stop::List;
+    let mut list = step.list.clone();
+    draw_list(frame.buffer_mut(), places[1], &mut list, focused, ui, |row, columns| {
+        rows.get(row).map(|choice| choice_line(*choice, row, answers, columns, look)).unwrap_or_default()
+    });
+    step.list = list;
+    draw_lines(frame.buffer_mut(), places[3], about);
+    draw_options(step, frame, places[4], look);
+}
+
+fn choice_line(choice: Choice, row: usize, answers: &Answers, columns: usize, look: &Look) -> Line<'static> {
+    let ui = look.ui;
+    let (name, what) = match choice {
+        Choice::Known(t) => (t.class, t.what),
+        Choice::Crude => (CRUDE_CLASS, "a plain map of parts; your code makes the sample"),
+        Choice::Own => ("a class of your own", "module:Class"),
+        Choice::NoYaml => ("no dataset.yaml", "write it yourself, or later"),
+        Choice::Keep => ("as it is", "the dataset.yaml that is there stays"),
+    };
+    let class = match choice {
+        Choice::Known(t) => t.class,
+        Choice::Crude => CRUDE_CLASS,
+        _ => "",
+    };
+    let suggestion = answers.derived.suggested_types.iter().find(|s| s.class == class);
+    let name_columns = 28.min(columns);
+    let name = text::pad_end(&text::fit_end(name, name_columns, ui.glyphs), name_columns);
+    let room = columns.saturating_sub(name_columns + 1);
+    let is_best = row == 0 && suggestion.is_some();
+    let (note, style) = match suggestion.filter(|_| choice != Choice::Crude) {
+        Some(s) if is_best => (format!("best guess: {}", s.why), ui.theme.ok),
+        Some(s) => (s.why.clone(), ui.theme.muted),
+        None => (what.to_owned(), ui.theme.muted),
+    };
+    Line::from(vec![Span::raw(name), Span::raw(" "), Span::styled(text::fit_end(&note, room, ui.glyphs), style)])
+}
+
+/// What the selected row means, with its fields.
+fn about(step: &TypeStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let muted = |words: String| Line::from(Span::styled(words, ui.theme.muted));
+    let wrapped = |words: &str| text::wrap(words, columns).into_iter().map(Line::from).collect::<Vec<_>>();
+    match step.choice {
+        Choice::Known(t) => {
+            let mut lines = vec![Line::from(vec![
+                Span::styled(t.class, ui.theme.title),
+                Span::styled(format!("  {}", t.what), ui.theme.muted),
+            ])];
+            if t.fields.is_empty() {
+                lines.push(muted("no fields of its own".into()));
+            }
+            for field in t.fields {
+                let name = text::pad_end(field.name, 20.min(columns / 2));
+                let default = field.default.map_or("required".to_owned(), |d| format!("optional, default {d}"));
+                lines.push(Line::from(vec![
+                    Span::raw(format!("  {name} ")),
+                    Span::styled(format!("{}  ", field.field_type.python()), ui.theme.accent),
+                    Span::styled(default, ui.theme.muted),
+                ]));
+            }
+            lines
+        }
+        Choice::Crude => {
+            let mut lines = wrapped(
+                "Crude: the trainer gets each sample as a plain map of its parts, and functions of yours (cookers) make \
+                 the sample of it. The framework's makers recommend it for anything that is not plain.",
+            );
+            lines.push(muted(format!("parts seen: {}", answers.derived.parts_by_share(&answers.facts).join(", "))));
+            lines
+        }
+        Choice::Own => wrapped("A class of your own, importable where you train. Name it, then map its fields."),
+        Choice::NoYaml => {
+            wrapped("Only the index and the splits are written. Nothing can be loaded before there is a dataset.yaml.")
+        }
+        Choice::Keep => wrapped("An update keeps the dataset.yaml that is there. Choose a type to write a new one."),
+    }
+}
+
+fn row(area: Rect, line: usize) -> Rect {
+    let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
+    Rect { y, height: 1, ..area }.intersection(area)
+}
+
+fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &Look) {
+    let ui = look.ui;
+    let at = step.stop();
+    let mut line = 0;
+    if step.choice == Choice::Own {
+        let place = row(area, line);
+        let typing = look.focused && at == Stop::OwnClass;
+        let label_style = if typing { ui.theme.accent } else { ui.theme.text };
+        draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(" class ", label_style))]);
+        let field = Rect { x: place.x + 8, width: place.width.saturating_sub(8), ..place };
+        step.own.draw(frame, field.intersection(place), typing, "my_project.samples:MySample", ui);
+        let problem = own_class_problem(step.own.value().trim()).filter(|_| !step.own.is_empty());
+        let words = problem.map(|p| format!("   {} {p}", ui.glyphs.cross)).unwrap_or_default();
+        let words = text::fit_end(&words, usize::from(area.width), ui.glyphs);
+        draw_lines(frame.buffer_mut(), row(area, line + 1), [Line::from(Span::styled(words, ui.theme.error))]);
+        line += 2;
+    }
+    if matches!(step.choice, Choice::Known(_) | Choice::Own) {
+        draw_lines(frame.buffer_mut(), row(area, line), [heading("Filled by", ui)]);
+        let options = [
+            (Filler::FieldMap, "a field map", "which part goes into which field; checked on real samples"),
+            (Filler::Loader, "sample_loader.py", "the older way: a Python template for you to fill in"),
+        ];
+        for (value, label, note) in options {
+            line += 1;
+            let on = step.filler == value;
+            let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+            let focused = at == Stop::Filler && on;
+            OptionLine { sign, label, note, focused, label_columns: 17 }.draw(
+                frame.buffer_mut(),
+                row(area, line),
+                look,
+            );
+        }
+    }
+    if step.choice == Choice::Crude {
+        let sign = if step.cooker { ui.glyphs.box_on } else { ui.glyphs.box_off };
+        let note = "a skeleton with your parts, ready to be filled in";
+        let focused = at == Stop::Cooker;
+        OptionLine { sign, label: "write cooker.py", note, focused, label_columns: 17 }.draw(
+            frame.buffer_mut(),
+            row(area, 1),
+            look,
+        );
+    }
+}

@@ -1,0 +1,361 @@
+//! Step Source: what is there, what is odd about it, and what to leave out.
+
+pub(super) mod view;
+
+use super::step::{Answers, Ask, StepState};
+use crate::model::{Duplicates, PreparePlan, ProblemKind, Rerun, Tgz};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::widgets::{ListState, TextField};
+use ratatui::crossterm::event::KeyEvent;
+use std::collections::BTreeSet;
+
+/// A field of this step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// What to do about an earlier preparation.
+    Rerun,
+    /// Forget the excludes of an earlier preparation.
+    ResetExcludes,
+    /// The list of shards.
+    Shards,
+    /// The pattern of shards to leave out.
+    Pattern,
+    /// What to do with compressed shards.
+    Tgz,
+    /// What to do with duplicate keys.
+    Duplicates,
+    /// The list of odd things.
+    Findings,
+}
+
+/// Answers of the step.
+#[derive(Clone, Debug, Default)]
+pub struct SourceStep {
+    /// What to do about an earlier preparation; only asked when there is one.
+    pub rerun: Rerun,
+    rerun_touched: bool,
+    /// Forget recorded excludes.
+    pub reset_excludes: bool,
+    /// Single shards that are left out, by name.
+    pub left_out: BTreeSet<String>,
+    /// A pattern for more of them.
+    pub pattern: TextField,
+    /// Patterns of a plan that the one field cannot hold; kept as they are.
+    pub more_patterns: Vec<String>,
+    /// Compressed shards.
+    pub tgz: Tgz,
+    /// Duplicate keys.
+    pub duplicates: Duplicates,
+    /// Shards in view.
+    pub shards: ListState,
+    /// Odd things in view.
+    pub findings: ListState,
+    /// The finding shown in full.
+    pub shows_detail: bool,
+    focus: usize,
+}
+
+impl SourceStep {
+    /// The fields that are there for this data set, in order.
+    pub fn stop_list(&self, answers: &Answers) -> Vec<Stop> {
+        let facts = &answers.facts;
+        let mut stops = Vec::with_capacity(7);
+        if let Some(prepared) = &facts.prepared {
+            stops.push(Stop::Rerun);
+            if self.rerun == Rerun::Overwrite && !prepared.excludes.is_empty() {
+                stops.push(Stop::ResetExcludes);
+            }
+        }
+        stops.push(Stop::Shards);
+        stops.push(Stop::Pattern);
+        if facts.shards.iter().any(|s| s.is_tgz) {
+            stops.push(Stop::Tgz);
+        }
+        if has_duplicates(answers) || self.duplicates == Duplicates::KeepFirst {
+            stops.push(Stop::Duplicates);
+        }
+        if !facts.findings.is_empty() {
+            stops.push(Stop::Findings);
+        }
+        stops
+    }
+
+    /// The field in focus.
+    pub fn stop(&self, answers: &Answers) -> Stop {
+        let stops = self.stop_list(answers);
+        stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::Shards)
+    }
+
+    fn focus_on(&mut self, stop: Stop, answers: &Answers) {
+        if let Some(at) = self.stop_list(answers).iter().position(|s| *s == stop) {
+            self.focus = at;
+        }
+    }
+
+    fn toggle_shard(&mut self, answers: &Answers) {
+        let Some(shard) = self.shards.get().and_then(|row| answers.facts.shards.get(row)) else { return };
+        if !self.left_out.remove(&shard.name) {
+            self.left_out.insert(shard.name.clone());
+        }
+    }
+
+    fn choose(&mut self, stop: Stop, down: bool) {
+        match stop {
+            Stop::Rerun => {
+                self.rerun = if down { Rerun::Overwrite } else { Rerun::Update };
+                self.rerun_touched = true;
+            }
+            Stop::Tgz => self.tgz = if down { Tgz::Rewrite } else { Tgz::Skip },
+            Stop::Duplicates => self.duplicates = if down { Duplicates::KeepFirst } else { Duplicates::Fail },
+            _ => {}
+        }
+    }
+
+    /// Moves inside a pair of options, and past its ends to the field beside.
+    fn choose_or_leave(&mut self, stop: Stop, down: bool, answers: &Answers) {
+        let second = match stop {
+            Stop::Rerun => self.rerun == Rerun::Overwrite,
+            Stop::Tgz => self.tgz == Tgz::Rewrite,
+            Stop::Duplicates => self.duplicates == Duplicates::KeepFirst,
+            _ => down,
+        };
+        if second == down {
+            if down {
+                self.focus_next(answers);
+            } else {
+                self.focus_previous();
+            }
+        } else {
+            self.choose(stop, down);
+        }
+    }
+
+    fn move_in(&mut self, action: Action, answers: &Answers) {
+        let stop = self.stop(answers);
+        match stop {
+            // A list that is at its end hands over to the field beside it.
+            Stop::Shards | Stop::Findings => {
+                let list = if stop == Stop::Shards { &mut self.shards } else { &mut self.findings };
+                if !list.act(action) {
+                    self.leave_by(action, answers);
+                }
+            }
+            Stop::Pattern | Stop::ResetExcludes => self.leave_by(action, answers),
+            Stop::Rerun | Stop::Tgz | Stop::Duplicates => match action {
+                Action::Up => self.choose_or_leave(stop, false, answers),
+                Action::Down => self.choose_or_leave(stop, true, answers),
+                _ => {}
+            },
+        }
+    }
+
+    fn leave_by(&mut self, action: Action, answers: &Answers) {
+        match action {
+            Action::Up => {
+                self.focus_previous();
+            }
+            Action::Down => {
+                self.focus_next(answers);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl StepState for SourceStep {
+    fn stops(&self, answers: &Answers) -> usize {
+        self.stop_list(answers).len()
+    }
+
+    fn focus(&self) -> usize {
+        self.focus
+    }
+
+    fn set_focus(&mut self, stop: usize) {
+        self.focus = stop;
+    }
+
+    fn context(&self, answers: &Answers) -> Context {
+        if self.shows_detail {
+            return Context::Page;
+        }
+        match self.stop(answers) {
+            Stop::Shards => Context::PrepareShards,
+            Stop::Pattern => Context::PrepareText,
+            _ => Context::Prepare,
+        }
+    }
+
+    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
+        let stop = self.stop(answers);
+        if self.shows_detail {
+            match action {
+                Action::Up | Action::Down => {
+                    self.findings.act(action);
+                }
+                _ => self.shows_detail = false,
+            }
+            return Vec::new();
+        }
+        match action {
+            Action::Exclude if stop == Stop::Shards => self.toggle_shard(answers),
+            Action::Toggle if stop == Stop::Shards => self.toggle_shard(answers),
+            Action::Toggle if stop == Stop::ResetExcludes => self.reset_excludes = !self.reset_excludes,
+            Action::Toggle => {
+                let second = match stop {
+                    Stop::Rerun => self.rerun == Rerun::Overwrite,
+                    Stop::Tgz => self.tgz == Tgz::Rewrite,
+                    _ => self.duplicates == Duplicates::KeepFirst,
+                };
+                self.choose(stop, !second);
+            }
+            Action::Details if !answers.facts.findings.is_empty() => {
+                self.focus_on(Stop::Findings, answers);
+                self.shows_detail = true;
+            }
+            Action::DropRow => self.pattern.clear(),
+            Action::Left | Action::Right => {}
+            moving => self.move_in(moving, answers),
+        }
+        Vec::new()
+    }
+
+    fn key(&mut self, key: KeyEvent, answers: &Answers) {
+        if self.stop(answers) == Stop::Pattern {
+            self.pattern.key(key);
+        }
+    }
+
+    fn paste(&mut self, text: &str, answers: &Answers) {
+        if self.stop(answers) == Stop::Pattern {
+            self.pattern.paste(text);
+        }
+    }
+
+    fn refresh(&mut self, answers: &Answers) {
+        self.shards.set_len(answers.facts.shards.len());
+        self.findings.set_len(answers.facts.findings.len());
+        match &answers.facts.prepared {
+            None => self.rerun = Rerun::Refuse,
+            Some(_) if !self.rerun_touched && self.rerun == Rerun::Refuse => self.rerun = Rerun::Update,
+            Some(_) => {}
+        }
+        self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
+    }
+
+    fn write(&self, answers: &Answers, plan: &mut PreparePlan) {
+        plan.rerun = if answers.facts.prepared.is_some() { self.rerun.clone() } else { Rerun::Refuse };
+        plan.reset_excludes = self.reset_excludes && plan.rerun == Rerun::Overwrite;
+        plan.exclude_shards = self.more_patterns.clone();
+        if !self.pattern.is_empty() {
+            plan.exclude_shards.push(self.pattern.value().to_owned());
+        }
+        plan.exclude_shards.extend(self.left_out.iter().map(|name| exact_pattern(name)));
+        plan.tgz = self.tgz;
+        plan.duplicates = self.duplicates;
+    }
+
+    fn adopt(&mut self, plan: &PreparePlan, _: &Answers) {
+        if plan.rerun != Rerun::Refuse {
+            self.rerun = plan.rerun.clone();
+            self.rerun_touched = true;
+        }
+        self.reset_excludes = plan.reset_excludes;
+        self.tgz = plan.tgz;
+        self.duplicates = plan.duplicates;
+        self.left_out.clear();
+        self.more_patterns.clear();
+        self.pattern.clear();
+        for pattern in &plan.exclude_shards {
+            match exact_name(pattern) {
+                Some(name) => {
+                    self.left_out.insert(name);
+                }
+                None if self.pattern.is_empty() => self.pattern.set(pattern),
+                None => self.more_patterns.push(pattern.clone()),
+            }
+        }
+    }
+
+    fn flags(&self, answers: &Answers) -> String {
+        let mut flags: Vec<String> = Vec::new();
+        match answers.plan.rerun {
+            Rerun::Update => flags.push("--update".into()),
+            Rerun::Overwrite => flags.push("--force-overwrite".into()),
+            Rerun::Refuse => {}
+        }
+        if answers.plan.reset_excludes {
+            flags.push("--reset-excludes".into());
+        }
+        match answers.plan.exclude_shards.as_slice() {
+            [] => {}
+            [one] => flags.push(format!("--exclude '{one}'")),
+            many => flags.push(format!("--exclude … ({})", many.len())),
+        }
+        if self.tgz == Tgz::Rewrite {
+            flags.push("--tgz rewrite".into());
+        }
+        if self.duplicates == Duplicates::KeepFirst {
+            flags.push("--duplicates keep-first".into());
+        }
+        flags.join(" ")
+    }
+
+    fn blocker(&self, answers: &Answers) -> Option<String> {
+        if let Some(Err(error)) = &answers.derived.excluded {
+            return Some(format!("the pattern cannot be used: {}", error.message));
+        }
+        let shards = &answers.facts.shards;
+        if shards.is_empty() {
+            return answers.facts.scan_complete.then(|| "there is no shard here to prepare".to_owned());
+        }
+        if shards.iter().enumerate().all(|(at, s)| self.is_left_out(at, &s.name, answers)) {
+            return Some("every shard is left out; nothing would remain".to_owned());
+        }
+        None
+    }
+
+    fn has_inner(&self) -> bool {
+        self.shows_detail
+    }
+}
+
+impl SourceStep {
+    /// Whether a shard is left out, by hand or by the pattern.
+    pub fn is_left_out(&self, at: usize, name: &str, answers: &Answers) -> bool {
+        self.left_out.contains(name)
+            || matches!(&answers.derived.excluded, Some(Ok(hits)) if hits.binary_search(&at).is_ok())
+    }
+}
+
+fn has_duplicates(answers: &Answers) -> bool {
+    answers.facts.findings.iter().any(|p| p.kind == ProblemKind::DuplicateKey)
+}
+
+/// The pattern that matches exactly one shard name.
+pub(super) fn exact_pattern(name: &str) -> String {
+    let mut out = String::with_capacity(name.len() + 8);
+    out.push('^');
+    for c in name.chars() {
+        if matches!(c, '\\' | '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('$');
+    out
+}
+
+/// The name in a pattern that [`exact_pattern`] made; `None` for any other pattern.
+pub(super) fn exact_name(pattern: &str) -> Option<String> {
+    let inner = pattern.strip_prefix('^')?.strip_suffix('$')?;
+    let mut name = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        name.push(if c == '\\' { chars.next()? } else { c });
+    }
+    (exact_pattern(&name) == pattern).then_some(name)
+}
+
+#[cfg(test)]
+mod tests;

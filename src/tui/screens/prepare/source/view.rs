@@ -1,0 +1,312 @@
+//! Draws step Source.
+
+use super::super::draw::{draw_lines, heading, severity_sign, stack, Look, OptionLine, Section};
+use super::super::step::Answers;
+use super::{SourceStep, Stop};
+use crate::engine::plan::fields::percent;
+use crate::model::text::{bytes, count, grouped};
+use crate::model::{DatasetFacts, Duplicates, Rerun, ShardFacts, ShardState, Tgz};
+use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::{draw_table, popup, text, Align, Cell, Column};
+use ratatui::layout::{Constraint, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Draws the step.
+pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let facts = &answers.facts;
+    let at = step.stop(answers);
+    let stops = step.stop_list(answers);
+    let rank = |of: &[Stop], otherwise: u8| if of.contains(&at) { Section::FOCUS } else { otherwise };
+    let has = |stop: Stop| stops.contains(&stop);
+    let info = info_lines(facts, usize::from(area.width), look);
+    let rerun_rows = if has(Stop::Rerun) { 4 + usize::from(has(Stop::ResetExcludes)) } else { 0 };
+    let findings = facts.findings.len();
+    let sections = [
+        Section::fixed(info.len() + 1, 3),
+        Section::fixed(rerun_rows, rank(&[Stop::Rerun, Stop::ResetExcludes], 4)),
+        Section::growing(4, facts.shards.len() + 1, rank(&[Stop::Shards], 5)),
+        Section::fixed(2, rank(&[Stop::Pattern], 2)),
+        Section::fixed(if has(Stop::Tgz) { 3 } else { 0 }, rank(&[Stop::Tgz], 1)),
+        Section::fixed(if has(Stop::Duplicates) { 3 } else { 0 }, rank(&[Stop::Duplicates], 1)),
+        Section::growing(if findings > 0 { 3 } else { 0 }, (findings + 2).min(9), rank(&[Stop::Findings], 1)),
+    ];
+    let places = stack(area, if findings > 0 { &sections } else { &sections[..6] });
+    let buffer = frame.buffer_mut();
+    draw_lines(buffer, places[0], info);
+    draw_rerun(step, frame, places[1], answers, look);
+    draw_shards(step, frame, places[2], answers, look);
+    draw_pattern(step, frame, places[3], answers, look);
+    draw_tgz(step, frame, places[4], answers, look);
+    draw_duplicates(step, frame, places[5], answers, look);
+    if let Some(place) = places.get(6) {
+        draw_findings(step, frame, *place, answers, look);
+    }
+    if step.shows_detail {
+        draw_detail(step, frame, area, answers, look);
+    }
+}
+
+/// Kind, counts, and the parts with their shares.
+fn info_lines(facts: &DatasetFacts, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let dot = ui.glyphs.dot;
+    let samples = if facts.scan_complete { "" } else { " so far" };
+    let mut summary = vec![facts.kind.title().to_owned(), count(facts.shards.len() as u64, "shard")];
+    summary.push(bytes(facts.total_bytes()));
+    summary.push(format!("{}{samples}", count(facts.samples_seen, "sample")));
+    let mut lines = vec![Line::from(summary.join(&format!(" {dot} ")))];
+    lines.extend(part_lines(facts, columns, look));
+    lines
+}
+
+fn part_lines(facts: &DatasetFacts, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    if facts.parts.is_empty() {
+        let words = if facts.scan_complete { "no sample has any part" } else { "looking into the first shards" };
+        return vec![Line::from(Span::styled(words, ui.theme.muted))];
+    }
+    let mut parts: Vec<_> = facts.parts.iter().collect();
+    parts.sort_by_key(|(name, p)| (std::cmp::Reverse(p.samples), name.as_str()));
+    let mut lines: Vec<Vec<Span<'static>>> = vec![vec![Span::styled("parts  ", ui.theme.muted)]];
+    let mut used = 7;
+    for (shown, (name, _)) in parts.iter().enumerate() {
+        let name = text::fit_end(name, 24, ui.glyphs);
+        let share = format!("{} %", percent(facts.part_share(parts[shown].0)));
+        let width = text::width(&name) + text::width(&share) + 4;
+        if used + width > columns && used > 7 {
+            if lines.len() == 2 {
+                let more = format!("and {} more", parts.len() - shown);
+                lines.push(vec![Span::raw("       "), Span::styled(more, ui.theme.muted)]);
+                break;
+            }
+            lines.push(vec![Span::raw("       ")]);
+            used = 7;
+        }
+        if let Some(line) = lines.last_mut() {
+            line.push(Span::raw(name));
+            line.push(Span::styled(format!(" {share}   "), ui.theme.muted));
+        }
+        used += width;
+    }
+    lines.into_iter().map(Line::from).collect()
+}
+
+fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let Some(prepared) = answers.facts.prepared.as_ref().filter(|_| !area.is_empty()) else { return };
+    let ui = look.ui;
+    let by = if prepared.by_gristmill { "by gristmill" } else { "by another program" };
+    let samples: u64 = prepared.shard_counts.iter().map(|(_, n)| n).sum();
+    let what = format!(
+        "Already prepared {by}: {}, {}",
+        count(prepared.shard_counts.len() as u64, "shard"),
+        count(samples, "sample")
+    );
+    let buffer = frame.buffer_mut();
+    draw_lines(buffer, area, [heading(&text::fit_end(&what, usize::from(area.width), ui.glyphs), ui)]);
+    let changes = format!(
+        "scan {} new, {} changed; {} gone; edits stay",
+        grouped(prepared.new_shards.len() as u64),
+        grouped(prepared.changed_shards.len() as u64),
+        grouped(prepared.missing_shards.len() as u64)
+    );
+    let kept = match prepared.excludes.len() {
+        0 => "answer everything anew; split.yaml is kept as a backup".to_owned(),
+        n => format!("answer everything anew; {} kept unless you say so", count(n as u64, "exclude")),
+    };
+    let focused = step.stop(answers) == Stop::Rerun;
+    let rows = [("update", changes.as_str(), Rerun::Update), ("overwrite", kept.as_str(), Rerun::Overwrite)];
+    for (line, (label, note, value)) in rows.into_iter().enumerate() {
+        let on = step.rerun == value;
+        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        let place = row(area, line + 1);
+        OptionLine { sign, label, note, focused: focused && on, label_columns: 9 }.draw(buffer, place, look);
+    }
+    if step.stop_list(answers).contains(&Stop::ResetExcludes) {
+        let sign = if step.reset_excludes { ui.glyphs.box_on } else { ui.glyphs.box_off };
+        let note = format!("{} of the last preparation", count(prepared.excludes.len() as u64, "exclude"));
+        let focused = step.stop(answers) == Stop::ResetExcludes;
+        OptionLine { sign, label: "forget excludes", note: &note, focused, label_columns: 15 }.draw(
+            buffer,
+            row(area, 3),
+            look,
+        );
+    }
+}
+
+/// One row of an area, empty when it is not there.
+fn row(area: Rect, line: usize) -> Rect {
+    let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
+    Rect { y, height: 1, ..area }.intersection(area)
+}
+
+fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    let focused = look.focused && step.stop(answers) == Stop::Shards;
+    let left_out = |at: usize, s: &ShardFacts| step.is_left_out(at, &s.name, answers);
+    let shards = &answers.facts.shards;
+    let columns = [
+        Column { title: "shard", width: Constraint::Fill(1), align: Align::Name },
+        Column { title: "size", width: Constraint::Length(10), align: Align::Number },
+        Column { title: "samples", width: Constraint::Length(13), align: Align::Number },
+    ];
+    if shards.is_empty() {
+        let words = if answers.facts.scan_complete { "no shards here" } else { "looking for shards" };
+        draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
+        return;
+    }
+    let mut state = step.shards.clone();
+    let spinner = ui.spinner();
+    draw_table(frame.buffer_mut(), area, &mut state, &columns, focused, ui, |at| {
+        let Some(shard) = shards.get(at) else { return Vec::new() };
+        let out = left_out(at, shard);
+        let style = if out { ui.theme.disabled } else { ui.theme.text };
+        let samples = if out { Cell::new("x left out", ui.theme.warn) } else { samples_cell(shard, spinner, look) };
+        vec![Cell::new(shard.name.clone(), style), Cell::new(bytes(shard.stamp.bytes), style), samples]
+    });
+    step.shards = state;
+}
+
+/// What is known of a shard's samples, in words where it is no number.
+pub(in super::super) fn samples_cell(shard: &ShardFacts, spinner: &str, look: &Look) -> Cell {
+    let ui = look.ui;
+    match shard.state {
+        ShardState::Waiting => Cell::new("waiting", ui.theme.muted),
+        ShardState::Scanning => Cell::new(format!("{spinner} {}", grouped(shard.samples)), ui.theme.muted),
+        ShardState::Failed => Cell::new(format!("{} unreadable", ui.glyphs.cross), ui.theme.error),
+        ShardState::Scanned if shard.samples == 0 => Cell::new(format!("{} empty", ui.glyphs.warn), ui.theme.warn),
+        ShardState::Scanned => Cell::new(grouped(shard.samples), ui.theme.text),
+    }
+}
+
+fn draw_pattern(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    if area.is_empty() {
+        return;
+    }
+    let ui = look.ui;
+    let focused = look.focused && step.stop(answers) == Stop::Pattern;
+    let label = "leave out shards matching ";
+    let line = row(area, 0);
+    let label_style = if focused { ui.theme.accent } else { ui.theme.text };
+    draw_lines(frame.buffer_mut(), line, [Line::from(Span::styled(label, label_style))]);
+    let indent = u16::try_from(text::width(label)).unwrap_or(0).min(line.width);
+    let field = Rect { x: line.x + indent, width: line.width - indent, ..line };
+    step.pattern.draw(frame, field, focused, "a regular expression, found anywhere in the name", ui);
+    let line = pattern_line(step, answers, usize::from(area.width), look);
+    draw_lines(frame.buffer_mut(), row(area, 1), line);
+}
+
+fn pattern_line(step: &SourceStep, answers: &Answers, columns: usize, look: &Look) -> Option<Line<'static>> {
+    let ui = look.ui;
+    let shards = &answers.facts.shards;
+    match &answers.derived.excluded {
+        _ if step.pattern.is_empty() && step.left_out.is_empty() => None,
+        Some(Err(problem)) => {
+            let hint = problem.hint.as_deref().map(|h| format!("; {h}")).unwrap_or_default();
+            let words = format!("  {} {}{hint}", ui.glyphs.cross, problem.message);
+            Some(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.error)))
+        }
+        Some(Ok(hits)) if hits.is_empty() && !step.pattern.is_empty() => {
+            let meant = answers.derived.excluded_meant.as_ref();
+            let meant = meant.map(|m| format!("; did you mean {m} ?")).unwrap_or_default();
+            let words = format!("  {} matches none of {}{meant}", ui.glyphs.cross, count(shards.len() as u64, "shard"));
+            Some(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.error)))
+        }
+        _ => {
+            let out = shards.iter().enumerate().filter(|(at, s)| step.is_left_out(*at, &s.name, answers));
+            let names: Vec<&str> = out.clone().take(3).map(|(_, s)| s.name.as_str()).collect();
+            let total = out.count();
+            let more = if total > names.len() { format!(" and {} more", total - names.len()) } else { String::new() };
+            let words = format!("  {total} of {} left out: {}{more}", shards.len(), names.join(", "));
+            Some(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.muted)))
+        }
+    }
+}
+
+fn draw_pair(frame: &mut Frame, area: Rect, title: &str, options: [(bool, &str, &str); 2], focused: bool, look: &Look) {
+    if area.is_empty() {
+        return;
+    }
+    let ui = look.ui;
+    let buffer = frame.buffer_mut();
+    draw_lines(buffer, area, [heading(title, ui)]);
+    for (line, (on, label, note)) in options.into_iter().enumerate() {
+        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        OptionLine { sign, label, note, focused: focused && on, label_columns: 10 }.draw(
+            buffer,
+            row(area, line + 1),
+            look,
+        );
+    }
+}
+
+fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let compressed = answers.facts.shards.iter().filter(|s| s.is_tgz).count();
+    let title = format!("{} compressed (.tgz); the loader cannot read them", count(compressed as u64, "shard"));
+    let options = [
+        (step.tgz == Tgz::Skip, "skip", "index them and leave them out of the splits"),
+        (step.tgz == Tgz::Rewrite, "rewrite", "make a plain .tar beside each and use that"),
+    ];
+    draw_pair(frame, area, &title, options, step.stop(answers) == Stop::Tgz, look);
+}
+
+fn draw_duplicates(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let options = [
+        (step.duplicates == Duplicates::Fail, "stop", "publish nothing; leave a shard out instead"),
+        (step.duplicates == Duplicates::KeepFirst, "keep first", "later copies get no row; excluded in other shards"),
+    ];
+    let title = "Some keys name two samples; keys must be unique";
+    draw_pair(frame, area, title, options, step.stop(answers) == Stop::Duplicates, look);
+}
+
+fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    if area.is_empty() {
+        return;
+    }
+    let ui = look.ui;
+    let focused = look.focused && step.stop(answers) == Stop::Findings;
+    let findings = &answers.facts.findings;
+    let title = format!("Found: {}", count(findings.len() as u64, "odd thing"));
+    let mut line = heading(&title, ui);
+    line.spans.push(Span::styled("   i shows one in full", ui.theme.muted));
+    let list_area = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
+    draw_lines(frame.buffer_mut(), area, [line]);
+    let mut state = step.findings.clone();
+    draw_list(frame.buffer_mut(), list_area, &mut state, focused, ui, |at, columns| {
+        let Some(problem) = findings.get(at) else { return Line::default() };
+        let (sign, style) = severity_sign(problem.severity, ui);
+        let words = text::fit_end(&problem.to_string(), columns.saturating_sub(2), ui.glyphs);
+        Line::from(vec![Span::styled(format!("{sign} "), style), Span::raw(words)])
+    });
+    let hint = state.get().and_then(|at| findings.get(at)).map(|p| match &p.hint {
+        Some(hint) => hint.clone(),
+        None => p.kind.title().to_owned(),
+    });
+    let hint = text::fit_end(&hint.unwrap_or_default(), usize::from(area.width).saturating_sub(5), ui.glyphs);
+    let last = Rect { y: area.bottom().saturating_sub(1), height: 1, ..area };
+    draw_lines(frame.buffer_mut(), last, [Line::from(Span::styled(format!("     {hint}"), ui.theme.muted))]);
+    step.findings = state;
+}
+
+fn draw_detail(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    let Some(problem) = step.findings.get().and_then(|at| answers.facts.findings.get(at)) else { return };
+    let columns = usize::from(area.width.saturating_sub(8));
+    let mut lines = vec![heading(problem.kind.title(), ui), Line::default()];
+    if !problem.subject.is_empty() {
+        lines.extend(text::wrap(&problem.subject.to_string(), columns).into_iter().map(Line::from));
+    }
+    lines.extend(text::wrap(&problem.message, columns).into_iter().map(Line::from));
+    if let Some(hint) = &problem.hint {
+        lines.push(Line::default());
+        lines.extend(text::wrap(hint, columns).into_iter().map(|l| Line::from(Span::styled(l, ui.theme.accent))));
+    }
+    lines.push(Line::default());
+    lines.push(Line::from(Span::styled("any key closes this; up and down show the others", ui.theme.muted)));
+    let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2);
+    let at = step.findings.selected + 1;
+    let title = format!("{at} of {}", answers.facts.findings.len());
+    let inner = popup(frame, area, area.width.saturating_sub(4), height, &title, ui);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    draw_lines(frame.buffer_mut(), inner, lines);
+}

@@ -1,0 +1,304 @@
+//! Splits made by hand: columns of shards, moves between them, marks, undo.
+
+use crate::model::plan::SplitList;
+use crate::tui::keymap::Action;
+use crate::tui::widgets::ListState;
+use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// Steps that can be taken back.
+const UNDO_STEPS: usize = 100;
+
+/// The name under which shards without a split are listed.
+pub const NONE: &str = "none";
+
+/// One column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Split name; [`NONE`] for the last column.
+    pub name: String,
+    /// Names of its shards, in the order in which they will be written.
+    pub shards: Vec<Arc<str>>,
+    /// Which rows are in view.
+    pub list: ListState,
+}
+
+/// What undo restores.
+type Shape = Vec<(String, Vec<Arc<str>>)>;
+
+/// All columns; the last one holds the shards of no split.
+#[derive(Clone, Debug, Default)]
+pub struct Hand {
+    /// At least one once it was filled.
+    pub columns: Vec<Column>,
+    /// The column in focus.
+    pub at: usize,
+    /// Where a marked range begins, in the column in focus.
+    pub mark: Option<usize>,
+    order: HashMap<Arc<str>, usize>,
+    undo: Vec<Shape>,
+    redo: Vec<Shape>,
+}
+
+impl Hand {
+    /// Whether it was filled yet.
+    pub fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Fills the columns: splits with their shards; shards of `all` that are in none of them go to the last column.
+    /// A shard that several splits name stays in the first of them.
+    pub fn fill(&mut self, splits: &[(String, Vec<String>)], all: &[&str]) {
+        self.order = all.iter().enumerate().map(|(at, name)| (Arc::from(*name), at)).collect();
+        let mut taken: HashSet<Arc<str>> = HashSet::new();
+        self.columns.clear();
+        for (name, shards) in splits {
+            let known = shards.iter().filter_map(|s| self.order.get_key_value(s.as_str()).map(|(k, _)| Arc::clone(k)));
+            let shards: Vec<_> = known.filter(|s| taken.insert(Arc::clone(s))).collect();
+            self.columns.push(column(name, shards));
+        }
+        let rest = self.in_order(|name| !taken.contains(name));
+        self.columns.push(column(NONE, rest));
+        self.at = self.at.min(self.columns.len() - 1);
+        self.mark = None;
+        self.undo.clear();
+        self.redo.clear();
+    }
+
+    /// Takes notice of shards that came or went since; new ones are in no split.
+    pub fn sync(&mut self, all: &[&str]) {
+        if self.is_empty() || (all.len() == self.order.len() && all.iter().all(|s| self.order.contains_key(*s))) {
+            return;
+        }
+        self.order = all.iter().enumerate().map(|(at, name)| (Arc::from(*name), at)).collect();
+        let mut seen: HashSet<Arc<str>> = HashSet::new();
+        for column in &mut self.columns {
+            column.shards.retain(|s| self.order.contains_key(s));
+            column.list.set_len(column.shards.len());
+            seen.extend(column.shards.iter().cloned());
+        }
+        let new = self.in_order(|name| !seen.contains(name));
+        if let Some(none) = self.columns.last_mut() {
+            none.shards.extend(new);
+            none.list.set_len(none.shards.len());
+        }
+    }
+
+    fn in_order(&self, keep: impl Fn(&Arc<str>) -> bool) -> Vec<Arc<str>> {
+        let mut names: Vec<_> = self.order.iter().filter(|(name, _)| keep(name)).collect();
+        names.sort_by_key(|(_, at)| **at);
+        names.into_iter().map(|(name, _)| Arc::clone(name)).collect()
+    }
+
+    /// The splits as the plan has them.
+    pub fn lists(&self) -> Vec<SplitList> {
+        let splits = self.columns.len().saturating_sub(1);
+        self.columns
+            .iter()
+            .take(splits)
+            .map(|c| SplitList { name: c.name.clone(), shards: c.shards.iter().map(|s| s.to_string()).collect() })
+            .collect()
+    }
+
+    /// The rows that a move would take: the marked range, or the selected row.
+    pub fn chosen(&self) -> Option<RangeInclusive<usize>> {
+        let row = self.columns.get(self.at)?.list.get()?;
+        let from = self.mark.unwrap_or(row);
+        Some(from.min(row)..=from.max(row))
+    }
+
+    /// Moves the chosen shards to the column `by` columns away, around the ends. Returns how many moved.
+    pub fn shift(&mut self, by: isize) -> usize {
+        let count = self.columns.len();
+        let Some(rows) = self.chosen().filter(|_| count > 1) else { return 0 };
+        let target = (self.at as isize + by).rem_euclid(count as isize) as usize;
+        if target == self.at {
+            return 0;
+        }
+        self.remember();
+        let source = &mut self.columns[self.at];
+        let end = (*rows.end() + 1).min(source.shards.len());
+        let moved: Vec<_> = source.shards.drain(*rows.start()..end).collect();
+        source.list.set_len(source.shards.len());
+        source.list.select(*rows.start());
+        let count = moved.len();
+        self.insert(target, moved);
+        self.mark = None;
+        count
+    }
+
+    /// Into a column in index order each shard goes to its place; a shuffled column gets them at its end.
+    fn insert(&mut self, target: usize, moved: Vec<Arc<str>>) {
+        let place = |name: &Arc<str>| self.order.get(name).copied().unwrap_or(usize::MAX);
+        let Some(column) = self.columns.get_mut(target) else { return };
+        let sorted = column.shards.windows(2).all(|pair| place(&pair[0]) <= place(&pair[1]));
+        column.shards.extend(moved);
+        if sorted {
+            column.shards.sort_by_key(place);
+        }
+        column.list.set_len(column.shards.len());
+    }
+
+    /// Adds a split in front of the column of shards without one. The error says why the name cannot be used.
+    pub fn add(&mut self, name: &str) -> Result<(), String> {
+        let name = name.trim();
+        if name.is_empty() {
+            return Err("a split needs a name".into());
+        }
+        if name == NONE || self.columns.iter().any(|c| c.name == name) {
+            return Err(format!("there is a column '{name}' already"));
+        }
+        self.remember();
+        let at = self.columns.len().saturating_sub(1);
+        self.columns.insert(at, column(name, Vec::new()));
+        self.at = at;
+        self.mark = None;
+        Ok(())
+    }
+
+    /// Takes the split in focus away; its shards go to the last column. Returns its name.
+    pub fn drop_split(&mut self) -> Option<String> {
+        if self.at + 1 >= self.columns.len() {
+            return None;
+        }
+        self.remember();
+        let gone = self.columns.remove(self.at);
+        self.insert(self.columns.len() - 1, gone.shards);
+        self.mark = None;
+        Some(gone.name)
+    }
+
+    /// Takes the last change back.
+    pub fn undo(&mut self) -> bool {
+        let Some(shape) = self.undo.pop() else { return false };
+        self.redo.push(self.shape());
+        self.restore(shape);
+        true
+    }
+
+    /// Does again what was taken back.
+    pub fn redo(&mut self) -> bool {
+        let Some(shape) = self.redo.pop() else { return false };
+        self.undo.push(self.shape());
+        self.restore(shape);
+        true
+    }
+
+    /// Follows a moving action. Returns whether anything moved.
+    pub fn act(&mut self, action: Action) -> bool {
+        let last = self.columns.len().saturating_sub(1);
+        match action {
+            Action::Left if self.at > 0 => self.at -= 1,
+            Action::Right if self.at < last => self.at += 1,
+            Action::Left | Action::Right => return false,
+            moving => return self.columns.get_mut(self.at).is_some_and(|c| c.list.act(moving)),
+        }
+        self.mark = None;
+        true
+    }
+
+    /// Starts a marked range at the selected row, or ends it.
+    pub fn toggle_mark(&mut self) {
+        let row = self.columns.get(self.at).and_then(|c| c.list.get());
+        self.mark = if self.mark.is_some() { None } else { row };
+    }
+
+    fn shape(&self) -> Shape {
+        self.columns.iter().map(|c| (c.name.clone(), c.shards.clone())).collect()
+    }
+
+    fn remember(&mut self) {
+        if self.undo.len() == UNDO_STEPS {
+            self.undo.remove(0);
+        }
+        self.undo.push(self.shape());
+        self.redo.clear();
+    }
+
+    fn restore(&mut self, shape: Shape) {
+        self.columns = shape.into_iter().map(|(name, shards)| column(&name, shards)).collect();
+        self.at = self.at.min(self.columns.len().saturating_sub(1));
+        self.mark = None;
+    }
+}
+
+fn column(name: &str, shards: Vec<Arc<str>>) -> Column {
+    Column { name: name.to_owned(), list: ListState::new(shards.len()), shards }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hand() -> Hand {
+        let mut hand = Hand::default();
+        let splits =
+            [("train".to_owned(), vec!["a".into(), "b".into(), "c".into()]), ("val".to_owned(), vec!["d".into()])];
+        hand.fill(&splits, &["a", "b", "c", "d", "e"]);
+        hand
+    }
+
+    fn names(hand: &Hand, at: usize) -> Vec<&str> {
+        hand.columns[at].shards.iter().map(|s| &**s).collect()
+    }
+
+    #[test]
+    fn shards_of_no_split_fill_the_last_column() {
+        let hand = hand();
+        assert_eq!(hand.columns.iter().map(|c| c.name.as_str()).collect::<Vec<_>>(), ["train", "val", NONE]);
+        assert_eq!(names(&hand, 2), ["e"]);
+        assert_eq!(hand.lists().len(), 2);
+    }
+
+    #[test]
+    fn a_moved_shard_takes_its_place_in_index_order() {
+        let mut hand = hand();
+        hand.act(Action::Down);
+        assert_eq!(hand.shift(1), 1);
+        assert_eq!((names(&hand, 0), names(&hand, 1)), (vec!["a", "c"], vec!["b", "d"]));
+    }
+
+    #[test]
+    fn a_marked_range_moves_as_one_and_comes_back_by_undo() {
+        let mut hand = hand();
+        hand.toggle_mark();
+        hand.act(Action::Last);
+        assert_eq!(hand.shift(-1), 3);
+        assert_eq!(names(&hand, 2), ["a", "b", "c", "e"]);
+        assert!(hand.undo());
+        assert_eq!(names(&hand, 0), ["a", "b", "c"]);
+        assert!(hand.redo());
+        assert_eq!(names(&hand, 0), Vec::<&str>::new());
+        assert!(!hand.redo());
+    }
+
+    #[test]
+    fn a_shuffled_column_keeps_its_order() {
+        let mut hand = Hand::default();
+        hand.fill(&[("train".to_owned(), vec!["c".into(), "a".into()])], &["a", "b", "c"]);
+        hand.at = 1;
+        hand.shift(-1);
+        assert_eq!(names(&hand, 0), ["c", "a", "b"]);
+    }
+
+    #[test]
+    fn splits_are_added_with_names_of_their_own_and_dropped_without_losing_shards() {
+        let mut hand = hand();
+        assert!(hand.add("train").is_err() && hand.add(" ").is_err() && hand.add(NONE).is_err());
+        hand.add("holdout").unwrap();
+        assert_eq!((hand.at, hand.columns.len()), (2, 4));
+        hand.at = 0;
+        assert_eq!(hand.drop_split().as_deref(), Some("train"));
+        assert_eq!(names(&hand, 2), ["a", "b", "c", "e"]);
+        hand.at = 2;
+        assert_eq!(hand.drop_split(), None, "the column of shards without a split stays");
+    }
+
+    #[test]
+    fn shards_that_come_later_are_in_no_split_and_lost_ones_vanish() {
+        let mut hand = hand();
+        hand.sync(&["a", "c", "d", "e", "f"]);
+        assert_eq!((names(&hand, 0), names(&hand, 2)), (vec!["a", "c"], vec!["e", "f"]));
+    }
+}

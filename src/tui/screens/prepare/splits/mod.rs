@@ -1,0 +1,459 @@
+//! Step Splits: by ratio, by pattern, or by hand; always with what comes out of it.
+
+pub mod hand;
+pub(super) mod view;
+
+use super::step::{Answers, Ask, StepState};
+use crate::model::plan::SplitPattern;
+use crate::model::{PreparePlan, ProblemKind, Severity, SplitPlan};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::widgets::{Level, TextField};
+use hand::Hand;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+/// How shards are divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Three numbers.
+    #[default]
+    Ratio,
+    /// Regular expressions on shard names.
+    Patterns,
+    /// One by one.
+    Hand,
+}
+
+impl Mode {
+    /// In the order of the screen.
+    pub const ALL: [Self; 3] = [Self::Ratio, Self::Patterns, Self::Hand];
+}
+
+/// A field of this step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Which mode; the ratio is typed here.
+    Mode,
+    /// The name in a pattern row.
+    Name(usize),
+    /// The pattern in a pattern row.
+    Pattern(usize),
+    /// The columns.
+    Columns,
+    /// Shuffle before dividing.
+    Shuffle,
+    /// Accept splits without shards.
+    AllowEmpty,
+    /// Where new shards go in an update.
+    NewTo,
+}
+
+/// One `NAME:PATTERN` being typed.
+#[derive(Clone, Debug, Default)]
+pub struct PatternRow {
+    /// Split name.
+    pub name: TextField,
+    /// Pattern.
+    pub pattern: TextField,
+}
+
+impl PatternRow {
+    fn new(name: &str, pattern: &str) -> Self {
+        Self { name: TextField::new(name), pattern: TextField::new(pattern) }
+    }
+    fn is_empty(&self) -> bool {
+        self.name.is_empty() && self.pattern.is_empty()
+    }
+}
+
+/// Answers of the step.
+#[derive(Clone, Debug, Default)]
+pub struct SplitsStep {
+    /// Which way.
+    pub mode: Mode,
+    /// `8,1,1`.
+    pub ratio: TextField,
+    /// Pattern rows; the last one is always empty, for one more.
+    pub rows: Vec<PatternRow>,
+    /// The columns of the mode by hand.
+    pub hand: Hand,
+    /// Shuffle before dividing.
+    pub shuffle: bool,
+    /// Accept splits without shards.
+    pub allow_empty: bool,
+    /// The split that new shards join in an update; `None`: by the recorded rule.
+    pub new_to: Option<String>,
+    /// A name for a new split is being typed.
+    pub naming: Option<TextField>,
+    /// Why the default is what it is.
+    pub why: String,
+    touched: bool,
+    focus: usize,
+}
+
+impl SplitsStep {
+    /// The fields that are there now, in order.
+    pub fn stop_list(&self, answers: &Answers) -> Vec<Stop> {
+        if answers.is_update() {
+            return vec![Stop::NewTo];
+        }
+        let mut stops = vec![Stop::Mode];
+        match self.mode {
+            Mode::Ratio => stops.push(Stop::Shuffle),
+            Mode::Patterns => {
+                stops.extend((0..self.rows.len()).flat_map(|row| [Stop::Name(row), Stop::Pattern(row)]));
+                stops.push(Stop::Shuffle);
+                if self.allow_empty || has_empty_pattern(answers) {
+                    stops.push(Stop::AllowEmpty);
+                }
+            }
+            Mode::Hand => stops.push(Stop::Columns),
+        }
+        stops
+    }
+
+    /// The field in focus.
+    pub fn stop(&self, answers: &Answers) -> Stop {
+        let stops = self.stop_list(answers);
+        stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::Mode)
+    }
+
+    fn text(&mut self, stop: Stop) -> Option<&mut TextField> {
+        if let Some(naming) = &mut self.naming {
+            return Some(naming);
+        }
+        match stop {
+            Stop::Mode if self.mode == Mode::Ratio => Some(&mut self.ratio),
+            Stop::Name(row) => self.rows.get_mut(row).map(|r| &mut r.name),
+            Stop::Pattern(row) => self.rows.get_mut(row).map(|r| &mut r.pattern),
+            _ => None,
+        }
+    }
+
+    fn set_mode(&mut self, mode: Mode, answers: &Answers) {
+        if mode == Mode::Hand && self.hand.is_empty() {
+            self.fill_hand(answers);
+        }
+        if mode == Mode::Patterns {
+            self.tidy_rows();
+        }
+        self.mode = mode;
+        self.touched = true;
+    }
+
+    /// The columns begin as the splits are now, so that only the difference has to be made by hand.
+    fn fill_hand(&mut self, answers: &Answers) {
+        let mut splits = answers.derived.split_names(&answers.facts);
+        for name in ["train", "val", "test"] {
+            if splits.len() < 3 && !splits.iter().any(|(n, _)| n == name) {
+                splits.push((name.to_owned(), Vec::new()));
+            }
+        }
+        self.hand.fill(&splits, &usable_shards(answers));
+    }
+
+    /// Drops empty rows in the middle and keeps one at the end.
+    fn tidy_rows(&mut self) {
+        self.rows.retain(|r| !r.is_empty());
+        self.rows.push(PatternRow::default());
+    }
+
+    fn move_vertically(&mut self, down: bool, answers: &Answers) {
+        match self.stop(answers) {
+            Stop::Mode => {
+                let at = Mode::ALL.iter().position(|m| *m == self.mode).unwrap_or(0);
+                let next = if down { at.checked_add(1) } else { at.checked_sub(1) };
+                match next.and_then(|n| Mode::ALL.get(n)) {
+                    Some(&mode) => self.set_mode(mode, answers),
+                    None if down => {
+                        self.focus_next(answers);
+                    }
+                    None => {}
+                }
+            }
+            // Up and down stay in their column of the rows; the mode comes before the first row.
+            Stop::Name(row) | Stop::Pattern(row) => {
+                self.focus = match (down, row) {
+                    (true, _) if row + 1 == self.rows.len() => 1 + 2 * self.rows.len(),
+                    (true, _) => self.focus + 2,
+                    (false, 0) => 0,
+                    (false, _) => self.focus.saturating_sub(2),
+                };
+                self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
+            }
+            Stop::NewTo => self.choose_new_to(down, answers),
+            _ if down => {
+                self.focus_next(answers);
+            }
+            _ => {
+                self.focus_previous();
+            }
+        }
+    }
+
+    fn choose_new_to(&mut self, down: bool, answers: &Answers) {
+        let names = recorded_splits(answers);
+        let at = self.new_to.as_ref().and_then(|n| names.iter().position(|x| x == n)).map_or(0, |p| p + 1);
+        let next = if down { (at + 1).min(names.len()) } else { at.saturating_sub(1) };
+        self.new_to = next.checked_sub(1).and_then(|i| names.get(i).cloned());
+    }
+
+    fn act_in_columns(&mut self, action: Action) -> Vec<Ask> {
+        self.touched = true;
+        match action {
+            Action::MoveToNextSplit => {
+                self.hand.shift(1);
+            }
+            Action::MoveToPreviousSplit => {
+                self.hand.shift(-1);
+            }
+            Action::Mark | Action::Toggle => self.hand.toggle_mark(),
+            Action::AddSplit => self.naming = Some(TextField::default()),
+            Action::DropSplit => {
+                if self.hand.drop_split().is_none() {
+                    return vec![Ask::Say(Level::Info, "this column holds the shards of no split; it stays".into())];
+                }
+            }
+            Action::Undo => {
+                if !self.hand.undo() {
+                    return vec![Ask::Say(Level::Info, "nothing to take back".into())];
+                }
+            }
+            Action::Redo => {
+                self.hand.redo();
+            }
+            moving => {
+                if !self.hand.act(moving) && moving == Action::Up {
+                    self.focus_previous();
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn act_naming(&mut self, action: Action) -> Vec<Ask> {
+        match action {
+            Action::Next | Action::Accept => {
+                let name = self.naming.as_ref().map(|f| f.value().to_owned()).unwrap_or_default();
+                if let Err(why) = self.hand.add(&name) {
+                    return vec![Ask::Say(Level::Warn, why)];
+                }
+                self.naming = None;
+            }
+            Action::Close => self.naming = None,
+            _ => {}
+        }
+        Vec::new()
+    }
+}
+
+impl StepState for SplitsStep {
+    fn stops(&self, answers: &Answers) -> usize {
+        self.stop_list(answers).len()
+    }
+
+    fn focus(&self) -> usize {
+        self.focus
+    }
+
+    fn set_focus(&mut self, stop: usize) {
+        self.focus = stop;
+    }
+
+    fn context(&self, answers: &Answers) -> Context {
+        if self.naming.is_some() {
+            return Context::PrepareText;
+        }
+        match self.stop(answers) {
+            Stop::Mode if self.mode == Mode::Ratio => Context::PrepareText,
+            Stop::Name(_) | Stop::Pattern(_) => Context::PrepareText,
+            Stop::Columns => Context::PrepareHand,
+            _ => Context::Prepare,
+        }
+    }
+
+    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
+        if self.naming.is_some() {
+            return self.act_naming(action);
+        }
+        let stop = self.stop(answers);
+        match (stop, action) {
+            (Stop::Columns, action) => return self.act_in_columns(action),
+            (Stop::Shuffle, Action::Toggle) => {
+                self.shuffle = !self.shuffle;
+                self.touched = true;
+            }
+            (Stop::AllowEmpty, Action::Toggle) => self.allow_empty = !self.allow_empty,
+            (Stop::Name(row) | Stop::Pattern(row), Action::DropRow) => {
+                if let Some(row) = self.rows.get_mut(row) {
+                    *row = PatternRow::default();
+                }
+                self.tidy_rows();
+                self.touched = true;
+                self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
+            }
+            (Stop::Mode, Action::DropRow) => self.ratio.clear(),
+            (_, Action::Up) => self.move_vertically(false, answers),
+            (_, Action::Down) => self.move_vertically(true, answers),
+            (Stop::Mode, Action::Toggle) => {
+                self.focus_next(answers);
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn key(&mut self, key: KeyEvent, answers: &Answers) {
+        let stop = self.stop(answers);
+        if stop == Stop::Mode && self.naming.is_none() {
+            // A ratio holds no letters: they keep their meaning as moves.
+            match key.code {
+                KeyCode::Char('j') => return self.move_vertically(true, answers),
+                KeyCode::Char('k') => return self.move_vertically(false, answers),
+                KeyCode::Char(c) if key.modifiers.is_empty() && !is_ratio_char(c) => return,
+                _ => {}
+            }
+        }
+        if self.text(stop).is_some_and(|field| field.key(key)) && self.naming.is_none() {
+            self.touched = true;
+        }
+        self.grow_rows();
+    }
+
+    fn paste(&mut self, text: &str, answers: &Answers) {
+        let stop = self.stop(answers);
+        if self.text(stop).is_some_and(|field| field.paste(text)) && self.naming.is_none() {
+            self.touched = true;
+        }
+        self.grow_rows();
+    }
+
+    fn refresh(&mut self, answers: &Answers) {
+        if !self.touched {
+            self.take_suggestion(answers);
+        }
+        self.hand.sync(&usable_shards(answers));
+        self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
+    }
+
+    fn write(&self, answers: &Answers, plan: &mut PreparePlan) {
+        plan.new_to = self.new_to.clone().filter(|_| answers.is_update());
+        if answers.is_update() {
+            plan.splits = SplitPlan::Unset;
+            return;
+        }
+        plan.shuffle_tars = self.shuffle && self.mode != Mode::Hand;
+        plan.allow_empty_splits = self.allow_empty && self.mode == Mode::Patterns;
+        plan.splits = match self.mode {
+            Mode::Ratio => SplitPlan::Ratio(self.ratio.value().trim().to_owned()),
+            Mode::Patterns => SplitPlan::Patterns(self.patterns()),
+            Mode::Hand => SplitPlan::Listed(self.hand.lists()),
+        };
+    }
+
+    fn adopt(&mut self, plan: &PreparePlan, answers: &Answers) {
+        self.new_to.clone_from(&plan.new_to);
+        self.shuffle = plan.shuffle_tars;
+        self.allow_empty = plan.allow_empty_splits;
+        match &plan.splits {
+            SplitPlan::Unset => return,
+            SplitPlan::Ratio(text) => {
+                self.mode = Mode::Ratio;
+                self.ratio.set(text);
+            }
+            SplitPlan::Patterns(patterns) => {
+                self.mode = Mode::Patterns;
+                self.rows = patterns.iter().map(|p| PatternRow::new(&p.name, &p.pattern)).collect();
+                self.tidy_rows();
+            }
+            SplitPlan::Listed(lists) => {
+                self.mode = Mode::Hand;
+                let splits: Vec<_> =
+                    lists.iter().map(|l| (l.name.clone(), super::derive::expand_all(&l.shards))).collect();
+                self.hand.fill(&splits, &usable_shards(answers));
+            }
+        }
+        self.touched = true;
+    }
+
+    fn flags(&self, answers: &Answers) -> String {
+        if answers.is_update() {
+            return self.new_to.as_ref().map(|n| format!("--update --new-to {n}")).unwrap_or("--update".into());
+        }
+        let shuffle = if self.shuffle && self.mode != Mode::Hand { " --shuffle-tars" } else { "" };
+        match self.mode {
+            Mode::Ratio => format!("--split-ratio {}{shuffle}", self.ratio.value().trim()),
+            Mode::Patterns => match self.patterns().as_slice() {
+                [] => "--split-parts NAME:REGEX".into(),
+                [one] => format!("--split-parts '{}:{}'{shuffle}", one.name, one.pattern),
+                many => format!("--split-parts … ({}){shuffle}", many.len()),
+            },
+            Mode::Hand => "--splits-from FILE".into(),
+        }
+    }
+
+    fn blocker(&self, answers: &Answers) -> Option<String> {
+        if answers.is_update() {
+            return None;
+        }
+        answers.derived.split_problems().find(|p| p.severity == Severity::Refusal).map(|p| p.message.clone())
+    }
+
+    fn has_inner(&self) -> bool {
+        self.naming.is_some()
+    }
+}
+
+impl SplitsStep {
+    /// Patterns as the plan has them; rows with nothing in them are left out.
+    fn patterns(&self) -> Vec<SplitPattern> {
+        let full = self.rows.iter().filter(|r| !r.is_empty());
+        full.map(|r| SplitPattern { name: r.name.value().trim().to_owned(), pattern: r.pattern.value().to_owned() })
+            .collect()
+    }
+
+    fn grow_rows(&mut self) {
+        if self.mode == Mode::Patterns && self.rows.last().is_none_or(|r| !r.is_empty()) {
+            self.rows.push(PatternRow::default());
+        }
+    }
+
+    fn take_suggestion(&mut self, answers: &Answers) {
+        let suggestion = &answers.derived.suggested_splits;
+        match &suggestion.plan {
+            SplitPlan::Ratio(text) => {
+                self.mode = Mode::Ratio;
+                self.ratio.set(text);
+            }
+            SplitPlan::Patterns(patterns) => {
+                self.mode = Mode::Patterns;
+                self.rows = patterns.iter().map(|p| PatternRow::new(&p.name, &p.pattern)).collect();
+                self.tidy_rows();
+                self.ratio.set(&suggestion.ratio);
+            }
+            _ => {}
+        }
+        self.why.clone_from(&suggestion.why);
+    }
+}
+
+fn is_ratio_char(c: char) -> bool {
+    c.is_ascii_digit() || matches!(c, ',' | '.' | ' ' | '-' | 'e' | '+')
+}
+
+fn has_empty_pattern(answers: &Answers) -> bool {
+    answers.derived.split_problems().any(|p| matches!(p.kind, ProblemKind::EmptySplit | ProblemKind::MatchesNothing))
+}
+
+/// Names of the shards that can be in a split, in index order.
+pub(super) fn usable_shards(answers: &Answers) -> Vec<&str> {
+    let shards = answers.facts.shards.iter().enumerate();
+    shards.filter(|(at, _)| answers.derived.is_usable(*at)).map(|(_, s)| s.name.as_str()).collect()
+}
+
+/// Split names of the earlier preparation.
+pub(super) fn recorded_splits(answers: &Answers) -> Vec<String> {
+    answers.facts.prepared.as_ref().map(|p| p.splits.iter().map(|(n, _)| n.clone()).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,342 @@
+//! Draws step Splits.
+
+use super::super::draw::{draw_lines, heading, problem_lines, stack, Look, OptionLine, Section};
+use super::super::step::Answers;
+use super::{recorded_splits, Mode, SplitsStep, Stop};
+use crate::engine::plan::fields::percent;
+use crate::model::text::{count, grouped};
+use crate::model::{ShardId, ShardState};
+use crate::tui::widgets::{popup, split_bar, text};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Draws the step.
+pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    if answers.is_update() {
+        return draw_update(step, frame, area, answers, look);
+    }
+    let at = step.stop(answers);
+    let columns = usize::from(area.width);
+    let problems: Vec<Line<'static>> =
+        answers.derived.split_problems().flat_map(|p| problem_lines(p, columns, look.ui)).take(8).collect();
+    let focus = |on: bool, otherwise: u8| if on { Section::FOCUS } else { otherwise };
+    let in_rows = matches!(at, Stop::Name(_) | Stop::Pattern(_));
+    let details = match step.mode {
+        Mode::Ratio => Section::fixed(0, 0),
+        Mode::Patterns => Section::growing(3, step.rows.len() + 1 + broken_rows(answers), focus(in_rows, 4)),
+        Mode::Hand => Section::growing(6, 1000, focus(at == Stop::Columns, 4)),
+    };
+    let switches =
+        usize::from(step.mode != Mode::Hand) + usize::from(step.stop_list(answers).contains(&Stop::AllowEmpty));
+    let on_switch = matches!(at, Stop::Shuffle | Stop::AllowEmpty);
+    let bars = answers.derived.resolved.splits.len() + usize::from(!answers.derived.resolved.unassigned.is_empty());
+    let sections = [
+        Section::fixed(1, 1),
+        Section::fixed(3, focus(at == Stop::Mode, 3)),
+        Section::fixed(usize::from(!step.why.is_empty() && step.mode != Mode::Hand), 0),
+        Section::fixed(1, 0),
+        details,
+        Section::fixed(switches, focus(on_switch, 2)),
+        Section::fixed(1, 0),
+        Section::growing(bars.min(3) as u16, bars, 5),
+        Section::fixed(usize::from(!problems.is_empty()), 0),
+        Section::growing(problems.len().min(3) as u16, problems.len(), 6),
+    ];
+    let places = stack(area, &sections);
+    let question = format!("How should the {} be divided?", count(super::usable_shards(answers).len() as u64, "shard"));
+    draw_lines(frame.buffer_mut(), places[0], [heading(&question, look.ui)]);
+    draw_modes(step, frame, places[1], answers, look);
+    let why = text::fit_end(&format!("     {}", step.why), columns, look.ui.glyphs);
+    draw_lines(frame.buffer_mut(), places[2], [Line::from(Span::styled(why, look.ui.theme.muted))]);
+    match step.mode {
+        Mode::Ratio => {}
+        Mode::Patterns => draw_rows(step, frame, places[4], answers, look),
+        Mode::Hand => draw_columns(step, frame, places[4], answers, look),
+    }
+    draw_switches(step, frame, places[5], answers, look);
+    draw_bars(frame, places[7], answers, look);
+    draw_lines(frame.buffer_mut(), places[9], problems);
+    if let Some(naming) = &step.naming {
+        let inner = popup(frame, area, 44, 5, "Name of the new split", look.ui);
+        let field = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
+        naming.draw(frame, field.intersection(inner), true, "holdout", look.ui);
+        let keys = Span::styled("  Enter adds it, Esc does not", look.ui.theme.muted);
+        draw_lines(
+            frame.buffer_mut(),
+            Rect { y: inner.y + 2, height: 1, ..inner }.intersection(inner),
+            [Line::from(keys)],
+        );
+    }
+}
+
+fn row(area: Rect, line: usize) -> Rect {
+    let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
+    Rect { y, height: 1, ..area }.intersection(area)
+}
+
+fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    let focused = step.stop(answers) == Stop::Mode && step.naming.is_none();
+    for (line, mode) in Mode::ALL.into_iter().enumerate() {
+        let on = step.mode == mode;
+        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        let (label, note) = match mode {
+            Mode::Ratio => ("by ratio", ""),
+            Mode::Patterns => ("by pattern", "regular expressions on shard names"),
+            Mode::Hand => ("by hand", "move shards between splits"),
+        };
+        let place = row(area, line);
+        let marks = focused && on && mode != Mode::Ratio;
+        OptionLine { sign, label, note, focused: marks, label_columns: 11 }.draw(frame.buffer_mut(), place, look);
+        if mode == Mode::Ratio && !place.is_empty() {
+            let x = place.x + 18;
+            let field = Rect { x, width: 20, ..place }.intersection(place);
+            let typing = focused && on && look.focused;
+            step.ratio.draw(frame, field, typing, "train,val,test", ui);
+            if typing {
+                let sign = Rect { width: 17.min(place.width), ..place };
+                frame.buffer_mut().set_style(sign, ui.theme.accent);
+            }
+        }
+    }
+}
+
+fn broken_rows(answers: &Answers) -> usize {
+    answers.derived.patterns.iter().filter(|p| p.as_ref().map_or(true, |m| m.shards.is_empty())).count()
+}
+
+fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    let at = step.stop(answers);
+    let name_width = 10u16;
+    let figure_width = 14u16.min(area.width / 4);
+    let pattern_width = area.width.saturating_sub(name_width + figure_width + 6);
+    let heads =
+        format!("   {}  pattern, matched from the start of the name", text::pad_end("split", usize::from(name_width)));
+    let heads = text::fit_end(&heads, usize::from(area.width), ui.glyphs);
+    draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(heads, ui.theme.muted))]);
+    let mut line = 1;
+    let mut known = answers.derived.patterns.iter();
+    // The row in focus stays in view when there are more rows than room.
+    let first = match at {
+        Stop::Name(r) | Stop::Pattern(r) => (r + 3).saturating_sub(usize::from(area.height)),
+        _ => 0,
+    };
+    for (index, pattern_row) in step.rows.iter().enumerate() {
+        let result = if pattern_row.name.is_empty() && pattern_row.pattern.is_empty() { None } else { known.next() };
+        if index < first {
+            continue;
+        }
+        let place = row(area, line);
+        if place.is_empty() {
+            break;
+        }
+        let marker = if matches!(at, Stop::Name(r) | Stop::Pattern(r) if r == index) { ui.glyphs.marker } else { " " };
+        draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(format!(" {marker}"), ui.theme.accent))]);
+        let name = Rect { x: place.x + 3, width: name_width, ..place };
+        let pattern = Rect { x: name.right() + 2, width: pattern_width, ..place };
+        let figure = Rect { x: pattern.right() + 1, width: figure_width, ..place };
+        let hint = if index + 1 == step.rows.len() { "one more" } else { "name" };
+        pattern_row.name.draw(frame, name.intersection(place), look.focused && at == Stop::Name(index), hint, ui);
+        let typing = look.focused && at == Stop::Pattern(index);
+        pattern_row.pattern.draw(frame, pattern.intersection(place), typing, "train/.*", ui);
+        let (words, style, below) = match result {
+            None => (String::new(), ui.theme.muted, None),
+            Some(Ok(m)) if m.shards.is_empty() => {
+                let meant = m.meant.as_ref().map(|x| format!("{}: {} matches {}", x.why, x.pattern, x.matches));
+                let below = meant.unwrap_or_else(|| format!("matches none of {}", count(m.total as u64, "shard")));
+                (format!("{} nothing", ui.glyphs.cross), ui.theme.error, Some(below))
+            }
+            Some(Ok(m)) => (count(m.shards.len() as u64, "shard"), ui.theme.ok, None),
+            Some(Err(p)) => (format!("{} cannot be", ui.glyphs.cross), ui.theme.error, Some(p.message.clone())),
+        };
+        let words = text::pad_start(&words, usize::from(figure_width));
+        draw_lines(frame.buffer_mut(), figure.intersection(place), [Line::from(Span::styled(words, style))]);
+        line += 1;
+        if let Some(below) = below {
+            let words = text::fit_end(&format!("               {below}"), usize::from(area.width), ui.glyphs);
+            draw_lines(frame.buffer_mut(), row(area, line), [Line::from(Span::styled(words, ui.theme.error))]);
+            line += 1;
+        }
+    }
+}
+
+fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    use crate::tui::widgets::{list::draw_list, panel};
+    let ui = look.ui;
+    let focused = look.focused && step.stop(answers) == Stop::Columns && step.naming.is_none();
+    let hand = &mut step.hand;
+    let fit = usize::from((area.width / 18).max(1)).min(hand.columns.len().max(1));
+    let first = (hand.at + 1).saturating_sub(fit);
+    let width = area.width / u16::try_from(fit).unwrap_or(1).max(1);
+    let chosen = hand.chosen();
+    let (mark, at) = (hand.mark, hand.at);
+    let samples: std::collections::HashMap<&str, u64> =
+        answers.facts.shards.iter().map(|s| (s.name.as_str(), s.samples)).collect();
+    for (place, (index, column)) in hand.columns.iter_mut().enumerate().skip(first).take(fit).enumerate() {
+        let x = area.x + width * u16::try_from(place).unwrap_or(0);
+        let rect = Rect { x, width, ..area }.intersection(area);
+        let title = format!("{} {}", column.name, column.shards.len());
+        let is_focused = focused && index == at;
+        let block = panel(&title, is_focused, ui);
+        let inner = block.inner(rect);
+        frame.render_widget(block, rect);
+        if column.shards.is_empty() {
+            let words = Span::styled(" no shards", ui.theme.muted);
+            draw_lines(frame.buffer_mut(), inner, [Line::from(words)]);
+            continue;
+        }
+        let shards = &column.shards;
+        let chosen = chosen.clone().filter(|_| index == at && mark.is_some());
+        // Only the column in focus shows a selection: the others would suggest that a key acts on them, too.
+        draw_list(frame.buffer_mut(), inner, &mut column.list, is_focused, ui, |row, columns| {
+            let Some(name) = shards.get(row) else { return Line::default() };
+            let marked = chosen.as_ref().is_some_and(|range| range.contains(&row));
+            let sign = if marked { "*" } else { "" };
+            let columns = columns.saturating_sub(sign.len());
+            let number = samples.get(&**name).map(|n| grouped(*n)).filter(|_| columns >= 26).unwrap_or_default();
+            let name = text::fit_middle(name, columns.saturating_sub(number.len() + 1), ui.glyphs);
+            let pad = columns.saturating_sub(text::width(&name) + number.len());
+            let style = if marked { ui.theme.matched } else { ui.theme.text };
+            Line::from(vec![
+                Span::styled(format!("{sign}{name}{}", " ".repeat(pad)), style),
+                Span::styled(number, ui.theme.muted),
+            ])
+        });
+    }
+}
+
+fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    let at = step.stop(answers);
+    let mut line = 0;
+    if step.mode != Mode::Hand {
+        let sign = if step.shuffle { ui.glyphs.box_on } else { ui.glyphs.box_off };
+        let note = "with a fixed seed, before they are divided";
+        let focused = at == Stop::Shuffle;
+        OptionLine { sign, label: "shuffle shards", note, focused, label_columns: 15 }.draw(
+            frame.buffer_mut(),
+            row(area, line),
+            look,
+        );
+        line += 1;
+    }
+    if step.stop_list(answers).contains(&Stop::AllowEmpty) {
+        let sign = if step.allow_empty { ui.glyphs.box_on } else { ui.glyphs.box_off };
+        let note = "a pattern without shards is meant so";
+        let focused = at == Stop::AllowEmpty;
+        OptionLine { sign, label: "allow empty", note, focused, label_columns: 15 }.draw(
+            frame.buffer_mut(),
+            row(area, line),
+            look,
+        );
+    }
+}
+
+/// What one bar says.
+struct Bar {
+    name: String,
+    shards: usize,
+    samples: u64,
+    share: f64,
+    style: ratatui::style::Style,
+}
+
+/// One bar per split, by samples once all are counted, by bytes before.
+pub(in super::super) fn draw_bars(frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    let facts = &answers.facts;
+    let resolved = &answers.derived.resolved;
+    let all = resolved.splits.iter().map(|(name, ids)| (name.as_str(), ids.as_slice()));
+    let none = Some(("none", resolved.unassigned.as_slice())).filter(|(_, ids)| !ids.is_empty());
+    let groups: Vec<(&str, &[ShardId])> = all.chain(none).collect();
+    let settled = |s: &crate::model::ShardFacts| matches!(s.state, ShardState::Scanned | ShardState::Failed);
+    let is_counted = facts.scan_complete || facts.shards.iter().all(settled);
+    let weigh = |ids: &[ShardId]| -> (u64, u64) {
+        let shards = ids.iter().filter_map(|id| facts.shards.get(id.0 as usize));
+        shards.fold((0, 0), |(n, b), s| (n + s.samples, b + s.stamp.bytes))
+    };
+    let weights: Vec<(u64, u64)> = groups.iter().map(|(_, ids)| weigh(ids)).collect();
+    let of = |w: &(u64, u64)| if is_counted { w.0 } else { w.1 };
+    let total: u64 = weights.iter().map(of).sum();
+    let bars = groups.iter().zip(&weights).enumerate().map(|(index, ((name, ids), weight))| Bar {
+        name: (*name).to_owned(),
+        shards: ids.len(),
+        samples: weight.0,
+        share: if total == 0 { 0.0 } else { of(weight) as f64 / total as f64 },
+        style: if index < resolved.splits.len() { ui.theme.bar(index) } else { ui.theme.muted },
+    });
+    let bars: Vec<Bar> = bars.collect();
+    let columns = usize::from(area.width);
+    let name_columns = bars.iter().map(|b| text::width(&b.name)).max().unwrap_or(5).clamp(5, 14);
+    let lines = bars.iter().map(|bar| bar_line(bar, name_columns, columns, is_counted, look));
+    draw_lines(frame.buffer_mut(), area, lines);
+}
+
+fn bar_line(bar: &Bar, name_columns: usize, columns: usize, is_counted: bool, look: &Look) -> Line<'static> {
+    let ui = look.ui;
+    let about = if is_counted { "" } else { "~" };
+    let share = text::pad_start(&format!("{about}{} %", percent(bar.share)), 8);
+    let wide = columns >= name_columns + 48;
+    let (shards, samples) = if wide {
+        (text::pad_start(&count(bar.shards as u64, "shard"), 13), text::pad_start(&count(bar.samples, "sample"), 18))
+    } else {
+        (text::pad_start(&grouped(bar.shards as u64), 6), text::pad_start(&grouped(bar.samples), 11))
+    };
+    let figures = format!("{shards}{samples}{share}");
+    let room = columns.saturating_sub(name_columns + 1 + text::width(&figures));
+    let name = text::pad_end(&text::fit_end(&bar.name, name_columns, ui.glyphs), name_columns + 1);
+    let style = if bar.shards == 0 { ui.theme.warn } else { ui.theme.text };
+    Line::from(vec![
+        Span::styled(name, style),
+        Span::styled(split_bar(bar.share, room, ui.glyphs), bar.style),
+        Span::styled(figures, style),
+    ])
+}
+
+/// In an update the splits stay; only the new shards need a place.
+fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+    let ui = look.ui;
+    let names = recorded_splits(answers);
+    let new = answers.facts.prepared.as_ref().map_or(0, |p| p.new_shards.len());
+    let columns = usize::from(area.width);
+    let problems: Vec<Line<'static>> =
+        answers.derived.split_problems().flat_map(|p| problem_lines(p, columns, ui)).take(8).collect();
+    let bars = answers.derived.resolved.splits.len() + 1;
+    let sections = [
+        Section::fixed(3, 1),
+        Section::fixed(names.len() + 1, Section::FOCUS),
+        Section::fixed(1, 0),
+        Section::growing(bars.min(3) as u16, bars, 5),
+        Section::growing(problems.len().min(3) as u16, problems.len(), 6),
+    ];
+    let places = stack(area, &sections);
+    let lines = [
+        heading(&format!("The splits stay as they are. Where do {} go?", count(new as u64, "new shard")), ui),
+        Line::from(Span::styled("Edits of split.yaml and excludes are kept.", ui.theme.muted)),
+    ];
+    draw_lines(frame.buffer_mut(), places[0], lines);
+    let rule = rule_words(answers);
+    let options = std::iter::once((None, "by the recorded rule", rule.as_str()))
+        .chain(names.iter().map(|n| (Some(n), n.as_str(), "all of them")));
+    for (line, (value, label, note)) in options.enumerate() {
+        let on = step.new_to.as_ref() == value;
+        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        let place = row(places[1], line);
+        OptionLine { sign, label, note, focused: on, label_columns: 21 }.draw(frame.buffer_mut(), place, look);
+    }
+    draw_bars(frame, places[3], answers, look);
+    draw_lines(frame.buffer_mut(), places[4], problems);
+}
+
+/// The rule by which the last run divided the shards, in words.
+fn rule_words(answers: &Answers) -> String {
+    use crate::model::SplitPlan;
+    match answers.earlier.as_ref().map(|p| &p.splits) {
+        Some(SplitPlan::Ratio(ratio)) => format!("ratio {ratio}"),
+        Some(SplitPlan::Patterns(patterns)) => count(patterns.len() as u64, "pattern"),
+        Some(SplitPlan::Listed(_)) => "made by hand: choose a split below".into(),
+        _ => "none is recorded: choose a split below".into(),
+    }
+}

@@ -1,0 +1,385 @@
+//! The state of the guided prepare: all steps over one plan. Pure: what it wants done, it asks for ([`Ask`]).
+
+use super::derive::Derived;
+use super::field_map::FieldMapStep;
+use super::review::ReviewStep;
+use super::run::RunStep;
+use super::sample_type::TypeStep;
+use super::source::SourceStep;
+use super::splits::SplitsStep;
+use super::step::{Answers, Ask, Step, StepState};
+use crate::model::{DatasetFacts, PreparePlan, Rerun};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::widgets::Level;
+use ratatui::crossterm::event::KeyEvent;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is known of a draft that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftFound {
+    /// How long ago it was saved.
+    pub age: Duration,
+}
+
+/// The whole state.
+#[derive(Clone, Debug)]
+pub struct Wizard {
+    /// The plan, the data, and what the one does to the other.
+    pub answers: Answers,
+    /// The step on the screen.
+    pub step: Step,
+    /// Steps that were left with an answer.
+    pub answered: [bool; 6],
+    /// The list of steps has the focus, with this step selected.
+    pub rail: Option<Step>,
+    /// Step Source.
+    pub source: SourceStep,
+    /// Step Splits.
+    pub splits: SplitsStep,
+    /// Step Sample type.
+    pub sample_type: TypeStep,
+    /// Step Field map.
+    pub field_map: FieldMapStep,
+    /// Step Review.
+    pub review: ReviewStep,
+    /// Step Run.
+    pub run: RunStep,
+    /// A draft was found and taken over.
+    pub draft: Option<DraftFound>,
+    /// Something was answered since the draft was saved.
+    pub is_dirty: bool,
+}
+
+impl Wizard {
+    /// A wizard that knows nothing but a path and what was seen there first.
+    pub fn new(path: &str, facts: Arc<DatasetFacts>) -> Self {
+        let answers =
+            Answers { plan: PreparePlan::new(path), facts, derived: Arc::new(Derived::default()), earlier: None };
+        let mut wizard = Self {
+            answers,
+            step: Step::Source,
+            answered: [false; 6],
+            rail: None,
+            source: SourceStep::default(),
+            splits: SplitsStep::default(),
+            sample_type: TypeStep::default(),
+            field_map: FieldMapStep::default(),
+            review: ReviewStep::default(),
+            run: RunStep::default(),
+            draft: None,
+            is_dirty: false,
+        };
+        wizard.refresh();
+        wizard
+    }
+
+    /// Takes answers over from a plan: a draft, or the plan of the last run.
+    pub fn adopt(&mut self, plan: &PreparePlan) {
+        let rerun = plan.rerun.clone();
+        self.source.adopt(plan, &self.answers);
+        // Later steps look at whether this is an update.
+        self.answers.plan.rerun = rerun;
+        self.splits.adopt(plan, &self.answers);
+        self.sample_type.adopt(plan, &self.answers);
+        self.field_map.adopt(plan, &self.answers);
+        self.answers.plan.excludes.clone_from(&plan.excludes);
+        self.answers.plan.dataset_yaml_name.clone_from(&plan.dataset_yaml_name);
+        self.answers.plan.compat = plan.compat;
+        self.answers.plan.scope = plan.scope;
+        self.refresh();
+    }
+
+    /// Takes the plan of the last run as what untouched answers stay at.
+    pub fn remember_earlier(&mut self, plan: PreparePlan) {
+        let mut plan = plan;
+        // What to do about an earlier preparation is a new question each time.
+        plan.rerun = Rerun::Refuse;
+        plan.new_to = None;
+        self.adopt(&plan);
+        self.answers.earlier = Some(Arc::new(plan));
+    }
+
+    /// Takes a draft over.
+    pub fn take_draft(&mut self, plan: &PreparePlan, step: Step, age: Duration) {
+        self.adopt(plan);
+        for before in Step::ALL.iter().take(step.index()) {
+            self.answered[before.index()] = true;
+        }
+        self.step = if step == Step::Run { Step::Review } else { step };
+        self.draft = Some(DraftFound { age });
+        self.is_dirty = false;
+    }
+
+    /// Forgets every answer and begins with what the data suggests.
+    pub fn start_afresh(&mut self) {
+        let answers = self.answers.clone();
+        *self = Self::new(&answers.plan.path, Arc::clone(&answers.facts));
+        self.answers.derived = answers.derived;
+        if let Some(earlier) = answers.earlier {
+            self.remember_earlier((*earlier).clone());
+        }
+        self.refresh();
+    }
+
+    /// Takes new facts.
+    pub fn see(&mut self, facts: Arc<DatasetFacts>) {
+        self.answers.facts = facts;
+        self.refresh();
+    }
+
+    /// Takes what was worked out.
+    pub fn learn(&mut self, derived: Arc<Derived>) {
+        self.answers.derived = derived;
+        self.refresh();
+    }
+
+    /// Lets every step take notice of the others and makes the plan of all answers again.
+    fn refresh(&mut self) {
+        // Each step looks at the plan as the steps before it left it.
+        self.source.refresh(&self.answers);
+        self.rebuild_plan();
+        self.splits.refresh(&self.answers);
+        self.sample_type.refresh(&self.answers);
+        self.rebuild_plan();
+        self.field_map.refresh(&self.answers);
+        self.rebuild_plan();
+    }
+
+    fn rebuild_plan(&mut self) {
+        let mut plan = self.answers.plan.clone();
+        self.source.write(&self.answers, &mut plan);
+        self.answers.plan.rerun = plan.rerun.clone();
+        self.splits.write(&self.answers, &mut plan);
+        self.sample_type.write(&self.answers, &mut plan);
+        self.field_map.write(&self.answers, &mut plan);
+        self.answers.plan = plan;
+    }
+
+    /// The state of the step on the screen, and the answers.
+    pub fn current(&mut self) -> (&mut dyn StepState, &Answers) {
+        let state: &mut dyn StepState = match self.step {
+            Step::Source => &mut self.source,
+            Step::Splits => &mut self.splits,
+            Step::SampleType => &mut self.sample_type,
+            Step::FieldMap => &mut self.field_map,
+            Step::Review => &mut self.review,
+            Step::Run => &mut self.run,
+        };
+        (state, &self.answers)
+    }
+
+    fn state_of(&self, step: Step) -> &dyn StepState {
+        match step {
+            Step::Source => &self.source,
+            Step::Splits => &self.splits,
+            Step::SampleType => &self.sample_type,
+            Step::FieldMap => &self.field_map,
+            Step::Review => &self.review,
+            Step::Run => &self.run,
+        }
+    }
+
+    /// Where keys are pressed.
+    pub fn context(&self) -> Context {
+        if self.rail.is_some() {
+            return Context::PrepareRail;
+        }
+        self.state_of(self.step).context(&self.answers)
+    }
+
+    /// The equivalent flags of the step on the screen.
+    pub fn flags(&self) -> String {
+        self.state_of(self.step).flags(&self.answers)
+    }
+
+    /// Whether a step has nothing to ask for the answers given.
+    pub fn is_skipped(&self, step: Step) -> bool {
+        step == Step::FieldMap && !self.sample_type.wants_field_map()
+    }
+
+    /// Why a step cannot be jumped to; `None` when it can.
+    pub fn why_not(&self, step: Step) -> Option<String> {
+        if self.run.is_running() {
+            return Some("the run is under way; its answers cannot change any more".into());
+        }
+        if step == Step::Run && !self.run.started {
+            return Some("the run starts from Review".into());
+        }
+        if self.is_skipped(step) {
+            return Some("the sample type chosen needs no field map".into());
+        }
+        None
+    }
+
+    /// Does what a key means.
+    pub fn act(&mut self, action: Action) -> Vec<Ask> {
+        let before = self.answers.plan.clone();
+        let asks = self.act_inner(action);
+        self.settle(&before);
+        asks
+    }
+
+    /// Types.
+    pub fn key(&mut self, key: KeyEvent) {
+        let before = self.answers.plan.clone();
+        let (state, answers) = self.current();
+        state.key(key, answers);
+        self.settle(&before);
+    }
+
+    /// Pastes.
+    pub fn paste(&mut self, text: &str) {
+        let before = self.answers.plan.clone();
+        let (state, answers) = self.current();
+        state.paste(text, answers);
+        self.settle(&before);
+    }
+
+    fn settle(&mut self, before: &PreparePlan) {
+        self.refresh();
+        if self.answers.plan != *before {
+            self.is_dirty = true;
+            self.review.preview = None;
+        }
+    }
+
+    fn act_inner(&mut self, action: Action) -> Vec<Ask> {
+        if self.rail.is_none() && self.state_of(self.step).has_inner() {
+            let (state, answers) = self.current();
+            return state.act(action, answers);
+        }
+        if let Some(step) = Step::of_action(action) {
+            return self.jump(step);
+        }
+        if let Some(at) = self.rail {
+            return self.act_on_rail(action, at);
+        }
+        match action {
+            Action::Next if self.step != Step::Run && self.step != Step::Review => self.next(),
+            Action::Close => self.back(),
+            Action::NextField | Action::NextPane => {
+                let (state, answers) = self.current();
+                if !state.focus_next(answers) && self.step != Step::Run {
+                    self.rail = Some(self.step);
+                }
+                Vec::new()
+            }
+            Action::PreviousField | Action::PreviousPane => {
+                let (state, _) = self.current();
+                if !state.focus_previous() && self.step != Step::Run {
+                    self.rail = Some(self.step);
+                }
+                Vec::new()
+            }
+            Action::SavePlan if self.step != Step::Review && self.step != Step::Run => {
+                let asks = self.jump(Step::Review);
+                if self.step == Step::Review {
+                    self.review.ask_file_name(&self.answers);
+                }
+                asks
+            }
+            Action::StartAfresh => {
+                self.start_afresh();
+                vec![Ask::ForgetDraft, Ask::Say(Level::Info, "started afresh; nothing of the draft is kept".into())]
+            }
+            other => {
+                let (state, answers) = self.current();
+                state.act(other, answers)
+            }
+        }
+    }
+
+    fn act_on_rail(&mut self, action: Action, at: Step) -> Vec<Ask> {
+        let place = |step: isize| {
+            let index = (at.index() as isize + step).clamp(0, Step::ALL.len() as isize - 1);
+            Step::ALL[index as usize]
+        };
+        match action {
+            Action::Up => self.rail = Some(place(-1)),
+            Action::Down => self.rail = Some(place(1)),
+            Action::First => self.rail = Some(Step::Source),
+            Action::Last => self.rail = Some(Step::Run),
+            Action::Accept | Action::Next | Action::Right | Action::Toggle => return self.jump(at),
+            Action::NextField | Action::NextPane => {
+                self.rail = None;
+                let (state, _) = self.current();
+                state.set_focus(0);
+            }
+            Action::PreviousField | Action::PreviousPane => {
+                self.rail = None;
+                let (state, answers) = self.current();
+                state.set_focus(state.stops(answers).saturating_sub(1));
+            }
+            Action::Close => self.rail = None,
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// Goes to a step, if it can be gone to.
+    fn jump(&mut self, step: Step) -> Vec<Ask> {
+        if let Some(why) = self.why_not(step) {
+            return vec![Ask::Say(Level::Info, why)];
+        }
+        self.rail = None;
+        self.step = step;
+        Vec::new()
+    }
+
+    /// Accepts the answers of this step.
+    fn next(&mut self) -> Vec<Ask> {
+        if let Some(why) = self.state_of(self.step).blocker(&self.answers) {
+            return vec![Ask::Say(Level::Warn, why)];
+        }
+        self.answered[self.step.index()] = true;
+        let later = Step::ALL.iter().copied().filter(|s| *s > self.step && *s < Step::Run);
+        if let Some(step) = later.into_iter().find(|s| !self.is_skipped(*s)) {
+            self.step = step;
+        }
+        Vec::new()
+    }
+
+    /// Goes one step back; from the first step out.
+    fn back(&mut self) -> Vec<Ask> {
+        if self.step == Step::Run {
+            if self.run.is_running() {
+                return vec![Ask::Background];
+            }
+            if self.run.is_done() && !self.run.dry_run {
+                return vec![Ask::Leave];
+            }
+        }
+        let earlier = Step::ALL.iter().rev().copied().filter(|s| *s < self.step);
+        match earlier.into_iter().find(|s| !self.is_skipped(*s)) {
+            Some(step) => {
+                self.step = step;
+                Vec::new()
+            }
+            None => vec![Ask::Leave],
+        }
+    }
+
+    /// Goes to the run, which was started.
+    pub fn show_run(&mut self, dry_run: bool) {
+        self.answered[Step::Review.index()] = true;
+        self.run.begin(dry_run);
+        self.rail = None;
+        self.step = Step::Run;
+    }
+
+    /// Why an action cannot be done now.
+    pub fn why_disabled(&self, action: Action) -> Option<String> {
+        match action {
+            Action::StartAfresh if self.draft.is_none() && !self.is_dirty => Some("nothing was answered yet".into()),
+            Action::Run | Action::DryRun => self.review.refusal(&self.answers),
+            Action::Retry if !self.run.has_failed() => Some("the run did not fail".into()),
+            Action::CancelJob if !self.run.is_running() => Some("nothing runs".into()),
+            Action::Undo | Action::Redo if self.step != Step::Splits => Some("nothing to take back here".into()),
+            other => Step::of_action(other).and_then(|step| self.why_not(step)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

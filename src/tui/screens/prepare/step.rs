@@ -1,0 +1,170 @@
+//! The steps of the guided prepare, and what each of them is to the rest: the [`StepState`] trait.
+
+use super::derive::Derived;
+use crate::model::{DatasetFacts, PreparePlan, Rerun};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::widgets::Level;
+use ratatui::crossterm::event::KeyEvent;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// One step, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Step {
+    /// What is there, and what to leave out.
+    Source,
+    /// How shards are divided.
+    Splits,
+    /// What a sample is to the trainer.
+    SampleType,
+    /// Which part fills which field.
+    FieldMap,
+    /// What will be written.
+    Review,
+    /// The run itself.
+    Run,
+}
+
+impl Step {
+    /// All steps, in order.
+    pub const ALL: [Self; 6] = [Self::Source, Self::Splits, Self::SampleType, Self::FieldMap, Self::Review, Self::Run];
+
+    /// Its name on the rail.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Source => "Source",
+            Self::Splits => "Splits",
+            Self::SampleType => "Sample type",
+            Self::FieldMap => "Field map",
+            Self::Review => "Review",
+            Self::Run => "Run",
+        }
+    }
+
+    /// Its place, counted from 0.
+    pub fn index(self) -> usize {
+        self as usize
+    }
+
+    /// Its stable name in a draft.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::Source => "source",
+            Self::Splits => "splits",
+            Self::SampleType => "sample-type",
+            Self::FieldMap => "field-map",
+            Self::Review => "review",
+            Self::Run => "run",
+        }
+    }
+
+    /// The action that jumps to it; the run is started, not jumped to.
+    pub fn of_action(action: Action) -> Option<Self> {
+        Some(match action {
+            Action::GoSource => Self::Source,
+            Action::GoSplits => Self::Splits,
+            Action::GoSampleType => Self::SampleType,
+            Action::GoFieldMap => Self::FieldMap,
+            Action::GoReview => Self::Review,
+            _ => return None,
+        })
+    }
+}
+
+/// What every step may look at: the plan made of all answers, the data, and what the one does to the other.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    /// All answers together.
+    pub plan: PreparePlan,
+    /// What is known of the data set right now.
+    pub facts: Arc<DatasetFacts>,
+    /// The plan checked against the data; lags behind typing by a moment.
+    pub derived: Arc<Derived>,
+    /// The plan of the last run, when it was ours: what an untouched answer stays at.
+    pub earlier: Option<Arc<PreparePlan>>,
+}
+
+impl Answers {
+    /// Whether only new and changed shards are scanned and recorded answers stay.
+    pub fn is_update(&self) -> bool {
+        self.plan.rerun == Rerun::Update && self.facts.prepared.is_some()
+    }
+}
+
+/// What a step or the wizard asks of the screen around it. Whoever carries it out brings results back as state changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ask {
+    /// Puts answers into a plan file.
+    SavePlan(PathBuf),
+    /// Starts the run.
+    Start {
+        /// Write nothing.
+        dry_run: bool,
+    },
+    /// Asks the run to stop.
+    Cancel,
+    /// Leaves the run to itself and goes home.
+    Background,
+    /// Puts text into the clipboard.
+    Copy(String),
+    /// Forgets the draft.
+    ForgetDraft,
+    /// Leaves the guided prepare.
+    Leave,
+    /// Shows a notice.
+    Say(Level, String),
+}
+
+/// The answers and the focus of one step. Pure: no terminal, no file, no thread.
+pub trait StepState {
+    /// How many fields can have the focus.
+    fn stops(&self, answers: &Answers) -> usize;
+    /// The field in focus.
+    fn focus(&self) -> usize;
+    /// Moves the focus.
+    fn set_focus(&mut self, stop: usize);
+    /// Where keys are pressed.
+    fn context(&self, answers: &Answers) -> Context;
+    /// Does what a key means here.
+    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask>;
+    /// Types into the field in focus.
+    fn key(&mut self, key: KeyEvent, answers: &Answers) {
+        let _ = (key, answers);
+    }
+    /// Pastes into the field in focus.
+    fn paste(&mut self, text: &str, answers: &Answers) {
+        let _ = (text, answers);
+    }
+    /// Takes notice of new facts and new findings.
+    fn refresh(&mut self, answers: &Answers);
+    /// Puts its answers into the plan.
+    fn write(&self, answers: &Answers, plan: &mut PreparePlan);
+    /// Takes its answers from a plan: a draft, or the plan of the last run.
+    fn adopt(&mut self, plan: &PreparePlan, answers: &Answers);
+    /// The equivalent flags.
+    fn flags(&self, answers: &Answers) -> String;
+    /// Why the next step cannot be gone to yet, in one sentence.
+    fn blocker(&self, answers: &Answers) -> Option<String>;
+    /// Whether a question or a box of its own is open: it gets every action, Enter and Esc too.
+    fn has_inner(&self) -> bool {
+        false
+    }
+
+    /// Moves the focus to the next field; false when it was the last.
+    fn focus_next(&mut self, answers: &Answers) -> bool {
+        let next = self.focus() + 1;
+        let more = next < self.stops(answers);
+        if more {
+            self.set_focus(next);
+        }
+        more
+    }
+    /// Moves the focus to the field before; false when it was the first.
+    fn focus_previous(&mut self) -> bool {
+        let at = self.focus();
+        if at > 0 {
+            self.set_focus(at - 1);
+        }
+        at > 0
+    }
+}

@@ -1,0 +1,150 @@
+//! The workers of the guided prepare: each answers one kind of question, and only the newest.
+
+use super::derive::Derived;
+use super::draft::{self, Draft};
+use super::field_map::samples::{Bench, Question, Results, SampleStore};
+use super::step::Step;
+use crate::engine::plan::file;
+use crate::job::prepare::{preview, Preview};
+use crate::job::scan::LiveScan;
+use crate::model::plan::FieldExpr;
+use crate::model::{DatasetFacts, Outcome, PreparePlan};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use crate::tui::screen::UiEnv;
+use crate::tui::widgets::Level;
+use crate::tui::work::Latest;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What opening a data set brings.
+pub struct Opened {
+    /// The scan that was started.
+    pub scan: LiveScan,
+    /// Answers that were kept.
+    pub draft: Option<Draft>,
+}
+
+type Case = (PreparePlan, Arc<DatasetFacts>);
+
+/// What is to be done about a draft.
+enum DraftWork {
+    Save(PathBuf, Box<PreparePlan>, Step),
+    Forget(PathBuf),
+}
+
+/// All workers. Dropping them ends their threads.
+pub struct Workers {
+    open: Latest<(PathBuf, PathBuf), Outcome<Opened>>,
+    derive: Latest<Case, Arc<Derived>>,
+    evaluate: Latest<Question, Arc<Results>>,
+    preview: Latest<Case, Arc<Preview>>,
+    draft: Latest<DraftWork, ()>,
+    plan: Latest<(PathBuf, PreparePlan), (Level, String)>,
+}
+
+impl Workers {
+    /// Starts them; they sleep until they are asked.
+    pub fn start(env: &UiEnv) -> Self {
+        let options = env.options.clone();
+        let store = SampleStore::default();
+        let mut bench = Bench::new(store.clone());
+        let wake = || env.wake.clone();
+        Self {
+            open: Latest::start("open", wake(), move |(path, place): (PathBuf, PathBuf)| {
+                let scan = LiveScan::start(&path, &options)?;
+                Ok(Opened { scan, draft: draft::load(&place) })
+            }),
+            derive: Latest::start("derive", wake(), move |(plan, facts): Case| {
+                Arc::new(Derived::of(&plan, &facts, &store.all(&facts)))
+            }),
+            evaluate: Latest::start("samples", wake(), move |question| Arc::new(bench.answer(&question))),
+            preview: Latest::start("preview", wake(), |(plan, facts): Case| Arc::new(preview(&plan, &facts))),
+            draft: Latest::start("draft", wake(), keep_draft),
+            plan: Latest::start("plan", wake(), |(file, plan)| save_plan(file, &plan)),
+        }
+    }
+
+    /// Opens a data set and looks for a draft.
+    pub fn open(&mut self, path: PathBuf, draft: PathBuf) {
+        self.open.ask((path, draft));
+    }
+    /// What opening brought.
+    pub fn take_opened(&mut self) -> Option<Outcome<Opened>> {
+        self.open.take()
+    }
+    /// Checks a plan against the data.
+    pub fn derive(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
+        self.derive.ask((plan, facts));
+    }
+    /// What checking brought.
+    pub fn take_derived(&mut self) -> Option<Arc<Derived>> {
+        self.derive.take()
+    }
+    /// Runs real samples through a field map.
+    pub fn evaluate(&mut self, class: String, fields: Vec<FieldExpr>, facts: Arc<DatasetFacts>) {
+        self.evaluate.ask(Question { class, fields, facts });
+    }
+    /// What the samples gave.
+    pub fn take_results(&mut self) -> Option<Arc<Results>> {
+        self.evaluate.take()
+    }
+    /// Works out what a run would do.
+    pub fn preview(&mut self, plan: PreparePlan, facts: Arc<DatasetFacts>) {
+        self.preview.ask((plan, facts));
+    }
+    /// What a run would do.
+    pub fn take_preview(&mut self) -> Option<Arc<Preview>> {
+        self.preview.take()
+    }
+    /// Whether that is being worked out.
+    pub fn is_previewing(&self) -> bool {
+        self.preview.is_waiting()
+    }
+    /// Keeps a draft.
+    pub fn save_draft(&mut self, place: PathBuf, plan: PreparePlan, step: Step) {
+        self.draft.ask(DraftWork::Save(place, Box::new(plan), step));
+    }
+    /// Forgets a draft.
+    pub fn forget_draft(&mut self, place: PathBuf) {
+        self.draft.ask(DraftWork::Forget(place));
+    }
+    /// Writes a plan file.
+    pub fn save_plan(&mut self, file: PathBuf, plan: PreparePlan) {
+        self.plan.ask((file, plan));
+    }
+    /// What came of writing a plan file, in words.
+    pub fn take_saved(&mut self) -> Option<(Level, String)> {
+        self.plan.take()
+    }
+    /// Whether an answer that the screen shows is still open.
+    pub fn is_waiting(&self) -> bool {
+        self.derive.is_waiting() || self.evaluate.is_waiting() || self.preview.is_waiting()
+    }
+}
+
+fn keep_draft(work: DraftWork) {
+    match work {
+        DraftWork::Forget(place) => draft::forget(&place),
+        DraftWork::Save(place, plan, step) => {
+            if let Err(failure) = draft::save(&place, &plan, step) {
+                tracing::warn!(%failure, "the draft could not be kept");
+            }
+        }
+    }
+}
+
+/// Writes a plan file; one that is there already is left alone.
+fn save_plan(path: PathBuf, plan: &PreparePlan) -> (Level, String) {
+    let shown = crate::model::text::display_safe(&path.to_string_lossy()).into_owned();
+    if path.exists() {
+        return (Level::Warn, format!("{shown} is there already; choose another name"));
+    }
+    // Relative to where the program was started, as any path a person types.
+    let whole = std::env::current_dir().map(|here| here.join(&path)).unwrap_or(path);
+    let written = file::to_yaml(plan).and_then(|text| write_file(&RealFs, &whole, text.as_bytes(), 0o644));
+    match written {
+        Ok(()) => (Level::Ok, format!("saved; replay it with: gristmill run {shown}")),
+        Err(failure) => (Level::Error, failure.to_string()),
+    }
+}
