@@ -91,8 +91,9 @@ impl DatasetLock {
                 SystemLock::Busy => {
                     holder = read_holder(&path)?.flatten();
                     match &holder {
-                        Some(_) => break,
-                        None => continue,
+                        // A dead holder's lock is being taken over right now.
+                        Some(by) if by.process.life(&ProcessIdentity::current()) != Life::Dead => break,
+                        _ => continue,
                     }
                 }
             };

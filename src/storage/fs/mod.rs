@@ -122,21 +122,17 @@ pub trait Fs: Disk {
     }
     /// Copies a regular file's content and mode to a new file and makes it durable.
     fn copy_file(&self, from: &Path, to: &Path) -> Outcome<()> {
+        self.copy_file_watched(from, to, &mut |_| Ok(()))
+    }
+    /// [`copy_file`](Self::copy_file) for large files: `watch` is told how many bytes came with each step, and may end it.
+    fn copy_file_watched(&self, from: &Path, to: &Path, watch: &mut dyn FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let source = super::read::open_read(from)?;
-        let mut target = self.create_file(to)?;
-        let mut buffer = vec![0; COPY_CHUNK];
-        let mut offset = 0;
-        loop {
-            let count = source.read_at(&mut buffer, offset).map_err(|e| Failure::io("reading", from, &e))?;
-            if count == 0 {
-                break;
-            }
-            target.write_all(&buffer[..count])?;
-            offset += count as u64;
+        let target = self.create_file(to)?;
+        let result = fill(&source, target, watch);
+        if result.is_err() {
+            let _ = self.remove_file(to);
         }
-        target.set_mode(source.mode())?;
-        target.finish()?;
-        Ok(())
+        result
     }
     /// Removes a file or symbolic link. One that is not there is fine.
     fn remove_file(&self, path: &Path) -> Outcome<()> {
@@ -220,6 +216,26 @@ impl WriteFile for NamedFile {
             _ => Ok(written),
         }
     }
+}
+
+fn fill(
+    source: &super::read::ReadFile,
+    mut target: Box<dyn WriteFile>,
+    watch: &mut dyn FnMut(u64) -> Outcome<()>,
+) -> Outcome<()> {
+    let mut buffer = vec![0; COPY_CHUNK];
+    let mut offset = 0;
+    loop {
+        let count =
+            source.read_at(&mut buffer, offset).map_err(|error| Failure::io("reading", source.path(), &error))?;
+        let Some(bytes) = buffer.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
+        target.write_all(bytes)?;
+        offset += count as u64;
+        watch(count as u64)?;
+    }
+    target.set_mode(source.mode())?;
+    target.finish()?;
+    Ok(())
 }
 
 /// Repeats an operation for as long as a signal interrupts it.

@@ -97,6 +97,29 @@ fn a_link_becomes_a_copy_where_links_are_refused() {
 }
 
 #[test]
+fn a_copy_may_be_watched_and_ended_and_then_leaves_nothing() {
+    let dir = folder();
+    let (from, to) = (dir.path().join("a"), dir.path().join("b"));
+    let mut file = RealFs.create_file(&from).unwrap();
+    file.write_all(&vec![7; 2 * COPY_CHUNK + 5]).unwrap();
+    file.close().unwrap();
+    let mut steps = Vec::new();
+    let ended = RealFs.copy_file_watched(&from, &to, &mut |bytes| {
+        steps.push(bytes);
+        if steps.len() == 2 {
+            Err(Failure::cancelled())
+        } else {
+            Ok(())
+        }
+    });
+    assert!(ended.unwrap_err().is_cancelled());
+    assert_eq!(steps, [COPY_CHUNK as u64; 2]);
+    assert!(!to.exists());
+    RealFs.copy_file_watched(&from, &to, &mut |_| Ok(())).unwrap();
+    assert_eq!(std::fs::metadata(&to).unwrap().len(), 2 * COPY_CHUNK as u64 + 5);
+}
+
+#[test]
 fn short_writes_are_continued_and_interrupted_calls_repeated() {
     let dir = folder();
     for (at, fault) in [(1, Fault::Short { at: 1 }), (2, Fault::Once { at: 1, errno: Errno::INTR })] {

@@ -5,7 +5,7 @@
 
 use super::super::fs::{rename_here, Fs};
 use super::super::own::OwnFolder;
-use super::list::{Action, Entry, RenameList, State};
+use super::list::{Entry, RenameList, State};
 use super::parent_of;
 use crate::model::problem::Subject;
 use crate::model::{Failure, Outcome};
@@ -23,6 +23,8 @@ pub(super) struct Mover<'a> {
     /// Entries whose target lies on another file system and was written in this process.
     copied: HashSet<usize>,
 }
+
+type Numbered<'a> = Vec<(usize, &'a Entry)>;
 
 /// Whether something has this name, a dangling link included.
 pub(super) fn is_there(path: &Path) -> bool {
@@ -102,8 +104,9 @@ impl<'a> Mover<'a> {
         result
     }
 
-    fn split(&self) -> (Vec<(usize, &'a Entry)>, Vec<(usize, &'a Entry)>) {
-        self.list.entries.iter().enumerate().partition(|(_, entry)| entry.action == Action::Last)
+    /// What makes the set visible, and everything else; each with its number.
+    fn split(&self) -> (Numbered<'a>, Numbered<'a>) {
+        self.list.entries.iter().enumerate().partition(|(_, entry)| entry.action.is_visible_part())
     }
     fn target(&self, entry: &Entry) -> PathBuf {
         self.root.join(&entry.target)
@@ -130,7 +133,7 @@ impl<'a> Mover<'a> {
     fn put_aside(&self, number: usize, entry: &Entry) -> Outcome<()> {
         let target = self.target(entry);
         let beside = self.beside(entry, number, "old");
-        let is_placed = entry.action != Action::Remove && !is_there(&staged(&self.staging, number));
+        let is_placed = entry.action.has_staged() && !is_there(&staged(&self.staging, number));
         let is_aside = is_there(&self.aside(number)) || is_there(&beside);
         if !entry.had_old || is_placed || is_aside || !is_there(&target) {
             return Ok(());
@@ -142,7 +145,7 @@ impl<'a> Mover<'a> {
     }
 
     fn put_in(&mut self, number: usize, entry: &Entry) -> Outcome<()> {
-        if entry.action == Action::Remove {
+        if !entry.action.has_staged() {
             return Ok(());
         }
         let from = staged(&self.staging, number);
@@ -163,7 +166,7 @@ impl<'a> Mover<'a> {
     }
 
     fn take_out(&self, number: usize, entry: &Entry) -> Outcome<()> {
-        if entry.action == Action::Remove {
+        if !entry.action.has_staged() {
             return Ok(());
         }
         let from = staged(&self.staging, number);

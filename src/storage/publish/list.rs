@@ -36,10 +36,22 @@ pub(super) enum Action {
     Remove,
     /// Like `Put`, but it makes the set visible: taken away before anything else moves, put in after everything else.
     Last,
+    /// Like `Remove`, but before anything else moves.
+    Hide,
 }
 
 impl Action {
-    const WORDS: [(Self, &'static str); 3] = [(Self::Put, "put"), (Self::Remove, "remove"), (Self::Last, "last")];
+    const WORDS: [(Self, &'static str); 4] =
+        [(Self::Put, "put"), (Self::Remove, "remove"), (Self::Last, "last"), (Self::Hide, "hide")];
+
+    /// A staged file belongs to it.
+    pub(super) fn has_staged(self) -> bool {
+        matches!(self, Self::Put | Self::Last)
+    }
+    /// It makes the set visible, or made it.
+    pub(super) fn is_visible_part(self) -> bool {
+        matches!(self, Self::Last | Self::Hide)
+    }
 
     fn word(self) -> &'static str {
         Self::WORDS.iter().find(|(action, _)| *action == self).map_or("", |(_, word)| word)
@@ -194,6 +206,7 @@ mod tests {
             entries: vec![
                 entry(Action::Put, true, b"a dir/100%\n.tar.idx"),
                 entry(Action::Remove, true, b"/else/\xff\xfe"),
+                entry(Action::Hide, true, b".nv-meta/.info.yaml"),
                 entry(Action::Last, false, ".nv-meta/é.json".as_bytes()),
             ],
         }

@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Temporary files in the own folder begin like this.
 const TEMPORARY: &str = "tmp-";
+/// Permission bits of the rename list: `lint` may be run by somebody else.
+const LIST_MODE: u32 = 0o644;
 
 /// Writes a single file so that at any moment either the old or the new one is there, whole.
 pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
@@ -143,11 +145,12 @@ impl<'a> Publication<'a> {
         Ok(())
     }
 
-    /// Names another staged file that makes the set visible by itself: like the commit file it is away while files move.
+    /// Names another file of this set, staged before the commit file or to be removed, that makes a set visible by itself: like
+    /// the commit file it is away while files move.
     pub fn mark_last(&mut self, target: &Path) {
         for (action, known) in &mut self.entries {
-            if known == target && *action == Action::Put {
-                *action = Action::Last;
+            if known == target {
+                *action = if action.has_staged() { Action::Last } else { Action::Hide };
             }
         }
     }
@@ -157,8 +160,7 @@ impl<'a> Publication<'a> {
     ///
     /// After an error everything is as before; if even that was impossible, [`recover`] finishes the publish.
     pub fn commit(mut self, commit_target: &Path) -> Outcome<()> {
-        let is_staged =
-            self.entries.iter().any(|(action, target)| target == commit_target && *action != Action::Remove);
+        let is_staged = self.entries.iter().any(|(action, target)| target == commit_target && action.has_staged());
         if !is_staged {
             self.keep_backup(commit_target, commit_target)?;
         }
@@ -275,7 +277,8 @@ pub fn pending(own: &OwnFolder) -> Outcome<Option<Vec<String>>> {
 }
 
 /// [`recover`] for commands that do not lock the data set themselves: does nothing while somebody else holds the lock, for then
-/// the publish is not interrupted but running.
+/// the publish is not interrupted but running. Fails where the data set cannot be written to; a command that only reads may go
+/// on with a warning, for the set reads as unprepared or as whole.
 pub fn recover_at_start(fs: &dyn Fs, root: &Path, own: &OwnFolder) -> Outcome<Option<RolledForward>> {
     if !is_there(&own.renames()) || super::lock::DatasetLock::holder(own)?.is_some() {
         return Ok(None);
@@ -289,7 +292,7 @@ fn staging_of(own: &OwnFolder) -> PathBuf {
 }
 
 fn write_list(fs: &dyn Fs, own: &OwnFolder, list: &RenameList) -> Outcome<()> {
-    replace_file(fs, own, &own.renames(), list.to_text().as_bytes(), super::fs::PRIVATE_FILE)
+    replace_file(fs, own, &own.renames(), list.to_text().as_bytes(), LIST_MODE)
 }
 
 fn remove_leftovers(fs: &dyn Fs, own: &OwnFolder) -> Outcome<()> {

@@ -331,6 +331,35 @@ fn a_second_file_that_makes_the_set_visible_is_away_too_while_files_move() {
 }
 
 #[test]
+fn a_removed_file_that_made_the_set_visible_goes_before_anything_moves() {
+    let world = World::new(false, false);
+    world.own.create(&RealFs).unwrap();
+    world.put(".nv-meta/.info.yaml", "old yaml");
+    let old = world.files();
+    let run = |fs: &FaultFs| {
+        let mut set = Publication::begin(fs, world.dir.path(), &world.own)?;
+        set.stage_bytes(&world.at("shards/a.tar.idx"), b"new a", 0o644)?;
+        set.remove(&world.at(".nv-meta/.info.yaml"))?;
+        set.mark_last(&world.at(".nv-meta/.info.yaml"));
+        set.stage_bytes(&world.at(COMMIT), b"new info", 0o644)?;
+        set.commit(&world.at(COMMIT))
+    };
+    let mut at = 0;
+    loop {
+        let fs = FaultFs::new(Fault::Once { at, errno: Errno::NOSPC });
+        if run(&fs).is_ok() {
+            break;
+        }
+        assert_eq!(world.files(), old, "failed at {at}");
+        let has_moved = fs.log().iter().position(|(op, path)| *op == Op::Rename && path.ends_with("a.tar.idx"));
+        let has_hidden = fs.log().iter().position(|(op, path)| *op == Op::Rename && path.ends_with("old-1"));
+        assert!(has_moved.is_none() || has_hidden < has_moved);
+        at += 1;
+    }
+    assert!(at > 15 && !world.at(".nv-meta/.info.yaml").exists() && world.at(COMMIT).exists());
+}
+
+#[test]
 fn pending_names_what_an_interrupted_publish_was_about() {
     let world = World::new(false, false);
     let fs = world.fs(Fault::Nothing);
@@ -495,5 +524,23 @@ fn a_single_file_is_the_old_or_the_new_one_at_any_moment() {
                 }
             }
         }
+    }
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn publishing_ten_thousand_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let own = OwnFolder::for_webdataset(dir.path());
+    for round in 0..2 {
+        let clock = std::time::Instant::now();
+        let mut set = Publication::begin(&RealFs, dir.path(), &own).unwrap();
+        for i in 0..10_000 {
+            set.stage_bytes(&dir.path().join(format!("{i}.tar.idx")), &[7; 800], 0o644).unwrap();
+        }
+        set.stage_bytes(&dir.path().join(COMMIT), b"x", 0o644).unwrap();
+        let staged = clock.elapsed();
+        set.commit(&dir.path().join(COMMIT)).unwrap();
+        println!("round {round}: staged {staged:?}, all {:?}", clock.elapsed());
     }
 }
