@@ -174,18 +174,28 @@ fn take(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
     if !is_gone {
         return Ok(Attempt::Held(Some(holder)));
     }
-    // Moved aside first: of several who judge it stale, one gets it, and the others see a new one.
-    let aside = path.with_file_name(format!("lock.{}.stale", mine.token));
-    if fs.raw_rename(path, &aside).is_err() {
-        return Ok(Attempt::Again);
-    }
-    let moved = read_holder(&aside)?.flatten();
-    if moved.as_ref() != Some(&holder) {
-        // Somebody took over in between, and this was theirs: back with it.
-        let _ = fs.raw_link(&aside, path);
-    }
-    fs.remove_file(&aside)?;
+    take_away(fs, path, &holder, mine)?;
     Ok(Attempt::Again)
+}
+
+/// Removes a dead holder's lock. Only one process at a time may, and it looks again before: a lock that somebody made
+/// meanwhile stays.
+fn take_away(fs: &dyn Fs, path: &Path, dead: &Holder, mine: &Holder) -> Outcome<()> {
+    let guard = path.with_file_name("lock.takeover");
+    if !make(fs, &guard, mine)? {
+        let by = read_holder(&guard)?.flatten();
+        if by.is_some_and(|by| by.process.life(&mine.process) == Life::Dead) {
+            fs.remove_file(&guard)?;
+        }
+        return Ok(());
+    }
+    let result = match read_holder(path) {
+        Ok(Some(Some(now))) if now == *dead => fs.remove_file(path),
+        Ok(_) => Ok(()),
+        Err(failure) => Err(failure),
+    };
+    fs.remove_file(&guard)?;
+    result
 }
 
 fn make(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<bool> {

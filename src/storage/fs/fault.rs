@@ -221,6 +221,9 @@ impl DiskFile for FaultFile {
         fs.state().memory.synced_file(path);
         Ok(())
     }
+    fn raw_start_sync(&mut self) {
+        self.inner.raw_start_sync();
+    }
     fn raw_set_mode(&mut self, mode: u32) -> io::Result<()> {
         let Self { fs, path, inner } = self;
         fs.whole(Op::SetMode, path, || inner.raw_set_mode(mode))

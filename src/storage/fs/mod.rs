@@ -31,6 +31,8 @@ pub trait DiskFile: Send {
     fn raw_write_at(&mut self, bytes: &[u8], offset: u64) -> io::Result<usize>;
     /// Makes the content durable.
     fn raw_sync(&mut self) -> io::Result<()>;
+    /// Asks the system to begin writing out what it holds back; nothing is waited for, and nothing can fail.
+    fn raw_start_sync(&mut self) {}
     /// Sets the permission bits.
     fn raw_set_mode(&mut self, mode: u32) -> io::Result<()>;
     /// Closes the file and reports what the system says about it.
@@ -67,6 +69,8 @@ pub trait WriteFile: Send {
     fn write_all(&mut self, bytes: &[u8]) -> Outcome<()>;
     /// Overwrites bytes that were written before, from `offset` on: for a header that is known last.
     fn overwrite(&mut self, bytes: &[u8], offset: u64) -> Outcome<()>;
+    /// Begins to make everything durable, without waiting: for many small files whose [`sync`](Self::sync) comes later.
+    fn start_sync(&mut self);
     /// Makes everything written so far durable.
     fn sync(&mut self) -> Outcome<()>;
     /// Sets the permission bits.
@@ -191,6 +195,9 @@ impl WriteFile for NamedFile {
             bytes = bytes.get(count..).unwrap_or_default();
         }
         Ok(())
+    }
+    fn start_sync(&mut self) {
+        self.raw.raw_start_sync();
     }
     fn sync(&mut self) -> Outcome<()> {
         named("making the file durable", &self.path, || self.raw.raw_sync())

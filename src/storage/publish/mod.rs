@@ -112,7 +112,14 @@ impl<'a> Publication<'a> {
 
     /// Adds a file with this content. `target` is absolute; its folder exists; a symbolic link there is replaced, not followed.
     pub fn stage_bytes(&mut self, target: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
-        self.stage(Action::Put, target, |fs, path| write_new(fs, path, bytes, mode))
+        self.stage(Action::Put, target, |fs, path| {
+            let mut file = fs.create_file(path)?;
+            file.write_all(bytes)?;
+            file.set_mode(mode)?;
+            file.start_sync();
+            file.close()?;
+            Ok(())
+        })
     }
 
     /// Adds a file that was written already. It may stay where it was as a second name of the same bytes, so it must not be
@@ -120,23 +127,16 @@ impl<'a> Publication<'a> {
     pub fn stage_file(&mut self, target: &Path, already_written: PathBuf, mode: u32) -> Outcome<()> {
         self.stage(Action::Put, target, |fs, path| {
             fs.hard_link_or_copy(&already_written, path)?;
-            fs.set_mode(path, mode)?;
-            fs.sync_file(path)
+            fs.set_mode(path, mode)
         })
     }
 
     /// Keeps what is at `target` now as `backup`, replacing an earlier backup. Nothing at `target` is fine.
     pub fn keep_backup(&mut self, target: &Path, backup: &Path) -> Outcome<()> {
-        let Ok(facts) = std::fs::symlink_metadata(target) else { return Ok(()) };
-        self.stage(Action::Put, backup, |fs, path| {
-            fs.hard_link_or_copy(target, path)?;
-            // A symbolic link has no content of its own to make durable.
-            if facts.is_symlink() {
-                Ok(())
-            } else {
-                fs.sync_file(path)
-            }
-        })
+        if !is_there(target) {
+            return Ok(());
+        }
+        self.stage(Action::Put, backup, |fs, path| fs.hard_link_or_copy(target, path))
     }
 
     /// Adds the removal of a file. One that is not there is fine.
@@ -166,7 +166,7 @@ impl<'a> Publication<'a> {
         }
         self.mark_last(commit_target);
         let list = self.list(commit_target)?;
-        self.fs.sync_dir(&self.staging)?;
+        self.sync_staged()?;
         // From here on the list decides what becomes of the staging folder.
         self.is_settled = true;
         let mut mover = Mover::new(self.fs, self.own, &self.root, &list);
@@ -215,6 +215,18 @@ impl<'a> Publication<'a> {
             return Err(Failure::environment("publishing", why).on(Subject::path(commit_target)));
         }
         Ok(RenameList { state: State::Moving, id: unique(), entries })
+    }
+
+    /// Makes all staged files durable. All at once, after the last one: most of them then wait for one and the same write-out.
+    fn sync_staged(&self) -> Outcome<()> {
+        for (number, (action, _)) in self.entries.iter().enumerate() {
+            let path = apply::staged(&self.staging, number);
+            // A backup may be a symbolic link, which has no content of its own.
+            if action.has_staged() && !path.is_symlink() {
+                self.fs.sync_file(&path)?;
+            }
+        }
+        self.fs.sync_dir(&self.staging)
     }
 
     /// Makes the next staged file and adds its entry.
