@@ -2,7 +2,6 @@
 
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
 use crate::storage::read::stamp_of;
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -18,6 +17,7 @@ pub struct Discovery {
 
 /// Finds all shards below `root`: `*.tar` and `*.tgz` at any depth, case-sensitive, nothing whose name begins with a dot.
 ///
+/// `x.tar` and `x.tgz` side by side, which would share one index, are both found: what to do is the plan's to say.
 /// Symbolic links are followed and keep their own path; one that leads back to a folder above it is not. Opens no shard.
 /// An error only if the root itself cannot be read or is no folder.
 pub fn discover(root: &Path) -> Outcome<Discovery> {
@@ -34,7 +34,6 @@ pub fn discover(root: &Path) -> Outcome<Discovery> {
         }
     }
     found.shards.sort_by(|a, b| a.name.split('/').cmp(b.name.split('/')));
-    found.settle_collisions();
     found
         .findings
         .sort_by(|a, b| a.subject.shard.cmp(&b.subject.shard).then_with(|| a.subject.path.cmp(&b.subject.path)));
@@ -115,30 +114,6 @@ impl Discovery {
 
     fn finding(&mut self, kind: ProblemKind, subject: Subject, why: impl Into<String>, hint: &str) {
         self.findings.push(Problem::problem(kind, subject, why).with_hint(hint));
-    }
-
-    /// `x.tar` and `x.tgz` would write the same `x.tar.idx`. The plain one, which the loader can read, stays.
-    fn settle_collisions(&mut self) {
-        let mut plain: HashMap<String, String> = HashMap::new();
-        if !self.shards.iter().any(|s| s.is_tgz) {
-            return;
-        }
-        for shard in self.shards.iter().filter(|s| !s.is_tgz) {
-            plain.insert(shard.index_name(), shard.name.clone());
-        }
-        let (mut kept, mut findings) = (Vec::with_capacity(self.shards.len()), Vec::new());
-        for shard in std::mem::take(&mut self.shards) {
-            match plain.get(&shard.index_name()).filter(|_| shard.is_tgz) {
-                None => kept.push(shard),
-                Some(other) => {
-                    let why = format!("its index would be the one of {other}; it is left out");
-                    let problem = Problem::problem(ProblemKind::IndexNameCollision, Subject::shard(&shard.name), why);
-                    findings.push(problem.with_hint("rename or move one of the two"));
-                }
-            }
-        }
-        self.shards = kept;
-        self.findings.append(&mut findings);
     }
 }
 

@@ -3,28 +3,61 @@
 use super::compressed::{Compression, Decompressed};
 use crate::model::{Cancel, Failure, Outcome, Shard, Subject};
 use crate::storage::fs::{Fs, WriteFile};
+use crate::storage::own::OwnFolder;
 use crate::storage::read::open_read;
-use std::path::Path;
+use crate::storage::space::same_filesystem;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes unpacked and written at a time.
 const STRIDE: usize = 1 << 20;
 
-/// Writes the decompressed archive of a shard to `target`, which must not exist, with the shard's mode, and makes it
-/// durable. A shard that is not compressed at all is copied.
+/// Makes the decompressed archive of a shard visible as `target`, durable and with the shard's mode. A shard that is not
+/// compressed at all is copied.
 ///
-/// `target` should lie in a work folder and be published from there. A damaged stream is an error; whatever the error,
-/// `target` is gone afterwards.
+/// A `target` that exists is refused. It appears whole or not at all: it is made in the data set's work folder if there
+/// is one on the same file system, else under a hidden name beside `target`. A damaged stream is an error.
 pub fn rewrite(fs: &dyn Fs, shard: &Shard, target: &Path, cancel: &Cancel) -> Outcome<()> {
-    let mut out = fs.create_file(target)?;
-    let written = unpack(shard, out.as_mut(), cancel).and_then(|()| {
-        out.set_mode(shard.mode)?;
-        out.finish()
-    });
-    written.map(drop).inspect_err(|_| {
+    let Some(folder) = target.parent() else {
+        return Err(Failure::usage("unpacking", "the target is no file name").on(Subject::path(target)));
+    };
+    if std::fs::symlink_metadata(target).is_ok() {
+        return Err(Failure::data("unpacking", "there is a file of that name already").on(Subject::path(target)));
+    }
+    let draft = draft_path(shard, target, folder);
+    // A draft that a killed run left behind.
+    fs.remove_file(&draft)?;
+    let made = write_draft(fs, shard, &draft, cancel).and_then(|()| fs.rename(&draft, target));
+    if let Err(failure) = made {
         // The first error is the one to tell.
-        let _ = fs.remove_file(target);
-    })
+        let _ = fs.remove_file(&draft);
+        return Err(failure);
+    }
+    fs.sync_dir(folder)
+}
+
+fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(target.file_name().unwrap_or_default());
+    name.push(".gristmill-unpacking");
+    let depth = shard.name.split('/').count();
+    let work = shard.path.ancestors().nth(depth).map(|root| OwnFolder::for_webdataset(root).work());
+    match work.filter(|work| work.is_dir() && same_filesystem(work, folder).unwrap_or(false)) {
+        Some(work) => {
+            // Shards of one name in two folders are told apart by their place in the data set.
+            let place = xxhash_rust::xxh3::xxh3_64(shard.name.as_bytes());
+            work.join(format!("unpacking-{place:016x}"))
+        }
+        None => folder.join(name),
+    }
+}
+
+fn write_draft(fs: &dyn Fs, shard: &Shard, draft: &Path, cancel: &Cancel) -> Outcome<()> {
+    let mut out = fs.create_file(draft)?;
+    unpack(shard, out.as_mut(), cancel)?;
+    out.set_mode(shard.mode)?;
+    out.finish().map(drop)
 }
 
 fn unpack(shard: &Shard, out: &mut dyn WriteFile, cancel: &Cancel) -> Outcome<()> {
@@ -138,7 +171,8 @@ mod tests {
             let cancel = Cancel::default();
             cancel.cancel();
             assert!(rewrite(&RealFs, &shard, &target, &cancel).unwrap_err().is_cancelled());
-            assert!(!target.exists());
+            let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+            assert_eq!(left, ["s.tgz"]);
         }
     }
 

@@ -108,6 +108,7 @@ impl<'a, W: Window> Run<'a, W> {
         let (scan, notes) = group.finish(end)?;
         notes.report(&self.shard.name, self.handles.problems)?;
         self.report_folded()?;
+        self.report_excluded(&scan.damaged_keys)?;
         if scan.samples == 0 && is_tar {
             let empty = self.walker.window.known_len() == 0;
             let why = if empty { "the file is empty" } else { "there is no sample in it" };
@@ -151,6 +152,20 @@ impl<'a, W: Window> Run<'a, W> {
         let Some((from, lost)) = self.folded else { return Ok(()) };
         let more = crate::model::text::count(self.places - PLACES, "more damaged place");
         self.report(ProblemKind::DamagedHeader, from, format!("{more}; {} skipped in them", bytes(lost)))
+    }
+
+    fn report_excluded(&self, keys: &[String]) -> Outcome<()> {
+        let listed = keys.len().min(PLACES as usize);
+        for (n, key) in keys[..listed].iter().enumerate() {
+            let mut why = "it touches damage and is excluded from training".to_owned();
+            if n + 1 == listed && keys.len() > listed {
+                let more = crate::model::text::count((keys.len() - listed) as u64, "more sample");
+                why = format!("{why}, and so are {more} of this shard");
+            }
+            let subject = Subject::shard(&self.shard.name).key(key);
+            self.handles.problems.report(Problem::problem(ProblemKind::SampleExcluded, subject, why))?;
+        }
+        Ok(())
     }
 
     /// The name in a cut header is used only to clear the sample before it: it is whole if another one begins here.

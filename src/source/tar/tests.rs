@@ -64,9 +64,17 @@ impl Scanned {
     pub(super) fn keys(&self) -> Vec<&str> {
         self.samples.iter().map(|s| s.key.as_deref().unwrap_or("(hidden)")).collect()
     }
-    /// Kinds of what is worse than a note.
+    /// Kinds of what is worse than a note; that excluded samples are listed one by one is checked here.
     pub(super) fn damage(&self) -> Vec<ProblemKind> {
-        self.kinds().into_iter().filter(|(s, _)| *s >= Severity::Problem).map(|(_, k)| k).collect()
+        let listed: Vec<_> = self
+            .problems
+            .iter()
+            .filter(|p| p.kind == ProblemKind::SampleExcluded)
+            .filter_map(|p| p.subject.key.as_ref())
+            .collect();
+        assert_eq!(listed, self.scan.damaged_keys.iter().collect::<Vec<_>>());
+        let worse = |&(s, k): &(Severity, ProblemKind)| s >= Severity::Problem && k != ProblemKind::SampleExcluded;
+        self.kinds().into_iter().filter(worse).map(|(_, k)| k).collect()
     }
 }
 
