@@ -9,8 +9,6 @@ mod headers;
 pub mod info;
 pub mod lint;
 mod prepared;
-#[cfg(test)]
-mod tests;
 pub mod verify;
 mod watch;
 mod words;

@@ -8,11 +8,10 @@ use std::path::Path;
 
 /// Verifies a whole data set, one shard after the other. Findings go to the handles.
 ///
-/// Whoever has threads calls [`verify_shard`] for each shard of a [`Prepared`] instead, in any order.
+/// Whoever has threads calls [`begin`], then [`verify_shard`] for each shard in any order.
 pub fn verify(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
-    let prepared = Prepared::open(root)?;
+    let prepared = begin(root, handles)?;
     handles.progress.restart(u64::from(prepared.shard_count()), prepared.bytes());
-    verify_overall(&prepared, handles)?;
     let mut checked = Checked::default();
     for id in 0..prepared.shard_count() {
         checked.add(verify_shard(&prepared, ShardId(id), handles)?);
@@ -20,10 +19,12 @@ pub fn verify(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
     Ok(checked)
 }
 
-/// What concerns no shard of its own: rows that belong to none, an interrupted publish.
-pub fn verify_overall(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
-    super::lint::interrupted(prepared, handles.problems)?;
-    super::lint::database::check(prepared, false, handles)
+/// Opens the data set and checks what concerns no shard of its own: the database as a whole, an interrupted publish.
+pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<Prepared> {
+    let mut prepared = Prepared::open(root)?;
+    super::lint::interrupted(&prepared, handles.problems)?;
+    super::lint::database::check(&mut prepared, handles)?;
+    Ok(prepared)
 }
 
 /// Verifies one shard: the unit of work. A shard that is gone or unreadable is a finding, not a failure.
@@ -48,6 +49,7 @@ pub(super) fn unreadable(shard: &str, failure: Failure, handles: &Handles<'_>) -
     if failure.is_cancelled() {
         return Err(failure);
     }
+    handles.progress.add(1, 0);
     let missing = failure.class == crate::model::ExitClass::Environment;
     let kind = if missing { ProblemKind::Unreadable } else { ProblemKind::BadFile };
     let mut problem = Problem::problem(kind, Subject::shard(shard), format!("it cannot be checked: {}", failure.why));

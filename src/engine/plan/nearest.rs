@@ -21,19 +21,22 @@ fn contains(long: &[char], short: &[char]) -> bool {
     long.windows(short.len()).any(|window| window == short)
 }
 
-/// Edits (insert, delete, replace) from one text to the other.
+/// Edits (insert, delete, replace, swap of neighbours) from one text to the other.
 fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.iter().enumerate() {
-        let mut diagonal = i;
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let above = row[j + 1];
-            row[j + 1] = (diagonal + usize::from(x != y)).min(above + 1).min(row[j] + 1);
-            diagonal = above;
+    let mut before: Vec<usize> = vec![0; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replace.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
         }
+        before = std::mem::replace(&mut last, row);
     }
-    row[b.len()]
+    last[b.len()]
 }
 
 #[cfg(test)]
@@ -46,6 +49,7 @@ mod tests {
         assert_eq!(nearest("CaptionSample", names), Some("CaptioningSample"));
         assert_eq!(nearest("textsample", names), Some("TextSample"));
         assert_eq!(nearest("captioning", names), Some("CaptioningSample"));
+        assert_eq!(nearest("txet", ["text", "image"]), Some("text"));
         assert_eq!(nearest("Zebra", names), None);
         assert_eq!(nearest("", names), None);
     }

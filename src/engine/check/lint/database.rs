@@ -12,39 +12,56 @@ use crate::storage::read::read_whole;
 /// The indexes that readers by name rely on.
 const INDEXES: [&str; 3] = ["idx_samples_by_tar_and_idx", "idx_sample_parts_seq", "idx_sample_parts_full"];
 
-/// Checks the database as a whole. `thorough` adds SQLite's own check, which reads all of it.
-pub(in crate::engine::check) fn check(prepared: &Prepared, thorough: bool, handles: &Handles<'_>) -> Outcome<()> {
+/// Checks the database as a whole, SQLite's own check of every page included. One that is damaged counts as absent from then
+/// on, so that the shards are still held against what is left.
+pub(in crate::engine::check) fn check(prepared: &mut Prepared, handles: &Handles<'_>) -> Outcome<()> {
+    let usable = look_at(prepared, handles)?;
+    prepared.has_tables &= usable;
+    Ok(())
+}
+
+/// Whether the tables can be read.
+fn look_at(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
     let path = prepared.database();
     if !prepared.has_tables {
         let message =
             "there is no index.sqlite: training works, access by name, mounting and use as an aux source do not";
-        return handles.problems.report(
+        handles.problems.report(
             Problem::note(ProblemKind::MissingFile, Subject::path(path), message)
                 .with_hint("gristmill prepare PATH --tar-index-only makes it"),
-        );
+        )?;
+        return Ok(false);
     }
-    let mut tables = match prepared.tables() {
-        Ok(Some(tables)) => tables,
-        Ok(None) => return Ok(()),
-        Err(failure) => return handles.problems.report(bad_file(failure).with_hint(REDO)),
+    let opened = prepared.tables().and_then(|tables| {
+        tables.map_or(Ok(None), |mut tables| tables.stop_with(handles.cancel).map(|()| Some(tables)))
+    });
+    let looked = match opened {
+        Ok(Some(tables)) => look(prepared, &tables, handles),
+        Ok(None) => return Ok(false),
+        Err(failure) => Err(failure),
     };
-    let looked = tables.stop_with(handles.cancel).and_then(|()| look(prepared, &tables, thorough, handles));
     handles.cancel.check()?;
     match looked {
-        Err(failure) if !failure.is_cancelled() => handles.problems.report(bad_file(failure).with_hint(REDO)),
-        other => other,
+        Err(failure) if failure.is_cancelled() => Err(failure),
+        Err(failure) => {
+            handles.problems.report(bad_file(failure).with_hint(REDO))?;
+            Ok(false)
+        }
+        usable => usable,
     }
 }
 
-fn look(prepared: &Prepared, tables: &Tables, thorough: bool, handles: &Handles<'_>) -> Outcome<()> {
+fn look(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<bool> {
     let path = prepared.database();
     let report = |kind, message: String| {
         handles.problems.report(Problem::problem(kind, Subject::path(&path), message).with_hint(REDO))
     };
-    if thorough {
-        for line in tables.quick_check()? {
-            report(ProblemKind::BadFile, format!("the database is damaged: {line}"))?;
-        }
+    let damage = tables.quick_check()?;
+    for line in &damage {
+        report(ProblemKind::BadFile, format!("the database is damaged: {line}"))?;
+    }
+    if !damage.is_empty() {
+        return Ok(false);
     }
     for index in INDEXES {
         if !has_index(tables, index)? {
@@ -70,7 +87,8 @@ fn look(prepared: &Prepared, tables: &Tables, thorough: bool, handles: &Handles<
             )?;
         }
     }
-    uuid(prepared, handles)
+    uuid(prepared, handles)?;
+    Ok(true)
 }
 
 /// Keys that are there twice, when the table itself does not forbid them.

@@ -61,14 +61,14 @@ pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcom
 
 /// Everything but the shards one by one: small files, splits, excludes, database, what lies around.
 pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<LintContext> {
-    let prepared = Prepared::open_with(root, options.split_config.as_deref())?;
+    let mut prepared = Prepared::open_with(root, options.split_config.as_deref())?;
     let problems = handles.problems;
     interrupted(&prepared, problems)?;
     files::check(&prepared, problems)?;
     let yaml = dataset_yaml(&prepared, &options.dataset_config, problems)?;
     let splits = splits::check(&prepared, problems)?;
     handles.cancel.check()?;
-    database::check(&prepared, true, handles)?;
+    database::check(&mut prepared, handles)?;
     let rows_are_indexed = database::is_indexed(&prepared);
     Ok(LintContext {
         fields: FieldParts::of(yaml.as_ref()),

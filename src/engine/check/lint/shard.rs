@@ -21,6 +21,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
             let hint = "bring it back, or gristmill prepare PATH --update takes it out";
             let problem = Problem::problem(ProblemKind::MissingFile, Subject::shard(name), message);
             handles.problems.report(problem.with_hint(hint))?;
+            handles.progress.add(1, 0);
             return Ok(Checked::default());
         }
     };

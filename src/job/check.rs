@@ -1,0 +1,39 @@
+//! `lint` and `verify` with several threads: one shard is one unit.
+
+use super::pool::run_units;
+use crate::engine::check::{lint, verify, Checked, LintOptions};
+use crate::model::{Handles, Outcome, ShardId};
+use std::path::Path;
+
+/// Runs `lint`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
+pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+    let context = lint::begin(root, options, handles)?;
+    let prepared = &context.prepared;
+    let bytes = if options.headers { prepared.bytes() } else { 0 };
+    each_shard(prepared.shard_count(), bytes, threads, handles, |id| lint::lint_shard(&context, id, handles))
+}
+
+/// Runs `verify`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
+pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+    let prepared = verify::begin(root, handles)?;
+    each_shard(prepared.shard_count(), prepared.bytes(), threads, handles, |id| {
+        verify::verify_shard(&prepared, id, handles)
+    })
+}
+
+fn each_shard(
+    shards: u32,
+    bytes: u64,
+    threads: usize,
+    handles: &Handles<'_>,
+    check: impl Fn(ShardId) -> Outcome<Checked> + Sync,
+) -> Outcome<Checked> {
+    handles.progress.restart(u64::from(shards), bytes);
+    let ids: Vec<ShardId> = (0..shards).map(ShardId).collect();
+    let done = run_units(&ids, threads, handles.cancel, |id| check(*id))?;
+    let mut all = Checked::default();
+    for checked in done {
+        all.add(checked);
+    }
+    Ok(all)
+}
