@@ -1,9 +1,11 @@
 //! How a command ends: its result, its exit code, and the one place where both are told.
 
+use super::args::Cli;
 use super::context::Context;
 use super::printer::Printer;
-use crate::model::text::display_safe;
 use crate::model::{ExitClass, Failure, ProblemKind, Severity};
+use clap::error::ErrorKind;
+use clap::CommandFactory;
 use serde_json::{json, Map, Value};
 
 /// Version of the result object; grows when a field changes its meaning or goes away.
@@ -161,32 +163,47 @@ pub fn usage(printer: &Printer, error: &clap::Error) -> u8 {
         printer.raw(&error.render().ansi().to_string());
         return printer.write_failure().map_or(0, |failure| failure.class.code());
     }
-    let plain = error.render().to_string();
-    let failure = usage_failure(&plain);
-    if printer.is_json() {
-        printer.error(&failure);
-        printer.result(object("none", "error", 2, Map::new(), &[failure]));
-    } else {
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !printer.is_json() {
         printer.raw_error(&error.render().ansi().to_string());
+        return 2;
     }
+    let failure = usage_failure(error.kind(), &error.render().to_string());
+    printer.error(&failure);
+    printer.result(object("none", "error", 2, Map::new(), &[failure]));
     2
 }
 
-/// The first line of clap's message as the reason, its tip as the hint.
-fn usage_failure(text: &str) -> Failure {
+/// The parser's message as a failure: its first line is the reason, its tip, choices or usage the hint.
+fn usage_failure(kind: ErrorKind, text: &str) -> Failure {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or("the arguments do not parse");
     let mut why = first.strip_prefix("error: ").unwrap_or(first).to_owned();
-    let mut hint = None;
+    let (mut tip, mut choices, mut usage) = (None, None, None);
+    let mut in_list = why.ends_with(':');
     for line in lines {
-        if let Some(tip) = line.strip_prefix("tip: ") {
-            hint.get_or_insert(tip.to_owned());
-        } else if why.ends_with(':') && !line.starts_with("Usage:") {
-            why = format!("{why} {line}");
+        if let Some(text) = line.strip_prefix("tip: ") {
+            tip.get_or_insert(text.to_owned());
+        } else if let Some(text) = line.strip_prefix('[') {
+            choices.get_or_insert(text.trim_end_matches(']').to_owned());
+        } else if let Some(text) = line.strip_prefix("Usage: ") {
+            in_list = false;
+            usage.get_or_insert(format!("usage: {text}"));
+        } else if in_list {
+            why.push(' ');
+            why.push_str(line);
         }
     }
-    Failure::usage("reading the command line", display_safe(&why))
+    let commands = matches!(kind, ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand).then(commands);
+    let hint = commands.or(tip).or(choices).or(usage);
+    Failure::usage("reading the command line", why)
         .with_hint(hint.unwrap_or_else(|| "`gristmill --help` lists commands and flags".into()))
+}
+
+/// What exists, for whoever asked for something that does not.
+fn commands() -> String {
+    let cli = Cli::command();
+    let names: Vec<&str> = cli.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name()).collect();
+    format!("the commands are {}", names.join(", "))
 }
 
 #[cfg(test)]
@@ -197,7 +214,7 @@ mod tests {
     fn a_parser_message_becomes_reason_and_hint() {
         let text =
             "error: unexpected argument '--foo' found\n\n  tip: a similar argument exists: '--force'\n\nUsage: x\n";
-        let failure = usage_failure(text);
+        let failure = usage_failure(ErrorKind::UnknownArgument, text);
         assert_eq!(failure.why, "unexpected argument '--foo' found");
         assert_eq!(failure.hint.as_deref(), Some("a similar argument exists: '--force'"));
     }
@@ -205,7 +222,13 @@ mod tests {
     #[test]
     fn missing_arguments_are_named_in_the_reason() {
         let text = "error: the following required arguments were not provided:\n  <PATH>\n\nUsage: x\n";
-        assert!(usage_failure(text).why.ends_with("not provided: <PATH>"));
+        assert!(usage_failure(ErrorKind::UnknownArgument, text).why.ends_with("not provided: <PATH>"));
+    }
+
+    #[test]
+    fn an_unknown_command_is_answered_with_those_that_exist() {
+        let failure = usage_failure(ErrorKind::InvalidSubcommand, "error: unrecognized subcommand 'browse'\n");
+        assert!(failure.hint.unwrap().starts_with("the commands are prepare, run, info"));
     }
 
     #[test]

@@ -39,7 +39,10 @@ pub fn only_folders(path: &str) -> Outcome<()> {
                 .on(Subject::path(path))
                 .with_hint("give a folder that holds tar shards"))
         }
-        None => Ok(()),
+        None => match std::fs::metadata(path) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Failure::io("opening the data set", path, &error)),
+        },
     }
 }
 

@@ -220,6 +220,11 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
             .with_hint("--force-overwrite prepares it again")
             .into());
     }
+    if plan.splits == SplitPlan::Unset && plan.scope == Scope::Full && !context.may_ask() {
+        return Err(Failure::usage("dividing the shards", "nothing says how")
+            .with_hint("--split-ratio 8,1,1, or --split-parts NAME:REGEX")
+            .into());
+    }
     let mut done = prepare::decide(plan, context)?;
     if done.status == Status::Problems && done.kinds.iter().all(|kind| peer_accepts(*kind)) {
         done.status = Status::Ok;

@@ -18,10 +18,9 @@ pub enum Consent {
 pub fn refuse_missing(plan: &PreparePlan, context: &Context, consent: Consent) -> Result<(), Stopped> {
     let mut failures = open_questions(plan);
     if consent == Consent::ByFlag && !context.globals.yes && !context.globals.dry_run {
-        failures.push(
-            Failure::usage("asking questions", "this is not a terminal")
-                .with_hint("add --yes to run without questions, or --dry-run to see what would be done"),
-        );
+        failures.push(Failure::usage("asking questions", "this is not a terminal").with_hint(
+            "add --yes (or --non-interactive) to run without questions, or --dry-run to see what would be done",
+        ));
     }
     if failures.is_empty() {
         Ok(())

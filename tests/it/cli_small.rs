@@ -1,0 +1,107 @@
+//! The small commands: keys, doctor, bug report, completions, manual pages, jobs.
+
+use super::cli_support::Sandbox;
+use std::io::Read;
+use std::process::Stdio;
+
+#[test]
+fn keys_come_from_the_table_of_the_screens() {
+    let sandbox = Sandbox::new();
+    sandbox.say("keys").ends(0).says("everywhere").says("Ctrl-c");
+    let value = sandbox.say("keys --json").ends(0).json("ok");
+    let sections = value["keys"].as_array().unwrap();
+    assert!(sections.iter().any(|s| s["where"] == "home"));
+    assert!(sections.iter().all(|s| !s["keys"].as_array().unwrap().is_empty()));
+}
+
+#[test]
+fn keys_can_be_drawn_in_ascii() {
+    let ran = Sandbox::new().say("keys --ascii").ends(0);
+    assert!(ran.out.is_ascii(), "{}", ran.out.lines().find(|line| !line.is_ascii()).unwrap_or_default());
+}
+
+#[test]
+fn completions_exist_for_every_shell() {
+    let sandbox = Sandbox::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        sandbox.run(["completions", shell]).ends(0).says("gristmill").says("field-map");
+    }
+    sandbox.say("completions klingon").ends(2).complains("bash");
+}
+
+#[test]
+fn manual_pages_exist_for_the_program_and_each_command() {
+    let sandbox = Sandbox::new();
+    sandbox.say("man").ends(0).says(".TH gristmill 1").says("prepare");
+    sandbox.say("man prepare").ends(0).says(".TH gristmill-prepare 1").says("split\\-ratio");
+    sandbox.say("man browse").ends(2).complains("no such command");
+}
+
+#[test]
+fn the_doctor_looks_at_machine_and_data_set() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say("doctor").says("terminal:").says("scratch folder:").says("open files:");
+    let value = sandbox.say("doctor data --json").ends(0).json("ok");
+    let checks: Vec<&str> = value["checks"].as_array().unwrap().iter().map(|c| c["check"].as_str().unwrap()).collect();
+    assert!(
+        checks.contains(&"lock") && checks.contains(&"write access") && checks.contains(&"interrupted publish"),
+        "{checks:?}"
+    );
+    sandbox.say("doctor nowhere").ends(3).complains("nowhere");
+}
+
+#[test]
+fn a_bug_report_holds_versions_and_no_names() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let output = sandbox
+        .command(["bug-report"])
+        .env("SSH_TTY", "/dev/pts/secret")
+        .env("TMUX", "/tmp/secret,1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("sqlite: 3.") && text.contains("data set generation: 7.4.1"), "{text}");
+    assert!(text.contains("TMUX: set") && !text.contains("secret"), "{text}");
+    assert!(!text.contains(sandbox.path("").to_str().unwrap()));
+    sandbox.say("bug-report --json").ends(0).json("ok");
+}
+
+#[test]
+fn jobs_are_none_where_nothing_ran() {
+    let sandbox = Sandbox::new();
+    sandbox.say("jobs").ends(0).says("No job runs");
+    assert_eq!(sandbox.say("jobs --json").ends(0).json("ok")["jobs"].as_array().unwrap().len(), 0);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let sandbox = Sandbox::new();
+    let mut child = sandbox.command(["keys"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{err}");
+    assert!(err.is_empty(), "{err}");
+}
+
+#[test]
+fn a_full_disk_behind_stdout_is_told() {
+    let Ok(full) = std::fs::File::options().write(true).open("/dev/full") else { return };
+    let output = Sandbox::new().command(["keys"]).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("writing the output"));
+}
+
+#[test]
+fn a_log_is_written_only_when_asked_for() {
+    let sandbox = Sandbox::new();
+    let plain = sandbox.say("keys").ends(0);
+    let log = sandbox.path("../home/state/gristmill/log");
+    assert!(!log.exists());
+    let ran = sandbox.say("keys --log-level debug").ends(0);
+    assert!(ran.out == plain.out && ran.err.is_empty(), "nothing of it on the terminal");
+    let file = std::fs::read_dir(&log).unwrap().next().unwrap().unwrap().path();
+    assert!(std::fs::read_to_string(file).unwrap().contains("started"));
+}

@@ -1,0 +1,181 @@
+//! What the command-line stories share: a folder of their own, the program with a clean environment, small tars.
+
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// A folder of its own, with its own home.
+pub struct Sandbox {
+    dir: TempDir,
+}
+
+/// What a run of the program left.
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Sandbox {
+    pub fn new() -> Self {
+        let dir = TempDir::new().unwrap();
+        for name in ["home", "tmp", "work"] {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        Self { dir }
+    }
+
+    /// A copy of a golden case's input as the current folder.
+    pub fn golden(case: &str) -> Self {
+        let sandbox = Self::new();
+        copy_tree(&golden_dir(case).join("input"), &sandbox.path(""));
+        sandbox
+    }
+
+    /// A path below the current folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        let work = self.dir.path().join("work");
+        if name.is_empty() {
+            work
+        } else {
+            work.join(name)
+        }
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        #[allow(clippy::disallowed_methods)]
+        std::fs::write(path, content).unwrap();
+    }
+
+    pub fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        String::from_utf8(self.read(name)).unwrap()
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.path(name).symlink_metadata().is_ok()
+    }
+
+    /// A tar of samples with these keys, each a `txt` and a `json` part.
+    pub fn tar(&self, name: &str, keys: impl IntoIterator<Item = impl AsRef<str>>) {
+        let entries: Vec<(String, Vec<u8>)> = keys
+            .into_iter()
+            .flat_map(|key| {
+                let key = key.as_ref();
+                let json = format!(r#"{{"text": "long {key}", "id": 7}}"#);
+                [
+                    (format!("{key}.txt"), format!("short {key}").into_bytes()),
+                    (format!("{key}.json"), json.into_bytes()),
+                ]
+            })
+            .collect();
+        self.tar_of(name, &entries);
+    }
+
+    /// A tar with exactly these entries.
+    pub fn tar_of(&self, name: &str, entries: &[(String, Vec<u8>)]) {
+        let mut tar = tar::Builder::new(Vec::new());
+        for (name, content) in entries {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(content.len() as u64);
+            header.set_mode(0o644);
+            header.set_mtime(1_700_000_000);
+            tar.append_data(&mut header, name, content.as_slice()).unwrap();
+        }
+        self.write(name, tar.into_inner().unwrap());
+    }
+
+    /// Ten shards of three samples each, in `data/`.
+    pub fn ten_shards(&self) {
+        for shard in 0..10 {
+            self.tar(&format!("data/s_{shard:02}.tar"), (0..3).map(|n| format!("{shard:02}{n}")));
+        }
+    }
+
+    pub fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gristmill"));
+        let home = self.dir.path().join("home");
+        command.args(args).current_dir(self.path("")).env_clear().stdin(Stdio::null());
+        command.env("HOME", &home).env("TMPDIR", self.dir.path().join("tmp"));
+        command.env("XDG_STATE_HOME", home.join("state")).env("XDG_CACHE_HOME", home.join("cache"));
+        command.env("XDG_CONFIG_HOME", home.join("config")).env("LANG", "C.UTF-8").env("TERM", "xterm-256color");
+        command
+    }
+
+    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Ran {
+        let output = self.command(args).output().unwrap();
+        Ran {
+            code: output.status.code().unwrap_or(-1),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// A line as a person types it; words are separated by blanks, quotes are not known.
+    pub fn say(&self, line: &str) -> Ran {
+        self.run(line.split_whitespace())
+    }
+}
+
+impl Ran {
+    /// The exit code is this; else everything is shown.
+    #[track_caller]
+    pub fn ends(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout:\n{}\nstderr:\n{}", self.out, self.err);
+        self
+    }
+
+    /// stdout holds this text.
+    #[track_caller]
+    pub fn says(self, text: &str) -> Self {
+        assert!(self.out.contains(text), "'{text}' is not in stdout:\n{}\nstderr:\n{}", self.out, self.err);
+        self
+    }
+
+    /// stderr holds this text.
+    #[track_caller]
+    pub fn complains(self, text: &str) -> Self {
+        assert!(self.err.contains(text), "'{text}' is not in stderr:\n{}", self.err);
+        self
+    }
+
+    /// stdout is exactly one JSON object with a schema version, and this status.
+    #[track_caller]
+    pub fn json(&self, status: &str) -> Value {
+        assert_eq!(self.out.trim_end().lines().count(), 1, "one object is wanted:\n{}\n{}", self.out, self.err);
+        let value: Value = serde_json::from_str(&self.out).unwrap();
+        assert_eq!(value["schema_version"], 1);
+        assert_eq!(value["status"], status, "{value:#}");
+        assert_eq!(value["exit_code"], self.code);
+        for line in self.err.lines() {
+            let event: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in: {line}"));
+            assert!(event["event"].is_string(), "{line}");
+        }
+        value
+    }
+}
+
+/// Where a golden case is.
+pub fn golden_dir(case: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/energon").join(case)
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}

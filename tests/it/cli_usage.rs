@@ -1,0 +1,309 @@
+//! What is typed wrongly is answered with what to do: exit code 2, before anything is read or written.
+
+use super::cli_support::Sandbox;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+#[test]
+fn help_names_every_command_and_no_other() {
+    let ran = Sandbox::new().say("--help").ends(0);
+    for name in [
+        "prepare",
+        "run",
+        "info",
+        "lint",
+        "verify",
+        "demo",
+        "jobs",
+        "keys",
+        "doctor",
+        "bug-report",
+        "completions",
+        "man",
+        "energon",
+    ] {
+        assert!(ran.out.contains(&format!("\n  {name} ")), "{name}\n{}", ran.out);
+    }
+    for name in ["browse", "splits", "pack", "dedup", "mix", "prepare-media", "index"] {
+        assert!(!ran.out.contains(&format!("\n  {name} ")), "{name} does not exist yet");
+    }
+    assert!(ran.out.contains("130, 143"), "exit codes are part of the help");
+}
+
+#[test]
+fn every_command_has_help_of_its_own() {
+    let sandbox = Sandbox::new();
+    for name in [
+        "prepare",
+        "run",
+        "info",
+        "lint",
+        "verify",
+        "demo",
+        "jobs",
+        "keys",
+        "doctor",
+        "bug-report",
+        "completions",
+        "man",
+    ] {
+        let ran = sandbox.run([name, "--help"]).ends(0).says("Usage: gristmill");
+        assert!(ran.err.is_empty());
+        sandbox.run([name, "-h"]).ends(0).says("--json");
+    }
+}
+
+#[test]
+fn the_version_is_told() {
+    Sandbox::new().say("--version").ends(0).says(concat!("gristmill ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn the_home_screen_needs_a_terminal() {
+    Sandbox::new().run::<&str>([]).ends(2).complains("it needs a terminal").complains("hint:");
+}
+
+#[test]
+fn an_unknown_command_is_answered_with_those_that_exist() {
+    for name in ["browse", "splits", "pack", "dedup", "mix", "frobnicate"] {
+        Sandbox::new().run([name, "x"]).ends(2).complains(name).complains("prepare, run, info");
+    }
+}
+
+#[test]
+fn a_misspelt_flag_is_answered_with_the_right_one() {
+    let ran = Sandbox::new()
+        .say("prepare . --split-ratoi 8,1,1")
+        .ends(2)
+        .complains("--split-ratoi")
+        .complains("--split-ratio");
+    assert!(ran.err.starts_with("error: "), "{}", ran.err);
+}
+
+#[test]
+fn a_missing_path_is_named() {
+    Sandbox::new().say("prepare").ends(2).complains("<PATH>").complains("hint: usage: gristmill prepare");
+}
+
+#[test]
+fn media_flags_are_not_there_yet() {
+    for flag in
+        ["--media-metadata-by-extension", "--media-metadata-by-header", "--media-metadata-by-glob=*.jpg", "--decode"]
+    {
+        Sandbox::new().run(["prepare", ".", flag]).ends(2);
+    }
+}
+
+#[test]
+fn remote_paths_are_not_supported_yet() {
+    let sandbox = Sandbox::new();
+    for path in ["s3://bucket/x", "msc://profile/x", "rclone://x/y"] {
+        sandbox
+            .run(["prepare", path, "--yes", "--split-ratio", "8,1,1"])
+            .ends(2)
+            .complains("not supported yet")
+            .complains(path);
+        sandbox.run(["energon", "prepare", path, "--non-interactive"]).ends(2).complains("not supported yet");
+    }
+}
+
+#[test]
+fn a_signature_in_a_remote_path_is_not_shown() {
+    let ran = Sandbox::new().say("prepare s3://bucket/x?signature=topsecret --yes").ends(2);
+    assert!(!ran.err.contains("topsecret"));
+}
+
+#[test]
+fn files_that_cannot_be_prepared_yet_are_told_apart_from_folders() {
+    let sandbox = Sandbox::new();
+    sandbox.write("corpus.jsonl", "{}\n");
+    sandbox.write("meta.yaml", "x: 1\n");
+    sandbox.write("notes.md", "x\n");
+    sandbox.say("prepare corpus.jsonl --yes").ends(2).complains("JSONL files are not supported yet");
+    sandbox.say("prepare meta.yaml --yes").ends(2).complains("metadatasets are not supported yet");
+    sandbox.say("prepare notes.md --yes").ends(2).complains("not a folder of tar shards");
+    assert!(!sandbox.has("corpus.jsonl.idx"));
+}
+
+#[test]
+fn a_path_that_is_not_there_is_the_environments_fault() {
+    let ran = Sandbox::new().say("prepare nowhere --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset").ends(3);
+    ran.complains("error: opening the data set failed on nowhere: no such file or folder");
+}
+
+#[test]
+fn an_empty_path_is_refused() {
+    Sandbox::new().run(["prepare", "", "--yes"]).ends(2).complains("a value is required");
+}
+
+#[test]
+fn arguments_that_are_not_utf8_are_refused_without_a_panic() {
+    let sandbox = Sandbox::new();
+    let odd = OsStr::from_bytes(b"od\xff");
+    let prepare = OsStr::new("prepare");
+    let ran = sandbox.run([prepare, odd, OsStr::new("--yes")]).ends(2).complains("UTF-8");
+    assert!(ran.err.contains("hint:"));
+    sandbox.run([odd]).ends(2);
+    sandbox.run([prepare, OsStr::new("."), OsStr::new("--split-ratio"), odd]).ends(2);
+    sandbox.run([OsStr::new("demo"), odd]).ends(2).complains("UTF-8");
+}
+
+#[test]
+fn without_a_terminal_every_missing_flag_is_named_at_once() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let ran = sandbox.say("prepare data").ends(2);
+    for flag in ["--yes", "--split-ratio", "--sample-type", "--skip-dataset-yaml"] {
+        assert!(ran.err.contains(flag), "{flag} is not named:\n{}", ran.err);
+    }
+    assert!(!sandbox.has("data/.nv-meta"), "nothing is written");
+}
+
+#[test]
+fn yes_alone_names_what_is_missing() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let ran = sandbox.say("prepare data --yes --sample-type TextSample").ends(2);
+    assert!(ran.err.contains("--split-ratio") && ran.err.contains("--field-map text=EXPR"), "{}", ran.err);
+    assert!(!ran.err.contains("not a terminal"), "--yes was given");
+    sandbox.say("prepare data --non-interactive --skip-dataset-yaml").ends(2).complains("--split-parts");
+}
+
+#[test]
+fn flags_that_exclude_each_other_are_refused() {
+    let sandbox = Sandbox::new();
+    for line in [
+        "prepare . --split-ratio 8,1,1 --split-parts a:b",
+        "prepare . --split-ratio 8,1,1 --splits-from x.yaml",
+        "prepare . --update --force-overwrite",
+        "prepare . --sample-type TextSample --skip-dataset-yaml",
+        "prepare . --sample-type TextSample --sample-loader --field-map text=txt",
+        "prepare . --tar-index-only --skip-sample-tables",
+        "prepare . --new-to train",
+        "prepare . --reset-excludes",
+        "prepare . --field-map text=txt",
+        "prepare . --sample-loader",
+        "prepare . -q -v",
+    ] {
+        sandbox.say(line).ends(2);
+    }
+}
+
+#[test]
+fn a_crude_data_set_takes_neither_field_map_nor_loader() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .say("prepare . --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset --field-map a=b")
+        .ends(2)
+        .complains("crude");
+    sandbox
+        .say("prepare . --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset --sample-loader")
+        .ends(2)
+        .complains("crude");
+    sandbox.say("prepare . --yes --split-ratio 8,1,1 --sample-type TextSample --cooker").ends(2).complains("crude");
+}
+
+#[test]
+fn bad_field_maps_are_refused_before_anything_is_read() {
+    let sandbox = Sandbox::new();
+    let base = ["prepare", ".", "--yes", "--split-ratio", "8,1,1", "--sample-type", "TextSample", "--field-map"];
+    for bad in [
+        "{\"text\": \"txt\"",
+        "{\"text\": 3}",
+        "{\"text\": \"txt\", \"text\": \"json\"}",
+        "text",
+        "=txt",
+        "text=",
+        "{} trailing",
+    ] {
+        let args: Vec<&str> = base.iter().copied().chain([bad]).collect();
+        sandbox.run(args).ends(2).complains("--field-map").complains("hint: ");
+    }
+    let twice: Vec<&str> = base.iter().copied().chain(["text=txt", "--field-map", "text=json"]).collect();
+    sandbox.run(twice).ends(2).complains("given twice");
+}
+
+#[test]
+fn split_parts_need_a_name_and_a_pattern() {
+    let sandbox = Sandbox::new();
+    for bad in ["train", ":train/.*"] {
+        sandbox.run(["prepare", ".", "--yes", "--split-parts", bad]).ends(2).complains("NAME:REGEX is needed");
+    }
+    let twice = ["prepare", ".", "--yes", "--split-parts", "a:x", "--split-parts", "a:y"];
+    sandbox.run(twice).ends(2).complains("given twice").complains("a:(?:x|y)");
+}
+
+#[test]
+fn numbers_and_sizes_are_checked() {
+    let sandbox = Sandbox::new();
+    for flags in [
+        ["--threads", "0"],
+        ["--threads", "many"],
+        ["--num-workers", "-1"],
+        ["--memory", "lots"],
+        ["--memory", "0"],
+        ["--color", "pink"],
+        ["--log-level", "loud"],
+    ] {
+        sandbox.run(["prepare", "."].into_iter().chain(flags)).ends(2);
+    }
+}
+
+#[test]
+fn the_dataset_yaml_stays_inside_its_folder() {
+    let sandbox = Sandbox::new();
+    for name in ["../x.yaml", "split.yaml", ".info.json", "", "a/b.yaml"] {
+        let name = format!("--dataset-yaml-name={name}");
+        sandbox.run(["prepare", ".", "--yes", &name]).ends(2).complains("--dataset-yaml-name");
+    }
+}
+
+#[test]
+fn a_splits_file_that_is_not_there_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say("prepare data --yes --splits-from gone.yaml --skip-dataset-yaml").ends(3).complains("gone.yaml");
+    sandbox
+        .say("prepare data --yes --exclude-from gone.txt --split-ratio 8,1,1 --skip-dataset-yaml")
+        .ends(3)
+        .complains("gone.txt");
+}
+
+#[test]
+fn terminal_escapes_in_arguments_are_made_visible() {
+    let ran = Sandbox::new()
+        .run(["prepare", "x\x1b[31my\u{202e}", "--yes", "--split-ratio", "1,0,0", "--skip-dataset-yaml"])
+        .ends(3);
+    assert!(!ran.err.contains('\x1b') && !ran.err.contains('\u{202e}'), "{}", ran.err);
+    assert!(ran.err.contains("x␛[31my<U+202E>"), "{}", ran.err);
+}
+
+#[test]
+fn colour_comes_only_when_asked_for() {
+    let sandbox = Sandbox::new();
+    assert!(!sandbox.say("prepare").err.contains('\x1b'), "a pipe gets none");
+    assert!(sandbox.say("--color always info nowhere").err.contains("\x1b[1;31merror:"));
+    assert!(!sandbox.say("--color never info nowhere").err.contains('\x1b'));
+    let output = sandbox.command(["info", "nowhere"]).env("NO_COLOR", "1").output().unwrap();
+    assert!(!output.stderr.contains(&0x1b));
+}
+
+#[test]
+fn usage_errors_come_as_json_too() {
+    let sandbox = Sandbox::new();
+    for line in ["--json frobnicate", "prepare --json", "prepare . --json --threads 0", "--json"] {
+        let ran = sandbox.say(line).ends(2);
+        let value = ran.json("error");
+        assert_eq!(value["error"]["class"], "usage", "{line}");
+        assert!(value["error"]["hint"].is_string(), "{line}");
+    }
+}
+
+#[test]
+fn several_missing_answers_are_all_in_the_object() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let value = sandbox.say("prepare data --json").ends(2).json("error");
+    assert_eq!(value["command"], "prepare");
+    assert_eq!(value["errors"].as_array().unwrap().len(), 3, "splits, sample type, and --yes");
+}
