@@ -4,7 +4,9 @@ use super::bytes::SpoolReader;
 use super::runs::CANCEL_EVERY;
 use super::spool::{SpoolSink, SpooledShard};
 use crate::formats::energon::tables::open_readonly;
-use crate::model::{Cancel, HiddenSample, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard, ShardId};
+use crate::model::{
+    Cancel, Failure, HiddenSample, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard, ShardId,
+};
 use crate::source::tar::{ScanSink, ShardScan, PART_NAMES_KEPT, SKETCHES_KEPT};
 use crate::storage::fs::Fs;
 use crate::storage::read::open_read;
@@ -60,7 +62,7 @@ pub fn respool_unit(
         }
         Err(Stop::Failed(failure)) => {
             sink.discard();
-            Err(failure)
+            Err(*failure)
         }
     }
 }
@@ -70,7 +72,7 @@ enum Stop {
     /// The old index is of no use.
     Disagree,
     /// The new spool cannot be written, or somebody cancelled.
-    Failed(crate::model::Failure),
+    Failed(Box<Failure>),
 }
 
 impl From<rusqlite::Error> for Stop {
@@ -79,9 +81,9 @@ impl From<rusqlite::Error> for Stop {
     }
 }
 
-impl From<crate::model::Failure> for Stop {
-    fn from(failure: crate::model::Failure) -> Self {
-        Self::Failed(failure)
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure))
     }
 }
 
@@ -123,7 +125,7 @@ impl Copy<'_, '_> {
             self.sink.sample(SampleRow { key, sample_index: index, byte_offset: at, byte_size: size })?;
             self.left -= 1;
             self.scan.samples += 1;
-            if self.scan.samples % CANCEL_EVERY == 0 {
+            if self.scan.samples.is_multiple_of(CANCEL_EVERY) {
                 self.cancel.check()?;
             }
         }

@@ -1,0 +1,61 @@
+//! Processor time and memory of whole processes, as the kernel counts them.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// What one process took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    /// User and system time of all its threads.
+    pub cpu: Duration,
+    /// From start to end.
+    pub wall: Duration,
+    /// Peak of anonymous and shared memory, in KiB, looked at every two milliseconds.
+    pub peak_kib: u64,
+}
+
+/// Kernel clock ticks a second: 100 on every Linux that Rust runs on.
+const TICKS: u64 = 100;
+
+/// Processor time of this process, or of its children that have ended.
+pub fn cpu_time(children: bool) -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("procfs");
+    // The second field is the name in parentheses, and may hold anything.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let at = if children { 13 } else { 11 };
+    let ticks: u64 = fields[at..at + 2].iter().map(|field| field.parse::<u64>().expect("a number")).sum();
+    Duration::from_millis(ticks * 1000 / TICKS)
+}
+
+fn memory_kib(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
+    };
+    field("RssAnon:") + field("RssShmem:")
+}
+
+/// Runs a command to its end. Panics when it fails: a bench of a failure measures nothing.
+pub fn run(command: &mut Command) -> Cost {
+    let before = cpu_time(true);
+    let start = Instant::now();
+    let mut child = command.spawn().expect("the command can be started");
+    let mut peak_kib = 0;
+    let status = loop {
+        peak_kib = peak_kib.max(memory_kib(child.id()));
+        if let Some(status) = child.try_wait().expect("the child can be waited for") {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    assert!(status.success() || status.code() == Some(1), "{command:?}: {status}");
+    Cost { cpu: cpu_time(true) - before, wall: start.elapsed(), peak_kib }
+}
+
+impl std::fmt::Display for Cost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (cpu, wall) = (self.cpu.as_secs_f64(), self.wall.as_secs_f64());
+        write!(f, "{cpu:6.2} CPU s {wall:6.2} s wall {:5} MiB", self.peak_kib / 1024)
+    }
+}
