@@ -1,7 +1,7 @@
 //! Media tables of an earlier database, kept when the sample tables are made anew.
 
 use super::runs::CANCEL_EVERY;
-use crate::formats::energon::tables::{open_readonly, CREATE_MEDIA_TABLES};
+use crate::formats::energon::tables::{self, open_readonly, CREATE_MEDIA_TABLES};
 use crate::model::problem::Subject;
 use crate::model::{Cancel, ExitClass, Failure, Outcome};
 use crate::storage::fs::Fs;
@@ -23,7 +23,7 @@ pub enum CarriedMedia {
     },
     /// They cannot be read; the new database has none.
     Unreadable(
-        /// Why, in SQLite's words.
+        /// Why.
         String,
     ),
 }
@@ -40,12 +40,12 @@ pub fn carry_media_tables(fs: &dyn Fs, old: &Path, new: &Path, cancel: &Cancel) 
     match has_tables(&source) {
         Ok(true) => {}
         Ok(false) => return Ok(CarriedMedia::Nothing),
-        Err(error) => return Ok(CarriedMedia::Unreadable(error.to_string())),
+        Err(error) => return Ok(CarriedMedia::Unreadable(tables::failure(old, &error).why)),
     }
     let mut target = open_new(new).map_err(|error| sql_failure(new, &error))?;
     let carried = match copy(&source, &mut target, cancel) {
         Ok(carried) => carried,
-        Err(CopyError::Read(error)) => CarriedMedia::Unreadable(error.to_string()),
+        Err(CopyError::Read(error)) => CarriedMedia::Unreadable(tables::failure(old, &error).why),
         Err(CopyError::Write(error)) => return Err(sql_failure(new, &error)),
         Err(CopyError::Stopped(failure)) => return Err(failure),
     };

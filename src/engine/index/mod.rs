@@ -39,7 +39,8 @@ use std::path::{Path, PathBuf};
 pub struct BuildOptions {
     /// What to do when one key names two samples.
     pub duplicates: Duplicates,
-    /// Duplicates that are listed with their places; all are counted.
+    /// Duplicates that are listed with their places; all are counted. Under [`Duplicates::KeepFirst`], every one that lies in
+    /// another shard than the first is listed on top of that, since it has to be excluded by name.
     pub listed: usize,
     /// Bytes of memory that sorting may take.
     pub sort_memory: usize,
@@ -58,7 +59,7 @@ impl Default for BuildOptions {
 pub struct BuiltIndex {
     /// The database, complete and durable; `None` when duplicates forbid one.
     pub database: Option<PathBuf>,
-    /// The first duplicates, in order of their keys; at most [`BuildOptions::listed`].
+    /// The first duplicates, in order of their keys; see [`BuildOptions::listed`].
     pub duplicates: Vec<DuplicateKey>,
     /// All duplicates: samples beyond the first of their key.
     pub duplicate_count: u64,

@@ -6,7 +6,7 @@ use super::runs::{reduce, remove_temporary, Merge, RunSource, CANCEL_EVERY};
 use super::spool::SpooledShard;
 use super::tables::{Place, Span, Tables};
 use super::{BuildOptions, BuiltIndex, Surroundings};
-use crate::model::{Cancel, Duplicates, Handles, Outcome, Progress, ShardId};
+use crate::model::{Cancel, Duplicates, Failure, Handles, Outcome, Progress, ShardId, Subject};
 use crate::storage::fs::Fs;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +34,9 @@ pub struct IndexWriter<'a> {
 struct ShardRows {
     first_row: u64,
 }
+
+/// Duplicates that are listed whatever the options say: as many as an exclude list can reasonably hold.
+const MOST_LISTED: usize = 1_000_000;
 
 /// Duplicates: some with their places, all counted.
 #[derive(Default)]
@@ -170,7 +173,7 @@ impl<'a> IndexWriter<'a> {
             match &mut before {
                 Some((known, first)) if known == key => {
                     let first = *first;
-                    self.found.add(key, &self.shards, (first, row), self.options.listed);
+                    self.found.add(key, &self.shards, (first, row), &self.options)?;
                     if self.options.duplicates == Duplicates::KeepFirst {
                         self.dropped.insert(row);
                     }
@@ -192,13 +195,30 @@ impl<'a> IndexWriter<'a> {
 }
 
 impl Found {
-    fn add(&mut self, key: &[u8], shards: &[ShardRows], rows: (u64, u64), most: usize) {
+    fn add(&mut self, key: &[u8], shards: &[ShardRows], rows: (u64, u64), options: &BuildOptions) -> Outcome<()> {
         self.count += 1;
-        if self.listed.len() < most {
-            let key = String::from_utf8_lossy(key).into_owned();
-            self.listed.push(DuplicateKey { key, first: place(shards, rows.0), second: place(shards, rows.1) });
+        let (first, second) = (place(shards, rows.0), place(shards, rows.1));
+        // What is dropped in another shard has to be excluded by name, so none of these may be missing from the list.
+        let needed = options.duplicates == Duplicates::KeepFirst && first.0 != second.0;
+        if needed && self.listed.len() >= MOST_LISTED {
+            return Err(too_many(key, second.0));
         }
+        if needed || self.listed.len() < options.listed {
+            let key = String::from_utf8_lossy(key).into_owned();
+            self.listed.push(DuplicateKey { key, first, second });
+        }
+        Ok(())
     }
+}
+
+fn too_many(key: &[u8], shard: ShardId) -> Failure {
+    let count = crate::model::text::grouped(MOST_LISTED as u64);
+    Failure::data(
+        "keeping the first of each duplicate key",
+        format!("more than {count} samples would have to be excluded one by one; shard {} is the last", shard.0),
+    )
+    .on(Subject::default().key(String::from_utf8_lossy(key)))
+    .with_hint("whole shards seem to be there twice: leave them out with --exclude, or use --skip-sample-tables")
 }
 
 /// Shard and sample number of a row.

@@ -102,6 +102,18 @@ fn sqlite_sees_its_default_settings_and_may_change_the_file() {
 }
 
 #[test]
+#[ignore = "writes 2.2 GiB"]
+fn a_database_over_one_gibibyte_leaves_out_the_page_that_sqlite_locks() {
+    let dir = tempfile::tempdir().unwrap();
+    // Once inside a chain of overflow pages, once between leaves.
+    for (count, pad) in [(11_000, 50_000), (1_250_000, 400)] {
+        let rows = numbered(count, pad);
+        check(&write(dir.path(), &rows), &rows);
+        std::fs::remove_file(dir.path().join("db")).unwrap();
+    }
+}
+
+#[test]
 fn the_same_rows_make_the_same_bytes() {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let rows = numbered(5_000, 30);

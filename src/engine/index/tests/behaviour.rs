@@ -81,6 +81,9 @@ fn duplicates_name_both_places_and_leave_no_database() {
     let built = bench.build(&spools, &options).unwrap();
     assert_eq!((built.samples, built.parts, built.duplicates.len()), (3, 3, 2));
     assert_eq!(built.duplicates[1].second, (ShardId(1), 1));
+    let none_listed = BuildOptions { listed: 0, ..options };
+    let again = bench.build(&spools, &none_listed).unwrap();
+    assert_eq!(again.duplicates, built.duplicates[1..], "what must be excluded by name is always listed");
     assert_eq!(dump(&built.database.unwrap()), model_dump(&shards, true).0);
 }
 
@@ -136,7 +139,7 @@ fn a_spool_that_changed_under_our_feet_is_refused_without_a_panic() {
     for file in [&spool.rows, &spool.keys] {
         let path = spool.dir.join(&file.name);
         let good = std::fs::read(&path).unwrap();
-        for at in (0..good.len()).step_by(7) {
+        for at in (0..good.len()).step_by(29) {
             for bad in [0, 0x7f, 0xff] {
                 let mut bytes = good.clone();
                 bytes[at] = bad;
@@ -191,6 +194,68 @@ fn a_full_disk_at_any_write_is_named_and_nothing_claims_to_be_whole() {
     }
     run(&FaultFs::new(Fault::Short { at: count / 2 })).unwrap();
     dump(&bench.dir.path().join("index.sqlite"));
+}
+
+#[test]
+fn media_tables_of_an_old_index_are_kept_with_their_ids() {
+    let bench = Bench::new();
+    let spool = spool_model(&bench, 0, &many("k", 30, false), 1 << 20);
+    let new = bench.build(std::slice::from_ref(&spool), &BuildOptions::default()).unwrap().database.unwrap();
+    let old = bench.dir.path().join("old.sqlite");
+    let carry = || carry_media_tables(&RealFs, &old, &new, &bench.cancel).unwrap();
+    assert_eq!(carry(), CarriedMedia::Nothing);
+    put(
+        &old,
+        b"not a database, and longer than a header would have to be, so that nobody takes it for an empty one....",
+    );
+    assert!(matches!(carry(), CarriedMedia::Unreadable(why) if why.contains("not an SQLite database")));
+    RealFs.remove_file(&old).unwrap();
+    let db = rusqlite::Connection::open(&old).unwrap();
+    db.execute_batch("CREATE TABLE samples (x)").unwrap();
+    assert_eq!(carry(), CarriedMedia::Nothing);
+    db.execute_batch(crate::formats::energon::tables::CREATE_MEDIA_TABLES).unwrap();
+    db.execute_batch(
+        "INSERT INTO media_metadata VALUES ('a.jpg', 'image', '{\"width\":1}'), ('b.wav', 'av', '{}');
+         INSERT INTO media_filters VALUES (3, 'EXTENSION', '', '2026-01-01 00:00:00');
+         UPDATE sqlite_sequence SET seq = 9;",
+    )
+    .unwrap();
+    drop(db);
+    let rows = dump(&new);
+    assert_eq!(carry(), CarriedMedia::Rows { metadata: 2, filters: 1 });
+    assert_eq!(dump(&new), rows, "the samples are as before");
+    let db = open_readonly(&new).unwrap();
+    let one = |sql: &str| db.query_row(sql, [], |row| row.get::<_, rusqlite::types::Value>(0)).unwrap();
+    assert_eq!(
+        one("SELECT metadata_json FROM media_metadata WHERE entry_key = 'a.jpg'"),
+        "{\"width\":1}".to_owned().into()
+    );
+    assert_eq!(one("SELECT filter_id || created_at_utc FROM media_filters"), "32026-01-01 00:00:00".to_owned().into());
+    assert_eq!(one("SELECT seq FROM sqlite_sequence"), 9.into());
+    assert_eq!(one("PRAGMA journal_mode"), "delete".to_owned().into());
+    assert!(!bench.dir.path().join("index.sqlite-journal").exists());
+}
+
+#[test]
+fn damaged_media_tables_leave_the_new_index_as_it_was() {
+    let bench = Bench::new();
+    let spool = spool_model(&bench, 0, &many("k", 30, false), 1 << 20);
+    let new = bench.build(std::slice::from_ref(&spool), &BuildOptions::default()).unwrap().database.unwrap();
+    let old = bench.dir.path().join("old.sqlite");
+    let db = rusqlite::Connection::open(&old).unwrap();
+    db.execute_batch(
+        "CREATE TABLE media_metadata (entry_key, metadata_type, metadata_json);
+         CREATE TABLE media_filters (filter_id, strategy, patterns, created_at_utc);
+         INSERT INTO media_metadata VALUES ('a', 'image', '{}'), ('a', 'image', '{}');",
+    )
+    .unwrap();
+    drop(db);
+    let carried = carry_media_tables(&RealFs, &old, &new, &bench.cancel).unwrap();
+    assert!(matches!(carried, CarriedMedia::Unreadable(_)), "{carried:?}");
+    let db = open_readonly(&new).unwrap();
+    let count: i64 = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 6, "no media tables were made");
+    assert_eq!(dump(&new).samples.len(), 30);
 }
 
 /// Rows in `samples`, if it can be read.

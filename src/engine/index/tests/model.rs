@@ -14,7 +14,7 @@ fn samples() -> impl Strategy<Value = Vec<ModelSample>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn any_data_set_comes_out_as_the_model_has_it(
