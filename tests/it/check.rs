@@ -15,7 +15,6 @@ struct Set {
 
 type Sample<'a> = (&'a str, &'a [(&'a str, &'a str)]);
 
-#[expect(clippy::disallowed_methods, reason = "test data is not published")]
 fn put(path: &Path, bytes: &[u8]) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, bytes).unwrap();

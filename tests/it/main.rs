@@ -1,4 +1,10 @@
 //! All integration tests in one binary, so that the crate is linked once.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on panics; test data is not published"
+)]
 
 mod check;
 mod cli_small;

@@ -81,3 +81,7 @@ pub fn hash(plan: &PreparePlan) -> String {
     let canonical = serde_json::to_string(&same).unwrap_or_else(|_| format!("{same:?}"));
     format!("{:032x}", xxhash_rust::xxh3::xxh3_128(canonical.as_bytes()))
 }
+
+#[cfg(test)]
+#[path = "written_tests.rs"]
+mod tests;

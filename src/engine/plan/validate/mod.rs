@@ -163,13 +163,13 @@ fn duplicates(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Probl
     if plan.duplicates != Duplicates::Fail || plan.scope == Scope::WithoutSampleTables {
         return;
     }
-    let found = facts.findings.iter().filter(|p| p.kind == ProblemKind::DuplicateKey);
+    let mut found = facts.findings.iter().filter(|p| p.kind == ProblemKind::DuplicateKey);
     let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
     let is_out = |problem: &&Problem| {
         let shard = problem.subject.shard.as_deref();
         facts.shards.iter().zip(&excluded).any(|(s, out)| *out && Some(s.name.as_str()) == shard)
     };
-    if let Some(first) = found.filter(|p| !is_out(p)).next() {
+    if let Some(first) = found.find(|p| !is_out(p)) {
         problems.push(
             Problem::refusal(ProblemKind::DuplicateKey, first.subject.clone(), first.message.clone()).with_hint(
                 format!(
