@@ -1,14 +1,20 @@
 //! Opening a data set: what it is, its shards, and what an earlier preparation left behind. Reads no tar.
 
+use super::plan::file as plan_file;
 use super::recorded::Recorded;
 use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile, tar_idx::TarIdx};
 use crate::model::{
-    DatasetFacts, DatasetKind, Failure, Outcome, PreparedFacts, Problem, ProblemKind, Shard, ShardFacts, Subject,
+    DatasetFacts, DatasetKind, Failure, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, Shard, ShardFacts,
+    Subject,
 };
 use crate::source::{discover, kind};
 use crate::storage::own::OwnFolder;
+use crate::storage::read::read_whole;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+
+/// The largest plan that is read back, in bytes.
+const LARGEST_PLAN: u64 = 64 << 20;
 
 /// A data set that was opened: its shards as files, and the same as facts for the screens.
 #[derive(Clone, Debug)]
@@ -83,6 +89,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
     let mut prepared = PreparedFacts {
         version: info.energon_version.clone(),
         by_gristmill: own.plan().is_file(),
+        plan: recorded_plan(&own)?.map(Box::new),
         shard_counts: info.shard_counts,
         ..PreparedFacts::default()
     };
@@ -105,6 +112,12 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
     }
     compare(root, shards, recorded.as_ref(), &mut prepared);
     Ok(Some(prepared))
+}
+
+/// The plan of our last run; one that cannot be understood (of a newer version, or edited by hand) counts as none.
+fn recorded_plan(own: &OwnFolder) -> Outcome<Option<PreparePlan>> {
+    let bytes = read_whole(&own.plan(), LARGEST_PLAN)?;
+    Ok(bytes.and_then(|bytes| plan_file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()))
 }
 
 fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared: &mut PreparedFacts) {

@@ -107,6 +107,16 @@ impl Shared {
                 return Arc::clone(facts);
             }
         }
+        self.snapshot(&mut state, version)
+    }
+
+    /// A snapshot of this moment, however young the last one is: for decisions.
+    pub(super) fn facts_now(&self) -> Arc<DatasetFacts> {
+        let version = self.version.load(Ordering::Acquire);
+        self.snapshot(&mut self.lock(), version)
+    }
+
+    fn snapshot(&self, state: &mut State, version: u64) -> Arc<DatasetFacts> {
         let mut facts = state.facts.clone();
         facts.findings.extend(self.problems.kept());
         let facts = Arc::new(facts);
@@ -285,19 +295,19 @@ impl LiveScan {
     /// Waits until the shards are listed.
     pub fn wait_opened(&self) -> Outcome<Arc<DatasetFacts>> {
         self.shared.wait_for(|state| state.facts.opened)?;
-        Ok(self.facts())
+        Ok(self.shared.facts_now())
     }
 
     /// Waits until the first samples are known (or there are none).
     pub fn wait_sketches(&self) -> Outcome<Arc<DatasetFacts>> {
         self.shared.wait_for(|state| !state.facts.sketches.is_empty())?;
-        Ok(self.facts())
+        Ok(self.shared.facts_now())
     }
 
     /// Waits until every shard was scanned.
     pub fn wait(&self) -> Outcome<Arc<DatasetFacts>> {
         self.shared.wait_for(|_| false)?;
-        Ok(self.facts())
+        Ok(self.shared.facts_now())
     }
 
     /// Asks the workers to stop at the next safe point.

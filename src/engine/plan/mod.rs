@@ -10,6 +10,7 @@ pub mod compare;
 pub mod fields;
 pub mod file;
 pub mod flags;
+pub mod inherit;
 mod nearest;
 pub mod splits;
 pub mod suggest;
@@ -17,6 +18,7 @@ mod validate;
 
 pub use command::{command_line, shell_quote, CommandLine};
 pub use compare::differences;
+pub use inherit::inherited;
 pub use nearest::nearest;
 pub use splits::{pattern_matches, resolve, resolve_in, Resolved};
 pub use validate::validate;

@@ -88,6 +88,8 @@ pub struct PrepareJob {
 /// Everything the job's thread works with.
 struct Context {
     plan: PreparePlan,
+    /// What is written down for the next run.
+    recorded_plan: PreparePlan,
     shared: Arc<Shared>,
     board: Arc<StatusBoard>,
     /// Where database and sort runs are made.
@@ -113,7 +115,14 @@ impl PrepareJob {
             None => Arc::new(Scratch::create(options.scratch.as_deref())?),
         };
         let board = Arc::new(StatusBoard::new());
-        let context = Context { plan, shared: Arc::clone(&shared), board: Arc::clone(&board), scratch, live };
+        let context = Context {
+            recorded_plan: plan.clone(),
+            plan,
+            shared: Arc::clone(&shared),
+            board: Arc::clone(&board),
+            scratch,
+            live,
+        };
         let worker = std::thread::Builder::new()
             .name("prepare".into())
             .spawn(move || {

@@ -4,7 +4,7 @@ use super::rerun;
 use super::run::{selected_facts, shard_names, summaries};
 use super::{OutputFile, SplitSummary};
 use crate::engine::outputs;
-use crate::engine::plan::{resolve_in, validate};
+use crate::engine::plan::{inherited, resolve_in, validate};
 use crate::engine::select::select;
 use crate::formats::energon::layout;
 use crate::model::{DatasetFacts, PreparePlan, Problem, ProblemKind, Scope, Severity, ShardFacts};
@@ -26,6 +26,7 @@ pub struct Preview {
 
 /// What `plan` would do to the data set as far as it is known.
 pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
+    let plan = &inherited(plan, facts.prepared.as_ref());
     let mut preview = Preview {
         files: Vec::new(),
         splits: Vec::new(),

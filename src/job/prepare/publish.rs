@@ -133,12 +133,12 @@ fn stage_own(
             samples: spool.scan.samples,
         })
         .collect();
-    let recorded = Recorded { plan_hash: plan_file::hash(&context.plan), inputs };
+    let recorded = Recorded { plan_hash: plan_file::hash(&context.recorded_plan), inputs };
     let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), recorded, result: report };
     let json =
         serde_json::to_vec_pretty(&saved).map_err(|e| Failure::environment("writing the report", e.to_string()))?;
     publication.stage_bytes(&own.report(), &json, 0o644)?;
-    publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.plan)?.as_bytes(), 0o644)
+    publication.stage_bytes(&own.plan(), plan_file::to_yaml(&context.recorded_plan)?.as_bytes(), 0o644)
 }
 
 /// Texts of a full preparation.

@@ -49,7 +49,7 @@ pub(super) fn nothing_to_do(
                 let state = context.shared.lock();
                 selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
             };
-            Ok(recorded.plan_hash == plan_file::hash(&context.plan) && recorded.matches(&shards))
+            Ok(recorded.plan_hash == plan_file::hash(&context.recorded_plan) && recorded.matches(&shards))
         }
     }
 }

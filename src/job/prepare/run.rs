@@ -7,6 +7,7 @@ use super::{Context, PrepareReport, SplitSummary};
 use crate::engine::dataset;
 use crate::engine::index::{self, BuildOptions, BuiltIndex, DuplicateKey, SpooledShard};
 use crate::engine::outputs::{self, Text};
+use crate::engine::plan::inherit::{inherited, recorded};
 use crate::engine::plan::{file as plan_file, resolve_in, validate, Resolved};
 use crate::formats::energon::layout;
 use crate::job::journal::Journal;
@@ -18,11 +19,12 @@ use crate::model::{
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
 use crate::storage::publish::recover;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Carries out a plan. Nothing is visible before the very end; an error leaves the data set as it was.
-pub(super) fn run(context: Context) -> Outcome<PrepareReport> {
-    let result = run_locked(&context);
+pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
+    let result = run_opened(&mut context);
     if let Some(live) = context.live {
         // The scan that was taken over may still be at work when the job fails early.
         context.shared.cancel.cancel();
@@ -33,33 +35,39 @@ pub(super) fn run(context: Context) -> Outcome<PrepareReport> {
     result
 }
 
-fn run_locked(context: &Context) -> Outcome<PrepareReport> {
-    let shared = &context.shared;
+fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     context.board.phase(Phase::Open, "opening the data set");
-    let own = OwnFolder::for_webdataset(&shared.root);
+    let own = OwnFolder::for_webdataset(&context.shared.root);
     open(context, &own)?;
-    let mut facts = shared.facts();
+    let facts = context.shared.facts_now();
+    context.recorded_plan = recorded(&context.plan, facts.prepared.as_ref());
+    context.plan = inherited(&context.plan, facts.prepared.as_ref());
+    run_planned(context, &own, facts)
+}
+
+fn run_planned(context: &Context, own: &OwnFolder, mut facts: Arc<DatasetFacts>) -> Outcome<PrepareReport> {
+    let shared = &context.shared;
     let mut selection = rerun::selection(context, &facts)?;
-    if rerun::nothing_to_do(context, &own, &facts, &selection)? {
+    if rerun::nothing_to_do(context, own, &facts, &selection)? {
         context.board.log("nothing to do: the data set is prepared with this plan already");
         return Ok(report_nothing(context, &facts, &selection));
     }
     rerun::refuse(context, validate(&context.plan, &facts))?;
-    let _lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
+    let _lock = DatasetLock::acquire(&*shared.fs, own, shared.options.break_lock)?;
     if shared.options.restart {
-        throw_away(context, &own)?;
+        throw_away(context, own)?;
     }
-    if context.plan.tgz == Tgz::Rewrite && rewrite_compressed(context, &selection)? {
-        facts = shared.facts();
+    if context.plan.tgz == Tgz::Rewrite && rewrite_compressed(context, own, &selection)? {
+        facts = shared.facts_now();
         selection = rerun::selection(context, &facts)?;
     }
-    let spools = scan(context, &own, &facts, &selection)?;
-    let facts = shared.facts();
+    let spools = scan(context, own, &facts, &selection)?;
+    let facts = shared.facts_now();
     let problems = validate(&context.plan, &facts);
     rerun::refuse(context, problems)?;
-    let built = build(context, &own, &selection, &spools)?;
-    let mut report = finish(context, &own, &facts, &selection, &spools, &built)?;
-    clean_up(context, &own);
+    let built = build(context, own, &selection, &spools)?;
+    let mut report = finish(context, own, &facts, &selection, &spools, &built)?;
+    clean_up(context, own);
     report.elapsed = context.board.elapsed();
     Ok(report)
 }
@@ -100,13 +108,15 @@ fn throw_away(context: &Context, own: &OwnFolder) -> Outcome<()> {
 }
 
 /// Makes a `.tar` beside each `.tgz`. Answers whether there was any, so that the shard list must be read again.
-fn rewrite_compressed(context: &Context, selection: &Selection) -> Outcome<bool> {
+fn rewrite_compressed(context: &Context, own: &OwnFolder, selection: &Selection) -> Outcome<bool> {
     let shared = &context.shared;
     let mut any = false;
     for &position in &selection.positions {
         let Some(shard) = shared.lock().shards.get(position).filter(|shard| shard.is_tgz).cloned() else { continue };
         let target = shard.path.with_extension("tar");
         context.board.log(format!("unpacking {}", text::display_safe(&shard.name)));
+        // The unpacker drafts in the work folder, so that a kill leaves nothing beside the data.
+        shared.fs.create_dir(&own.work(), 0o700)?;
         crate::source::tgz::rewrite(&*shared.fs, &shard, &target, &shared.cancel)?;
         any = true;
     }

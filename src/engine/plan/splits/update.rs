@@ -33,12 +33,10 @@ fn existing(candidates: &Candidates<'_>, prepared: &PreparedFacts, problems: &mu
     let mut splits = Vec::new();
     for (name, items) in &prepared.splits {
         let mut shards = Vec::with_capacity(items.len());
-        let names =
-            items.iter().flat_map(|i| braces::expand(i, braces::MAX_RESULTS).unwrap_or_else(|_| vec![i.clone()]));
-        for shard in names {
+        for shard in items {
             match by_name.get(shard.as_str()) {
                 Some(&id) => shards.push(id),
-                None => gone.push(shard),
+                None => gone.push(shard.clone()),
             }
         }
         splits.push((name.clone(), shards));
