@@ -1,12 +1,117 @@
 //! `info`: what a prepared data set holds.
 
 use super::context::Context;
-use super::end::Finished;
-use crate::model::Failure;
+use super::end::{fields, Done, Finished};
+use super::paths;
+use super::printer::{paint, Look};
+use crate::engine::check::{info, InfoOptions, InfoReport, SplitInfo};
+use crate::model::text::{count, display_safe, grouped};
 use std::path::Path;
 
-/// Prints what a prepared data set holds.
-pub fn run(path: &Path, split_config: &str, dataset_config: &str, context: &Context) -> Finished {
-    let _ = (path, split_config, dataset_config, context);
-    Err(Failure::usage("info", "not yet").into())
+/// Names of unassigned shards that are listed.
+const LISTED: usize = 10;
+
+/// Prints what a prepared data set holds. `split_config` replaces `split.yaml`.
+pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, context: &Context) -> Finished {
+    let path = paths::local(path)?;
+    paths::only_folders(&path)?;
+    let options =
+        InfoOptions { dataset_config: dataset_config.to_owned(), split_config: split_config.map(str::to_owned) };
+    let report = info(Path::new(&path), &options)?;
+    for line in lines(&report) {
+        context.printer.line(line);
+    }
+    for problem in &report.problems {
+        context.printer.problem(problem);
+    }
+    let findings: Vec<_> = report.problems.iter().map(|p| (p.severity, p.kind)).collect();
+    Ok(Done::with_findings(fields(&report), findings))
+}
+
+fn lines(report: &InfoReport) -> Vec<String> {
+    let item = |name: &str, value: &str| format!("- {}: {}", paint(Look::Strong, name), display_safe(value));
+    let mut lines = vec![
+        paint(Look::Strong, &format!("# {}", display_safe(&report.name))),
+        String::new(),
+        item("path", &report.path),
+        item("samples", &grouped(report.samples)),
+        item("total shard size", &size(report.bytes)),
+        item("shards", &grouped(report.shards)),
+        item("version", report.version.as_deref().unwrap_or("not told")),
+        item("sample type", &sample_type(report)),
+    ];
+    if let Some(fields) = &report.field_map {
+        let fields: Vec<String> = fields.iter().map(|field| format!("{} = {}", field.field, field.expr)).collect();
+        lines.push(item("field map", &fields.join("; ")));
+    }
+    if let Some(loader) = &report.sample_loader {
+        lines.push(item("sample loader", loader));
+    }
+    lines.push(item("access by name", if report.has_sample_tables { "yes" } else { "no: index.sqlite is missing" }));
+    if report.excluded_shards + report.excluded_samples > 0 {
+        let shards = count(report.excluded_shards, "shard");
+        lines.push(item("excluded", &format!("{shards}, {}", count(report.excluded_samples, "sample"))));
+    }
+    lines.push(format!("- {}:", paint(Look::Strong, "splits")));
+    lines.extend(report.splits.iter().map(split));
+    if !report.unassigned.is_empty() {
+        let mut names = report.unassigned.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        if report.unassigned.len() > LISTED {
+            names.push_str(", …");
+        }
+        lines.push(item("in no split", &format!("{} ({names})", count(report.unassigned.len() as u64, "shard"))));
+    }
+    lines
+}
+
+fn sample_type(report: &InfoReport) -> String {
+    match (&report.sample_type, &report.sample_module) {
+        (None, _) => "none: there is no dataset yaml".to_owned(),
+        (Some(class), Some(module)) if !module.starts_with("megatron.energon") => format!("{module}:{class}"),
+        (Some(class), _) if report.is_crude => format!("{class} (samples as plain maps of parts)"),
+        (Some(class), _) => class.clone(),
+    }
+}
+
+fn split(split: &SplitInfo) -> String {
+    let share = format!("{:.0}", split.share * 100.0);
+    let mut line = format!(
+        "  - {}: {share} %, {}, {}, {}",
+        paint(Look::Strong, &display_safe(&split.name)),
+        count(split.samples, "sample"),
+        count(split.shards, "shard"),
+        size(split.bytes)
+    );
+    if split.unknown_shards > 0 {
+        line.push_str(&format!(", {} that the index does not have", count(split.unknown_shards, "shard")));
+    }
+    line
+}
+
+/// A size with two decimals, as the reference program prints it here.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.2} {}", UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_two_decimals() {
+        assert_eq!(size(1023), "1023 B");
+        assert_eq!(size(1024), "1.00 KiB");
+        assert_eq!(size(5 << 40), "5.00 TiB");
+        assert_eq!(size(1_572_864), "1.50 MiB");
+    }
 }

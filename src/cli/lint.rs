@@ -1,17 +1,90 @@
 //! `lint` and `verify`: is a prepared data set what it says?
 
 use super::context::Context;
-use super::end::Finished;
-use crate::model::Failure;
+use super::end::{fields, Done, Finished};
+use super::paths;
+use super::prepare::summary;
+use super::printer::{paint, Look};
+use super::progress::ProgressView;
+use crate::engine::check::{Checked, LintOptions};
+use crate::job::{check, watch, JobState, JobStatus, Phase};
+use crate::model::text::{bytes, count};
+use crate::model::{Handles, Outcome, ProblemLog, Progress, Severity};
+use serde_json::json;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Checks index, splits, excludes and field map.
-pub fn run(path: &Path, context: &Context) -> Finished {
-    let _ = (path, context);
-    Err(Failure::usage("lint", "not yet").into())
+pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
+    let path = paths::local(path)?;
+    paths::only_folders(&path)?;
+    let threads = context.run_options().threads;
+    checked(context, |handles| check::run_lint(Path::new(&path), options, threads, handles))
 }
 
-/// Reads every sample too.
+/// Reads every tar anew and compares it with the index.
 pub fn verify(path: &Path, context: &Context) -> Finished {
-    run(path, context)
+    let path = paths::local(path)?;
+    paths::only_folders(&path)?;
+    let threads = context.run_options().threads;
+    checked(context, |handles| check::run_verify(Path::new(&path), threads, handles))
+}
+
+fn checked(context: &Context, work: impl FnOnce(&Handles<'_>) -> Outcome<Checked> + Send) -> Finished {
+    let cancel = context.signals.listen();
+    let (progress, log) = (Progress::default(), ProblemLog::new(context.globals.strict));
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let mut view = ProgressView::named(context, "checking");
+    let start = Instant::now();
+    let result = watch::watched(|| work(&handles), || view.update(&status(&progress, start)));
+    view.finish();
+    let mut problems = log.kept();
+    // Shards are checked side by side; the list shall not depend on which was faster.
+    problems.sort_by(|a, b| {
+        (&a.subject.shard, a.subject.byte_offset, &a.subject.path).cmp(&(
+            &b.subject.shard,
+            b.subject.byte_offset,
+            &b.subject.path,
+        ))
+    });
+    for problem in summary::worth_a_line(&problems, context.printer.is_verbose()) {
+        context.printer.problem(problem);
+    }
+    let done = result?;
+    let counts = log.counts();
+    let grave: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
+    let verdict = match grave {
+        0 => paint(Look::Good, "No problem found"),
+        number => paint(Look::Warning, &format!("{} found", count(number, "problem"))),
+    };
+    let looked = format!("{}, {}, {}", count(done.shards, "shard"), count(done.samples, "sample"), bytes(done.bytes));
+    context.printer.line(format!("{verdict} in {looked}."));
+    for line in summary::count_lines(&counts) {
+        context.printer.say(line);
+    }
+    let mut result =
+        fields(json!({ "shards": done.shards, "samples": done.samples, "parts": done.parts, "bytes": done.bytes }));
+    result.insert("problems".into(), json!(problems));
+    result.insert("counts".into(), summary::counts_value(&counts));
+    result.insert("elapsed_seconds".into(), json!(start.elapsed().as_secs_f64()));
+    Ok(Done::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+}
+
+fn status(progress: &Progress, start: Instant) -> JobStatus {
+    let reading = progress.read();
+    let elapsed = start.elapsed();
+    let rate = reading.bytes_done as f64 / elapsed.as_secs_f64().max(0.001);
+    let left = reading.bytes_total.saturating_sub(reading.bytes_done) as f64 / rate.max(1.0);
+    let told = elapsed > Duration::from_secs(3) && reading.bytes_done > 0 && left < 1e9;
+    JobStatus {
+        state: JobState::Running,
+        phase: Phase::Scan,
+        progress: reading,
+        elapsed,
+        remaining: told.then(|| Duration::from_secs_f64(left)),
+        bytes_per_second: rate,
+        problems: Vec::new(),
+        counts: Vec::new(),
+        log: Vec::new(),
+    }
 }

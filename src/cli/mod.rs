@@ -26,6 +26,7 @@ mod table;
 
 pub use args::Cli;
 
+use crate::engine::check::LintOptions;
 use args::Command;
 use clap::{CommandFactory, FromArgMatches};
 use context::Context;
@@ -62,8 +63,8 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         None => misc::home(context),
         Some(Command::Prepare(args)) => prepare::run(args, context),
         Some(Command::Run { plan }) => run_plan::run(&plan, context),
-        Some(Command::Info { path }) => info::run(&path, "split.yaml", "dataset.yaml", context),
-        Some(Command::Lint { path }) => lint::run(&path, context),
+        Some(Command::Info { path }) => info::run(&path, None, "dataset.yaml", context),
+        Some(Command::Lint { path }) => lint::run(&path, &LintOptions::default(), context),
         Some(Command::Verify { path }) => lint::verify(&path, context),
         Some(Command::Demo { dir }) => demo::run(dir, context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),

@@ -28,6 +28,8 @@ pub struct ProgressView<'a> {
     phase: Option<Phase>,
     last: Instant,
     last_percent: u64,
+    /// Said in place of the phase.
+    verb: Option<&'static str>,
 }
 
 impl<'a> ProgressView<'a> {
@@ -43,7 +45,14 @@ impl<'a> ProgressView<'a> {
         } else {
             Kind::Lines
         };
-        Self { printer, kind, phase: None, last: Instant::now(), last_percent: 0 }
+        Self { printer, kind, phase: None, last: Instant::now(), last_percent: 0, verb: None }
+    }
+
+    /// A view that calls the work by its own name.
+    pub fn named(context: &'a Context, verb: &'static str) -> Self {
+        let mut view = Self::new(context);
+        view.verb = Some(verb);
+        view
     }
 
     /// Shows one reading.
@@ -54,6 +63,7 @@ impl<'a> ProgressView<'a> {
             self.last_percent = 0;
         }
         let percent = percent(status);
+        let verb = self.verb.unwrap_or_else(|| verb(status.phase));
         let due = match self.kind {
             Kind::Json => new_phase || self.last.elapsed() >= Duration::from_millis(500),
             Kind::Lines => {
@@ -64,9 +74,9 @@ impl<'a> ProgressView<'a> {
             Kind::Silent | Kind::Bar(_) => false,
         };
         match &self.kind {
-            Kind::Bar(bar) => draw(bar, status),
+            Kind::Bar(bar) => draw(bar, status, verb),
             Kind::Json if due => self.printer.event(event(status)),
-            Kind::Lines if due => self.printer.progress_line(line(status, percent)),
+            Kind::Lines if due => self.printer.progress_line(line(status, percent, verb)),
             _ => {}
         }
         if due {
@@ -103,12 +113,12 @@ fn bar(printer: &Printer, ascii: bool) -> ProgressBar {
     bar
 }
 
-fn draw(bar: &ProgressBar, status: &JobStatus) {
+fn draw(bar: &ProgressBar, status: &JobStatus, verb: &'static str) {
     let p = status.progress;
     let by_bytes = p.bytes_total > 0;
     bar.set_length(if by_bytes { p.bytes_total } else { p.items_total.max(1) });
     bar.set_position(if by_bytes { p.bytes_done } else { p.items_done });
-    bar.set_prefix(verb(status.phase));
+    bar.set_prefix(verb);
     bar.set_message(figures(status));
 }
 
@@ -154,8 +164,8 @@ fn figures(status: &JobStatus) -> String {
     text
 }
 
-fn line(status: &JobStatus, percent: u64) -> String {
-    format!("{}: {percent} %, {}", verb(status.phase), figures(status).replace("  ", ", "))
+fn line(status: &JobStatus, percent: u64, verb: &str) -> String {
+    format!("{}: {percent} %, {}", verb, figures(status).replace("  ", ", "))
 }
 
 fn event(status: &JobStatus) -> serde_json::Value {

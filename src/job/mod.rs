@@ -6,6 +6,7 @@ pub mod pool;
 pub mod prepare;
 mod rate;
 pub mod scan;
+pub mod watch;
 
 use crate::model::handles::ProgressReading;
 use crate::model::{Problem, ProblemKind, Severity};

@@ -88,7 +88,7 @@ impl Guide {
         let start = Instant::now();
         loop {
             let facts = self.facts();
-            if facts.scan_complete || enough(&facts) || start.elapsed() >= most {
+            if self.scan.is_finished() || enough(&facts) || start.elapsed() >= most {
                 return facts;
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -96,7 +96,7 @@ impl Guide {
     }
 
     fn introduce(&self) -> Outcome<()> {
-        let facts = self.facts();
+        let facts = self.scan.wait_opened()?;
         self.ask.tell(format!(
             "{}: {}, {}, {}",
             display_safe(&self.plan.path),

@@ -4,6 +4,7 @@ use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::end::{Finished, Status};
 use super::super::{info, lint, paths, prepare};
+use crate::engine::check::LintOptions;
 use crate::model::{Failure, Loading, Outcome, PreparePlan, ProblemKind, Rerun, Scope, SplitPlan, Subject};
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
@@ -184,8 +185,14 @@ pub fn adjust(args: &EnergonArgs, globals: &mut Globals) {
 pub fn run(args: EnergonArgs, context: &Context) -> Finished {
     match args.command {
         EnergonCommand::Prepare(args) => prepare_dataset(&args, context),
-        EnergonCommand::Info(args) => info::run(&args.path, &args.split_config, &args.dataset_config, context),
-        EnergonCommand::Lint(args) => lint::run(&args.path, context),
+        EnergonCommand::Info(args) => {
+            info::run(&args.path, own_name(&args.split_config), &args.dataset_config, context)
+        }
+        EnergonCommand::Lint(args) => {
+            let split_config = own_name(&args.split_config).map(str::to_owned);
+            let options = LintOptions { dataset_config: args.dataset_config, split_config, ..LintOptions::default() };
+            lint::run(&args.path, &options, context)
+        }
         EnergonCommand::Preview(args) => super::preview::run(&args, context),
         EnergonCommand::PrepareMedia(_) => not_yet("prepare-media", "media metadata is not supported yet"),
         EnergonCommand::Mount(_) => {
@@ -195,6 +202,11 @@ pub fn run(args: EnergonArgs, context: &Context) -> Finished {
         EnergonCommand::Checkpoint(_) => not_yet("checkpoint", "checkpoints are not data preparation"),
         EnergonCommand::AnalyzeDebug(_) => not_yet("analyze-debug", "training logs are not data preparation"),
     }
+}
+
+/// A split yaml that is not the usual one.
+fn own_name(name: &str) -> Option<&str> {
+    (name != "split.yaml").then_some(name)
 }
 
 fn not_yet(name: &str, why: &str) -> Finished {

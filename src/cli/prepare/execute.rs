@@ -67,17 +67,13 @@ fn save_plan(plan: &PreparePlan, path: &Path) -> Outcome<()> {
 fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
     let stop = context.signals.listen();
     let scan = LiveScan::start(Path::new(&plan.path), &context.run_options())?;
-    let facts = loop {
-        let facts = scan.facts();
-        if facts.scan_complete {
-            break facts;
-        }
+    while !scan.is_finished() {
         if stop.is_cancelled() {
-            scan.cancel();
             return Err(Failure::cancelled().into());
         }
         std::thread::sleep(Duration::from_millis(5));
-    };
+    }
+    let facts = scan.wait()?;
     let preview = preview(plan, &facts);
     let (refusals, others): (Vec<&Problem>, Vec<&Problem>) =
         preview.problems.iter().partition(|p| p.severity == Severity::Refusal);
@@ -104,8 +100,6 @@ fn preview_result(plan: &PreparePlan, preview: &Preview) -> Map<String, Value> {
 
 fn result(plan: &PreparePlan, report: &PrepareReport) -> Map<String, Value> {
     let mut result = fields(report);
-    result.remove("elapsed");
-    result.insert("elapsed_seconds".into(), json!(report.elapsed.as_secs_f64()));
     result.insert("counts".into(), summary::counts_value(&report.counts));
     add_plan(plan, &mut result);
     result

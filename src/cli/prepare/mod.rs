@@ -5,7 +5,7 @@ mod execute;
 mod guided;
 mod missing;
 mod plan;
-mod summary;
+pub mod summary;
 
 pub use args::PrepareArgs;
 pub use execute::execute;

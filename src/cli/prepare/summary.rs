@@ -106,7 +106,8 @@ fn file_lines(title: &str, files: &[OutputFile]) -> Vec<String> {
     [String::new(), heading].into_iter().chain(table.lines()).collect()
 }
 
-fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
+/// A table of what was found, worst first.
+pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
     if counts.is_empty() {
         return Vec::new();
     }

@@ -1,0 +1,52 @@
+//! Work on one thread, looked at from another.
+
+use crate::model::{Failure, Outcome};
+use std::sync::mpsc::{channel, RecvTimeoutError};
+use std::time::Duration;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Does `work` on a thread of its own and calls `look` about twenty times a second until it ends.
+pub fn watched<T: Send>(work: impl FnOnce() -> Outcome<T> + Send, mut look: impl FnMut()) -> Outcome<T> {
+    let (sender, done) = channel::<()>();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(move || {
+            // Dropped at the end, also by a panic: that wakes the looker.
+            let _sender = sender;
+            work()
+        });
+        while done.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
+            look();
+        }
+        worker.join().unwrap_or_else(|_| {
+            Err(Failure::environment("the run", "a worker thread panicked")
+                .with_hint("please report it with the output of `gristmill bug-report`"))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_result_comes_through_and_the_looker_looks_meanwhile() {
+        let mut looks = 0;
+        let result = watched(
+            || {
+                std::thread::sleep(PAUSE * 4);
+                Ok(7)
+            },
+            || looks += 1,
+        );
+        assert_eq!(result, Ok(7));
+        assert!(looks >= 1);
+    }
+
+    #[test]
+    fn a_panic_becomes_a_failure() {
+        let result: Outcome<()> = watched(|| panic!("on purpose"), || {});
+        assert_eq!(result.unwrap_err().class.code(), 3);
+    }
+}
