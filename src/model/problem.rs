@@ -301,7 +301,7 @@ impl Problem {
     pub fn into_failure(self) -> super::Failure {
         super::Failure {
             class: self.kind.class(),
-            what: self.kind.title().to_owned(),
+            what: "the run".to_owned(),
             subject: self.subject,
             why: self.message,
             hint: self.hint,

@@ -12,12 +12,13 @@ use crate::formats::energon::tar_idx::TarIdx;
 use crate::model::field_map::FieldExpression;
 use crate::model::text::{bytes, display_safe};
 use crate::model::{Failure, FileStamp, Outcome, ProblemKind, Shard, Subject};
-use crate::preview::{cells, picture, text};
+use crate::preview::cells::{self, CellColour, Depth};
+use crate::preview::{picture, text};
 use crate::source::contents;
 use crate::source::decode::{self, DecodedPart, Value};
 use serde_json::{json, Map};
 use std::collections::HashSet;
-use std::io::Read;
+use std::io::{IsTerminal, Read};
 use std::path::Path;
 
 /// Samples larger than this are not read for showing.
@@ -189,9 +190,30 @@ fn show_value(name: &str, value: &Result<Value, String>, content: Option<&[u8]>,
 }
 
 fn draw(picture: &picture::Picture, context: &Context) {
-    let depth = if context.globals.ascii { cells::Depth::Ascii } else { cells::Depth::Shades };
+    let depth = depth(context);
     for row in cells::render(picture, PICTURE.0, PICTURE.1, depth).rows() {
-        let line: String = row.iter().map(|cell| cell.symbol).collect();
-        context.printer.line(format!("    {line}"));
+        let mut line = String::new();
+        for cell in row {
+            let colours = [(38, cell.fg), (48, cell.bg)];
+            for (ground, colour) in colours.into_iter().filter_map(|(ground, colour)| Some((ground, colour?))) {
+                match colour {
+                    CellColour::Rgb(r, g, b) => line.push_str(&format!("\x1b[{ground};2;{r};{g};{b}m")),
+                    CellColour::Index(index) => line.push_str(&format!("\x1b[{ground};5;{index}m")),
+                }
+            }
+            line.push_str(cell.symbol);
+        }
+        let end = if matches!(depth, Depth::True | Depth::Indexed) { "\x1b[0m" } else { "" };
+        context.printer.line(format!("    {line}{end}"));
     }
+}
+
+/// Colours on terminals that have them; letters in files and pipes.
+fn depth(context: &Context) -> Depth {
+    let variable = |name| std::env::var(name).ok();
+    if context.globals.ascii || !std::io::stdout().is_terminal() {
+        return Depth::Ascii;
+    }
+    let (term, colorterm) = (variable("TERM"), variable("COLORTERM"));
+    Depth::detect(!context.has_no_colour(), false, term.as_deref(), colorterm.as_deref())
 }
