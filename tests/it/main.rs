@@ -11,4 +11,5 @@ mod cli_small;
 mod cli_support;
 mod cli_usage;
 mod job_faults;
+mod layers;
 mod support;
