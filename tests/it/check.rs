@@ -453,3 +453,33 @@ fn several_threads_find_what_one_finds() {
         assert_eq!(problems, found);
     }
 }
+
+#[test]
+fn a_shard_name_that_leads_elsewhere_is_never_followed() {
+    let set = Set::prepared(2);
+    let outside = tempfile::tempdir().unwrap();
+    put(&outside.path().join("x.tar"), &many(1, 2));
+    let name = outside.path().join("x.tar").to_str().unwrap().to_owned();
+    for bad in [name.as_str(), "../x.tar", "./shard_1.tar/../x.tar"] {
+        set.edit(".nv-meta/.info.json", |_| format!("{{\"shard_counts\": {{\"shard_0.tar\": 10, \"{bad}\": 2}}}}"));
+        find(&set.lint(), ProblemKind::BadFile, "leads out of the data set");
+        find(&set.verify(), ProblemKind::BadFile, "leads out of the data set");
+    }
+}
+
+#[test]
+fn a_sample_loader_that_is_gone_is_found() {
+    let set = Set::raw(2);
+    set.prepare(|plan| plan.loading = Loading::SampleLoader { sample_type: "TextSample".into() });
+    assert_eq!(bad(&set.lint()), []);
+    std::fs::remove_file(set.path(".nv-meta/sample_loader.py")).unwrap();
+    assert_eq!(bad(&set.lint()), [ProblemKind::MissingFile]);
+}
+
+#[test]
+fn an_info_file_with_an_unknown_key_is_refused_as_the_loader_does() {
+    let set = Set::prepared(1);
+    set.edit(".nv-meta/.info.json", |text| text.replace("shard_counts", "shard_count"));
+    let failure = info(set.root(), &InfoOptions::default()).unwrap_err();
+    assert!(failure.to_string().contains("shard_count"), "{failure}");
+}

@@ -2,7 +2,7 @@
 
 use super::super::printer::{paint, Look};
 use super::super::table::{Align, Table};
-use crate::engine::plan::command_line;
+use crate::engine::plan::{command_line, command_line_after_run};
 use crate::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
 use crate::model::text::{bytes, count, display_safe, duration, grouped};
 use crate::model::{PreparePlan, Problem, ProblemKind, Severity};
@@ -42,7 +42,7 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
     lines.extend(file_lines("Written", &report.files));
     lines.extend(count_lines(&report.counts));
     lines.push(String::new());
-    lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command_line(plan)));
+    lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command_line_after_run(plan)));
     lines.push(next_step(plan));
     lines
 }

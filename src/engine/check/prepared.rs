@@ -71,6 +71,12 @@ impl Prepared {
     /// A shard of the index as it is on disk now; fails when it is gone.
     pub fn shard(&self, id: ShardId) -> Outcome<Shard> {
         let name = self.entry(id).map(|(name, _)| name.to_owned()).unwrap_or_default();
+        let inside = |c| matches!(c, std::path::Component::Normal(_));
+        if name.is_empty() || !Path::new(&name).components().all(inside) {
+            return Err(Failure::data("looking at a shard", "its name leads out of the data set")
+                .on(Subject::shard(name))
+                .with_hint("correct .nv-meta/.info.json, or prepare the data set again"));
+        }
         let path = self.root.join(&name);
         let stamp = stamp_at(&path)?;
         Ok(Shard { is_tgz: name.ends_with(".tgz"), name, path, stamp, mode: 0 })

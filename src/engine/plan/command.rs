@@ -105,8 +105,9 @@ impl CommandLine {
         if matches!(plan.splits, SplitPlan::Listed(_)) {
             return;
         }
-        let fits_a_line =
-            |item: &&String| !item.contains(['\n', '\r']) && item.trim() == *item && !item.starts_with('#');
+        let fits_a_line = |item: &&String| {
+            !item.is_empty() && !item.contains(['\n', '\r']) && item.trim() == *item && !item.starts_with('#')
+        };
         if plan.excludes.len() > EXCLUDES_AS_FLAGS && plan.excludes.iter().all(|i| fits_a_line(&i)) {
             self.value(f::EXCLUDE_FROM, EXCLUDES_FILE);
             let text: String = plan.excludes.iter().flat_map(|item| [item.as_str(), "\n"]).collect();
@@ -168,6 +169,18 @@ impl CommandLine {
 /// see [`CommandLine::of`].
 pub fn command_line(plan: &PreparePlan) -> String {
     CommandLine::of(plan).text()
+}
+
+/// The command to show once the plan was carried out: [`command_line`], or where that would need files of its own, the one
+/// that replays the plan which the run left in the data set.
+pub fn command_line_after_run(plan: &PreparePlan) -> String {
+    let line = CommandLine::of(plan);
+    if line.files.is_empty() {
+        return line.text();
+    }
+    let root = std::path::Path::new(&plan.path);
+    let saved = crate::storage::own::OwnFolder::for_webdataset(root).plan();
+    format!("gristmill run {}", shell_quote(&saved.to_string_lossy()))
 }
 
 /// One argument for a POSIX shell. Characters that do not show are written as escapes (`$'\n'`), so that a copied line is the same line.

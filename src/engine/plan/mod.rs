@@ -16,7 +16,7 @@ pub mod splits;
 pub mod suggest;
 mod validate;
 
-pub use command::{command_line, shell_quote, CommandLine};
+pub use command::{command_line, command_line_after_run, shell_quote, CommandLine};
 pub use compare::differences;
 pub use inherit::inherited;
 pub use nearest::nearest;

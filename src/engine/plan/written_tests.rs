@@ -336,6 +336,15 @@ fn a_command_quotes_what_a_shell_would_take_apart() {
 }
 
 #[test]
+fn after_a_run_a_plan_that_needs_files_is_replayed_from_the_data_set() {
+    let mut plan = PreparePlan::new("my data");
+    assert_eq!(crate::engine::plan::command_line_after_run(&plan), command_line(&plan));
+    plan.splits = SplitPlan::Listed(vec![SplitList { name: "train".into(), shards: vec!["a.tar".into()] }]);
+    let line = crate::engine::plan::command_line_after_run(&plan);
+    assert_eq!(line, "gristmill run 'my data/.nv-meta/gristmill/plan.yaml'");
+}
+
+#[test]
 fn a_real_shell_reads_the_quoting_back() {
     for text in ["it's", "a\u{1b}\nb", "$HOME `x` \\ \"", "\u{202e}x", "*", "-n", ""] {
         let script = format!("printf %s {}", shell_quote(text));

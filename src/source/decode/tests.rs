@@ -58,6 +58,19 @@ fn json_nested_a_thousand_deep_is_read_and_deeper_is_refused() {
 }
 
 #[test]
+fn json_that_only_python_takes_is_taken() {
+    let read = |text: &str| decode_part("json", text.as_bytes());
+    let expected = serde_json::json!({"a": null, "b": [null, "NaN", -1]});
+    assert_eq!(read(r#"{"a": NaN, "b": [-Infinity, "NaN", -1]}"#), Ok(Value::Json(expected)));
+    assert_eq!(read(r#""x\ud83dy""#), Ok(Value::Text("x\u{fffd}y".into())));
+    assert_eq!(read(r#"["\ud83d\ude00", "\udc00"]"#), Ok(Value::Json(serde_json::json!(["😀", "\u{fffd}"]))));
+    assert_eq!(read("\u{feff}{}"), Ok(Value::Json(serde_json::json!({}))));
+    for bad in ["Nan", "[NaN", "{'a': 1}", "\"\\ud83d", "\"\\é"] {
+        assert!(read(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn an_array_shows_type_and_shape_and_objects_are_refused() {
     let file = |descr: &str| {
         let text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (3, 4), }}\n");

@@ -7,7 +7,7 @@ mod splits;
 
 use super::watch::FieldParts;
 use super::{Checked, Prepared};
-use crate::formats::energon::dataset_yaml::DatasetYaml;
+use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use crate::formats::energon::layout;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
 use crate::storage::own::OwnFolder;
@@ -112,6 +112,7 @@ fn dataset_yaml(prepared: &Prepared, name: &str, problems: &dyn ProblemSink) -> 
     match DatasetYaml::read(&prepared.root, name) {
         Ok(Some(yaml)) => {
             splits::check_fields(&yaml, name, problems)?;
+            python_files(prepared, &yaml, problems)?;
             Ok(Some(yaml))
         }
         Ok(None) => {
@@ -128,6 +129,32 @@ fn dataset_yaml(prepared: &Prepared, name: &str, problems: &dyn ProblemSink) -> 
             Ok(None)
         }
     }
+}
+
+/// Python files that the dataset yaml names must be beside it. What is in them is never run.
+fn python_files(prepared: &Prepared, yaml: &DatasetYaml, problems: &dyn ProblemSink) -> Outcome<()> {
+    let (loader, filter) = match &yaml.source {
+        SampleSource::Loader { function, part_filter } => (Some(function), part_filter.as_ref()),
+        SampleSource::Parts(part_filter) => (None, part_filter.as_ref()),
+        SampleSource::FieldMap(_) => (None, None),
+    };
+    let filter = filter.and_then(|f| match f {
+        PartFilter::Function(function) => Some(function),
+        PartFilter::Parts(_) => None,
+    });
+    let mut told = HashSet::new();
+    for function in loader.into_iter().chain(filter) {
+        let Some((file, _)) = function.rsplit_once(':').filter(|(file, _)| file.ends_with(".py")) else { continue };
+        let path = layout::nv_meta(&prepared.root).join(file);
+        if !path.is_file() && told.insert(file) {
+            let message = format!("the dataset yaml names '{function}', and this file is not there");
+            problems
+                .report(Problem::problem(ProblemKind::MissingFile, Subject::path(path), message).with_hint(
+                    "bring it back, or choose a field map: gristmill prepare PATH --update --sample-type …",
+                ))?;
+        }
+    }
+    Ok(())
 }
 
 /// A small file that cannot be read or understood, as a finding.

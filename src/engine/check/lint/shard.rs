@@ -7,7 +7,7 @@ use crate::engine::check::watch::Watch;
 use crate::engine::check::words::Words;
 use crate::engine::check::{Checked, Prepared};
 use crate::model::text::{bytes, grouped};
-use crate::model::{Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, Shard, ShardId, Subject};
+use crate::model::{ExitClass, Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, Shard, ShardId, Subject};
 use crate::storage::read::stamp_at;
 use std::collections::HashSet;
 
@@ -16,6 +16,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
     let Some((name, count)) = prepared.entry(id) else { return Ok(Checked::default()) };
     let shard = match prepared.shard(id) {
         Ok(shard) => shard,
+        Err(failure) if failure.class != ExitClass::Environment => return Err(failure),
         Err(failure) => {
             let message = format!("the index lists this shard, but it is not there: {}", failure.why);
             let hint = "bring it back, or gristmill prepare PATH --update takes it out";

@@ -292,7 +292,7 @@ fn update(
 }
 
 const OLD: &[(&str, &[&str])] =
-    &[("train", &["shard_0003.tar", "shard_{0000..0001}.tar"]), ("val", &["shard_0002.tar"]), ("test", &[])];
+    &[("train", &["shard_0003.tar", "shard_0000.tar", "shard_0001.tar"]), ("val", &["shard_0002.tar"]), ("test", &[])];
 
 #[test]
 fn an_update_keeps_assignments_and_sends_new_shards_where_it_is_told() {
