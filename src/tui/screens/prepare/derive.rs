@@ -2,7 +2,7 @@
 
 use crate::engine::plan::fields::DecodedSample;
 use crate::engine::plan::splits::{self, PatternMatches, Resolved};
-use crate::engine::plan::{self, suggest};
+use crate::engine::plan::{self, suggest, CommandLine};
 use crate::formats::python::braces;
 use crate::model::plan::FieldExpr;
 use crate::model::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, SplitPlan};
@@ -49,8 +49,8 @@ pub struct Derived {
     pub suggested_types: Vec<SuggestedType>,
     /// A field map for the class that is chosen now, whether it is among the suggestions or not.
     pub suggested_fields: Vec<FieldExpr>,
-    /// The plan as a command line.
-    pub command_line: String,
+    /// The plan as a command.
+    pub command: CommandLine,
     left_out: Vec<bool>,
 }
 
@@ -79,7 +79,7 @@ impl Derived {
             suggested_splits: suggested_splits(facts),
             suggested_fields: suggested_fields(plan, facts, samples),
             suggested_types: suggested_types(facts, samples),
-            command_line: plan::command_line(plan),
+            command: CommandLine::of(plan),
             resolved,
             left_out,
         }

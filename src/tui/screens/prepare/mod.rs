@@ -12,6 +12,8 @@ mod fixture;
 mod review;
 mod run;
 mod sample_type;
+#[cfg(test)]
+mod screens_tests;
 mod source;
 mod splits;
 mod state;

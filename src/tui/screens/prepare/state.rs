@@ -8,7 +8,7 @@ use super::sample_type::TypeStep;
 use super::source::SourceStep;
 use super::splits::SplitsStep;
 use super::step::{Answers, Ask, Step, StepState};
-use crate::model::{DatasetFacts, PreparePlan, Rerun};
+use crate::model::{DatasetFacts, Loading, PreparePlan, Rerun};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::Level;
 use ratatui::crossterm::event::KeyEvent;
@@ -97,7 +97,11 @@ impl Wizard {
         plan.rerun = Rerun::Refuse;
         plan.new_to = None;
         self.adopt(&plan);
+        if plan.loading != Loading::Unset {
+            self.sample_type.only_propose();
+        }
         self.answers.earlier = Some(Arc::new(plan));
+        self.refresh();
     }
 
     /// Takes a draft over.
@@ -371,6 +375,15 @@ impl Wizard {
     /// Why an action cannot be done now.
     pub fn why_disabled(&self, action: Action) -> Option<String> {
         match action {
+            Action::Next if self.rail.is_some() => Some("Enter goes to the step that is selected".into()),
+            Action::Next if self.step == Step::Review && self.review.saving.is_none() => {
+                Some("Enter starts the run here".into())
+            }
+            Action::NextField if matches!(self.step, Step::Review | Step::Run) && self.rail.is_none() => {
+                Some("there is one field here".into())
+            }
+            Action::Background if !self.run.is_running() => Some("nothing runs".into()),
+            Action::Complete if self.rail.is_some() => Some("the list of steps has the focus".into()),
             Action::StartAfresh if self.draft.is_none() && !self.is_dirty => Some("nothing was answered yet".into()),
             Action::Run | Action::DryRun => self.review.refusal(&self.answers),
             Action::Retry if !self.run.has_failed() => Some("the run did not fail".into()),

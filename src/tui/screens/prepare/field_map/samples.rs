@@ -112,13 +112,7 @@ impl Bench {
         let samples = self.store.all(facts);
         let class = sample_type::find(&question.class);
         let checks = fields::check_in(&question.fields, class, &samples, facts);
-        let mut results = Results {
-            fields: question.fields.clone(),
-            shares: checks.iter().map(|c| c.share).collect(),
-            problems: checks.iter().flat_map(problems).collect(),
-            json: json_of(&samples),
-            samples: Vec::new(),
-        };
+        let mut results = evaluated(&question.fields, &checks, &samples);
         for (at, sketch) in facts.sketches.iter().enumerate().take(SHOWN) {
             let fields = checks.iter().map(|check| self.drawable(facts, sketch, check, at)).collect();
             results.samples.push(SampleResult { key: sketch.key.clone(), fields });
@@ -204,7 +198,18 @@ impl Bench {
     }
 }
 
-fn show(value: &Value) -> Drawable {
+/// What is known without any picture: shares, problems, JSON keys. The samples to show are still to come.
+pub(in super::super) fn evaluated(fields: &[FieldExpr], checks: &[FieldCheck], samples: &[DecodedSample]) -> Results {
+    Results {
+        fields: fields.to_vec(),
+        shares: checks.iter().map(|c| c.share).collect(),
+        problems: checks.iter().flat_map(problems).collect(),
+        json: json_of(samples),
+        samples: Vec::new(),
+    }
+}
+
+pub(in super::super) fn show(value: &Value) -> Drawable {
     match value {
         Value::Text(text) => Drawable::from_text(text),
         Value::Json(json) => Drawable::from_json(json),

@@ -216,7 +216,10 @@ fn draw_sample(step: &FieldMapStep, buffer: &mut Buffer, area: Rect, sample: &Sa
         .map(|(at, field)| {
             let rank = if is_focus(at) { Section::FOCUS } else { u8::try_from(at).map_or(0, |a| 200 - a.min(200)) };
             match field {
-                Ok(Drawable::Picture(_)) => Section::growing(4, 100, rank),
+                Ok(Drawable::Picture(picture)) => {
+                    let rows = cells::fit(picture, area.width, area.height.saturating_sub(1)).1;
+                    Section::growing(4.min(rows + 1), usize::from(rows) + 1, rank)
+                }
                 Ok(Drawable::Fact(_)) => Section::growing(2, 2, rank),
                 _ => Section::growing(2, 5, rank),
             }

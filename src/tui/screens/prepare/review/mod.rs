@@ -109,7 +109,7 @@ impl StepState for ReviewStep {
             Action::Run | Action::Next => return self.start(false, answers),
             Action::DryRun => return self.start(true, answers),
             Action::SavePlan => self.ask_file_name(answers),
-            Action::Copy => return vec![Ask::Copy(answers.derived.command_line.clone())],
+            Action::Copy => return vec![Ask::Copy(answers.derived.command.text())],
             moving => self.scroll(moving),
         }
         Vec::new()

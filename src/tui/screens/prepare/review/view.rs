@@ -4,6 +4,7 @@ use super::super::draw::{draw_lines, heading, problem_lines, Look};
 use super::super::step::Answers;
 use super::ReviewStep;
 use crate::engine::plan::fields::percent;
+use crate::engine::plan::{shell_quote, CommandLine};
 use crate::job::prepare::OutputFile;
 use crate::model::text::{bytes, count, grouped};
 use crate::model::Severity;
@@ -191,18 +192,37 @@ fn command(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>>
     let mut head = heading("The same as a command", ui);
     head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
     let mut lines = vec![Line::default(), head];
-    lines.extend(command_lines(&answers.derived.command_line, columns.saturating_sub(4), look));
+    lines.extend(command_lines(&answers.derived.command, columns.saturating_sub(4), look));
+    for (name, _) in &answers.derived.command.files {
+        let words = format!("with {name} holding what is too long for a flag; a saved plan needs no other file");
+        let words = text::wrap(&words, columns.saturating_sub(2)).into_iter();
+        lines.extend(words.map(|l| Line::from(Span::styled(format!("  {l}"), ui.theme.muted))));
+    }
     lines
 }
 
-/// A command wrapped so that it can still be pasted: every line but the last ends in a backslash.
-fn command_lines(command: &str, columns: usize, look: &Look) -> Vec<Line<'static>> {
-    let words = text::wrap(command, columns.saturating_sub(4).max(10));
-    let last = words.len().saturating_sub(1);
-    let line = |(at, words): (usize, String)| {
+/// A command on several lines, broken only between a flag and the next so that it can still be pasted.
+fn command_lines(command: &CommandLine, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let mut groups: Vec<String> = Vec::new();
+    for argument in &command.arguments {
+        let quoted = text::safe(&shell_quote(argument));
+        match groups.last_mut() {
+            Some(last) if !argument.starts_with("--") => last.push_str(&format!(" {quoted}")),
+            _ => groups.push(quoted),
+        }
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for group in groups {
+        match lines.last_mut() {
+            Some(last) if text::width(last) + text::width(&group) + 3 <= columns => last.push_str(&format!(" {group}")),
+            _ => lines.push(group),
+        }
+    }
+    let last = lines.len().saturating_sub(1);
+    let draw = |(at, words): (usize, String)| {
         let indent = if at == 0 { "  " } else { "    " };
         let end = if at == last { "" } else { " \\" };
         Line::from(Span::styled(format!("{indent}{words}{end}"), look.ui.theme.accent))
     };
-    words.into_iter().enumerate().map(line).collect()
+    lines.into_iter().enumerate().map(draw).collect()
 }

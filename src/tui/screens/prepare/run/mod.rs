@@ -156,4 +156,4 @@ impl StepState for RunStep {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

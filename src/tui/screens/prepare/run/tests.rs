@@ -1,1 +1,80 @@
+use super::super::fixture::{act, facts, wizard};
+use super::super::state::Wizard;
+use super::super::step::Step;
 use super::*;
+use crate::job::Phase;
+use crate::model::handles::ProgressReading;
+use crate::model::Failure;
+use std::time::Duration;
+
+fn running() -> Wizard {
+    let mut wizard = wizard(facts());
+    wizard.show_run(false);
+    wizard.run.observe(status(JobState::Running), None);
+    wizard
+}
+
+pub(in super::super) fn status(state: JobState) -> JobStatus {
+    let gib = 1u64 << 30;
+    JobStatus {
+        state,
+        phase: Phase::Scan,
+        progress: ProgressReading { items_done: 12, items_total: 20, bytes_done: 3 * gib, bytes_total: 5 * gib },
+        elapsed: Duration::from_secs(8),
+        remaining: Some(Duration::from_secs(5)),
+        bytes_per_second: 1.9 * gib as f64,
+        problems: Vec::new(),
+        counts: Vec::new(),
+        log: vec!["0:00  opening the data set".into(), "0:00  scanning 20 shards".into()],
+    }
+}
+
+#[test]
+fn stopping_asks_once_and_any_other_key_goes_on() {
+    let mut wizard = running();
+    assert_eq!(wizard.act(Action::CancelJob), []);
+    assert!(wizard.run.asks_cancel);
+    assert_eq!(wizard.act(Action::Down), []);
+    assert!(!wizard.run.asks_cancel && !wizard.run.is_stopping);
+    act(&mut wizard, &[Action::CancelJob]);
+    assert_eq!(wizard.act(Action::CancelJob), [Ask::Cancel]);
+    assert!(wizard.run.is_stopping);
+    assert_eq!(wizard.act(Action::CancelJob), [], "it is stopping already");
+}
+
+#[test]
+fn esc_leaves_a_run_to_itself_and_b_does_the_same() {
+    let mut wizard = running();
+    assert_eq!(wizard.act(Action::Close), [Ask::Background]);
+    assert_eq!(wizard.act(Action::Background), [Ask::Background]);
+}
+
+#[test]
+fn a_failed_run_is_tried_again_or_gone_back_from() {
+    let mut wizard = running();
+    let failure = Failure::environment("writing the index", "no space left on the device");
+    wizard.run.observe(status(JobState::Failed), Some(Arc::new(Err(failure))));
+    assert!(wizard.run.has_failed() && !wizard.run.is_running());
+    assert_eq!(wizard.why_disabled(Action::Retry), None);
+    assert_eq!(wizard.act(Action::Retry), [Ask::Start { dry_run: false }]);
+    assert_eq!(wizard.act(Action::Close), []);
+    assert_eq!(wizard.step, Step::Review);
+}
+
+#[test]
+fn problems_and_log_are_a_key_away() {
+    let mut wizard = running();
+    act(&mut wizard, &[Action::ShowLog]);
+    assert_eq!(wizard.run.tab, Tab::Problems);
+    act(&mut wizard, &[Action::ShowLog]);
+    assert_eq!(wizard.run.tab, Tab::Log);
+    act(&mut wizard, &[Action::ShowLog]);
+    assert_eq!(wizard.run.tab, Tab::Overview);
+}
+
+#[test]
+fn the_loader_is_copied_with_an_absolute_path() {
+    let mut wizard = running();
+    let Some(Ask::Copy(python)) = wizard.act(Action::Copy).pop() else { panic!() };
+    assert!(python.contains("\"/data/coco\","), "{python}");
+}

@@ -265,7 +265,9 @@ fn next_steps(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'stati
 
 /// Python that loads the training split.
 pub fn loader_snippet(answers: &Answers) -> String {
-    let path = serde_json::Value::String(answers.facts.root.to_string_lossy().into_owned()).to_string();
+    // Training is started somewhere else than here, so a relative path would not do.
+    let path = std::path::absolute(&answers.facts.root).unwrap_or_else(|_| answers.facts.root.clone());
+    let path = serde_json::Value::String(path.to_string_lossy().into_owned()).to_string();
     let mut lines = vec![
         "from megatron.energon import WorkerConfig, get_loader, get_train_dataset".to_owned(),
         String::new(),

@@ -64,6 +64,8 @@ pub struct TypeStep {
     pub rows: Vec<Choice>,
     /// The order of the rows does not change any more once somebody moved in them.
     touched: bool,
+    /// What the last run had, proposed instead of the best guess.
+    proposed: Option<Choice>,
     focus: usize,
 }
 
@@ -77,12 +79,19 @@ impl Default for TypeStep {
             list: ListState::default(),
             rows: Vec::new(),
             touched: false,
+            proposed: None,
             focus: 0,
         }
     }
 }
 
 impl TypeStep {
+    /// Takes the answer that was adopted last as a mere proposal: it gives way to what fits better.
+    pub fn only_propose(&mut self) {
+        self.proposed = Some(self.choice);
+        self.touched = false;
+    }
+
     /// The fields that are there now, in order.
     pub fn stop_list(&self) -> Vec<Stop> {
         match self.choice {
@@ -220,8 +229,9 @@ impl StepState for TypeStep {
         self.order_rows(answers);
         let gone = !self.rows.contains(&self.choice);
         if !self.touched || gone {
-            if let Some(&first) = self.rows.first() {
-                self.choice = first;
+            let proposed = self.proposed.filter(|c| !answers.is_update() && self.rows.contains(c));
+            if let Some(choice) = proposed.or(self.rows.first().copied()) {
+                self.choice = choice;
             }
         }
         self.select(self.choice);

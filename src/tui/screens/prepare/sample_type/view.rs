@@ -83,12 +83,18 @@ fn about(step: &TypeStep, answers: &Answers, columns: usize, look: &Look) -> Vec
             if t.fields.is_empty() {
                 lines.push(muted("no fields of its own".into()));
             }
+            if let Some(s) = answers.derived.suggested_types.iter().find(|s| s.class == t.class) {
+                let why = text::fit_end(&format!("  {}", s.why), columns, ui.glyphs);
+                lines.push(Line::from(Span::styled(why, ui.theme.ok)));
+            }
+            let types = t.fields.iter().map(|f| text::width(f.field_type.python())).max().unwrap_or(0);
             for field in t.fields {
-                let name = text::pad_end(field.name, 20.min(columns / 2));
+                let name = text::pad_end(field.name, 20.min(columns / 3));
+                let python = text::pad_end(field.field_type.python(), types + 2);
                 let default = field.default.map_or("required".to_owned(), |d| format!("optional, default {d}"));
                 lines.push(Line::from(vec![
                     Span::raw(format!("  {name} ")),
-                    Span::styled(format!("{}  ", field.field_type.python()), ui.theme.accent),
+                    Span::styled(python, ui.theme.accent),
                     Span::styled(default, ui.theme.muted),
                 ]));
             }

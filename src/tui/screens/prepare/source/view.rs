@@ -185,13 +185,13 @@ fn draw_pattern(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     }
     let ui = look.ui;
     let focused = look.focused && step.stop(answers) == Stop::Pattern;
-    let label = "leave out shards matching ";
+    let label = "leave out, by pattern: ";
     let line = row(area, 0);
     let label_style = if focused { ui.theme.accent } else { ui.theme.text };
     draw_lines(frame.buffer_mut(), line, [Line::from(Span::styled(label, label_style))]);
     let indent = u16::try_from(text::width(label)).unwrap_or(0).min(line.width);
     let field = Rect { x: line.x + indent, width: line.width - indent, ..line };
-    step.pattern.draw(frame, field, focused, "a regular expression, found anywhere in the name", ui);
+    step.pattern.draw(frame, field, focused, "regular expression, anywhere in the name", ui);
     let line = pattern_line(step, answers, usize::from(area.width), look);
     draw_lines(frame.buffer_mut(), row(area, 1), line);
 }

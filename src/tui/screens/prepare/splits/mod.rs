@@ -86,6 +86,8 @@ pub struct SplitsStep {
     pub naming: Option<TextField>,
     /// Why the default is what it is.
     pub why: String,
+    /// The newest splits that had shards: what the columns begin with.
+    last_full: Vec<(String, Vec<String>)>,
     touched: bool,
     focus: usize,
 }
@@ -142,7 +144,7 @@ impl SplitsStep {
 
     /// The columns begin as the splits are now, so that only the difference has to be made by hand.
     fn fill_hand(&mut self, answers: &Answers) {
-        let mut splits = answers.derived.split_names(&answers.facts);
+        let mut splits = self.last_full.clone();
         for name in ["train", "val", "test"] {
             if splits.len() < 3 && !splits.iter().any(|(n, _)| n == name) {
                 splits.push((name.to_owned(), Vec::new()));
@@ -330,6 +332,10 @@ impl StepState for SplitsStep {
     fn refresh(&mut self, answers: &Answers) {
         if !self.touched {
             self.take_suggestion(answers);
+        }
+        let is_full = answers.derived.resolved.splits.iter().any(|(_, shards)| !shards.is_empty());
+        if self.hand.is_empty() && self.mode != Mode::Hand && is_full {
+            self.last_full = answers.derived.split_names(&answers.facts);
         }
         self.hand.sync(&usable_shards(answers));
         self.focus = self.focus.min(self.stops(answers).saturating_sub(1));

@@ -1,1 +1,193 @@
+use super::super::fixture::{act, clear, facts, facts_prepared, settle, type_text, wizard};
 use super::*;
+use crate::model::{Loading, SplitPlan};
+
+#[test]
+fn next_walks_through_every_step_with_what_the_data_suggests() {
+    let mut wizard = wizard(facts());
+    let mut seen = vec![wizard.step];
+    for _ in 0..4 {
+        assert_eq!(act(&mut wizard, &[Action::Next]), []);
+        seen.push(wizard.step);
+    }
+    assert_eq!(seen, [Step::Source, Step::Splits, Step::SampleType, Step::FieldMap, Step::Review]);
+    assert_eq!(wizard.answers.plan.splits, SplitPlan::Ratio("8,1,1".into()));
+    let Loading::FieldMap { sample_type, fields } = &wizard.answers.plan.loading else { panic!() };
+    assert_eq!(sample_type, "CaptioningSample");
+    assert_eq!(fields.iter().map(|f| f.field.as_str()).collect::<Vec<_>>(), ["image", "caption"]);
+    assert!(!wizard.is_dirty, "nothing was answered yet, everything is a proposal");
+}
+
+#[test]
+fn the_run_starts_from_review_and_only_there() {
+    let mut wizard = wizard(facts());
+    wizard.step = Step::Review;
+    settle(&mut wizard);
+    assert_eq!(wizard.act(Action::Run), [Ask::Start { dry_run: false }]);
+    assert_eq!(wizard.act(Action::DryRun), [Ask::Start { dry_run: true }]);
+    assert!(wizard.why_not(Step::Run).is_some());
+    wizard.show_run(false);
+    assert_eq!(wizard.step, Step::Run);
+    assert!(wizard.why_not(Step::Splits).is_some(), "answers cannot change under a run");
+}
+
+#[test]
+fn a_step_with_a_bad_answer_is_not_left_by_next_but_can_be_jumped_from() {
+    let mut wizard = wizard(facts());
+    act(&mut wizard, &[Action::Next]);
+    clear(&mut wizard);
+    type_text(&mut wizard, "8,1");
+    let asks = act(&mut wizard, &[Action::Next]);
+    assert!(matches!(asks.as_slice(), [Ask::Say(Level::Warn, _)]), "{asks:?}");
+    assert_eq!(wizard.step, Step::Splits);
+    act(&mut wizard, &[Action::GoReview]);
+    assert_eq!(wizard.step, Step::Review);
+    assert!(wizard.why_disabled(Action::Run).is_some());
+    let asks = wizard.act(Action::Run);
+    assert!(matches!(asks.as_slice(), [Ask::Say(Level::Error, _)]), "{asks:?}");
+}
+
+#[test]
+fn going_back_loses_nothing() {
+    let mut wizard = wizard(facts());
+    act(&mut wizard, &[Action::Next]);
+    clear(&mut wizard);
+    type_text(&mut wizard, "6,2,2");
+    act(&mut wizard, &[Action::Next, Action::Close, Action::Close]);
+    assert_eq!(wizard.step, Step::Source);
+    assert_eq!(wizard.act(Action::Close), [Ask::Leave]);
+    act(&mut wizard, &[Action::Next]);
+    assert_eq!(wizard.splits.ratio.value(), "6,2,2");
+    assert_eq!(wizard.answers.plan.splits, SplitPlan::Ratio("6,2,2".into()));
+    assert!(wizard.is_dirty);
+}
+
+#[test]
+fn the_rail_is_reached_by_tab_and_jumps() {
+    let mut wizard = wizard(facts());
+    act(&mut wizard, &[Action::PreviousField]);
+    assert_eq!(wizard.rail, Some(Step::Source));
+    assert_eq!(wizard.context(), Context::PrepareRail);
+    act(&mut wizard, &[Action::Down, Action::Down, Action::Accept]);
+    assert_eq!((wizard.step, wizard.rail), (Step::SampleType, None));
+    let stops = wizard.sample_type.stop_list().len();
+    for _ in 0..stops {
+        act(&mut wizard, &[Action::NextField]);
+    }
+    assert_eq!(wizard.rail, Some(Step::SampleType));
+    act(&mut wizard, &[Action::First, Action::Last]);
+    assert_eq!(wizard.rail, Some(Step::Run));
+    let asks = act(&mut wizard, &[Action::Accept]);
+    assert!(matches!(asks.as_slice(), [Ask::Say(..)]));
+    act(&mut wizard, &[Action::Close]);
+    assert_eq!(wizard.rail, None);
+    act(&mut wizard, &[Action::PreviousField, Action::PreviousField, Action::PreviousField]);
+    assert!(wizard.rail.is_none() || wizard.rail == Some(Step::SampleType));
+}
+
+#[test]
+fn the_field_map_is_left_out_where_nothing_is_to_be_mapped() {
+    let mut wizard = wizard(facts());
+    wizard.step = Step::SampleType;
+    wizard.sample_type.filler = super::super::sample_type::Filler::Loader;
+    settle(&mut wizard);
+    act(&mut wizard, &[Action::Next]);
+    assert_eq!(wizard.step, Step::Review);
+    assert!(matches!(wizard.answers.plan.loading, Loading::SampleLoader { .. }));
+    let asks = act(&mut wizard, &[Action::GoFieldMap]);
+    assert!(matches!(asks.as_slice(), [Ask::Say(..)]));
+    act(&mut wizard, &[Action::Close]);
+    assert_eq!(wizard.step, Step::SampleType);
+}
+
+#[test]
+fn a_draft_brings_answers_and_step_back_and_can_be_thrown_away() {
+    let mut first = wizard(facts());
+    act(&mut first, &[Action::Exclude, Action::Next]);
+    clear(&mut first);
+    type_text(&mut first, "2,1,1");
+    let plan = first.answers.plan.clone();
+
+    let mut second = wizard(facts());
+    second.take_draft(&plan, Step::Splits, Duration::from_secs(300));
+    settle(&mut second);
+    assert_eq!(second.answers.plan, plan);
+    assert_eq!(second.step, Step::Splits);
+    assert!(second.answered[0] && !second.is_dirty);
+    let asks = act(&mut second, &[Action::GoSource, Action::StartAfresh]);
+    assert!(asks.contains(&Ask::ForgetDraft));
+    assert_eq!(second.answers.plan, wizard(facts()).answers.plan);
+}
+
+#[test]
+fn every_plan_that_the_screens_make_comes_back_from_a_draft() {
+    use crate::model::plan::{FieldExpr, SplitList, SplitPattern};
+    let listed = |name: &str, shards: &[&str]| SplitList {
+        name: name.into(),
+        shards: shards.iter().map(|s| (*s).to_owned()).collect(),
+    };
+    let pattern = SplitPattern { name: "train".into(), pattern: "shard_00.*".into() };
+    let splits = [
+        SplitPlan::Ratio("1,1,1".into()),
+        SplitPlan::Patterns(vec![pattern]),
+        SplitPlan::Listed(vec![listed("train", &["shard_0000.tar", "shard_0002.tar"]), listed("dev", &[])]),
+    ];
+    let field = |f: &str, e: &str| FieldExpr { field: f.into(), expr: e.into() };
+    let loadings = [
+        Loading::NoDatasetYaml,
+        Loading::Crude { cooker: false },
+        Loading::SampleLoader { sample_type: "TextSample".into() },
+        Loading::FieldMap { sample_type: "my.code:Page".into(), fields: vec![field("page", "jpg")] },
+        Loading::FieldMap {
+            sample_type: "VQASample".into(),
+            fields: vec![field("image", "jpg"), field("context", "json[caption][long],txt")],
+        },
+    ];
+    for split in &splits {
+        for loading in &loadings {
+            let mut plan = PreparePlan::new("/data/coco");
+            plan.splits = split.clone();
+            plan.loading = loading.clone();
+            plan.exclude_shards = vec!["0003".into(), "^shard_0007\\.tar$".into()];
+            plan.excludes = vec!["shard_0001.tar/000032".into()];
+            let mut wizard = wizard(facts());
+            wizard.take_draft(&plan, Step::Review, Duration::ZERO);
+            settle(&mut wizard);
+            assert_eq!(wizard.answers.plan, plan);
+        }
+    }
+}
+
+#[test]
+fn saving_the_plan_asks_for_a_file_name_wherever_it_is_asked_for() {
+    let mut wizard = wizard(facts());
+    act(&mut wizard, &[Action::SavePlan]);
+    assert_eq!(wizard.step, Step::Review);
+    assert_eq!(wizard.review.saving.as_ref().map(|f| f.value()), Some("coco.plan.yaml"));
+    assert_eq!(wizard.act(Action::Next), [Ask::SavePlan("coco.plan.yaml".into())]);
+    act(&mut wizard, &[Action::SavePlan]);
+    assert_eq!(wizard.why_disabled(Action::Next), None, "Enter is the question's now");
+    act(&mut wizard, &[Action::Close]);
+    assert_eq!((wizard.review.saving.is_some(), wizard.step), (false, Step::Review));
+}
+
+#[test]
+fn a_prepared_data_set_is_updated_unless_overwriting_is_chosen() {
+    let mut wizard = wizard(facts_prepared());
+    assert_eq!(wizard.answers.plan.rerun, Rerun::Update);
+    assert_eq!(wizard.answers.plan.splits, SplitPlan::Unset);
+    assert_eq!(wizard.answers.plan.loading, Loading::Unset, "an update keeps the dataset.yaml that is there");
+    act(&mut wizard, &[Action::Down]);
+    assert_eq!(wizard.answers.plan.rerun, Rerun::Overwrite);
+    assert_eq!(wizard.answers.plan.splits, SplitPlan::Ratio("8,1,1".into()), "the recorded answer is the proposal");
+    assert_eq!(wizard.answers.plan.loading, Loading::Crude { cooker: false });
+}
+
+#[test]
+fn paste_goes_into_the_field_in_focus() {
+    let mut wizard = wizard(facts());
+    act(&mut wizard, &[Action::NextField]);
+    wizard.paste("shard_000[12]\n");
+    settle(&mut wizard);
+    assert_eq!(wizard.answers.plan.exclude_shards, ["shard_000[12]"]);
+}

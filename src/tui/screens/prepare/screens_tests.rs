@@ -1,0 +1,247 @@
+//! Whole screens of every step, as text.
+
+use super::fixture::{
+    act, clear, facts, facts_half_scanned, facts_of, facts_prepared, screen, settle, type_text, wizard,
+};
+use super::run::tests::status;
+use super::state::Wizard;
+use super::step::Step;
+use crate::job::prepare::{OutputFile, PrepareReport, SplitSummary};
+use crate::job::JobState;
+use crate::model::Failure;
+use crate::tui::keymap::Action;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Compares a screen in the sizes that matter, and without colours and boxes.
+fn compare(name: &str, wizard: &mut Wizard) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for (width, height, ascii) in [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)] {
+            let kind = if ascii { "_ascii" } else { "" };
+            let shown = screen(wizard, width, height, ascii);
+            insta::assert_snapshot!(format!("prepare_{name}_{width}x{height}{kind}"), shown);
+        }
+    });
+}
+
+fn at(step: Step) -> Wizard {
+    let mut wizard = wizard(facts());
+    for before in Step::ALL.iter().take(step.index()) {
+        wizard.answered[before.index()] = true;
+    }
+    wizard.step = step;
+    settle(&mut wizard);
+    wizard
+}
+
+#[test]
+fn source_while_the_scan_runs() {
+    let mut wizard = wizard(facts_half_scanned());
+    act(&mut wizard, &[Action::Down, Action::Exclude]);
+    compare("source_scanning", &mut wizard);
+}
+
+#[test]
+fn source_with_a_pattern_that_cannot_be_used() {
+    let mut wizard = wizard(facts());
+    act(&mut wizard, &[Action::NextField]);
+    type_text(&mut wizard, "shard_[0");
+    compare("source_bad_pattern", &mut wizard);
+}
+
+#[test]
+fn source_of_a_prepared_data_set() {
+    let mut wizard = wizard(facts_prepared());
+    compare("source_prepared", &mut wizard);
+}
+
+#[test]
+fn source_with_a_draft_found() {
+    let plan = wizard(facts()).answers.plan;
+    let mut wizard = wizard(facts());
+    wizard.take_draft(&plan, Step::Source, Duration::from_secs(300));
+    settle(&mut wizard);
+    compare("source_draft", &mut wizard);
+}
+
+#[test]
+fn splits_by_ratio() {
+    compare("splits_ratio", &mut at(Step::Splits));
+}
+
+#[test]
+fn splits_by_ratio_with_too_few_shards() {
+    let mut wizard = wizard(facts_of(&["a.tar", "b.tar"]));
+    wizard.step = Step::Splits;
+    clear(&mut wizard);
+    type_text(&mut wizard, "8,1,1");
+    compare("splits_ratio_empty", &mut wizard);
+}
+
+#[test]
+fn splits_by_pattern_with_a_glob() {
+    let mut wizard = at(Step::Splits);
+    act(&mut wizard, &[Action::Down, Action::NextField]);
+    type_text(&mut wizard, "train");
+    act(&mut wizard, &[Action::NextField]);
+    type_text(&mut wizard, "shard_000.*");
+    act(&mut wizard, &[Action::NextField]);
+    type_text(&mut wizard, "val");
+    act(&mut wizard, &[Action::NextField]);
+    type_text(&mut wizard, "*_001?.tar");
+    compare("splits_pattern", &mut wizard);
+}
+
+#[test]
+fn splits_by_hand() {
+    let mut wizard = at(Step::Splits);
+    act(&mut wizard, &[Action::Down, Action::Down, Action::NextField, Action::Down, Action::Mark, Action::Down]);
+    compare("splits_hand", &mut wizard);
+}
+
+#[test]
+fn splits_of_an_update() {
+    let mut wizard = wizard(facts_prepared());
+    wizard.step = Step::Splits;
+    compare("splits_update", &mut wizard);
+}
+
+#[test]
+fn sample_types() {
+    compare("sample_type", &mut at(Step::SampleType));
+}
+
+#[test]
+fn sample_type_crude() {
+    let mut wizard = at(Step::SampleType);
+    while wizard.sample_type.choice != super::sample_type::Choice::Crude {
+        act(&mut wizard, &[Action::Down]);
+    }
+    compare("sample_type_crude", &mut wizard);
+}
+
+#[test]
+fn the_field_map() {
+    compare("field_map", &mut at(Step::FieldMap));
+}
+
+#[test]
+fn the_field_map_with_an_error() {
+    let mut wizard = at(Step::FieldMap);
+    act(&mut wizard, &[Action::Down]);
+    clear(&mut wizard);
+    type_text(&mut wizard, "json[caption][lnog]");
+    compare("field_map_error", &mut wizard);
+}
+
+#[test]
+fn the_field_map_while_completing() {
+    let mut wizard = at(Step::FieldMap);
+    act(&mut wizard, &[Action::Down]);
+    clear(&mut wizard);
+    act(&mut wizard, &[Action::Complete]);
+    compare("field_map_complete", &mut wizard);
+}
+
+#[test]
+fn the_review() {
+    let mut wizard = at(Step::Review);
+    let mut preview = (**wizard.review.preview.as_ref().unwrap()).clone();
+    // What a preview lists is the job's business; here it is fixed.
+    let file = |name: &str, bytes: u64, replaces: bool| OutputFile { name: name.into(), bytes, replaces };
+    let mut files: Vec<_> = (0..20).map(|i| file(&format!("shard_{i:04}.tar.idx"), 80_008, false)).collect();
+    files.push(file(".nv-meta/index.sqlite", 55 << 20, false));
+    files.push(file(".nv-meta/split.yaml", 180, true));
+    preview.files = files;
+    preview.splits = [("train", 16, 160_840), ("val", 2, 20_231), ("test", 2, 20_259)]
+        .map(|(n, shards, samples)| SplitSummary { name: n.into(), shards, samples })
+        .into();
+    preview.differences = vec!["2 shards are new: shard_0018.tar, shard_0019.tar".into()];
+    preview.problems = Vec::new();
+    wizard.review.preview = Some(Arc::new(preview));
+    compare("review", &mut wizard);
+}
+
+#[test]
+fn the_review_of_a_plan_that_cannot_run() {
+    let mut wizard = at(Step::Splits);
+    type_text(&mut wizard, ",1");
+    act(&mut wizard, &[Action::GoReview]);
+    wizard.review.preview = None;
+    compare("review_refused", &mut wizard);
+}
+
+#[test]
+fn a_run_under_way() {
+    let mut wizard = wizard(facts_half_scanned());
+    wizard.show_run(false);
+    wizard.run.observe(status(JobState::Running), None);
+    wizard.run.asks_cancel = true;
+    compare("run", &mut wizard);
+}
+
+#[test]
+fn a_run_that_is_done() {
+    let mut wizard = at(Step::Review);
+    wizard.show_run(false);
+    let report = PrepareReport {
+        shards: 20,
+        samples: 201_330,
+        parts: 603_690,
+        bytes: 4 << 30,
+        splits: vec![
+            SplitSummary { name: "train".into(), shards: 16, samples: 160_840 },
+            SplitSummary { name: "val".into(), shards: 4, samples: 40_490 },
+        ],
+        files: vec![OutputFile { name: ".nv-meta/index.sqlite".into(), bytes: 55 << 20, replaces: false }],
+        excludes: 0,
+        nothing_to_do: false,
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: Duration::from_secs(11),
+    };
+    wizard.run.observe(status(JobState::Done), Some(Arc::new(Ok(report))));
+    compare("run_done", &mut wizard);
+}
+
+#[test]
+fn a_run_that_failed() {
+    let mut wizard = at(Step::Review);
+    wizard.show_run(false);
+    let failure = Failure::environment("writing the index", "no space left on the device")
+        .with_hint("free some space and run the same command again; what was scanned is kept");
+    wizard.run.observe(status(JobState::Failed), Some(Arc::new(Err(failure))));
+    compare("run_failed", &mut wizard);
+}
+
+#[test]
+fn no_screen_breaks_in_any_size() {
+    let mut screens: Vec<Wizard> = Step::ALL.into_iter().map(at).collect();
+    screens.push(wizard(facts_prepared()));
+    let mut hand = at(Step::Splits);
+    act(&mut hand, &[Action::Down, Action::Down, Action::NextField, Action::AddSplit]);
+    screens.push(hand);
+    screens.push(wizard(crate::model::DatasetFacts::new("/x".into(), crate::model::DatasetKind::PlainFolder)));
+    for wizard in &mut screens {
+        for (width, height) in [(1, 3), (2, 4), (10, 5), (39, 10), (40, 10), (71, 12), (72, 9), (200, 60)] {
+            screen(wizard, width, height, false);
+        }
+    }
+}
+
+#[test]
+fn names_from_the_data_cannot_reach_the_terminal_raw() {
+    let mut facts = facts_of(&["a\u{1b}[31m.tar", "b\u{202e}.tar"]);
+    facts.parts.insert("x\u{9b}y".into(), crate::model::PartFacts { samples: 5, bytes: 5 });
+    for step in Step::ALL {
+        let mut wizard = wizard(facts.clone());
+        wizard.step = step;
+        settle(&mut wizard);
+        let shown = screen(&mut wizard, 100, 30, false);
+        assert!(!shown.contains(['\u{1b}', '\u{202e}', '\u{9b}']), "{}", step.title());
+    }
+}
