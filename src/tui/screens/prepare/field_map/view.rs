@@ -20,7 +20,7 @@ pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &An
         let words = "The sample type chosen needs no field map.";
         return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
     };
-    let row_lines = rows_with_problems(step, answers);
+    let row_lines = row_heights(step, answers, usize::from(area.width));
     let shown = row_lines.iter().sum::<usize>();
     let sections = [
         Section::fixed(1, 0),
@@ -29,24 +29,47 @@ pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &An
         Section::growing(4, 200, 3),
     ];
     let places = stack(area, &sections);
-    let mut head = heading(&format!("Which part fills which field of {}?", text::safe(sample_type)), ui);
-    head.spans.push(Span::styled("  PART[key],OTHER", ui.theme.muted));
+    let question = format!("Which part fills which field of {sample_type}?");
+    let question = text::fit_end(&question, usize::from(area.width), ui.glyphs);
+    let grammar = "  PART[key],OTHER";
+    let has_room = text::width(&question) + grammar.len() <= usize::from(area.width);
+    let mut head = heading(&question, ui);
+    head.spans.extend(has_room.then(|| Span::styled(grammar, ui.theme.muted)));
     draw_lines(frame.buffer_mut(), places[0], [head]);
     draw_rows(step, frame, places[1], &row_lines, answers, look);
     draw_lines(frame.buffer_mut(), places[2], [candidates_line(step, answers, usize::from(area.width), look)]);
     draw_samples(step, frame.buffer_mut(), places[3], answers, look);
 }
 
-/// How many lines each row takes: one, and one more when something is wrong with it.
-fn rows_with_problems(step: &FieldMapStep, answers: &Answers) -> Vec<usize> {
-    let worth = |row: usize| step.row_problem(row, answers).is_some_and(|p| shows_problem(step, row, p.severity));
-    (0..step.rows.len()).map(|row| 1 + usize::from(worth(row))).collect()
+/// Lines of an error below its row: all that it takes in the row in focus, one elsewhere.
+const PROBLEM_LINES: usize = 3;
+
+/// How many lines each row takes: one, and those of what is wrong with it.
+fn row_heights(step: &FieldMapStep, answers: &Answers, columns: usize) -> Vec<usize> {
+    (0..step.rows.len()).map(|row| 1 + problem_words(step, row, answers, columns).1.len()).collect()
 }
 
-/// An empty required field in focus is not yet an error; the person is about to type.
-fn shows_problem(step: &FieldMapStep, row: usize, severity: Severity) -> bool {
+fn name_columns(step: &FieldMapStep) -> u16 {
+    let widest = step.rows.iter().map(|r| text::width(r.name.value())).max().unwrap_or(8);
+    if step.is_own {
+        16
+    } else {
+        widest.clamp(6, 22) as u16
+    }
+}
+
+/// What is wrong with a row, as lines that fit beside the names.
+fn problem_words(step: &FieldMapStep, row: usize, answers: &Answers, columns: usize) -> (Severity, Vec<String>) {
+    let on_row = step.row_at_focus() == row;
     let empty = step.rows.get(row).is_some_and(|r| r.expr.is_empty());
-    severity != Severity::Note && !(empty && step.row_at_focus() == row)
+    // An empty required field in focus is not yet an error; the person is about to type.
+    let Some(problem) = step.row_problem(row, answers).filter(|_| !(empty && on_row)) else {
+        return (Severity::Note, Vec::new());
+    };
+    let room = columns.saturating_sub(usize::from(name_columns(step)) + 6).max(10);
+    let mut lines = text::wrap(&problem.message, room);
+    lines.truncate(if on_row { PROBLEM_LINES } else { 1 });
+    (problem.severity, lines)
 }
 
 fn draw_rows(step: &FieldMapStep, frame: &mut Frame, area: Rect, heights: &[usize], answers: &Answers, look: &Look) {
@@ -60,8 +83,7 @@ fn draw_rows(step: &FieldMapStep, frame: &mut Frame, area: Rect, heights: &[usiz
     while first < at && !fits(first) {
         first += 1;
     }
-    let widest = step.rows.iter().map(|r| text::width(r.name.value())).max().unwrap_or(8);
-    let name_width = if step.is_own { 16 } else { widest.clamp(6, 22) as u16 };
+    let name_width = name_columns(step);
     let mut y = area.y;
     for (index, height) in heights.iter().enumerate().skip(first) {
         if y >= area.bottom() {
@@ -69,18 +91,16 @@ fn draw_rows(step: &FieldMapStep, frame: &mut Frame, area: Rect, heights: &[usiz
         }
         let place = Rect { y, height: 1, ..area };
         draw_row(step, frame, place, index, name_width, answers, look);
-        if *height > 1 && y + 1 < area.bottom() {
-            let problem = step.row_problem(index, answers);
-            let words = problem.as_ref().map(|p| p.message.as_str()).unwrap_or_default();
-            let (sign, style) = severity_sign(problem.as_ref().map_or(Severity::Note, |p| p.severity), ui);
-            let indent = " ".repeat(usize::from(name_width) + 4);
-            let words = text::fit_end(&format!("{indent}{sign} {words}"), usize::from(area.width), ui.glyphs);
-            draw_lines(
-                frame.buffer_mut(),
-                Rect { y: y + 1, height: 1, ..area },
-                [Line::from(Span::styled(words, style))],
-            );
-        }
+        let (severity, words) = problem_words(step, index, answers, usize::from(area.width));
+        let (sign, style) = severity_sign(severity, ui);
+        let sign = if severity == Severity::Note { ui.glyphs.warn } else { sign };
+        let indent = " ".repeat(usize::from(name_width) + 4);
+        let lines = words.into_iter().enumerate().map(|(at, words)| {
+            let sign = if at == 0 { sign } else { " " };
+            Line::from(Span::styled(format!("{indent}{sign} {words}"), style))
+        });
+        let below = super::super::draw::below(Rect { height: area.bottom() - y, y, ..area }, 1);
+        draw_lines(frame.buffer_mut(), below, lines);
         y = y.saturating_add(u16::try_from(*height).unwrap_or(1));
     }
 }
@@ -141,13 +161,13 @@ fn row_state(step: &FieldMapStep, index: usize, answers: &Answers, look: &Look) 
     let share = step.results.shares.get(found).copied().flatten().map(|s| s.text());
     let share = share.unwrap_or_else(|| "looking".into());
     match step.row_problem(index, answers).map(|p| p.severity) {
-        Some(Severity::Refusal) => (format!("{} {share}", ui.glyphs.cross), ui.theme.error),
-        Some(Severity::Problem) => (format!("{} {share}", ui.glyphs.warn), ui.theme.warn),
-        _ => (format!("{} {share}", ui.glyphs.check), ui.theme.ok),
+        Some(Severity::Refusal) => (format!("{} fails", ui.glyphs.cross), ui.theme.error),
+        Some(_) => (format!("{} {share}", ui.glyphs.warn), ui.theme.warn),
+        None => (format!("{} {share}", ui.glyphs.check), ui.theme.ok),
     }
 }
 
-/// The candidates being cycled through, or what can be typed, or an allowed oddity of the row in focus.
+/// The candidates being cycled through, or what can be typed.
 fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, look: &Look) -> Line<'static> {
     let ui = look.ui;
     if let Some(cycle) = &step.cycle {
@@ -166,11 +186,6 @@ fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, look:
             spans.push(Span::raw("  "));
         }
         return Line::from(spans);
-    }
-    let note = step.row_problem(step.row_at_focus(), answers).filter(|p| p.severity == Severity::Note);
-    if let Some(note) = note {
-        let words = text::fit_end(&format!("   {} {}", ui.glyphs.warn, note.message), columns, ui.glyphs);
-        return Line::from(Span::styled(words, ui.theme.warn));
     }
     let parts = answers.derived.parts_by_share(&answers.facts).join(" ");
     let words = text::fit_end(&format!("   parts: {parts}"), columns, ui.glyphs);
@@ -246,6 +261,7 @@ fn draw_field(
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
     let name_style = if focused { ui.theme.title } else { ui.theme.muted };
     let facts = match result {
+        Ok(Drawable::Picture(picture)) if ui.glyphs.ascii => format!(" {}", picture.facts().replace('×', "x")),
         Ok(Drawable::Picture(picture)) => format!(" {}", picture.facts()),
         _ => String::new(),
     };

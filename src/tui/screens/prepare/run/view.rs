@@ -269,19 +269,23 @@ pub fn loader_snippet(answers: &Answers) -> String {
     let path = std::path::absolute(&answers.facts.root).unwrap_or_else(|_| answers.facts.root.clone());
     let path = serde_json::Value::String(path.to_string_lossy().into_owned()).to_string();
     let mut lines = vec![
-        "from megatron.energon import WorkerConfig, get_loader, get_train_dataset".to_owned(),
+        "import megatron.energon as energon".to_owned(),
         String::new(),
-        "dataset = get_train_dataset(".to_owned(),
+        "config = energon.WorkerConfig.default_worker_config(4)".to_owned(),
+        "dataset = energon.get_train_dataset(".to_owned(),
         format!("    {path},"),
-        "    batch_size=8, shuffle_buffer_size=100, max_samples_per_sequence=100,".to_owned(),
-        "    worker_config=WorkerConfig.default_worker_config(num_workers=4),".to_owned(),
+        "    batch_size=8,".to_owned(),
+        "    shuffle_buffer_size=100,".to_owned(),
+        "    max_samples_per_sequence=100,".to_owned(),
+        "    worker_config=config,".to_owned(),
     ];
     if matches!(answers.plan.loading, Loading::Crude { .. }) {
         lines.push("    task_encoder=MyTaskEncoder(),  # with your cooker".to_owned());
     }
     lines.push(")".to_owned());
-    lines.push("for batch in get_loader(dataset):".to_owned());
-    lines.push("    print(batch); break".to_owned());
+    lines.push("for batch in energon.get_loader(dataset):".to_owned());
+    lines.push("    print(batch)".to_owned());
+    lines.push("    break".to_owned());
     lines.join("\n")
 }
 
@@ -301,7 +305,9 @@ fn draw_failure(step: &mut RunStep, frame: &mut Frame, area: Rect, failure: &Fai
     let back = ui.key(Context::PrepareRun, Action::Close);
     lines.push(Line::from(vec![
         Span::styled(retry, ui.theme.key),
-        Span::styled(" tries again; what was scanned is not scanned twice.  ", ui.theme.muted),
+        Span::styled(" tries again; what was scanned is not scanned twice.", ui.theme.muted),
+    ]));
+    lines.push(Line::from(vec![
         Span::styled(back, ui.theme.key),
         Span::styled(" goes back to the answers.", ui.theme.muted),
     ]));

@@ -410,6 +410,11 @@ impl StepState for SplitsStep {
 }
 
 impl SplitsStep {
+    /// Whether the reason of the proposal is still the reason of the answer.
+    pub fn shows_why(&self) -> bool {
+        !self.touched && !self.why.is_empty()
+    }
+
     /// Patterns as the plan has them; rows with nothing in them are left out.
     fn patterns(&self) -> Vec<SplitPattern> {
         let full = self.rows.iter().filter(|r| !r.is_empty());

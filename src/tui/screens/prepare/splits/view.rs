@@ -5,7 +5,7 @@ use super::super::step::Answers;
 use super::{recorded_splits, Mode, SplitsStep, Stop};
 use crate::engine::plan::fields::percent;
 use crate::model::text::{count, grouped};
-use crate::model::{ShardId, ShardState};
+use crate::model::{Problem, ProblemKind, ShardId, ShardState};
 use crate::tui::widgets::{popup, split_bar, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -19,7 +19,7 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
     let at = step.stop(answers);
     let columns = usize::from(area.width);
     let problems: Vec<Line<'static>> =
-        answers.derived.split_problems().flat_map(|p| problem_lines(p, columns, look.ui)).take(8).collect();
+        answers.derived.split_problems().flat_map(|p| split_problem(p, columns, look)).take(8).collect();
     let focus = |on: bool, otherwise: u8| if on { Section::FOCUS } else { otherwise };
     let in_rows = matches!(at, Stop::Name(_) | Stop::Pattern(_));
     let details = match step.mode {
@@ -34,7 +34,7 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
     let sections = [
         Section::fixed(1, 1),
         Section::fixed(3, focus(at == Stop::Mode, 3)),
-        Section::fixed(usize::from(!step.why.is_empty() && step.mode != Mode::Hand), 0),
+        Section::fixed(usize::from(step.shows_why()), 0),
         Section::fixed(1, 0),
         details,
         Section::fixed(switches, focus(on_switch, 2)),
@@ -68,6 +68,22 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
             [Line::from(keys)],
         );
     }
+}
+
+/// A split without shards is the worst surprise of all: it is shown as an error even where it is allowed.
+fn split_problem(problem: &Problem, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let mut lines = problem_lines(problem, columns, look.ui);
+    if problem.kind == ProblemKind::EmptySplit {
+        let error = look.ui.theme.error;
+        for (at, line) in lines.iter_mut().enumerate() {
+            let sign = if at == 0 { look.ui.glyphs.warn } else { " " };
+            if let Some(first) = line.spans.first_mut() {
+                let words: String = first.content.chars().skip(1).collect();
+                *first = Span::styled(format!("{sign}{words}"), error);
+            }
+        }
+    }
+    lines
 }
 
 fn row(area: Rect, line: usize) -> Rect {
@@ -171,13 +187,16 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
     let first = (hand.at + 1).saturating_sub(fit);
     let width = area.width / u16::try_from(fit).unwrap_or(1).max(1);
     let chosen = hand.chosen();
-    let (mark, at) = (hand.mark, hand.at);
+    let (mark, at, total) = (hand.mark, hand.at, hand.columns.len());
     let samples: std::collections::HashMap<&str, u64> =
         answers.facts.shards.iter().map(|s| (s.name.as_str(), s.samples)).collect();
     for (place, (index, column)) in hand.columns.iter_mut().enumerate().skip(first).take(fit).enumerate() {
         let x = area.x + width * u16::try_from(place).unwrap_or(0);
         let rect = Rect { x, width, ..area }.intersection(area);
-        let title = format!("{} {}", column.name, column.shards.len());
+        let before = if place == 0 && first > 0 { format!("{} ", ui.glyphs.ellipsis) } else { String::new() };
+        let after =
+            if place + 1 == fit && first + fit < total { format!(" {}", ui.glyphs.ellipsis) } else { String::new() };
+        let title = format!("{before}{} {}{after}", column.name, column.shards.len());
         let is_focused = focused && index == at;
         let block = panel(&title, is_focused, ui);
         let inner = block.inner(rect);
