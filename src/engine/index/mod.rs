@@ -83,7 +83,7 @@ struct Surroundings<'a> {
 /// Scans one shard into spool files in `spool_dir`, which must exist. `id` only names the files.
 ///
 /// `memory` bounds the keys that are sorted at once, in bytes. Nothing is made durable: the files are checked by length
-/// and hash before another run uses them.
+/// and hash before another run uses them. After a failure nothing of them is left.
 pub fn scan_unit(
     shard: &Shard,
     id: ShardId,
@@ -92,14 +92,11 @@ pub fn scan_unit(
     memory: usize,
     handles: &Handles<'_>,
 ) -> Outcome<SpooledShard> {
-    let mut sink = SpoolSink::create(fs, spool_dir, id, memory)?;
-    match scan_shard(shard, &mut sink, handles) {
-        Ok(scan) => sink.finish(scan),
-        Err(failure) => {
-            sink.discard();
-            Err(failure)
-        }
-    }
+    let scanned = SpoolSink::create(fs, spool_dir, id, memory).and_then(|mut sink| {
+        let scan = scan_shard(shard, &mut sink, handles)?;
+        sink.finish(scan)
+    });
+    scanned.inspect_err(|_| spool::discard(fs, spool_dir, id))
 }
 
 /// Builds `index.sqlite` in `work_dir` from all shards at once; see [`IndexWriter`] for building while scanning.

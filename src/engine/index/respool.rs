@@ -2,7 +2,7 @@
 
 use super::bytes::SpoolReader;
 use super::runs::CANCEL_EVERY;
-use super::spool::{SpoolSink, SpooledShard};
+use super::spool::{discard, SpoolSink, SpooledShard};
 use crate::formats::energon::tables::open_readonly;
 use crate::model::{
     Cancel, Failure, HiddenSample, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard, ShardId,
@@ -48,21 +48,21 @@ pub fn respool_unit(
     }
     let bytes = file.len();
     let offsets = SpoolReader::new(Arc::new(file), 0, bytes, CHUNK);
-    let mut sink = SpoolSink::create(fs, spool_dir, id, memory)?;
     let scan = ShardScan { stamp: shard.stamp, compressed: shard.is_tgz, ..ShardScan::default() };
-    let mut copy = Copy { sink: &mut sink, offsets, left: bytes / 8 - 1, scan, shard, cancel };
-    match copy.run(&connection, old.tar_file_id) {
-        Ok(()) => {
-            let scan = copy.scan;
-            sink.finish(scan).map(Some)
-        }
-        Err(Stop::Disagree) => {
-            sink.discard();
-            Ok(None)
-        }
-        Err(Stop::Failed(failure)) => {
-            sink.discard();
-            Err(*failure)
+    let copied = SpoolSink::create(fs, spool_dir, id, memory).map_err(Stop::from).and_then(|mut sink| {
+        let mut copy = Copy { sink: &mut sink, offsets, left: bytes / 8 - 1, scan, shard, cancel };
+        copy.run(&connection, old.tar_file_id)?;
+        let scan = copy.scan;
+        Ok(sink.finish(scan)?)
+    });
+    match copied {
+        Ok(spool) => Ok(Some(spool)),
+        Err(stop) => {
+            discard(fs, spool_dir, id);
+            match stop {
+                Stop::Disagree => Ok(None),
+                Stop::Failed(failure) => Err(*failure),
+            }
         }
     }
 }

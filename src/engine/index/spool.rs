@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Ends of the file names: `.tar.idx`, rows, keys.
+const SUFFIXES: [&str; 3] = ["tar.idx", "rows", "keys"];
 /// Bytes of a row spool that are read at a time.
 const ROW_CHUNK: usize = 128 * 1024;
 
@@ -107,7 +109,6 @@ impl SpooledShard {
 
 /// Takes the rows of one shard and writes its spool files.
 pub(super) struct SpoolSink<'a> {
-    fs: &'a dyn Fs,
     dir: &'a Path,
     id: ShardId,
     tar_idx: SpoolWriter,
@@ -121,15 +122,15 @@ pub(super) struct SpoolSink<'a> {
 
 impl<'a> SpoolSink<'a> {
     /// `memory` bounds the keys that are sorted at once, in bytes.
-    pub(super) fn create(fs: &'a dyn Fs, dir: &'a Path, id: ShardId, memory: usize) -> Outcome<Self> {
-        let create = |suffix: &str| SpoolWriter::create(fs, dir, format!("shard-{}.{suffix}", id.0));
+    pub(super) fn create(fs: &dyn Fs, dir: &'a Path, id: ShardId, memory: usize) -> Outcome<Self> {
+        let create = |suffix| SpoolWriter::create(fs, dir, file_name(id, suffix));
+        let [tar_idx, rows, keys] = SUFFIXES;
         Ok(Self {
-            fs,
             dir,
             id,
-            tar_idx: create("tar.idx")?,
-            rows: RowWriter::new(create("rows")?),
-            keys: create("keys")?,
+            tar_idx: create(tar_idx)?,
+            rows: RowWriter::new(create(rows)?),
+            keys: create(keys)?,
             sorter: Sorter::new(memory),
             runs: Vec::new(),
             samples: 0,
@@ -159,14 +160,18 @@ impl<'a> SpoolSink<'a> {
             scan,
         })
     }
+}
 
-    /// Removes what was written, after a failure.
-    pub(super) fn discard(self) {
-        for suffix in ["tar.idx", "rows", "keys"] {
-            // The failure that led here is the one to report.
-            let _ = self.fs.remove_file(&self.dir.join(format!("shard-{}.{suffix}", self.id.0)));
-        }
+/// Removes whatever there is of a shard's spool, after a failure.
+pub(super) fn discard(fs: &dyn Fs, dir: &Path, id: ShardId) {
+    for suffix in SUFFIXES {
+        // The failure that led here is the one to report.
+        let _ = fs.remove_file(&dir.join(file_name(id, suffix)));
     }
+}
+
+fn file_name(id: ShardId, suffix: &str) -> String {
+    format!("shard-{}.{suffix}", id.0)
 }
 
 impl ScanSink for SpoolSink<'_> {

@@ -112,3 +112,25 @@ fn an_unchanged_shard_is_taken_from_the_old_index_as_a_scan_would_have_it() {
         }
     }
 }
+
+#[test]
+fn a_full_disk_at_any_write_of_a_scan_is_named_and_leaves_nothing_behind() {
+    let case = case("captioning_fieldmap");
+    let shard = discover(&case.join("input")).unwrap().shards.remove(0);
+    let bench = Bench::new();
+    let dir = bench.spool_dir();
+    let scan = |fs: &FaultFs| scan_unit(&shard, ShardId(0), &dir, fs, 1, &bench.handles());
+    let fs = FaultFs::new(Fault::Nothing);
+    let whole = scan(&fs).unwrap();
+    assert!(whole.is_intact().unwrap());
+    for at in 0..fs.ops() {
+        whole.remove(&RealFs).unwrap();
+        match scan(&FaultFs::new(Fault::Full { at, errno: rustix::io::Errno::NOSPC })) {
+            Ok(spool) => assert_eq!(spool, whole),
+            Err(failure) => {
+                assert_eq!(failure.why, "no space left on the device");
+                assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 0, "operation {at}");
+            }
+        }
+    }
+}
