@@ -118,7 +118,10 @@ impl Shared {
 
     fn snapshot(&self, state: &mut State, version: u64) -> Arc<DatasetFacts> {
         let mut facts = state.facts.clone();
-        facts.findings.extend(self.problems.kept());
+        // A job reports what was found at opening once more, so that it is in the report.
+        let found = self.problems.kept().into_iter().filter(|problem| !facts.findings.contains(problem));
+        let found: Vec<Problem> = found.collect();
+        facts.findings.extend(found);
         let facts = Arc::new(facts);
         state.snapshot = Some((version, Instant::now(), Arc::clone(&facts)));
         facts

@@ -13,8 +13,8 @@ use crate::formats::energon::layout;
 use crate::job::journal::Journal;
 use crate::job::Phase;
 use crate::model::{
-    text, DatasetFacts, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, Scope, ShardFacts, ShardId,
-    Subject, Tgz,
+    text, DatasetFacts, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, Scope, Severity, ShardFacts,
+    ShardId, Subject, Tgz,
 };
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
@@ -52,7 +52,10 @@ fn run_planned(context: &Context, own: &OwnFolder, mut facts: Arc<DatasetFacts>)
         context.board.log("nothing to do: the data set is prepared with this plan already");
         return Ok(report_nothing(context, &facts, &selection));
     }
-    rerun::refuse(context, validate(&context.plan, &facts))?;
+    // What only a scan can tell is judged again after it; until then only what stands in the way is told.
+    let mut in_the_way = validate(&context.plan, &facts);
+    in_the_way.retain(|problem| problem.severity == Severity::Refusal);
+    rerun::refuse(context, in_the_way)?;
     let _lock = DatasetLock::acquire(&*shared.fs, own, shared.options.break_lock)?;
     if shared.options.restart {
         throw_away(context, own)?;
@@ -256,9 +259,6 @@ fn finish(
     let shards: Vec<ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
     let counts = shards.iter().zip(spools).map(|(shard, spool)| (shard.name.clone(), spool.scan.samples)).collect();
     let resolved = resolve_in(&context.plan, &selected_facts(facts, shards.clone()));
-    for problem in resolved.problems.iter().filter(|p| p.severity != crate::model::Severity::Refusal) {
-        shared.problems.report(problem.clone())?;
-    }
     let named = shard_names(&resolved, &shards);
     let excludes = all_excludes(context, selection, facts, spools, &shards, built);
     if context.plan.duplicates == Duplicates::KeepFirst {

@@ -125,6 +125,9 @@ fn a_scan_that_ran_before_is_taken_over_and_gives_the_same_bytes() {
     let report = job.wait().unwrap();
     assert_golden("captioning_fieldmap", folder.path());
     assert_eq!(report.samples, 18);
+    let empty =
+        report.counts.iter().filter(|(_, kind, _)| *kind == ProblemKind::EmptySplit).map(|(.., n)| n).sum::<u64>();
+    assert_eq!(empty, 1, "the empty val split is noted once: {:?}", report.problems);
     assert!(!folder.path().join(".nv-meta/gristmill/work").exists(), "work is cleaned up");
 }
 
