@@ -348,3 +348,22 @@ impl Compare<'_, '_, '_, '_, '_> {
         Ok(self.checked)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_walked_along_an_index_and_never_sorted_as_a_whole() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.execute_batch(tables::CREATE_SAMPLE_TABLES).unwrap();
+        connection.execute_batch(tables::CREATE_SAMPLE_INDEXES).unwrap();
+        for sql in [SAMPLES_SQL, PARTS_SQL] {
+            let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let steps = statement.query_map([1], |row| row.get::<_, String>(3)).unwrap();
+            let steps: Vec<String> = steps.map(Result::unwrap).collect();
+            assert!(steps[0].contains("USING INDEX idx_") || steps[0].contains("COVERING INDEX idx_"), "{steps:?}");
+            assert!(!steps.iter().any(|s| s.ends_with("FOR ORDER BY")), "{steps:?}");
+        }
+    }
+}
