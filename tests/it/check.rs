@@ -483,3 +483,61 @@ fn an_info_file_with_an_unknown_key_is_refused_as_the_loader_does() {
     let failure = info(set.root(), &InfoOptions::default()).unwrap_err();
     assert!(failure.to_string().contains("shard_count"), "{failure}");
 }
+
+/// Small and the same on every machine; good enough to hit every file somewhere.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % bound.max(1)
+    }
+}
+
+#[test]
+fn no_damage_to_any_file_makes_a_check_panic_or_hang() {
+    let set = Set::prepared(2);
+    let names = [
+        "shard_0.tar",
+        "shard_0.tar.idx",
+        ".nv-meta/.info.json",
+        ".nv-meta/split.yaml",
+        ".nv-meta/dataset.yaml",
+        ".nv-meta/index.sqlite",
+        ".nv-meta/index.uuid",
+        ".nv-meta/gristmill/report.json",
+        ".nv-meta/gristmill/plan.yaml",
+    ];
+    let mut dice = Dice(42);
+    for name in names {
+        let whole = std::fs::read(set.path(name)).unwrap();
+        let mut found = 0;
+        for round in 0..24 {
+            let mut bytes = whole.clone();
+            match round % 3 {
+                0 => bytes.truncate(dice.below(whole.len())),
+                1 => {
+                    let at = dice.below(whole.len());
+                    bytes[at] ^= 1 << dice.below(8);
+                }
+                _ => {
+                    let at = dice.below(whole.len());
+                    let end = (at + 1 + dice.below(64)).min(bytes.len());
+                    bytes[at..end].iter_mut().for_each(|b| *b = dice.below(256) as u8);
+                }
+            }
+            put(&set.path(name), &bytes);
+            let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
+            let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
+            let linted = lint(set.root(), &LintOptions::default(), &handles);
+            let verified = verify(set.root(), &handles);
+            let seen = info(set.root(), &InfoOptions::default());
+            assert_eq!(linted.is_ok(), verified.is_ok(), "{name}");
+            assert_eq!(linted.is_ok(), seen.is_ok(), "{name}");
+            found += usize::from(linted.is_err() || problems.count_from(Severity::Problem) > 0);
+        }
+        put(&set.path(name), &whole);
+        let ours = name.contains("gristmill");
+        assert!(ours || found >= 8, "{name}: only {found} of 24 were noticed");
+    }
+}

@@ -12,4 +12,5 @@ mod cli_support;
 mod cli_usage;
 mod job_faults;
 mod layers;
+mod plan;
 mod support;

@@ -205,26 +205,66 @@ fn parts_source(facts: &DatasetFacts, wanted: &dyn Fn(&str) -> bool) -> Option<S
     Some(Source { expr: names.join(","), words: names.join(" or "), share: total })
 }
 
-/// A key of a JSON part that the samples at hand have and whose value suits the field.
+/// A place in a JSON part that the samples at hand have and whose value suits the field: the likeliest key, directly, one
+/// level below it (`[caption][long]`), or inside one map (`[meta][caption]`). Of several places the one most samples have.
 fn json_source(field: &str, field_type: FieldType, facts: &DatasetFacts, samples: &[DecodedSample]) -> Option<Source> {
-    if samples.is_empty() {
-        return None;
-    }
-    for (part, _) in facts.parts.iter().filter(|(name, _)| part_class(name) == PartClass::Json && !name.contains(',')) {
+    let parts =
+        facts.parts.keys().filter(|name| part_class(name) == PartClass::Json && !name.contains([',', '[', ']']));
+    for part in parts {
         for key in keys_for(field) {
-            let found = samples.iter().filter(|s| suits(s.part(part), key, field_type)).count();
-            if found > 0 {
-                let share = facts.part_share(part) * found as f64 / samples.len() as f64;
-                return Some(Source { expr: format!("{part}[{key}]"), words: part.clone(), share });
+            // Way → samples and the order of discovery, so that equal shares keep the order of the document.
+            let mut ways: Vec<(String, usize)> = Vec::new();
+            for map in samples.iter().filter_map(|sample| as_map(sample.part(part))) {
+                for way in ways_to(map, key, field_type) {
+                    match ways.iter_mut().find(|(known, _)| *known == way) {
+                        Some((_, n)) => *n += 1,
+                        None => ways.push((way, 1)),
+                    }
+                }
+            }
+            let best = ways.iter().rev().max_by_key(|(way, n)| (*n, std::cmp::Reverse(way.matches('[').count())));
+            if let Some((way, found)) = best {
+                let share = facts.part_share(part) * *found as f64 / samples.len() as f64;
+                return Some(Source { expr: format!("{part}{way}"), words: part.clone(), share });
             }
         }
     }
     None
 }
 
-fn suits(part: Option<&DecodedPart>, key: &str, field_type: FieldType) -> bool {
-    let Some(Ok(Value::Json(serde_json::Value::Object(map)))) = part else { return false };
-    let Some(value) = map.get(key) else { return false };
+type JsonMap = serde_json::Map<String, serde_json::Value>;
+
+fn as_map(part: Option<&DecodedPart>) -> Option<&JsonMap> {
+    match part {
+        Some(Ok(Value::Json(serde_json::Value::Object(map)))) => Some(map),
+        _ => None,
+    }
+}
+
+/// Ways from a map to a suitable value under `key`, in steps of the field-map grammar.
+fn ways_to(map: &JsonMap, key: &str, field_type: FieldType) -> Vec<String> {
+    let mut ways = Vec::new();
+    let sayable = |step: &str| !step.is_empty() && !step.contains(['[', ']', ',']);
+    match map.get(key) {
+        Some(serde_json::Value::Object(inner)) => {
+            let suitable = inner.iter().filter(|(step, value)| sayable(step) && suits(value, field_type));
+            ways.extend(suitable.map(|(step, _)| format!("[{key}][{step}]")));
+        }
+        Some(value) if suits(value, field_type) => ways.push(format!("[{key}]")),
+        _ => {}
+    }
+    for (outer, value) in map.iter().filter(|(outer, _)| sayable(outer)) {
+        if value.get(key).is_some_and(|value| suits(value, field_type)) {
+            ways.push(format!("[{outer}][{key}]"));
+        }
+    }
+    ways
+}
+
+fn suits(value: &serde_json::Value, field_type: FieldType) -> bool {
+    if value.is_null() {
+        return false;
+    }
     let value = match value {
         serde_json::Value::String(text) => Value::Text(text.clone()),
         serde_json::Value::Number(n) if n.is_i64() => Value::Int(n.as_i64().unwrap_or(0)),

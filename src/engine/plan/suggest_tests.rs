@@ -49,6 +49,18 @@ fn keys_of_the_json_tell_questions_from_captions() {
 }
 
 #[test]
+fn captions_are_found_one_level_down_where_most_samples_have_them() {
+    let f = facts(&[("jpg", 100), ("detail.json", 100)]);
+    let both = sample(&[("detail.json", r#"{"caption": {"short": "a", "long": "b"}, "id": 7}"#)]);
+    let long = sample(&[("detail.json", r#"{"caption": {"long": "b"}}"#)]);
+    let fields = field_map_for("CaptioningSample", &f, &[both.clone(), long]);
+    assert_eq!(fields[1].expr, "detail.json[caption][long]");
+    assert_eq!(field_map_for("CaptioningSample", &f, &[both])[1].expr, "detail.json[caption][short]");
+    let inside = sample(&[("detail.json", r#"{"meta": {"caption": "c"}, "a,b": {"caption": "d"}}"#)]);
+    assert_eq!(field_map_for("CaptioningSample", &f, &[inside])[1].expr, "detail.json[meta][caption]");
+}
+
+#[test]
 fn a_class_number_a_text_alone_and_a_video_each_have_their_type() {
     let best = |parts: &[(&str, u64)]| sample_types(&facts(parts), &[]).remove(0).class;
     assert_eq!(best(&[("jpg", 100), ("cls", 100)]), "ImageClassificationSample");

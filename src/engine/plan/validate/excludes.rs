@@ -58,6 +58,10 @@ pub(super) fn check_items(plan: &PreparePlan, facts: &DatasetFacts, problems: &m
 }
 
 fn check_item(item: &str, names: &HashSet<&str>, facts: &DatasetFacts) -> Option<Problem> {
+    // Most items hold no brace, and there may be very many of them.
+    if !item.contains(['{', '}', '\\']) && shard_of(item, names).is_some() {
+        return None;
+    }
     let expanded = match braces::expand(item, braces::MAX_RESULTS) {
         Ok(expanded) => expanded,
         Err(e) => return Some(Problem::refusal(ProblemKind::BadBraces, Subject::field(item), e.to_string())),
