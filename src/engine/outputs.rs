@@ -6,6 +6,7 @@ use crate::formats::energon::{
 };
 use crate::formats::python::braces;
 use crate::model::plan::FieldExpr;
+use crate::model::sample_type::CRUDE_CLASS;
 use crate::model::{DatasetFacts, Loading, PreparePlan, Scope};
 
 /// One text to publish.
@@ -58,7 +59,7 @@ pub fn loading(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Text> {
     let mut texts = vec![text(&plan.dataset_yaml_name, yaml)];
     let parts: Vec<String> = facts.parts.keys().cloned().collect();
     match &plan.loading {
-        Loading::Crude { cooker: true } => texts.push(helper(layout::COOKER_PY, templates::cooker_py(&parts))),
+        Loading::Crude { cooker: true } => texts.push(helper(layout::COOKER_PY, cooker(facts, &parts))),
         Loading::SampleLoader { sample_type } => {
             let fields = guessed_fields(sample_type, facts);
             texts.push(helper(layout::SAMPLE_LOADER_PY, templates::sample_loader_py(sample_type, &fields, &parts)));
@@ -66,6 +67,16 @@ pub fn loading(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Text> {
         _ => {}
     }
     texts
+}
+
+/// A cooker into the sample type that suits all samples, where there is one; else into a class of the person's own.
+fn cooker(facts: &DatasetFacts, parts: &[String]) -> String {
+    match super::plan::suggest::sample_types(facts, &[]).first() {
+        Some(best) if best.class != CRUDE_CLASS && best.share >= 1.0 => {
+            templates::cooker_for(&best.class, &best.fields, parts)
+        }
+        _ => templates::cooker_py(parts),
+    }
 }
 
 /// A first guess at each field, so that the template works where the guess is right.

@@ -4,11 +4,13 @@ Usage: check_energon.py CASES.json
 
 CASES.json: a list of {"name", "path", "splits": {split: [[shard name, ...], [excluded "shard/key", ...]]},
 "expected": {split: {key: {part: sha256}}} where tarfile cannot tell, "by_name": bool, "listed": samples that the
-file store must list, "typed": {split: class name}}. What a split must hold is read from the tars
+file store must list, "typed": {split: class name},
+"cooked": {split: samples that the generated cooker gives}}. What a split must hold is read from the tars
 by Python's own tarfile module, so that neither gristmill nor the loader vouches for itself.
 """
 
 import hashlib
+import importlib.util
 import json
 import re
 import sys
@@ -138,6 +140,22 @@ def check_typed(case, split, class_name):
     return len(loaded)
 
 
+def check_cooked(case, split, count):
+    """Loads through the task encoder of the generated cooker.py."""
+    spec = importlib.util.spec_from_file_location("cooker", Path(case["path"]) / ".nv-meta" / "cooker.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["cooker"] = module
+    spec.loader.exec_module(module)
+
+    class Passing(module.TaskEncoder):
+        def encode_sample(self, sample):
+            return sample
+
+    loaded = load(Path(case["path"]), split, Passing())
+    assert len(loaded) == count, f"{split}: the cooker gave {len(loaded)} of {count} samples"
+    return len(loaded)
+
+
 def check_by_name(case):
     path = Path(case["path"])
     store = WebdatasetFileStore(EPath(str(path)))
@@ -166,6 +184,8 @@ def check(case):
             lines.append(f"{split} {check_split(case, split)}")
         for split, class_name in (case.get("typed") or {}).items():
             lines.append(f"typed {split} {check_typed(case, split, class_name)}")
+        for split, count in (case.get("cooked") or {}).items():
+            lines.append(f"cooked {split} {check_cooked(case, split, count)}")
         if case.get("by_name", True):
             lines.append(f"by name {check_by_name(case)}")
         return ", ".join(lines)

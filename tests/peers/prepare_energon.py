@@ -187,6 +187,21 @@ def replayed(folder: Path):
          typed={"train": "VQAOCRSample"})
 
 
+def templates(folder: Path):
+    """The generated Python files work as they are: a sample loader, and a cooker."""
+    root = folder / "loader"
+    for number in range(3):
+        text_shard(root / f"{number}.tar", number * 10, 5)
+    names = [f"{n}.tar" for n in range(3)]
+    gristmill("prepare", root, "--yes", "--split-ratio", "1,0,0", "--sample-type", "TextSample", "--sample-loader")
+    case("sample loader", root, {"train": [names, []]}, typed={"train": "TextSample"})
+    root = folder / "cooker"
+    for number in range(3):
+        write_tar(root / f"{number}.tar", [(f"{number}{n}.txt", b"text") for n in range(4)])
+    gristmill("prepare", root, "--yes", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset", "--cooker")
+    case("cooker", root, {"train": [names, []]}, cooked={"train": 12})
+
+
 def golden(folder: Path, golden_folder: Path):
     """The reference's own cases, through the drop-in name."""
     for name in ("captioning_fieldmap", "presplit_folders", "odd_names"):
@@ -236,7 +251,7 @@ def main():
     BINARY = sys.argv[1]
     folder = Path(sys.argv[2])
     golden_folder = Path(sys.argv[3])
-    for make in (plain, names, excludes, damaged, compressed, without_tables, replayed, demo):
+    for make in (plain, names, excludes, damaged, compressed, without_tables, replayed, templates, demo):
         make(folder)
     golden(folder, golden_folder)
     (folder / "cases.json").write_text(json.dumps(CASES, indent=1))

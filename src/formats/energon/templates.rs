@@ -32,6 +32,7 @@ def first_of(raw: dict, *options: tuple) -> object:
         return value
     raise KeyError(f"none of {options} is in the sample {raw.get('__key__')!r}")
 
+
 "#;
 
 /// The text of `sample_loader.py` for a sample type (`Class` or `module:Class`), with what is known of its fields, and the parts that were found.
@@ -106,14 +107,14 @@ fn own_class_cooker(parts: &[String]) -> String {
     imports.sort_unstable();
     let mut out = cooker_head(&imports);
     out.push_str(
-        "\n\n@edataclass\nclass CookedSample(Sample):\n    \"\"\"What the model is trained on. Name the fields as you need them.\"\"\"\n\n",
+        "\n\n@edataclass\nclass CookedSample(Sample):\n    \"\"\"What the model is trained on; None where a sample lacks the part. Name the fields as you need them.\"\"\"\n\n",
     );
     let mut taken = BTreeSet::new();
     let mut assigned = String::new();
     for part in parts {
         let name = field_name(part, &mut taken);
         let _ = writeln!(out, "{INDENT}{name}: object");
-        let _ = writeln!(assigned, "{INDENT}{INDENT}{name}=raw[{}],", literal(part));
+        let _ = writeln!(assigned, "{INDENT}{INDENT}{name}=raw.get({}),", literal(part));
     }
     if parts.is_empty() {
         out.push_str("    # One line per field, for example:\n    # text: str\n");
