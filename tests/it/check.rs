@@ -541,3 +541,19 @@ fn no_damage_to_any_file_makes_a_check_panic_or_hang() {
         assert!(ours || found >= 8, "{name}: only {found} of 24 were noticed");
     }
 }
+
+#[test]
+fn strict_ends_at_the_first_problem_and_tells_it_as_it_is() {
+    let set = Set::prepared(3);
+    set.sql("UPDATE samples SET byte_offset = 1 WHERE sample_index = 3; INSERT INTO samples VALUES (7, 'x', 0, 0, 0)");
+    let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::new(true));
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
+    let failure = lint(set.root(), &LintOptions::default(), &handles).unwrap_err();
+    assert!(failure.to_string().contains("belong to no shard"), "{failure}");
+    set.sql("DELETE FROM samples WHERE tar_file_id = 7");
+    let problems = ProblemLog::new(true);
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
+    let failure = verify(set.root(), &handles).unwrap_err();
+    assert!(failure.to_string().contains("sample 3: the table says"), "{failure}");
+    assert_eq!(problems.kept().len(), 1);
+}

@@ -1,7 +1,7 @@
 //! Every header read again where its row says it is: sample rows at their first header, part rows one block before their
 //! content. Jumps from row to row; what it cannot judge alone is left to a full scan of the shard.
 
-use super::compare::{Cursor, Findings, PARTS_SQL, SAMPLES_SQL};
+use super::compare::{Cursor, PARTS_SQL, SAMPLES_SQL};
 use super::watch::Watch;
 use super::words::Words;
 use super::{Checked, Prepared};
@@ -10,8 +10,10 @@ use crate::model::{Failure, Handles, Outcome, Shard, ShardId};
 use crate::source::tar::{header_at, BLOCK_BYTES};
 use crate::storage::read::{open_read, ReadFile};
 
-/// Bytes read at a time: several headers of small samples, one of large ones.
+/// Bytes read at a time while headers lie close together.
 const WINDOW: usize = 32 << 10;
+/// Bytes read where the next header is far from the last.
+const JUMP: usize = 4 << 10;
 /// Bytes of archive between two questions whether to go on.
 const CHECK_EVERY: u64 = 1 << 20;
 
@@ -40,7 +42,9 @@ impl Blocks {
         let size = BLOCK_BYTES as usize;
         let inside = offset >= self.start && offset - self.start + BLOCK_BYTES <= self.filled as u64;
         if !inside {
-            let left = self.file.len().saturating_sub(offset).min(WINDOW as u64) as usize;
+            let near = offset.saturating_sub(self.start) < 2 * WINDOW as u64;
+            let wanted = if near { WINDOW } else { JUMP };
+            let left = self.file.len().saturating_sub(offset).min(wanted as u64) as usize;
             if left < size {
                 return Ok(None);
             }
@@ -82,8 +86,6 @@ pub(super) fn check_rows(
     if !sound {
         return Ok(Verdict::Doubt);
     }
-    // The archive must end where the index says: a zero block, or the end of the file.
-    Findings::new(shard, handles.problems).finish()?;
     handles.progress.add(1, 0);
     Ok(Verdict::Sound(pass.checked))
 }
@@ -123,6 +125,7 @@ impl Pass<'_, '_> {
             return Ok(false);
         }
         handles.progress.add(0, self.checked.bytes.saturating_sub(told));
+        // The archive must end where the index says: a zero block, or the end of the file.
         Ok(self.blocks.block(start)?.is_none_or(|block| block.iter().all(|b| *b == 0)))
     }
 

@@ -18,7 +18,9 @@ pub use lint::{lint, LintOptions};
 pub use prepared::Prepared;
 pub use verify::verify;
 
+use crate::model::{Outcome, Problem, ProblemSink};
 use serde::Serialize;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a check went through.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -40,5 +42,30 @@ impl Checked {
         self.samples += other.samples;
         self.parts += other.parts;
         self.bytes += other.bytes;
+    }
+}
+
+/// Remembers whether a report was answered with the wish to end (`--strict`), to tell that from a check that failed.
+struct Remembering<'a> {
+    inner: &'a dyn ProblemSink,
+    ended: AtomicBool,
+}
+
+impl<'a> Remembering<'a> {
+    fn new(inner: &'a dyn ProblemSink) -> Self {
+        Self { inner, ended: AtomicBool::new(false) }
+    }
+    fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
+    }
+}
+
+impl ProblemSink for Remembering<'_> {
+    fn report(&self, problem: Problem) -> Outcome<()> {
+        let answer = self.inner.report(problem);
+        if answer.is_err() {
+            self.ended.store(true, Ordering::Relaxed);
+        }
+        answer
     }
 }

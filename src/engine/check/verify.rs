@@ -2,7 +2,7 @@
 
 use super::compare::compare_shard;
 use super::watch::Watch;
-use super::{Checked, Prepared};
+use super::{Checked, Prepared, Remembering};
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, ShardId, Subject};
 use std::path::Path;
 
@@ -29,26 +29,34 @@ pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<Prepared> {
 
 /// Verifies one shard: the unit of work. A shard that is gone or unreadable is a finding, not a failure.
 pub fn verify_shard(prepared: &Prepared, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
-    handles.cancel.check()?;
     let Some((name, _)) = prepared.entry(id) else { return Ok(Checked::default()) };
-    let compared = prepared.shard(id).and_then(|shard| {
+    one_shard(name, handles, |handles| {
+        let shard = prepared.shard(id)?;
         super::lint::shard::index_length(prepared, id, &shard, handles.problems)?;
         compare_shard(prepared, id, &shard, &mut Watch::nothing(name), handles)
-    });
-    match compared {
-        Ok(checked) => Ok(checked),
-        Err(failure) => {
+    })
+}
+
+/// Checks one shard so that what goes wrong with it is told and the others are still checked. Only a cancellation, and a
+/// finding that is to end the run (`--strict`), are handed on.
+pub(super) fn one_shard(
+    name: &str,
+    handles: &Handles<'_>,
+    check: impl FnOnce(&Handles<'_>) -> Outcome<Checked>,
+) -> Outcome<Checked> {
+    handles.cancel.check()?;
+    let sink = Remembering::new(handles.problems);
+    match check(&Handles { problems: &sink, ..*handles }) {
+        Err(failure) if !failure.is_cancelled() && !sink.has_ended() => {
             unreadable(name, failure, handles)?;
             Ok(Checked::default())
         }
+        other => other,
     }
 }
 
 /// A shard that cannot be checked is told like any other finding, so that the others still are.
-pub(super) fn unreadable(shard: &str, failure: Failure, handles: &Handles<'_>) -> Outcome<()> {
-    if failure.is_cancelled() {
-        return Err(failure);
-    }
+fn unreadable(shard: &str, failure: Failure, handles: &Handles<'_>) -> Outcome<()> {
     handles.progress.add(1, 0);
     let missing = failure.class == crate::model::ExitClass::Environment;
     let kind = if missing { ProblemKind::Unreadable } else { ProblemKind::BadFile };

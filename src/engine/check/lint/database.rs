@@ -2,7 +2,7 @@
 
 use super::bad_file;
 use crate::engine::check::compare::REDO;
-use crate::engine::check::Prepared;
+use crate::engine::check::{Prepared, Remembering};
 use crate::formats::energon::layout;
 use crate::formats::energon::tables::Tables;
 use crate::model::text::grouped;
@@ -35,14 +35,15 @@ fn look_at(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<bool> {
     let opened = prepared.tables().and_then(|tables| {
         tables.map_or(Ok(None), |mut tables| tables.stop_with(handles.cancel).map(|()| Some(tables)))
     });
+    let sink = Remembering::new(handles.problems);
     let looked = match opened {
-        Ok(Some(tables)) => look(prepared, &tables, handles),
+        Ok(Some(tables)) => look(prepared, &tables, &Handles { problems: &sink, ..*handles }),
         Ok(None) => return Ok(false),
         Err(failure) => Err(failure),
     };
     handles.cancel.check()?;
     match looked {
-        Err(failure) if failure.is_cancelled() => Err(failure),
+        Err(failure) if failure.is_cancelled() || sink.has_ended() => Err(failure),
         Err(failure) => {
             handles.problems.report(bad_file(failure).with_hint(REDO))?;
             Ok(false)

@@ -82,15 +82,8 @@ pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outco
 
 /// Checks one shard: the unit of work. One that is gone or unreadable is a finding, not a failure.
 pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
-    handles.cancel.check()?;
     let Some((name, _)) = context.prepared.entry(id) else { return Ok(Checked::default()) };
-    match shard::check(context, id, handles) {
-        Ok(checked) => Ok(checked),
-        Err(failure) => {
-            super::verify::unreadable(name, failure, handles)?;
-            Ok(Checked::default())
-        }
-    }
+    super::verify::one_shard(name, handles, |handles| shard::check(context, id, handles))
 }
 
 /// A publish that was interrupted is finished by the next command that may write.
