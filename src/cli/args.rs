@@ -202,6 +202,9 @@ pub struct Globals {
     /// Print help
     #[arg(short, long, global = true, action = ArgAction::HelpShort)]
     help: Option<bool>,
+    /// A drop-in name was used: its model's ways count.
+    #[arg(skip)]
+    pub drop_in: bool,
     /// A drop-in name was told to show no progress.
     #[arg(skip)]
     pub no_progress: bool,

@@ -35,6 +35,7 @@ pub fn start(context: &Context, command: &str) -> Outcome<()> {
 
 fn open(filter: LevelFilter) -> Outcome<()> {
     let folder = xdg::state_dir().join("log");
+    super::paths::make_folder(&folder, 0o700)?;
     let refused = |why: String| Failure::environment("opening the log file", why).on(Subject::path(&folder));
     let appender = RollingFileAppender::builder()
         .rotation(Rotation::DAILY)

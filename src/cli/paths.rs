@@ -1,6 +1,7 @@
 //! Arguments that need a second look: paths that are not local, sizes with a unit.
 
 use crate::model::{Failure, Outcome, Subject};
+use crate::storage::fs::{Fs, RealFs};
 use std::path::Path;
 
 /// A path as a plan holds it: local, and UTF-8.
@@ -44,6 +45,17 @@ pub fn only_folders(path: &str) -> Outcome<()> {
             Err(error) => Err(Failure::io("opening the data set", path, &error)),
         },
     }
+}
+
+/// Makes a folder and what is missing above it.
+pub fn make_folder(dir: &Path, mode: u32) -> Outcome<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        make_folder(parent, mode)?;
+    }
+    RealFs.create_dir(dir, mode)
 }
 
 /// A whole text file of at most `limit` bytes.

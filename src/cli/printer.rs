@@ -153,6 +153,17 @@ impl Printer {
         self.hint(problem.hint.as_deref());
     }
 
+    /// A note that is told with or without `-v`; kept back with `-q`.
+    pub fn note(&self, problem: &Problem) {
+        if self.json {
+            return self.event(json!({ "event": "problem", "problem": problem }));
+        }
+        if !self.quiet {
+            self.err(&format!("{} {problem}", paint(Look::Strong, "note:")), true);
+            self.hint(problem.hint.as_deref());
+        }
+    }
+
     /// `warning: …` on stderr, for what has no [`Problem`] of its own.
     pub fn warning(&self, text: &str, hint: Option<&str>) {
         if self.json {

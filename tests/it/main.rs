@@ -7,6 +7,10 @@
 )]
 
 mod check;
+mod cli_demo;
+mod cli_dropin;
+mod cli_prepare;
+mod cli_prompts;
 mod cli_small;
 mod cli_support;
 mod cli_usage;

@@ -15,7 +15,7 @@ use crate::job::pool::run_units;
 use crate::model::plan::FieldExpr;
 use crate::model::text::{bytes, count, display_safe};
 use crate::model::{Cancel, Failure, Loading, Outcome, PreparePlan, SplitPlan, Subject};
-use crate::storage::fs::{Fs, RealFs};
+use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -83,8 +83,8 @@ fn refuse_foreign(dir: &Path) -> Outcome<()> {
 /// Writes what is missing; returns names and sizes of what was written. The marker comes first, so that an interrupted
 /// demo is known as ours and completed by the next start.
 fn write(dir: &Path, threads: usize) -> Outcome<Vec<(String, u64)>> {
-    make_folder(dir)?;
-    make_folder(&dir.join("shards"))?;
+    paths::make_folder(dir, 0o755)?;
+    paths::make_folder(&dir.join("shards"), 0o755)?;
     if !dir.join(MARKER).exists() {
         write_file(&RealFs, &dir.join(MARKER), MARKER_TEXT.as_bytes(), 0o644)?;
     }
@@ -101,16 +101,6 @@ fn write(dir: &Path, threads: usize) -> Outcome<Vec<(String, u64)>> {
         written.push((CORPUS.to_owned(), text.len() as u64));
     }
     Ok(written)
-}
-
-fn make_folder(dir: &Path) -> Outcome<()> {
-    if dir.is_dir() {
-        return Ok(());
-    }
-    if let Some(parent) = dir.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        make_folder(parent)?;
-    }
-    RealFs.create_dir(dir, 0o755)
 }
 
 fn tell(path: &str, written: &[(String, u64)], context: &Context) {

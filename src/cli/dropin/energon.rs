@@ -169,6 +169,7 @@ impl EnergonArgs {
 
 /// What the other program's flags mean for those that hold everywhere.
 pub fn adjust(args: &EnergonArgs, globals: &mut Globals) {
+    globals.drop_in = true;
     match &args.command {
         EnergonCommand::Prepare(args) => {
             if globals.scratch.is_none() {

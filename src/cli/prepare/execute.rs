@@ -23,12 +23,18 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
         save_plan(&plan, path)?;
         context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
     }
+    if scan.is_none() {
+        super::fields::try_fields(&plan, context)?;
+    }
     if context.globals.dry_run {
         return dry_run(&plan, context);
     }
     let report = work(&plan, scan, context)?;
     for problem in summary::worth_a_line(&report.problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
+    }
+    for note in report.problems.iter().filter(|problem| summary::changes_the_plan(problem)) {
+        context.printer.note(note);
     }
     for line in summary::of_report(&plan, &report) {
         context.printer.say(line);
@@ -78,7 +84,11 @@ fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
     let (refusals, others): (Vec<&Problem>, Vec<&Problem>) =
         preview.problems.iter().partition(|p| p.severity == Severity::Refusal);
     for problem in others {
-        context.printer.problem(problem);
+        if summary::changes_the_plan(problem) {
+            context.printer.note(problem);
+        } else {
+            context.printer.problem(problem);
+        }
     }
     let result = preview_result(plan, &preview);
     if !refusals.is_empty() {

@@ -2,6 +2,7 @@
 
 mod args;
 mod execute;
+mod fields;
 mod guided;
 mod missing;
 mod plan;

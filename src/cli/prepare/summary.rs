@@ -125,12 +125,28 @@ pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
     [String::new(), paint(Look::Strong, "Found on the way:")].into_iter().chain(table.lines()).collect()
 }
 
+/// A note that says that the answers came out differently than they may have been meant: always told.
+pub fn changes_the_plan(problem: &Problem) -> bool {
+    use ProblemKind as K;
+    let kinds = [
+        K::RoundedAway,
+        K::EmptySplit,
+        K::MatchesNothing,
+        K::UnassignedShards,
+        K::ShardInTwoSplits,
+        K::CompatLoss,
+        K::Other,
+    ];
+    problem.severity == Severity::Note && kinds.contains(&problem.kind)
+}
+
 /// Findings that are printed one by one: of each kind the first few, notes only when `verbose`.
 pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
     let mut seen = std::collections::HashMap::new();
     problems
         .iter()
         .filter(|problem| verbose || problem.severity > Severity::Note)
+        .filter(|problem| !changes_the_plan(problem))
         .filter(|problem| {
             let number = seen.entry((problem.severity, problem.kind)).or_insert(0usize);
             *number += 1;

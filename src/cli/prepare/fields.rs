@@ -1,0 +1,81 @@
+//! The field map tried on the first real samples, before anything is written.
+
+use super::super::context::Context;
+use crate::engine::plan::{classes, fields, splits};
+use crate::model::plan::FieldExpr;
+use crate::model::{
+    Failure, Loading, Outcome, PreparePlan, Problem, ProblemKind, Rerun, SampleSketch, Scope, ShardFacts, Subject,
+};
+use crate::source::{discover::discover, peek};
+use std::path::Path;
+
+/// Samples that are tried.
+const SAMPLES: usize = 3;
+/// Shards that are looked into for them.
+const SHARDS: usize = 8;
+
+/// Refuses a field that fails on every sample tried, and warns of one that fails on some. A drop-in name only warns, as
+/// its model never looks.
+pub fn try_fields(plan: &PreparePlan, context: &Context) -> Result<(), Vec<Failure>> {
+    let Loading::FieldMap { sample_type, fields } = &plan.loading else { return Ok(()) };
+    if plan.rerun == Rerun::Update || plan.scope == Scope::TarIndexOnly || fields.is_empty() {
+        return Ok(());
+    }
+    let sketches = first_samples(plan).map_err(|failure| vec![failure])?;
+    let lenient = context.globals.drop_in || plan.compat;
+    let mut refused = Vec::new();
+    for (on_all, problem) in failing(Path::new(&plan.path), sample_type, fields, &sketches) {
+        if on_all && !lenient {
+            refused.push(problem.into_failure());
+        } else {
+            context.printer.problem(&problem);
+        }
+    }
+    if refused.is_empty() {
+        Ok(())
+    } else {
+        Err(refused)
+    }
+}
+
+/// The first samples of the shards that stay, as they lie there.
+fn first_samples(plan: &PreparePlan) -> Outcome<Vec<SampleSketch>> {
+    let shards = discover(Path::new(&plan.path))?.shards;
+    let facts: Vec<ShardFacts> =
+        shards.iter().map(|shard| ShardFacts { name: shard.name.clone(), ..ShardFacts::default() }).collect();
+    let excluded = splits::excluded(&plan.exclude_shards, &facts);
+    let mut sketches = Vec::new();
+    for (shard, _) in shards.iter().zip(excluded).filter(|(_, excluded)| !excluded).take(SHARDS) {
+        // A shard that cannot be read is told of by the run itself.
+        sketches.extend(peek(shard, SAMPLES - sketches.len()).unwrap_or_default());
+        if sketches.len() >= SAMPLES {
+            break;
+        }
+    }
+    Ok(sketches)
+}
+
+/// One problem per failing field; whether it fails on all samples.
+fn failing(root: &Path, sample_type: &str, map: &[FieldExpr], sketches: &[SampleSketch]) -> Vec<(bool, Problem)> {
+    let samples: Vec<fields::DecodedSample> = sketches.iter().map(|sketch| fields::load(root, sketch)).collect();
+    let known = classes::resolve(sample_type).ok().and_then(|class| class.known);
+    let mut found = Vec::new();
+    for check in fields::check(map, &samples) {
+        let failed: Vec<_> =
+            samples.iter().zip(&check.results).filter_map(|(s, r)| Some((s, r.as_ref().err()?))).collect();
+        let Some((sample, error)) = failed.first() else { continue };
+        let subject =
+            Subject { shard: Some(sample.shard.clone()), field: Some(check.field.clone()), ..Subject::default() };
+        let message = format!("'{}' fails on {} of {} samples tried: {error}", check.expr, failed.len(), samples.len());
+        let optional =
+            known.and_then(|c| c.fields.iter().find(|f| f.name == check.field)).is_some_and(|f| f.default.is_some());
+        let hint = if optional {
+            "leave this field out, or correct its expression"
+        } else {
+            "correct the expression, or add an alternative after a comma"
+        };
+        let problem = Problem::problem(ProblemKind::FieldFails, subject.key(&sample.key), message).with_hint(hint);
+        found.push((failed.len() == samples.len(), problem));
+    }
+    found
+}

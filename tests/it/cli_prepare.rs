@@ -1,0 +1,328 @@
+//! `prepare` and its companions from flags: what is written, what is refused, and with which exit code.
+
+use super::cli_support::Sandbox;
+
+const TEXT: &str = "--yes --sample-type TextSample --field-map text=txt";
+
+fn prepared() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT}")).ends(0);
+    sandbox
+}
+
+#[test]
+fn a_prepared_data_set_tells_what_it_holds_and_what_comes_next() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let ran = sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT}")).ends(0);
+    let ran = ran.says("10 shards, 30 samples, 60 parts").says("80.0 %").says(".nv-meta/.info.json");
+    let ran = ran.says("gristmill prepare data --split-ratio 8,1,1 --sample-type TextSample --field-map text=txt");
+    assert!(ran.out.contains("Next:") && ran.out.contains("gristmill info data"), "{}", ran.out);
+    assert!(ran.err.is_empty(), "{}", ran.err);
+    sandbox.say("info data").ends(0).says("samples: 30").says("TextSample");
+}
+
+#[test]
+fn the_printed_command_says_the_same_plan() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let value =
+        sandbox.say(&format!("prepare data --split-ratio 7,2,1 --exclude s_03 {TEXT} --json")).ends(0).json("ok");
+    let command = value["equivalent_command"].as_str().unwrap().strip_prefix("gristmill ").unwrap();
+    let splits = sandbox.read("data/.nv-meta/split.yaml");
+    std::fs::remove_dir_all(sandbox.path("data/.nv-meta")).unwrap();
+    sandbox.say(&format!("{command} --yes")).ends(0);
+    assert_eq!(splits, sandbox.read("data/.nv-meta/split.yaml"));
+}
+
+#[test]
+fn the_same_again_has_nothing_to_do() {
+    let sandbox = prepared();
+    let uuid = sandbox.read("data/.nv-meta/index.uuid");
+    sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT}")).ends(0).says("Nothing to do");
+    assert_eq!(uuid, sandbox.read("data/.nv-meta/index.uuid"));
+}
+
+#[test]
+fn another_plan_on_a_prepared_data_set_is_refused() {
+    let sandbox = prepared();
+    let ran = sandbox.say(&format!("prepare data --split-ratio 1,1,1 {TEXT}")).ends(1);
+    ran.complains("--update").complains("--force-overwrite");
+    let value = sandbox.say(&format!("prepare data --split-ratio 1,1,1 {TEXT} --json")).ends(1).json("refused");
+    assert_eq!(value["error"]["class"], "data");
+}
+
+#[test]
+fn force_overwrite_keeps_excludes_and_a_backup() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT} --exclude-sample s_00.tar/001")).ends(0);
+    sandbox.say(&format!("prepare data --split-ratio 1,1,1 {TEXT} --force-overwrite")).ends(0);
+    assert!(sandbox.text("data/.nv-meta/split.yaml").contains("s_00.tar/001"));
+    let names: Vec<String> = std::fs::read_dir(sandbox.path("data/.nv-meta"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(names.iter().any(|name| name.starts_with("split.yaml.bak-")), "{names:?}");
+    sandbox.say(&format!("prepare data --split-ratio 1,1,2 {TEXT} --force-overwrite --reset-excludes")).ends(0);
+    assert!(!sandbox.text("data/.nv-meta/split.yaml").contains("s_00.tar/001"));
+}
+
+#[test]
+fn update_takes_new_shards_in() {
+    let sandbox = prepared();
+    sandbox.tar("data/s_10.tar", ["100", "101"]);
+    sandbox.say("prepare data --yes --update --new-to val").ends(0).says("11 shards");
+    let splits = sandbox.text("data/.nv-meta/split.yaml");
+    let val = splits.split("val:").nth(1).unwrap().split("test:").next().unwrap();
+    assert!(val.contains("s_10.tar"), "{splits}");
+    sandbox.say("lint data").ends(0);
+}
+
+#[test]
+fn bad_ratios_are_usage_errors() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    for ratio in ["8,1", "8,1,1,1", "a,b,c", "0,0,0", "-1,1,1", "nan,1,1", "inf,1,1", ""] {
+        let ratio = format!("--split-ratio={ratio}");
+        sandbox.run(["prepare", "data", "--yes", "--skip-dataset-yaml", &ratio]).ends(2).complains("error: ");
+    }
+    assert!(!sandbox.has("data/.nv-meta/.info.json"));
+}
+
+#[test]
+fn a_glob_is_answered_with_the_pattern_that_was_meant() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let base = ["prepare", "data", "--yes", "--skip-dataset-yaml", "--split-parts"];
+    let ran = sandbox.run(base.iter().copied().chain(["train:s_*.tar"])).ends(2);
+    ran.complains("s_.*");
+    sandbox.run(base.iter().copied().chain(["train:*.tar"])).ends(2).complains("hint:");
+    sandbox.run(base.iter().copied().chain(["train:s_(0"])).ends(2);
+}
+
+#[test]
+fn an_exclude_that_matches_nothing_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let base = format!("prepare data --split-ratio 8,1,1 {TEXT}");
+    sandbox.say(&format!("{base} --exclude nothing")).ends(2).complains("nothing");
+    sandbox.say(&format!("{base} --exclude-sample gone.tar/000")).ends(2).complains("gone.tar");
+}
+
+#[test]
+fn unknown_types_fields_and_parts_are_found_before_anything_is_written() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let base = "prepare data --yes --split-ratio 8,1,1 --sample-type";
+    sandbox.say(&format!("{base} CaptionSample --field-map a=b")).ends(2).complains("CaptionSample");
+    sandbox.say(&format!("{base} TextSample --field-map txet=txt")).ends(2).complains("txet");
+    sandbox.say(&format!("{base} TextSample --field-map text=jpg")).ends(2).complains("jpg");
+    sandbox.say(&format!("{base} TextSample --field-map text=json[nope]")).ends(2).complains("nope");
+    assert!(!sandbox.has("data/.nv-meta/.info.json") && !sandbox.has("data/s_00.tar.idx"));
+}
+
+#[test]
+fn a_dry_run_prints_and_writes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let ran =
+        sandbox.say("prepare data --dry-run --split-ratio 8,1,1 --sample-type TextSample --field-map text=txt").ends(0);
+    ran.says("Would prepare data").says(".nv-meta/split.yaml").says("24").says("80.0 %");
+    assert!(!sandbox.has("data/.nv-meta"));
+    let value = sandbox.say("prepare data --dry-run --json --split-ratio 8,1,1 --skip-dataset-yaml").ends(0).json("ok");
+    assert_eq!(value["dry_run"], true);
+    assert_eq!(value["splits"][0]["samples"], 24);
+    assert!(!sandbox.has("data/.nv-meta"));
+    sandbox.say("prepare data --dry-run --split-ratio 8,1 --skip-dataset-yaml").ends(2);
+}
+
+#[test]
+fn a_saved_plan_is_replayed() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT} --dry-run --save-plan my.yaml")).ends(0);
+    assert!(sandbox.text("my.yaml").contains("path: data"));
+    sandbox.say("run my.yaml").ends(0).says("30 samples");
+    sandbox.say("run my.yaml").ends(0).says("Nothing to do");
+    sandbox.say("run data/.nv-meta/gristmill/plan.yaml").ends(0).says("Nothing to do");
+}
+
+#[test]
+fn plans_that_cannot_be_read_name_the_reason() {
+    let sandbox = Sandbox::new();
+    sandbox.say("run gone.yaml").ends(3).complains("gone.yaml");
+    sandbox.write("odd.yaml", "version: 1\npath: data\nfrobnicate: 1\n");
+    sandbox.say("run odd.yaml").ends(2).complains("frobnicate");
+    sandbox.write("new.yaml", "version: 99\npath: data\n");
+    sandbox.say("run new.yaml").ends(2).complains("99");
+    sandbox.write("open.yaml", "version: 1\npath: data\n");
+    sandbox.ten_shards();
+    sandbox.say("run open.yaml").ends(2).complains("--split-ratio");
+    sandbox.write("binary.yaml", b"\xff\xfe");
+    sandbox.say("run binary.yaml").ends(2).complains("UTF-8");
+}
+
+#[test]
+fn splits_and_excludes_come_from_a_file_as_they_are() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.write(
+        "mine.yaml",
+        "split_parts:\n  train:\n  - s_{00..07}.tar\n  extra:\n  - s_08.tar\nexclude:\n- s_00.tar/001\n",
+    );
+    sandbox.write("more.txt", "# broken pictures\ns_01.tar/010\n\ns_02.tar\n");
+    sandbox.say(&format!("prepare data --splits-from mine.yaml --exclude-from more.txt {TEXT}")).ends(0);
+    let text = sandbox.text("data/.nv-meta/split.yaml");
+    for expected in [
+        "  train:\n  - s_{00..07}.tar\n",
+        "  extra:\n  - s_08.tar\n",
+        "- s_00.tar/001\n",
+        "- s_01.tar/010\n",
+        "- s_02.tar\n",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+}
+
+#[test]
+fn tables_can_be_left_out() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT} --skip-sample-tables")).ends(0);
+    assert!(!sandbox.has("data/.nv-meta/index.sqlite") && sandbox.has("data/s_00.tar.idx"));
+    sandbox.say("info data").ends(0).says("access by name: no");
+}
+
+#[test]
+fn crude_data_sets_can_have_a_cooker() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say("prepare data --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset --cooker").ends(0);
+    assert!(sandbox.has("data/.nv-meta/cooker.py") || sandbox.has("data/cooker.py"));
+    sandbox.say("lint data").ends(0);
+}
+
+#[test]
+fn duplicate_keys_are_refused_and_can_be_kept_once() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("data/a.tar", ["1", "2"]);
+    sandbox.tar("data/b.tar", ["3", "1"]);
+    let base = format!("prepare data --split-ratio 1,1,0 {TEXT}");
+    let ran = sandbox.say(&base).ends(1);
+    assert!(
+        ran.err.contains("a.tar") && ran.err.contains("b.tar") && ran.err.contains("--duplicates keep-first"),
+        "{}",
+        ran.err
+    );
+    assert!(!sandbox.has("data/.nv-meta/.info.json"), "nothing is published");
+    sandbox.say(&format!("{base} --duplicates keep-first")).ends(1).complains("warning:");
+    assert!(sandbox.text("data/.nv-meta/split.yaml").contains("b.tar/1"));
+    sandbox.say(&format!("{base} --duplicates keep-first --force-overwrite --problems-ok")).ends(0);
+}
+
+#[test]
+fn problems_are_exit_code_1_unless_they_are_accepted() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("data/a.tar", ["1", "2"]);
+    sandbox.tar_of("data/empty.tar", &[]);
+    let base = format!("prepare data --split-ratio 1,0,0 {TEXT}");
+    sandbox.say(&base).ends(1).complains("empty.tar").says("shard without samples");
+    assert!(sandbox.has("data/.nv-meta/.info.json"), "it is prepared all the same");
+    let value = sandbox.say(&format!("{base} --force-overwrite --problems-ok --json")).ends(0).json("problems");
+    assert_eq!(value["counts"]["problem"]["empty-shard"], 1);
+    sandbox.say(&format!("{base} --force-overwrite --json")).ends(1).json("problems");
+}
+
+#[test]
+fn strict_stops_at_the_first_problem() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("data/a.tar", ["1", "2"]);
+    sandbox.tar_of("data/empty.tar", &[]);
+    sandbox.say(&format!("prepare data --split-ratio 1,0,0 {TEXT} --strict")).ends(1).complains("error:");
+    assert!(!sandbox.has("data/.nv-meta/.info.json"));
+}
+
+#[test]
+fn a_folder_without_shards_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/readme.txt", "x");
+    let ran = sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT}")).ends(1);
+    ran.complains("data");
+    assert!(!sandbox.has("data/.nv-meta/.info.json"));
+}
+
+#[test]
+fn names_from_the_data_never_reach_the_terminal_raw() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("data/a\x1b]0;owned\x07\u{202e}.tar", ["1"]);
+    sandbox.tar_of("data/b.tar", &[]);
+    sandbox.tar_of("data/c\x1b[2J.tar", &[]);
+    for flags in ["", "--dry-run", "-v", "--color always"] {
+        let ran = sandbox.say(&format!("prepare data --split-ratio 1,1,1 {TEXT} --force-overwrite {flags}"));
+        for text in [&ran.out, &ran.err] {
+            assert!(!text.contains("\x1b]") && !text.contains("\x1b[2J") && !text.contains('\u{202e}'), "{text}");
+        }
+    }
+    for command in ["info", "lint", "verify"] {
+        let ran = sandbox.run([command, "data"]);
+        assert!(
+            !ran.out.contains('\u{202e}') && !ran.err.contains('\u{202e}') && !ran.err.contains('\x1b'),
+            "{}",
+            ran.err
+        );
+    }
+}
+
+#[test]
+fn quiet_says_nothing_when_all_is_well() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let ran = sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT} -q")).ends(0);
+    assert!(ran.out.is_empty() && ran.err.is_empty(), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn lint_names_what_changed() {
+    let sandbox = prepared();
+    sandbox.tar("data/s_04.tar", ["040", "041", "042", "043"]);
+    sandbox.say("lint data").ends(1).complains("s_04.tar");
+    let value = sandbox.say("lint data --json").ends(1).json("problems");
+    assert!(value["counts"]["problem"].is_object(), "{value}");
+    sandbox.say("lint data --problems-ok").ends(0);
+    sandbox.say("verify data").ends(1);
+}
+
+#[test]
+fn what_is_not_prepared_cannot_be_checked() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    for command in ["info", "lint", "verify"] {
+        sandbox.run([command, "data"]).ends(1).complains("error:").complains("hint:");
+        sandbox.run([command, "data", "--json"]).ends(1).json("refused");
+        sandbox.run([command, "nowhere"]).ends(3);
+    }
+}
+
+#[test]
+fn a_read_only_folder_is_the_environments_fault() {
+    if rustix::process::geteuid().is_root() {
+        // Root may write everywhere.
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let mut mode = std::fs::metadata(sandbox.path("data")).unwrap().permissions();
+    mode.set_readonly(true);
+    std::fs::set_permissions(sandbox.path("data"), mode).unwrap();
+    sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT}")).ends(3).complains("hint:");
+}
+
+#[test]
+fn the_path_may_look_like_a_flag() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("-data/-s.tar", ["1"]);
+    let ran = sandbox.say("prepare --yes --split-ratio 1,0,0 --skip-dataset-yaml -- -data").ends(0);
+    assert!(ran.out.contains("-- -data"), "{}", ran.out);
+}

@@ -1,0 +1,203 @@
+//! Plain prompts in a real terminal: the same questions, one line per state change, no boxes.
+
+use super::cli_support::Sandbox;
+use portable_pty::{native_pty_system, Child, CommandBuilder, MasterPty, PtySize};
+use std::io::{Read, Write};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Waiting for a text at most this long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The program in a terminal of its own.
+struct Dialogue {
+    child: Box<dyn Child + Send + Sync>,
+    input: Box<dyn Write + Send>,
+    output: Arc<Mutex<Vec<u8>>>,
+    seen: usize,
+    _master: Box<dyn MasterPty + Send>,
+}
+
+impl Dialogue {
+    fn start(sandbox: &Sandbox, line: &str, term: &str) -> Self {
+        let pair = native_pty_system().openpty(PtySize { rows: 40, cols: 200, ..PtySize::default() }).unwrap();
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_gristmill"));
+        command.args(line.split_whitespace());
+        command.cwd(sandbox.path(""));
+        command.env_clear();
+        let home = sandbox.path("../home");
+        for (name, value) in
+            [("HOME", "."), ("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config")]
+        {
+            command.env(name, home.join(value));
+        }
+        command.env("TMPDIR", sandbox.path("../tmp"));
+        command.env("TERM", term);
+        command.env("LANG", "C.UTF-8");
+        let child = pair.slave.spawn_command(command).unwrap();
+        drop(pair.slave);
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let output = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&output);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                sink.lock().unwrap().extend_from_slice(&buffer[..count]);
+            }
+        });
+        Self { child, input: pair.master.take_writer().unwrap(), output, seen: 0, _master: pair.master }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.output.lock().unwrap()).into_owned()
+    }
+
+    /// Waits for a text after what was waited for before.
+    fn expect(&mut self, wanted: &str) -> &mut Self {
+        let start = Instant::now();
+        loop {
+            let text = self.text();
+            if let Some(at) = text[self.seen.min(text.len())..].find(wanted) {
+                self.seen += at + wanted.len();
+                return self;
+            }
+            assert!(start.elapsed() < PATIENCE, "'{wanted}' did not come; the terminal shows:\n{text}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn answer(&mut self, text: &str) -> &mut Self {
+        writeln!(self.input, "{text}").unwrap();
+        self
+    }
+
+    fn ends(mut self, code: u32) -> String {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                std::thread::sleep(Duration::from_millis(50));
+                assert_eq!(status.exit_code(), code, "{}", self.text());
+                return self.text();
+            }
+            assert!(start.elapsed() < PATIENCE, "it does not end:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+/// Up to the choice of the sample type.
+fn divided_by_ratio(dialogue: &mut Dialogue) {
+    dialogue.expect("Leave out shards").answer("");
+    dialogue.expect("Exclude one sample").answer("");
+    dialogue.expect("How shall the shards be divided?").expect("Number").answer("1");
+    dialogue.expect("Three numbers").answer("8,1,1");
+    dialogue.expect("Shuffle").answer("");
+    dialogue.expect("train: 8 shards").expect("Use this division?").answer("y");
+}
+
+#[test]
+fn a_data_set_is_prepared_by_plain_prompts() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let mut dialogue = Dialogue::start(&sandbox, "prepare data --plain", "xterm-256color");
+    dialogue.expect("data: WebDataset, 10 shards").expect("From s_00.tar to s_09.tar");
+    divided_by_ratio(&mut dialogue);
+    dialogue
+        .expect("Parts seen: json (100 %), txt (100 %)")
+        .expect("What is a sample?")
+        .expect("TextSample")
+        .expect("Number")
+        .answer("1");
+    dialogue.expect("How are its fields filled?").expect("Number").answer("1");
+    dialogue.expect("text (str)").answer("json[nope]");
+    dialogue.expect("000: fails:").expect("Use it all the same?").answer("n");
+    dialogue.expect("text (str)").answer("json[text],txt");
+    dialogue.expect("000: long 000").expect("resolves in 100 %");
+    dialogue
+        .expect(".nv-meta/.info.json")
+        .expect("The same by flags: gristmill prepare data")
+        .expect("What now?")
+        .expect("Number")
+        .answer("1");
+    dialogue.expect("10 shards, 30 samples");
+    let text = dialogue.ends(0);
+    assert!(!text.contains('╭') && !text.contains("\x1b[?1049h"), "no boxes, no other screen");
+    assert!(sandbox.text("data/.nv-meta/dataset.yaml").contains("text: json[text],txt"));
+}
+
+#[test]
+fn a_dumb_terminal_is_asked_by_prompts_and_leaving_writes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let mut dialogue = Dialogue::start(&sandbox, "prepare data --skip-dataset-yaml", "dumb");
+    divided_by_ratio(&mut dialogue);
+    dialogue.expect("What now?").expect("leave, write nothing").expect("Number").answer("5");
+    dialogue.expect("Nothing was written");
+    let text = dialogue.ends(0);
+    assert!(!text.contains('\x1b'), "a dumb terminal gets no escape sequence:\n{text}");
+    assert!(!sandbox.has("data/.nv-meta"));
+}
+
+#[test]
+fn a_division_can_be_given_up_for_another() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let mut dialogue = Dialogue::start(&sandbox, "prepare data --plain --skip-dataset-yaml", "xterm");
+    dialogue.expect("Leave out shards").answer("s_(").expect("Not possible");
+    dialogue.expect("Leave out shards").answer("nothing").expect("matches none");
+    dialogue.expect("Leave out shards").answer("s_09").expect("Leave out 1 shard").answer("y");
+    dialogue.expect("Leave out shards").answer("");
+    dialogue.expect("Exclude one sample").answer("gone.tar/1").expect("No shard has this name");
+    dialogue.expect("Exclude one sample").answer("s_00.tar/001");
+    dialogue.expect("Exclude one sample").answer("");
+    dialogue.expect("Number").answer("2").expect("Pattern for train").answer("s_*.tar");
+    dialogue.expect("Pattern for val").answer("").expect("Pattern for test").answer("");
+    dialogue.expect("further split").answer("").expect("Not possible");
+    dialogue.expect("How shall the shards be divided?").expect("Number").answer("3");
+    dialogue.expect("Shards of train by number").answer("1-99").expect("is not a number");
+    dialogue
+        .expect("Shards of train by number")
+        .answer("1-7")
+        .expect("Shards of val")
+        .answer("8,9")
+        .expect("Shards of test")
+        .answer("");
+    dialogue.expect("further split").answer("").expect("train: 7 shards").expect("Use this division?").answer("y");
+    dialogue.expect("What now?").expect("Number").answer("1").expect("Prepared data");
+    dialogue.ends(0);
+    let splits = sandbox.text("data/.nv-meta/split.yaml");
+    assert!(
+        splits.contains("- s_{00..06}.tar") && splits.contains("- s_{07..08}.tar") && splits.contains("- s_00.tar/001"),
+        "{splits}"
+    );
+    assert!(!sandbox.text("data/.nv-meta/.info.json").contains("s_09"));
+}
+
+#[test]
+fn a_prepared_data_set_is_updated_by_prompts() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say("prepare data --yes --split-ratio 8,1,1 --skip-dataset-yaml").ends(0);
+    sandbox.tar("data/s_10.tar", ["100"]);
+    let mut dialogue = Dialogue::start(&sandbox, "prepare data --plain", "xterm");
+    dialogue.expect("prepared already").expect("1 new").expect("What shall be done?").expect("Number").answer("1");
+    dialogue.expect("Which split do new shards join?").expect("Number").answer("2");
+    dialogue.expect("What now?").expect("Number").answer("1").expect("11 shards");
+    dialogue.ends(0);
+    assert!(sandbox.text("data/.nv-meta/.info.json").contains("s_10.tar"));
+}
+
+#[test]
+fn ctrl_c_at_a_question_writes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let mut dialogue = Dialogue::start(&sandbox, "prepare data --plain", "xterm");
+    dialogue.expect("Leave out shards");
+    dialogue.input.write_all(b"\x03").unwrap();
+    let start = Instant::now();
+    while dialogue.child.try_wait().unwrap().is_none() {
+        assert!(start.elapsed() < PATIENCE, "{}", dialogue.text());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!sandbox.has("data/.nv-meta"));
+}
