@@ -1,10 +1,11 @@
 //! Single questions on the terminal: text, numbered choice, yes or no. One line each, nothing is redrawn.
 
+use super::plain::PlainWriter;
 use crate::model::text::display_safe;
 use crate::model::{Failure, Outcome};
 use dialoguer::console::Term;
 use dialoguer::theme::SimpleTheme;
-use dialoguer::{Confirm, Input};
+use dialoguer::Input;
 use std::io::{IsTerminal, Write};
 
 /// Asks on the terminal: questions go to stderr, answers come from stdin.
@@ -19,7 +20,7 @@ impl Ask {
             return Err(Failure::usage("asking questions", "this is not a terminal")
                 .with_hint("add --yes and answer by flags; `gristmill prepare --help` lists them"));
         }
-        Ok(Self { term: Term::stderr() })
+        Ok(Self { term: Term::read_write_pair(std::io::stdin(), PlainWriter::new()) })
     }
 
     /// A line of information. Text from data must be safe already.
@@ -30,7 +31,8 @@ impl Ask {
 
     /// A line of text; an empty answer takes the default, or is empty where that is allowed.
     pub fn text(&self, question: &str, default: Option<&str>, may_be_empty: bool) -> Outcome<String> {
-        let mut input = Input::<String>::with_theme(&SimpleTheme).with_prompt(question).allow_empty(may_be_empty);
+        let mut input =
+            Input::<String>::with_theme(&SimpleTheme).with_prompt(question).allow_empty(may_be_empty).report(false);
         if let Some(default) = default {
             input = input.default(default.to_owned()).show_default(true);
         }
@@ -39,13 +41,14 @@ impl Ask {
 
     /// Yes or no.
     pub fn yes(&self, question: &str, default: bool) -> Outcome<bool> {
-        let answer = Confirm::with_theme(&SimpleTheme)
-            .with_prompt(question)
-            .default(default)
-            .show_default(true)
-            .wait_for_newline(true)
-            .interact_on(&self.term);
-        answer.map_err(lost)
+        loop {
+            let answer = self.text(&format!("{question} (y or n)"), Some(if default { "y" } else { "n" }), false)?;
+            match answer.to_ascii_lowercase().as_str() {
+                "y" | "yes" => return Ok(true),
+                "n" | "no" => return Ok(false),
+                _ => self.tell("y or n is needed."),
+            }
+        }
     }
 
     /// One of several, by its number from 1.

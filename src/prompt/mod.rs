@@ -8,6 +8,7 @@ mod ask;
 mod excludes;
 mod fields;
 mod loading;
+mod plain;
 mod review;
 mod splits;
 

@@ -57,8 +57,9 @@ fn first_samples(plan: &PreparePlan) -> Outcome<Vec<SampleSketch>> {
 
 /// One problem per failing field; whether it fails on all samples.
 fn failing(root: &Path, sample_type: &str, map: &[FieldExpr], sketches: &[SampleSketch]) -> Vec<(bool, Problem)> {
+    // A class that is not known is told of by the run.
+    let Ok(class) = classes::resolve(sample_type) else { return Vec::new() };
     let samples: Vec<fields::DecodedSample> = sketches.iter().map(|sketch| fields::load(root, sketch)).collect();
-    let known = classes::resolve(sample_type).ok().and_then(|class| class.known);
     let mut found = Vec::new();
     for check in fields::check(map, &samples) {
         let failed: Vec<_> =
@@ -67,8 +68,10 @@ fn failing(root: &Path, sample_type: &str, map: &[FieldExpr], sketches: &[Sample
         let subject =
             Subject { shard: Some(sample.shard.clone()), field: Some(check.field.clone()), ..Subject::default() };
         let message = format!("'{}' fails on {} of {} samples tried: {error}", check.expr, failed.len(), samples.len());
-        let optional =
-            known.and_then(|c| c.fields.iter().find(|f| f.name == check.field)).is_some_and(|f| f.default.is_some());
+        let optional = class
+            .known
+            .and_then(|c| c.fields.iter().find(|f| f.name == check.field))
+            .is_some_and(|f| f.default.is_some());
         let hint = if optional {
             "leave this field out, or correct its expression"
         } else {
