@@ -152,7 +152,8 @@ impl App {
             Event::Key(key) => self.key(key),
             Event::Paste(text) => self.input(Input::Paste(text)),
             Event::Mouse(mouse) => self.input(Input::Mouse(mouse)),
-            Event::Resized => self.changed = true,
+            // Always everything: the terminal may have come back to the old size over a smaller one that cut the screen.
+            Event::Resized => self.redraw(),
             Event::Woken => self.update(),
             Event::Signal(signal) => self.signal(signal),
             Event::InputLost(reason) => {
@@ -256,7 +257,7 @@ impl App {
             Action::Interrupt => self.interrupt(),
             Action::Quit => self.ask_to_quit(),
             Action::Suspend => self.requests.push(Request::Suspend),
-            Action::Redraw => self.requests.push(Request::Redraw),
+            Action::Redraw => self.redraw(),
             Action::Help => self.open_picker(Picker::help),
             Action::Palette => self.open_picker(Picker::palette),
             Action::Jobs => self.push(Box::new(JobsPanel::new(self.env.clone()))),
@@ -265,6 +266,13 @@ impl App {
                 let effects = screen.handle(Input::Action(action));
                 self.run(effects);
             }
+        }
+    }
+
+    fn redraw(&mut self) {
+        self.changed = true;
+        if !self.requests.contains(&Request::Redraw) {
+            self.requests.push(Request::Redraw);
         }
     }
 

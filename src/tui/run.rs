@@ -89,7 +89,8 @@ impl Loop<'_> {
         let mut next_tick = Instant::now() + TICK;
         let mut failures = 0_u32;
         loop {
-            if self.app.has_no_requests() {
+            // An end or a request may have come while the last frame was held back.
+            if self.app.exit_code().is_none() && self.app.has_no_requests() {
                 self.wait(&mut next_tick);
             }
             self.serve();
@@ -173,9 +174,13 @@ impl Loop<'_> {
     /// Does what needs the terminal.
     fn serve(&mut self) {
         for request in self.app.take_requests() {
+            let was_away = matches!(request, Request::Run(_) | Request::Suspend | Request::Retake);
             let done = match request {
                 Request::Copy(text) => self.copy(&text),
-                Request::Redraw => self.term.forget(),
+                Request::Redraw => {
+                    self.term.forget();
+                    Ok(())
+                }
                 Request::Run(program) => self.run_program(&program),
                 Request::Suspend => self.suspend(),
                 Request::Retake => self.retake(),
@@ -183,7 +188,9 @@ impl Loop<'_> {
             if let Err(error) = done {
                 self.app.notify(Toast::failure(&terminal_failure(&error)));
             }
-            self.app.resumed();
+            if was_away {
+                self.app.resumed();
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use ratatui::crossterm::terminal::{
     LeaveAlternateScreen,
 };
 use ratatui::crossterm::{execute, queue};
+use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
 use std::io::{self, BufWriter, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +49,8 @@ pub fn give_back() {
 /// The terminal while it is ours. Dropping it gives it back.
 pub struct Term {
     terminal: Terminal<CrosstermBackend<Output>>,
+    /// What is on the screen is not known: the next frame draws everything.
+    forgotten: bool,
 }
 
 impl Term {
@@ -59,7 +62,7 @@ impl Term {
             give_back();
             return Err(error);
         }
-        Ok(Self { terminal })
+        Ok(Self { terminal, forgotten: false })
     }
 
     /// Gives the terminal back for a while.
@@ -70,14 +73,15 @@ impl Term {
 
     /// Takes it again; the next frame draws everything.
     pub fn reenter(&mut self) -> io::Result<()> {
-        take()?;
-        self.terminal.clear()
+        self.forgotten = true;
+        take()
     }
 
     /// Draws one frame, as one update where the terminal knows how.
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
-        let drawn = self.terminal.draw(render).map(|_| ());
+        let cleared = if std::mem::take(&mut self.forgotten) { self.clear() } else { Ok(()) };
+        let drawn = cleared.and_then(|()| self.terminal.draw(render).map(|_| ()));
         queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
         self.terminal.backend_mut().flush()?;
         drawn
@@ -91,8 +95,15 @@ impl Term {
     }
 
     /// Forgets what is on the screen, so that the next frame draws everything.
-    pub fn forget(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+    pub fn forget(&mut self) {
+        self.forgotten = true;
+    }
+
+    /// Clears the screen and what is known of it. `Terminal::clear` would ask the terminal for the cursor's place first, and wait
+    /// for an answer that the input thread may swallow; a resize to the same size asks nothing.
+    fn clear(&mut self) -> io::Result<()> {
+        let size = self.terminal.size()?;
+        self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }
 }
 

@@ -17,4 +17,5 @@ mod cli_usage;
 mod job_faults;
 mod layers;
 mod plan;
+mod pty;
 mod support;

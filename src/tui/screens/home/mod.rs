@@ -21,7 +21,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use ratatui::Frame;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -62,6 +62,8 @@ pub struct Home {
     /// The entry to select once the folder is read: where we came from.
     came_from: Option<PathBuf>,
     looks: HashMap<PathBuf, Look>,
+    /// What was looked at before something may have changed.
+    stale: HashSet<PathBuf>,
     reader: Latest<Place, Read>,
     looker: Stream<PathBuf, (PathBuf, Look)>,
     matcher: Matcher,
@@ -105,6 +107,7 @@ impl Home {
             actions: ListState::new(0),
             came_from: None,
             looks: HashMap::new(),
+            stale: HashSet::new(),
             reader,
             looker,
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
@@ -222,7 +225,7 @@ impl Home {
         let wanted: Vec<PathBuf> = rows
             .into_iter()
             .filter_map(|row| self.entry(row))
-            .filter(|e| !self.looks.contains_key(&e.path))
+            .filter(|e| !self.looks.contains_key(&e.path) || self.stale.contains(&e.path))
             .map(|e| e.path.clone())
             .collect();
         self.looker.want(wanted);
@@ -235,9 +238,14 @@ impl Home {
     }
 
     fn reload(&mut self) {
-        self.looks.clear();
-        self.came_from = self.selected().map(|e| e.path.clone());
+        self.doubt_everything();
         self.read();
+    }
+
+    /// What is known stays on the screen until it is looked at again.
+    fn doubt_everything(&mut self) {
+        self.stale = self.looks.keys().cloned().collect();
+        self.want_looks();
     }
 
     fn open(&mut self) -> Vec<Effect> {
@@ -412,9 +420,11 @@ impl Home {
     }
 
     fn take_entries(&mut self, read: Read) {
+        // Read again, the folder keeps its selection: also one made while it was being read.
+        let selected = self.came_from.take().or_else(|| self.selected().map(|e| e.path.clone()));
         self.entries = Some(read.entries);
         self.refilter();
-        match self.came_from.take() {
+        match selected {
             Some(path) => self.select_path(&path),
             None => self.list.select(0),
         }
@@ -524,6 +534,7 @@ impl Screen for Home {
             changed = true;
         }
         for (path, seen) in self.looker.take() {
+            self.stale.remove(&path);
             self.looks.insert(path, seen);
             changed = true;
         }
@@ -531,8 +542,7 @@ impl Screen for Home {
         if running != self.jobs_running {
             // A job that began or ended changes what its data set is.
             self.jobs_running = running;
-            self.looks.clear();
-            self.want_looks();
+            self.doubt_everything();
             changed = true;
         }
         if changed {

@@ -1,0 +1,368 @@
+//! Starts the program in a PTY of its own, types, and reads the screen.
+
+use portable_pty::{native_pty_system, Child, CommandBuilder, MasterPty, PtySize, SlavePty};
+use rustix::process::{kill_process, Pid, Signal};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+/// How long a story waits for anything, before `GRISTMILL_TEST_PATIENCE`.
+const DEADLINE: Duration = Duration::from_secs(20);
+
+/// The deadline of this machine.
+pub fn deadline() -> Duration {
+    let patience = std::env::var("GRISTMILL_TEST_PATIENCE").ok().and_then(|p| p.parse::<f64>().ok());
+    DEADLINE.mul_f64(patience.filter(|p| p.is_finite() && *p > 0.0).unwrap_or(1.0))
+}
+
+/// A home of its own for each story, with a folder of data to look at.
+pub struct House {
+    root: tempfile::TempDir,
+}
+
+impl House {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self { root: tempfile::tempdir().unwrap() }
+    }
+
+    /// One with the usual data: `coco` (4 shards), `corpus.jsonl`, `notes`.
+    pub fn furnished() -> Self {
+        let house = Self::new();
+        for number in 0..4 {
+            house.shard(&format!("coco/shard_{number:04}.tar"), number * 100, 3);
+        }
+        house.file("corpus.jsonl", b"{\"text\":\"a\"}\n");
+        house.file("notes/readme.txt", b"read me\n");
+        house
+    }
+
+    /// The folder that is the person's home.
+    pub fn home(&self) -> PathBuf {
+        self.root.path().join("home")
+    }
+
+    /// The folder of data; the program is started in it.
+    pub fn data(&self) -> PathBuf {
+        let dir = self.home().join("data");
+        std::fs::create_dir_all(&dir).unwrap();
+        dir
+    }
+
+    /// Writes a file below the data folder.
+    #[expect(clippy::disallowed_methods, reason = "test data need not be published")]
+    pub fn file(&self, name: &str, bytes: &[u8]) -> PathBuf {
+        let path = self.data().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    /// Writes a shard of captioned samples, their keys counted from `first`.
+    pub fn shard(&self, name: &str, first: usize, samples: usize) -> PathBuf {
+        let mut builder = tar::Builder::new(Vec::new());
+        for index in first..first + samples {
+            let json = format!("{{\"caption\":{{\"long\":\"caption {index}\"}},\"n\":{index}}}");
+            for (part, bytes) in [("jpg", TINY_PNG.to_vec()), ("txt", b"a cat".to_vec()), ("json", json.into_bytes())] {
+                let mut header = tar::Header::new_ustar();
+                header.set_size(bytes.len() as u64);
+                header.set_mode(0o644);
+                builder.append_data(&mut header, format!("{index:06}.{part}"), &bytes[..]).unwrap();
+            }
+        }
+        self.file(name, &builder.into_inner().unwrap())
+    }
+}
+
+/// A picture of one pixel.
+const TINY_PNG: &[u8] = &[
+    0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0,
+    0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 13, b'I', b'D', b'A', b'T', 0x78, 0x9c, 0x63, 0xfc, 0xcf, 0xc0, 0x50, 0x0f, 0,
+    0x04, 0x85, 0x01, 0x80, 0x84, 0xa9, 0x8c, 0x21, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
+];
+
+/// How a story starts the program.
+pub struct Start<'a> {
+    house: &'a House,
+    program: PathBuf,
+    arguments: Vec<String>,
+    variables: Vec<(String, String)>,
+    size: (u16, u16),
+}
+
+impl<'a> Start<'a> {
+    /// The program without arguments, at 100×30.
+    pub fn new(house: &'a House) -> Self {
+        Self {
+            house,
+            program: PathBuf::from(env!("CARGO_BIN_EXE_gristmill")),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            size: (100, 30),
+        }
+    }
+
+    /// Adds arguments.
+    pub fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.arguments.extend(arguments.iter().map(|&a| a.to_owned()));
+        self
+    }
+
+    /// Sets a variable of the environment.
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Sets the terminal's columns and rows.
+    pub fn size(mut self, columns: u16, rows: u16) -> Self {
+        self.size = (columns, rows);
+        self
+    }
+
+    /// Starts a shell in place of the program; `$GRISTMILL` names the program there.
+    pub fn in_a_shell(mut self) -> Self {
+        let bash = Path::new("/bin/bash");
+        let (shell, arguments): (&Path, &[&str]) =
+            if bash.exists() { (bash, &["--norc", "--noprofile", "-i"]) } else { (Path::new("/bin/sh"), &["-i"]) };
+        let program = std::mem::replace(&mut self.program, shell.to_owned());
+        self.arguments = arguments.iter().map(|&a| a.to_owned()).collect();
+        self.variable("GRISTMILL", &program.to_string_lossy()).variable("PS1", "prompt> ")
+    }
+
+    /// Starts it.
+    pub fn run(self) -> Story {
+        let (columns, rows) = self.size;
+        let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
+        let pair = native_pty_system().openpty(size).unwrap();
+        let home = self.house.home();
+        let mut command = CommandBuilder::new(&self.program);
+        command.args(&self.arguments);
+        command.env_clear();
+        command.cwd(self.house.data());
+        command.env("PATH", std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".into()));
+        command.env("HOME", &home);
+        for (name, folder) in [("STATE", "state"), ("CACHE", "cache"), ("CONFIG", "config"), ("DATA", "share")] {
+            command.env(format!("XDG_{name}_HOME"), home.join(folder));
+        }
+        command.env("TERM", "xterm-256color");
+        command.env("LANG", "C.UTF-8");
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        let before = modes(pair.master.as_ref());
+        let started = Instant::now();
+        let child = pair.slave.spawn_command(command).unwrap();
+        let emulator = Arc::new(Emulator::new(rows, columns));
+        let mut reader = pair.master.try_clone_reader().unwrap();
+        let shown = Arc::clone(&emulator);
+        std::thread::spawn(move || shown.read(&mut reader));
+        let writer = pair.master.take_writer().unwrap();
+        Story { child, master: pair.master, _slave: pair.slave, writer, emulator, before, started }
+    }
+}
+
+/// Line settings of a terminal, to be compared.
+fn modes(master: &dyn MasterPty) -> String {
+    format!("{:?}", master.get_termios())
+}
+
+/// A size as the emulator takes it.
+fn nonzero(size: u16) -> std::num::NonZeroU16 {
+    std::num::NonZeroU16::new(size).expect("a terminal has a size")
+}
+
+/// What the terminal shows.
+struct Emulator {
+    parser: Mutex<vt100::Parser>,
+    changed: Condvar,
+}
+
+impl Emulator {
+    fn new(rows: u16, columns: u16) -> Self {
+        Self { parser: Mutex::new(vt100::Parser::new(nonzero(rows), nonzero(columns), 0)), changed: Condvar::new() }
+    }
+
+    fn read(&self, reader: &mut dyn Read) {
+        let mut buffer = [0; 4096];
+        while let Ok(count) = reader.read(&mut buffer) {
+            if count == 0 {
+                return;
+            }
+            self.parser.lock().unwrap().process(&buffer[..count]);
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// A program in a terminal.
+pub struct Story {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    /// Held open, so that the terminal's settings can be looked at after the end.
+    _slave: Box<dyn SlavePty + Send>,
+    writer: Box<dyn Write + Send>,
+    emulator: Arc<Emulator>,
+    before: String,
+    started: Instant,
+}
+
+impl Story {
+    /// The screen as text.
+    pub fn screen(&self) -> String {
+        self.emulator.parser.lock().unwrap().screen().contents()
+    }
+
+    /// Asks the terminal emulator something.
+    pub fn look<T>(&self, ask: impl FnOnce(&vt100::Screen) -> T) -> T {
+        ask(self.emulator.parser.lock().unwrap().screen())
+    }
+
+    /// Waits until the screen is as `is_so` says; fails with the screen when the deadline passes.
+    #[track_caller]
+    pub fn wait_until(&mut self, what: &str, is_so: impl Fn(&vt100::Screen) -> bool) -> &mut Self {
+        let end = Instant::now() + deadline();
+        let mut parser = self.emulator.parser.lock().unwrap();
+        while !is_so(parser.screen()) {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let screen = parser.screen().contents();
+                drop(parser);
+                let state = self.child.try_wait();
+                panic!("{what}: not within {:?}; program: {state:?}; screen:\n{screen}\n", deadline());
+            }
+            parser = self.emulator.changed.wait_timeout(parser, left.min(Duration::from_millis(200))).unwrap().0;
+        }
+        drop(parser);
+        self
+    }
+
+    /// Waits for a text on the screen.
+    #[track_caller]
+    pub fn wait_for(&mut self, text: &str) -> &mut Self {
+        self.wait_until(&format!("waiting for '{text}'"), |screen| screen.contents().contains(text))
+    }
+
+    /// Waits until a text is no longer on the screen.
+    #[track_caller]
+    pub fn wait_gone(&mut self, text: &str) -> &mut Self {
+        self.wait_until(&format!("waiting for '{text}' to go"), |screen| !screen.contents().contains(text))
+    }
+
+    /// Types characters as they are.
+    pub fn type_text(&mut self, text: &str) -> &mut Self {
+        self.writer.write_all(text.as_bytes()).unwrap();
+        self.writer.flush().unwrap();
+        self
+    }
+
+    /// Presses keys by name, separated by spaces: `j`, `enter`, `ctrl-c`. Wait for what Esc does before the next key: together
+    /// they are an Alt key to every program.
+    #[track_caller]
+    pub fn keys(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split_whitespace() {
+            let bytes = match key {
+                "enter" => "\r".to_owned(),
+                "esc" => "\x1b".to_owned(),
+                "tab" => "\t".to_owned(),
+                "backtab" => "\x1b[Z".to_owned(),
+                "backspace" => "\x7f".to_owned(),
+                "space" => " ".to_owned(),
+                "up" => "\x1b[A".to_owned(),
+                "down" => "\x1b[B".to_owned(),
+                "right" => "\x1b[C".to_owned(),
+                "left" => "\x1b[D".to_owned(),
+                "home" => "\x1b[H".to_owned(),
+                "end" => "\x1b[F".to_owned(),
+                "pageup" => "\x1b[5~".to_owned(),
+                "pagedown" => "\x1b[6~".to_owned(),
+                "delete" => "\x1b[3~".to_owned(),
+                "f1" => "\x1bOP".to_owned(),
+                "f5" => "\x1b[15~".to_owned(),
+                key => match key.strip_prefix("ctrl-") {
+                    Some(letter) => char::from(letter.as_bytes()[0] & 0x1f).to_string(),
+                    None => key.to_owned(),
+                },
+            };
+            self.type_text(&bytes);
+        }
+        self
+    }
+
+    /// Pastes a text, as a terminal with bracketed paste does.
+    pub fn paste(&mut self, text: &str) -> &mut Self {
+        self.type_text(&format!("\x1b[200~{text}\x1b[201~"))
+    }
+
+    /// Clicks with the left button; the first column and row are 0.
+    pub fn click(&mut self, column: usize, row: usize) -> &mut Self {
+        let (x, y) = (column + 1, row + 1);
+        self.type_text(&format!("\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m"))
+    }
+
+    /// Changes the terminal's size.
+    pub fn resize(&mut self, columns: u16, rows: u16) -> &mut Self {
+        self.emulator.parser.lock().unwrap().screen_mut().set_size(nonzero(rows), nonzero(columns));
+        self.master.resize(PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }).unwrap();
+        self
+    }
+
+    /// Sends the program a signal.
+    pub fn signal(&mut self, signal: Signal) -> &mut Self {
+        let pid = self.child.process_id().and_then(|p| i32::try_from(p).ok()).and_then(Pid::from_raw);
+        kill_process(pid.expect("the program runs"), signal).unwrap();
+        self
+    }
+
+    /// The program's number.
+    pub fn process_id(&self) -> u32 {
+        self.child.process_id().expect("the program runs")
+    }
+
+    /// Time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Waits for the end and returns the exit code.
+    #[track_caller]
+    pub fn exit_code(&mut self) -> u32 {
+        let end = Instant::now() + deadline();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.exit_code();
+            }
+            if Instant::now() > end {
+                panic!("the program did not end within {:?}; screen:\n{}\n", deadline(), self.screen());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Checks that the terminal is as it was before the program started.
+    #[track_caller]
+    pub fn assert_restored(&mut self) {
+        self.wait_until("the terminal is given back", |screen| {
+            !screen.alternate_screen()
+                && !screen.bracketed_paste()
+                && !screen.hide_cursor()
+                && screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+        });
+        assert_eq!(modes(self.master.as_ref()), self.before, "the line settings are not restored");
+    }
+
+    /// Checks that the terminal is the program's: full screen, keys one by one.
+    #[track_caller]
+    pub fn assert_taken(&mut self) {
+        self.wait_until("the terminal is taken", |screen| screen.alternate_screen() && screen.bracketed_paste());
+        assert_ne!(modes(self.master.as_ref()), self.before, "the line settings are the shell's");
+    }
+}
+
+impl Drop for Story {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

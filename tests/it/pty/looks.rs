@@ -1,0 +1,69 @@
+//! Sizes, colours and glyphs in a real terminal.
+
+use super::harness::{House, Start};
+
+#[test]
+fn the_screen_follows_the_terminals_size() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("p  prepare").resize(60, 20).wait_gone("p  prepare").wait_for("coco/");
+    story.resize(30, 8).wait_for("gristmill needs 40 columns");
+    story.resize(120, 40).wait_for("p  prepare");
+}
+
+#[test]
+fn a_storm_of_sizes_is_survived() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("coco/");
+    // Below some 20 columns the emulator itself loses what it shows; the unit tests go down to one.
+    for step in 0..200_u16 {
+        story.resize(20 + step * 7 % 130, 5 + step * 3 % 55);
+    }
+    story.resize(100, 30).wait_for("▸ coco/").wait_for("p  prepare");
+    assert_eq!(story.keys("q").exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn without_colour_the_selection_is_seen() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).variable("NO_COLOR", "1").run();
+    story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl");
+    let (row, column) = place_of(&story.screen(), "▸ corpus.jsonl");
+    story.look(|screen| {
+        let cell = screen.cell(row, column).unwrap();
+        assert!(cell.inverse(), "the selected row is not reversed");
+        let (rows, columns) = screen.size();
+        for (row, column) in (0..rows.get()).flat_map(|r| (0..columns.get()).map(move |c| (r, c))) {
+            let cell = screen.cell(row, column).unwrap();
+            assert_eq!((cell.fgcolor(), cell.bgcolor()), (vt100::Color::Default, vt100::Color::Default));
+        }
+    });
+}
+
+#[test]
+fn with_colour_the_selection_is_seen_too() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("▸ coco/").wait_for("WebDataset");
+    let (row, column) = place_of(&story.screen(), "▸ coco/");
+    assert!(story.look(|screen| screen.cell(row, column).unwrap().inverse()));
+}
+
+#[test]
+fn in_ascii_the_screen_is_ascii() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).arguments(&["--ascii"]).run();
+    story.wait_for("> coco/").wait_for("p  prepare");
+    assert!(story.screen().is_ascii(), "{}", story.screen());
+    story.keys("?").wait_for("Help: what works here");
+    assert!(story.screen().is_ascii(), "{}", story.screen());
+}
+
+/// Row and column of a text on the screen.
+fn place_of(screen: &str, text: &str) -> (u16, u16) {
+    let (row, line) = screen.lines().enumerate().find(|(_, line)| line.contains(text)).expect("the text is shown");
+    let column = line.split(text).next().unwrap_or_default().chars().count();
+    (u16::try_from(row).unwrap(), u16::try_from(column).unwrap())
+}

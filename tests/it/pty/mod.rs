@@ -1,0 +1,9 @@
+//! Stories in a real terminal: the built program in a PTY, its screen read by a terminal emulator.
+//!
+//! A story never sleeps: it waits for text with a deadline. `GRISTMILL_TEST_PATIENCE` stretches the deadlines on slow
+//! machines (2 means twice as long).
+
+mod exits;
+pub mod harness;
+mod home;
+mod looks;
