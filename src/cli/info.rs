@@ -5,7 +5,9 @@ use super::end::{fields, Done, Finished};
 use super::paths;
 use super::printer::{paint, Look};
 use crate::engine::check::{info, InfoOptions, InfoReport, SplitInfo};
+use crate::job::recover::before_looking;
 use crate::model::text::{count, display_safe, grouped};
+use crate::model::ProblemLog;
 use std::path::Path;
 
 /// Names of unassigned shards that are listed.
@@ -15,6 +17,11 @@ const LISTED: usize = 10;
 pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, context: &Context) -> Finished {
     let path = paths::local(path)?;
     paths::only_folders(&path)?;
+    let finished = ProblemLog::default();
+    before_looking(Path::new(&path), &finished)?;
+    for note in finished.kept() {
+        context.printer.problem(&note);
+    }
     let options =
         InfoOptions { dataset_config: dataset_config.to_owned(), split_config: split_config.map(str::to_owned) };
     let report = info(Path::new(&path), &options)?;

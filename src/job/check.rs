@@ -7,6 +7,7 @@ use std::path::Path;
 
 /// Runs `lint`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
 pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+    super::recover::before_looking(root, handles.problems)?;
     let context = lint::begin(root, options, handles)?;
     let prepared = &context.prepared;
     let bytes = if options.headers { prepared.bytes() } else { 0 };
@@ -15,6 +16,7 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
 
 /// Runs `verify`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
 pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+    super::recover::before_looking(root, handles.problems)?;
     let prepared = verify::begin(root, handles)?;
     each_shard(prepared.shard_count(), prepared.bytes(), threads, handles, |id| {
         verify::verify_shard(&prepared, id, handles)

@@ -5,6 +5,7 @@ pub mod journal;
 pub mod pool;
 pub mod prepare;
 mod rate;
+pub mod recover;
 pub mod scan;
 pub mod watch;
 

@@ -9,11 +9,10 @@ use crate::engine::dataset::{self, Opened};
 use crate::engine::index::{self, SpooledShard};
 use crate::model::handles::ProgressReading;
 use crate::model::{
-    Cancel, DatasetFacts, ExitClass, Failure, FileStamp, Handles, Outcome, PartFacts, Problem, ProblemKind, ProblemLog,
+    Cancel, DatasetFacts, Failure, FileStamp, Handles, Outcome, PartFacts, Problem, ProblemKind, ProblemLog,
     ProblemSink, Progress, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
 };
 use crate::storage::fs::{Fs, RealFs};
-use crate::storage::own::OwnFolder;
 use crate::storage::scratch::Scratch;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -342,12 +341,8 @@ impl Drop for LiveScan {
 }
 
 fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
-    let own = OwnFolder::for_webdataset(&shared.root);
-    match super::prepare::roll_forward(shared, &own) {
-        // Somebody else is at work on the data set, or we may only read: looking goes on, a run will say it again.
-        Err(failure) if failure.class == ExitClass::Environment => shared.note_unreadable(&failure)?,
-        other => other?,
-    }
+    // Where we may only read, looking goes on; a run will say it again.
+    super::recover::before_looking(&shared.root, &shared.problems)?;
     let opened = dataset::open(&shared.root)?;
     let wanted = wanted_positions(&opened);
     let bytes = wanted.iter().filter_map(|&position| opened.shards.get(position)).map(|shard| shard.stamp.bytes).sum();

@@ -2,7 +2,10 @@
 
 use crate::support::{assert_same, copy_folder, picture, settled_picture, text_shard};
 use gristmill::job::prepare::{PrepareJob, PrepareReport};
-use gristmill::model::{ExitClass, Loading, Outcome, PreparePlan, Rerun, RunOptions, SplitPlan};
+use gristmill::job::recover::before_looking;
+use gristmill::model::{
+    ExitClass, Loading, Outcome, PreparePlan, ProblemKind, ProblemLog, Rerun, RunOptions, SplitPlan,
+};
 use gristmill::storage::fs::fault::{Fault, FaultFs};
 use gristmill::storage::fs::{Fs, RealFs};
 use rustix::io::Errno;
@@ -132,4 +135,27 @@ fn short_writes_change_nothing() {
         run(plan(folder.path(), Rerun::Refuse), Arc::new(FaultFs::new(Fault::Short { at }))).unwrap();
         assert_same(&settled_picture(folder.path()), &wanted, &format!("operation {at}"));
     }
+}
+
+#[test]
+fn an_overwrite_killed_between_two_renames_is_finished_by_any_command_that_looks() {
+    let (operations, wanted) = undisturbed(prepared_once);
+    let mut finished = 0;
+    for at in (0..operations).rev() {
+        let folder = tempfile::tempdir().unwrap();
+        prepared_once(folder.path());
+        let killed = run(plan(folder.path(), Rerun::Overwrite), Arc::new(FaultFs::new(Fault::Kill { at })));
+        if killed.is_ok() || folder.path().join(INFO).exists() {
+            continue;
+        }
+        let found = ProblemLog::default();
+        before_looking(folder.path(), &found).unwrap();
+        assert_same(&settled_picture(folder.path()), &wanted, &format!("operation {at}"));
+        assert_eq!(found.kept()[0].kind, ProblemKind::InterruptedPublish);
+        finished += 1;
+        if finished == 5 {
+            return;
+        }
+    }
+    assert!(finished > 0, "no kill left the data set between two renames");
 }

@@ -10,7 +10,6 @@ mod status;
 mod tests;
 
 pub use preview::{preview, Preview};
-pub(in crate::job) use run::roll_forward;
 
 use super::scan::{LiveScan, Shared};
 use super::{JobState, JobStatus};

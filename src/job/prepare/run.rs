@@ -11,6 +11,7 @@ use crate::engine::plan::inherit::{inherited, recorded};
 use crate::engine::plan::{file as plan_file, resolve_in, validate, Resolved};
 use crate::formats::energon::layout;
 use crate::job::journal::Journal;
+use crate::job::recover::roll_forward;
 use crate::job::Phase;
 use crate::model::{
     text, DatasetFacts, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, Scope, Severity, ShardFacts,
@@ -18,7 +19,6 @@ use crate::model::{
 };
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
-use crate::storage::publish::recover;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -38,7 +38,7 @@ pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
 fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     context.board.phase(Phase::Open, "opening the data set");
     let own = OwnFolder::for_webdataset(&context.shared.root);
-    open(context, &own)?;
+    open(context)?;
     let facts = context.shared.facts_now();
     context.recorded_plan = recorded(&context.plan, facts.prepared.as_ref());
     context.plan = inherited(&context.plan, facts.prepared.as_ref());
@@ -76,31 +76,15 @@ fn run_planned(context: &Context, own: &OwnFolder, mut facts: Arc<DatasetFacts>)
 }
 
 /// Rolls an interrupted publication forward, then opens the data set, unless a scan has done it.
-fn open(context: &Context, own: &OwnFolder) -> Outcome<()> {
+fn open(context: &Context) -> Outcome<()> {
     let shared = &context.shared;
     if context.live.is_some() {
         super::super::scan::wait_opened(shared)?;
         return Ok(());
     }
-    roll_forward(shared, own)?;
+    roll_forward(&*shared.fs, &shared.root, &shared.problems)?;
     let opened = dataset::open(&shared.root)?;
     shared.set_opened(opened);
-    Ok(())
-}
-
-/// Finishes a publication that was interrupted between two renames, if there is one.
-pub(in crate::job) fn roll_forward(shared: &super::super::scan::Shared, own: &OwnFolder) -> Outcome<()> {
-    if crate::storage::publish::pending(own)?.is_none() {
-        return Ok(());
-    }
-    let _lock = DatasetLock::acquire(&*shared.fs, own, shared.options.break_lock)?;
-    if let Some(done) = recover(&*shared.fs, &shared.root, own)? {
-        shared.problems.report(Problem::note(
-            ProblemKind::InterruptedPublish,
-            Subject::path(&shared.root),
-            format!("an interrupted run was finished: {} made visible", text::count(done.files.len() as u64, "file")),
-        ))?;
-    }
     Ok(())
 }
 

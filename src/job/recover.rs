@@ -1,0 +1,29 @@
+//! A publication that a kill interrupted is finished by the next command that looks at the data set.
+
+use crate::model::{text, ExitClass, Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use crate::storage::fs::{Fs, RealFs};
+use crate::storage::own::OwnFolder;
+use crate::storage::publish::recover_at_start;
+use std::path::Path;
+
+/// Finishes an interrupted publication, if there is one and nobody else is at work, and notes it.
+pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
+    let own = OwnFolder::for_webdataset(root);
+    let Some(done) = recover_at_start(fs, root, &own)? else { return Ok(()) };
+    problems.report(Problem::note(
+        ProblemKind::InterruptedPublish,
+        Subject::path(root),
+        format!("an interrupted run was finished: {} made visible", text::count(done.files.len() as u64, "file")),
+    ))
+}
+
+/// [`roll_forward`] for commands that only look: where the data set cannot be written to, looking goes on as it is.
+pub fn before_looking(root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
+    match roll_forward(&RealFs, root, problems) {
+        Err(failure) if failure.class == ExitClass::Environment => {
+            tracing::warn!("an interrupted run cannot be finished: {failure}");
+            Ok(())
+        }
+        other => other,
+    }
+}
