@@ -242,7 +242,7 @@ impl PrepareScreen {
     /// After a run that published, the draft has done its service.
     fn run_ended(&mut self, effects: &mut Vec<Effect>) {
         let run = &self.wizard.run;
-        if run.is_done() && !run.dry_run {
+        if run.is_done() {
             self.was_published = true;
             self.workers.forget_draft(self.draft.clone());
         }
@@ -260,15 +260,14 @@ impl PrepareScreen {
         }
     }
 
-    fn start(&mut self, dry_run: bool) -> Vec<Effect> {
-        let mut options = self.env.options.clone();
-        options.dry_run = dry_run;
+    fn start(&mut self) -> Vec<Effect> {
+        let options = self.env.options.clone();
         let plan = self.wizard.answers.plan.clone();
         self.save_draft_now();
         match self.env.jobs.start_prepare(plan, options, self.scan.take()) {
             Ok(id) => {
                 self.job = Some(id);
-                self.wizard.show_run(dry_run);
+                self.wizard.show_run();
                 Vec::new()
             }
             Err(failure) => {
@@ -282,7 +281,7 @@ impl PrepareScreen {
         let mut effects = Vec::new();
         for ask in asks {
             match ask {
-                Ask::Start { dry_run } => effects.extend(self.start(dry_run)),
+                Ask::Start => effects.extend(self.start()),
                 Ask::Cancel => {
                     if let Some(id) = self.job {
                         self.env.jobs.cancel(id);

@@ -178,7 +178,7 @@ fn the_review_of_a_plan_that_cannot_run() {
 #[test]
 fn a_run_under_way() {
     let mut wizard = wizard(facts_half_scanned());
-    wizard.show_run(false);
+    wizard.show_run();
     wizard.run.observe(status(JobState::Running), None);
     wizard.run.asks_cancel = true;
     compare("run", &mut wizard);
@@ -187,7 +187,7 @@ fn a_run_under_way() {
 #[test]
 fn a_run_that_is_done() {
     let mut wizard = at(Step::Review);
-    wizard.show_run(false);
+    wizard.show_run();
     let report = PrepareReport {
         shards: 20,
         samples: 201_330,
@@ -211,7 +211,7 @@ fn a_run_that_is_done() {
 #[test]
 fn a_run_that_failed() {
     let mut wizard = at(Step::Review);
-    wizard.show_run(false);
+    wizard.show_run();
     let failure = Failure::environment("writing the index", "no space left on the device")
         .with_hint("free some space and run the same command again; what was scanned is kept");
     wizard.run.observe(status(JobState::Failed), Some(Arc::new(Err(failure))));

@@ -245,6 +245,7 @@ impl Wizard {
         if self.answers.plan != *before {
             self.is_dirty = true;
             self.review.preview = None;
+            self.review.dry_run = false;
         }
     }
 
@@ -350,7 +351,7 @@ impl Wizard {
             if self.run.is_running() {
                 return vec![Ask::Background];
             }
-            if self.run.is_done() && !self.run.dry_run {
+            if self.run.is_done() {
                 return vec![Ask::Leave];
             }
         }
@@ -365,9 +366,9 @@ impl Wizard {
     }
 
     /// Goes to the run, which was started.
-    pub fn show_run(&mut self, dry_run: bool) {
+    pub fn show_run(&mut self) {
         self.answered[Step::Review.index()] = true;
-        self.run.begin(dry_run);
+        self.run.begin();
         self.rail = None;
         self.step = Step::Run;
     }

@@ -97,10 +97,7 @@ pub enum Ask {
     /// Puts answers into a plan file.
     SavePlan(PathBuf),
     /// Starts the run.
-    Start {
-        /// Write nothing.
-        dry_run: bool,
-    },
+    Start,
     /// Asks the run to stop.
     Cancel,
     /// Leaves the run to itself and goes home.

@@ -298,8 +298,9 @@ impl StepState for FieldMapStep {
             self.memory.insert(key.clone(), field.expr.clone());
             self.touched.insert(key);
         }
-        // An optional field that was left empty on purpose stays empty.
-        for known in sample_type::find(sample_type).map_or(&[][..], |t| t.fields) {
+        // An optional field that was left empty on purpose stays empty; a map without any field is not yet an answer.
+        let known = sample_type::find(sample_type).filter(|_| !fields.is_empty());
+        for known in known.map_or(&[][..], |t| t.fields) {
             self.touched.insert((sample_type.clone(), known.name.to_owned()));
         }
         self.class.clear();

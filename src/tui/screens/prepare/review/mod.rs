@@ -24,6 +24,8 @@ pub struct ReviewStep {
     pub height: usize,
     /// What a run would do; `None` until it was worked out.
     pub preview: Option<Arc<Preview>>,
+    /// A dry run was asked for: the verdict waits for the last shard.
+    pub dry_run: bool,
     /// The name of a plan file is being typed.
     pub saving: Option<TextField>,
 }
@@ -74,10 +76,10 @@ impl ReviewStep {
         self.saving = Some(TextField::new(&name));
     }
 
-    fn start(&self, dry_run: bool, answers: &Answers) -> Vec<Ask> {
+    fn start(&self, answers: &Answers) -> Vec<Ask> {
         match self.refusal(answers) {
             Some(why) => vec![Ask::Say(Level::Error, why)],
-            None => vec![Ask::Start { dry_run }],
+            None => vec![Ask::Start],
         }
     }
 }
@@ -106,8 +108,12 @@ impl StepState for ReviewStep {
             return self.act_saving(action);
         }
         match action {
-            Action::Run | Action::Next => return self.start(false, answers),
-            Action::DryRun => return self.start(true, answers),
+            Action::Run | Action::Next => return self.start(answers),
+            // Everything is shown here already; what a dry run adds is that every shard was read.
+            Action::DryRun => {
+                self.dry_run = true;
+                self.offset = 0;
+            }
             Action::SavePlan => self.ask_file_name(answers),
             Action::Copy => return vec![Ask::Copy(answers.derived.command.text())],
             moving => self.scroll(moving),

@@ -7,7 +7,7 @@ use crate::engine::plan::fields::percent;
 use crate::engine::plan::{shell_quote, CommandLine};
 use crate::job::prepare::OutputFile;
 use crate::model::text::{bytes, count, grouped};
-use crate::model::Severity;
+use crate::model::{Severity, ShardState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{popup, text};
 use ratatui::layout::Rect;
@@ -79,6 +79,9 @@ fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) ->
         return lines;
     }
     let facts = &answers.facts;
+    if step.dry_run {
+        return dry_run_verdict(step, answers, columns, look);
+    }
     let key = ui.key(Context::PrepareReview, Action::Run);
     let ready = Line::from(vec![
         Span::styled(format!("{} ready: ", ui.glyphs.check), ui.theme.ok),
@@ -91,6 +94,25 @@ fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) ->
         (None, false) => "  the scan is under way and goes on in the run".to_owned(),
     };
     vec![ready, Line::from(Span::styled(text::fit_end(&time, columns, ui.glyphs), ui.theme.muted))]
+}
+
+/// What a dry run says: only once every shard was read it can say that the plan works.
+fn dry_run_verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let facts = &answers.facts;
+    let read = facts.shards.iter().filter(|s| matches!(s.state, ShardState::Scanned | ShardState::Failed)).count();
+    let (words, style) = if facts.scan_complete && step.preview.is_some() {
+        let words = format!("{} dry run: it would work; {} read", ui.glyphs.check, count(read as u64, "shard"));
+        (words, ui.theme.ok)
+    } else {
+        let of = count(facts.shards.len() as u64, "shard");
+        (format!("{} dry run: {} of {of} read", ui.spinner(), grouped(read as u64)), ui.theme.text)
+    };
+    let note = "  Nothing was written. Keys are compared with each other only in the run itself.";
+    vec![
+        Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style)),
+        Line::from(Span::styled(text::fit_end(note, columns, ui.glyphs), ui.theme.muted)),
+    ]
 }
 
 /// Files with sizes; the many `.tar.idx` as one line.

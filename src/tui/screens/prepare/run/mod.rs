@@ -27,8 +27,6 @@ pub enum Tab {
 pub struct RunStep {
     /// A run was started.
     pub started: bool,
-    /// It writes nothing.
-    pub dry_run: bool,
     /// The newest reading.
     pub status: Option<JobStatus>,
     /// What came of it.
@@ -45,8 +43,8 @@ pub struct RunStep {
 
 impl RunStep {
     /// Begins to follow a new run.
-    pub fn begin(&mut self, dry_run: bool) {
-        *self = Self { started: true, dry_run, ..Self::default() };
+    pub fn begin(&mut self) {
+        *self = Self { started: true, ..Self::default() };
     }
 
     /// Whether a run is under way.
@@ -122,7 +120,7 @@ impl StepState for RunStep {
             Action::CancelJob => return self.cancel(),
             Action::Background if self.is_running() => return vec![Ask::Background],
             Action::Background => return vec![Ask::Leave],
-            Action::Retry if self.has_failed() => return vec![Ask::Start { dry_run: self.dry_run }],
+            Action::Retry if self.has_failed() => return vec![Ask::Start],
             Action::Copy => return vec![Ask::Copy(view::loader_snippet(answers))],
             Action::ShowLog => self.next_tab(),
             moving => {
@@ -139,11 +137,7 @@ impl StepState for RunStep {
     fn adopt(&mut self, _: &PreparePlan, _: &Answers) {}
 
     fn flags(&self, _: &Answers) -> String {
-        if self.dry_run {
-            "--dry-run".into()
-        } else {
-            String::new()
-        }
+        String::new()
     }
 
     fn blocker(&self, _: &Answers) -> Option<String> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 fn running() -> Wizard {
     let mut wizard = wizard(facts());
-    wizard.show_run(false);
+    wizard.show_run();
     wizard.run.observe(status(JobState::Running), None);
     wizard
 }
@@ -56,7 +56,7 @@ fn a_failed_run_is_tried_again_or_gone_back_from() {
     wizard.run.observe(status(JobState::Failed), Some(Arc::new(Err(failure))));
     assert!(wizard.run.has_failed() && !wizard.run.is_running());
     assert_eq!(wizard.why_disabled(Action::Retry), None);
-    assert_eq!(wizard.act(Action::Retry), [Ask::Start { dry_run: false }]);
+    assert_eq!(wizard.act(Action::Retry), [Ask::Start]);
     assert_eq!(wizard.act(Action::Close), []);
     assert_eq!(wizard.step, Step::Review);
 }

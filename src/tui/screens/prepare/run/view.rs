@@ -90,11 +90,6 @@ fn state_line(step: &RunStep, status: &JobStatus, answers: &Answers, look: &Look
                 Span::styled(format!("   {took}"), ui.theme.muted),
             ])
         }
-        Some(Ok(report)) if step.dry_run => {
-            let words = format!("{} dry run of {name}: it would work", ui.glyphs.check);
-            let _ = report;
-            Line::from(vec![Span::styled(words, ui.theme.ok), Span::styled(format!("   {took}"), ui.theme.muted)])
-        }
         Some(Ok(report)) if report.nothing_to_do => {
             Line::from(Span::styled(format!("{} {name} was prepared like this already", ui.glyphs.check), ui.theme.ok))
         }
@@ -220,14 +215,11 @@ fn draw_summary(
             text::pad_start(&count(split.samples, "sample"), 20)
         )));
     }
-    let written = if step.dry_run { "would be written" } else { "written" };
     let size: u64 = report.files.iter().map(|f| f.bytes).sum();
-    let what = format!("{} {written}, {}", count(report.files.len() as u64, "file"), bytes(size));
+    let what = format!("{} written, {}", count(report.files.len() as u64, "file"), bytes(size));
     lines.push(Line::from(Span::styled(what, ui.theme.muted)));
-    if !step.dry_run {
-        lines.push(Line::default());
-        lines.extend(next_steps(answers, columns, look));
-    }
+    lines.push(Line::default());
+    lines.extend(next_steps(answers, columns, look));
     draw_page(step, frame, area, lines, look);
 }
 

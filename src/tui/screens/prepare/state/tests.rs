@@ -23,10 +23,11 @@ fn the_run_starts_from_review_and_only_there() {
     let mut wizard = wizard(facts());
     wizard.step = Step::Review;
     settle(&mut wizard);
-    assert_eq!(wizard.act(Action::Run), [Ask::Start { dry_run: false }]);
-    assert_eq!(wizard.act(Action::DryRun), [Ask::Start { dry_run: true }]);
+    assert_eq!(wizard.act(Action::Run), [Ask::Start]);
+    assert_eq!(wizard.act(Action::DryRun), [], "a dry run starts nothing");
+    assert!(wizard.review.dry_run);
     assert!(wizard.why_not(Step::Run).is_some());
-    wizard.show_run(false);
+    wizard.show_run();
     assert_eq!(wizard.step, Step::Run);
     assert!(wizard.why_not(Step::Splits).is_some(), "answers cannot change under a run");
 }
