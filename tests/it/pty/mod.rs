@@ -7,3 +7,4 @@ mod exits;
 pub mod harness;
 mod home;
 mod looks;
+mod prepare;

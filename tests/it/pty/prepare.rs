@@ -1,0 +1,218 @@
+//! The guided prepare, as a person walks through it.
+
+use super::harness::{House, Start, Story};
+use std::path::{Path, PathBuf};
+
+/// Goes on to the next step, once the one on the screen is there.
+#[track_caller]
+fn next(story: &mut Story, heading_of_next: &str) {
+    story.keys("enter").wait_for(heading_of_next);
+}
+
+const SPLITS: &str = "divided?";
+const TYPES: &str = "What is a sample to the trainer?";
+const FIELDS: &str = "Which part fills which field";
+const REVIEW: &str = "Files that will be written";
+
+fn meta(house: &House, name: &str) -> PathBuf {
+    house.data().join("coco/.nv-meta").join(name)
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn open(house: &House) -> Story {
+    let mut story = Start::new(house).arguments(&["prepare", "coco"]).run();
+    story.wait_for("Source").wait_for("12 samples");
+    story
+}
+
+#[test]
+fn prepare_by_ratio_with_what_the_data_suggests() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    story.wait_for("shard_0003.tar").wait_for("jpg 100 %");
+    next(&mut story, SPLITS);
+    story.wait_for("2,1,1").wait_for("train");
+    next(&mut story, TYPES);
+    story.wait_for("CaptioningSample").wait_for("best guess");
+    next(&mut story, FIELDS);
+    story.wait_for("000000").wait_for("a cat");
+    next(&mut story, REVIEW);
+    story.wait_for("ready").wait_for("gristmill prepare coco");
+    story.keys("enter").wait_for("coco is ready to train on").wait_for("get_train_dataset");
+    assert!(read(&meta(&house, "split.yaml")).contains("shard_{0000..0001}.tar"));
+    assert!(read(&meta(&house, "dataset.yaml")).contains("CaptioningSample"));
+    assert!(house.data().join("coco/shard_0000.tar.idx").is_file());
+    story.keys("esc").wait_for("corpus.jsonl").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn prepare_by_pattern_after_a_first_wrong_pattern() {
+    let house = House::new();
+    for (number, name) in ["train-0.tar", "train-1.tar", "holdout-0.tar"].iter().enumerate() {
+        house.shard(&format!("coco/{name}"), number * 100, 4);
+    }
+    let mut story = open(&house);
+    next(&mut story, SPLITS);
+    story.keys("down").wait_for("(•) by pattern").keys("tab").type_text("train").keys("tab");
+    // A glob, as a person from the shell writes it.
+    story.type_text("*train*").wait_for("cannot be").keys("enter").wait_for(SPLITS);
+    story.keys("ctrl-u").type_text("rain-.*").wait_for("nothing").wait_for("did you mean");
+    story.keys("enter").wait_for("matches 0 of 3 shards");
+    story.keys("home").type_text("t").wait_for("2 shards").wait_gone("nothing");
+    story.keys("tab").type_text("val").keys("tab").type_text("holdout").wait_for("1 shard");
+    next(&mut story, TYPES);
+    next(&mut story, FIELDS);
+    next(&mut story, REVIEW);
+    story.keys("enter").wait_for("coco is ready to train on");
+    let split = read(&meta(&house, "split.yaml"));
+    assert!(split.contains("val:\n  - holdout-0.tar") || split.contains("val:\n- holdout-0.tar"), "{split}");
+    assert!(split.contains("train-{0..1}.tar"), "{split}");
+}
+
+#[test]
+fn changing_ones_mind_and_going_back_loses_nothing() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    story.keys("j x").wait_for("left out");
+    next(&mut story, SPLITS);
+    story.wait_for("How should the 3 shards").keys("ctrl-u").type_text("2,1,0").wait_for("--split-ratio 2,1,0");
+    next(&mut story, TYPES);
+    story.keys("j").wait_for("ImageSample  a picture alone");
+    next(&mut story, FIELDS);
+    story.keys("esc").wait_for(TYPES).keys("esc").wait_for(SPLITS).wait_for("2,1,0");
+    story.keys("esc").wait_for("1 of 4 left out").keys("x").wait_gone("left out:");
+    next(&mut story, SPLITS);
+    story.wait_for("How should the 4 shards").wait_for("2,1,0");
+    next(&mut story, TYPES);
+    story.wait_for("ImageSample  a picture alone");
+}
+
+#[test]
+fn answers_are_kept_as_a_draft_and_found_again() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    next(&mut story, SPLITS);
+    story.keys("ctrl-u").type_text("1,1,2").wait_for("--split-ratio 1,1,2");
+    story.keys("esc").wait_for("parts").keys("esc").wait_for("kept as a draft");
+    story.wait_for("corpus.jsonl").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
+    story.wait_for("draft from just now found").keys("enter").wait_for(SPLITS).wait_for("1,1,2");
+    story.keys("esc").wait_for("parts").keys("N").wait_gone("draft from");
+    next(&mut story, SPLITS);
+    story.wait_for("2,1,1").wait_gone("1,1,2");
+}
+
+#[test]
+fn a_field_map_with_an_error_and_its_repair() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    next(&mut story, SPLITS);
+    next(&mut story, TYPES);
+    next(&mut story, FIELDS);
+    story.wait_for("000000").keys("down ctrl-u").type_text("json[capton]").wait_for("has no [capton]");
+    story.wait_for("its keys are").keys("enter").wait_for(FIELDS).wait_for("fails");
+    // Completed from the keys that were seen.
+    story.keys("ctrl-u").type_text("json[cap").keys("tab").wait_for("json[caption]");
+    story.type_text("[").keys("tab").wait_for("json[caption][long]").wait_for("caption 0");
+    next(&mut story, REVIEW);
+    story.wait_for("caption=json[caption][long]").keys("enter").wait_for("coco is ready to train on");
+    assert!(read(&meta(&house, "dataset.yaml")).contains("caption: json[caption][long]"));
+}
+
+#[test]
+fn a_run_is_cancelled_and_the_next_one_goes_on() {
+    let house = House::new();
+    for number in 0..6 {
+        house.shard(&format!("coco/shard_{number:04}.tar"), number * 100_000, 6_000);
+    }
+    let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
+    let mut story = Start::new(&house).arguments(&arguments).run();
+    // The first x only asks; both follow at once, since the run is short.
+    story.wait_for("shard_0005.tar").keys("5").wait_for("ready").keys("enter x x");
+    story.wait_for("nothing was published").wait_for("tries again");
+    assert!(!meta(&house, ".info.json").exists());
+    story.keys("r").wait_for("coco is ready to train on");
+    assert!(read(&meta(&house, ".info.json")).contains("\"shard_0005.tar\": 6000"));
+}
+
+#[test]
+fn a_second_run_with_new_shards_keeps_excludes() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    story.keys("5").wait_for(REVIEW).keys("enter").wait_for("coco is ready to train on");
+    story.keys("esc").wait_for("corpus.jsonl").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    // Somebody finds a broken sample and edits the file; then new data arrives.
+    let split = meta(&house, "split.yaml");
+    let edited = read(&split).replace("exclude: []", "exclude:\n- shard_0001.tar/000101");
+    assert!(edited.contains("000101"), "{edited}");
+    house.file("coco/.nv-meta/split.yaml", edited.as_bytes());
+    house.shard("coco/shard_0004.tar", 400, 5);
+    let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
+    story.wait_for("Already prepared by gristmill").wait_for("(•) update").wait_for("1 new");
+    next(&mut story, "Where do 1 new shard go?");
+    story.keys("down").wait_for("(•) train").keys("5").wait_for(REVIEW).keys("enter");
+    story.wait_for("coco is ready to train on");
+    let written = read(&split);
+    assert!(written.contains("shard_0001.tar/000101"), "{written}");
+    assert!(written.contains("shard_0004.tar"), "{written}");
+    assert!(read(&meta(&house, ".info.json")).contains("\"shard_0004.tar\": 5"));
+}
+
+#[test]
+fn splits_by_hand_move_a_marked_range() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    next(&mut story, SPLITS);
+    story.keys("down down").wait_for("(•) by hand").keys("tab").wait_for("train 2");
+    story.keys("V j m").wait_for("train 0").wait_for("val 3").keys("u").wait_for("train 2").keys("a");
+    story.wait_for("Name of the new split").type_text("holdout").keys("enter").wait_for("holdout 0");
+    story.keys("5").wait_for(REVIEW).wait_for("--splits-from");
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_comes_back() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    story.keys("5").wait_for(REVIEW).wait_for("ready").keys("d").wait_for("dry run: it would work; 4 shards read");
+    story.keys("J").wait_for("no jobs were started").keys("esc").wait_for(REVIEW);
+    assert!(!house.data().join("coco/.nv-meta/.info.json").exists());
+    story.keys("enter").wait_for("coco is ready to train on");
+}
+
+#[test]
+fn the_plan_is_saved_under_a_name_and_never_over_another_file() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    story.keys("5").wait_for(REVIEW).keys("s").wait_for("Save the plan as").keys("enter").wait_for("saved; replay it");
+    assert!(read(&house.data().join("coco.plan.yaml")).contains("ratio"));
+    story.keys("s").wait_for("Save the plan as").keys("enter").wait_for("is there already");
+}
+
+#[test]
+fn the_whole_way_works_at_80_by_24_in_ascii_without_colours() {
+    let house = House::furnished();
+    let mut story =
+        Start::new(&house).arguments(&["prepare", "coco", "--ascii"]).variable("NO_COLOR", "1").size(80, 24).run();
+    story.wait_for("12 samples");
+    next(&mut story, SPLITS);
+    next(&mut story, TYPES);
+    next(&mut story, FIELDS);
+    next(&mut story, REVIEW);
+    story.keys("enter").wait_for("coco is ready to train on");
+}
+
+#[test]
+fn a_terminal_that_shrinks_in_the_middle_shows_the_step_again() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    next(&mut story, SPLITS);
+    story.resize(40, 10).wait_for("Splits (2 of 6)").wait_for("by ratio");
+    story.resize(30, 5).wait_for("needs 40 columns").resize(100, 30).wait_for(SPLITS).wait_for("Sample type");
+}
