@@ -48,6 +48,7 @@ impl Context {
     /// Whether questions are asked by plain prompts: asked for, or the terminal cannot do more.
     pub fn prefers_prompts(&self) -> bool {
         self.globals.plain
+            || self.globals.drop_in
             || !std::io::stdout().is_terminal()
             || std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
     }

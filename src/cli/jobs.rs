@@ -65,12 +65,12 @@ fn look(path: &Path) -> Outcome<Option<Job>> {
         let detail = format!("process {} on {}", holder.process.pid, holder.process.host);
         return Ok(job("running", detail, String::new()));
     }
-    let again = format!("gristmill prepare {}", crate::engine::plan::shell_quote(&path.to_string_lossy()));
+    let finish = format!("gristmill info {}", crate::engine::plan::shell_quote(&path.to_string_lossy()));
     if let Some(files) = publish::pending(&own)? {
-        return Ok(job("publishing", format!("{} files wait for their place", files.len()), again));
+        return Ok(job("publishing", format!("{} files wait for their place", files.len()), finish));
     }
     if own.journal().exists() {
-        return Ok(job("interrupted", "what was scanned is kept".to_owned(), again));
+        return Ok(job("interrupted", "what was scanned is kept; the same command goes on".to_owned(), String::new()));
     }
     Ok(None)
 }

@@ -39,6 +39,13 @@ pub fn remember(state_dir: &Path, path: &Path) {
     }
 }
 
+/// Puts a path at the top before it returns; a list that cannot be kept is no reason to fail.
+pub fn remember_now(state_dir: &Path, path: &Path) {
+    if let Err(failure) = store(state_dir, &absolute(path)) {
+        tracing::warn!(%failure, "the list of recent data sets could not be kept");
+    }
+}
+
 fn store(state_dir: &Path, path: &Path) -> crate::model::Outcome<()> {
     let Some(path) = path.to_str() else { return Ok(()) };
     let mut paths: Vec<String> = vec![path.to_owned()];

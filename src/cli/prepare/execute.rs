@@ -10,6 +10,8 @@ use crate::job::scan::LiveScan;
 use crate::model::{Failure, Outcome, PreparePlan, Problem, Severity};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
+use crate::storage::xdg;
+use crate::tui::recent;
 use serde_json::{json, Map, Value};
 use std::path::Path;
 use std::time::Duration;
@@ -47,6 +49,7 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
 /// Runs the job and shows its progress until it ends.
 pub fn work(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Outcome<PrepareReport> {
     let stop = context.signals.listen();
+    recent::remember_now(&xdg::state_dir(), Path::new(&plan.path));
     let job = PrepareJob::start(plan.clone(), context.run_options(), scan)?;
     let mut view = ProgressView::new(context);
     let mut pause = Duration::from_millis(1);
