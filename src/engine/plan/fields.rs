@@ -178,21 +178,17 @@ pub fn share(expr: &str, facts: &DatasetFacts) -> Option<Share> {
 pub fn misfit(field_type: FieldType, value: &Value) -> Option<String> {
     use FieldType as T;
     let fits = match field_type {
-        T::Tensor => is_tensor(value) || is_list(value, &|item| item.is_number() || item.is_array()),
+        T::Tensor => value.is_array() || is_list(value, &|item| item.is_number() || item.is_array()),
         T::Str => matches!(value, Value::Text(_)),
         T::Int => matches!(value, Value::Int(_)),
         T::StrList => is_list(value, &serde_json::Value::is_string),
         T::IntList => is_list(value, &serde_json::Value::is_i64),
-        T::TensorList => is_tensor(value) || is_list(value, &|_| true),
-        T::TensorOrStrList => is_tensor(value) || is_list(value, &serde_json::Value::is_string),
+        T::TensorList => value.is_array() || is_list(value, &|_| true),
+        T::TensorOrStrList => value.is_array() || is_list(value, &serde_json::Value::is_string),
         T::TensorOrStrSequence => is_list(value, &|_| true),
-        T::Video => matches!(value, Value::Media { .. } | Value::Bytes { .. }),
+        T::Video => matches!(value, Value::Media { .. }),
     };
     (!fits).then(|| format!("the field is a {}; this is {}", field_type.python(), value.describe()))
-}
-
-fn is_tensor(value: &Value) -> bool {
-    matches!(value, Value::Image { .. } | Value::Array { .. } | Value::Bytes { .. })
 }
 
 fn is_list(value: &Value, item: &dyn Fn(&serde_json::Value) -> bool) -> bool {

@@ -68,6 +68,14 @@ pub enum Value {
 }
 
 impl Value {
+    /// Whether the trainer hands out an array for it.
+    pub fn is_array(&self) -> bool {
+        match self {
+            Self::Image { .. } | Self::Array { .. } => true,
+            Self::Bytes { label, .. } => ARRAY_LABELS.contains(label),
+            _ => false,
+        }
+    }
     /// What it is, in a word or two: `text`, `list of 3`, `picture 640×427`.
     pub fn describe(&self) -> String {
         match self {
@@ -105,22 +113,31 @@ pub enum PartClass {
     Bytes,
 }
 
-/// How the trainer decodes parts of that name: decided by the last suffix, in any case, after a `.gz` is taken off.
+/// How the trainer decodes parts of that name: decided by the last suffix, after a `.gz` is taken off. Pictures, sound and
+/// video are known in any case, the others in lower case only.
 pub fn part_class(part_name: &str) -> PartClass {
-    let suffix = suffix(strip_gz(part_name).0);
-    match suffix.as_str() {
-        "txt" | "text" | "transcript" => PartClass::Text,
-        "json" | "jsn" | "jsonl" => PartClass::Json,
-        "cls" | "cls2" | "index" | "inx" | "id" | "count" => PartClass::Int,
-        "jpg" | "jpeg" | "png" | "webp" | "gif" | "bmp" | "tif" | "tiff" | "ppm" | "pgm" | "pbm" | "pnm" => {
-            PartClass::Image
-        }
-        "mp4" | "m4v" | "mkv" | "webm" | "mov" | "avi" | "ogv" | "mpg" | "mpeg" | "mp3" | "wav" | "flac" | "m4a"
-        | "aac" | "ogg" | "opus" => PartClass::Media,
-        "npy" => PartClass::Array,
+    let exact = strip_gz(part_name).0.rsplit('.').next().unwrap_or_default();
+    match exact {
+        "txt" | "text" | "transcript" => return PartClass::Text,
+        "json" | "jsn" => return PartClass::Json,
+        "cls" | "cls2" | "index" | "inx" | "id" => return PartClass::Int,
+        "npy" => return PartClass::Array,
+        _ => {}
+    }
+    match exact.to_ascii_lowercase().as_str() {
+        suffix if PICTURES.contains(&suffix) || OTHER_PICTURES.contains(&suffix) => PartClass::Image,
+        "mp4" | "avi" | "mov" | "webm" | "mkv" | "flac" | "mp3" | "wav" | "flv" => PartClass::Media,
         _ => PartClass::Bytes,
     }
 }
+
+/// Suffixes of pictures whose header is read here.
+const PICTURES: &[&str] = &["jpg", "jpeg", "jpe", "jfif", "png", "apng", "webp", "gif", "bmp", "dib", "tif", "tiff"];
+/// Suffixes of pictures that the trainer decodes and that are not looked into here.
+const OTHER_PICTURES: &[&str] = &[
+    "ppm", "pgm", "pbm", "pnm", "jp2", "j2k", "jpc", "jpf", "jpx", "j2c", "ico", "icns", "tga", "psd", "sgi", "rgb",
+    "rgba", "bw", "dds", "pcx", "xbm", "xpm", "eps", "ps", "fit", "fits", "im", "ras",
+];
 
 /// Decodes a part by its name, as the trainer's default decoder does. The error is in a user's words, without the part's name.
 ///
@@ -140,9 +157,10 @@ pub fn decode_part(part_name: &str, bytes: &[u8]) -> Result<Value, String> {
     let len = bytes.len() as u64;
     match part_class(name) {
         PartClass::Text => text(bytes).map(|t| Value::Text(t.to_owned())),
-        PartClass::Json if suffix(name) == "jsonl" => json_lines(bytes),
         PartClass::Json => json::parse(text(bytes)?).map(json::to_value),
         PartClass::Int => int(bytes),
+        PartClass::Image if len == 0 => Err("it is empty".into()),
+        PartClass::Image if OTHER_PICTURES.contains(&suffix(name).as_str()) => Ok(undecoded(name, len)),
         PartClass::Image => image(bytes),
         PartClass::Array => npy::header(bytes),
         PartClass::Media if len == 0 => Err("it is empty".into()),
@@ -155,7 +173,7 @@ pub fn undecoded(part_name: &str, len: u64) -> Value {
     let suffix = suffix(part_name);
     match part_class(part_name) {
         PartClass::Media => Value::Media { format: suffix, len },
-        _ => Value::Bytes { len, label: label(&suffix) },
+        _ => Value::Bytes { len, label: label(part_name) },
     }
 }
 
@@ -170,16 +188,30 @@ fn suffix(name: &str) -> String {
     name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase()
 }
 
-fn label(suffix: &str) -> &'static str {
-    match suffix {
-        "mp" | "msgpack" | "msg" => "MessagePack, decoded by the trainer",
+/// What the trainer hands out for bytes that are not looked into here.
+const PICTURE: &str = "a picture of a format that is not looked into here";
+const PYTORCH: &str = "a PyTorch file: the trainer may run code from it";
+const ARRAYS: &str = "several arrays (npz)";
+const TENSORS: &str = "tensors (tenbin)";
+/// Labels of bytes that become arrays.
+const ARRAY_LABELS: [&str; 4] = [PICTURE, PYTORCH, ARRAYS, TENSORS];
+
+fn label(part_name: &str) -> &'static str {
+    let exact = strip_gz(part_name).0.rsplit('.').next().unwrap_or_default();
+    if part_class(part_name) == PartClass::Image {
+        return PICTURE;
+    }
+    match exact {
+        "mp" | "msg" => "MessagePack, decoded by the trainer",
         "cbor" => "CBOR, decoded by the trainer",
         "pyd" | "pickle" | "pkl" => "a pickle: the trainer runs code from it",
-        "pth" | "pt" => "a PyTorch file: the trainer may run code from it",
-        "npz" => "several arrays (npz)",
-        "ten" | "tb" => "tensors (tenbin)",
-        "safetensors" => "tensors (safetensors)",
-        _ => "raw bytes",
+        "pth" => PYTORCH,
+        "npz" => ARRAYS,
+        "ten" | "tb" => TENSORS,
+        other if part_class(&other.to_ascii_lowercase()) != PartClass::Bytes => {
+            "raw bytes: the trainer decodes this suffix in lower case only"
+        }
+        _ => "raw bytes: the trainer does not decode this suffix",
     }
 }
 
@@ -198,35 +230,25 @@ fn text(bytes: &[u8]) -> Result<&str, String> {
     std::str::from_utf8(bytes).map_err(|e| format!("it is not UTF-8 at byte {}", e.valid_up_to()))
 }
 
+/// A whole number as Python's `int` reads it. One beyond 64 bits is fine for the trainer and only not shown.
 fn int(bytes: &[u8]) -> Result<Value, String> {
     let text = text(bytes)?.trim();
-    let plain = text.replace('_', "");
-    let well_placed = !text.starts_with('_') && !text.ends_with('_') && !text.contains("__");
-    match plain.parse::<i64>() {
-        Ok(number) if well_placed => Ok(Value::Int(number)),
-        _ => {
-            let shown: String = text.chars().take(40).collect();
-            Err(format!("'{shown}' is not a whole number"))
-        }
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let well_formed = !digits.is_empty()
+        && digits.bytes().all(|b| b.is_ascii_digit() || b == b'_')
+        && !digits.starts_with('_')
+        && !digits.ends_with('_')
+        && !digits.contains("__");
+    if !well_formed {
+        let shown: String = text.chars().take(40).collect();
+        return Err(format!("'{shown}' is not a whole number"));
     }
-}
-
-fn json_lines(bytes: &[u8]) -> Result<Value, String> {
-    let mut documents = Vec::new();
-    for (number, line) in text(bytes)?.lines().enumerate() {
-        if line.trim().is_empty() {
-            continue;
-        }
-        documents.push(json::parse(line).map_err(|e| format!("line {}: {e}", number + 1))?);
-    }
-    Ok(Value::Json(serde_json::Value::Array(documents)))
+    let long = Value::Bytes { len: bytes.len() as u64, label: "a whole number of very many digits" };
+    Ok(text.replace('_', "").parse().map_or(long, Value::Int))
 }
 
 /// Format and size of a picture from its header; nothing is decoded.
 fn image(bytes: &[u8]) -> Result<Value, String> {
-    if bytes.is_empty() {
-        return Err("it is empty".into());
-    }
     let mut reader = image::ImageReader::new(std::io::Cursor::new(bytes))
         .with_guessed_format()
         .map_err(|e| format!("it cannot be read: {e}"))?;
@@ -236,7 +258,11 @@ fn image(bytes: &[u8]) -> Result<Value, String> {
     limits.max_image_height = Some(MAX_SIDE);
     limits.max_alloc = Some(64 << 20);
     reader.limits(limits);
-    let (width, height) = reader.into_dimensions().map_err(|e| format!("its header cannot be read: {e}"))?;
+    let (width, height) = match reader.into_dimensions() {
+        Ok(size) => size,
+        Err(image::ImageError::Unsupported(_)) => return Ok(Value::Bytes { len: bytes.len() as u64, label: PICTURE }),
+        Err(e) => return Err(format!("its header cannot be read: {e}")),
+    };
     let format = format.extensions_str().first().copied().unwrap_or("picture");
     let format = if format == "jpg" { "jpeg" } else { format };
     Ok(Value::Image { format: format.to_owned(), width, height })

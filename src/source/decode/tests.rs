@@ -20,12 +20,21 @@ fn png(width: u32, height: u32) -> Vec<u8> {
 fn each_suffix_is_decoded_as_the_trainer_does() {
     assert_eq!(decode_part("txt", "grüße\n".as_bytes()), Ok(Value::Text("grüße\n".into())));
     assert_eq!(decode_part("cls", b" 12\n"), Ok(Value::Int(12)));
-    assert_eq!(decode_part("count", b"1_000"), Ok(Value::Int(1000)));
-    assert_eq!(decode_part("a.b.JSON", b"[1]"), Ok(Value::Json(serde_json::json!([1]))));
+    assert_eq!(decode_part("id", b"1_000"), Ok(Value::Int(1000)));
+    assert!(decode_part("id", b"1__0").is_err());
+    assert!(matches!(decode_part("id", "9".repeat(40).as_bytes()), Ok(Value::Bytes { .. })));
+    assert_eq!(decode_part("a.b.json", b"[1]"), Ok(Value::Json(serde_json::json!([1]))));
     assert_eq!(decode_part("json", b"\"x\""), Ok(Value::Text("x".into())));
-    assert_eq!(decode_part("jsonl", b"{}\n\n1\n"), Ok(Value::Json(serde_json::json!([{}, 1]))));
+    assert_eq!(part_class("JSON"), PartClass::Bytes, "the trainer takes this suffix in lower case only");
+    assert_eq!(part_class("MP4"), PartClass::Media);
+    assert_eq!(part_class("jsonl"), PartClass::Bytes);
+    assert!(decode_part("JSON", b"[1]").unwrap().describe().contains("lower case"));
+    assert!(decode_part("ppm", b"P6").unwrap().is_array());
     assert_eq!(decode_part("mp", b"abc"), Ok(Value::Bytes { len: 3, label: "MessagePack, decoded by the trainer" }));
-    assert_eq!(decode_part("", b"abc"), Ok(Value::Bytes { len: 3, label: "raw bytes" }));
+    assert_eq!(
+        decode_part("", b"abc"),
+        Ok(Value::Bytes { len: 3, label: "raw bytes: the trainer does not decode this suffix" })
+    );
     assert_eq!(decode_part("mp4", b"abc"), Ok(Value::Media { format: "mp4".into(), len: 3 }));
 }
 

@@ -106,7 +106,8 @@ impl<'a> Candidates<'a> {
                 None => eligible.push(id),
             }
         }
-        if plan.shuffle_tars {
+        // The reference shuffles for a ratio only; what patterns and lists take keeps its order.
+        if plan.shuffle_tars && !matches!(plan.splits, SplitPlan::Patterns(_) | SplitPlan::Listed(_)) {
             random::shuffle(&mut eligible);
         }
         Self { shards, eligible, left_out }

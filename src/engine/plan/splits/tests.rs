@@ -111,6 +111,8 @@ fn shuffling_is_the_references_and_keeps_its_order_inside_the_splits() {
     let r = resolve(&PreparePlan { shuffle_tars: true, ..ratio("8,1,1") }, &all);
     let ids: Vec<u32> = r.splits.iter().flat_map(|(_, s)| s.iter().map(|id| id.0)).collect();
     assert_eq!(ids, [7, 3, 2, 8, 5, 6, 9, 4, 0, 1]);
+    let r = resolve(&PreparePlan { shuffle_tars: true, ..patterns(&[("train", ".*")]) }, &all);
+    assert_eq!(r.shards_of("train"), (0..10).map(ShardId).collect::<Vec<_>>(), "patterns keep the order of the index");
 }
 
 #[test]
