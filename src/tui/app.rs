@@ -73,6 +73,9 @@ pub struct App {
     frame_count: u64,
 }
 
+/// How long jobs may take to stop before they are started again without the UI.
+const LEAVE_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
 /// Exit code of a signal.
 const fn signal_code(signal: i32) -> u8 {
     128_u8.saturating_add(signal as u8)
@@ -343,7 +346,7 @@ impl App {
     }
 
     fn leave_jobs_and_quit(&mut self) {
-        match self.env.jobs.leave_all(&self.env.state_dir) {
+        match self.env.jobs.leave_all(&self.env.state_dir, LEAVE_PATIENCE) {
             Ok(()) => self.exit = Some(0),
             Err(failure) => self.notify(Toast::failure(&failure)),
         }

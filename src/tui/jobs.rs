@@ -3,9 +3,14 @@
 use crate::job::prepare::{PrepareJob, PrepareReport};
 use crate::job::scan::LiveScan;
 use crate::job::{JobState, JobStatus};
-use crate::model::{DatasetFacts, Outcome, PreparePlan, RunOptions};
-use std::path::PathBuf;
+use crate::model::{DatasetFacts, Failure, Outcome, PreparePlan, RunOptions};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Number of a job in this process, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,11 +61,15 @@ impl RunningJob for PrepareJob {
     }
 }
 
+/// What a job was asked to do: enough to start it again elsewhere.
+type Order = (PreparePlan, RunOptions);
+
 struct Entry {
     id: JobId,
     title: String,
     path: PathBuf,
     running: Option<Box<dyn RunningJob>>,
+    order: Option<Order>,
     last: Option<JobStatus>,
     facts: Option<Arc<DatasetFacts>>,
     result: Option<Arc<Outcome<PrepareReport>>>,
@@ -81,15 +90,20 @@ impl Jobs {
     pub fn start_prepare(&self, plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
         let name = path.file_name().map_or_else(|| plan.path.clone(), |n| n.to_string_lossy().into_owned());
+        let order = (plan.clone(), options.clone());
         let job = PrepareJob::start(plan, options, scan)?;
-        Ok(self.add(format!("prepare {name}"), path, Box::new(job)))
+        Ok(self.enter(format!("prepare {name}"), path, Box::new(job), Some(order)))
     }
 
     /// Puts a job that runs already on the list.
     pub fn add(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>) -> JobId {
+        self.enter(title, path, job, None)
+    }
+
+    fn enter(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>, order: Option<Order>) -> JobId {
         let mut entries = self.lock();
         let id = JobId(entries.last().map_or(1, |e| e.id.0 + 1));
-        entries.push(Entry { id, title, path, running: Some(job), last: None, facts: None, result: None });
+        entries.push(Entry { id, title, path, running: Some(job), order, last: None, facts: None, result: None });
         id
     }
 
@@ -139,13 +153,28 @@ impl Jobs {
 
     /// Whether every running job can go on without the UI.
     pub fn can_leave_all(&self) -> bool {
-        false
+        let entries = self.lock();
+        let mut running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
+        running.all(|e| e.order.is_some())
     }
 
-    /// Stops every job at a safe point and starts the same plans again without a terminal; they go on from their journals.
-    pub fn leave_all(&self, state_dir: &std::path::Path) -> Outcome<()> {
-        let _ = state_dir;
-        Ok(())
+    /// Stops every running job at a safe point and starts the same plans again without a terminal; they go on from their
+    /// journals, and `gristmill jobs` lists them. Waits for the jobs to stop, at most `patience`.
+    pub fn leave_all(&self, state_dir: &Path, patience: Duration) -> Outcome<()> {
+        let orders: Vec<Order> = {
+            let entries = self.lock();
+            let running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
+            running.filter_map(|e| e.order.clone()).collect()
+        };
+        self.cancel_all();
+        if !self.wait_all(patience) {
+            return Err(Failure::environment("leaving the jobs", "they did not stop in time").with_hint("try again"));
+        }
+        // An ended job gives its lock back when its result is taken.
+        self.lock().iter_mut().for_each(settle);
+        let folder = state_dir.join("left");
+        super::recent::create_folders(&folder)?;
+        orders.iter().try_for_each(|(plan, options)| leave(plan, options, &folder))
     }
 
     /// How many run.
@@ -154,7 +183,7 @@ impl Jobs {
     }
 
     /// Whether a job of this process works on that data set.
-    pub fn is_running_on(&self, path: &std::path::Path) -> bool {
+    pub fn is_running_on(&self, path: &Path) -> bool {
         self.lock().iter().any(|e| e.path == path && e.running.as_ref().is_some_and(|job| !job.is_finished()))
     }
 
@@ -166,16 +195,37 @@ impl Jobs {
     }
 
     /// Waits until every job ended or the time is over. Returns whether all ended.
-    pub fn wait_all(&self, at_most: std::time::Duration) -> bool {
-        let end = std::time::Instant::now() + at_most;
+    pub fn wait_all(&self, at_most: Duration) -> bool {
+        let end = Instant::now() + at_most;
         while self.running() > 0 {
-            if std::time::Instant::now() >= end {
+            if Instant::now() >= end {
                 return false;
             }
-            std::thread::sleep(std::time::Duration::from_millis(5));
+            std::thread::sleep(Duration::from_millis(5));
         }
         true
     }
+}
+
+/// Starts a plan in a process of its own, without a terminal and out of reach of this one's signals.
+fn leave(plan: &PreparePlan, options: &RunOptions, folder: &Path) -> Outcome<()> {
+    let what = "starting the job without a terminal";
+    let file = folder.join(format!("{}.yaml", uuid::Uuid::new_v4()));
+    write_file(&RealFs, &file, crate::engine::plan::file::to_yaml(plan)?.as_bytes(), 0o600)?;
+    let program = std::env::current_exe().map_err(|e| Failure::environment(what, e.to_string()))?;
+    let mut command = Command::new(&program);
+    command.arg("run").arg(&file).args(["--yes", "--quiet"]);
+    command.arg(format!("--threads={}", options.threads)).arg(format!("--memory={}", options.memory_bytes));
+    if let Some(scratch) = &options.scratch {
+        command.arg("--scratch").arg(scratch);
+    }
+    if options.strict {
+        command.arg("--strict");
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // A process group of its own: a closed terminal signals the one in front only.
+    command.process_group(0);
+    command.spawn().map(|_| ()).map_err(|e| Failure::io(what, &program, &e))
 }
 
 fn view(entry: &mut Entry) -> JobView {

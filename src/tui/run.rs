@@ -68,6 +68,7 @@ fn build(start: Start, env: &UiEnv) -> App {
             let parent = path.parent().map(Path::to_path_buf);
             let home = Home::new(parent.filter(|p| !p.as_os_str().is_empty()), env.clone());
             let mut app = App::new(env.clone(), Box::new(home), Box::new(open));
+            super::recent::remember(&env.state_dir, &path);
             app.push(super::screens::open_prepare_with(path, *plan, env.clone()));
             app
         }

@@ -181,9 +181,8 @@ fn look_at_folder(path: &Path) -> Look {
 fn state_of(path: &Path, prepared: bool) -> State {
     let own = OwnFolder::for_webdataset(path);
     if own.exists() {
-        match DatasetLock::holder(&own) {
-            Ok(Some(holder)) => return State::Locked(format!("{} on {}", holder.process.pid, holder.process.host)),
-            Ok(None) | Err(_) => {}
+        if let Ok(Some(holder)) = DatasetLock::holder(&own) {
+            return State::Locked(format!("{} on {}", holder.process.pid, holder.process.host));
         }
         if own.journal().is_file() || own.renames().is_file() {
             return State::Interrupted;
@@ -217,7 +216,7 @@ impl Walk {
         let mut folders = Vec::new();
         for entry in entries.filter_map(Result::ok) {
             self.names += 1;
-            if self.names > MAX_NAMES || (self.names % 64 == 0 && Instant::now() > self.until) {
+            if self.names > MAX_NAMES || (self.names.is_multiple_of(64) && Instant::now() > self.until) {
                 self.more = true;
                 return;
             }
