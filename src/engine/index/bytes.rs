@@ -58,7 +58,9 @@ impl SpoolWriter {
     /// Creates the file, taking the place of one that a killed run left.
     pub(super) fn create(fs: &dyn Fs, dir: &Path, name: String) -> Outcome<Self> {
         let path = dir.join(&name);
-        fs.remove_file(&path)?;
+        if path.symlink_metadata().is_ok() {
+            fs.remove_file(&path)?;
+        }
         let file = fs.create_file(&path)?;
         let waiting = Vec::with_capacity(WRITE_BYTES + 4096);
         Ok(Self { file, name, waiting, hash: Box::new(Xxh3::new()), written: 0 })

@@ -4,6 +4,7 @@
 //! gets the next number, from 4 on a part whose name has that number less 4. Offsets are differences to the end before.
 
 use super::bytes::{push_delta, push_int, push_text, SpoolFile, SpoolReader, SpoolWriter};
+use super::runs::{Run, Sorter};
 use crate::model::{HiddenSample, Outcome, PartRow, SampleRow};
 use std::collections::HashMap;
 
@@ -90,8 +91,10 @@ impl RowWriter {
         self.out.check()
     }
 
-    pub(super) fn finish(self) -> Outcome<SpoolFile> {
-        self.out.finish()
+    /// Writes the last keys behind the rows, and closes the file.
+    pub(super) fn finish(mut self, keys: &mut Sorter<1>) -> Outcome<(SpoolFile, Run)> {
+        let run = keys.spill(&mut self.out)?;
+        Ok((self.out.finish()?, run))
     }
 }
 

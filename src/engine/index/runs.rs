@@ -60,10 +60,6 @@ impl<const N: usize> Sorter<N> {
         self.entries.push(Entry { start, len, numbers });
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
     pub(super) fn clear(&mut self) {
         self.texts.clear();
         self.entries.clear();

@@ -26,11 +26,13 @@ pub struct SpooledShard {
     pub dir: PathBuf,
     /// The finished `.tar.idx`.
     pub tar_idx: SpoolFile,
-    /// Parts and samples in archive order.
+    /// Parts and samples in archive order, then the last run of keys: most shards need no other, nor another file.
     pub rows: SpoolFile,
-    /// Keys and sample numbers, in sorted runs.
-    pub keys: SpoolFile,
-    /// The runs inside `keys`.
+    /// Keys with sample numbers, sorted, at the end of `rows`; what is before it are the rows.
+    pub last_run: Run,
+    /// The runs before, when not all keys could be sorted at once.
+    pub keys: Option<SpoolFile>,
+    /// Where they are inside `keys`.
     pub runs: Vec<Run>,
     /// Samples that get a row in the tables.
     pub samples: u64,
@@ -58,12 +60,12 @@ impl SpooledShard {
 
     /// Bytes that the spool takes on the disk.
     pub fn spool_bytes(&self) -> u64 {
-        self.files().iter().map(|file| file.bytes).sum()
+        self.files().map(|file| file.bytes).sum()
     }
 
     /// Length of all spool files and one hash over theirs, for a journal line.
     pub fn fingerprint(&self) -> (u64, u64) {
-        let hashes: Vec<u8> = self.files().iter().flat_map(|file| file.xxh3.to_le_bytes()).collect();
+        let hashes: Vec<u8> = self.files().flat_map(|file| file.xxh3.to_le_bytes()).collect();
         (self.spool_bytes(), xxhash_rust::xxh3::xxh3_64(&hashes))
     }
 
@@ -87,33 +89,39 @@ impl SpooledShard {
 
     /// Removes the spool files.
     pub fn remove(&self, fs: &dyn Fs) -> Outcome<()> {
-        self.files().iter().try_for_each(|file| fs.remove_file(&self.dir.join(&file.name)))
+        self.files().try_for_each(|file| fs.remove_file(&self.dir.join(&file.name)))
     }
 
-    fn files(&self) -> [&SpoolFile; 3] {
-        [&self.tar_idx, &self.rows, &self.keys]
+    fn files(&self) -> impl Iterator<Item = &SpoolFile> {
+        [&self.tar_idx, &self.rows].into_iter().chain(&self.keys)
     }
 
     pub(super) fn open_rows(&self) -> Outcome<RowReader> {
         let file = Arc::new(open_read(&self.dir.join(&self.rows.name))?);
-        let chunk = ROW_CHUNK.min(self.rows.bytes as usize);
-        Ok(RowReader::new(SpoolReader::new(file, 0, self.rows.bytes, chunk)))
+        let bytes = self.last_run.offset;
+        let chunk = ROW_CHUNK.min(bytes as usize);
+        Ok(RowReader::new(SpoolReader::new(file, 0, bytes, chunk)))
     }
 
     /// The key runs; the number of a sample counts from `base`.
     pub(super) fn key_runs(&self, base: u64) -> impl Iterator<Item = RunSource> + '_ {
-        let path = self.dir.join(&self.keys.name);
-        self.runs.iter().map(move |&run| RunSource { path: path.clone(), run, base, temporary: false })
+        let source = move |file: &SpoolFile, &run: &Run| {
+            let path = self.dir.join(&file.name);
+            RunSource { path, run, base, temporary: false }
+        };
+        let early = self.keys.iter().flat_map(move |file| self.runs.iter().map(move |run| source(file, run)));
+        early.chain((self.last_run.bytes > 0).then(|| source(&self.rows, &self.last_run)))
     }
 }
 
 /// Takes the rows of one shard and writes its spool files.
 pub(super) struct SpoolSink<'a> {
+    fs: &'a dyn Fs,
     dir: &'a Path,
     id: ShardId,
     tar_idx: SpoolWriter,
     rows: RowWriter,
-    keys: SpoolWriter,
+    keys: Option<SpoolWriter>,
     sorter: Sorter<1>,
     runs: Vec<Run>,
     samples: u64,
@@ -122,15 +130,16 @@ pub(super) struct SpoolSink<'a> {
 
 impl<'a> SpoolSink<'a> {
     /// `memory` bounds the keys that are sorted at once, in bytes.
-    pub(super) fn create(fs: &dyn Fs, dir: &'a Path, id: ShardId, memory: usize) -> Outcome<Self> {
+    pub(super) fn create(fs: &'a dyn Fs, dir: &'a Path, id: ShardId, memory: usize) -> Outcome<Self> {
         let create = |suffix| SpoolWriter::create(fs, dir, file_name(id, suffix));
-        let [tar_idx, rows, keys] = SUFFIXES;
+        let [tar_idx, rows, _] = SUFFIXES;
         Ok(Self {
+            fs,
             dir,
             id,
             tar_idx: create(tar_idx)?,
             rows: RowWriter::new(create(rows)?),
-            keys: create(keys)?,
+            keys: None,
             sorter: Sorter::new(memory),
             runs: Vec::new(),
             samples: 0,
@@ -143,17 +152,26 @@ impl<'a> SpoolSink<'a> {
         self.tar_idx.check()
     }
 
+    /// Makes room for more keys.
+    fn spill(&mut self) -> Outcome<()> {
+        let keys = match &mut self.keys {
+            Some(keys) => keys,
+            empty => empty.insert(SpoolWriter::create(self.fs, self.dir, file_name(self.id, SUFFIXES[2]))?),
+        };
+        self.runs.push(self.sorter.spill(keys)?);
+        Ok(())
+    }
+
     pub(super) fn finish(mut self, scan: ShardScan) -> Outcome<SpooledShard> {
         self.place(scan.end_offset)?;
-        if !self.sorter.is_empty() {
-            self.runs.push(self.sorter.spill(&mut self.keys)?);
-        }
+        let (rows, last_run) = self.rows.finish(&mut self.sorter)?;
         Ok(SpooledShard {
             id: self.id,
             dir: self.dir.to_owned(),
             tar_idx: self.tar_idx.finish()?,
-            rows: self.rows.finish()?,
-            keys: self.keys.finish()?,
+            rows,
+            last_run,
+            keys: self.keys.map(SpoolWriter::finish).transpose()?,
             runs: self.runs,
             samples: self.samples,
             part_rows: self.part_rows,
@@ -184,7 +202,7 @@ impl ScanSink for SpoolSink<'_> {
         self.place(row.byte_offset)?;
         self.rows.sample(row)?;
         if self.sorter.is_full_for(row.key.len()) {
-            self.runs.push(self.sorter.spill(&mut self.keys)?);
+            self.spill()?;
         }
         self.sorter.push(row.key.as_bytes(), [row.sample_index]);
         self.samples += 1;
