@@ -383,20 +383,17 @@ fn peek(shared: &Shared, shard: &Shard) {
 /// Beyond the cap only the figures stay; such a shard is read again when the job runs.
 fn keep_spool(shared: &Shared, position: usize, spooled: SpooledShard, cap: u64) -> Outcome<()> {
     let bytes = spooled.spool_bytes();
-    let kept = shared.update(|state| {
+    let beyond = shared.update(|state| {
         if state.spool_bytes + bytes > cap {
-            return Err(spooled);
+            return Some(spooled);
         }
         state.spool_bytes += bytes;
         if let Some(slot) = state.spools.get_mut(position) {
             *slot = Some(spooled);
         }
-        Ok(())
+        None
     });
-    match kept {
-        Ok(()) => Ok(()),
-        Err(spooled) => spooled.remove(&*shared.fs),
-    }
+    beyond.map_or(Ok(()), |spooled| spooled.remove(&*shared.fs))
 }
 
 /// Waits until the shards are listed, or opening failed.

@@ -284,6 +284,7 @@ impl Problem {
         Self { subject, kind, severity: Severity::Note, message: message.into(), hint: None }
     }
     /// Something damaged or lost.
+    #[expect(clippy::self_named_constructors, reason = "named after its severity, as its siblings are")]
     pub fn problem(kind: ProblemKind, subject: Subject, message: impl Into<String>) -> Self {
         Self { severity: Severity::Problem, ..Self::note(kind, subject, message) }
     }

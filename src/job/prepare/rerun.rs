@@ -78,7 +78,7 @@ fn utc_stamp(now: SystemTime) -> String {
 
 /// Days since 1970-01-01 as year, month, day of the Gregorian calendar.
 fn civil_from_days(mut days: u64) -> (u64, u64, u64) {
-    let leap = |y: u64| y % 4 == 0 && (y % 100 != 0 || y % 400 == 0);
+    let leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
     let mut year = 1970;
     loop {
         let length = if leap(year) { 366 } else { 365 };
