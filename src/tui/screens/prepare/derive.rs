@@ -5,7 +5,8 @@ use crate::engine::plan::splits::{self, PatternMatches, Resolved};
 use crate::engine::plan::{self, suggest, CommandLine};
 use crate::formats::python::braces;
 use crate::model::plan::FieldExpr;
-use crate::model::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, SplitPlan};
+use crate::model::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, ShardFacts, SplitPlan};
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 /// A sample type that fits the data.
@@ -92,7 +93,7 @@ impl Derived {
 
     /// The splits by shard name.
     pub fn split_names(&self, facts: &DatasetFacts) -> Vec<(String, Vec<String>)> {
-        let name = |id: &crate::model::ShardId| facts.shards.get(id.0 as usize).map(|s| s.name.clone());
+        let name = |id: &crate::model::ShardId| facts.shards.get(id.0 as usize).map(|s| written_name(s).into_owned());
         self.resolved.splits.iter().map(|(n, ids)| (n.clone(), ids.iter().filter_map(name).collect())).collect()
     }
 
@@ -141,6 +142,14 @@ fn suggested_fields(plan: &PreparePlan, facts: &DatasetFacts, samples: &[Decoded
     match &plan.loading {
         Loading::FieldMap { sample_type, .. } => suggest::field_map_for(sample_type, facts, samples),
         _ => Vec::new(),
+    }
+}
+
+/// The name of a shard in a list of splits: its own; a `.tgz` can only be listed as the `.tar` that is made of it.
+pub fn written_name(shard: &ShardFacts) -> Cow<'_, str> {
+    match shard.name.strip_suffix(".tgz").filter(|_| shard.is_tgz) {
+        Some(stem) => Cow::Owned(format!("{stem}.tar")),
+        None => Cow::Borrowed(&shard.name),
     }
 }
 

@@ -88,6 +88,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "test data need not be published")]
     fn what_is_no_draft_is_none() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("x.yaml");

@@ -171,7 +171,7 @@ fn results(wizard: &Wizard, samples: &[DecodedSample]) -> Results {
 /// Bright and dark stripes.
 fn picture(seed: u32) -> Picture {
     let pixels = image::RgbaImage::from_fn(48, 32, |x, y| {
-        let level = if (x / (6 + seed) + y / 8) % 2 == 0 { 230 } else { 40 };
+        let level = if (x / (6 + seed) + y / 8).is_multiple_of(2) { 230 } else { 40 };
         image::Rgba([level, level, level, 255])
     });
     Picture::from_pixels("JPEG", "RGB", pixels)

@@ -113,8 +113,8 @@ impl PrepareScreen {
         self.is_open = true;
         self.failure = None;
         if !first_time {
-            // Opened again after a run: the answers are there already.
-            return self.wizard.see(facts);
+            // Opened again after a run: the answers are there already, and the facts follow.
+            return;
         }
         let earlier = facts.prepared.as_ref().and_then(|p| p.plan.as_deref().cloned());
         self.wizard.see(facts);
@@ -215,14 +215,16 @@ impl PrepareScreen {
         let Some(scan) = &self.scan else { return false };
         let facts = scan.facts();
         self.wizard.review.time = scan.rate().1.map(duration);
-        if Arc::ptr_eq(&facts, &self.wizard.answers.facts) {
+        // A scan that was started again knows less than is on the screen until its shards are found.
+        let knows_less = facts.shards.len() < self.wizard.answers.facts.shards.len() && !facts.scan_complete;
+        if Arc::ptr_eq(&facts, &self.wizard.answers.facts) || knows_less {
             return false;
         }
         self.wizard.see(facts);
         true
     }
 
-    fn follow_job(&mut self, effects: &mut Vec<Effect>) -> bool {
+    fn follow_job(&mut self) -> bool {
         let Some(id) = self.job else { return false };
         if let Some(facts) = self.env.jobs.facts(id) {
             if !Arc::ptr_eq(&facts, &self.wizard.answers.facts) {
@@ -234,26 +236,25 @@ impl PrepareScreen {
             self.wizard.run.observe(view.status, self.env.jobs.result(id));
         }
         if was_running && !self.wizard.run.is_running() {
-            self.run_ended(effects);
+            self.run_ended();
         }
         was_running
     }
 
     /// After a run that published, the draft has done its service.
-    fn run_ended(&mut self, effects: &mut Vec<Effect>) {
+    fn run_ended(&mut self) {
+        self.wizard.learn_from_run();
         let run = &self.wizard.run;
         if run.is_done() {
             self.was_published = true;
             self.workers.forget_draft(self.draft.clone());
         }
-        if run.has_failed() {
-            effects.push(Effect::Toast(Toast::new(Level::Error, "the run ended; nothing was published")));
-        }
     }
 
-    /// A run took the scan with it; questions that are asked again need a new one.
+    /// A run took the scan with it; questions that are asked again need a new one, unless everything was read.
     fn reopen_if_needed(&mut self) {
-        let needs_scan = self.wizard.step != Step::Run && self.job.is_some() && self.scan.is_none();
+        let all_read = self.wizard.answers.facts.scan_complete;
+        let needs_scan = self.wizard.step != Step::Run && self.job.is_some() && self.scan.is_none() && !all_read;
         if needs_scan && !self.wizard.run.is_running() {
             self.job = None;
             self.workers.open(self.path.clone(), self.draft.clone());
@@ -405,7 +406,7 @@ impl Screen for PrepareScreen {
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let mut changed = self.take_answers(effects);
         changed |= self.follow_scan();
-        changed |= self.follow_job(effects);
+        changed |= self.follow_job();
         self.ask_workers();
         changed
     }

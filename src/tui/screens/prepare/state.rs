@@ -8,7 +8,7 @@ use super::sample_type::TypeStep;
 use super::source::SourceStep;
 use super::splits::SplitsStep;
 use super::step::{Answers, Ask, Step, StepState};
-use crate::model::{DatasetFacts, Loading, PreparePlan, Rerun};
+use crate::model::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::Level;
 use ratatui::crossterm::event::KeyEvent;
@@ -355,6 +355,12 @@ impl Wizard {
                 return vec![Ask::Leave];
             }
         }
+        if self.step == Step::Run && self.run.has_failed() && self.source.saw_duplicates {
+            // The way out is a question of the first step; going there saves the search.
+            self.step = Step::Source;
+            self.source.focus_on(super::source::Stop::Duplicates, &self.answers);
+            return Vec::new();
+        }
         let earlier = Step::ALL.iter().rev().copied().filter(|s| *s < self.step);
         match earlier.into_iter().find(|s| !self.is_skipped(*s)) {
             Some(step) => {
@@ -371,6 +377,17 @@ impl Wizard {
         self.run.begin();
         self.rail = None;
         self.step = Step::Run;
+    }
+
+    /// Takes what a run found and the questions did not know.
+    pub fn learn_from_run(&mut self) {
+        let counts = match (self.run.result.as_deref(), &self.run.status) {
+            (Some(Ok(report)), _) => &report.counts,
+            (_, Some(status)) => &status.counts,
+            _ => return,
+        };
+        self.source.saw_duplicates |= counts.iter().any(|(_, kind, _)| *kind == ProblemKind::DuplicateKey);
+        self.refresh();
     }
 
     /// Why an action cannot be done now.

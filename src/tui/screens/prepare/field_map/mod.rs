@@ -59,7 +59,7 @@ pub struct FieldMapStep {
 impl FieldMapStep {
     /// Whether the field in focus is a name.
     fn on_name(&self) -> bool {
-        self.is_own && self.focus % 2 == 0
+        self.is_own && self.focus.is_multiple_of(2)
     }
 
     /// The row in focus.

@@ -65,14 +65,16 @@ impl Results {
     }
 }
 
+type Samples = BTreeMap<(String, String), Arc<DecodedSample>>;
+
 /// Samples that were read, shared by the workers that need them. Cloning shares.
 #[derive(Clone, Default)]
 pub struct SampleStore {
-    samples: Arc<Mutex<BTreeMap<(String, String), Arc<DecodedSample>>>>,
+    samples: Arc<Mutex<Samples>>,
 }
 
 impl SampleStore {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(String, String), Arc<DecodedSample>>> {
+    fn lock(&self) -> MutexGuard<'_, Samples> {
         self.samples.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -62,6 +62,19 @@ fn a_failed_run_is_tried_again_or_gone_back_from() {
 }
 
 #[test]
+fn duplicate_keys_that_only_a_run_finds_bring_their_question() {
+    let mut wizard = running();
+    let mut failed = status(JobState::Failed);
+    failed.counts = vec![(crate::model::Severity::Refusal, crate::model::ProblemKind::DuplicateKey, 72)];
+    wizard.run.observe(failed, Some(Arc::new(Err(Failure::data("preparing", "72 duplicate keys")))));
+    wizard.learn_from_run();
+    act(&mut wizard, &[Action::Close]);
+    assert_eq!(wizard.step, Step::Source);
+    act(&mut wizard, &[Action::Down]);
+    assert_eq!(wizard.answers.plan.duplicates, crate::model::Duplicates::KeepFirst);
+}
+
+#[test]
 fn problems_and_log_are_a_key_away() {
     let mut wizard = running();
     act(&mut wizard, &[Action::ShowLog]);

@@ -46,6 +46,8 @@ pub struct SourceStep {
     pub tgz: Tgz,
     /// Duplicate keys.
     pub duplicates: Duplicates,
+    /// A run found keys that name two samples; only a run can find them.
+    pub saw_duplicates: bool,
     /// Shards in view.
     pub shards: ListState,
     /// Odd things in view.
@@ -71,7 +73,7 @@ impl SourceStep {
         if facts.shards.iter().any(|s| s.is_tgz) {
             stops.push(Stop::Tgz);
         }
-        if has_duplicates(answers) || self.duplicates == Duplicates::KeepFirst {
+        if self.saw_duplicates || has_duplicates(answers) || self.duplicates == Duplicates::KeepFirst {
             stops.push(Stop::Duplicates);
         }
         if !facts.findings.is_empty() {
@@ -86,7 +88,8 @@ impl SourceStep {
         stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::Shards)
     }
 
-    fn focus_on(&mut self, stop: Stop, answers: &Answers) {
+    /// Moves the focus to a field, if it is there.
+    pub fn focus_on(&mut self, stop: Stop, answers: &Answers) {
         if let Some(at) = self.stop_list(answers).iter().position(|s| *s == stop) {
             self.focus = at;
         }
@@ -221,6 +224,9 @@ impl StepState for SourceStep {
     }
 
     fn key(&mut self, key: KeyEvent, answers: &Answers) {
+        if std::mem::take(&mut self.shows_detail) {
+            return;
+        }
         if self.stop(answers) == Stop::Pattern {
             self.pattern.key(key);
         }

@@ -49,8 +49,8 @@ impl Hand {
 
     /// Fills the columns: splits with their shards; shards of `all` that are in none of them go to the last column.
     /// A shard that several splits name stays in the first of them.
-    pub fn fill(&mut self, splits: &[(String, Vec<String>)], all: &[&str]) {
-        self.order = all.iter().enumerate().map(|(at, name)| (Arc::from(*name), at)).collect();
+    pub fn fill<S: AsRef<str>>(&mut self, splits: &[(String, Vec<String>)], all: &[S]) {
+        self.order = all.iter().enumerate().map(|(at, name)| (Arc::from(name.as_ref()), at)).collect();
         let mut taken: HashSet<Arc<str>> = HashSet::new();
         self.columns.clear();
         for (name, shards) in splits {
@@ -67,11 +67,12 @@ impl Hand {
     }
 
     /// Takes notice of shards that came or went since; new ones are in no split.
-    pub fn sync(&mut self, all: &[&str]) {
-        if self.is_empty() || (all.len() == self.order.len() && all.iter().all(|s| self.order.contains_key(*s))) {
+    pub fn sync<S: AsRef<str>>(&mut self, all: &[S]) {
+        if self.is_empty() || (all.len() == self.order.len() && all.iter().all(|s| self.order.contains_key(s.as_ref())))
+        {
             return;
         }
-        self.order = all.iter().enumerate().map(|(at, name)| (Arc::from(*name), at)).collect();
+        self.order = all.iter().enumerate().map(|(at, name)| (Arc::from(name.as_ref()), at)).collect();
         let mut seen: HashSet<Arc<str>> = HashSet::new();
         for column in &mut self.columns {
             column.shards.retain(|s| self.order.contains_key(s));

@@ -10,6 +10,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{Level, TextField};
 use hand::Hand;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use std::borrow::Cow;
 
 /// How shards are divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -456,9 +457,9 @@ fn has_empty_pattern(answers: &Answers) -> bool {
 }
 
 /// Names of the shards that can be in a split, in index order.
-pub(super) fn usable_shards(answers: &Answers) -> Vec<&str> {
+pub(super) fn usable_shards(answers: &Answers) -> Vec<Cow<'_, str>> {
     let shards = answers.facts.shards.iter().enumerate();
-    shards.filter(|(at, _)| answers.derived.is_usable(*at)).map(|(_, s)| s.name.as_str()).collect()
+    shards.filter(|(at, _)| answers.derived.is_usable(*at)).map(|(_, s)| super::derive::written_name(s)).collect()
 }
 
 /// Split names of the earlier preparation.

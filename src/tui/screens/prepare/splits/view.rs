@@ -1,5 +1,6 @@
 //! Draws step Splits.
 
+use super::super::derive::written_name;
 use super::super::draw::{draw_lines, heading, problem_lines, stack, Look, OptionLine, Section};
 use super::super::step::Answers;
 use super::{recorded_splits, Mode, SplitsStep, Stop};
@@ -10,6 +11,8 @@ use crate::tui::widgets::{popup, split_bar, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Draws the step.
 pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
@@ -188,8 +191,8 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
     let width = area.width / u16::try_from(fit).unwrap_or(1).max(1);
     let chosen = hand.chosen();
     let (mark, at, total) = (hand.mark, hand.at, hand.columns.len());
-    let samples: std::collections::HashMap<&str, u64> =
-        answers.facts.shards.iter().map(|s| (s.name.as_str(), s.samples)).collect();
+    let samples: HashMap<Cow<'_, str>, u64> =
+        answers.facts.shards.iter().map(|s| (written_name(s), s.samples)).collect();
     for (place, (index, column)) in hand.columns.iter_mut().enumerate().skip(first).take(fit).enumerate() {
         let x = area.x + width * u16::try_from(place).unwrap_or(0);
         let rect = Rect { x, width, ..area }.intersection(area);
