@@ -17,13 +17,13 @@ pub struct FieldExpression {
 }
 
 impl FieldExpression {
-    /// Parses an expression. Never fails: when any option does not fit the grammar, the *whole* text is one part name,
-    /// as the reference reads it (Energon format page, "dataset.yaml").
+    /// Parses an expression. Never fails: an option that does not fit the grammar is read as one whose part has the *whole*
+    /// text as its name, as the reference reads it; the other options stay (Energon format page, "dataset.yaml").
     pub fn parse(text: &str) -> Self {
-        let options: Option<Vec<_>> = text.split(',').map(parse_option).collect();
-        Self { options: options.unwrap_or_else(|| vec![FieldOption { part: text.to_owned(), steps: Vec::new() }]) }
+        let whole = || FieldOption { part: text.to_owned(), steps: Vec::new() };
+        Self { options: text.split(',').map(|option| parse_option(option).unwrap_or_else(whole)).collect() }
     }
-    /// Whether the text fits the grammar; if not it is read as one long part name, which is hardly ever meant.
+    /// Whether every option fits the grammar; one that does not names a part that hardly ever exists.
     pub fn fits_grammar(text: &str) -> bool {
         text.split(',').all(|option| parse_option(option).is_some())
     }
@@ -68,5 +68,8 @@ mod tests {
             assert!(!FieldExpression::fits_grammar(text), "{text}");
             assert_eq!(FieldExpression::parse(text).options[0].part, text);
         }
+        let mixed = FieldExpression::parse("txt,json[a");
+        assert_eq!(mixed.options[0].part, "txt");
+        assert_eq!(mixed.options[1].part, "txt,json[a");
     }
 }

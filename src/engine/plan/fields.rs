@@ -142,7 +142,7 @@ pub fn check_in(
 fn check_one(field: &FieldExpr, samples: &[DecodedSample]) -> FieldCheck {
     let expression = FieldExpression::parse(&field.expr);
     let warning = if !FieldExpression::fits_grammar(&field.expr) {
-        Some(format!("'{}' does not fit PART[STEP],PART… and is read as the name of one part", field.expr))
+        Some(format!("an option of '{}' does not fit PART[STEP] and names a part that hardly exists", field.expr))
     } else {
         spaces(&expression)
     };
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_misspelt_expression_is_warned_about() {
         let checks = check(&[field("text", "json[a"), field("text", "json[a], txt")], &[]);
-        assert!(checks[0].warning.as_ref().unwrap().contains("name of one part"));
+        assert!(checks[0].warning.as_ref().unwrap().contains("does not fit"));
         assert!(checks[1].warning.as_ref().unwrap().contains("' txt'"));
     }
 

@@ -128,6 +128,23 @@ fn the_last_options_failure_is_the_samples_error() {
     assert_eq!(run("json[a", &s).unwrap_err(), "no part 'json[a' in this sample");
 }
 
+/// Outcomes of the reference's own field access on these texts.
+#[test]
+fn odd_expressions_find_what_the_reference_finds() {
+    let s = sample(&[("json", br#"[["p", "q"], {"a": 1}]"#), ("txt", b"T"), ("b.json", br#"{"a": 3, "-1": "m"}"#)]);
+    let text = |t: &str| Ok(Value::Text(t.into()));
+    assert_eq!(run("txt,", &s), text("T"));
+    assert_eq!(run(",txt,", &s), text("T"));
+    assert_eq!(run("json[a],txt,json[a", &s), text("T"));
+    assert_eq!(run("[b]1,b.json[a]", &s), Ok(Value::Int(3)));
+    assert_eq!(run("b.json[-1]", &s), text("m"));
+    assert_eq!(run("json[ 0 ][+1]", &s), text("q"));
+    assert_eq!(run("json[0][-2]", &s), text("p"));
+    for fails in ["json[0][-3]", "json[0][2]", "json[1][b]", "json[1_0]", "json[0][0][0]", "json[]", "", "txt[a]"] {
+        assert!(run(fails, &s).is_err(), "{fails}");
+    }
+}
+
 #[test]
 fn a_part_that_cannot_be_decoded_fails_the_sample_whatever_the_other_options_say() {
     let s = sample(&[("json", b"{"), ("txt", b"T")]);

@@ -146,8 +146,10 @@ pub(super) fn check_fields(yaml: &DatasetYaml, file: &str, problems: &dyn Proble
     let SampleSource::FieldMap(fields) = &yaml.source else { return Ok(()) };
     for field in fields {
         if !FieldExpression::fits_grammar(&field.expr) {
-            let message =
-                format!("{file}: '{}' does not fit the grammar and is read as the name of one part", field.expr);
+            let message = format!(
+                "{file}: an option of '{}' does not fit the grammar and is read as the name of a part",
+                field.expr
+            );
             problems.report(Problem::problem(ProblemKind::FieldFails, Subject::field(&field.field), message))?;
         }
     }

@@ -104,7 +104,8 @@ fn check_parts(field: &FieldExpr, facts: &DatasetFacts, problems: &mut Vec<Probl
         return;
     }
     if !FieldExpression::fits_grammar(&field.expr) {
-        let message = format!("'{}' is no field expression and would be read as the name of one part", field.expr);
+        let message =
+            format!("an option of '{}' does not fit the grammar and would be read as the name of a part", field.expr);
         problems.push(
             Problem::note(ProblemKind::FieldFails, subject(), message)
                 .with_hint("an expression is PART, PART[KEY] or PART[KEY][0]; alternatives are separated by commas"),
