@@ -21,6 +21,9 @@ pub struct JobsPanel {
     list: ListState,
     /// The lower pane shows problems in place of the log.
     problems: bool,
+    /// Lines of the lower pane away from where it starts: the end of the log, the first problem.
+    scrolled: usize,
+    details_height: usize,
     list_area: Rect,
 }
 
@@ -33,7 +36,7 @@ impl JobsPanel {
         let views = env.jobs.views();
         let mut list = ListState::new(views.len());
         list.select(usize::MAX);
-        Self { env, views, list, problems: false, list_area: Rect::default() }
+        Self { env, views, list, problems: false, scrolled: 0, details_height: 0, list_area: Rect::default() }
     }
 
     fn selected(&self) -> Option<&JobView> {
@@ -49,6 +52,27 @@ impl JobsPanel {
         let stopped = self.selected().is_some_and(|view| self.env.jobs.cancel(view.id));
         self.refresh();
         stopped
+    }
+
+    /// Scrolls the lower pane towards its end or its beginning.
+    fn scroll(&mut self, down: bool, lines: usize) {
+        if down == self.problems {
+            self.scrolled = self.scrolled.saturating_add(lines);
+        } else {
+            self.scrolled = self.scrolled.saturating_sub(lines);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        let page = self.details_height.max(2);
+        match action {
+            Action::PageDown => self.scroll(true, page),
+            Action::PageUp => self.scroll(false, page),
+            Action::HalfDown => self.scroll(true, page / 2),
+            Action::HalfUp => self.scroll(false, page / 2),
+            action if self.list.act(action) => self.scrolled = 0,
+            _ => {}
+        }
     }
 
     fn draw_jobs(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
@@ -76,7 +100,7 @@ impl JobsPanel {
         });
     }
 
-    fn draw_details(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
+    fn draw_details(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let Some(view) = self.selected() else { return };
         let title = if self.problems { "Problems" } else { "Log" };
         let block = panel(title, false, ui);
@@ -84,8 +108,18 @@ impl JobsPanel {
         frame.render_widget(block, area);
         let columns = usize::from(inner.width).saturating_sub(2);
         let lines = if self.problems { problem_lines(view, columns, ui) } else { log_lines(view, columns, ui) };
-        // The newest lines are at the end; problems are read from the first one on.
-        let skip = if self.problems { 0 } else { lines.len().saturating_sub(usize::from(inner.height)) };
+        self.details_height = usize::from(inner.height);
+        let most = lines.len().saturating_sub(self.details_height);
+        self.scrolled = self.scrolled.min(most);
+        // The newest lines of a log are at its end; problems are read from the first one on.
+        let skip = if self.problems { self.scrolled } else { most - self.scrolled };
+        if skip > 0 {
+            frame.buffer_mut().set_string(inner.right().saturating_sub(1), inner.y, ui.glyphs.more_up, ui.theme.muted);
+        }
+        if skip < most {
+            let y = inner.bottom().saturating_sub(1);
+            frame.buffer_mut().set_string(inner.right().saturating_sub(1), y, ui.glyphs.more_down, ui.theme.muted);
+        }
         for (y, line) in (inner.y..inner.bottom()).zip(lines.into_iter().skip(skip)) {
             let place = Rect { x: inner.x.saturating_add(1), y, height: 1, width: inner.width.saturating_sub(2) };
             frame.render_widget(line, place);
@@ -130,12 +164,14 @@ fn title_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
 /// Share of the work done, in bytes where they are known, else in items; `None` while the total is unknown.
 pub fn share(view: &JobView) -> Option<f64> {
     let p = view.status.progress;
-    match view.status.state {
-        JobState::Done => Some(1.0),
-        _ if p.bytes_total > 0 => Some(p.bytes_done as f64 / p.bytes_total as f64),
-        _ if p.items_total > 0 => Some(p.items_done as f64 / p.items_total as f64),
-        _ => None,
-    }
+    let share = match view.status.state {
+        JobState::Done => return Some(1.0),
+        _ if p.bytes_total > 0 => p.bytes_done as f64 / p.bytes_total as f64,
+        _ if p.items_total > 0 => p.items_done as f64 / p.items_total as f64,
+        _ => return None,
+    };
+    // Everything is done only when everything is published.
+    Some(share.min(0.99))
 }
 
 fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
@@ -177,7 +213,12 @@ fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
 }
 
 fn log_lines(view: &JobView, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    view.status.log.iter().map(|line| Line::from(text::fit_end(line, columns, ui.glyphs))).collect()
+    let wrap = |line: &String| text::wrap(line, columns);
+    let lines: Vec<Line> = view.status.log.iter().flat_map(wrap).map(Line::from).collect();
+    if lines.is_empty() {
+        return vec![Line::from(Span::styled("nothing yet", ui.theme.muted))];
+    }
+    lines
 }
 
 fn problem_lines(view: &JobView, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -191,7 +232,7 @@ fn problem_lines(view: &JobView, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
         for line in text::wrap(&format!("{glyph} {problem}"), columns) {
             lines.push(Line::from(Span::styled(line, style)));
         }
-        for hint in problem.hint.iter().flat_map(|h| text::wrap(&format!("  hint: {h}"), columns)) {
+        for hint in problem.hint.iter().flat_map(|h| text::wrap(&format!("  hint: {h}"), columns.saturating_sub(1))) {
             lines.push(Line::from(Span::styled(hint, ui.theme.muted)));
         }
     }
@@ -231,7 +272,10 @@ impl Screen for JobsPanel {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(Action::Close) => return vec![Effect::Pop],
-            Input::Action(Action::ShowLog) => self.problems = !self.problems,
+            Input::Action(Action::ShowLog) => {
+                self.problems = !self.problems;
+                self.scrolled = 0;
+            }
             Input::Action(Action::CancelJob) => {
                 self.cancel();
                 return vec![Effect::Toast(Toast::new(Level::Info, "Stopping at the next safe point"))];
@@ -240,8 +284,9 @@ impl Screen for JobsPanel {
                 self.env.jobs.clear_finished();
                 self.refresh();
             }
-            Input::Action(action) => {
-                self.list.act(action);
+            Input::Action(action) => self.act(action),
+            Input::Mouse(mouse) if matches!(mouse.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown) => {
+                self.scroll(mouse.kind == MouseEventKind::ScrollDown, 3);
             }
             Input::Mouse(mouse) if mouse.kind == MouseEventKind::Down(MouseButton::Left) => {
                 let at = Position { x: mouse.column, y: mouse.row };

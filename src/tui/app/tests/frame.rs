@@ -196,3 +196,25 @@ fn a_second_jobs_panel_is_not_opened() {
     stage.keys("J J").assert_shows("they are shown already");
     stage.keys("esc").assert_shows("coco/");
 }
+
+#[test]
+fn a_job_that_did_not_finish_never_says_a_hundred_percent() {
+    let mut stage = stage();
+    let mut failed = job(JobState::Failed);
+    failed.status.progress.bytes_done = failed.status.progress.bytes_total;
+    stage.app.jobs().add("prepare coco".into(), stage.folder.path().join("data/coco"), failed);
+    stage.keys("J").assert_shows("failed");
+    stage.assert_hides("100 %");
+    stage.assert_shows("99 %");
+}
+
+#[test]
+fn a_long_log_shows_its_end_and_can_be_scrolled() {
+    let mut stage = stage();
+    let mut long = job(JobState::Running);
+    long.status.log = (0..200).map(|n| format!("line {n} of the log")).collect();
+    stage.app.jobs().add("prepare coco".into(), stage.folder.path().join("data/coco"), long);
+    stage.keys("J").assert_shows("line 199 of");
+    stage.keys("pageup").assert_hides("line 199 of");
+    stage.keys("pagedown").assert_shows("line 199 of");
+}
