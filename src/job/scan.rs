@@ -7,6 +7,7 @@ use super::pool;
 use super::rate::Rate;
 use crate::engine::dataset::{self, Opened};
 use crate::engine::index::{self, SpooledShard};
+use crate::model::facts::PART_NAMES_KEPT;
 use crate::model::handles::ProgressReading;
 use crate::model::{
     Cancel, DatasetFacts, Failure, FileStamp, Handles, Outcome, PartFacts, Problem, ProblemKind, ProblemLog,
@@ -224,6 +225,9 @@ fn set_shard_state(state: &mut State, position: usize, to: ShardState) {
 
 fn add_parts(into: &mut Parts, from: &Parts) {
     for (name, part) in from {
+        if into.len() >= PART_NAMES_KEPT && !into.contains_key(name) {
+            continue;
+        }
         let sum = into.entry(name.clone()).or_default();
         sum.samples += part.samples;
         sum.bytes += part.bytes;

@@ -82,6 +82,10 @@ pub struct PartFacts {
     pub bytes: u64,
 }
 
+/// Part names kept with their figures, per shard and for a whole data set; a data set has a handful, a hostile one millions.
+/// More are dropped from the statistics, never from the rows.
+pub const PART_NAMES_KEPT: usize = 256;
+
 /// What an earlier preparation left behind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PreparedFacts {
@@ -149,6 +153,10 @@ impl DatasetFacts {
     /// Total size of all shards, in bytes.
     pub fn total_bytes(&self) -> u64 {
         self.shards.iter().map(|s| s.stamp.bytes).sum()
+    }
+    /// Whether `parts` has every part of the samples seen so far.
+    pub fn lists_all_parts(&self) -> bool {
+        self.parts.len() < PART_NAMES_KEPT
     }
     /// Share of the samples seen so far that have `part`, from 0 to 1.
     pub fn part_share(&self, part: &str) -> f64 {

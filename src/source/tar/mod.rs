@@ -29,8 +29,7 @@ pub trait ScanSink {
     fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()>;
 }
 
-/// Part names kept with their figures per shard; more are dropped from the statistics (never from the rows).
-pub const PART_NAMES_KEPT: usize = 4096;
+pub use crate::model::facts::PART_NAMES_KEPT;
 
 /// Samples kept whole per shard, for questions and field maps.
 pub const SKETCHES_KEPT: usize = 8;

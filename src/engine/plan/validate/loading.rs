@@ -111,7 +111,7 @@ fn check_parts(field: &FieldExpr, facts: &DatasetFacts, problems: &mut Vec<Probl
                 .with_hint("an expression is PART, PART[KEY] or PART[KEY][0]; alternatives are separated by commas"),
         );
     }
-    if facts.samples_seen == 0 {
+    if facts.samples_seen == 0 || !facts.lists_all_parts() {
         return;
     }
     let expression = FieldExpression::parse(&field.expr);
