@@ -50,8 +50,11 @@ fn checked(context: &Context, work: impl FnOnce(&Handles<'_>) -> Outcome<Checked
     for problem in summary::worth_a_line(&problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
     }
-    let done = result?;
     let counts = log.counts();
+    if let Some(more) = summary::not_shown(&problems, &counts, context.printer.is_verbose()) {
+        context.printer.progress_line(more);
+    }
+    let done = result?;
     let grave: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
     let verdict = match grave {
         0 => paint(Look::Good, "No problem found"),

@@ -11,6 +11,7 @@ mod cli_demo;
 mod cli_dropin;
 mod cli_prepare;
 mod cli_prompts;
+mod cli_recipes;
 mod cli_signals;
 mod cli_small;
 mod cli_support;

@@ -35,6 +35,9 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     for problem in summary::worth_a_line(&report.problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
     }
+    if let Some(more) = summary::not_shown(&report.problems, &report.counts, context.printer.is_verbose()) {
+        context.printer.progress_line(more);
+    }
     for note in report.problems.iter().filter(|problem| summary::changes_the_plan(problem)) {
         context.printer.note(note);
     }

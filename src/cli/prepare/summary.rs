@@ -134,6 +134,7 @@ pub fn changes_the_plan(problem: &Problem) -> bool {
         K::MatchesNothing,
         K::UnassignedShards,
         K::ShardInTwoSplits,
+        K::SampleLacksPart,
         K::CompatLoss,
         K::Other,
     ];
@@ -153,6 +154,16 @@ pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
             verbose || *number <= LINES_PER_KIND
         })
         .collect()
+}
+
+/// How many findings that are more than a note were not printed one by one; `None` when all were.
+pub fn not_shown(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], verbose: bool) -> Option<String> {
+    let all: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
+    let shown =
+        worth_a_line(problems, verbose).iter().filter(|problem| problem.severity > Severity::Note).count() as u64;
+    let more = all.saturating_sub(shown);
+    let way = if verbose { "only the first 1,000 are kept" } else { "-v shows more, --json lists them" };
+    (more > 0).then(|| format!("… and {} more ({way})", grouped(more)))
 }
 
 /// Counts as an object of severities, each an object of kinds.
@@ -187,6 +198,15 @@ mod tests {
         all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));
         assert_eq!(worth_a_line(&all, false).len(), LINES_PER_KIND);
         assert_eq!(worth_a_line(&all, true).len(), 31);
+    }
+
+    #[test]
+    fn what_is_not_shown_is_counted() {
+        let problem = Problem::problem(ProblemKind::EmptyShard, Subject::shard("a"), "no sample");
+        let counts = [(Severity::Problem, ProblemKind::EmptyShard, 1_200)];
+        let text = not_shown(&vec![problem.clone(); 30], &counts, false).unwrap();
+        assert!(text.contains("1,190 more"), "{text}");
+        assert_eq!(not_shown(&[problem], &[(Severity::Problem, ProblemKind::EmptyShard, 1)], false), None);
     }
 
     #[test]
