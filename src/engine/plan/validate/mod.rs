@@ -10,8 +10,9 @@ use super::{flags, splits};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{
     DatasetFacts, DatasetKind, Duplicates, Loading, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope,
-    SplitPlan, Subject,
+    SplitPlan, Subject, Tgz,
 };
+use std::collections::HashSet;
 
 /// Everything that is wrong or odd about a plan for this data set, refusals first. Empty means: it can run as it is.
 ///
@@ -32,6 +33,7 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     excludes::check_shard_patterns(plan, facts, &mut problems);
     if plan.scope != Scope::TarIndexOnly {
         check_splits(plan, facts, &mut problems);
+        compressed(plan, facts, &mut problems);
         excludes::check_items(plan, facts, &mut problems);
         if !keeps_loading(plan, facts) {
             loading::check(plan, facts, &mut problems);
@@ -41,6 +43,27 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     duplicates(plan, facts, &mut problems);
     problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
     problems
+}
+
+/// A shard that is indexed and can be in no split, because the loader cannot read it.
+fn compressed(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
+    if plan.compat || plan.tgz == Tgz::Rewrite {
+        return;
+    }
+    let names: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();
+    let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
+    for (shard, _) in facts.shards.iter().zip(excluded).filter(|(shard, excluded)| shard.is_tgz && !excluded) {
+        let twin = shard.name.strip_suffix(".tgz").map(|stem| format!("{stem}.tar"));
+        if twin.is_some_and(|twin| names.contains(twin.as_str())) {
+            // Told by the selection of shards: two shards want one index name.
+            continue;
+        }
+        let message = "compressed: it is indexed, but left out of the splits, since the loader cannot read it";
+        problems.push(
+            Problem::problem(ProblemKind::CompressedShard, Subject::shard(&shard.name), message)
+                .with_hint("--tgz rewrite makes a plain .tar beside it; --exclude leaves it out altogether"),
+        );
+    }
 }
 
 /// Whether an update leaves the answers of an earlier run as they are.
