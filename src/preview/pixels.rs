@@ -38,10 +38,9 @@ impl Graphics {
             return Self::Cells;
         }
         let program = variable("TERM_PROGRAM").unwrap_or_default();
+        // iTerm2 and sixel graphics leave ghosts behind when text takes their place, so they have to be asked for.
         match (term.as_str(), program.as_str()) {
             ("xterm-kitty" | "xterm-ghostty", _) | (_, "ghostty") => Self::Kitty,
-            (_, "iTerm.app" | "WezTerm") => Self::Iterm2,
-            ("foot" | "foot-extra" | "mlterm", _) => Self::Sixel,
             _ => Self::Cells,
         }
     }
@@ -94,8 +93,9 @@ mod tests {
 
     #[test]
     fn known_terminals_get_their_protocol_and_unknown_ones_cells() {
-        assert_eq!(detect(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "iTerm.app")]), Graphics::Iterm2);
-        assert_eq!(detect(&[("TERM", "foot")]), Graphics::Sixel);
+        assert_eq!(detect(&[("TERM", "xterm-256color"), ("TERM_PROGRAM", "ghostty")]), Graphics::Kitty);
+        assert_eq!(detect(&[("TERM", "foot")]), Graphics::Cells);
+        assert_eq!(detect(&[("TERM", "foot"), ("GRISTMILL_PICTURES", "sixel")]), Graphics::Sixel);
         assert_eq!(detect(&[("TERM", "xterm-256color")]), Graphics::Cells);
         assert_eq!(detect(&[]), Graphics::Cells);
     }

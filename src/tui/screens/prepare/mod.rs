@@ -20,6 +20,7 @@ mod state;
 mod step;
 mod workers;
 
+use self::field_map::pixels::Pixels;
 use self::state::Wizard;
 use self::step::{Ask, Step};
 use self::workers::{Opened, Workers};
@@ -27,6 +28,7 @@ use crate::job::scan::LiveScan;
 use crate::model::text::{bytes, duration};
 use crate::model::{DatasetFacts, DatasetKind, Failure, Loading, PreparePlan, ShardState};
 use crate::preview::cells::Depth;
+use crate::preview::pixels::Graphics;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
@@ -79,13 +81,16 @@ impl PrepareScreen {
     fn build(path: PathBuf, given: Option<PreparePlan>, env: UiEnv) -> Self {
         let facts = Arc::new(DatasetFacts::new(path.clone(), DatasetKind::RawWebDataset));
         let draft = draft::place(&env.state_dir, &path);
-        let mut workers = Workers::start(&env);
+        let (graphics, cell) = graphics_of(&env);
+        let mut workers = Workers::start(&env, graphics, cell);
         workers.open(path.clone(), draft.clone());
         let variable = |name: &str| std::env::var(name).ok();
         let colours = env.colour != ColourMode::None;
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
+        let mut wizard = Wizard::new(&path.to_string_lossy(), facts);
+        wizard.field_map.pixels = Pixels::new(graphics, cell);
         Self {
-            wizard: Wizard::new(&path.to_string_lossy(), facts),
+            wizard,
             workers,
             scan: None,
             job: None,
@@ -202,6 +207,10 @@ impl PrepareScreen {
         }
         if let Some(preview) = self.workers.take_preview() {
             self.wizard.review.preview = Some(preview);
+            changed = true;
+        }
+        if let Some(encoded) = self.workers.take_encoded() {
+            self.wizard.field_map.pixels.put(encoded);
             changed = true;
         }
         if let Some((level, words)) = self.workers.take_saved() {
@@ -341,6 +350,20 @@ impl PrepareScreen {
     }
 }
 
+/// How the terminal shows pictures as pixels, if it does, and how large its cells are. Asks the terminal nothing.
+fn graphics_of(env: &UiEnv) -> (Graphics, Option<(u16, u16)>) {
+    if env.ascii || env.colour == ColourMode::None {
+        return (Graphics::Cells, None);
+    }
+    let graphics = Graphics::detect(|name| std::env::var(name).ok());
+    if graphics == Graphics::Cells {
+        return (graphics, None);
+    }
+    let size = ratatui::crossterm::terminal::window_size().ok();
+    let cell = size.and_then(|s| Some((s.width.checked_div(s.columns)?, s.height.checked_div(s.rows)?)));
+    (graphics, cell.filter(|&(w, h)| w > 0 && h > 0))
+}
+
 /// Whether a plan from the command line answers anything but the path.
 fn has_answers(plan: &PreparePlan) -> bool {
     *plan != PreparePlan::new(plan.path.clone())
@@ -364,6 +387,13 @@ impl Screen for PrepareScreen {
         if self.is_open {
             let look = draw::Look { ui, focused: true, depth: self.depth };
             self.rail = draw::draw(&mut self.wizard, frame, area, &look);
+            // Only drawing knows which pictures are wanted in which size.
+            if !self.workers.is_encoding() {
+                let wanted = self.wizard.field_map.pixels.take_wanted();
+                if !wanted.is_empty() {
+                    self.workers.encode(wanted);
+                }
+            }
             return;
         }
         let lines = match &self.failure {

@@ -118,7 +118,11 @@ impl Wizard {
     /// Forgets every answer and begins with what the data suggests.
     pub fn start_afresh(&mut self) {
         let answers = self.answers.clone();
+        // What was read from the data is not an answer, and nobody would ask for it again.
+        let (pixels, results) = (std::mem::take(&mut self.field_map.pixels), Arc::clone(&self.field_map.results));
         *self = Self::new(&answers.plan.path, Arc::clone(&answers.facts));
+        self.field_map.pixels = pixels;
+        self.field_map.results = results;
         self.answers.derived = answers.derived;
         if let Some(earlier) = answers.earlier {
             self.remember_earlier((*earlier).clone());

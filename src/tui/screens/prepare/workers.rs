@@ -2,6 +2,7 @@
 
 use super::derive::Derived;
 use super::draft::{self, Draft};
+use super::field_map::pixels::{Encoded, Pixels, Wanted};
 use super::field_map::samples::{Bench, Question, Results, SampleStore};
 use super::step::Step;
 use crate::engine::plan::file;
@@ -9,6 +10,7 @@ use crate::job::prepare::{preview, Preview};
 use crate::job::scan::LiveScan;
 use crate::model::plan::FieldExpr;
 use crate::model::{DatasetFacts, Outcome, PreparePlan};
+use crate::preview::pixels::Graphics;
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use crate::tui::screen::UiEnv;
@@ -40,12 +42,13 @@ pub struct Workers {
     evaluate: Latest<Question, Arc<Results>>,
     preview: Latest<Case, Arc<Preview>>,
     draft: Latest<DraftWork, ()>,
+    pixels: Latest<Vec<Wanted>, Vec<Encoded>>,
     plan: Latest<(PathBuf, PreparePlan), (Level, String)>,
 }
 
 impl Workers {
     /// Starts them; they sleep until they are asked.
-    pub fn start(env: &UiEnv) -> Self {
+    pub fn start(env: &UiEnv, graphics: Graphics, cell: Option<(u16, u16)>) -> Self {
         let options = env.options.clone();
         let store = SampleStore::default();
         let mut bench = Bench::new(store.clone());
@@ -61,6 +64,7 @@ impl Workers {
             evaluate: Latest::start("samples", wake(), move |question| Arc::new(bench.answer(&question))),
             preview: Latest::start("preview", wake(), |(plan, facts): Case| Arc::new(preview(&plan, &facts))),
             draft: Latest::start("draft", wake(), keep_draft),
+            pixels: Latest::start("pixels", wake(), move |wanted| Pixels::work(wanted, graphics, cell)),
             plan: Latest::start("plan", wake(), |(file, plan)| save_plan(file, &plan)),
         }
     }
@@ -100,6 +104,18 @@ impl Workers {
     /// Whether that is being worked out.
     pub fn is_previewing(&self) -> bool {
         self.preview.is_waiting()
+    }
+    /// Encodes pictures for the terminal.
+    pub fn encode(&mut self, wanted: Vec<Wanted>) {
+        self.pixels.ask(wanted);
+    }
+    /// Whether pictures are being encoded: another question would take their place.
+    pub fn is_encoding(&self) -> bool {
+        self.pixels.is_waiting()
+    }
+    /// Pictures that were encoded.
+    pub fn take_encoded(&mut self) -> Option<Vec<Encoded>> {
+        self.pixels.take()
     }
     /// Keeps a draft.
     pub fn save_draft(&mut self, place: PathBuf, plan: PreparePlan, step: Step) {

@@ -1,6 +1,7 @@
 //! Step Field map: which part fills which field, shown at once on real samples.
 
 pub mod complete;
+pub mod pixels;
 pub mod samples;
 pub(super) mod view;
 
@@ -10,6 +11,7 @@ use crate::model::sample_type;
 use crate::model::{Loading, PreparePlan, Problem, ProblemKind, Severity};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::TextField;
+use pixels::Pixels;
 use ratatui::crossterm::event::KeyEvent;
 use samples::Results;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +50,8 @@ pub struct FieldMapStep {
     pub is_own: bool,
     /// The newest evaluation; may lag behind typing.
     pub results: Arc<Results>,
+    /// Pictures as pixels, where the terminal can show them.
+    pub pixels: Pixels,
     /// A completion being cycled through.
     pub cycle: Option<Cycle>,
     /// What was typed, by class and field, so that changing one's mind loses nothing.

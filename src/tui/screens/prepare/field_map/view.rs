@@ -2,16 +2,20 @@
 
 use super::super::draw::{draw_lines, heading, severity_sign, stack, Look, Section};
 use super::super::step::Answers;
+use super::pixels::Pixels;
 use super::samples::SampleResult;
 use super::FieldMapStep;
 use crate::model::{Loading, Severity};
+use crate::preview::picture::Picture;
 use crate::preview::{cells, text as wrapping, Drawable};
 use crate::tui::widgets::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
 use ratatui::Frame;
+use std::sync::Arc;
 
 /// Draws the step.
 pub fn draw(step: &mut FieldMapStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
@@ -192,7 +196,7 @@ fn candidates_line(step: &FieldMapStep, answers: &Answers, columns: usize, look:
     Line::from(Span::styled(words, ui.theme.muted))
 }
 
-fn draw_samples(step: &FieldMapStep, buffer: &mut Buffer, area: Rect, answers: &Answers, look: &Look) {
+fn draw_samples(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, answers: &Answers, look: &Look) {
     let ui = look.ui;
     if area.height < 2 {
         return;
@@ -208,7 +212,8 @@ fn draw_samples(step: &FieldMapStep, buffer: &mut Buffer, area: Rect, answers: &
     // Columns narrower than this show nothing worth seeing; fewer samples are shown then.
     let fit = usize::from((area.width / 18).max(1)).min(step.results.samples.len());
     let width = area.width / u16::try_from(fit).unwrap_or(1).max(1);
-    for (place, sample) in step.results.samples.iter().take(fit).enumerate() {
+    let results = Arc::clone(&step.results);
+    for (place, sample) in results.samples.iter().take(fit).enumerate() {
         let x = area.x + width * u16::try_from(place).unwrap_or(0);
         let column = Rect { x, width: width.saturating_sub(2), ..area }.intersection(area);
         draw_sample(step, buffer, column, sample, look);
@@ -216,14 +221,15 @@ fn draw_samples(step: &FieldMapStep, buffer: &mut Buffer, area: Rect, answers: &
 }
 
 /// One sample: its key, then its fields, pictures as high as there is room.
-fn draw_sample(step: &FieldMapStep, buffer: &mut Buffer, area: Rect, sample: &SampleResult, look: &Look) {
+fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample: &SampleResult, look: &Look) {
     let ui = look.ui;
     let columns = usize::from(area.width);
     let key = text::fit_middle(&sample.key, columns, ui.glyphs);
     draw_lines(buffer, area, [Line::from(Span::styled(key, ui.theme.accent))]);
     let area = super::super::draw::below(area, 1);
     let focus = step.rows.get(step.row_at_focus()).map(|r| r.name.value().trim().to_owned());
-    let is_focus = |at: usize| step.results.fields.get(at).map(|f| &f.field) == focus.as_ref();
+    let results = Arc::clone(&step.results);
+    let is_focus = |at: usize| results.fields.get(at).map(|f| &f.field) == focus.as_ref();
     let sections: Vec<Section> = sample
         .fields
         .iter()
@@ -244,8 +250,11 @@ fn draw_sample(step: &FieldMapStep, buffer: &mut Buffer, area: Rect, sample: &Sa
         if place.height == 0 {
             continue;
         }
-        let name = step.results.fields.get(at).map(|f| f.field.clone()).unwrap_or_default();
+        let name = results.fields.get(at).map(|f| f.field.clone()).unwrap_or_default();
         draw_field(buffer, place, &name, result, is_focus(at), look);
+        if let Ok(Drawable::Picture(picture)) = result {
+            draw_picture(buffer, super::super::draw::below(place, 1), picture, &mut step.pixels, look);
+        }
     }
 }
 
@@ -279,7 +288,8 @@ fn draw_field(
             let lines = wrapping::wrap(&format!("{} {why}", ui.glyphs.cross), columns, rows.saturating_sub(1));
             draw_lines(buffer, body, lines.into_iter().map(|l| Line::from(Span::styled(l, ui.theme.error))));
         }
-        Ok(Drawable::Picture(picture)) => draw_picture(buffer, body, picture, look),
+        // Whoever has the encoded pictures draws them.
+        Ok(Drawable::Picture(_)) => {}
         Ok(Drawable::Text(words)) if words.is_empty() => {
             draw_lines(buffer, body, [Line::from(Span::styled("(empty)", ui.theme.muted))]);
         }
@@ -291,7 +301,14 @@ fn draw_field(
     }
 }
 
-fn draw_picture(buffer: &mut Buffer, area: Rect, picture: &crate::preview::picture::Picture, look: &Look) {
+/// As pixels where the terminal can and they are encoded already, else as cells.
+fn draw_picture(buffer: &mut Buffer, area: Rect, picture: &Arc<Picture>, pixels: &mut Pixels, look: &Look) {
+    let (columns, rows) = cells::fit(picture, area.width, area.height);
+    if let Some(protocol) = pixels.get(picture, columns, rows) {
+        let size = protocol.size();
+        let place = Rect { width: size.width, height: size.height, ..area }.intersection(area);
+        return ratatui_image::Image::new(protocol).render(place, buffer);
+    }
     let grid = cells::render(picture, area.width, area.height, look.depth);
     for (y, row) in (area.y..area.bottom()).zip(grid.rows()) {
         for (x, cell) in (area.x..area.right()).zip(row) {

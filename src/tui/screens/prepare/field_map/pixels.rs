@@ -1,0 +1,138 @@
+//! Pictures as pixels, for terminals that can: which are wanted, and which are encoded already.
+
+use crate::preview::picture::Picture;
+use crate::preview::pixels::{encode, Graphics};
+use ratatui_image::protocol::Protocol;
+use std::sync::Arc;
+
+/// Encoded pictures that are kept; the oldest go first.
+const KEPT: usize = 24;
+
+/// A picture and the box of cells it is to fill.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    picture: Arc<Picture>,
+    columns: u16,
+    rows: u16,
+}
+
+impl Wanted {
+    fn is(&self, picture: &Arc<Picture>, columns: u16, rows: u16) -> bool {
+        Arc::ptr_eq(&self.picture, picture) && (self.columns, self.rows) == (columns, rows)
+    }
+}
+
+/// A picture ready to be sent to the terminal; without a protocol it stays a picture of cells.
+#[derive(Clone)]
+pub struct Encoded {
+    wanted: Wanted,
+    protocol: Option<Protocol>,
+}
+
+impl std::fmt::Debug for Encoded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} encoded: {}", self.wanted, self.protocol.is_some())
+    }
+}
+
+/// What the terminal can show, and what was encoded for it.
+#[derive(Clone, Debug)]
+pub struct Pixels {
+    graphics: Graphics,
+    cell: Option<(u16, u16)>,
+    ready: Vec<Encoded>,
+    wanted: Vec<Wanted>,
+}
+
+impl Default for Pixels {
+    fn default() -> Self {
+        Self { graphics: Graphics::Cells, cell: None, ready: Vec::new(), wanted: Vec::new() }
+    }
+}
+
+impl Pixels {
+    /// For a terminal that understands `graphics`, a cell of which has that many pixels.
+    pub fn new(graphics: Graphics, cell: Option<(u16, u16)>) -> Self {
+        Self { graphics, cell, ..Self::default() }
+    }
+
+    /// The encoded picture for a box. One that is not there yet is wanted from now on.
+    pub fn get(&mut self, picture: &Arc<Picture>, columns: u16, rows: u16) -> Option<&Protocol> {
+        if self.graphics == Graphics::Cells || self.cell.is_none() {
+            return None;
+        }
+        let found = self.ready.iter().position(|e| e.wanted.is(picture, columns, rows));
+        match found {
+            Some(at) => self.ready.get(at).and_then(|e| e.protocol.as_ref()),
+            None => {
+                if !self.wanted.iter().any(|w| w.is(picture, columns, rows)) {
+                    self.wanted.push(Wanted { picture: Arc::clone(picture), columns, rows });
+                }
+                None
+            }
+        }
+    }
+
+    /// What is to be encoded, for [`work`](Self::work); empty when nothing is.
+    pub fn take_wanted(&mut self) -> Vec<Wanted> {
+        std::mem::take(&mut self.wanted)
+    }
+
+    /// Encodes; takes milliseconds per picture, so it runs on a worker.
+    pub fn work(wanted: Vec<Wanted>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<Encoded> {
+        let encode_one = |wanted: Wanted| Encoded {
+            protocol: encode(&wanted.picture, wanted.columns, wanted.rows, graphics, cell),
+            wanted,
+        };
+        wanted.into_iter().map(encode_one).collect()
+    }
+
+    /// Takes what was encoded.
+    pub fn put(&mut self, encoded: Vec<Encoded>) {
+        self.ready.extend(encoded);
+        let too_many = self.ready.len().saturating_sub(KEPT);
+        self.ready.drain(..too_many);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn picture() -> Arc<Picture> {
+        Arc::new(Picture::from_pixels("PNG", "RGB", image::RgbaImage::new(8, 8)))
+    }
+
+    #[test]
+    fn a_picture_is_wanted_once_and_found_when_it_is_ready() {
+        let cell = Some((8, 16));
+        let (mut pixels, picture) = (Pixels::new(Graphics::Kitty, cell), picture());
+        assert!(pixels.get(&picture, 10, 5).is_none());
+        assert!(pixels.get(&picture, 10, 5).is_none());
+        let wanted = pixels.take_wanted();
+        assert_eq!(wanted.len(), 1);
+        pixels.put(Pixels::work(wanted, Graphics::Kitty, cell));
+        assert!(pixels.get(&picture, 10, 5).is_some());
+        assert!(pixels.take_wanted().is_empty());
+        assert!(pixels.get(&picture, 11, 5).is_none(), "another box is another picture");
+    }
+
+    #[test]
+    fn terminals_without_graphics_want_nothing() {
+        for mut pixels in [Pixels::default(), Pixels::new(Graphics::Kitty, None)] {
+            assert!(pixels.get(&picture(), 10, 5).is_none());
+            assert!(pixels.take_wanted().is_empty());
+        }
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut pixels = Pixels::new(Graphics::Kitty, Some((1, 2)));
+        for columns in 1..60 {
+            pixels.get(&picture(), columns, 5);
+            let wanted = pixels.take_wanted();
+            pixels.put(Pixels::work(wanted, Graphics::Kitty, Some((1, 2))));
+        }
+        assert_eq!(pixels.ready.len(), KEPT);
+    }
+}
