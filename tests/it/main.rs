@@ -20,4 +20,5 @@ mod job_faults;
 mod layers;
 mod plan;
 mod pty;
+mod readme;
 mod support;

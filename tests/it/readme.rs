@@ -1,0 +1,48 @@
+//! The README says what is true: its picture is a screen of the program, its commands take the flags they show.
+
+use std::path::Path;
+use std::process::Command;
+
+fn file(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
+}
+
+#[test]
+fn the_picture_is_a_screen_of_the_program() {
+    let snapshot = file("snapshots/prepare_splits_pattern_100x30.snap");
+    let screen = snapshot.splitn(3, "---\n").nth(2).unwrap().trim_end();
+    assert!(screen.lines().count() > 20);
+    assert!(file("README.md").contains(screen), "copy snapshots/prepare_splits_pattern_100x30.snap into README.md");
+}
+
+/// Commands of the console blocks, continued lines joined.
+fn commands() -> Vec<String> {
+    let joined = file("README.md").replace("\\\n", " ");
+    joined.lines().filter_map(|line| line.strip_prefix("$ gristmill")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_flag_in_a_command_is_a_flag_of_that_command() {
+    let commands = commands();
+    assert!(commands.len() > 8, "{commands:?}");
+    for command in commands {
+        let words: Vec<&str> = command.split('#').next().unwrap().split_whitespace().collect();
+        let Some(name) = words.first().filter(|word| !word.starts_with('-')) else { continue };
+        let help = Command::new(env!("CARGO_BIN_EXE_gristmill")).args([name, "--help"]).output().unwrap();
+        assert!(help.status.success(), "gristmill {name} --help");
+        let help = String::from_utf8(help.stdout).unwrap();
+        for flag in words.iter().filter(|word| word.starts_with("--")) {
+            assert!(help.contains(flag), "gristmill {name} does not know {flag}");
+        }
+    }
+}
+
+#[test]
+fn every_exit_code_of_the_program_is_in_the_table() {
+    use gristmill::model::ExitClass;
+    let readme = file("README.md");
+    for class in [ExitClass::Data, ExitClass::Usage, ExitClass::Environment, ExitClass::Interrupted] {
+        let code = class.code();
+        assert!(readme.contains(&format!("| {code} |")) || readme.contains(&format!("| {code}, ")), "exit code {code}");
+    }
+}
