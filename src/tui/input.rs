@@ -32,6 +32,8 @@ pub(super) struct Reader {
 impl Reader {
     /// Starts reading.
     pub(super) fn start(sender: Sender<Event>) -> std::io::Result<Self> {
+        // The first look sets up the hearing of size changes: none may be missed between the first frame and the thread's start.
+        event::poll(Duration::ZERO)?;
         let gate = Arc::new(Gate::default());
         let shared = Arc::clone(&gate);
         std::thread::Builder::new().name("input".into()).spawn(move || read(&shared, &sender))?;

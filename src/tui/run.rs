@@ -46,6 +46,8 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
     let reader = Reader::start(sender).map_err(|e| terminal_failure(&e))?;
     let code = Loop { app: &mut app, term: &mut term, reader: &reader, events: &events, continued: 0 }.run()?;
     app.close();
+    // What is typed from now on belongs to the shell.
+    reader.pause();
     term.leave();
     if app.jobs().running() > 0 {
         app.jobs().cancel_all();

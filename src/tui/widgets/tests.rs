@@ -27,6 +27,7 @@ fn long_text_wraps_at_spaces_and_never_loses_a_word() {
     assert_eq!(text::wrap("one two three", 7), ["one two", "three"]);
     assert_eq!(text::wrap("abcdefgh", 3), ["abc", "def", "gh"]);
     assert_eq!(text::wrap("", 5), [""]);
+    assert_eq!(text::wrap("  one two three", 12), ["  one two", "  three"]);
 }
 
 #[test]

@@ -74,10 +74,16 @@ pub fn pad_start(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
-/// `text` broken into lines of at most `columns`, at spaces where there are any. The text is made safe first.
+/// `text` broken into lines of at most `columns`, at spaces where there are any; spaces it begins with indent every line.
+/// The text is made safe first.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(1);
     let text = display_safe(text);
+    let indent = text.len() - text.trim_start_matches(' ').len();
+    if indent > 0 && indent + 8 < columns {
+        let lines = wrap(&text[indent..], columns - indent);
+        return lines.into_iter().map(|line| format!("{}{line}", " ".repeat(indent))).collect();
+    }
     let mut lines = Vec::new();
     let mut line = String::new();
     for word in text.split(' ') {

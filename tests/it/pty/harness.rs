@@ -75,6 +75,24 @@ impl House {
     }
 }
 
+/// Runs the program to its end without a terminal, in the data folder, and returns its exit code.
+pub fn run_plainly(house: &House, arguments: &[&str]) -> Option<i32> {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gristmill"));
+    command.args(arguments).current_dir(house.data()).env("HOME", house.home());
+    for (name, folder) in FOLDERS {
+        command.env(name, house.home().join(folder));
+    }
+    command.output().unwrap().status.code()
+}
+
+/// Where a story's program keeps its own things.
+const FOLDERS: [(&str, &str); 4] = [
+    ("XDG_STATE_HOME", "state"),
+    ("XDG_CACHE_HOME", "cache"),
+    ("XDG_CONFIG_HOME", "config"),
+    ("XDG_DATA_HOME", "share"),
+];
+
 /// A picture of one pixel.
 const TINY_PNG: &[u8] = &[
     0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0,
@@ -143,8 +161,8 @@ impl<'a> Start<'a> {
         command.cwd(self.house.data());
         command.env("PATH", std::env::var("PATH").unwrap_or_else(|_| "/usr/bin:/bin".into()));
         command.env("HOME", &home);
-        for (name, folder) in [("STATE", "state"), ("CACHE", "cache"), ("CONFIG", "config"), ("DATA", "share")] {
-            command.env(format!("XDG_{name}_HOME"), home.join(folder));
+        for (name, folder) in FOLDERS {
+            command.env(name, home.join(folder));
         }
         command.env("TERM", "xterm-256color");
         command.env("LANG", "C.UTF-8");

@@ -1,6 +1,6 @@
 //! The home screen, as a person uses it.
 
-use super::harness::{House, Start};
+use super::harness::{run_plainly, House, Start};
 
 #[test]
 fn the_home_screen_opens_and_q_leaves() {
@@ -79,7 +79,7 @@ fn folders_are_walked_into_and_out_of() {
     let mut story = Start::new(&house).run();
     story.wait_for("▸ coco/").keys("j j").wait_for("▸ notes/").keys("enter").wait_for("▸ readme.txt");
     story.keys("h").wait_for("▸ notes/").keys("k k").wait_for("▸ coco/");
-    story.keys("l").wait_for("shard_0003.tar").wait_for(". (this folder)").keys("backspace").wait_for("▸ coco/");
+    story.keys("l").wait_for("shard_0003.tar").wait_for(". (here)").keys("backspace").wait_for("▸ coco/");
 }
 
 #[test]
@@ -144,6 +144,57 @@ fn the_first_frame_of_a_folder_of_ten_thousand_shards_does_not_wait_for_it() {
     assert!(first.as_millis() < 3_000, "{first:?}");
     story.keys("G").wait_for("▸ shard_09999.tar");
     assert_eq!(story.keys("q").exit_code(), 0);
+}
+
+const ANSWERS: &[&str] =
+    &["prepare", "coco", "--yes", "--split-ratio", "1,1,0", "--sample-type", "TextSample", "--field-map", "text=txt"];
+
+#[test]
+fn a_prepared_data_set_says_so_and_tells_its_splits() {
+    let house = House::furnished();
+    assert_eq!(run_plainly(&house, ANSWERS), Some(0));
+    let mut story = Start::new(&house).run();
+    story.wait_for("WebDataset, prepared").keys("i").wait_for("TextSample").wait_for("Splits");
+    story.wait_until("the splits are told", |screen| {
+        screen.contents().lines().any(|line| line.contains("train") && line.contains("6 samples"))
+    });
+    story.keys("esc").wait_for("▸ coco/");
+}
+
+#[test]
+fn a_preparation_made_meanwhile_is_seen_when_the_folder_is_read_again() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("WebDataset, not prepared");
+    assert_eq!(run_plainly(&house, ANSWERS), Some(0));
+    story.keys("f5").wait_for("WebDataset, prepared");
+}
+
+#[test]
+fn an_opened_data_set_is_found_under_recent_the_next_time() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("WebDataset, not prepared").keys("p").wait_for("▸ prepare ▸ coco").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    let mut story = Start::new(&house).run();
+    story.wait_for("corpus.jsonl").keys("r").wait_for("Opened last").wait_for("~/data/coco").keys("enter");
+    story.wait_for("▸ prepare ▸ coco");
+}
+
+#[test]
+fn eighty_by_twenty_four_shows_both_panes_and_the_way_out() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).size(80, 24).run();
+    story.wait_for("p  prepare").wait_for("▸ coco/").wait_for("? help").wait_for("q quit");
+}
+
+#[test]
+fn forty_by_twelve_can_be_used() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).size(40, 12).run();
+    story.wait_for("▸ coco/").keys("tab").wait_for("p  prepare").keys("enter").wait_for("prepare");
+    assert_eq!(story.keys("q").exit_code(), 0);
+    story.assert_restored();
 }
 
 fn make_executable(path: &std::path::Path) {

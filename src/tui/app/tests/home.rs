@@ -65,7 +65,7 @@ fn enter_opens_a_data_set_and_enters_a_folder() {
 fn a_data_set_can_be_entered_like_a_folder() {
     let mut stage = stage();
     stage.keys("l").assert_shows("shard_0007.tar");
-    stage.assert_shows("▸ . (this folder)");
+    stage.assert_shows("▸ . (here)");
     stage.keys("j enter").assert_shows("one shard");
     stage.keys("g g enter").assert_shows("▸ prepare ▸ coco");
 }

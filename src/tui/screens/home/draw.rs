@@ -90,7 +90,7 @@ impl Home {
         let slash = if entry.is_folder && entry.name != "." { "/" } else { "" };
         let name = match (&self.place, entry.name.as_str()) {
             (Place::Recent(_), _) => self.env.short_path(&entry.path),
-            (Place::Folder(_), ".") => ". (this folder)".to_owned(),
+            (Place::Folder(_), ".") => ". (here)".to_owned(),
             (Place::Folder(_), name) => format!("{name}{slash}"),
         };
         let Some(seen) = self.looks.get(&entry.path) else {

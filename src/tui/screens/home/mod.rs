@@ -4,11 +4,12 @@
 //! said. It opens nothing itself: it asks the frame to.
 
 mod draw;
+mod info;
 mod look;
 
+pub use info::InfoPage;
 pub use look::{look, Entry, Look, State};
 
-use super::page::{Page, PageLine, Tone};
 use crate::model::DatasetKind;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
@@ -316,8 +317,7 @@ impl Home {
 
     fn info(&self) -> Vec<Effect> {
         let (Some(entry), Some(seen)) = (self.selected(), self.selected_look()) else { return Vec::new() };
-        let crumbs = vec!["info".to_owned(), entry.name.clone()];
-        vec![Effect::Push(Box::new(Page::new(crumbs, info_lines(entry, seen, self.env.ascii))))]
+        vec![Effect::Push(Box::new(InfoPage::new(entry, seen, &self.env)))]
     }
 
     fn edit(&self) -> Vec<Effect> {
@@ -463,25 +463,6 @@ fn read_place(place: &Place, state_dir: &Path) -> Read {
     }
 }
 
-fn info_lines(entry: &Entry, seen: &Look, ascii: bool) -> Vec<PageLine> {
-    let dot = if ascii { "-" } else { "·" };
-    let mut lines =
-        vec![PageLine::new(Tone::Heading, entry.path.to_string_lossy()), PageLine::new(Tone::Plain, headline(seen))];
-    let amount = seen.amount(dot);
-    if !amount.is_empty() {
-        lines.push(PageLine::new(Tone::Plain, amount));
-    }
-    if !seen.parts.is_empty() {
-        lines.push(PageLine::new(Tone::Plain, format!("parts of the first sample: {}", seen.parts.join(" "))));
-    }
-    match &seen.state {
-        State::Interrupted => lines.push(PageLine::new(Tone::Warn, "A preparation was begun here and not finished.")),
-        State::Locked(holder) => lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}."))),
-        State::None | State::Raw | State::Prepared => {}
-    }
-    lines
-}
-
 /// Kind and state in one line: `WebDataset, not prepared`.
 fn headline(seen: &Look) -> String {
     match (seen.state.word(), seen.kind) {
@@ -559,6 +540,3 @@ impl Screen for Home {
         self.reload();
     }
 }
-
-#[cfg(test)]
-mod tests;
