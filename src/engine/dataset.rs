@@ -46,6 +46,9 @@ pub fn open(root: &Path) -> Outcome<Opened> {
         _ => None,
     };
     facts.shards = found.shards.iter().map(shard_facts).collect();
+    if let Some(prepared) = &facts.prepared {
+        take_counts(prepared, &mut facts.shards);
+    }
     facts.scan_complete = facts.shards.is_empty();
     Ok(Opened { shards: found.shards, facts })
 }
@@ -79,6 +82,15 @@ fn leftover_database() -> Problem {
 
 fn shard_facts(shard: &Shard) -> ShardFacts {
     ShardFacts { name: shard.name.clone(), stamp: shard.stamp, is_tgz: shard.is_tgz, ..ShardFacts::default() }
+}
+
+/// Of shards that did not change the count is known from the earlier run, before anything is scanned.
+fn take_counts(prepared: &PreparedFacts, shards: &mut [ShardFacts]) {
+    let changed: HashSet<&str> = prepared.changed_shards.iter().map(String::as_str).collect();
+    let counts: HashMap<&str, u64> = prepared.shard_counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    for shard in shards.iter_mut().filter(|shard| !changed.contains(shard.name.as_str())) {
+        shard.samples = counts.get(shard.name.as_str()).copied().unwrap_or(0);
+    }
 }
 
 /// What an earlier preparation left behind, compared with the shards that are on disk now.

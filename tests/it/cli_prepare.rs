@@ -139,6 +139,14 @@ fn a_dry_run_prints_and_writes_nothing() {
 }
 
 #[test]
+fn a_dry_run_on_a_prepared_data_set_knows_its_counts() {
+    let sandbox = prepared();
+    let line = "prepare data --dry-run --json --force-overwrite --split-ratio 1,1,0 --skip-dataset-yaml";
+    let value = sandbox.say(line).ends(0).json("ok");
+    assert_eq!((&value["splits"][0]["samples"], &value["splits"][1]["samples"]), (&15.into(), &15.into()));
+}
+
+#[test]
 fn a_saved_plan_is_replayed() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
