@@ -156,8 +156,8 @@ fn a_second_run_with_new_shards_keeps_excludes() {
     house.shard("coco/shard_0004.tar", 400, 5);
     let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
     story.wait_for("Already prepared by gristmill").wait_for("(•) update").wait_for("1 new");
-    next(&mut story, "Where do 1 new shard go?");
-    story.keys("down").wait_for("(•) train").keys("5").wait_for(REVIEW).keys("enter");
+    next(&mut story, "Where does the new shard go?");
+    story.wait_for("ratio 2,1,1").keys("down").wait_for("(•) train").keys("5").wait_for(REVIEW).keys("enter");
     story.wait_for("coco is ready to train on");
     let written = read(&split);
     assert!(written.contains("shard_0001.tar/000101"), "{written}");

@@ -24,6 +24,8 @@ pub struct Look<'a> {
     pub ui: &'a Ui<'a>,
     /// The step has the focus, not the list of steps.
     pub focused: bool,
+    /// Shards are being read at this moment.
+    pub is_scanning: bool,
     /// How pictures become cells.
     pub depth: crate::preview::cells::Depth,
 }
@@ -37,7 +39,7 @@ pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &Look) -> 
     if has_rail {
         draw_rail(wizard, frame.buffer_mut(), rail, ui);
     }
-    let look = Look { focused: wizard.rail.is_none(), ..*look };
+    let look = Look { focused: wizard.rail.is_none(), is_scanning: wizard.is_scanning, ..*look };
     let title = match has_rail {
         true => wizard.step.title().to_owned(),
         false => {

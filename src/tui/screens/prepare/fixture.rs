@@ -43,6 +43,7 @@ pub fn facts_of(names: &[&str]) -> DatasetFacts {
     let sketch = |i: u64| SampleSketch { shard: names[0].into(), key: format!("{i:06}"), parts: parts(i * 100) };
     facts.sketches = (0..4).map(sketch).collect();
     facts.scan_complete = true;
+    facts.opened = true;
     facts
 }
 
@@ -132,6 +133,7 @@ pub fn samples(facts: &DatasetFacts) -> Vec<DecodedSample> {
 pub fn wizard(facts: DatasetFacts) -> Wizard {
     let earlier = facts.prepared.as_ref().and_then(|p| p.plan.as_deref().cloned());
     let mut wizard = Wizard::new("/data/coco", Arc::new(facts));
+    wizard.is_scanning = !wizard.answers.facts.scan_complete;
     if let Some(earlier) = earlier {
         wizard.remember_earlier(earlier);
     }
@@ -215,7 +217,7 @@ pub fn screen(wizard: &mut Wizard, width: u16, height: u16, ascii: bool) -> Stri
     // The frame's title line and bottom bar take a row each.
     let area = Rect { x: 0, y: 1, width, height: height - 2 };
     let draw = |frame: &mut ratatui::Frame| {
-        draw::draw(wizard, frame, area, &Look { ui: &ui, focused: true, depth });
+        draw::draw(wizard, frame, area, &Look { ui: &ui, focused: true, is_scanning: false, depth });
     };
     terminal.draw(draw).unwrap();
     let buffer = terminal.backend().buffer().clone();

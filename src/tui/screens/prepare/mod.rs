@@ -9,6 +9,7 @@ mod draw;
 mod field_map;
 #[cfg(test)]
 mod fixture;
+mod recorded;
 mod review;
 mod run;
 mod sample_type;
@@ -20,6 +21,7 @@ mod state;
 mod step;
 mod workers;
 
+use self::draft::Draft;
 use self::field_map::pixels::Pixels;
 use self::state::Wizard;
 use self::step::{Ask, Step};
@@ -55,6 +57,10 @@ pub struct PrepareScreen {
     job: Option<JobId>,
     /// Answers that were given before the screen was opened.
     given: Option<PreparePlan>,
+    /// A draft that was found, until it can be taken over.
+    found: Option<Draft>,
+    /// The newest facts as they came.
+    seen: Option<Arc<DatasetFacts>>,
     failure: Option<Failure>,
     is_open: bool,
     depth: Depth,
@@ -95,6 +101,8 @@ impl PrepareScreen {
             scan: None,
             job: None,
             given,
+            found: None,
+            seen: None,
             failure: None,
             is_open: false,
             depth,
@@ -110,23 +118,25 @@ impl PrepareScreen {
         }
     }
 
-    /// Takes what opening brought: facts, a draft, the plan of the last run.
+    /// Takes the scan that was started; what it finds follows.
     fn opened(&mut self, opened: Opened) {
-        let facts = opened.scan.facts();
-        let first_time = !self.is_open;
         self.scan = Some(opened.scan);
-        self.is_open = true;
         self.failure = None;
-        if !first_time {
-            // Opened again after a run: the answers are there already, and the facts follow.
-            return;
+        // Opened again after a run, the answers are there already.
+        if !self.is_open {
+            self.found = opened.draft;
         }
+    }
+
+    /// Takes the first facts with the shards in them: only now answers that name shards can be taken over.
+    fn begin(&mut self, facts: Arc<DatasetFacts>) {
+        self.is_open = true;
         let earlier = facts.prepared.as_ref().and_then(|p| p.plan.as_deref().cloned());
         self.wizard.see(facts);
         if let Some(earlier) = earlier {
             self.wizard.remember_earlier(earlier);
         }
-        match (self.given.take(), opened.draft) {
+        match (self.given.take(), self.found.take()) {
             (Some(given), _) if has_answers(&given) => self.wizard.adopt(&given),
             (_, Some(draft)) => self.wizard.take_draft(&draft.plan, draft.step, draft.age),
             _ => {}
@@ -220,24 +230,50 @@ impl PrepareScreen {
         changed
     }
 
-    fn follow_scan(&mut self) -> bool {
-        let Some(scan) = &self.scan else { return false };
+    fn follow_scan(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let Some(scan) = &self.scan else {
+            self.wizard.is_scanning = false;
+            return false;
+        };
         let facts = scan.facts();
+        let failure = scan.failure().filter(|f| !f.is_cancelled());
+        self.wizard.is_scanning = !scan.is_finished();
         self.wizard.review.time = scan.rate().1.map(duration);
-        // A scan that was started again knows less than is on the screen until its shards are found.
-        let knows_less = facts.shards.len() < self.wizard.answers.facts.shards.len() && !facts.scan_complete;
-        if Arc::ptr_eq(&facts, &self.wizard.answers.facts) || knows_less {
+        if let Some(failure) = failure.filter(|f| self.failure.as_ref() != Some(f)) {
+            if self.is_open {
+                effects.push(Effect::failure(&failure));
+            }
+            self.failure = Some(failure);
+            return true;
+        }
+        let is_news = !self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts));
+        if !facts.opened || !is_news {
             return false;
         }
-        self.wizard.see(facts);
+        // A scan that was started again knows less than is on the screen until its shards are found.
+        if facts.shards.len() < self.wizard.answers.facts.shards.len() && self.wizard.is_scanning {
+            return false;
+        }
+        self.see(facts);
         true
+    }
+
+    fn see(&mut self, facts: Arc<DatasetFacts>) {
+        self.seen = Some(Arc::clone(&facts));
+        let facts = recorded::with_recorded_counts(facts);
+        if self.is_open {
+            self.wizard.see(facts);
+        } else {
+            self.begin(facts);
+        }
     }
 
     fn follow_job(&mut self) -> bool {
         let Some(id) = self.job else { return false };
         if let Some(facts) = self.env.jobs.facts(id) {
-            if !Arc::ptr_eq(&facts, &self.wizard.answers.facts) {
-                self.wizard.see(facts);
+            let is_news = !self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts));
+            if is_news && facts.opened {
+                self.see(facts);
             }
         }
         let was_running = self.wizard.run.is_running();
@@ -385,7 +421,7 @@ impl Screen for PrepareScreen {
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         if self.is_open {
-            let look = draw::Look { ui, focused: true, depth: self.depth };
+            let look = draw::Look { ui, focused: true, is_scanning: false, depth: self.depth };
             self.rail = draw::draw(&mut self.wizard, frame, area, &look);
             // Only drawing knows which pictures are wanted in which size.
             if !self.workers.is_encoding() {
@@ -435,15 +471,17 @@ impl Screen for PrepareScreen {
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let mut changed = self.take_answers(effects);
-        changed |= self.follow_scan();
+        changed |= self.follow_scan(effects);
         changed |= self.follow_job();
         self.ask_workers();
         changed
     }
 
     fn is_busy(&self) -> bool {
-        let scanning = self.scan.is_some() && !self.wizard.answers.facts.scan_complete;
-        !self.is_open && self.failure.is_none() || scanning || self.wizard.run.is_running() || self.workers.is_waiting()
+        !self.is_open && self.failure.is_none()
+            || self.wizard.is_scanning
+            || self.wizard.run.is_running()
+            || self.workers.is_waiting()
     }
 
     fn wants_text(&self) -> bool {
@@ -455,15 +493,17 @@ impl Screen for PrepareScreen {
         if !self.is_open || self.wizard.step == Step::Run {
             return None;
         }
-        let scan = self.scan.as_ref().filter(|_| !facts.scan_complete);
+        let scan = self.scan.as_ref().filter(|_| self.wizard.is_scanning);
         let Some(scan) = scan else {
             let damaged = facts.shards.iter().filter(|s| s.state == ShardState::Failed).count();
-            let words = crate::model::text::count(facts.samples_seen, "sample");
+            let samples = facts.shards.iter().map(|s| s.samples).sum();
+            let words = crate::model::text::count(samples, "sample");
             return Some(if damaged == 0 { words } else { format!("{words}  {damaged} unreadable") });
         };
         let reading = scan.progress();
         let (rate, left) = scan.rate();
-        let mut words = format!("scanning {}/{} shards", reading.items_done, facts.shards.len());
+        let total = if reading.items_total > 0 { reading.items_total } else { facts.shards.len() as u64 };
+        let mut words = format!("scanning {}/{total} shards", reading.items_done);
         if rate >= 1.0 {
             words.push_str(&format!("  {}/s", bytes(rate as u64)));
         }

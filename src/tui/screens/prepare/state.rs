@@ -45,6 +45,8 @@ pub struct Wizard {
     pub review: ReviewStep,
     /// Step Run.
     pub run: RunStep,
+    /// Shards are being read at this moment.
+    pub is_scanning: bool,
     /// A draft was found and taken over.
     pub draft: Option<DraftFound>,
     /// Something was answered since the draft was saved.
@@ -67,6 +69,7 @@ impl Wizard {
             field_map: FieldMapStep::default(),
             review: ReviewStep::default(),
             run: RunStep::default(),
+            is_scanning: false,
             draft: None,
             is_dirty: false,
         };
@@ -119,10 +122,12 @@ impl Wizard {
     pub fn start_afresh(&mut self) {
         let answers = self.answers.clone();
         // What was read from the data is not an answer, and nobody would ask for it again.
+        let is_scanning = self.is_scanning;
         let (pixels, results) = (std::mem::take(&mut self.field_map.pixels), Arc::clone(&self.field_map.results));
         *self = Self::new(&answers.plan.path, Arc::clone(&answers.facts));
         self.field_map.pixels = pixels;
         self.field_map.results = results;
+        self.is_scanning = is_scanning;
         self.answers.derived = answers.derived;
         if let Some(earlier) = answers.earlier {
             self.remember_earlier((*earlier).clone());

@@ -202,7 +202,7 @@ fn draw_samples(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, answer
         return;
     }
     if step.results.samples.is_empty() {
-        let words = if answers.facts.scan_complete && answers.facts.sketches.is_empty() {
+        let words = if !look.is_scanning && answers.facts.sketches.is_empty() {
             "no sample to show"
         } else {
             "reading the first samples"

@@ -88,7 +88,12 @@ fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) ->
         Span::styled(key, ui.theme.key),
         Span::raw(" runs it. Nothing is written before."),
     ]);
+    let waiting = facts.shards.iter().filter(|s| s.state == ShardState::Waiting).count() as u64;
     let time = match (&step.time, facts.scan_complete) {
+        (_, false) if !look.is_scanning && answers.is_update() => {
+            format!("  only {} to read; the rest stays as it is", count(waiting, "shard"))
+        }
+        (_, false) if !look.is_scanning => "  all shards are read again in the run".to_owned(),
         (_, true) => format!("  {} scanned already; writing takes seconds", count(facts.samples_seen, "sample")),
         (Some(left), false) => format!("  about {left} to go; the scan is under way and goes on in the run"),
         (None, false) => "  the scan is under way and goes on in the run".to_owned(),
@@ -101,7 +106,7 @@ fn dry_run_verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &
     let ui = look.ui;
     let facts = &answers.facts;
     let read = facts.shards.iter().filter(|s| matches!(s.state, ShardState::Scanned | ShardState::Failed)).count();
-    let (words, style) = if facts.scan_complete && step.preview.is_some() {
+    let (words, style) = if !look.is_scanning && step.preview.is_some() {
         let words = format!("{} dry run: it would work; {} read", ui.glyphs.check, count(read as u64, "shard"));
         (words, ui.theme.ok)
     } else {

@@ -313,7 +313,7 @@ impl StepState for SourceStep {
         }
         let shards = &answers.facts.shards;
         if shards.is_empty() {
-            return answers.facts.scan_complete.then(|| "there is no shard here to prepare".to_owned());
+            return Some("there is no shard here to prepare".to_owned());
         }
         if shards.iter().enumerate().all(|(at, s)| self.is_left_out(at, &s.name, answers)) {
             return Some("every shard is left out; nothing would remain".to_owned());

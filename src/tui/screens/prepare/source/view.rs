@@ -51,10 +51,11 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
 fn info_lines(facts: &DatasetFacts, columns: usize, look: &Look) -> Vec<Line<'static>> {
     let ui = look.ui;
     let dot = ui.glyphs.dot;
-    let samples = if facts.scan_complete { "" } else { " so far" };
+    let samples = if look.is_scanning { " so far" } else { "" };
+    let counted: u64 = facts.shards.iter().map(|s| s.samples).sum();
     let mut summary = vec![facts.kind.title().to_owned(), count(facts.shards.len() as u64, "shard")];
     summary.push(bytes(facts.total_bytes()));
-    summary.push(format!("{}{samples}", count(facts.samples_seen, "sample")));
+    summary.push(format!("{}{samples}", count(counted, "sample")));
     let mut lines = vec![Line::from(summary.join(&format!(" {dot} ")))];
     lines.extend(part_lines(facts, columns, look));
     lines
@@ -63,8 +64,15 @@ fn info_lines(facts: &DatasetFacts, columns: usize, look: &Look) -> Vec<Line<'st
 fn part_lines(facts: &DatasetFacts, columns: usize, look: &Look) -> Vec<Line<'static>> {
     let ui = look.ui;
     if facts.parts.is_empty() {
-        let words = if facts.scan_complete { "no sample has any part" } else { "looking into the first shards" };
-        return vec![Line::from(Span::styled(words, ui.theme.muted))];
+        let words = match facts.sketches.first() {
+            _ if look.is_scanning => "looking into the first shards".to_owned(),
+            None => "no sample has any part".to_owned(),
+            Some(sketch) => {
+                let names: Vec<&str> = sketch.parts.iter().map(|(name, _, _)| name.as_str()).collect();
+                format!("parts  {} in the first sample", names.join("  "))
+            }
+        };
+        return vec![Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.muted))];
     }
     let mut parts: Vec<_> = facts.parts.iter().collect();
     parts.sort_by_key(|(name, p)| (std::cmp::Reverse(p.samples), name.as_str()));
@@ -151,7 +159,7 @@ fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &A
         Column { title: "samples", width: Constraint::Length(13), align: Align::Number },
     ];
     if shards.is_empty() {
-        let words = if answers.facts.scan_complete { "no shards here" } else { "looking for shards" };
+        let words = if look.is_scanning { "looking for shards" } else { "no shards here" };
         draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
         return;
     }

@@ -334,15 +334,20 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
         Section::growing(problems.len().min(3) as u16, problems.len(), 6),
     ];
     let places = stack(area, &sections);
+    let question = match new {
+        0 => "The splits stay as they are; no shard is new.".to_owned(),
+        1 => "The splits stay as they are. Where does the new shard go?".to_owned(),
+        _ => format!("The splits stay as they are. Where do {} go?", count(new as u64, "new shard")),
+    };
     let lines = [
-        heading(&format!("The splits stay as they are. Where do {} go?", count(new as u64, "new shard")), ui),
+        heading(&question, ui),
         Line::from(Span::styled("Edits of split.yaml and excludes are kept.", ui.theme.muted)),
     ];
     draw_lines(frame.buffer_mut(), places[0], lines);
     let rule = rule_words(answers);
     let options = std::iter::once((None, "by the recorded rule", rule.as_str()))
         .chain(names.iter().map(|n| (Some(n), n.as_str(), "all of them")));
-    for (line, (value, label, note)) in options.enumerate() {
+    for (line, (value, label, note)) in options.enumerate().filter(|_| new > 0) {
         let on = step.new_to.as_ref() == value;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(places[1], line);
