@@ -121,6 +121,11 @@ impl App {
         self.changed
     }
 
+    /// Makes a new frame due.
+    pub fn touch(&mut self) {
+        self.changed = true;
+    }
+
     /// Whether a new frame is due; asking settles it.
     pub fn take_changed(&mut self) -> bool {
         std::mem::take(&mut self.changed)

@@ -182,6 +182,8 @@ impl Loop<'_> {
                 Request::Copy(text) => self.copy(&text),
                 Request::Redraw => {
                     self.term.forget();
+                    // A frame may have been drawn between the request and now.
+                    self.app.touch();
                     Ok(())
                 }
                 Request::Run(program) => self.run_program(&program),

@@ -16,9 +16,8 @@ fn a_storm_of_sizes_is_survived() {
     let house = House::furnished();
     let mut story = Start::new(&house).run();
     story.wait_for("coco/");
-    // Below some 20 columns the emulator itself loses what it shows; the unit tests go down to one.
     for step in 0..200_u16 {
-        story.resize(20 + step * 7 % 130, 5 + step * 3 % 55);
+        story.resize(2 + step * 7 % 150, 2 + step * 3 % 60);
     }
     story.resize(100, 30).wait_for("▸ coco/").wait_for("p  prepare");
     assert_eq!(story.keys("q").exit_code(), 0);
