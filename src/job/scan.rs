@@ -6,7 +6,8 @@
 use super::pool;
 use super::rate::Rate;
 use crate::engine::dataset::{self, Opened};
-use crate::engine::index::{self, SpooledShard};
+use crate::engine::index::{self, OldIndex, SpooledShard};
+use crate::formats::energon::layout;
 use crate::model::facts::PART_NAMES_KEPT;
 use crate::model::handles::ProgressReading;
 use crate::model::{
@@ -36,10 +37,21 @@ pub(super) struct State {
     pub(super) shards: Vec<Shard>,
     /// Parallel to `shards`: the spool of each that was scanned and kept.
     pub(super) spools: Vec<Option<SpooledShard>>,
+    /// Parallel to `shards`: how far each got.
+    marks: Vec<Mark>,
     failure: Option<Failure>,
     finished: bool,
     spool_bytes: u64,
     snapshot: Option<(u64, Instant, Arc<DatasetFacts>)>,
+}
+
+/// What was done about one shard.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    /// Its figures are in the facts.
+    is_counted: bool,
+    /// Its spool came from the old index, not from the tar.
+    is_from_index: bool,
 }
 
 /// Shared between the workers, the front end, and the job that takes a scan over.
@@ -70,6 +82,7 @@ impl Shared {
                 facts: DatasetFacts::new(root.to_path_buf(), kind),
                 shards: Vec::new(),
                 spools: Vec::new(),
+                marks: Vec::new(),
                 failure: None,
                 finished: false,
                 spool_bytes: 0,
@@ -138,6 +151,7 @@ impl Shared {
     pub(super) fn set_opened(&self, opened: Opened) {
         self.update(|state| {
             state.spools = vec![None; opened.shards.len()];
+            state.marks = vec![Mark::default(); opened.shards.len()];
             state.shards = opened.shards;
             state.facts = opened.facts;
         });
@@ -170,9 +184,50 @@ impl Shared {
         usize::try_from(share).unwrap_or(usize::MAX).max(64 << 10)
     }
 
-    /// Takes the spool of a finished shard out of the state.
-    pub(super) fn update_spool(&self, position: usize) -> Option<SpooledShard> {
-        self.lock().spools.get_mut(position).and_then(Option::take)
+    /// Takes the spool of a finished shard out of the state, and whether it came from the old index.
+    pub(super) fn take_spool(&self, position: usize) -> Option<(SpooledShard, bool)> {
+        let mut state = self.lock();
+        let is_from_index = state.marks.get(position).is_some_and(|mark| mark.is_from_index);
+        state.spools.get_mut(position).and_then(Option::take).map(|spooled| (spooled, is_from_index))
+    }
+
+    /// Rows of an unchanged shard out of the old tables; where these cannot be read, from the tar.
+    pub(super) fn respool_one(&self, position: usize, folder: &Path) -> Outcome<Option<SpooledShard>> {
+        let Some((shard, old_id)) = self.indexed_shard(position) else { return self.scan_one(position, folder) };
+        let database = layout::in_nv_meta(&self.root, layout::INDEX_SQLITE);
+        let tar_idx = self.root.join(shard.index_name());
+        let old = OldIndex { database: &database, tar_file_id: old_id, tar_idx: &tar_idx };
+        let id = ShardId(u32::try_from(position).unwrap_or(u32::MAX));
+        self.update(|state| set_shard_state(state, position, ShardState::Scanning));
+        let memory = self.sort_memory();
+        match index::respool_unit(old, &shard, id, folder, &*self.fs, memory, &self.cancel) {
+            Ok(Some(spooled)) => {
+                self.update(|state| {
+                    if let Some(mark) = state.marks.get_mut(position) {
+                        mark.is_from_index = true;
+                    }
+                });
+                self.count_in(position, &spooled);
+                self.progress.add(1, shard.stamp.bytes);
+                Ok(Some(spooled))
+            }
+            Ok(None) => self.scan_one(position, folder),
+            Err(failure) => {
+                self.update(|state| set_shard_state(state, position, ShardState::Waiting));
+                Err(failure)
+            }
+        }
+    }
+
+    /// A shard and its place in the old index.
+    fn indexed_shard(&self, position: usize) -> Option<(Shard, u32)> {
+        let state = self.lock();
+        let shard = state.shards.get(position)?;
+        let counts = &state.facts.prepared.as_ref()?.shard_counts;
+        // Mostly nothing was added before it.
+        let same_place = counts.get(position).is_some_and(|(name, _)| *name == shard.name).then_some(position);
+        let old_id = same_place.or_else(|| counts.iter().position(|(name, _)| *name == shard.name))?;
+        Some((shard.clone(), u32::try_from(old_id).ok()?))
     }
 
     /// Adds one shard's figures to the facts.
@@ -184,8 +239,11 @@ impl Shared {
                 facts.samples = scan.samples;
                 facts.unusable |= scan.compressed && !facts.is_tgz;
             }
-            add_parts(&mut state.facts.parts, &scan.parts);
-            state.facts.samples_seen += scan.samples;
+            let mark = state.marks.get_mut(position).map(|mark| std::mem::replace(&mut mark.is_counted, true));
+            if mark == Some(false) {
+                add_parts(&mut state.facts.parts, &scan.parts);
+                state.facts.samples_seen += scan.samples;
+            }
             keep_sketches(&mut state.facts.sketches, &scan.sketches);
             state.facts.scan_complete =
                 state.facts.shards.iter().all(|s| matches!(s.state, ShardState::Scanned | ShardState::Failed));
@@ -256,7 +314,7 @@ impl LiveScan {
     /// Starts opening the data set and scanning its shards, and returns at once.
     ///
     /// A path that cannot be a data set fails here; what goes wrong later is told by [`failure`](Self::failure).
-    /// Of a prepared data set only new and changed shards are scanned, and the first for its samples.
+    /// Of a prepared data set only new and changed shards are read; the figures of the others come from its index.
     pub fn start(path: &Path, options: &RunOptions) -> Outcome<Self> {
         let shared = Shared::new(path, options, Arc::new(RealFs))?;
         let scratch = Arc::new(Scratch::create(options.scratch.as_deref())?);
@@ -348,17 +406,24 @@ fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
     // Where we may only read, looking goes on; a run will say it again.
     super::recover::before_looking(&shared.root, &shared.problems)?;
     let opened = dataset::open(&shared.root)?;
-    let wanted = wanted_positions(&opened);
-    let bytes = wanted.iter().filter_map(|&position| opened.shards.get(position)).map(|shard| shard.stamp.bytes).sum();
-    shared.progress.expect(wanted.len() as u64, bytes);
+    let (fresh, indexed) = fresh_and_indexed(&opened);
+    let bytes = opened.shards.iter().map(|shard| shard.stamp.bytes).sum();
+    shared.progress.expect(opened.shards.len() as u64, bytes);
     let first = opened.shards.first().cloned();
     shared.set_opened(opened);
     if let Some(first) = first {
         peek(shared, &first);
     }
     let cap = scratch.cap_bytes();
-    pool::run_units(&wanted, shared.options.threads, &shared.cancel, |&position| {
-        match shared.scan_one(position, scratch.path()) {
+    let units: Vec<(usize, bool)> =
+        fresh.into_iter().map(|position| (position, false)).chain(indexed.into_iter().map(|p| (p, true))).collect();
+    pool::run_units(&units, shared.options.threads, &shared.cancel, |&(position, is_indexed)| {
+        let spooled = if is_indexed {
+            shared.respool_one(position, scratch.path())
+        } else {
+            shared.scan_one(position, scratch.path())
+        };
+        match spooled {
             Ok(Some(spooled)) => keep_spool(shared, position, spooled, cap),
             Ok(None) => Ok(()),
             Err(failure) if failure.is_cancelled() => Err(failure),
@@ -368,13 +433,13 @@ fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
     Ok(())
 }
 
-/// Of a prepared data set only what is new or changed; of another everything.
-fn wanted_positions(opened: &Opened) -> Vec<usize> {
+/// Positions to be read from the tars, and positions whose rows an earlier index has.
+fn fresh_and_indexed(opened: &Opened) -> (Vec<usize>, Vec<usize>) {
     let every = 0..opened.shards.len();
-    let Some(prepared) = &opened.facts.prepared else { return every.collect() };
+    let Some(prepared) = &opened.facts.prepared else { return (every.collect(), Vec::new()) };
     let fresh: std::collections::HashSet<&str> =
         prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
-    every.filter(|&p| opened.shards.get(p).is_some_and(|shard| fresh.contains(shard.name.as_str()))).collect()
+    every.partition(|&p| opened.shards.get(p).is_some_and(|shard| fresh.contains(shard.name.as_str())))
 }
 
 /// Reads only as far as the first samples of the first shard, so that questions can be asked before a large shard ends.

@@ -5,9 +5,8 @@ use super::super::journal::{DoneUnit, Journal, SpoolDigest};
 use super::super::pool;
 use super::super::scan::{unchanged, unreadable_ends_the_run};
 use super::Context;
-use crate::engine::index::{self, OldIndex, SpooledShard};
-use crate::formats::energon::layout;
-use crate::model::{text, Failure, Outcome, Shard, ShardId, Subject};
+use crate::engine::index::SpooledShard;
+use crate::model::{text, Failure, Outcome, Shard, Subject};
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
 use std::path::Path;
@@ -101,11 +100,11 @@ fn adopt_live(
     loop {
         let ended = live.is_finished();
         for &position in &selection.positions {
-            let taken = context.shared.update_spool(position);
-            let (Some(spooled), Some(shard)) = (taken, context.shared.lock().shards.get(position).cloned()) else {
-                continue;
-            };
-            if has(collected, position) || !unchanged(&shard, spooled.scan.stamp) {
+            let Some((spooled, is_from_index)) = context.shared.take_spool(position) else { continue };
+            let Some(shard) = context.shared.lock().shards.get(position).cloned() else { continue };
+            // Redoing means reading the tars, whatever the old index says.
+            let is_stale = is_from_index && !selection.unchanged.contains(&shard.name);
+            if is_stale || has(collected, position) || !unchanged(&shard, spooled.scan.stamp) {
                 spooled.remove(&*context.shared.fs)?;
                 continue;
             }
@@ -134,7 +133,7 @@ fn scan_missing(
     pool::run_units(&missing, shared.options.threads, &shared.cancel, |&position| {
         let Some(shard) = shared.lock().shards.get(position).cloned() else { return Ok(()) };
         let spooled = if selection.unchanged.contains(&shard.name) {
-            respool(context, position, &shard, folder)?
+            shared.respool_one(position, folder)?
         } else {
             shared.scan_one(position, folder).map_err(|failure| unreadable_ends_the_run(failure, &shard.name))?
         };
@@ -145,32 +144,4 @@ fn scan_missing(
         Ok(())
     })?;
     Ok(())
-}
-
-/// Rows of a shard that did not change come from the old tables; where they cannot be read, from the tar.
-fn respool(context: &Context, position: usize, shard: &Shard, folder: &Path) -> Outcome<Option<SpooledShard>> {
-    let shared = &context.shared;
-    let old_id = shared
-        .lock()
-        .facts
-        .prepared
-        .as_ref()
-        .and_then(|prepared| prepared.shard_counts.iter().position(|(name, _)| *name == shard.name))
-        .and_then(|id| u32::try_from(id).ok());
-    let id = ShardId(u32::try_from(position).unwrap_or(u32::MAX));
-    if let Some(old_id) = old_id {
-        let database = layout::in_nv_meta(&shared.root, layout::INDEX_SQLITE);
-        let tar_idx = shared.root.join(shard.index_name());
-        let old = OldIndex { database: &database, tar_file_id: old_id, tar_idx: &tar_idx };
-        let memory = shared.sort_memory();
-        if let Some(spooled) = index::respool_unit(old, shard, id, folder, &*shared.fs, memory, &shared.cancel)? {
-            shared.count_in(position, &spooled);
-            shared.progress.add(1, shard.stamp.bytes);
-            return Ok(Some(spooled));
-        }
-        context
-            .board
-            .log(format!("{} is read again: the old index does not cover it", text::display_safe(&shard.name)));
-    }
-    shared.scan_one(position, folder)
 }

@@ -235,3 +235,31 @@ fn a_cancelled_run_leaves_nothing_visible_and_goes_on_later() {
     run_with(&plan, 1).unwrap();
     assert!(folder.path().join(".nv-meta/.info.json").exists());
 }
+
+#[test]
+fn looking_at_a_prepared_data_set_tells_its_figures_and_redoing_it_reads_the_tars() {
+    let folder = copy_of("captioning_fieldmap");
+    let root = folder.path();
+    let mut plan = plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false });
+    run_with(&plan, 1).unwrap();
+    // A wrong row in the old index must not survive an overwrite.
+    let database = root.join(".nv-meta/index.sqlite");
+    rusqlite::Connection::open(&database)
+        .unwrap()
+        .execute("UPDATE samples SET sample_key = 'wrong' || sample_key", [])
+        .unwrap();
+    let scan = LiveScan::start(root, &RunOptions::default()).unwrap();
+    let facts = scan.wait().unwrap();
+    assert!(facts.scan_complete);
+    assert_eq!((facts.samples_seen, facts.parts["txt"].samples), (18, 18));
+    assert_eq!(facts.shards.iter().map(|shard| shard.samples).collect::<Vec<_>>(), [5, 4, 3, 6]);
+    assert_eq!(facts.sketches.len(), 8);
+    plan.rerun = Rerun::Overwrite;
+    let report = PrepareJob::start(plan, RunOptions::default(), Some(scan)).unwrap().wait().unwrap();
+    assert_eq!(report.samples, 18);
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    let wrong: i64 = connection
+        .query_row("SELECT count(*) FROM samples WHERE sample_key LIKE 'wrong%'", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(wrong, 0);
+}
