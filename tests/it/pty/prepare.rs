@@ -216,3 +216,14 @@ fn a_terminal_that_shrinks_in_the_middle_shows_the_step_again() {
     story.resize(40, 10).wait_for("Splits (2 of 6)").wait_for("by ratio");
     story.resize(30, 5).wait_for("needs 40 columns").resize(100, 30).wait_for(SPLITS).wait_for("Sample type");
 }
+
+#[test]
+fn letters_stay_commands_beside_a_ratio_and_help_opens() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    next(&mut story, SPLITS);
+    story.wait_for("2,1,1").keys("?").wait_for("Help: what works here").keys("esc").wait_gone("Help: what works here");
+    story.keys("j").wait_for("(•) by pattern").keys("k").wait_for("(•) by ratio").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}

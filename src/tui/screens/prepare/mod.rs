@@ -450,6 +450,9 @@ impl Screen for PrepareScreen {
         let asks = match input {
             Input::Action(action) => self.wizard.act(action),
             Input::Key(key) => {
+                if let Some(action) = self.wizard.command_of(&key) {
+                    return vec![Effect::Do(action)];
+                }
                 self.wizard.key(key);
                 Vec::new()
             }

@@ -9,9 +9,9 @@ use super::source::SourceStep;
 use super::splits::SplitsStep;
 use super::step::{Answers, Ask, Step, StepState};
 use crate::model::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun};
-use crate::tui::keymap::{Action, Context};
+use crate::tui::keymap::{Action, Context, Keymap, Meaning};
 use crate::tui::widgets::Level;
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -201,6 +201,20 @@ impl Wizard {
         self.state_of(self.step).context(&self.answers)
     }
 
+    /// What a letter typed into the ratio means: no ratio holds it, so it keeps its meaning as a command.
+    pub fn command_of(&self, key: &KeyEvent) -> Option<Action> {
+        let in_ratio = self.step == Step::Splits && self.rail.is_none() && self.splits.is_typing_ratio(&self.answers);
+        let is_letter =
+            matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !super::splits::is_ratio_char(c));
+        if !in_ratio || !is_letter {
+            return None;
+        }
+        match Keymap::default().meaning(Context::Prepare, &[*key]) {
+            Meaning::Do(action) => Some(action),
+            _ => None,
+        }
+    }
+
     /// The equivalent flags of the step on the screen.
     pub fn flags(&self) -> String {
         self.state_of(self.step).flags(&self.answers)
@@ -215,6 +229,9 @@ impl Wizard {
     pub fn why_not(&self, step: Step) -> Option<String> {
         if self.run.is_running() {
             return Some("the run is under way; its answers cannot change any more".into());
+        }
+        if self.run.is_done() && step != Step::Run {
+            return Some("it is done; open the data set again to change something".into());
         }
         if step == Step::Run && !self.run.started {
             return Some("the run starts from Review".into());

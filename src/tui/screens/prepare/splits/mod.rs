@@ -308,12 +308,9 @@ impl StepState for SplitsStep {
     fn key(&mut self, key: KeyEvent, answers: &Answers) {
         let stop = self.stop(answers);
         if stop == Stop::Mode && self.naming.is_none() {
-            // A ratio holds no letters: they keep their meaning as moves.
-            match key.code {
-                KeyCode::Char('j') => return self.move_vertically(true, answers),
-                KeyCode::Char('k') => return self.move_vertically(false, answers),
-                KeyCode::Char(c) if key.modifiers.is_empty() && !is_ratio_char(c) => return,
-                _ => {}
+            // A ratio holds no letters: those that mean something are commands, the others nothing.
+            if matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !is_ratio_char(c)) {
+                return;
             }
         }
         if self.text(stop).is_some_and(|field| field.key(key)) && self.naming.is_none() {
@@ -411,6 +408,11 @@ impl StepState for SplitsStep {
 }
 
 impl SplitsStep {
+    /// Whether the ratio has the focus.
+    pub fn is_typing_ratio(&self, answers: &Answers) -> bool {
+        self.naming.is_none() && self.mode == Mode::Ratio && self.stop(answers) == Stop::Mode
+    }
+
     /// Whether the reason of the proposal is still the reason of the answer.
     pub fn shows_why(&self) -> bool {
         !self.touched && !self.why.is_empty()
@@ -448,7 +450,8 @@ impl SplitsStep {
     }
 }
 
-fn is_ratio_char(c: char) -> bool {
+/// Whether a ratio can hold a character.
+pub(super) fn is_ratio_char(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, ',' | '.' | ' ' | '-' | 'e' | '+')
 }
 

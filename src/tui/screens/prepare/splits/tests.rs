@@ -26,12 +26,18 @@ fn the_ratio_is_typed_where_it_stands_and_the_splits_follow() {
 }
 
 #[test]
-fn letters_do_not_get_into_the_ratio_and_j_and_k_still_move() {
+fn letters_do_not_get_into_the_ratio_and_stay_commands() {
     let mut wizard = at_splits(facts());
     type_text(&mut wizard, "xyz");
     assert_eq!(wizard.splits.ratio.value(), "8,1,1");
-    type_text(&mut wizard, "j");
+    let letter = |c: char| KeyEvent::new(KeyCode::Char(c), ratatui::crossterm::event::KeyModifiers::NONE);
+    assert_eq!(wizard.command_of(&letter('j')), Some(Action::Down));
+    assert_eq!(wizard.command_of(&letter('?')), Some(Action::Help));
+    assert_eq!(wizard.command_of(&letter('q')), Some(Action::Quit));
+    assert_eq!(wizard.command_of(&letter('2')), None, "digits belong to the ratio");
+    act(&mut wizard, &[Action::Down]);
     assert_eq!(wizard.splits.mode, Mode::Patterns);
+    assert_eq!(wizard.command_of(&letter('j')), None, "the key table says it itself");
     act(&mut wizard, &[Action::Up]);
     assert_eq!(wizard.splits.mode, Mode::Ratio);
     act(&mut wizard, &[Action::DropRow]);
