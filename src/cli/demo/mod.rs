@@ -96,7 +96,7 @@ fn write(dir: &Path, threads: usize) -> Outcome<Vec<(String, u64)>> {
         Ok((name, content.len() as u64))
     })?;
     if !dir.join(CORPUS).exists() {
-        let text = corpus::jsonl();
+        let text = corpus::jsonl()?;
         write_file(&RealFs, &dir.join(CORPUS), text.as_bytes(), 0o644)?;
         written.push((CORPUS.to_owned(), text.len() as u64));
     }
