@@ -88,9 +88,14 @@ fn draw_rows(step: &FieldMapStep, frame: &mut Frame, area: Rect, heights: &[usiz
         first += 1;
     }
     let name_width = name_columns(step);
+    if first > 0 {
+        frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);
+    }
     let mut y = area.y;
     for (index, height) in heights.iter().enumerate().skip(first) {
         if y >= area.bottom() {
+            let last = area.bottom().saturating_sub(1);
+            frame.buffer_mut().set_string(area.right(), last, ui.glyphs.more_down, ui.theme.accent);
             break;
         }
         let place = Rect { y, height: 1, ..area };

@@ -263,7 +263,7 @@ pub fn loader_snippet(answers: &Answers) -> String {
     let mut lines = vec![
         "import megatron.energon as energon".to_owned(),
         String::new(),
-        "config = energon.WorkerConfig.default_worker_config(4)".to_owned(),
+        "config = energon.WorkerConfig.default_worker_config()".to_owned(),
         "dataset = energon.get_train_dataset(".to_owned(),
         format!("    {path},"),
         "    batch_size=8,".to_owned(),

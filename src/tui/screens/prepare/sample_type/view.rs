@@ -24,7 +24,7 @@ pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answer
     let focus = |on: bool, otherwise: u8| if on { Section::FOCUS } else { otherwise };
     let sections = [
         Section::fixed(1, 0),
-        Section::growing(3, step.rows.len(), focus(at == Stop::List, 5)),
+        Section::growing(5, step.rows.len(), focus(at == Stop::List, 5)),
         Section::fixed(1, 0),
         Section::growing(about.len().min(2) as u16, about.len(), 3),
         Section::fixed(options, focus(at != Stop::List, 4)),
@@ -87,11 +87,16 @@ fn about(step: &TypeStep, answers: &Answers, columns: usize, look: &Look) -> Vec
                 let why = text::fit_end(&format!("  {}", s.why), columns, ui.glyphs);
                 lines.push(Line::from(Span::styled(why, ui.theme.ok)));
             }
+            let names = t.fields.iter().map(|f| text::width(f.name)).max().unwrap_or(0);
             let types = t.fields.iter().map(|f| text::width(f.field_type.python())).max().unwrap_or(0);
             for field in t.fields {
-                let name = text::pad_end(field.name, 20.min(columns / 3));
+                let name = text::pad_end(field.name, names);
                 let python = text::pad_end(field.field_type.python(), types + 2);
-                let default = field.default.map_or("required".to_owned(), |d| format!("optional, default {d}"));
+                let default = match field.default {
+                    None => "required".to_owned(),
+                    Some("None") => "optional".to_owned(),
+                    Some(default) => format!("default {default}"),
+                };
                 lines.push(Line::from(vec![
                     Span::raw(format!("  {name} ")),
                     Span::styled(python, ui.theme.accent),
