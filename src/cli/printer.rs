@@ -5,7 +5,7 @@
 
 use super::args::{Color, Globals};
 use super::end::error_value;
-use crate::model::text::display_safe;
+use crate::model::text::{display_safe, is_printable};
 use crate::model::{Failure, Problem, Severity};
 use anstream::ColorChoice;
 use serde_json::{json, Value};
@@ -182,14 +182,14 @@ impl Printer {
     /// One JSON line on stderr; only with `--json`.
     pub fn event(&self, value: Value) {
         if self.json {
-            self.err(&value.to_string(), true);
+            self.err(&json_line(&value), true);
         }
     }
 
     /// The result object on stdout; only with `--json`.
     pub fn result(&self, value: Value) {
         if self.json {
-            self.out(&value.to_string(), true);
+            self.out(&json_line(&value), true);
         }
     }
 
@@ -226,6 +226,28 @@ impl Printer {
             None => write(),
         }
     }
+}
+
+/// A value as one line of JSON that is safe to print: what [`display_safe`] would replace is written as `\uXXXX`, so that
+/// whoever parses it still gets the true text. Such characters occur only inside strings.
+fn json_line(value: &Value) -> String {
+    use std::fmt::Write as _;
+    let text = value.to_string();
+    if text.is_ascii() && !text.contains('\x7f') {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    let mut units = [0; 2];
+    for c in text.chars() {
+        if is_printable(c) {
+            out.push(c);
+            continue;
+        }
+        for unit in c.encode_utf16(&mut units) {
+            let _ = write!(out, "\\u{unit:04x}");
+        }
+    }
+    out
 }
 
 fn set_color(color: Color) {
