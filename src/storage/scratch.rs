@@ -6,10 +6,13 @@ use super::{space, xdg};
 use crate::model::{Failure, Outcome};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const PREFIX: &str = "gristmill-";
 /// The file in a scratch folder that says whose it is.
 const OWNER: &str = "owner.json";
+/// How long a folder may be there before its owner has written its name, at most.
+const OWNERLESS: Duration = Duration::from_secs(600);
 /// The most that is kept before a run, in bytes.
 const MOST: u64 = 8 << 30;
 /// One part in this many of the free space may be used.
@@ -96,9 +99,16 @@ fn is_stale(path: &Path, me: &ProcessIdentity) -> bool {
     let own = std::fs::symlink_metadata(path)
         .is_ok_and(|facts| facts.is_dir() && facts.uid() == rustix::process::getuid().as_raw());
     let owner = || super::read::read_whole(&path.join(OWNER), 1 << 16).ok().flatten();
-    own && owner()
-        .and_then(|bytes| serde_json::from_slice::<ProcessIdentity>(&bytes).ok())
-        .is_some_and(|owner| owner.life(me) == Life::Dead)
+    own && match owner().and_then(|bytes| serde_json::from_slice::<ProcessIdentity>(&bytes).ok()) {
+        Some(owner) => owner.life(me) == Life::Dead,
+        // The owner writes its name at once; without one it was killed before it could.
+        None => is_older(path, OWNERLESS),
+    }
+}
+
+fn is_older(path: &Path, age: Duration) -> bool {
+    let changed = std::fs::symlink_metadata(path).and_then(|facts| facts.modified());
+    changed.is_ok_and(|changed| changed.elapsed().is_ok_and(|elapsed| elapsed > age))
 }
 
 #[cfg(test)]
