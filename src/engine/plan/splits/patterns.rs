@@ -71,11 +71,15 @@ fn compile(one: &str, whole: &str, torn: bool) -> Result<Pattern, Problem> {
             Some(hint) => problem.with_hint(hint),
             None => match glob_meaning(whole) {
                 Some(regex) => problem.with_hint(format!("patterns are regular expressions, did you mean '{regex}'?")),
-                None => problem,
+                None => problem.with_hint(BROKEN),
             },
         }
     })
 }
+
+/// What helps with a pattern that does not compile.
+const BROKEN: &str =
+    "patterns are Python regular expressions: put a backslash before a character that is meant as it stands";
 
 const TORN: &str =
     "braces with a comma are expanded before the regular expression is read, so {2,3} becomes two patterns; \
