@@ -86,7 +86,8 @@ fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
         std::thread::sleep(Duration::from_millis(5));
     }
     let facts = scan.wait()?;
-    let preview = preview(plan, &facts);
+    let mut preview = preview(plan, &facts);
+    preview.problems.extend(crate::engine::plan::fields::try_out(plan, &facts));
     let (refusals, others): (Vec<&Problem>, Vec<&Problem>) =
         preview.problems.iter().partition(|p| p.severity == Severity::Refusal);
     for problem in others {

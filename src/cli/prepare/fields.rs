@@ -6,11 +6,11 @@ use crate::model::plan::FieldExpr;
 use crate::model::{
     Failure, Loading, Outcome, PreparePlan, Problem, ProblemKind, Rerun, SampleSketch, Scope, ShardFacts, Subject,
 };
-use crate::source::{discover::discover, peek};
+use crate::source::{decode::FieldError, discover::discover, peek};
 use std::path::Path;
 
 /// Samples that are tried.
-const SAMPLES: usize = 3;
+const SAMPLES: usize = 8;
 /// Shards that are looked into for them.
 const SHARDS: usize = 8;
 
@@ -62,8 +62,13 @@ fn failing(root: &Path, sample_type: &str, map: &[FieldExpr], sketches: &[Sample
     let samples: Vec<fields::DecodedSample> = sketches.iter().map(|sketch| fields::load(root, sketch)).collect();
     let mut found = Vec::new();
     for check in fields::check(map, &samples) {
-        let failed: Vec<_> =
-            samples.iter().zip(&check.results).filter_map(|(s, r)| Some((s, r.as_ref().err()?))).collect();
+        // Whether a part is missing everywhere is known only after the scan, which tells it then.
+        let failed: Vec<_> = samples
+            .iter()
+            .zip(&check.results)
+            .filter_map(|(s, r)| Some((s, r.as_ref().err()?)))
+            .filter(|(_, error)| !matches!(error, FieldError::NoPart { .. }))
+            .collect();
         let Some((sample, error)) = failed.first() else { continue };
         let subject =
             Subject { shard: Some(sample.shard.clone()), field: Some(check.field.clone()), ..Subject::default() };

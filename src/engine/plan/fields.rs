@@ -1,9 +1,10 @@
 //! A field map on real samples: what each field gets, or the exact reason why it gets nothing.
 
+use super::flags;
 use crate::model::field_map::FieldExpression;
 use crate::model::plan::FieldExpr;
 use crate::model::sample_type::{FieldType, SampleType};
-use crate::model::{DatasetFacts, SampleSketch, Shard};
+use crate::model::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, SampleSketch, Scope, Shard, Subject};
 use crate::source::contents;
 use crate::source::decode::{self, DecodedPart, FieldError, PartClass, Value};
 use serde::Serialize;
@@ -119,6 +120,44 @@ impl FieldCheck {
 /// Evaluates every field on every sample.
 pub fn check(fields: &[FieldExpr], samples: &[DecodedSample]) -> Vec<FieldCheck> {
     fields.iter().map(|field| check_one(field, samples)).collect()
+}
+
+/// Field expressions of a plan that fail on samples of the data set. Reads the samples that the scan kept whole.
+///
+/// A field that fails on every sample is a problem, since the trainer could load nothing; one that fails on some is a note,
+/// and so is everything with `--compat`. Parts that are missing are not told here: [`validate`](super::validate) knows all
+/// samples.
+pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
+    let Loading::FieldMap { fields, .. } = &plan.loading else { return Vec::new() };
+    if plan.scope == Scope::TarIndexOnly {
+        return Vec::new();
+    }
+    let samples: Vec<DecodedSample> = facts.sketches.iter().map(|sketch| load(&facts.root, sketch)).collect();
+    check(fields, &samples).iter().filter_map(|tried| failing(plan, tried, &samples)).collect()
+}
+
+fn failing(plan: &PreparePlan, tried: &FieldCheck, samples: &[DecodedSample]) -> Option<Problem> {
+    let errors =
+        tried.results.iter().zip(samples).filter_map(|(result, sample)| Some((result.as_ref().err()?, sample)));
+    let errors: Vec<_> = errors.filter(|(error, _)| !matches!(error, FieldError::NoPart { .. })).collect();
+    let (error, sample) = errors.first()?;
+    let all = errors.len() == samples.len();
+    let count = crate::model::text::count(samples.len() as u64, "sample");
+    let message = if all {
+        format!("field '{}' fails on every sample that was tried: {error}", tried.field)
+    } else {
+        format!(
+            "field '{}' fails on {} of {count} that were tried: {error}; the trainer fails on them",
+            tried.field,
+            errors.len()
+        )
+    };
+    let subject =
+        Subject { key: Some(sample.key.clone()), shard: Some(sample.shard.clone()), ..Subject::field(&tried.field) };
+    let make = if all && !plan.compat { Problem::problem } else { Problem::note };
+    let hint =
+        format!("{} {}=EXPR names a part and the way into it, as in json[caption][0]", flags::FIELD_MAP, tried.field);
+    Some(make(ProblemKind::FieldFails, subject, message).with_hint(hint))
 }
 
 /// [`check`], with the share of all scanned samples and warnings about types.
