@@ -4,12 +4,12 @@ use super::plan::file as plan_file;
 use super::recorded::Recorded;
 use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile, tar_idx::TarIdx};
 use crate::model::{
-    DatasetFacts, DatasetKind, Failure, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, Shard, ShardFacts,
-    Subject,
+    DatasetFacts, DatasetKind, ExitClass, Failure, FileStamp, Outcome, PreparePlan, PreparedFacts, Problem,
+    ProblemKind, Shard, ShardFacts, Subject,
 };
 use crate::source::{discover, kind};
 use crate::storage::own::OwnFolder;
-use crate::storage::read::read_whole;
+use crate::storage::read::{read_whole, stamp_at};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
@@ -23,12 +23,20 @@ pub struct Opened {
     pub shards: Vec<Shard>,
     /// What is known before any tar is read.
     pub facts: DatasetFacts,
+    /// The state of what says that the data set is prepared, before anything was looked at; see [`prepared_stamp`].
+    pub prepared: Option<FileStamp>,
+}
+
+/// Tells one publication from another: it differs after every run that made something visible.
+pub fn prepared_stamp(root: &Path) -> Option<FileStamp> {
+    [layout::INFO_JSON, layout::INFO_YAML].iter().find_map(|name| stamp_at(&layout::in_nv_meta(root, name)).ok())
 }
 
 /// Opens the folder of a WebDataset, prepared or not.
 ///
 /// A path that is something else is a usage failure that says what it is and what works on it.
 pub fn open(root: &Path) -> Outcome<Opened> {
+    let prepared = prepared_stamp(root);
     let kind = kind::kind_of(root)?;
     check_kind(root, kind)?;
     let found = discover::discover(root)?;
@@ -50,7 +58,7 @@ pub fn open(root: &Path) -> Outcome<Opened> {
         take_counts(prepared, &mut facts.shards);
     }
     facts.scan_complete = facts.shards.is_empty();
-    Ok(Opened { shards: found.shards, facts })
+    Ok(Opened { shards: found.shards, facts, prepared })
 }
 
 fn check_kind(root: &Path, kind: DatasetKind) -> Outcome<()> {
@@ -95,7 +103,17 @@ fn take_counts(prepared: &PreparedFacts, shards: &mut [ShardFacts]) {
 
 /// What an earlier preparation left behind, compared with the shards that are on disk now.
 fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> Outcome<Option<PreparedFacts>> {
-    let Some(info) = Info::read(root)? else { return Ok(None) };
+    let info = match Info::read(root) {
+        Ok(Some(info)) => info,
+        Ok(None) => return Ok(None),
+        // What was indexed is unknown, but excludes and splits are still a person's work.
+        Err(failure) if failure.class == ExitClass::Data => {
+            let problem = Problem::problem(ProblemKind::BadFile, failure.subject, failure.why);
+            findings.push(problem.with_hint("--force-overwrite makes it again; excludes stay"));
+            Info::default()
+        }
+        Err(failure) => return Err(failure),
+    };
     let own = OwnFolder::for_webdataset(root);
     let recorded = Recorded::read(&own)?;
     let mut prepared = PreparedFacts {

@@ -39,6 +39,8 @@ pub(super) struct State {
     pub(super) spools: Vec<Option<SpooledShard>>,
     /// Parallel to `shards`: how far each got.
     marks: Vec<Mark>,
+    /// See [`Opened::prepared`].
+    pub(super) prepared: Option<FileStamp>,
     failure: Option<Failure>,
     finished: bool,
     spool_bytes: u64,
@@ -83,6 +85,7 @@ impl Shared {
                 shards: Vec::new(),
                 spools: Vec::new(),
                 marks: Vec::new(),
+                prepared: None,
                 failure: None,
                 finished: false,
                 spool_bytes: 0,
@@ -154,6 +157,7 @@ impl Shared {
             state.marks = vec![Mark::default(); opened.shards.len()];
             state.shards = opened.shards;
             state.facts = opened.facts;
+            state.prepared = opened.prepared;
         });
     }
 

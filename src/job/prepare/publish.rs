@@ -48,6 +48,12 @@ pub(super) fn publish(
         publication.stage_file(&target, spool.tar_idx_path(), file_mode(shard.mode))?;
     }
     let database = meta.join(layout::INDEX_SQLITE);
+    for left in ["-journal", "-wal", "-shm"].map(|end| meta.join(format!("{}{end}", layout::INDEX_SQLITE))) {
+        // Of a writer that was killed: SQLite would play it back into the database that comes now.
+        if std::fs::symlink_metadata(&left).is_ok() {
+            publication.remove(&left)?;
+        }
+    }
     if let Some(built) = &outputs.built.database {
         files.note(&database, std::fs::metadata(built).map_or(0, |m| m.len()));
         publication.stage_file(&database, built.clone(), mode)?;

@@ -8,14 +8,14 @@ use crate::engine::dataset;
 use crate::engine::index::{self, BuildOptions, BuiltIndex, DuplicateKey, SpooledShard};
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::inherit::{inherited, recorded};
-use crate::engine::plan::{file as plan_file, resolve_in, validate, Resolved};
+use crate::engine::plan::{fields, file as plan_file, resolve_in, validate, Resolved};
 use crate::formats::energon::layout;
 use crate::job::journal::Journal;
 use crate::job::recover::roll_forward;
 use crate::job::Phase;
 use crate::model::{
-    text, DatasetFacts, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, Scope, Severity, ShardFacts,
-    ShardId, Subject, Tgz,
+    text, DatasetFacts, Duplicates, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Scope, Severity,
+    ShardFacts, ShardId, Subject, Tgz,
 };
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
@@ -39,24 +39,62 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     context.board.phase(Phase::Open, "opening the data set");
     let own = OwnFolder::for_webdataset(&context.shared.root);
     open(context)?;
-    let facts = context.shared.facts_now();
-    context.recorded_plan = recorded(&context.plan, facts.prepared.as_ref());
-    context.plan = inherited(&context.plan, facts.prepared.as_ref());
-    run_planned(context, &own, facts)
+    let asked = context.plan.clone();
+    let (selection, to_do) = decide(context, &asked, &own)?;
+    if !to_do {
+        clear_finished(context, &own);
+        return Ok(report_nothing(context, &selection));
+    }
+    let shared = Arc::clone(&context.shared);
+    let _lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
+    if !prepared_meanwhile(context)? {
+        return run_planned(context, &own, selection);
+    }
+    // Another run was faster: what it made may be what is wanted, or what may not be overwritten.
+    shared.set_opened(dataset::open(&shared.root)?);
+    let (selection, to_do) = decide(context, &asked, &own)?;
+    if to_do {
+        run_planned(context, &own, selection)
+    } else {
+        Ok(report_nothing(context, &selection))
+    }
 }
 
-fn run_planned(context: &Context, own: &OwnFolder, mut facts: Arc<DatasetFacts>) -> Outcome<PrepareReport> {
-    let shared = &context.shared;
-    let mut selection = rerun::selection(context, &facts)?;
+/// What to work on, and whether there is anything to do; or why it must not be done.
+fn decide(context: &mut Context, asked: &PreparePlan, own: &OwnFolder) -> Outcome<(Selection, bool)> {
+    let facts = context.shared.facts_now();
+    context.recorded_plan = recorded(asked, facts.prepared.as_ref());
+    context.plan = inherited(asked, facts.prepared.as_ref());
+    let selection = rerun::selection(context, &facts)?;
     if rerun::nothing_to_do(context, own, &facts, &selection)? {
         context.board.log("nothing to do: the data set is prepared with this plan already");
-        return Ok(report_nothing(context, &facts, &selection));
+        return Ok((selection, false));
     }
     // What only a scan can tell is judged again after it; until then only what stands in the way is told.
     let mut in_the_way = validate(&context.plan, &facts);
     in_the_way.retain(|problem| problem.severity == Severity::Refusal);
     rerun::refuse(context, in_the_way)?;
-    let _lock = DatasetLock::acquire(&*shared.fs, own, shared.options.break_lock)?;
+    Ok((selection, true))
+}
+
+/// Whether another run made something visible after this one had opened the data set and before it had the lock.
+fn prepared_meanwhile(context: &Context) -> Outcome<bool> {
+    let shared = &context.shared;
+    if dataset::prepared_stamp(&shared.root) == shared.lock().prepared {
+        return Ok(false);
+    }
+    if context.live.is_none() {
+        return Ok(true);
+    }
+    let why = "another run prepared it since it was opened";
+    Err(Failure::data("preparing the data set", why)
+        .on(Subject::path(&shared.root))
+        .with_hint("open it again to see what is there now"))
+}
+
+fn run_planned(context: &Context, own: &OwnFolder, mut selection: Selection) -> Outcome<PrepareReport> {
+    let shared = &context.shared;
+    let mut facts = shared.facts_now();
     if shared.options.restart {
         throw_away(context, own)?;
     }
@@ -66,7 +104,8 @@ fn run_planned(context: &Context, own: &OwnFolder, mut facts: Arc<DatasetFacts>)
     }
     let spools = scan(context, own, &facts, &selection)?;
     let facts = shared.facts_now();
-    let problems = validate(&context.plan, &facts);
+    let mut problems = validate(&context.plan, &facts);
+    problems.extend(fields::try_out(&context.plan, &facts));
     rerun::refuse(context, problems)?;
     let built = build(context, own, &selection, &spools)?;
     let mut report = finish(context, own, &facts, &selection, &spools, &built)?;
@@ -340,7 +379,8 @@ pub(super) fn summaries(named: &[(String, Vec<String>)], shards: &[ShardFacts]) 
         .collect()
 }
 
-fn report_nothing(context: &Context, facts: &DatasetFacts, selection: &Selection) -> PrepareReport {
+fn report_nothing(context: &Context, selection: &Selection) -> PrepareReport {
+    let facts = context.shared.facts_now();
     let counts = facts.prepared.as_ref().map(|p| p.shard_counts.as_slice()).unwrap_or_default();
     let by_name: std::collections::HashMap<&str, u64> = counts.iter().map(|(n, c)| (n.as_str(), *c)).collect();
     let shards: Vec<&ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).collect();
@@ -361,6 +401,20 @@ fn report_nothing(context: &Context, facts: &DatasetFacts, selection: &Selection
         problems: context.shared.problems.kept(),
         counts: context.shared.problems.counts(),
         elapsed: context.board.elapsed(),
+    }
+}
+
+/// A run that was killed after everything was visible has left its work folder behind; nobody will go on with it.
+fn clear_finished(context: &Context, own: &OwnFolder) {
+    let fs = &*context.shared.fs;
+    let is_ours = Journal::peek(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
+    // Without its journal nobody can go on with a work folder.
+    let is_garbage = own.work().exists() && !own.journal().exists();
+    if (is_ours || is_garbage) && !matches!(crate::storage::publish::pending(own), Ok(Some(_))) {
+        match DatasetLock::acquire(fs, own, false) {
+            Ok(_lock) => clean_up(context, own),
+            Err(error) => context.board.log(format!("cleaning up: {error}")),
+        }
     }
 }
 

@@ -24,6 +24,11 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
         }
         return;
     };
+    if plan.scope == Scope::TarIndexOnly && prepared.shard_counts.is_empty() {
+        let message = "only what .info.json lists can be indexed again, and it lists nothing";
+        let hint = format!("{} makes everything again", flags::FORCE_OVERWRITE);
+        problems.push(Problem::refusal(ProblemKind::BadFile, root(), message).with_hint(hint));
+    }
     if plan.scope == Scope::TarIndexOnly || plan.rerun != Rerun::Refuse {
         return;
     }
