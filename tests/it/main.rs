@@ -6,6 +6,7 @@
     reason = "a test that cannot go on panics; test data is not published"
 )]
 
+mod bad_input;
 mod check;
 mod cli_demo;
 mod cli_dropin;

@@ -1,0 +1,241 @@
+//! Archives that are empty, damaged or cut short.
+
+use super::sandbox::{excludes, indexed_parts, keys, shard_counts, splits, tar_idx, Sandbox};
+use super::tars::{archive, checksum, content, entry, header, pax_entry, sample, samples};
+use crate::support::{picture, put, text_shard};
+
+/// A sound shard beside the bad one, so that there is something to train on.
+fn beside_a_sound_shard(name: &str, bytes: &[u8]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    put(&sandbox.at("a.tar"), &archive(&samples("a", 3)));
+    put(&sandbox.at(name), bytes);
+    sandbox
+}
+
+#[track_caller]
+fn assert_kept(sandbox: &Sandbox, shard: &str, wanted: &[&str]) {
+    let parts = indexed_parts(&sandbox.data());
+    for key in wanted {
+        for part in ["txt", "cls"] {
+            let place = (shard.to_owned(), (*key).to_owned(), part.to_owned());
+            assert_eq!(parts.get(&place), Some(&content(key, part)), "{place:?}");
+        }
+    }
+    assert_eq!(keys(&sandbox.data(), shard), wanted);
+}
+
+#[test]
+fn an_empty_file_is_a_shard_without_samples_and_a_problem() {
+    let sandbox = beside_a_sound_shard("b.tar", b"");
+    let ran = sandbox.prepare(&[]);
+    assert_eq!(ran.code, 1, "{ran}");
+    let problem = ran.problem("empty-shard");
+    assert_eq!((problem["subject"]["shard"].as_str(), problem["severity"].as_str()), (Some("b.tar"), Some("problem")));
+    assert!(problem["message"].as_str().unwrap().contains("empty"), "{problem}");
+    assert_eq!(shard_counts(&sandbox.data()), [("a.tar".to_owned(), 3), ("b.tar".to_owned(), 0)]);
+    assert_eq!(tar_idx(&sandbox.data(), "b.tar"), [0]);
+    assert_kept(&sandbox, "a.tar", &["a0", "a1", "a2"]);
+}
+
+#[test]
+fn an_archive_of_two_end_blocks_only_is_a_shard_without_samples() {
+    let sandbox = beside_a_sound_shard("b.tar", &archive(&[]));
+    let ran = sandbox.prepare(&[]);
+    assert_eq!((ran.code, ran.counted("empty-shard")), (1, 1), "{ran}");
+    assert_kept(&sandbox, "a.tar", &["a0", "a1", "a2"]);
+    assert_eq!(sandbox.prepare(&["--force-overwrite", "--problems-ok"]).code, 0);
+}
+
+#[test]
+fn a_data_set_of_nothing_but_an_empty_shard_is_prepared_and_says_so() {
+    let sandbox = Sandbox::new();
+    put(&sandbox.at("a.tar"), b"");
+    let ran = sandbox.prepare(&[]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert_eq!(ran.counted("empty-shard"), 1);
+    assert_eq!(shard_counts(&sandbox.data()), [("a.tar".to_owned(), 0)]);
+    assert!(sandbox.run(["info", ".", "--json"]).code <= 1);
+}
+
+#[test]
+fn an_archive_with_only_unnamed_entries_has_no_sample_and_each_entry_is_a_note() {
+    let pieces = [entry(b"README", b"x"), entry(b".hidden.txt", b"x"), entry(b"folder/noext", b"x")];
+    let sandbox = beside_a_sound_shard("b.tar", &archive(&pieces));
+    let ran = sandbox.prepare(&[]);
+    assert_eq!((ran.code, ran.counted("empty-shard")), (1, 1), "{ran}");
+    let note = ran.problem("unnamed-entry");
+    assert_eq!(note["severity"], "note");
+    assert!(note["message"].as_str().unwrap().contains('3'), "the notes are counted: {note}");
+    assert_kept(&sandbox, "a.tar", &["a0", "a1", "a2"]);
+}
+
+#[test]
+fn behind_a_damaged_header_the_scan_goes_on_and_only_touched_samples_are_excluded() {
+    let mut bytes = archive(&samples("b", 6));
+    // The header of the second part of b2.
+    bytes[2 * 2048 + 1024 + 10] ^= 0xff;
+    let sandbox = beside_a_sound_shard("b.tar", &bytes);
+    let ran = sandbox.prepare(&[]);
+    assert_eq!(ran.code, 1, "{ran}");
+    let damage = ran.problem("damaged-header");
+    assert_eq!(
+        (damage["subject"]["shard"].as_str(), damage["subject"]["byte_offset"].as_u64()),
+        (Some("b.tar"), Some(5120))
+    );
+    let parts = indexed_parts(&sandbox.data());
+    for key in ["b0", "b1", "b3", "b4", "b5"] {
+        let place = |part: &str| ("b.tar".to_owned(), key.to_owned(), part.to_owned());
+        assert_eq!(parts.get(&place("txt")), Some(&content(key, "txt")), "{key}");
+        assert_eq!(parts.get(&place("cls")), Some(&content(key, "cls")), "{key}");
+    }
+    let out = excludes(&sandbox.data());
+    assert!(out.contains(&"b.tar/b2".to_owned()), "{out:?}");
+    for sound in ["b0", "b1", "b4", "b5"] {
+        assert!(!out.contains(&format!("b.tar/{sound}")), "{out:?}");
+    }
+    assert_eq!(ran.counted("sample-excluded"), out.len() as u64, "each excluded sample is listed");
+    assert!(splits(&sandbox.data()).iter().any(|(_, shards)| shards.contains(&"b.tar".to_owned())));
+}
+
+#[test]
+fn a_first_header_that_is_none_makes_it_no_tar_and_the_rest_is_prepared() {
+    let sandbox = beside_a_sound_shard("b.tar", &[0x41; 4096]);
+    let ran = sandbox.prepare(&[]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert!(ran.problem("damaged-header")["message"].as_str().unwrap().contains("not a tar"));
+    assert_kept(&sandbox, "a.tar", &["a0", "a1", "a2"]);
+}
+
+#[test]
+fn a_header_cut_short_loses_nothing_before_it() {
+    let whole = samples("b", 4).concat();
+    for cut in [1, 99, 100, 257, 511] {
+        // Inside the first header of b3.
+        let sandbox = beside_a_sound_shard("b.tar", &whole[..3 * 2048 + cut]);
+        let ran = sandbox.prepare(&[]);
+        assert_eq!(ran.code, 1, "cut {cut}: {ran}");
+        let problem = ran.problem("cut-short");
+        assert_eq!(problem["subject"]["shard"], "b.tar");
+        assert!(problem["message"].as_str().unwrap().contains("inside a header"), "{problem}");
+        assert_kept(&sandbox, "b.tar", &["b0", "b1", "b2"]);
+        assert_kept(&sandbox, "a.tar", &["a0", "a1", "a2"]);
+        assert_eq!(tar_idx(&sandbox.data(), "b.tar"), [0, 2048, 4096, 6144]);
+        assert!(!excludes(&sandbox.data()).iter().any(|item| item.ends_with("/b0") || item.ends_with("/b1")));
+    }
+}
+
+#[test]
+fn content_cut_short_costs_only_the_last_sample() {
+    let whole = samples("b", 3).concat();
+    for cut in [2 * 2048 + 512, 2 * 2048 + 514, 2 * 2048 + 1024 + 512, 2 * 2048 + 1024 + 515] {
+        let sandbox = beside_a_sound_shard("b.tar", &whole[..cut]);
+        let ran = sandbox.prepare(&[]);
+        assert_eq!(ran.code, 1, "cut {cut}: {ran}");
+        assert!(ran.problem("cut-short")["message"].as_str().unwrap().contains("not counted"), "{ran}");
+        assert_kept(&sandbox, "b.tar", &["b0", "b1"]);
+        assert_eq!(tar_idx(&sandbox.data(), "b.tar"), [0, 2048, 4096], "cut {cut}");
+    }
+}
+
+#[test]
+fn a_file_cut_anywhere_keeps_every_whole_sample_and_ends_with_a_word() {
+    let whole = archive(&samples("b", 3));
+    for cut in (0..whole.len()).step_by(256) {
+        let sandbox = beside_a_sound_shard("b.tar", &whole[..cut]);
+        let ran = sandbox.prepare(&[]);
+        let said = ran.counted("cut-short") + ran.counted("empty-shard");
+        // Two end blocks are nice to have; one is enough, and so is a cut in the zeros.
+        assert!(said > 0 || cut >= 3 * 2048, "cut {cut}: {ran}");
+        let whole_samples = cut / 2048;
+        let kept = keys(&sandbox.data(), "b.tar");
+        for number in 0..whole_samples.min(3) {
+            assert!(kept.contains(&format!("b{number}")), "cut {cut}: {kept:?}");
+        }
+        assert!(shard_counts(&sandbox.data())[1].1 as usize >= whole_samples.min(3));
+    }
+}
+
+#[test]
+fn a_pax_size_larger_than_the_file_is_refused_and_the_other_samples_stay() {
+    for size in ["99999999999999", "9223372036854775807", "18446744073709551616", "-5", "1e3", "0x10"] {
+        let lying = pax_entry(&[("size", size.as_bytes())], b"b1.txt", b"small");
+        let pieces = [sample("b0"), lying, sample("b2"), sample("b3")];
+        let sandbox = beside_a_sound_shard("b.tar", &archive(&pieces));
+        let ran = sandbox.prepare(&[]);
+        assert_eq!(ran.code, 1, "{size}: {ran}");
+        assert!(ran.counted("bad-extended-header") > 0, "{size}: {ran}");
+        let kept = keys(&sandbox.data(), "b.tar");
+        for key in ["b0", "b2", "b3"] {
+            assert!(kept.contains(&key.to_owned()), "{size}: {kept:?}");
+        }
+        let out = excludes(&sandbox.data());
+        assert!(!out.contains(&"b.tar/b3".to_owned()), "{size}: {out:?}");
+        assert_kept(&sandbox, "a.tar", &["a0", "a1", "a2"]);
+    }
+}
+
+#[test]
+fn sizes_that_no_file_can_have_neither_hang_nor_take_memory() {
+    let mut huge = header(b"b1.txt", 0, b'0');
+    huge[124..136].copy_from_slice(&[0x80, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]);
+    checksum(&mut huge);
+    let mut negative = header(b"b1.txt", 0, b'0');
+    negative[124..136].fill(0xff);
+    checksum(&mut negative);
+    let mut long_name = header(b"././@LongLink", 0o77777777777, b'L');
+    checksum(&mut long_name);
+    let pax = header(b"PaxHeaders/x", 1 << 32, b'x');
+    for bad in [huge, negative, long_name, pax] {
+        let pieces = [sample("b0"), bad, sample("b2"), sample("b3")];
+        let sandbox = beside_a_sound_shard("b.tar", &archive(&pieces));
+        let ran = sandbox.prepare(&[]);
+        assert_eq!(ran.code, 1, "{ran}");
+        assert!(keys(&sandbox.data(), "b.tar").contains(&"b0".to_owned()), "{ran}");
+        assert_kept(&sandbox, "a.tar", &["a0", "a1", "a2"]);
+    }
+}
+
+#[test]
+fn a_chain_of_extended_headers_without_an_entry_ends() {
+    let mut pieces = vec![sample("b0")];
+    pieces.extend((0..2000).map(|_| header(b"././@LongLink", 0, b'L')));
+    let sandbox = beside_a_sound_shard("b.tar", &archive(&pieces));
+    let ran = sandbox.prepare(&[]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert!(keys(&sandbox.data(), "b.tar").contains(&"b0".to_owned()));
+}
+
+#[test]
+fn two_archives_in_one_file_are_told_apart_from_junk() {
+    let twice = [archive(&samples("b", 2)), archive(&samples("c", 2))].concat();
+    let sandbox = beside_a_sound_shard("b.tar", &twice);
+    let ran = sandbox.prepare(&[]);
+    assert_eq!(ran.code, 1, "{ran}");
+    let problem = ran.problem("junk-after-end");
+    assert!(problem["hint"].as_str().unwrap().contains("concatenate"), "{problem}");
+    let junk = [archive(&samples("b", 2)), b"junk".repeat(300)].concat();
+    let sandbox = beside_a_sound_shard("b.tar", &junk);
+    assert_eq!(sandbox.prepare(&[]).code, 0, "junk behind the end is a note");
+}
+
+#[test]
+fn a_dry_run_on_damaged_data_tells_the_same_and_writes_nothing() {
+    let mut bytes = archive(&samples("b", 4));
+    bytes[2048 + 3] ^= 1;
+    let sandbox = beside_a_sound_shard("b.tar", &bytes);
+    let before = picture(&sandbox.data());
+    let ran = sandbox.prepare(&["--dry-run"]);
+    assert_eq!(ran.code, 1, "{ran}");
+    assert_eq!(ran.problems("damaged-header").len(), 1, "{ran}");
+    assert!(picture(&sandbox.data()) == before && !sandbox.at(".nv-meta").exists());
+}
+
+#[test]
+fn with_strict_the_first_problem_ends_the_run_and_nothing_is_published() {
+    let sandbox = beside_a_sound_shard("b.tar", b"");
+    let ran = sandbox.refused(&["--strict"], 1);
+    assert!(ran.error().0.contains("b.tar"), "{ran}");
+    super::sandbox::assert_unprepared(&sandbox.data());
+    text_shard(&sandbox.at("b.tar"), 0, 2);
+    assert_eq!(sandbox.prepare(&["--strict"]).code, 0);
+}

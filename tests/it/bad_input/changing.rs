@@ -1,0 +1,155 @@
+//! Shards that grow, shrink, vanish or are replaced while they are read. The scan itself makes the change, at an exact place.
+
+use super::sandbox::{keys, Sandbox};
+use super::tars::{archive, samples};
+use crate::support::put;
+use gristmill::job::prepare::PrepareJob;
+use gristmill::job::scan::LiveScan;
+use gristmill::model::{
+    Cancel, Handles, HiddenSample, Loading, Outcome, PartRow, PreparePlan, Problem, ProblemKind, ProblemLog, Progress,
+    RunOptions, SampleRow, Severity, SplitPlan,
+};
+use gristmill::source::tar::{scan_shard, ScanSink, ShardScan};
+use std::path::Path;
+
+/// Changes the file when the first sample is known, and counts what comes.
+struct Meddler<'a> {
+    change: Option<&'a dyn Fn()>,
+    keys: Vec<String>,
+}
+
+impl ScanSink for Meddler<'_> {
+    fn part(&mut self, _: PartRow<'_>) -> Outcome<()> {
+        Ok(())
+    }
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        if let Some(change) = self.change.take() {
+            change();
+        }
+        self.keys.push(row.key.to_owned());
+        Ok(())
+    }
+    fn hidden_sample(&mut self, _: HiddenSample) -> Outcome<()> {
+        Ok(())
+    }
+}
+
+/// More than one window of the scan, so that a part of the file is read after the change.
+const SAMPLES: usize = 3000;
+
+fn scan_while(sandbox: &Sandbox, change: impl Fn()) -> (ShardScan, Vec<String>, Vec<Problem>) {
+    let shard = gristmill::source::discover::discover(&sandbox.data()).unwrap().shards.remove(0);
+    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let mut sink = Meddler { change: Some(&change), keys: Vec::new() };
+    let scan = scan_shard(&shard, &mut sink, &handles).unwrap();
+    (scan, sink.keys, log.kept())
+}
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    put(&sandbox.at("a.tar"), &archive(&samples("k", SAMPLES)));
+    sandbox
+}
+
+#[track_caller]
+fn assert_noticed(problems: &[Problem], word: &str) {
+    let found = problems.iter().find(|problem| problem.kind == ProblemKind::ChangedDuringScan);
+    let problem = found.unwrap_or_else(|| panic!("not noticed: {problems:?}"));
+    assert_eq!((problem.severity, problem.subject.shard.as_deref()), (Severity::Problem, Some("a.tar")));
+    assert!(problem.message.contains(word) && problem.hint.is_some(), "{problem:?}");
+}
+
+#[test]
+fn a_shard_that_grows_while_it_is_read_is_noticed() {
+    let sandbox = sandbox();
+    let path = sandbox.at("a.tar");
+    let grow = || {
+        use std::io::Write as _;
+        let mut file = std::fs::File::options().append(true).open(&path).unwrap();
+        file.write_all(&[7; 100_000]).unwrap();
+    };
+    let (scan, found, problems) = scan_while(&sandbox, grow);
+    assert_noticed(&problems, "changed");
+    assert_eq!((scan.samples as usize, found.len()), (SAMPLES, SAMPLES), "what was whole before is whole");
+    assert!(scan.stamp.bytes < std::fs::metadata(&path).unwrap().len(), "the next run sees another size");
+}
+
+#[test]
+fn a_shard_that_is_cut_while_it_is_read_keeps_its_whole_samples() {
+    let sandbox = sandbox();
+    let path = sandbox.at("a.tar");
+    let cut = || std::fs::File::options().write(true).open(&path).unwrap().set_len(2_000_000).unwrap();
+    let (scan, found, problems) = scan_while(&sandbox, cut);
+    assert_noticed(&problems, "changed");
+    assert!(problems.iter().any(|problem| problem.kind == ProblemKind::CutShort), "{problems:?}");
+    assert!(
+        scan.samples as usize >= 2_000_000 / 2048 && scan.end_offset <= archive(&samples("k", SAMPLES)).len() as u64
+    );
+    assert_eq!(found.len() as u64, scan.samples);
+}
+
+#[test]
+fn a_shard_that_vanishes_while_it_is_read_is_noticed() {
+    let sandbox = sandbox();
+    let path = sandbox.at("a.tar");
+    let (scan, _, problems) = scan_while(&sandbox, || std::fs::remove_file(&path).unwrap());
+    assert_noticed(&problems, "vanished");
+    assert_eq!(scan.samples as usize, SAMPLES, "an open file is read to its end");
+}
+
+#[test]
+fn a_shard_that_is_replaced_while_it_is_read_is_noticed() {
+    let sandbox = sandbox();
+    let path = sandbox.at("a.tar");
+    let other = sandbox.beside("other.tar");
+    put(&other, &archive(&samples("o", 5)));
+    let (_, found, problems) = scan_while(&sandbox, || std::fs::rename(&other, &path).unwrap());
+    assert_noticed(&problems, "another file");
+    assert!(found.iter().all(|key| key.starts_with('k')), "one file's samples, not a mixture");
+}
+
+fn plan(root: &Path) -> PreparePlan {
+    let mut plan = PreparePlan::new(root.to_str().unwrap());
+    plan.splits = SplitPlan::Ratio("1,0,0".into());
+    plan.loading = Loading::Crude { cooker: false };
+    plan
+}
+
+/// Scans to the end as the screens do, changes the data, then presses Run.
+fn run_after(sandbox: &Sandbox, change: impl Fn()) -> Outcome<gristmill::job::prepare::PrepareReport> {
+    let options = RunOptions { scratch: Some(sandbox.beside("tmp")), ..RunOptions::default() };
+    let scan = LiveScan::start(&sandbox.data(), &options).unwrap();
+    scan.wait().unwrap();
+    change();
+    PrepareJob::start(plan(&sandbox.data()), options, Some(scan))?.wait()
+}
+
+#[test]
+fn a_shard_that_changes_between_the_questions_and_the_run_is_read_again() {
+    let sandbox = Sandbox::new();
+    put(&sandbox.at("a.tar"), &archive(&samples("k", 3)));
+    put(&sandbox.at("b.tar"), &archive(&samples("b", 3)));
+    let path = sandbox.at("a.tar");
+    let report = run_after(&sandbox, || put(&path, &archive(&samples("n", 7)))).unwrap();
+    assert_eq!(report.samples, 10);
+    let wanted: Vec<String> = (0..7).map(|number| format!("n{number}")).collect();
+    assert_eq!(keys(&sandbox.data(), "a.tar"), wanted, "the index describes what is there now");
+    // The record of the run holds the new state too, so that nothing seems changed afterwards.
+    let again = sandbox.run(["lint", ".", "--json"]);
+    assert_eq!(again.code, 0, "{again}");
+    let update = sandbox.prepare(&["--update"]);
+    assert_eq!(update.json()["nothing_to_do"], true, "{update}");
+}
+
+#[test]
+fn a_shard_that_vanishes_between_the_questions_and_the_run_ends_it() {
+    let sandbox = Sandbox::new();
+    put(&sandbox.at("a.tar"), &archive(&samples("k", 3)));
+    put(&sandbox.at("b.tar"), &archive(&samples("b", 3)));
+    let path = sandbox.at("b.tar");
+    let failure = run_after(&sandbox, || std::fs::remove_file(&path).unwrap()).unwrap_err();
+    assert_eq!(failure.class.code(), 3, "{failure}");
+    assert!(failure.to_string().contains("b.tar") && failure.hint.is_some(), "{failure}");
+    super::sandbox::assert_unprepared(&sandbox.data());
+}

@@ -1,0 +1,136 @@
+//! kill -9 at any moment of the real process, then the same command again.
+
+use super::sandbox::{ended, Sandbox};
+use super::tars::{archive, samples};
+use crate::support::{assert_same, copy_folder, picture, put, settled_picture};
+use std::time::{Duration, Instant};
+
+/// Kill points of each test; more with `GRISTMILL_KILLS`.
+fn kill_points() -> u32 {
+    std::env::var("GRISTMILL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
+}
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for shard in 0..6 {
+        put(&sandbox.at(format!("s{shard}.tar")), &archive(&samples(&format!("s{shard}_"), 150)));
+    }
+    sandbox
+}
+
+fn args(more: &[&str]) -> Vec<String> {
+    let mut args = Sandbox::prepare_args(more);
+    args.push("--json".into());
+    args
+}
+
+fn is_published(sandbox: &Sandbox) -> bool {
+    sandbox.at(".nv-meta/.info.json").exists()
+}
+
+/// Kills at evenly spread moments of a run's measured time, and a little beyond.
+fn killed_at_any_moment(template: &Sandbox, more: &[&str]) {
+    let undisturbed = Sandbox::new();
+    copy_all(template, &undisturbed);
+    let started = Instant::now();
+    let ran = ended(undisturbed.command(args(more)).spawn().unwrap());
+    let whole = started.elapsed();
+    assert_eq!(ran.code, 0, "{ran}");
+    let wanted = settled_picture(&undisturbed.data());
+    let before = settled_picture(&template.data());
+    let points = kill_points();
+    let mut cut = 0;
+    for point in 0..points {
+        let sandbox = Sandbox::new();
+        copy_all(template, &sandbox);
+        let moment = whole.mul_f64(1.1 * f64::from(point) / f64::from(points));
+        cut += u32::from(run_and_kill(&sandbox, more, moment));
+        let when = format!("killed after {moment:?} of {whole:?}");
+        let after = settled_picture(&sandbox.data());
+        assert!(
+            after == before || after == wanted || !is_published(&sandbox),
+            "{when}: neither old nor new nor unprepared"
+        );
+        let stray: Vec<_> =
+            after.keys().filter(|name| !before.contains_key(*name) && !wanted.contains_key(*name)).collect();
+        assert!(stray.is_empty(), "{when}: {stray:?}");
+        let again = ended(sandbox.command(args(more)).spawn().unwrap());
+        assert_eq!(again.code, 0, "{when}: {again}");
+        assert_same(&settled_picture(&sandbox.data()), &wanted, &when);
+        let own: Vec<_> =
+            ["lock", "work", "journal"].iter().filter(|n| sandbox.at(".nv-meta/gristmill").join(n).exists()).collect();
+        assert!(own.is_empty(), "{when}: left over {own:?}");
+        // A folder whose owner was killed before it wrote its name is left for later, and empty.
+        let left: Vec<_> = walkdir::WalkDir::new(sandbox.beside("tmp")).into_iter().flatten().collect();
+        assert!(
+            left.iter().all(|entry| entry.file_type().is_dir() || entry.metadata().unwrap().len() == 0),
+            "{when}: the next run clears what the killed one left in scratch: {left:?}"
+        );
+    }
+    assert!(cut > points / 3, "only {cut} of {points} runs were killed before their end");
+}
+
+/// True when the process was still running.
+fn run_and_kill(sandbox: &Sandbox, more: &[&str], moment: Duration) -> bool {
+    let mut child = sandbox
+        .command(args(more))
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(moment);
+    let running = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    running
+}
+
+/// The data with the program's own record, so that an overwrite starts from the same state. Times differ, which an
+/// overwrite does not ask about.
+fn copy_all(from: &Sandbox, to: &Sandbox) {
+    copy_folder(&from.data(), &to.data());
+    let own = from.at(".nv-meta/gristmill");
+    if own.is_dir() {
+        for (name, bytes) in picture(&own) {
+            put(&to.at(".nv-meta/gristmill").join(name), &bytes);
+        }
+    }
+}
+
+#[test]
+fn a_first_prepare_killed_at_any_moment_is_made_good_by_the_same_command() {
+    killed_at_any_moment(&sandbox(), &[]);
+}
+
+#[test]
+fn an_overwrite_killed_at_any_moment_is_made_good_by_the_same_command() {
+    let template = sandbox();
+    assert_eq!(template.prepare(&["--split-ratio", "1,1,1", "--exclude-sample", "s0.tar/s0_7"]).code, 0);
+    put(&template.at("s7.tar"), &archive(&samples("s7_", 40)));
+    killed_at_any_moment(&template, &["--force-overwrite"]);
+}
+
+#[test]
+fn a_terminated_prepare_says_so_and_goes_on_the_next_time() {
+    use rustix::process::{kill_process, Pid, Signal};
+    let wanted = {
+        let sandbox = sandbox();
+        assert_eq!(sandbox.prepare(&[]).code, 0);
+        settled_picture(&sandbox.data())
+    };
+    for (signal, code) in [(Signal::TERM, 143), (Signal::INT, 130)] {
+        for step in 0..10 {
+            let sandbox = sandbox();
+            let child = sandbox.command(args(&[])).spawn().unwrap();
+            std::thread::sleep(Duration::from_millis(step * 4));
+            kill_process(Pid::from_raw(child.id() as i32).unwrap(), signal).unwrap();
+            let ran = ended(child);
+            // Before the program listens the signal itself ends it; at the very end it is done already.
+            assert!([code, 0, -1].contains(&ran.code), "{signal:?}: {ran}");
+            let after = settled_picture(&sandbox.data());
+            assert!(after == wanted || !is_published(&sandbox), "{signal:?} at step {step}");
+            assert_eq!(sandbox.prepare(&[]).code, 0);
+            assert_same(&settled_picture(&sandbox.data()), &wanted, "after the second run");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Bad input of every kind, given to the program as a person gives it: no good sample is lost silently, nothing half-written
+//! becomes visible, every message names the thing and the way out, and nothing panics or hangs.
+
+mod answers;
+mod archives;
+mod changing;
+mod files;
+mod keys;
+mod kills;
+mod names;
+mod races;
+mod reruns;
+mod sandbox;
+mod tars;
