@@ -34,7 +34,12 @@ impl Info {
         }
         let yaml = layout::in_nv_meta(root, layout::INFO_YAML);
         match fields::read_text(WHAT, &yaml, LIMIT_BYTES)? {
-            Some(text) => Self::parse_yaml(&text).map(Some).map_err(|error| error.into_failure(WHAT, &yaml)),
+            Some(text) => {
+                let mut info = Self::parse_yaml(&text).map_err(|error| error.into_failure(WHAT, &yaml))?;
+                // Written with sorted keys, it has lost the order in which the index counts shards.
+                info.shard_counts.sort_by(|a, b| a.0.split('/').cmp(b.0.split('/')));
+                Ok(Some(info))
+            }
             None => Ok(None),
         }
     }

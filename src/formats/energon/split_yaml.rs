@@ -7,6 +7,9 @@ use crate::formats::python::{json_write, yaml_read, yaml_write, Node};
 use crate::model::Outcome;
 use std::path::Path;
 
+/// The most names that the brace expressions of one file stand for together: a small file cannot fill the memory.
+const MAX_EXPANDED: usize = 4_000_000;
+
 const WHAT: &str = "reading the splits";
 const KEYS: [&str; 2] = ["split_parts", "exclude"];
 
@@ -101,24 +104,29 @@ impl SplitFile {
 
     /// Splits with their shard names, braces expanded. Items that cannot be expanded are returned apart.
     pub fn expanded(&self) -> (Vec<(String, Vec<String>)>, Vec<BadItem>) {
-        let mut bad = Vec::new();
+        let (mut bad, mut left) = (Vec::new(), MAX_EXPANDED);
         let splits = self.split_parts.iter();
-        let splits = splits.map(|(name, items)| (name.clone(), expand_all(Some(name), items, &mut bad))).collect();
+        let splits =
+            splits.map(|(name, items)| (name.clone(), expand_all(Some(name), items, &mut left, &mut bad))).collect();
         (splits, bad)
     }
 
     /// Exclude items, braces expanded. Items that cannot be expanded are returned apart.
     pub fn expanded_excludes(&self) -> (Vec<String>, Vec<BadItem>) {
-        let mut bad = Vec::new();
-        (expand_all(None, &self.exclude, &mut bad), bad)
+        let (mut bad, mut left) = (Vec::new(), MAX_EXPANDED);
+        (expand_all(None, &self.exclude, &mut left, &mut bad), bad)
     }
 }
 
-fn expand_all(split: Option<&String>, items: &[String], bad: &mut Vec<BadItem>) -> Vec<String> {
+/// Expands what still fits: `left` names may come out of items that stand for more than one.
+fn expand_all(split: Option<&String>, items: &[String], left: &mut usize, bad: &mut Vec<BadItem>) -> Vec<String> {
     let mut names = Vec::with_capacity(items.len());
     for item in items {
-        match braces::expand(item, braces::MAX_RESULTS) {
-            Ok(expanded) => names.extend(expanded),
+        match braces::expand(item, braces::MAX_RESULTS.min((*left).max(1))) {
+            Ok(expanded) => {
+                *left = left.saturating_sub(expanded.len().saturating_sub(1));
+                names.extend(expanded);
+            }
             Err(error) => bad.push(BadItem { split: split.cloned(), item: item.clone(), error }),
         }
     }

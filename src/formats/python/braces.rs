@@ -9,7 +9,7 @@ pub const MAX_RESULTS: usize = 1_000_000;
 /// Nesting beyond this is refused.
 const MAX_DEPTH: usize = 100;
 /// Results times the length of the expression stays below this.
-const MAX_BYTES: u128 = 1 << 31;
+const MAX_BYTES: u128 = 1 << 28;
 
 /// Why a brace expression cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
