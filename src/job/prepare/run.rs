@@ -408,8 +408,9 @@ fn report_nothing(context: &Context, selection: &Selection) -> PrepareReport {
 fn clear_finished(context: &Context, own: &OwnFolder) {
     let fs = &*context.shared.fs;
     let is_ours = Journal::peek(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
-    // Without its journal nobody can go on with a work folder.
-    let is_garbage = own.work().exists() && !own.journal().exists();
+    // Without its journal nobody can go on with a work folder; the lock of a dead process holds nothing.
+    let is_garbage = own.work().exists() && !own.journal().exists()
+        || own.lock().exists() && matches!(DatasetLock::holder(own), Ok(None));
     if (is_ours || is_garbage) && !matches!(crate::storage::publish::pending(own), Ok(Some(_))) {
         match DatasetLock::acquire(fs, own, false) {
             Ok(_lock) => clean_up(context, own),
