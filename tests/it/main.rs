@@ -17,6 +17,7 @@ mod cli_signals;
 mod cli_small;
 mod cli_support;
 mod cli_usage;
+mod hostile;
 mod job_faults;
 mod layers;
 mod plan;

@@ -11,4 +11,4 @@ mod names;
 mod races;
 mod reruns;
 mod sandbox;
-mod tars;
+pub mod tars;

@@ -147,6 +147,7 @@ fn with_info_yaml(sandbox: &Sandbox) {
 fn what_an_older_peer_prepared_counts_as_prepared_and_is_updated_like_any_other() {
     for case in CASES {
         let sandbox = prepared_by_the_peer(case);
+        let old_parts = indexed_parts(&sandbox.data());
         with_info_yaml(&sandbox);
         let ran = sandbox.refused(&[], 1);
         assert!(ran.error().0.contains("already"), "{case}: {ran}");
@@ -155,6 +156,8 @@ fn what_an_older_peer_prepared_counts_as_prepared_and_is_updated_like_any_other(
         put(&sandbox.at("zz_new.tar"), &archive(&samples("zz_new", 2)));
         let ran = sandbox.prepare(&["--update", "--new-to", &old[0].0]);
         assert!(ran.code <= 1, "{case}: {ran}");
+        let now = indexed_parts(&sandbox.data());
+        assert!(old_parts.iter().all(|(place, bytes)| now.get(place) == Some(bytes)), "{case}: a sample was lost");
         let yaml = std::fs::read_to_string(sandbox.at(".nv-meta/.info.yaml")).unwrap();
         assert!(yaml.contains("zz_new.tar"), "{case}: both forms say the same: {yaml}");
         assert!(

@@ -1,0 +1,269 @@
+//! What is done with each hostile input: by the fuzzers and by the property tests alike. A body panics when the program
+//! broke a promise; it returns when the input was refused or understood.
+
+use gristmill::engine::plan::{command_line, file as plan_file};
+use gristmill::formats::energon::dataset_yaml::DatasetYaml;
+use gristmill::formats::energon::info::Info;
+use gristmill::formats::energon::split_yaml::SplitFile;
+use gristmill::formats::energon::tar_idx;
+use gristmill::formats::python::{braces, pattern::Pattern};
+use gristmill::model::field_map::FieldExpression;
+use gristmill::model::text::{display_safe, display_safe_bytes};
+use gristmill::model::{
+    Cancel, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
+};
+use gristmill::source::decode;
+use gristmill::source::tar::{scan_shard, ScanSink};
+use std::collections::HashSet;
+use std::io::Write as _;
+use std::path::Path;
+
+/// A target and its name.
+pub type Body = fn(&[u8]);
+
+/// All of them.
+pub const ALL: [(&str, Body); 11] = [
+    ("tar_scan", tar_scan),
+    ("tar_idx", tar_index),
+    ("split_yaml", split_yaml),
+    ("info_json", info_json),
+    ("dataset_yaml", dataset_yaml),
+    ("braces", brace_expressions),
+    ("pattern", pattern),
+    ("field_map", field_map),
+    ("plan_yaml", plan_yaml),
+    ("decode", decode_parts),
+    ("display_safe", display),
+];
+
+fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+fn file_of(bytes: &[u8], suffix: &str) -> tempfile::NamedTempFile {
+    let mut file = tempfile::Builder::new().suffix(suffix).tempfile().expect("a temporary file");
+    file.write_all(bytes).expect("the input is written");
+    file
+}
+
+/// Checks each row as it comes.
+#[derive(Default)]
+struct Checker {
+    samples: u64,
+    at: u64,
+    parts_end: u64,
+    keys: HashSet<String>,
+}
+
+impl Checker {
+    fn next(&mut self, index: u64, offset: u64, size: u64) {
+        assert_eq!(index, self.samples, "samples come without gaps");
+        assert!(offset >= self.at, "samples do not overlap");
+        self.at = offset.checked_add(size).expect("a sample ends somewhere");
+        self.samples += 1;
+    }
+}
+
+impl ScanSink for Checker {
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+        let end = row.content_byte_offset.checked_add(row.content_byte_size).expect("a part ends somewhere");
+        self.parts_end = self.parts_end.max(end);
+        Ok(())
+    }
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.keys.insert(row.key.to_owned());
+        self.next(row.sample_index, row.byte_offset, row.byte_size);
+        Ok(())
+    }
+    fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()> {
+        self.next(row.sample_index, row.byte_offset, row.byte_size);
+        Ok(())
+    }
+}
+
+/// Any bytes as a shard: the scan ends, its rows lie in the file one after the other, and what is excluded exists.
+pub fn tar_scan(bytes: &[u8]) {
+    let file = file_of(bytes, ".tar");
+    let stamp = FileStamp { bytes: bytes.len() as u64, ..FileStamp::default() };
+    let shard = Shard { name: "a.tar".into(), path: file.path().to_owned(), stamp, mode: 0o644, is_tgz: false };
+    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let mut sink = Checker::default();
+    let scan = scan_shard(&shard, &mut sink, &handles).expect("damage is a finding, not a failure");
+    assert_eq!(scan.samples, sink.samples);
+    if !scan.compressed {
+        assert!(scan.end_offset <= bytes.len() as u64 && sink.at <= scan.end_offset, "{scan:?}");
+    }
+    assert!(scan.damaged_keys.iter().all(|key| sink.keys.contains(key)), "what is excluded exists");
+    for problem in log.kept() {
+        assert_shown(&problem.to_string());
+    }
+}
+
+/// Any bytes as a `.tar.idx`: spans lie in order, or the file is refused.
+pub fn tar_index(bytes: &[u8]) {
+    let file = file_of(bytes, ".tar.idx");
+    let words = tar_idx::read(file.path());
+    let Ok(index) = tar_idx::TarIdx::open(file.path()) else {
+        assert!(words.is_err());
+        return;
+    };
+    assert_eq!(index.samples(), bytes.len() as u64 / 8 - 1);
+    let _ = index.end().expect("it has a last word");
+    for sample in [0, 1, index.samples().saturating_sub(1), index.samples(), u64::MAX] {
+        if let Ok((first, end)) = index.span(sample) {
+            assert!(first <= end && sample < index.samples());
+        }
+    }
+    if let Ok(words) = words {
+        let (end, offsets) = words.split_last().expect("it has a last word");
+        assert_eq!(tar_idx::encode(offsets, *end), bytes);
+    }
+}
+
+/// Any text as a `split.yaml`: what is understood is written so that it is understood again.
+pub fn split_yaml(bytes: &[u8]) {
+    let text = text(bytes);
+    for parsed in [SplitFile::parse(&text), SplitFile::parse_json(&text)] {
+        let Ok(file) = parsed else { continue };
+        let yaml = file.render();
+        assert_shown_lines(&yaml);
+        assert_eq!(SplitFile::parse(&yaml).as_ref(), Ok(&file), "{yaml}");
+        assert_eq!(SplitFile::parse_json(&file.render_json()).as_ref(), Ok(&file));
+        let (splits, _) = file.expanded();
+        assert!(splits.len() == file.split_parts.len());
+        assert!(splits.iter().map(|(_, names)| names.len()).sum::<usize>() <= 5_000_000, "small texts stay small");
+        assert!(file.expanded_excludes().0.len() <= 5_000_000);
+    }
+}
+
+/// Any text as `.info.json` and `.info.yaml`.
+pub fn info_json(bytes: &[u8]) {
+    let text = text(bytes);
+    for parsed in [Info::parse_json(&text), Info::parse_yaml(&text)] {
+        let Ok(info) = parsed else { continue };
+        let _ = info.samples();
+        assert_eq!(Info::parse_json(&info.to_json()).as_ref(), Ok(&info), "{}", info.to_json());
+        // As YAML the shards are sorted by name.
+        let mut again = Info::parse_yaml(&info.to_yaml()).expect("what was written is read");
+        let mut wanted = info.clone();
+        again.shard_counts.sort();
+        wanted.shard_counts.sort();
+        assert_eq!(again, wanted, "{}", info.to_yaml());
+    }
+}
+
+/// Any text as a `dataset.yaml`.
+pub fn dataset_yaml(bytes: &[u8]) {
+    if let Err(error) = DatasetYaml::parse(&text(bytes)) {
+        assert_shown(&error.into_failure("reading the dataset yaml", Path::new("dataset.yaml")).to_string());
+    }
+}
+
+/// Any text as a brace expression, and as a name that must be escaped.
+pub fn brace_expressions(bytes: &[u8]) {
+    const LIMIT: usize = 10_000;
+    let text = text(bytes);
+    if let Ok(names) = braces::expand(&text, LIMIT) {
+        assert!(!names.is_empty() && names.len() <= LIMIT);
+        assert_eq!(braces::count(&text), Ok(names.len() as u128));
+        assert_eq!(braces::expand_keeping_escapes(&text, LIMIT).map(|kept| kept.len()), Ok(names.len()));
+    }
+    let escaped = braces::escape(&text);
+    assert_eq!(braces::expand(&escaped, 1), Ok(vec![text.clone().into_owned()]), "{escaped}");
+    if braces::is_literal(&text) {
+        assert_eq!(braces::expand(&text, 1), Ok(vec![text.into_owned()]));
+    }
+}
+
+/// A pattern and, behind the first line end, what it is matched against.
+pub fn pattern(bytes: &[u8]) {
+    let text = text(bytes);
+    let (pattern, subject) = text.split_once('\n').unwrap_or((&text, "train/shard_000001.tar"));
+    match Pattern::compile(pattern) {
+        Ok(compiled) => {
+            let found = compiled.try_found(subject);
+            if let (Ok(true), Ok(found)) = (compiled.try_match_start(subject), found) {
+                assert!(found, "what matches at the start is found");
+            }
+        }
+        Err(error) => assert!(!error.message.is_empty()),
+    }
+}
+
+/// A field expression and, behind the first line end, the JSON it is evaluated on.
+pub fn field_map(bytes: &[u8]) {
+    let text = text(bytes);
+    let (expression, json) =
+        text.split_once('\n').unwrap_or((&text, "{\"a\": [1, {\"b\": \"x\"}], \"caption\": null}"));
+    let parsed = FieldExpression::parse(expression);
+    assert!(!parsed.options.is_empty());
+    if FieldExpression::fits_grammar(expression) {
+        let again: Vec<String> = parsed
+            .options
+            .iter()
+            .map(|o| o.steps.iter().fold(o.part.clone(), |text, step| format!("{text}[{step}]")))
+            .collect();
+        assert_eq!(again.join(","), expression);
+    }
+    let part = decode::decode_part("json", json.as_bytes());
+    match decode::eval(&parsed, &|name| (name != "none").then_some(&part)) {
+        Ok(value) => drop(value.describe()),
+        Err(error) => assert_shown(&display_safe(&error.to_string())),
+    }
+}
+
+/// Any text as a plan: what is read is written so that it is read again, and its command line is one safe line.
+pub fn plan_yaml(bytes: &[u8]) {
+    match plan_file::from_yaml(&text(bytes)) {
+        Ok(plan) => {
+            let yaml = plan_file::to_yaml(&plan).expect("a plan can be written");
+            assert_eq!(plan_file::from_yaml(&yaml).as_ref(), Ok(&plan), "{yaml}");
+            assert_eq!(plan_file::hash(&plan), plan_file::hash(&plan));
+            assert_shown(&command_line(&plan));
+        }
+        Err(failure) => assert_shown(&failure.to_string()),
+    }
+}
+
+/// Any bytes as a part of a sample; the first byte says of which kind.
+pub fn decode_parts(bytes: &[u8]) {
+    const PARTS: [&str; 10] = ["json", "txt", "cls", "jpg", "png", "webp", "npy", "pth", "gif", "tiff"];
+    let (kind, content) = bytes.split_first().unwrap_or((&0, &[]));
+    if let Ok(value) = decode::decode_part(PARTS[*kind as usize % PARTS.len()], content) {
+        assert_shown(&display_safe(&value.describe()));
+    }
+}
+
+/// Any bytes shown: nothing that a terminal obeys, and what was made safe is safe.
+pub fn display(bytes: &[u8]) {
+    let text = text(bytes);
+    let shown = display_safe(&text);
+    assert_shown(&shown);
+    assert_eq!(display_safe(&shown), shown, "it is safe already");
+    let from_bytes = display_safe_bytes(bytes);
+    assert_shown(&from_bytes);
+    assert_eq!(display_safe(&from_bytes), from_bytes);
+    if text.chars().all(|c| c.is_ascii_graphic() || c == ' ') {
+        assert_eq!(shown, text, "plain text stays as it is");
+    }
+}
+
+#[track_caller]
+fn assert_shown(line: &str) {
+    let dangerous = line.chars().find(|&c| is_dangerous(c));
+    assert!(dangerous.is_none(), "U+{:04X} would be shown raw", dangerous.unwrap_or_default() as u32);
+}
+
+#[track_caller]
+fn assert_shown_lines(text: &str) {
+    text.lines().for_each(assert_shown);
+}
+
+/// Controls, bidi controls, invisible characters, tags. Written down again here, as a check on the program's own list.
+pub fn is_dangerous(c: char) -> bool {
+    c.is_control()
+        || matches!(c as u32,
+            0x00ad | 0x061c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0xfeff | 0xfff9..=0xfffb
+            | 0xe0000..=0xe007f)
+}
