@@ -36,8 +36,10 @@ impl Info {
         match fields::read_text(WHAT, &yaml, LIMIT_BYTES)? {
             Some(text) => {
                 let mut info = Self::parse_yaml(&text).map_err(|error| error.into_failure(WHAT, &yaml))?;
-                // Written with sorted keys, it has lost the order in which the index counts shards.
-                info.shard_counts.sort_by(|a, b| a.0.split('/').cmp(b.0.split('/')));
+                // With sorted keys it has lost the order in which the index counts shards: by path components.
+                if info.shard_counts.is_sorted_by(|a, b| a.0 < b.0) {
+                    info.shard_counts.sort_by(|a, b| a.0.split('/').cmp(b.0.split('/')));
+                }
                 Ok(Some(info))
             }
             None => Ok(None),

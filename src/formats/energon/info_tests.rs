@@ -42,6 +42,9 @@ fn the_older_yaml_form_is_read_where_the_json_is_missing() {
     let info = Info::read(dir.path()).unwrap().unwrap();
     assert_eq!(info.shard_counts, [("b.tar".to_owned(), 2), ("a.tar".to_owned(), 1)]);
     assert_eq!(info.to_yaml(), "energon_version: null\nshard_counts:\n  a.tar: 1\n  b.tar: 2\n");
+    put(".info.yaml", "shard_counts:\n  sub-x/b.tar: 1\n  sub/b.tar: 2\n");
+    let info = Info::read(dir.path()).unwrap().unwrap();
+    assert_eq!(info.shard_counts[0], ("sub/b.tar".to_owned(), 2), "sorted keys are put into index order");
     put(".info.json", "{\"shard_counts\": {\"c.tar\": 7}}");
     assert_eq!(Info::read(dir.path()).unwrap().unwrap().samples(), 7);
     put(".info.json", "{\"shard_counts\": {},\n \"extra\": 1}");
