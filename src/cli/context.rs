@@ -36,7 +36,6 @@ impl Context {
             strict: g.strict,
             restart: g.restart,
             break_lock: g.break_lock,
-            dry_run: g.dry_run,
         }
     }
 

@@ -17,8 +17,6 @@ pub struct RunOptions {
     pub restart: bool,
     /// Remove another process's lock first.
     pub break_lock: bool,
-    /// Say what would be written, write nothing.
-    pub dry_run: bool,
 }
 
 impl Default for RunOptions {
@@ -30,7 +28,6 @@ impl Default for RunOptions {
             strict: false,
             restart: false,
             break_lock: false,
-            dry_run: false,
         }
     }
 }
