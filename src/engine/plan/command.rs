@@ -32,6 +32,8 @@ impl CommandLine {
         if !plan.path.starts_with('-') {
             line.push(&plan.path);
         }
+        // Without it a terminal would be asked what the flags have answered.
+        line.push(f::YES);
         line.rerun(plan);
         line.splits(plan);
         line.excludes(plan);

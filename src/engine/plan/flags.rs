@@ -1,5 +1,7 @@
 //! The flags that say a plan, named once: [`command_line`](super::command_line) writes them, hints name them.
 
+/// `--yes`.
+pub const YES: &str = "--yes";
 /// `--split-ratio A,B,C`.
 pub const SPLIT_RATIO: &str = "--split-ratio";
 /// `--split-parts NAME:REGEX`.

@@ -170,6 +170,7 @@ fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
         let mut value = || tied.clone().unwrap_or_else(|| rest.next().unwrap().clone());
         match flag {
             "--" => only_paths = true,
+            f::YES => {}
             f::UPDATE => plan.rerun = Rerun::Update,
             f::FORCE_OVERWRITE => plan.rerun = Rerun::Overwrite,
             f::NEW_TO => plan.new_to = Some(value()),
@@ -326,7 +327,7 @@ fn a_command_quotes_what_a_shell_would_take_apart() {
     };
     assert_eq!(
         command_line(&plan),
-        "gristmill prepare 'my data' --split-parts 'train:train/.*' --exclude=-x --sample-type CaptioningSample \
+        "gristmill prepare 'my data' --yes --split-parts 'train:train/.*' --exclude=-x --sample-type CaptioningSample \
          --field-map 'caption=detail.json[a],txt'"
     );
     assert_eq!(shell_quote("it's"), r"'it'\''s'");

@@ -26,7 +26,7 @@ fn the_page_scrolls_and_stops_at_its_ends() {
 fn the_command_is_copied_whole() {
     let mut wizard = at_review();
     let Some(Ask::Copy(command)) = wizard.act(Action::Copy).pop() else { panic!() };
-    assert!(command.starts_with("gristmill prepare /data/coco --split-ratio 8,1,1"), "{command}");
+    assert!(command.starts_with("gristmill prepare /data/coco --yes --split-ratio 8,1,1"), "{command}");
     assert!(!command.contains('\n'));
 }
 
