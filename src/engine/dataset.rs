@@ -3,6 +3,7 @@
 use super::plan::file as plan_file;
 use super::recorded::Recorded;
 use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile, tar_idx::TarIdx};
+use crate::formats::python::pattern::Pattern;
 use crate::model::{
     DatasetFacts, DatasetKind, ExitClass, Failure, FileStamp, Outcome, PreparePlan, PreparedFacts, Problem,
     ProblemKind, Shard, ShardFacts, Subject,
@@ -156,9 +157,12 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     let stamps = recorded.map(Recorded::stamps).unwrap_or_default();
     let mut new_shards = Vec::new();
     let mut changed = Vec::new();
+    let on_purpose = left_out_on_purpose(prepared.plan.as_deref());
     for shard in shards {
         if !indexed.contains(shard.name.as_str()) {
-            new_shards.push(shard.name.clone());
+            if !on_purpose(&shard.name) && !has_indexed_twin(&shard.name, &indexed) {
+                new_shards.push(shard.name.clone());
+            }
         } else if has_changed(root, shard, &stamps) {
             changed.push(shard.name.clone());
         }
@@ -173,6 +177,18 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     prepared.new_shards = new_shards;
     prepared.changed_shards = changed;
     prepared.missing_shards = missing;
+}
+
+/// Shards that the recorded plan leaves out are not new ones.
+pub(crate) fn left_out_on_purpose(plan: Option<&PreparePlan>) -> impl Fn(&str) -> bool {
+    let texts = plan.map(|plan| plan.exclude_shards.as_slice()).unwrap_or_default();
+    let patterns: Vec<Pattern> = texts.iter().filter_map(|text| Pattern::compile(text).ok()).collect();
+    move |name| patterns.iter().any(|pattern| pattern.is_found(name))
+}
+
+/// Whether this is a `.tgz` whose `.tar` is indexed: only one of the two can be, since both want the same `.tar.idx`.
+pub(crate) fn has_indexed_twin(name: &str, indexed: &HashSet<&str>) -> bool {
+    name.strip_suffix(".tgz").is_some_and(|stem| indexed.contains(format!("{stem}.tar").as_str()))
 }
 
 /// Compares with the state our last run recorded; for a data set that another program prepared, a shard newer than its

@@ -13,6 +13,7 @@ mod cli_dropin;
 mod cli_prepare;
 mod cli_prompts;
 mod cli_recipes;
+mod cli_second_run;
 mod cli_signals;
 mod cli_small;
 mod cli_support;

@@ -1,6 +1,6 @@
 //! What `--update` leaves unsaid comes from the plan of the run before.
 
-use crate::model::{Duplicates, Loading, PreparePlan, PreparedFacts, Rerun, SplitPlan, Tgz};
+use crate::model::{Duplicates, Loading, PreparePlan, PreparedFacts, Rerun, Scope, SplitPlan, Tgz};
 
 /// The plan to carry out: of an update, with the answers that decide about new shards taken from the recorded plan where none
 /// are given. `dataset.yaml` is not an answer of that kind: an update leaves it as it is unless the plan says otherwise.
@@ -14,6 +14,9 @@ pub fn inherited(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> Prepar
     }
     if plan.exclude_shards.is_empty() {
         plan.exclude_shards = old.exclude_shards.clone();
+    }
+    if plan.scope == Scope::default() {
+        plan.scope = old.scope;
     }
     if plan.tgz == Tgz::default() {
         plan.tgz = old.tgz;
@@ -61,6 +64,7 @@ mod tests {
         old.loading = Loading::Crude { cooker: false };
         old.exclude_shards = vec!["bad".into()];
         old.excludes = vec!["a.tar/1".into()];
+        old.scope = Scope::WithoutSampleTables;
         let mut update = PreparePlan::new("d");
         update.rerun = Rerun::Update;
         update.excludes = vec!["a.tar/2".into()];
@@ -69,6 +73,7 @@ mod tests {
         assert_eq!(plan.splits, old.splits);
         assert_eq!(plan.exclude_shards, old.exclude_shards);
         assert_eq!(plan.loading, Loading::Unset);
+        assert_eq!(plan.scope, old.scope, "an update makes no tables that were not wanted");
         assert_eq!(plan.excludes, ["a.tar/2"]);
         let record = recorded(&update, Some(&facts));
         assert_eq!(record.loading, old.loading);

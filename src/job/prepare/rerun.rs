@@ -6,7 +6,9 @@ use crate::engine::plan::file as plan_file;
 use crate::engine::recorded::Recorded;
 use crate::engine::select::select;
 use crate::formats::energon::layout;
-use crate::model::{DatasetFacts, Outcome, PreparePlan, Problem, ProblemSink, Rerun, Shard};
+use crate::model::{
+    DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemSink, Rerun, Shard, SplitPlan,
+};
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
 use std::time::SystemTime;
@@ -42,7 +44,8 @@ pub(super) fn nothing_to_do(
         Rerun::Overwrite => Ok(false),
         Rerun::Update => Ok(prepared.new_shards.is_empty()
             && prepared.changed_shards.is_empty()
-            && prepared.missing_shards.is_empty()),
+            && prepared.missing_shards.is_empty()
+            && !has_new_answers(context, prepared)),
         Rerun::Refuse => {
             let Some(recorded) = Recorded::read(own)? else { return Ok(false) };
             let shards: Vec<Shard> = {
@@ -52,6 +55,17 @@ pub(super) fn nothing_to_do(
             Ok(recorded.plan_hash == plan_file::hash(&context.recorded_plan) && recorded.matches(&shards))
         }
     }
+}
+
+/// Whether an update says something that the data set does not say yet.
+fn has_new_answers(context: &Context, prepared: &PreparedFacts) -> bool {
+    let plan = &context.plan;
+    let excludes_more = plan.excludes.iter().any(|item| !prepared.excludes.contains(item));
+    let differs = match prepared.plan.as_deref() {
+        Some(old) => plan_file::hash(&context.recorded_plan) != plan_file::hash(old),
+        None => plan.splits != SplitPlan::Unset || !plan.exclude_shards.is_empty(),
+    };
+    excludes_more || differs || plan.loading != Loading::Unset
 }
 
 /// Exclude items that stay from an earlier preparation.

@@ -2,8 +2,9 @@
 
 use super::bad_file;
 use crate::engine::check::Prepared;
+use crate::engine::dataset::{has_indexed_twin, left_out_on_purpose};
 use crate::formats::energon::layout;
-use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject};
+use crate::model::{Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject, Tgz};
 use crate::source::discover::discover;
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
@@ -27,9 +28,14 @@ pub(super) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<
 
 fn shards(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
     let indexed: HashSet<&str> = prepared.info.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
-    let excluded = excluded_on_purpose(prepared);
-    let new: Vec<&str> =
-        found.iter().map(|s| s.name.as_str()).filter(|n| !indexed.contains(n) && !excluded(n)).collect();
+    let plan = recorded_plan(prepared);
+    let on_purpose = left_out_on_purpose(plan.as_ref());
+    let rewritten = plan.as_ref().is_some_and(|plan| plan.tgz == Tgz::Rewrite);
+    let others = found.iter().map(|s| s.name.as_str()).filter(|n| !indexed.contains(n) && !on_purpose(n));
+    let (twins, new): (Vec<&str>, Vec<&str>) = others.partition(|name| has_indexed_twin(name, &indexed));
+    for name in twins.iter().filter(|_| !rewritten).take(NAMED) {
+        problems.report(beside_its_tar(name))?;
+    }
     for name in new.iter().take(NAMED) {
         let message = "this shard is on disk but not in the index; no trainer sees it";
         problems.report(
@@ -44,17 +50,18 @@ fn shards(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -> O
     Ok(())
 }
 
-/// Shards that the recorded plan leaves out are not forgotten ones.
-fn excluded_on_purpose(prepared: &Prepared) -> impl Fn(&str) -> bool {
+/// The plan of the last run, where one is recorded and can be understood.
+fn recorded_plan(prepared: &Prepared) -> Option<PreparePlan> {
     let own = OwnFolder::for_webdataset(&prepared.root);
-    let text = crate::storage::read::read_whole(&own.plan(), 64 << 20).ok().flatten();
-    let plan = text.and_then(|t| String::from_utf8(t).ok()).and_then(|t| crate::engine::plan::file::from_yaml(&t).ok());
-    let patterns: Vec<crate::formats::python::pattern::Pattern> = plan
-        .iter()
-        .flat_map(|p| &p.exclude_shards)
-        .filter_map(|p| crate::formats::python::pattern::Pattern::compile(p).ok())
-        .collect();
-    move |name| patterns.iter().any(|p| p.is_found(name))
+    let bytes = crate::storage::read::read_whole(&own.plan(), 64 << 20).ok().flatten()?;
+    crate::engine::plan::file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()
+}
+
+/// A `.tgz` beside an indexed `.tar`: what is meant when that was unpacked from it, a finding otherwise.
+fn beside_its_tar(name: &str) -> Problem {
+    let message = "not in the index: its .tar is beside it, and both would have the same .tar.idx";
+    Problem::problem(ProblemKind::IndexNameCollision, Subject::shard(name), message)
+        .with_hint("remove one of the two, or rename one and run gristmill prepare PATH --update")
 }
 
 /// Index files without a shard, temporary files, work of a run that is not there any more.

@@ -151,8 +151,8 @@ fn place_of(name: &str, splits: &mut Splits) -> usize {
 
 /// New shards in consecutive runs, so that each split comes as near to its share as it can without giving any away.
 fn by_shares(names: &[String; 3], ratio: &[f64; 3], new: &[ShardId], splits: &mut Splits) {
-    let places: Vec<usize> = names.iter().map(|n| place_of(n, splits)).collect();
-    let have: Vec<usize> = places.iter().map(|&p| splits[p].1.len()).collect();
+    let count = |name: &String| splits.iter().find(|(known, _)| known == name).map_or(0, |(_, shards)| shards.len());
+    let have: Vec<usize> = names.iter().map(count).collect();
     let mut adds = [0usize; 3];
     let sum: f64 = ratio.iter().sum();
     for added in 0..new.len() {
@@ -163,8 +163,10 @@ fn by_shares(names: &[String; 3], ratio: &[f64; 3], new: &[ShardId], splits: &mu
         adds[neediest.unwrap_or(0)] += 1;
     }
     let mut rest = new;
-    for (&place, &add) in places.iter().zip(&adds) {
+    // A split that a person took away comes back only when a shard goes there.
+    for (name, &add) in names.iter().zip(&adds).filter(|(_, add)| **add > 0) {
         let (here, after) = rest.split_at(add);
+        let place = place_of(name, splits);
         splits[place].1.extend_from_slice(here);
         rest = after;
     }

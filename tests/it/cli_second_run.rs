@@ -1,0 +1,95 @@
+//! Second runs and excludes: what is said counts, what was decided stays.
+
+use crate::cli_support::Sandbox;
+
+const LINE: &str = "prepare data --yes --split-ratio 8,1,1 --sample-type TextSample --field-map text=txt";
+
+fn prepared(more: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say(&format!("{LINE} {more}")).ends(0);
+    sandbox
+}
+
+#[test]
+fn an_update_without_new_shards_still_takes_new_answers() {
+    let sandbox = prepared("");
+    sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
+    sandbox.say("prepare data --yes --update --exclude-sample s_03.tar/031").ends(0);
+    assert!(sandbox.text("data/.nv-meta/split.yaml").ends_with("exclude:\n- s_03.tar/031\n"));
+    sandbox.say("prepare data --yes --update --exclude-sample s_03.tar/031").ends(0).says("Nothing to do");
+    sandbox.say("prepare data --yes --update --sample-type CrudeWebdataset").ends(0);
+    assert!(sandbox.text("data/.nv-meta/dataset.yaml").contains("CrudeWebdataset"));
+    sandbox.say("prepare data --yes --update --exclude s_09").ends(0);
+    assert!(!sandbox.text("data/.nv-meta/.info.json").contains("s_09.tar"));
+    assert!(sandbox.text("data/.nv-meta/split.yaml").ends_with("exclude:\n- s_03.tar/031\n"), "earlier excludes stay");
+    sandbox.say("lint data").ends(0);
+}
+
+#[test]
+fn a_shard_that_is_left_out_on_purpose_is_not_a_new_one() {
+    let sandbox = prepared("--exclude s_09");
+    sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
+    sandbox.say(&format!("{LINE} --exclude s_09 --dry-run")).ends(0);
+    sandbox.tar("data/s_10.tar", ["new"]);
+    sandbox.say("prepare data --yes --update").ends(0);
+    let info = sandbox.text("data/.nv-meta/.info.json");
+    assert!(info.contains("s_10.tar") && !info.contains("s_09.tar"), "{info}");
+}
+
+#[test]
+fn an_update_makes_no_tables_that_were_not_wanted() {
+    let sandbox = prepared("--skip-sample-tables");
+    sandbox.tar("data/s_10.tar", ["000"]);
+    sandbox.say("prepare data --yes --update").ends(0);
+    assert!(!sandbox.has("data/.nv-meta/index.sqlite"));
+}
+
+#[test]
+fn a_split_that_a_person_took_away_stays_away() {
+    let sandbox = prepared("");
+    sandbox.write("data/.nv-meta/split.yaml", "split_parts:\n  train:\n  - s_{00..07}.tar\n  val: []\nexclude: []\n");
+    sandbox.tar("data/s_10.tar", ["new"]);
+    sandbox.say("prepare data --yes --update").ends(0);
+    let splits = sandbox.text("data/.nv-meta/split.yaml");
+    assert_eq!(splits, "split_parts:\n  train:\n  - s_{00..07}.tar\n  val:\n  - s_10.tar\nexclude: []\n");
+}
+
+#[test]
+fn a_rewritten_shard_does_not_haunt_later_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let mut gzip = std::process::Command::new("gzip");
+    let packed = gzip.arg("-n").arg("-c").arg(sandbox.path("data/s_09.tar")).output();
+    let Ok(packed) = packed else { return };
+    std::fs::remove_file(sandbox.path("data/s_09.tar")).unwrap();
+    sandbox.write("data/z.tgz", packed.stdout);
+    sandbox.say(&format!("{LINE} --tgz rewrite")).ends(0);
+    sandbox.say("lint data").ends(0);
+    sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
+}
+
+#[test]
+fn an_exclude_of_a_sample_that_is_not_there_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let line = format!("{LINE} --exclude-sample s_00.tar/nope --exclude-sample s_0{{1..2}}.tar/010");
+    let value = sandbox.say(&format!("{line} --json")).ends(1).json("problems");
+    assert_eq!(value["counts"]["problem"]["matches-nothing"], 1);
+    assert_eq!(value["counts"]["note"]["matches-nothing"], 1, "one of two names is there");
+    assert_eq!(value["problems"][0]["subject"]["field"], "s_00.tar/nope");
+}
+
+#[test]
+fn the_command_after_a_run_names_no_file_that_is_not_there() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.write("mine.yaml", "split_parts:\n  train:\n  - s_{00..08}.tar\n  val:\n  - s_09.tar\n");
+    let line = "prepare data --yes --splits-from mine.yaml --skip-dataset-yaml --json";
+    let dry = sandbox.say(&format!("{line} --dry-run")).ends(0).json("ok");
+    assert!(dry["equivalent_files"]["splits.yaml"].as_str().unwrap().contains("s_{00..08}.tar"));
+    let done = sandbox.say(line).ends(0).json("ok");
+    let command = done["equivalent_command"].as_str().unwrap().to_owned();
+    assert_eq!(command, "gristmill run data/.nv-meta/gristmill/plan.yaml");
+    sandbox.say(command.strip_prefix("gristmill ").unwrap()).ends(0).says("Nothing to do");
+}
