@@ -8,6 +8,7 @@
 
 mod bytes;
 mod duplicates;
+mod lookup;
 mod media;
 mod parts;
 mod respool;
@@ -21,6 +22,7 @@ mod writer;
 
 pub use bytes::SpoolFile;
 pub use duplicates::DuplicateKey;
+pub use lookup::{lost_excludes, LostExclude};
 pub use media::{carry_media_tables, CarriedMedia};
 pub use respool::{respool_unit, OldIndex};
 pub use runs::Run;

@@ -108,6 +108,7 @@ fn run_planned(context: &Context, own: &OwnFolder, mut selection: Selection) -> 
     problems.extend(fields::try_out(&context.plan, &facts));
     rerun::refuse(context, problems)?;
     let built = build(context, own, &selection, &spools)?;
+    tell_lost_excludes(context, &facts, &selection, &built)?;
     let mut report = finish(context, own, &facts, &selection, &spools, &built)?;
     clean_up(context, own);
     report.elapsed = context.board.elapsed();
@@ -319,6 +320,35 @@ fn finish(
         text::count(report.samples, "sample")
     ));
     Ok(report)
+}
+
+/// Items given for this run that name no sample: whoever gave them believes that something is excluded.
+fn tell_lost_excludes(
+    context: &Context,
+    facts: &DatasetFacts,
+    selection: &Selection,
+    built: &BuiltIndex,
+) -> Outcome<()> {
+    let Some(database) = built.database.as_ref().filter(|_| context.plan.scope == Scope::Full) else { return Ok(()) };
+    let shards = selection.positions.iter().filter_map(|&p| facts.shards.get(p));
+    let names: Vec<String> = shards.map(|shard| shard.name.clone()).collect();
+    let (plan, cancel) = (&context.plan, &context.shared.cancel);
+    for lost in index::lost_excludes(database, &names, &plan.excludes, plan.duplicates, cancel)? {
+        let subject = Subject::field(lost.item.as_str());
+        context.shared.problems.report(if lost.lost == lost.all {
+            let message = "the exclude matches nothing: its shard has no sample with this key";
+            Problem::problem(ProblemKind::MatchesNothing, subject, message).with_hint(
+                "an item is SHARD/KEY, the key without the part's name; gristmill lint lists what is in force",
+            )
+        } else {
+            let message = format!(
+                "{} of {} names of the exclude match nothing, {} among them",
+                lost.lost, lost.all, lost.example
+            );
+            Problem::note(ProblemKind::MatchesNothing, subject, message)
+        })?;
+    }
+    Ok(())
 }
 
 fn tell_duplicates(context: &Context, selection: &Selection, built: &BuiltIndex) -> Outcome<()> {
