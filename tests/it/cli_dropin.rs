@@ -208,6 +208,46 @@ fn what_is_not_there_yet_is_exit_code_2() {
 }
 
 #[test]
+fn what_asks_nothing_there_needs_no_consent_here() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say("energon prepare data --split-ratio 8,1,1").ends(2).complains("not a terminal");
+    sandbox.say("energon prepare data --split-ratio 8,1,1 --skip-dataset-yaml").ends(0);
+    sandbox.say("energon prepare data --tar-index-only").ends(0);
+    let line = "energon prepare data --force-overwrite --split-parts train:s_ --sample-type CrudeWebdataset";
+    sandbox.say(line).ends(0);
+    assert!(sandbox.text("data/.nv-meta/dataset.yaml").contains("CrudeWebdataset"));
+}
+
+#[test]
+fn a_folder_without_shards_ends_well_and_writes_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    let line = "--non-interactive --split-ratio 8,1,1";
+    sandbox.say(&format!("energon prepare empty {line}")).ends(0).complains("no shard");
+    sandbox.say(&format!("energon prepare empty {line} --json")).ends(0).json("ok");
+    sandbox.say(&format!("energon prepare data {line} --exclude s_")).ends(0).complains("no shard");
+    assert!(!sandbox.has("empty/.nv-meta") && !sandbox.has("data/.nv-meta"));
+}
+
+#[test]
+fn an_exclude_that_finds_nothing_changes_nothing_and_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox
+        .say("energon prepare data --non-interactive --split-ratio 8,1,1 --exclude nothing")
+        .ends(0)
+        .complains("--exclude matches 0 of 10 shards");
+    assert!(sandbox.text("data/.nv-meta/.info.json").contains("s_09.tar"));
+}
+
+#[test]
+fn what_is_not_there_yet_is_told_as_json_too() {
+    Sandbox::new().say("energon mount a b --json").ends(2).json("error");
+}
+
+#[test]
 fn version_and_help_are_told() {
     let sandbox = Sandbox::new();
     for line in ["energon -V", "energon --version"] {
@@ -229,7 +269,7 @@ fn version_and_help_are_told() {
 fn missing_answers_name_the_flags_of_the_other_program() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
-    let ran = sandbox.say("energon prepare data --non-interactive").ends(2).complains("--split-ratio");
+    let ran = sandbox.say("energon prepare data --non-interactive").ends(1).complains("--split-ratio");
     assert!(!ran.err.contains("--splits-from"), "that flag is ours alone: {}", ran.err);
 }
 

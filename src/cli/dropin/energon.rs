@@ -2,15 +2,19 @@
 
 use super::super::args::Globals;
 use super::super::context::Context;
-use super::super::end::{Finished, Status};
+use super::super::end::{Done, Finished, Status};
 use super::super::{info, lint, paths, prepare};
 use crate::engine::check::LintOptions;
+use crate::formats::python::pattern::Pattern;
 use crate::model::{Failure, Loading, Outcome, PreparePlan, ProblemKind, Rerun, Scope, SplitPlan, Subject};
+use crate::source::discover::discover;
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const VERSION: &str = concat!("(gristmill ", env!("CARGO_PKG_VERSION"), ", for data sets of generation 7.4.1)");
+
+const NO_SHARDS: &str = "shards are files that end in .tar or .tgz, at any depth, and that --exclude does not find";
 
 /// Which of the other program's commands.
 #[derive(Args, Debug)]
@@ -178,6 +182,11 @@ pub fn adjust(args: &EnergonArgs, globals: &mut Globals) {
             globals.no_progress |= args.no_progress;
         }
         EnergonCommand::Lint(args) => globals.threads = globals.threads.or(Some(args.parallel.max(1))),
+        // These take every word as it comes, flags that hold everywhere included.
+        EnergonCommand::PrepareMedia(later)
+        | EnergonCommand::Mount(later)
+        | EnergonCommand::Checkpoint(later)
+        | EnergonCommand::AnalyzeDebug(later) => globals.json |= later.rest.iter().any(|word| word == "--json"),
         _ => {}
     }
 }
@@ -219,7 +228,7 @@ fn not_yet(name: &str, why: &str) -> Finished {
 
 fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
     refuse_media(args)?;
-    let plan = plan(args, context)?;
+    let mut plan = plan(args, context)?;
     paths::only_folders(&plan.path)?;
     if args.fix_duplicates {
         let text =
@@ -234,15 +243,54 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
             .into());
     }
     if plan.splits == SplitPlan::Unset && plan.scope == Scope::Full && !context.may_ask() {
-        return Err(Failure::usage("dividing the shards", "nothing says how")
+        return Err(Failure::data("dividing the shards", "nothing says how")
             .with_hint("--split-ratio 8,1,1, or --split-parts NAME:REGEX")
             .into());
     }
-    let mut done = prepare::decide(plan, context)?;
+    if plan.scope == Scope::Full && !leave_out_shards(&mut plan, context)? {
+        context.printer.warning("no shard was found; nothing was written", Some(NO_SHARDS));
+        return Ok(Done::ok(serde_json::Map::from_iter([("shards".to_owned(), 0.into())])));
+    }
+    let mut done = if asks_nothing(&plan, args, prepared) {
+        prepare::refuse_missing(&plan, context, prepare::Consent::Given)?;
+        prepare::execute(plan, None, context)?
+    } else {
+        prepare::decide(plan, context)?
+    };
     if done.status == Status::Problems && done.kinds.iter().all(|kind| peer_accepts(*kind)) {
         done.status = Status::Ok;
     }
     Ok(done)
+}
+
+/// Whether the other program would ask nothing, so that neither a terminal nor consent is needed.
+fn asks_nothing(plan: &PreparePlan, args: &PrepareArgs, prepared: bool) -> bool {
+    if plan.scope == Scope::TarIndexOnly {
+        return true;
+    }
+    let crude = matches!(plan.loading, Loading::Crude { .. });
+    let loading = args.skip_dataset_yaml || args.sample_type.is_some() && (crude || args.field_map.is_some());
+    plan.splits != SplitPlan::Unset && loading && (!prepared || plan.rerun == Rerun::Overwrite)
+}
+
+/// Takes out an `--exclude` that finds nothing, with a warning, as there it changes nothing. Answers whether a shard stays;
+/// without one the other program ends well, and writes nothing. A pattern that does not compile is left for the run to refuse.
+fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> {
+    let found = discover(Path::new(&plan.path))?;
+    if found.shards.is_empty() {
+        // Something named like a shard that is none, or a database without shards, is for the run to tell.
+        let leftover = Path::new(&plan.path).join(".nv-meta/index.sqlite").is_file();
+        return Ok(leftover || !found.findings.is_empty());
+    }
+    let Some(pattern) = plan.exclude_shards.first().and_then(|text| Pattern::compile(text).ok()) else {
+        return Ok(true);
+    };
+    let out = found.shards.iter().filter(|shard| pattern.is_found(&shard.name)).count();
+    if out == 0 {
+        context.printer.warning(&format!("--exclude matches 0 of {} shards", found.shards.len()), None);
+        plan.exclude_shards.clear();
+    }
+    Ok(out < found.shards.len())
 }
 
 fn refuse_media(args: &PrepareArgs) -> Outcome<()> {
