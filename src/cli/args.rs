@@ -141,33 +141,33 @@ pub enum LogLevel {
     Trace,
 }
 
-/// Flags that hold for every command.
+/// Flags that hold for every command. A switch may be given twice, so that words can be added to a command that is there.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Everywhere")]
 pub struct Globals {
     /// Ask nothing; what is missing is an error that names the flag
-    #[arg(long, global = true, visible_alias = "non-interactive")]
+    #[arg(long, global = true, visible_alias = "non-interactive", overrides_with = "yes")]
     pub yes: bool,
     /// Ask by plain prompts instead of a full screen: no boxes, no spinner
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "plain")]
     pub plain: bool,
     /// Print what would be done, write nothing
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "dry_run")]
     pub dry_run: bool,
     /// One result object on stdout, progress as JSON lines on stderr
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "json")]
     pub json: bool,
     /// Write the plan to FILE, for `gristmill run`
     #[arg(long, global = true, value_name = "FILE")]
     pub save_plan: Option<PathBuf>,
     /// Reproduce the reference program's bytes even where they lose data
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "compat")]
     pub compat: bool,
     /// Stop at the first problem
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "strict")]
     pub strict: bool,
     /// Exit 0 when the work was done although there were problems
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "problems_ok")]
     pub problems_ok: bool,
     /// Worker threads [default: the CPUs allowed, at most 16]
     #[arg(long, global = true, value_name = "N", visible_alias = "num-workers", value_parser = threads)]
@@ -179,10 +179,10 @@ pub struct Globals {
     #[arg(long, global = true, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     /// Throw away what an interrupted run left to resume
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "restart")]
     pub restart: bool,
     /// Remove the lock of another process first
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "break_lock")]
     pub break_lock: bool,
     /// Write a log file of this detail into the state folder
     #[arg(long, global = true, value_name = "LEVEL")]
@@ -191,7 +191,7 @@ pub struct Globals {
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: Color,
     /// No box drawing and no other special characters on the screen
-    #[arg(long, global = true)]
+    #[arg(long, global = true, overrides_with = "ascii")]
     pub ascii: bool,
     /// Say less: no progress, no summary
     #[arg(short, long, global = true, conflicts_with = "verbose")]

@@ -17,7 +17,8 @@ fn a_prepared_data_set_tells_what_it_holds_and_what_comes_next() {
     sandbox.ten_shards();
     let ran = sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT}")).ends(0);
     let ran = ran.says("10 shards, 30 samples, 60 parts").says("80.0 %").says(".nv-meta/.info.json");
-    let ran = ran.says("gristmill prepare data --yes --split-ratio 8,1,1 --sample-type TextSample --field-map text=txt");
+    let ran =
+        ran.says("gristmill prepare data --yes --split-ratio 8,1,1 --sample-type TextSample --field-map text=txt");
     assert!(ran.out.contains("Next:") && ran.out.contains("gristmill info data"), "{}", ran.out);
     assert!(ran.err.is_empty(), "{}", ran.err);
     sandbox.say("info data").ends(0).says("samples: 30").says("TextSample");

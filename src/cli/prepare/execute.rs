@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::end::{fields, Done, Finished, Stopped};
 use super::super::progress::ProgressView;
 use super::summary;
-use crate::engine::plan::file;
+use crate::engine::plan::{command_line_after_run, file, CommandLine};
 use crate::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
 use crate::job::scan::LiveScan;
 use crate::model::{Failure, Outcome, PreparePlan, Problem, Severity};
@@ -111,18 +111,23 @@ fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
 fn preview_result(plan: &PreparePlan, preview: &Preview) -> Map<String, Value> {
     let mut result = fields(preview);
     result.insert("dry_run".into(), json!(true));
-    add_plan(plan, &mut result);
+    let line = CommandLine::of(plan);
+    if !line.files.is_empty() {
+        let files = line.files.iter().map(|(name, text)| (name.clone(), json!(text)));
+        result.insert("equivalent_files".into(), Value::Object(files.collect()));
+    }
+    add_plan(plan, line.text(), &mut result);
     result
 }
 
 fn result(plan: &PreparePlan, report: &PrepareReport) -> Map<String, Value> {
     let mut result = fields(report);
     result.insert("counts".into(), summary::counts_value(&report.counts));
-    add_plan(plan, &mut result);
+    add_plan(plan, command_line_after_run(plan), &mut result);
     result
 }
 
-fn add_plan(plan: &PreparePlan, result: &mut Map<String, Value>) {
+fn add_plan(plan: &PreparePlan, command: String, result: &mut Map<String, Value>) {
     result.insert("plan".into(), serde_json::to_value(plan).unwrap_or(Value::Null));
-    result.insert("equivalent_command".into(), json!(crate::engine::plan::command_line(plan)));
+    result.insert("equivalent_command".into(), json!(command));
 }

@@ -2,7 +2,7 @@
 
 use super::super::printer::{paint, Look};
 use super::super::table::{Align, Table};
-use crate::engine::plan::{command_line, command_line_after_run};
+use crate::engine::plan::{command_line_after_run, CommandLine};
 use crate::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
 use crate::model::text::{bytes, count, display_safe, duration, grouped};
 use crate::model::{PreparePlan, Problem, ProblemKind, Severity};
@@ -58,7 +58,14 @@ pub fn of_preview(plan: &PreparePlan, preview: &Preview) -> Vec<String> {
         lines.extend(preview.differences.iter().map(|difference| format!("  {}", display_safe(difference))));
     }
     lines.push(String::new());
-    lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command_line(plan)));
+    let command = CommandLine::of(plan);
+    lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command.text()));
+    for (name, _) in &command.files {
+        lines.push(format!(
+            "  {} stands for the lists of this plan; --save-plan FILE writes all of it, for gristmill run FILE",
+            display_safe(name)
+        ));
+    }
     lines
 }
 
