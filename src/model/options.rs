@@ -21,13 +21,6 @@ pub struct RunOptions {
 
 impl Default for RunOptions {
     fn default() -> Self {
-        Self {
-            threads: 1,
-            scratch: None,
-            memory_bytes: 256 << 20,
-            strict: false,
-            restart: false,
-            break_lock: false,
-        }
+        Self { threads: 1, scratch: None, memory_bytes: 256 << 20, strict: false, restart: false, break_lock: false }
     }
 }

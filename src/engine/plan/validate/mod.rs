@@ -93,10 +93,13 @@ fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>)
             );
             return false;
         }
-        let message =
-            "index.sqlite without .info.json is left over from a run that failed; it is replaced, and media tables \
-                       that can be read are kept";
-        problems.push(Problem::note(ProblemKind::LeftoverDatabase, root(), message));
+        // Opening the data set has told of it already, unless these facts come from elsewhere.
+        if !facts.findings.iter().any(|finding| finding.kind == ProblemKind::LeftoverDatabase) {
+            let message =
+                "index.sqlite without .info.json is left over from a run that failed; it is replaced, and media tables \
+                 that can be read are kept";
+            problems.push(Problem::note(ProblemKind::LeftoverDatabase, root(), message));
+        }
     }
     if facts.shards.is_empty() {
         let hint = "shards are files that end in .tar or .tgz, at any depth; names that start with a dot do not count";
