@@ -159,3 +159,25 @@ fn an_overwrite_killed_between_two_renames_is_finished_by_any_command_that_looks
     }
     assert!(finished > 0, "no kill left the data set between two renames");
 }
+
+#[test]
+fn a_file_system_that_turns_read_only_at_any_operation_is_made_good_by_the_next_run() {
+    killed_anywhere(data_set, |at| Fault::From { at, errno: Errno::ROFS });
+    killed_anywhere(prepared_once, |at| Fault::From { at, errno: Errno::ROFS });
+}
+
+#[test]
+fn a_read_only_folder_is_an_error_of_the_environment_that_names_it_and_changes_nothing() {
+    for prepare in [data_set as fn(&Path), prepared_once] {
+        let folder = tempfile::tempdir().unwrap();
+        prepare(folder.path());
+        let before = picture(folder.path());
+        let rerun = if folder.path().join(INFO).exists() { Rerun::Overwrite } else { Rerun::Refuse };
+        let read_only = Arc::new(FaultFs::new(Fault::From { at: 0, errno: Errno::ROFS }));
+        let failure = run(plan(folder.path(), rerun), read_only).unwrap_err();
+        assert_eq!(failure.class, ExitClass::Environment, "{failure}");
+        assert!(failure.to_string().contains("read-only"), "{failure}");
+        assert!(failure.subject.path.is_some() && failure.hint.is_some(), "{failure:?}");
+        assert_same(&picture(folder.path()), &before, "a read-only folder");
+    }
+}

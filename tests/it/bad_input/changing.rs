@@ -153,3 +153,14 @@ fn a_shard_that_vanishes_between_the_questions_and_the_run_ends_it() {
     assert!(failure.to_string().contains("b.tar") && failure.hint.is_some(), "{failure}");
     super::sandbox::assert_unprepared(&sandbox.data());
 }
+
+#[test]
+fn a_data_set_that_another_run_prepared_after_it_was_opened_is_not_overwritten() {
+    let sandbox = Sandbox::new();
+    put(&sandbox.at("a.tar"), &archive(&samples("k", 3)));
+    let other = || assert_eq!(sandbox.prepare(&["--exclude-sample", "a.tar/k1"]).code, 0);
+    let failure = run_after(&sandbox, other).unwrap_err();
+    assert_eq!(failure.class.code(), 1, "{failure}");
+    assert!(failure.to_string().contains("another run") && failure.hint.is_some(), "{failure}");
+    assert_eq!(super::sandbox::excludes(&sandbox.data()), ["a.tar/k1"], "what the other run wrote stays");
+}
