@@ -72,7 +72,7 @@ fn a_shard_without_read_permission_ends_the_run_where_permissions_bind() {
     use std::os::unix::fs::PermissionsExt as _;
     let sandbox = sandbox();
     put(&sandbox.at("b.tar"), &archive(&samples("b", 3)));
-    std::fs::set_permissions(sandbox.at("b.tar"), std::fs::Permissions::from_mode(0o0)).unwrap();
+    std::fs::set_permissions(sandbox.at("b.tar"), std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::File::open(sandbox.at("b.tar")).is_ok() {
         // The superuser may read everything; the mode must still not spread to what is written.
         assert_eq!(sandbox.prepare(&[]).code, 0);
