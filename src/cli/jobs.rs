@@ -70,7 +70,12 @@ fn look(path: &Path) -> Outcome<Option<Job>> {
         return Ok(job("publishing", format!("{} files wait for their place", files.len()), finish));
     }
     if own.journal().exists() {
-        return Ok(job("interrupted", "what was scanned is kept; the same command goes on".to_owned(), String::new()));
+        let plan = own.running_plan();
+        let next = match plan.is_file() {
+            true => format!("gristmill run {}", crate::engine::plan::shell_quote(&plan.to_string_lossy())),
+            false => String::new(),
+        };
+        return Ok(job("interrupted", "what was scanned is kept; the same command goes on".to_owned(), next));
     }
     Ok(None)
 }

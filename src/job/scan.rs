@@ -481,6 +481,9 @@ pub(super) fn unchanged(shard: &Shard, stamp: FileStamp) -> bool {
 
 /// A shard that a run needs and that cannot be read ends the run.
 pub(super) fn unreadable_ends_the_run(failure: Failure, shard: &str) -> Failure {
+    if failure.is_cancelled() {
+        return failure;
+    }
     let hint = "make it readable, or leave it out with --exclude";
     let mut failure = failure;
     if failure.subject.is_empty() {

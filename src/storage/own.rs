@@ -57,6 +57,10 @@ impl OwnFolder {
     pub fn lock(&self) -> PathBuf {
         self.path.join("lock")
     }
+    /// The plan of a run that is not finished, as it was asked for.
+    pub fn running_plan(&self) -> PathBuf {
+        self.work().join("plan.yaml")
+    }
     /// Work in progress, on the file system of the output; removed at commit.
     pub fn work(&self) -> PathBuf {
         self.path.join("work")

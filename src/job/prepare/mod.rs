@@ -87,6 +87,8 @@ pub struct PrepareJob {
 /// Everything the job's thread works with.
 struct Context {
     plan: PreparePlan,
+    /// As it was given.
+    asked_plan: PreparePlan,
     /// What is written down for the next run.
     recorded_plan: PreparePlan,
     shared: Arc<Shared>,
@@ -115,6 +117,7 @@ impl PrepareJob {
         };
         let board = Arc::new(StatusBoard::new());
         let context = Context {
+            asked_plan: plan.clone(),
             recorded_plan: plan.clone(),
             plan,
             shared: Arc::clone(&shared),

@@ -41,9 +41,14 @@ pub(super) fn publish(
     let mode = shards.first().map_or(0o644, |shard| file_mode(shard.mode));
     let mut publication = Publication::begin(&*context.shared.fs, root, own)?;
     let mut files = Files { root, list: &mut report.files };
+    context.shared.progress.restart(shards.len() as u64, 0);
     for (shard, spool) in shards.iter().zip(outputs.spools) {
         context.shared.cancel.check()?;
+        context.shared.progress.add(1, 0);
         let target = root.join(shard.index_name());
+        if outputs.selection.unchanged.contains(&shard.name) && is_same(&target, &spool.tar_idx_path()) {
+            continue;
+        }
         files.note(&target, spool.tar_idx.bytes);
         publication.stage_file(&target, spool.tar_idx_path(), file_mode(shard.mode))?;
     }
@@ -72,6 +77,18 @@ pub(super) fn publish(
     }
     context.shared.cancel.check()?;
     publication.commit(&meta.join(layout::INFO_JSON))
+}
+
+/// Whether a file is there already with the same bytes: an update leaves it alone.
+fn is_same(target: &Path, spool: &Path) -> bool {
+    let length = |path: &Path| std::fs::metadata(path).map(|facts| facts.len()).ok();
+    if length(target).is_none() || length(target) != length(spool) {
+        return false;
+    }
+    match (std::fs::read(target), std::fs::read(spool)) {
+        (Ok(old), Ok(new)) => old == new,
+        _ => false,
+    }
 }
 
 /// Read and write for the owner in any case; otherwise as the shard.

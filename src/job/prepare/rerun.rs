@@ -7,7 +7,8 @@ use crate::engine::recorded::Recorded;
 use crate::engine::select::select;
 use crate::formats::energon::layout;
 use crate::model::{
-    DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemSink, Rerun, Shard, SplitPlan,
+    DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink, Rerun, Shard,
+    SplitPlan,
 };
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
@@ -42,10 +43,14 @@ pub(super) fn nothing_to_do(
     let Some(prepared) = &facts.prepared else { return Ok(false) };
     match context.plan.rerun {
         Rerun::Overwrite => Ok(false),
-        Rerun::Update => Ok(prepared.new_shards.is_empty()
-            && prepared.changed_shards.is_empty()
-            && prepared.missing_shards.is_empty()
-            && !has_new_answers(context, prepared)),
+        Rerun::Update => {
+            // What the plan leaves out anyway is not new.
+            let has_fresh = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).any(|shard| {
+                prepared.new_shards.contains(&shard.name) || prepared.changed_shards.contains(&shard.name)
+            });
+            let is_same_list = selection.positions.len() == prepared.shard_counts.len();
+            Ok(!has_fresh && is_same_list && prepared.missing_shards.is_empty() && !has_new_answers(context, prepared))
+        }
         Rerun::Refuse => {
             let Some(recorded) = Recorded::read(own)? else { return Ok(false) };
             let shards: Vec<Shard> = {
@@ -66,6 +71,23 @@ fn has_new_answers(context: &Context, prepared: &PreparedFacts) -> bool {
         None => plan.splits != SplitPlan::Unset || !plan.exclude_shards.is_empty(),
     };
     excludes_more || differs || plan.loading != Loading::Unset
+}
+
+/// Refuses an update of a data set whose `split.yaml` cannot be read: what a person assigned there would be lost.
+pub(super) fn check_splits_readable(plan: &PreparePlan, facts: &DatasetFacts) -> Outcome<()> {
+    if plan.rerun != Rerun::Update {
+        return Ok(());
+    }
+    let is_bad = |problem: &&Problem| matches!(problem.kind, ProblemKind::BadFile | ProblemKind::BadBraces);
+    match facts.findings.iter().find(is_bad) {
+        Some(problem) => {
+            let mut problem = problem.clone();
+            problem.hint =
+                Some("mend the file, or make the splits anew with --force-overwrite (the old file is kept)".into());
+            Err(problem.into_failure())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Exclude items that stay from an earlier preparation.

@@ -14,8 +14,8 @@ use crate::job::journal::Journal;
 use crate::job::recover::roll_forward;
 use crate::job::Phase;
 use crate::model::{
-    text, DatasetFacts, Duplicates, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Scope, Severity,
-    ShardFacts, ShardId, Subject, Tgz,
+    text, DatasetFacts, Duplicates, ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
+    Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
 };
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
@@ -48,16 +48,25 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     let shared = Arc::clone(&context.shared);
     let _lock = DatasetLock::acquire(&*shared.fs, &own, shared.options.break_lock)?;
     if !prepared_meanwhile(context)? {
-        return run_planned(context, &own, selection);
+        return run_or_clear(context, &own, selection);
     }
     // Another run was faster: what it made may be what is wanted, or what may not be overwritten.
     shared.set_opened(dataset::open(&shared.root)?);
     let (selection, to_do) = decide(context, &asked, &own)?;
     if to_do {
-        run_planned(context, &own, selection)
+        run_or_clear(context, &own, selection)
     } else {
         Ok(report_nothing(context, &selection))
     }
+}
+
+/// Carries out the plan. One that is refused because of the data will not go on by itself, so it leaves nothing to resume.
+fn run_or_clear(context: &Context, own: &OwnFolder, selection: Selection) -> Outcome<PrepareReport> {
+    let result = run_planned(context, own, selection);
+    if result.as_ref().is_err_and(|failure| matches!(failure.class, ExitClass::Data | ExitClass::Usage)) {
+        clean_up(context, own);
+    }
+    result
 }
 
 /// What to work on, and whether there is anything to do; or why it must not be done.
@@ -66,7 +75,15 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &OwnFolder) -> Outcom
     context.recorded_plan = recorded(asked, facts.prepared.as_ref());
     context.plan = inherited(asked, facts.prepared.as_ref());
     let selection = rerun::selection(context, &facts)?;
+    rerun::check_splits_readable(&context.plan, &facts)?;
+    if context.plan.rerun == Rerun::Update {
+        // Answers that cannot be used are told even where nothing would be done with them.
+        let refusals =
+            validate(&context.plan, &facts).into_iter().filter(|p| p.severity == Severity::Refusal).collect();
+        rerun::refuse(context, refusals)?;
+    }
     if rerun::nothing_to_do(context, own, &facts, &selection)? {
+        report_findings(context, &facts)?;
         context.board.log("nothing to do: the data set is prepared with this plan already");
         return Ok((selection, false));
     }
@@ -153,6 +170,32 @@ fn rewrite_compressed(context: &Context, own: &OwnFolder, selection: &Selection)
     Ok(any)
 }
 
+/// The plan as it was asked for, so that an interrupted run can be continued from anywhere.
+fn write_running_plan(context: &Context, own: &OwnFolder) -> Outcome<()> {
+    let fs = &*context.shared.fs;
+    fs.create_dir(&own.work(), 0o700)?;
+    let path = own.running_plan();
+    fs.remove_file(&path)?;
+    let mut file = fs.create_file(&path)?;
+    let mut plan = context.asked_plan.clone();
+    if let Ok(path) = std::path::absolute(&plan.path) {
+        plan.path = path.to_string_lossy().into_owned();
+    }
+    file.write_all(plan_file::to_yaml(&plan)?.as_bytes())?;
+    file.close()?;
+    Ok(())
+}
+
+/// What opening found belongs into the report, once.
+fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
+    let kept = context.shared.problems.kept();
+    facts
+        .findings
+        .iter()
+        .filter(|found| !kept.contains(found))
+        .try_for_each(|found| context.shared.problems.report(found.clone()))
+}
+
 fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<Vec<SpooledShard>> {
     let shared = &context.shared;
     let shards = selection.positions.len() as u64;
@@ -163,11 +206,8 @@ fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Se
         shared.progress.expect(shards, bytes);
     }
     context.board.phase(Phase::Scan, format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
-    for problem in &facts.findings {
-        if !shared.problems.kept().contains(problem) {
-            shared.problems.report(problem.clone())?;
-        }
-    }
+    report_findings(context, facts)?;
+    write_running_plan(context, own)?;
     let journal = Journal::open(&*shared.fs, &own.journal(), &plan_file::hash(&context.plan))?;
     collect::collect(context, own, selection, journal)
 }

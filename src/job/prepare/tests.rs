@@ -263,3 +263,52 @@ fn looking_at_a_prepared_data_set_tells_its_figures_and_redoing_it_reads_the_tar
         .unwrap();
     assert_eq!(wrong, 0);
 }
+
+fn update_of(root: &Path) -> PreparePlan {
+    let mut update = PreparePlan::new(root.to_str().unwrap());
+    update.rerun = Rerun::Update;
+    update
+}
+
+#[test]
+fn an_update_that_only_adds_excludes_writes_them_and_leaves_the_indexes_alone() {
+    let folder = copy_of("captioning_fieldmap");
+    let root = folder.path();
+    run_with(&plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false }), 1).unwrap();
+    let index = root.join("shards/shard_0000.tar.idx");
+    let before = std::fs::metadata(&index).unwrap().modified().unwrap();
+    let mut update = update_of(root);
+    update.excludes = vec!["shards/shard_0001.tar".into()];
+    let report = run_with(&update, 1).unwrap();
+    assert!(!report.nothing_to_do);
+    let split = std::fs::read_to_string(root.join(".nv-meta/split.yaml")).unwrap();
+    assert!(split.ends_with("exclude:\n- shards/shard_0001.tar\n"), "{split}");
+    assert_eq!(std::fs::metadata(&index).unwrap().modified().unwrap(), before);
+    assert!(!report.files.iter().any(|file| file.name.ends_with(".tar.idx")), "{:?}", report.files);
+    assert!(run_with(&update, 1).unwrap().nothing_to_do, "the same exclude again changes nothing");
+}
+
+#[test]
+fn an_update_with_unusable_answers_or_an_unreadable_split_yaml_is_refused() {
+    let folder = copy_of("captioning_fieldmap");
+    let root = folder.path();
+    run_with(&plan_for(root, ratio("8,1,1"), Loading::Crude { cooker: false }), 1).unwrap();
+    let mut update = update_of(root);
+    update.new_to = Some("bogus".into());
+    let failure = run_with(&update, 1).unwrap_err();
+    assert!(failure.to_string().contains("bogus"), "{failure}");
+    put(&root.join(".nv-meta/split.yaml"), b"split_parts: [\n- x");
+    let failure = run_with(&update_of(root), 1).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Data, "{failure}");
+    assert!(failure.hint.unwrap_or_default().contains("--force-overwrite"));
+    assert_eq!(std::fs::read(root.join(".nv-meta/split.yaml")).unwrap(), b"split_parts: [\n- x");
+}
+
+#[test]
+fn a_refused_run_leaves_nothing_to_resume() {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = twins(folder.path());
+    run_with(&plan, 1).unwrap_err();
+    let own = crate::storage::own::OwnFolder::for_webdataset(folder.path());
+    assert!(!own.journal().exists() && !own.work().exists());
+}
