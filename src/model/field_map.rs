@@ -25,7 +25,43 @@ impl FieldExpression {
     }
     /// Whether every option fits the grammar; one that does not names a part that hardly ever exists.
     pub fn fits_grammar(text: &str) -> bool {
-        text.split(',').all(|option| parse_option(option).is_some())
+        Self::defect(text).is_none()
+    }
+    /// What is wrong with the first option that does not fit the grammar, and how to set it right; raw.
+    pub fn defect(text: &str) -> Option<String> {
+        let options: Vec<&str> = text.split(',').collect();
+        let position = options.iter().position(|option| parse_option(option).is_none())?;
+        let option = options[position];
+        Some(if !option.is_empty() {
+            defect_of(option)
+        } else if position + 1 == options.len() && position > 0 {
+            "an alternative is empty: remove the trailing comma".to_owned()
+        } else if position == 0 {
+            "an alternative is empty: remove the comma at the beginning".to_owned()
+        } else {
+            "an alternative is empty: remove one of the commas".to_owned()
+        })
+    }
+}
+
+/// Why an option that is not empty does not fit the grammar.
+fn defect_of(option: &str) -> String {
+    let mut open = false;
+    for (at, c) in option.char_indices() {
+        match c {
+            '[' if open => return format!("missing ] in '{option}'"),
+            ']' if !open => return format!("extra ] in '{option}'"),
+            '[' => open = true,
+            ']' if option[..at].ends_with('[') => return format!("nothing between [ and ] in '{option}'"),
+            ']' => open = false,
+            _ if !open && option[..at].contains(']') => return format!("text between ] and [ in '{option}'"),
+            _ => {}
+        }
+    }
+    if open {
+        format!("missing ] in '{option}'")
+    } else {
+        format!("no part before [ in '{option}'")
     }
 }
 
@@ -60,6 +96,26 @@ mod tests {
         assert_eq!(e.options[0].part, "detail.json");
         assert_eq!(e.options[0].steps, ["caption", "long"]);
         assert_eq!(e.options[1], FieldOption { part: "txt".into(), steps: vec![] });
+    }
+
+    #[test]
+    fn what_does_not_fit_the_grammar_is_named() {
+        let cases = [
+            ("jpg,", "an alternative is empty: remove the trailing comma"),
+            (",jpg", "an alternative is empty: remove the comma at the beginning"),
+            ("jpg,,png", "an alternative is empty: remove one of the commas"),
+            ("json[caption", "missing ] in 'json[caption'"),
+            ("json[a[b]", "missing ] in 'json[a[b]'"),
+            ("txt,json[caption]][7]", "extra ] in 'json[caption]][7]'"),
+            ("json]", "extra ] in 'json]'"),
+            ("json[]", "nothing between [ and ] in 'json[]'"),
+            ("json[a]x", "text between ] and [ in 'json[a]x'"),
+            ("[a]", "no part before [ in '[a]'"),
+        ];
+        for (text, defect) in cases {
+            assert_eq!(FieldExpression::defect(text).as_deref(), Some(defect), "{text}");
+        }
+        assert_eq!(FieldExpression::defect("detail.json[caption][0],txt"), None);
     }
 
     #[test]

@@ -124,24 +124,28 @@ pub fn check(fields: &[FieldExpr], samples: &[DecodedSample]) -> Vec<FieldCheck>
 
 /// Field expressions of a plan that fail on samples of the data set. Reads the samples that the scan kept whole.
 ///
-/// A field that fails on every sample is a problem, since the trainer could load nothing; one that fails on some is a note,
-/// and so is everything with `--compat`. Parts that are missing are not told here: [`validate`](super::validate) knows all
-/// samples.
+/// A field that fails on every sample is refused when the type needs it, since the trainer could load nothing; any other
+/// failure is a problem, and with `--compat` everything is a note. Parts that are missing are not told here:
+/// [`validate`](super::validate) knows all samples.
 pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
-    let Loading::FieldMap { fields, .. } = &plan.loading else { return Vec::new() };
+    let Loading::FieldMap { fields, sample_type } = &plan.loading else { return Vec::new() };
     if plan.scope == Scope::TarIndexOnly {
         return Vec::new();
     }
     let samples: Vec<DecodedSample> = facts.sketches.iter().map(|sketch| load(&facts.root, sketch)).collect();
-    check(fields, &samples).iter().filter_map(|tried| failing(plan, tried, &samples)).collect()
+    let class = super::classes::resolve(sample_type).ok().and_then(|class| class.known);
+    let is_required =
+        |name: &str| class.is_some_and(|class| class.fields.iter().any(|f| f.name == name && f.default.is_none()));
+    let tried = check(fields, &samples);
+    tried.iter().filter_map(|tried| failing(plan, tried, is_required(&tried.field), &samples)).collect()
 }
 
-fn failing(plan: &PreparePlan, tried: &FieldCheck, samples: &[DecodedSample]) -> Option<Problem> {
+fn failing(plan: &PreparePlan, tried: &FieldCheck, required: bool, samples: &[DecodedSample]) -> Option<Problem> {
     let errors =
         tried.results.iter().zip(samples).filter_map(|(result, sample)| Some((result.as_ref().err()?, sample)));
     let errors: Vec<_> = errors.filter(|(error, _)| !matches!(error, FieldError::NoPart { .. })).collect();
     let (error, sample) = errors.first()?;
-    let all = errors.len() == samples.len();
+    let all = tried.results.iter().all(Result::is_err);
     let count = crate::model::text::count(samples.len() as u64, "sample");
     let message = if all {
         format!("field '{}' fails on every sample that was tried: {error}", tried.field)
@@ -154,7 +158,11 @@ fn failing(plan: &PreparePlan, tried: &FieldCheck, samples: &[DecodedSample]) ->
     };
     let subject =
         Subject { key: Some(sample.key.clone()), shard: Some(sample.shard.clone()), ..Subject::field(&tried.field) };
-    let make = if all && !plan.compat { Problem::problem } else { Problem::note };
+    let make = match (plan.compat, all && required) {
+        (true, _) => Problem::note,
+        (false, true) => Problem::refusal,
+        (false, false) => Problem::problem,
+    };
     let hint =
         format!("{} {}=EXPR names a part and the way into it, as in json[caption][0]", flags::FIELD_MAP, tried.field);
     Some(make(ProblemKind::FieldFails, subject, message).with_hint(hint))

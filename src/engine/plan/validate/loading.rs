@@ -36,7 +36,7 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
             Ok(class) => {
                 check_names(sample_type, class.known, fields, problems);
                 for field in fields {
-                    check_parts(field, facts, problems);
+                    check_parts(field, plan.compat, facts, problems);
                 }
             }
             Err(problem) => problems.push(problem),
@@ -93,7 +93,7 @@ fn unknown_field(class: &SampleType, name: &str) -> Problem {
 }
 
 /// Whether samples have the parts that an expression names.
-fn check_parts(field: &FieldExpr, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
+fn check_parts(field: &FieldExpr, compat: bool, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     let subject = || Subject::field(&field.field);
     if field.expr.is_empty() {
         let message = format!("field '{}' has an empty expression", field.field);
@@ -103,13 +103,18 @@ fn check_parts(field: &FieldExpr, facts: &DatasetFacts, problems: &mut Vec<Probl
         );
         return;
     }
-    if !FieldExpression::fits_grammar(&field.expr) {
-        let message =
-            format!("an option of '{}' does not fit the grammar and would be read as the name of a part", field.expr);
+    if let Some(defect) = FieldExpression::defect(&field.expr) {
+        let message = format!("field '{}': {defect}", field.field);
+        // The reference reads it as the name of a part, which is only meant where there is one.
+        let exists = facts.part_share(&field.expr) > 0.0;
+        let make = if exists || compat { Problem::note } else { Problem::refusal };
         problems.push(
-            Problem::note(ProblemKind::FieldFails, subject(), message)
+            make(ProblemKind::FieldFails, subject(), message)
                 .with_hint("an expression is PART, PART[KEY] or PART[KEY][0]; alternatives are separated by commas"),
         );
+        if !exists {
+            return;
+        }
     }
     if facts.samples_seen == 0 || !facts.lists_all_parts() {
         return;
@@ -124,22 +129,35 @@ fn check_parts(field: &FieldExpr, facts: &DatasetFacts, problems: &mut Vec<Probl
     } else if let Some(part) = absent.first() {
         let message = format!("field '{}' never uses '{part}': no sample {}has that part", field.field, so_far(facts));
         problems.push(Problem::note(ProblemKind::NoSuchPart, subject(), message));
-    } else if let ([part], true) = (there.as_slice(), facts.scan_complete) {
-        let share = facts.part_share(part);
-        if share < 1.0 {
-            let lacking = facts.samples_seen - facts.parts.get(*part).map_or(0, |p| p.samples);
-            let message = format!(
-                "{} of {} samples have no part '{part}' ({} % have it); the trainer fails on them",
-                crate::model::text::grouped(lacking),
-                crate::model::text::grouped(facts.samples_seen),
-                percent(share)
-            );
-            problems.push(Problem::note(ProblemKind::SampleLacksPart, subject(), message).with_hint(format!(
-                "add an alternative ({}={},OTHER), or exclude these samples",
-                field.field, field.expr
-            )));
-        }
     }
+    if facts.scan_complete {
+        lacking(field, &there, compat, facts, problems);
+    }
+}
+
+/// Samples that have none of the parts. Of several parts only the fewest that can be lacking are told.
+fn lacking(field: &FieldExpr, there: &[&str], compat: bool, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
+    let having: u64 = there.iter().filter_map(|part| facts.parts.get(*part)).map(|part| part.samples).sum();
+    let (lacking, one) = (facts.samples_seen.saturating_sub(having), there.len() == 1);
+    if there.is_empty() || lacking == 0 {
+        return;
+    }
+    let share = having as f64 / facts.samples_seen as f64;
+    let message = format!(
+        "{}{} of {} samples have {} {} ({}{} % have it); the trainer fails on them",
+        if one { "" } else { "at least " },
+        crate::model::text::grouped(lacking),
+        crate::model::text::grouped(facts.samples_seen),
+        if one { "no part" } else { "none of the parts" },
+        there.iter().map(|part| format!("'{part}'")).collect::<Vec<_>>().join(", "),
+        if one { "" } else { "at most " },
+        percent(share)
+    );
+    let make = if compat { Problem::note } else { Problem::problem };
+    problems.push(
+        make(ProblemKind::SampleLacksPart, Subject::field(&field.field), message)
+            .with_hint(format!("add an alternative ({}={},OTHER), or exclude these samples", field.field, field.expr)),
+    );
 }
 
 fn so_far(facts: &DatasetFacts) -> &'static str {

@@ -91,6 +91,24 @@ fn a_part_that_some_samples_lack_is_counted() {
     let plan = PreparePlan { loading: field_map("TextSample", &[("text", "txt")]), ..answered() };
     let problem = the(&plan, &usual(), ProblemKind::SampleLacksPart);
     assert_eq!(problem.message, "3 of 1,000 samples have no part 'txt' (99.7 % have it); the trainer fails on them");
+    assert_eq!(problem.severity, Severity::Problem);
+    let plan = PreparePlan { loading: field_map("TextSample", &[("text", "a,b")]), ..answered() };
+    let problem = the(&plan, &facts(&["a.tar"], &[("a", 300), ("b", 500)]), ProblemKind::SampleLacksPart);
+    assert!(problem.message.starts_with("at least 200 of 1,000 samples have none of the parts 'a', 'b' (at most 80 %"));
+}
+
+#[test]
+fn an_expression_outside_the_grammar_is_refused_unless_a_part_is_called_so() {
+    for (expr, why) in [("txt,", "remove the trailing comma"), ("json[c", "missing ]"), ("json[c]][7]", "extra ]")] {
+        let plan = PreparePlan { loading: field_map("TextSample", &[("text", expr)]), ..answered() };
+        let problem = the(&plan, &usual(), ProblemKind::FieldFails);
+        assert_eq!(problem.severity, Severity::Refusal, "{expr}");
+        assert!(problem.message.starts_with("field 'text': ") && problem.message.contains(why), "{}", problem.message);
+        assert_eq!(refusals(&plan, &usual()).len(), 1, "told once");
+        let mut odd = usual();
+        odd.parts.insert(expr.into(), PartFacts { samples: 1000, bytes: 0 });
+        assert_eq!(the(&plan, &odd, ProblemKind::FieldFails).severity, Severity::Note, "{expr}");
+    }
 }
 
 #[test]
