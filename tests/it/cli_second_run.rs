@@ -93,3 +93,24 @@ fn the_command_after_a_run_names_no_file_that_is_not_there() {
     assert_eq!(command, "gristmill run data/.nv-meta/gristmill/plan.yaml");
     sandbox.say(command.strip_prefix("gristmill ").unwrap()).ends(0).says("Nothing to do");
 }
+
+#[test]
+fn an_update_never_replaces_splits_that_it_cannot_read() {
+    let sandbox = prepared("--exclude-sample s_00.tar/000");
+    let broken = "split_parts: [\nexclude:\n- s_00.tar/000\n";
+    sandbox.write("data/.nv-meta/split.yaml", broken);
+    sandbox.tar("data/s_10.tar", ["new"]);
+    sandbox.say("prepare data --yes --update").ends(1).complains("split.yaml").complains("--force-overwrite");
+    assert_eq!(sandbox.text("data/.nv-meta/split.yaml"), broken);
+    sandbox.say(&format!("{LINE} --force-overwrite")).ends(1).complains("split.yaml");
+    let kept = std::fs::read_dir(sandbox.path("data/.nv-meta")).unwrap();
+    assert!(kept.filter_map(Result::ok).any(|entry| entry.file_name().to_string_lossy().contains("split.yaml.bak-")));
+}
+
+#[test]
+fn what_does_not_work_without_tables_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say(&format!("{LINE} --skip-sample-tables")).ends(0).complains("access by name");
+    sandbox.say(LINE).ends(1).complains("files made: all but index.sqlite → all");
+}

@@ -1,6 +1,6 @@
 //! What two plans answer differently.
 
-use crate::model::{Loading, PreparePlan, SplitPlan};
+use crate::model::{Duplicates, Loading, PreparePlan, Scope, SplitPlan, Tgz};
 
 /// The answers that differ, one line each: `splits: by ratio 8,1,1 → by ratio 9,1,0`. Empty when both make the same files.
 ///
@@ -18,12 +18,34 @@ pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
     line("excludes", list(&old.excludes), list(&new.excludes));
     line("loading", loading(&old.loading), loading(&new.loading));
     line("dataset yaml", old.dataset_yaml_name.clone(), new.dataset_yaml_name.clone());
-    line("files made", format!("{:?}", old.scope), format!("{:?}", new.scope));
-    line("duplicates", format!("{:?}", old.duplicates), format!("{:?}", new.duplicates));
-    line("compressed shards", format!("{:?}", old.tgz), format!("{:?}", new.tgz));
+    line("files made", scope(old.scope).into(), scope(new.scope).into());
+    line("duplicates", duplicates(old).into(), duplicates(new).into());
+    line("compressed shards", compressed(old).into(), compressed(new).into());
     line("empty splits accepted", yes(old.allow_empty_splits), yes(new.allow_empty_splits));
     line("--compat", yes(old.compat), yes(new.compat));
     out
+}
+
+fn scope(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Full => "all",
+        Scope::TarIndexOnly => "the index only",
+        Scope::WithoutSampleTables => "all but index.sqlite",
+    }
+}
+
+fn duplicates(plan: &PreparePlan) -> &'static str {
+    match plan.duplicates {
+        Duplicates::Fail => "refused",
+        Duplicates::KeepFirst => "the first is kept",
+    }
+}
+
+fn compressed(plan: &PreparePlan) -> &'static str {
+    match plan.tgz {
+        Tgz::Skip => "left out of the splits",
+        Tgz::Rewrite => "rewritten as .tar",
+    }
 }
 
 fn yes(value: bool) -> String {

@@ -41,6 +41,12 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
         dataset_yaml_name(plan, &mut problems);
     }
     duplicates(plan, facts, &mut problems);
+    if plan.scope == Scope::WithoutSampleTables {
+        let message =
+            "no index.sqlite is written: training works; access by name, use as an auxiliary data set and mounting \
+                       do not, and keys that stand twice are not looked for";
+        problems.push(Problem::note(ProblemKind::Other, Subject::field(flags::SKIP_SAMPLE_TABLES), message));
+    }
     problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
     problems
 }

@@ -29,10 +29,27 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
         let hint = format!("{} makes everything again", flags::FORCE_OVERWRITE);
         problems.push(Problem::refusal(ProblemKind::BadFile, root(), message).with_hint(hint));
     }
+    if plan.rerun == Rerun::Update && plan.scope != Scope::TarIndexOnly {
+        problems.extend(unreadable_splits(facts));
+    }
     if plan.scope == Scope::TarIndexOnly || plan.rerun != Rerun::Refuse {
         return;
     }
     problems.push(earlier(plan, prepared).on_root(root()));
+}
+
+/// An update keeps what a person wrote into `split.yaml`, which it cannot when that file cannot be read.
+fn unreadable_splits(facts: &DatasetFacts) -> Option<Problem> {
+    let is_splits = |path: &str| path.ends_with("/split.yaml") || path.ends_with("/split.json");
+    let broken = facts
+        .findings
+        .iter()
+        .find(|found| found.kind == ProblemKind::BadFile && found.subject.path.as_deref().is_some_and(is_splits))?;
+    let message = format!("it cannot be read, and an update keeps its splits and excludes: {}", broken.message);
+    Some(Problem::refusal(ProblemKind::BadFile, broken.subject.clone(), message).with_hint(format!(
+        "correct the file, or divide anew with {}; the file is kept beside the new one",
+        flags::FORCE_OVERWRITE
+    )))
 }
 
 /// What to say about a data set that is prepared already when nothing says to do it again.
