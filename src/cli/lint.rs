@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::end::{fields, Done, Finished};
 use super::paths;
-use super::prepare::summary;
+use super::prepare::{summary, tell_notes};
 use super::printer::{paint, Look};
 use super::progress::ProgressView;
 use crate::engine::check::{Checked, LintOptions};
@@ -54,6 +54,7 @@ fn checked(context: &Context, work: impl FnOnce(&Handles<'_>) -> Outcome<Checked
     if let Some(more) = summary::not_shown(&problems, &counts, context.printer.is_verbose()) {
         context.printer.progress_line(more);
     }
+    tell_notes(&problems, context);
     let done = result?;
     let grave: u64 = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
     let verdict = match grave {

@@ -335,3 +335,14 @@ fn the_path_may_look_like_a_flag() {
     let ran = sandbox.say("prepare --yes --split-ratio 1,0,0 --skip-dataset-yaml -- -data").ends(0);
     assert!(ran.out.contains("-- -data"), "{}", ran.out);
 }
+
+#[test]
+fn shards_in_two_splits_are_named_by_prepare_and_lint() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let splits = "--split-parts train:.* --split-parts val:s_0[89]";
+    let note = "2 shards are in both 'train' and 'val', e.g. s_08.tar";
+    sandbox.say(&format!("prepare data --dry-run {splits} {TEXT}")).ends(0).complains(note);
+    sandbox.say(&format!("prepare data {splits} {TEXT}")).ends(0).complains(note);
+    sandbox.say("lint data").ends(0).complains(note);
+}

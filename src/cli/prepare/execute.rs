@@ -38,15 +38,24 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     if let Some(more) = summary::not_shown(&report.problems, &report.counts, context.printer.is_verbose()) {
         context.printer.progress_line(more);
     }
-    for note in report.problems.iter().filter(|problem| summary::changes_the_plan(problem)) {
-        context.printer.note(note);
-    }
+    tell_notes(&report.problems, context);
     for line in summary::of_report(&plan, &report) {
         context.printer.say(line);
     }
     let findings =
         report.counts.iter().filter(|(_, _, count)| *count > 0).map(|(severity, kind, _)| (*severity, *kind));
     Ok(Done::with_findings(result(&plan, &report), findings))
+}
+
+/// Tells the notes that are told with or without `-v`.
+pub fn tell_notes(problems: &[Problem], context: &Context) {
+    let (told, more) = summary::told_notes(problems);
+    for note in told {
+        context.printer.note(note);
+    }
+    if let Some(more) = more {
+        context.printer.progress_line(more);
+    }
 }
 
 /// Runs the job and shows its progress until it ends.
@@ -88,15 +97,13 @@ fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
     let facts = scan.wait()?;
     let mut preview = preview(plan, &facts);
     preview.problems.extend(crate::engine::plan::fields::try_out(plan, &facts));
-    let (refusals, others): (Vec<&Problem>, Vec<&Problem>) =
-        preview.problems.iter().partition(|p| p.severity == Severity::Refusal);
-    for problem in others {
-        if summary::changes_the_plan(problem) {
-            context.printer.note(problem);
-        } else {
+    let refusals: Vec<&Problem> = preview.problems.iter().filter(|p| p.severity == Severity::Refusal).collect();
+    for problem in summary::worth_a_line(&preview.problems, context.printer.is_verbose()) {
+        if problem.severity < Severity::Refusal {
             context.printer.problem(problem);
         }
     }
+    tell_notes(&preview.problems, context);
     let result = preview_result(plan, &preview);
     if !refusals.is_empty() {
         let failures = refusals.into_iter().cloned().map(Problem::into_failure).collect();

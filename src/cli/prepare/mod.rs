@@ -9,7 +9,7 @@ mod plan;
 pub mod summary;
 
 pub use args::PrepareArgs;
-pub use execute::execute;
+pub use execute::{execute, tell_notes};
 pub use guided::{guided, screen};
 pub use missing::{refuse_missing, Consent};
 pub use plan::{field_map, split_patterns, yaml_name};

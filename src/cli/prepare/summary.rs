@@ -11,6 +11,8 @@ use std::path::Path;
 
 /// Findings of one kind that get a line of their own; the rest is counted.
 const LINES_PER_KIND: usize = 10;
+/// The same for notes.
+const NOTES_PER_KIND: usize = 5;
 
 /// A path as it is shown inside a sentence.
 pub fn quoted(path: &Path) -> String {
@@ -132,8 +134,22 @@ pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
     [String::new(), paint(Look::Strong, "Found on the way:")].into_iter().chain(table.lines()).collect()
 }
 
-/// A note that says that the answers came out differently than they may have been meant: always told.
-pub fn changes_the_plan(problem: &Problem) -> bool {
+/// Notes that are told with or without `-v`: of each kind the first few, and a line that counts the others.
+pub fn told_notes(problems: &[Problem]) -> (Vec<&Problem>, Option<String>) {
+    let mut seen = std::collections::HashMap::new();
+    let all = problems.iter().filter(|problem| changes_the_plan(problem));
+    let (told, more): (Vec<_>, Vec<_>) = all.partition(|problem| {
+        let number = seen.entry(problem.kind).or_insert(0usize);
+        *number += 1;
+        *number <= NOTES_PER_KIND
+    });
+    let noun = if more.len() == 1 { "note" } else { "notes" };
+    let line = format!("… and {} more {noun} (--json lists them)", grouped(more.len() as u64));
+    (told, (!more.is_empty()).then_some(line))
+}
+
+/// A note that says that the answers or the data came out differently than they may have been meant: always told.
+fn changes_the_plan(problem: &Problem) -> bool {
     use ProblemKind as K;
     let kinds = [
         K::RoundedAway,
@@ -143,6 +159,10 @@ pub fn changes_the_plan(problem: &Problem) -> bool {
         K::ShardInTwoSplits,
         K::SampleLacksPart,
         K::CompatLoss,
+        K::MissingFile,
+        K::ShardChanged,
+        K::NoSuchPart,
+        K::FieldFails,
         K::Other,
     ];
     problem.severity == Severity::Note && kinds.contains(&problem.kind)
@@ -214,6 +234,17 @@ mod tests {
         let text = not_shown(&vec![problem.clone(); 30], &counts, false).unwrap();
         assert!(text.contains("1,190 more"), "{text}");
         assert_eq!(not_shown(&[problem], &[(Severity::Problem, ProblemKind::EmptyShard, 1)], false), None);
+    }
+
+    #[test]
+    fn notes_that_change_the_plan_are_told_but_not_all_of_them() {
+        let note = Problem::note(ProblemKind::ShardInTwoSplits, Subject::field("val"), "2 shards are in both");
+        let mut all = vec![note; 7];
+        all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));
+        all.push(Problem::note(ProblemKind::FieldFails, Subject::field("text"), "odd"));
+        let (told, more) = told_notes(&all);
+        assert_eq!(told.len(), NOTES_PER_KIND + 1);
+        assert!(more.unwrap().contains("2 more notes"));
     }
 
     #[test]

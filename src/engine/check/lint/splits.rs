@@ -134,8 +134,9 @@ fn shared(splits: &[(String, Vec<String>)], problems: &dyn ProblemSink) -> Outco
     }
     for ((a, b), shards) in pairs {
         let place = if a == b { format!("twice in split '{a}'") } else { format!("in both '{a}' and '{b}'") };
-        let shown = shards.iter().take(3).copied().collect::<Vec<_>>().join(", ");
-        let message = format!("{} {place}: {shown}", count(shards.len() as u64, "shard"));
+        let verb = if shards.len() == 1 { "is" } else { "are" };
+        let example = shards.first().copied().unwrap_or_default();
+        let message = format!("{} {verb} {place}, e.g. {example}", count(shards.len() as u64, "shard"));
         problems.report(Problem::note(ProblemKind::ShardInTwoSplits, Subject::field(b), message))?;
     }
     Ok(())

@@ -109,7 +109,7 @@ fn unknown_shards(
 }
 
 /// A shard in two splits is allowed, and hardly ever meant.
-fn note_shared(splits: &[(String, Vec<ShardId>)], candidates: &Candidates<'_>, problems: &mut Vec<Problem>) {
+pub(super) fn note_shared(splits: &[(String, Vec<ShardId>)], candidates: &Candidates<'_>, problems: &mut Vec<Problem>) {
     let mut first: HashMap<ShardId, &str> = HashMap::new();
     let mut shared: BTreeMap<(&str, &str), Vec<ShardId>> = BTreeMap::new();
     for (split, shards) in splits {
@@ -123,8 +123,10 @@ fn note_shared(splits: &[(String, Vec<ShardId>)], candidates: &Candidates<'_>, p
         }
     }
     for ((a, b), ids) in shared {
-        let names: Vec<String> = ids.iter().map(|&id| candidates.name(id).into_owned()).collect();
-        let message = format!("{} in both '{a}' and '{b}': {}", count(ids.len() as u64, "shard"), some(&names));
+        let verb = if ids.len() == 1 { "is" } else { "are" };
+        let example = ids.first().map(|&id| candidates.name(id).into_owned()).unwrap_or_default();
+        let shards = count(ids.len() as u64, "shard");
+        let message = format!("{shards} {verb} in both '{a}' and '{b}', e.g. {example}");
         problems.push(Problem::note(ProblemKind::ShardInTwoSplits, Subject::field(b), message));
     }
 }

@@ -1,6 +1,6 @@
 //! By patterns: braces expanded, each result a regular expression that is matched at the start of the shard name.
 
-use super::{check_split_names, first_and_last, flags, last_wins, Candidates};
+use super::{check_split_names, first_and_last, flags, last_wins, listed, Candidates};
 use crate::formats::python::braces;
 use crate::formats::python::pattern::{glob_meaning, Pattern};
 use crate::model::plan::SplitPattern;
@@ -180,6 +180,7 @@ pub(super) fn divide(
         }
         splits.push((name.to_owned(), shards));
     }
+    listed::note_shared(&splits, candidates, problems);
     splits
 }
 

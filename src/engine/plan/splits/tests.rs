@@ -153,7 +153,11 @@ fn patterns_match_at_the_start_and_a_bare_prefix_is_enough() {
         patterns(&[("train", "train/.*"), ("val", "val/shard_{00000,00001}.tar"), ("test", "test"), ("all", ".*")]);
     let r = resolve(&plan, &all);
     assert_eq!(sizes(&r), [2, 2, 1, 5]);
-    assert!(r.problems.is_empty(), "{:?}", r.problems);
+    assert!(r.problems.iter().all(|p| p.kind == ProblemKind::ShardInTwoSplits), "{:?}", r.problems);
+    let shared: Vec<&str> = r.problems.iter().map(|p| p.message.as_str()).collect();
+    assert_eq!(shared.len(), 3);
+    assert_eq!(shared[0], "1 shard is in both 'test' and 'all', e.g. test-a/x.tar");
+    assert_eq!(shared[1], "2 shards are in both 'train' and 'all', e.g. train/x.tar");
     assert!(r.unassigned.is_empty());
 }
 

@@ -23,6 +23,7 @@ pub(super) fn resolve(plan: &PreparePlan, shards: &[ShardFacts], prepared: &Prep
     } else if let Some(split) = &plan.new_to {
         find_split(split, &splits, &mut problems);
     }
+    super::listed::note_shared(&splits, &candidates, &mut problems);
     candidates.finish(splits, problems)
 }
 
