@@ -96,10 +96,13 @@ fn draw_rail(wizard: &Wizard, buffer: &mut Buffer, area: Rect, ui: &Ui) {
     for (y, step) in (inner.y..inner.bottom()).zip(Step::ALL) {
         let row = Rect { y, height: 1, ..inner };
         let skipped = wizard.is_skipped(step);
+        let broken = wizard.is_broken(step);
         let (glyph, style) = if step == wizard.step {
             (ui.glyphs.marker, ui.theme.accent)
         } else if skipped {
             (ui.glyphs.dash, ui.theme.muted)
+        } else if broken {
+            (ui.glyphs.cross, ui.theme.error)
         } else if wizard.answered[step.index()] {
             (ui.glyphs.check, ui.theme.ok)
         } else {
@@ -110,8 +113,14 @@ fn draw_rail(wizard: &Wizard, buffer: &mut Buffer, area: Rect, ui: &Ui) {
             (false, true) => ui.theme.disabled,
             (false, false) => ui.theme.text,
         };
+        // The step on the screen keeps its marker and has the cross behind it.
+        let (sign, second) = match broken && step == wizard.step {
+            true => (glyph.to_owned(), format!("{} ", ui.glyphs.cross)),
+            false => (format!(" {glyph} "), String::new()),
+        };
         let line = Line::from(vec![
-            Span::styled(format!(" {glyph} "), style),
+            Span::styled(sign, style),
+            Span::styled(second, ui.theme.error),
             Span::styled(text::fit_end(step.title(), usize::from(row.width).saturating_sub(3), ui.glyphs), name_style),
         ]);
         line.render(row, buffer);

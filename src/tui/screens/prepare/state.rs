@@ -8,7 +8,7 @@ use super::sample_type::TypeStep;
 use super::source::SourceStep;
 use super::splits::SplitsStep;
 use super::step::{Answers, Ask, Step, StepState};
-use crate::model::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun};
+use crate::model::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun, Severity};
 use crate::tui::keymap::{Action, Context, Keymap, Meaning};
 use crate::tui::widgets::Level;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
@@ -31,6 +31,8 @@ pub struct Wizard {
     pub step: Step,
     /// Steps that were left with an answer.
     pub answered: [bool; 6],
+    /// Steps that were left, or whose Enter was refused: what is wrong with them is no news any more.
+    pub seen: [bool; 6],
     /// The list of steps has the focus, with this step selected.
     pub rail: Option<Step>,
     /// Step Source.
@@ -62,6 +64,7 @@ impl Wizard {
             answers,
             step: Step::Source,
             answered: [false; 6],
+            seen: [false; 6],
             rail: None,
             source: SourceStep::default(),
             splits: SplitsStep::default(),
@@ -225,6 +228,16 @@ impl Wizard {
         step == Step::FieldMap && !self.sample_type.wants_field_map()
     }
 
+    /// Whether an answer that was given in a step cannot be used.
+    pub fn is_broken(&self, step: Step) -> bool {
+        if step >= Step::Review || self.is_skipped(step) || !(self.seen[step.index()] || self.answered[step.index()]) {
+            return false;
+        }
+        let answers = &self.answers;
+        self.state_of(step).blocker(answers).is_some()
+            || answers.derived.problems.iter().any(|p| p.severity == Severity::Refusal && answers.step_of(p) == step)
+    }
+
     /// Why a step cannot be jumped to; `None` when it can.
     pub fn why_not(&self, step: Step) -> Option<String> {
         if self.run.is_running() {
@@ -252,6 +265,10 @@ impl Wizard {
 
     /// Types.
     pub fn key(&mut self, key: KeyEvent) {
+        // The list of steps has no text; what is typed there must not reach a field that is not in focus.
+        if self.rail.is_some() {
+            return;
+        }
         let before = self.answers.plan.clone();
         let (state, answers) = self.current();
         state.key(key, answers);
@@ -260,6 +277,9 @@ impl Wizard {
 
     /// Pastes.
     pub fn paste(&mut self, text: &str) {
+        if self.rail.is_some() {
+            return;
+        }
         let before = self.answers.plan.clone();
         let (state, answers) = self.current();
         state.paste(text, answers);
@@ -354,6 +374,7 @@ impl Wizard {
             return vec![Ask::Say(Level::Info, why)];
         }
         self.rail = None;
+        self.seen[self.step.index()] = true;
         self.step = step;
         Vec::new()
     }
@@ -361,6 +382,11 @@ impl Wizard {
     /// Accepts the answers of this step.
     fn next(&mut self) -> Vec<Ask> {
         if let Some(why) = self.state_of(self.step).blocker(&self.answers) {
+            self.seen[self.step.index()] = true;
+            self.answered[self.step.index()] = false;
+            if self.step == Step::Source && self.source.has_fault() {
+                self.source.focus_on(super::source::Stop::Pattern, &self.answers);
+            }
             return vec![Ask::Say(Level::Warn, why)];
         }
         self.answered[self.step.index()] = true;
@@ -429,7 +455,7 @@ impl Wizard {
             Action::Background if !self.run.is_running() => Some("nothing runs".into()),
             Action::Complete if self.rail.is_some() => Some("the list of steps has the focus".into()),
             Action::StartAfresh if self.draft.is_none() && !self.is_dirty => Some("nothing was answered yet".into()),
-            Action::Run | Action::DryRun => self.review.refusal(&self.answers),
+            Action::Run | Action::DryRun => self.review.refusal_and_way(&self.answers),
             Action::Retry if !self.run.has_failed() => Some("the run did not fail".into()),
             Action::CancelJob if !self.run.is_running() => Some("nothing runs".into()),
             Action::Undo | Action::Redo if self.step != Step::Splits => Some("nothing to take back here".into()),

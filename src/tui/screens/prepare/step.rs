@@ -1,7 +1,7 @@
 //! The steps of the guided prepare, and what each of them is to the rest: the [`StepState`] trait.
 
 use super::derive::Derived;
-use crate::model::{DatasetFacts, PreparePlan, Rerun};
+use crate::model::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::Level;
 use ratatui::crossterm::event::KeyEvent;
@@ -69,6 +69,18 @@ impl Step {
             _ => return None,
         })
     }
+
+    /// The action that jumps to it, if it can be jumped to.
+    pub fn action(self) -> Option<Action> {
+        Some(match self {
+            Self::Source => Action::GoSource,
+            Self::Splits => Action::GoSplits,
+            Self::SampleType => Action::GoSampleType,
+            Self::FieldMap => Action::GoFieldMap,
+            Self::Review => Action::GoReview,
+            Self::Run => return None,
+        })
+    }
 }
 
 /// What every step may look at: the plan made of all answers, the data, and what the one does to the other.
@@ -88,6 +100,29 @@ impl Answers {
     /// Whether only new and changed shards are scanned and recorded answers stay.
     pub fn is_update(&self) -> bool {
         self.plan.rerun == Rerun::Update && self.facts.prepared.is_some()
+    }
+
+    /// Whether samples are still to be counted: every number of samples is then a number so far.
+    pub fn is_counting(&self) -> bool {
+        let settled = |s: &ShardFacts| matches!(s.state, ShardState::Scanned | ShardState::Failed);
+        !self.facts.scan_complete && !self.facts.shards.iter().all(settled)
+    }
+
+    /// The step whose answer a problem of the plan is about.
+    pub fn step_of(&self, problem: &Problem) -> Step {
+        use ProblemKind as K;
+        if self.derived.resolved.problems.contains(problem) {
+            return Step::Splits;
+        }
+        let flag = problem.subject.field.as_deref();
+        match problem.kind {
+            K::BadRatio | K::EmptySplit | K::RoundedAway | K::UnassignedShards | K::ShardInTwoSplits => Step::Splits,
+            K::MissingAnswer if matches!(flag, Some("--split-ratio" | "--new-to")) => Step::Splits,
+            K::UnknownField | K::MissingField | K::FieldFails | K::NoSuchPart => Step::FieldMap,
+            K::MissingAnswer if flag == Some("--reset-excludes") => Step::Source,
+            K::MissingAnswer | K::UnknownSampleType | K::BadName => Step::SampleType,
+            _ => Step::Source,
+        }
     }
 }
 

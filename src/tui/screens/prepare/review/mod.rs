@@ -4,8 +4,8 @@ pub(super) mod view;
 
 use super::step::{Answers, Ask, StepState};
 use crate::job::prepare::Preview;
-use crate::model::{PreparePlan, Severity};
-use crate::tui::keymap::{Action, Context};
+use crate::model::{PreparePlan, Problem, Severity};
+use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::widgets::{Level, TextField};
 use ratatui::crossterm::event::KeyEvent;
 use std::path::PathBuf;
@@ -31,11 +31,32 @@ pub struct ReviewStep {
 }
 
 impl ReviewStep {
+    fn refused<'a>(&'a self, answers: &'a Answers) -> Option<&'a Problem> {
+        let of_preview = self.preview.as_ref().map_or(&[][..], |p| &p.problems);
+        answers.derived.problems.iter().chain(of_preview).find(|p| p.severity == Severity::Refusal)
+    }
+
     /// What stands in the way of a run, the first reason.
     pub fn refusal(&self, answers: &Answers) -> Option<String> {
-        let of_preview = self.preview.as_ref().map_or(&[][..], |p| &p.problems);
-        let all = answers.derived.problems.iter().chain(of_preview);
-        all.filter(|p| p.severity == Severity::Refusal).map(|p| p.message.clone()).next()
+        self.refused(answers).map(|p| p.message.clone())
+    }
+
+    /// Where the refused answer was given and how to get there: `1 goes to Source`.
+    pub fn way_out(&self, answers: &Answers) -> Option<String> {
+        let step = self.refused(answers).map(|p| answers.step_of(p))?;
+        let keymap = Keymap::default();
+        let key = keymap.key_for(Context::PrepareReview, step.action()?)?;
+        Some(format!("{} goes to {}", key.label_in(true), step.title()))
+    }
+
+    /// The first reason against a run, and where it can be changed.
+    pub fn refusal_and_way(&self, answers: &Answers) -> Option<String> {
+        let why = self.refusal(answers)?;
+        Some(match self.way_out(answers) {
+            // A notice has one line: what to do must not be cut off by a long reason.
+            Some(way) => format!("{way}: {why}"),
+            None => why,
+        })
     }
 
     fn scroll(&mut self, action: Action) {
@@ -77,7 +98,7 @@ impl ReviewStep {
     }
 
     fn start(&self, answers: &Answers) -> Vec<Ask> {
-        match self.refusal(answers) {
+        match self.refusal_and_way(answers) {
             Some(why) => vec![Ask::Say(Level::Error, why)],
             None => vec![Ask::Start],
         }

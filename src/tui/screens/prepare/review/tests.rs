@@ -51,3 +51,39 @@ fn nothing_is_started_while_something_stands_in_the_way() {
     assert!(matches!(wizard.act(Action::Run).as_slice(), [Ask::Say(Level::Error, _)]));
     assert!(screen(&mut wizard, 80, 24, false).contains("cannot run as it is"));
 }
+
+#[test]
+fn numbers_are_so_far_until_every_shard_is_counted() {
+    use super::super::fixture::facts_half_scanned;
+    let mut facts = facts_half_scanned();
+    facts.findings.clear();
+    let mut half = wizard(facts);
+    half.step = Step::Review;
+    settle(&mut half);
+    let shown = screen(&mut half, 100, 60, false);
+    assert!(shown.contains("Splits, so far") && shown.contains("none found so far"), "{shown}");
+    let train = shown.lines().find(|l| l.contains("train  ")).unwrap_or_default();
+    assert_eq!(train.matches('~').count(), 2, "{train}");
+    half.step = Step::Splits;
+    let shown = screen(&mut half, 100, 30, false);
+    let train = shown.lines().rfind(|l| l.contains("train ")).unwrap_or_default();
+    assert_eq!(train.matches('~').count(), 2, "{train}");
+    let shown = screen(&mut at_review(), 100, 60, false);
+    assert!(shown.contains("✓ none found") && !shown.contains("so far"), "{shown}");
+}
+
+#[test]
+fn a_plan_with_problems_is_not_simply_ready() {
+    use crate::model::{Problem, ProblemKind, Subject};
+    let mut facts = facts();
+    facts.findings = vec![
+        Problem::problem(ProblemKind::EmptyShard, Subject::shard("shard_0007.tar"), "no entry makes a sample"),
+        Problem::note(ProblemKind::UnnamedEntry, Subject::shard("shard_0002.tar"), "3 entries skipped"),
+    ];
+    let mut wizard = wizard(facts);
+    wizard.step = Step::Review;
+    settle(&mut wizard);
+    let shown = screen(&mut wizard, 100, 30, false);
+    assert!(shown.contains("! ready, with 1 problem: ") && !shown.contains("✓ ready"), "{shown}");
+    assert_eq!(wizard.act(Action::Run), [Ask::Start], "a problem is no refusal");
+}

@@ -7,7 +7,7 @@ use crate::engine::plan::fields::percent;
 use crate::engine::plan::{shell_quote, CommandLine};
 use crate::job::prepare::OutputFile;
 use crate::model::text::{bytes, count, grouped};
-use crate::model::{Severity, ShardState};
+use crate::model::{Problem, Severity, ShardState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{popup, text};
 use ratatui::layout::Rect;
@@ -51,7 +51,7 @@ fn page(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Ve
         return lines;
     };
     lines.extend(files(&preview.files, columns, look));
-    lines.extend(splits(step, columns, look));
+    lines.extend(splits(step, answers, columns, look));
     lines.extend(problems(step, answers, columns, look));
     if !preview.differences.is_empty() {
         lines.push(Line::default());
@@ -75,7 +75,11 @@ fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) ->
             let sign = if at == 0 { ui.glyphs.cross } else { " " };
             lines.push(Line::from(Span::styled(format!("{sign} {part}"), ui.theme.error)));
         }
-        lines.push(Line::from(Span::styled("  This cannot run as it is; go back and change it.", ui.theme.muted)));
+        let way = step.way_out(answers).unwrap_or_else(|| "go back and change it".into());
+        lines.push(Line::from(vec![
+            Span::styled(format!("  {way}"), ui.theme.key),
+            Span::styled("; it cannot run as it is", ui.theme.muted),
+        ]));
         return lines;
     }
     let facts = &answers.facts;
@@ -83,8 +87,13 @@ fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) ->
         return dry_run_verdict(step, answers, columns, look);
     }
     let key = ui.key(Context::PrepareReview, Action::Run);
+    let found = all_problems(step, answers).iter().filter(|p| p.severity == Severity::Problem).count() as u64;
+    let (state, style) = match found {
+        0 => (format!("{} ready: ", ui.glyphs.check), ui.theme.ok),
+        n => (format!("{} ready, with {}: ", ui.glyphs.warn, count(n, "problem")), ui.theme.warn),
+    };
     let ready = Line::from(vec![
-        Span::styled(format!("{} ready: ", ui.glyphs.check), ui.theme.ok),
+        Span::styled(state, style),
         Span::styled(key, ui.theme.key),
         Span::raw(" runs it. Nothing is written before."),
     ]);
@@ -106,9 +115,16 @@ fn dry_run_verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &
     let ui = look.ui;
     let facts = &answers.facts;
     let read = facts.shards.iter().filter(|s| matches!(s.state, ShardState::Scanned | ShardState::Failed)).count();
+    let found = all_problems(step, answers).iter().filter(|p| p.severity == Severity::Problem).count() as u64;
     let (words, style) = if !look.is_scanning && step.preview.is_some() {
-        let words = format!("{} dry run: it would work; {} read", ui.glyphs.check, count(read as u64, "shard"));
-        (words, ui.theme.ok)
+        let read = count(read as u64, "shard");
+        match found {
+            0 => (format!("{} dry run: it would work; {read} read", ui.glyphs.check), ui.theme.ok),
+            n => {
+                let with = count(n, "problem");
+                (format!("{} dry run: it would work, with {with}; {read} read", ui.glyphs.warn), ui.theme.warn)
+            }
+        }
     } else {
         let of = count(facts.shards.len() as u64, "shard");
         (format!("{} dry run: {} of {of} read", ui.spinner(), grouped(read as u64)), ui.theme.text)
@@ -151,17 +167,18 @@ fn files(files: &[OutputFile], columns: usize, look: &Look) -> Vec<Line<'static>
     lines
 }
 
-fn splits(step: &ReviewStep, columns: usize, look: &Look) -> Vec<Line<'static>> {
+fn splits(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
     let ui = look.ui;
     let Some(preview) = step.preview.as_ref().filter(|p| !p.splits.is_empty()) else { return Vec::new() };
     let total: u64 = preview.splits.iter().map(|s| s.samples).sum();
-    let mut lines = vec![Line::default(), heading("Splits", ui)];
+    let (title, about) = if answers.is_counting() { ("Splits, so far", "~") } else { ("Splits", "") };
+    let mut lines = vec![Line::default(), heading(title, ui)];
     for split in &preview.splits {
         let share = if total == 0 { 0.0 } else { split.samples as f64 / total as f64 };
         let name = text::pad_end(&text::fit_end(&split.name, 14, ui.glyphs), 14);
         let shards = text::pad_start(&count(split.shards, "shard"), 13);
-        let samples = text::pad_start(&count(split.samples, "sample"), 20);
-        let share = text::pad_start(&format!("{} %", percent(share)), 9);
+        let samples = text::pad_start(&format!("{about}{}", count(split.samples, "sample")), 20);
+        let share = text::pad_start(&format!("{about}{} %", percent(share)), 9);
         let style = if split.shards == 0 { ui.theme.warn } else { ui.theme.text };
         let words = text::fit_end(&format!("  {name}{shards}{samples}{share}"), columns, ui.glyphs);
         lines.push(Line::from(Span::styled(words, style)));
@@ -169,8 +186,8 @@ fn splits(step: &ReviewStep, columns: usize, look: &Look) -> Vec<Line<'static>> 
     lines
 }
 
-fn problems(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
-    let ui = look.ui;
+/// Everything found, told once, the worst first.
+fn all_problems<'a>(step: &'a ReviewStep, answers: &'a Answers) -> Vec<&'a Problem> {
     let of_preview = step.preview.as_ref().map_or(&[][..], |p| &p.problems);
     let mut all: Vec<_> = of_preview.iter().chain(&answers.derived.problems).chain(&answers.facts.findings).collect();
     let mut seen: Vec<String> = Vec::new();
@@ -183,16 +200,23 @@ fn problems(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -
         new
     });
     all.sort_by_key(|p| std::cmp::Reverse(p.severity));
+    all
+}
+
+fn problems(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let all = all_problems(step, answers);
     if all.is_empty() {
-        return vec![
-            Line::default(),
-            heading("Problems", ui),
-            Line::from(Span::styled(format!("  {} none found", ui.glyphs.check), ui.theme.ok)),
-        ];
+        let none = match answers.is_counting() {
+            true => Span::styled("  none found so far", ui.theme.muted),
+            false => Span::styled(format!("  {} none found", ui.glyphs.check), ui.theme.ok),
+        };
+        return vec![Line::default(), heading("Problems", ui), Line::from(none)];
     }
     let of = |severity| all.iter().filter(|p| p.severity == severity).count() as u64;
+    let so_far = if answers.is_counting() { ", so far" } else { "" };
     let title = format!(
-        "Problems: {} in the way, {} to know, {}",
+        "Problems: {} in the way, {} to know, {}{so_far}",
         of(Severity::Refusal),
         of(Severity::Problem),
         count(of(Severity::Note), "note")

@@ -91,3 +91,31 @@ fn the_loader_is_copied_with_an_absolute_path() {
     let Some(Ask::Copy(python)) = wizard.act(Action::Copy).pop() else { panic!() };
     assert!(python.contains("\"/data/coco\","), "{python}");
 }
+
+#[test]
+fn a_run_that_found_problems_does_not_end_as_simply_ready() {
+    use super::super::fixture::screen;
+    use crate::model::{ProblemKind, Severity};
+    let end = |counts| {
+        let mut wizard = running();
+        let report = PrepareReport {
+            shards: 20,
+            samples: 2_000,
+            parts: 4_000,
+            bytes: 1 << 20,
+            splits: Vec::new(),
+            files: Vec::new(),
+            excludes: 0,
+            nothing_to_do: false,
+            problems: Vec::new(),
+            counts,
+            elapsed: Duration::from_secs(1),
+        };
+        wizard.run.observe(status(JobState::Done), Some(Arc::new(Ok(report))));
+        screen(&mut wizard, 100, 30, false)
+    };
+    let damaged =
+        end(vec![(Severity::Problem, ProblemKind::CutShort, 3), (Severity::Note, ProblemKind::JunkAfterEnd, 4)]);
+    assert!(damaged.contains("is prepared, with 3 problems") && !damaged.contains("ready to train on"), "{damaged}");
+    assert!(end(vec![(Severity::Note, ProblemKind::JunkAfterEnd, 4)]).contains("ready to train on"));
+}

@@ -93,6 +93,14 @@ fn state_line(step: &RunStep, status: &JobStatus, answers: &Answers, look: &Look
         Some(Ok(report)) if report.nothing_to_do => {
             Line::from(Span::styled(format!("{} {name} was prepared like this already", ui.glyphs.check), ui.theme.ok))
         }
+        Some(Ok(report)) if found(report) > 0 => {
+            let words = format!("{} {name} is prepared, with {}", ui.glyphs.warn, count(found(report), "problem"));
+            let key = ui.key(Context::PrepareRun, Action::ShowLog);
+            Line::from(vec![
+                Span::styled(words, ui.theme.warn),
+                Span::styled(format!("   in {took}; {key} shows them"), ui.theme.muted),
+            ])
+        }
         Some(Ok(_)) => Line::from(vec![
             Span::styled(format!("{} {name} is ready to train on", ui.glyphs.check), ui.theme.ok),
             Span::styled(format!("   in {took}"), ui.theme.muted),
@@ -104,6 +112,11 @@ fn state_line(step: &RunStep, status: &JobStatus, answers: &Answers, look: &Look
             Line::from(Span::styled(format!("{} it failed; nothing was published", ui.glyphs.cross), ui.theme.error))
         }
     }
+}
+
+/// How many problems a run found that are more than notes.
+fn found(report: &PrepareReport) -> u64 {
+    report.counts.iter().filter(|(s, _, _)| *s >= Severity::Problem).map(|(_, _, n)| n).sum()
 }
 
 fn figures(status: &JobStatus, look: &Look) -> String {

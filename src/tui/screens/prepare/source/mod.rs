@@ -3,6 +3,8 @@
 pub(super) mod view;
 
 use super::step::{Answers, Ask, StepState};
+use crate::engine::plan::splits;
+use crate::model::text::count;
 use crate::model::{Duplicates, PreparePlan, ProblemKind, Rerun, Tgz};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField};
@@ -54,6 +56,9 @@ pub struct SourceStep {
     pub findings: ListState,
     /// The finding shown in full.
     pub shows_detail: bool,
+    /// What is wrong with the typed pattern, and for which pattern and how many shards that was found out.
+    fault: Option<String>,
+    checked: Option<(String, usize)>,
     focus: usize,
 }
 
@@ -93,6 +98,29 @@ impl SourceStep {
         if let Some(at) = self.stop_list(answers).iter().position(|s| *s == stop) {
             self.focus = at;
         }
+    }
+
+    /// Looks at the typed pattern at once: whoever accepts it right after typing must not slip past it.
+    fn check_pattern(&mut self, answers: &Answers) {
+        let shards = &answers.facts.shards;
+        let now = (self.pattern.value().to_owned(), shards.len());
+        if self.checked.as_ref() == Some(&now) {
+            return;
+        }
+        self.fault = match splits::exclude_matches(&now.0, shards) {
+            _ if now.0.is_empty() || shards.is_empty() => None,
+            Err(problem) => Some(format!("the exclude pattern cannot be used: {}", problem.message)),
+            Ok(m) if m.shards.is_empty() => {
+                Some(format!("the exclude pattern matches none of {}", count(shards.len() as u64, "shard")))
+            }
+            Ok(_) => None,
+        };
+        self.checked = Some(now);
+    }
+
+    /// Whether the typed pattern cannot be used.
+    pub fn has_fault(&self) -> bool {
+        self.fault.is_some()
     }
 
     fn toggle_shard(&mut self, answers: &Answers) {
@@ -241,6 +269,7 @@ impl StepState for SourceStep {
     fn refresh(&mut self, answers: &Answers) {
         self.shards.set_len(answers.facts.shards.len());
         self.findings.set_len(answers.facts.findings.len());
+        self.check_pattern(answers);
         match &answers.facts.prepared {
             None => self.rerun = Rerun::Refuse,
             Some(_) if !self.rerun_touched && self.rerun == Rerun::Refuse => self.rerun = Rerun::Update,
@@ -308,8 +337,8 @@ impl StepState for SourceStep {
     }
 
     fn blocker(&self, answers: &Answers) -> Option<String> {
-        if let Some(Err(error)) = &answers.derived.excluded {
-            return Some(format!("the pattern cannot be used: {}", error.message));
+        if let Some(fault) = self.fault.as_ref().filter(|_| !answers.plan.compat) {
+            return Some(fault.clone());
         }
         let shards = &answers.facts.shards;
         if shards.is_empty() {

@@ -1,6 +1,6 @@
 //! Draws step Source.
 
-use super::super::draw::{draw_lines, heading, severity_sign, stack, Look, OptionLine, Section};
+use super::super::draw::{below, draw_lines, heading, severity_sign, stack, Look, OptionLine, Section};
 use super::super::step::Answers;
 use super::{SourceStep, Stop};
 use crate::engine::plan::fields::percent;
@@ -22,11 +22,12 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     let info = info_lines(facts, usize::from(area.width), look);
     let rerun_rows = if has(Stop::Rerun) { 4 + usize::from(has(Stop::ResetExcludes)) } else { 0 };
     let findings = facts.findings.len();
+    let wrong = pattern_lines(step, answers, usize::from(area.width), look);
     let sections = [
         Section::fixed(info.len() + 1, 3),
         Section::fixed(rerun_rows, rank(&[Stop::Rerun, Stop::ResetExcludes], 4)),
         Section::growing(4, facts.shards.len() + 1, rank(&[Stop::Shards], 5)),
-        Section::fixed(2, rank(&[Stop::Pattern], 2)),
+        Section::fixed(1 + wrong.len().max(1), rank(&[Stop::Pattern], 2)),
         Section::fixed(if has(Stop::Tgz) { 3 } else { 0 }, rank(&[Stop::Tgz], 1)),
         Section::fixed(if has(Stop::Duplicates) { 3 } else { 0 }, rank(&[Stop::Duplicates], 1)),
         Section::growing(if findings > 0 { 3 } else { 0 }, (findings + 2).min(9), rank(&[Stop::Findings], 1)),
@@ -36,7 +37,7 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     draw_lines(buffer, places[0], info);
     draw_rerun(step, frame, places[1], answers, look);
     draw_shards(step, frame, places[2], answers, look);
-    draw_pattern(step, frame, places[3], answers, look);
+    draw_pattern(step, frame, places[3], wrong, answers, look);
     draw_tgz(step, frame, places[4], answers, look);
     draw_duplicates(step, frame, places[5], answers, look);
     if let Some(place) = places.get(6) {
@@ -187,7 +188,14 @@ pub(in super::super) fn samples_cell(shard: &ShardFacts, spinner: &str, look: &L
     }
 }
 
-fn draw_pattern(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
+fn draw_pattern(
+    step: &SourceStep,
+    frame: &mut Frame,
+    area: Rect,
+    below_it: Vec<Line<'static>>,
+    answers: &Answers,
+    look: &Look,
+) {
     if area.is_empty() {
         return;
     }
@@ -200,25 +208,28 @@ fn draw_pattern(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     let indent = u16::try_from(text::width(label)).unwrap_or(0).min(line.width);
     let field = Rect { x: line.x + indent, width: line.width - indent, ..line };
     step.pattern.draw(frame, field, focused, "regular expression, anywhere in the name", ui);
-    let line = pattern_line(step, answers, usize::from(area.width), look);
-    draw_lines(frame.buffer_mut(), row(area, 1), line);
+    draw_lines(frame.buffer_mut(), below(area, 1), below_it);
 }
 
-fn pattern_line(step: &SourceStep, answers: &Answers, columns: usize, look: &Look) -> Option<Line<'static>> {
+/// What the pattern leaves out, or what is wrong with it.
+fn pattern_lines(step: &SourceStep, answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
     let ui = look.ui;
     let shards = &answers.facts.shards;
+    let wrong = |words: &str| {
+        let lines = text::wrap(words, columns.saturating_sub(4)).into_iter().take(3).enumerate();
+        let sign = |at: usize| if at == 0 { ui.glyphs.cross } else { " " };
+        lines.map(|(at, l)| Line::from(Span::styled(format!("  {} {l}", sign(at)), ui.theme.error))).collect()
+    };
     match &answers.derived.excluded {
-        _ if step.pattern.is_empty() && step.left_out.is_empty() => None,
+        _ if step.pattern.is_empty() && step.left_out.is_empty() => Vec::new(),
         Some(Err(problem)) => {
             let hint = problem.hint.as_deref().map(|h| format!("; {h}")).unwrap_or_default();
-            let words = format!("  {} {}{hint}", ui.glyphs.cross, problem.message);
-            Some(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.error)))
+            wrong(&format!("{}{hint}", problem.message))
         }
         Some(Ok(hits)) if hits.is_empty() && !step.pattern.is_empty() => {
             let meant = answers.derived.excluded_meant.as_ref();
             let meant = meant.map(|m| format!("; did you mean {m} ?")).unwrap_or_default();
-            let words = format!("  {} matches none of {}{meant}", ui.glyphs.cross, count(shards.len() as u64, "shard"));
-            Some(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.error)))
+            wrong(&format!("matches none of {}{meant}", count(shards.len() as u64, "shard")))
         }
         _ => {
             let out = shards.iter().enumerate().filter(|(at, s)| step.is_left_out(*at, &s.name, answers));
@@ -226,7 +237,7 @@ fn pattern_line(step: &SourceStep, answers: &Answers, columns: usize, look: &Loo
             let total = out.count();
             let more = if total > names.len() { format!(" and {} more", total - names.len()) } else { String::new() };
             let words = format!("  {total} of {} left out: {}{more}", shards.len(), names.join(", "));
-            Some(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.muted)))
+            vec![Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.muted))]
         }
     }
 }

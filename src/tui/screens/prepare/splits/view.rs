@@ -6,7 +6,7 @@ use super::super::step::Answers;
 use super::{recorded_splits, Mode, SplitsStep, Stop};
 use crate::engine::plan::fields::percent;
 use crate::model::text::{count, grouped};
-use crate::model::{Problem, ProblemKind, ShardId, ShardState};
+use crate::model::{Problem, ProblemKind, ShardId};
 use crate::tui::widgets::{popup, split_bar, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -273,8 +273,7 @@ pub(in super::super) fn draw_bars(frame: &mut Frame, area: Rect, answers: &Answe
     let all = resolved.splits.iter().map(|(name, ids)| (name.as_str(), ids.as_slice()));
     let none = Some(("none", resolved.unassigned.as_slice())).filter(|(_, ids)| !ids.is_empty());
     let groups: Vec<(&str, &[ShardId])> = all.chain(none).collect();
-    let settled = |s: &crate::model::ShardFacts| matches!(s.state, ShardState::Scanned | ShardState::Failed);
-    let is_counted = facts.scan_complete || facts.shards.iter().all(settled);
+    let is_counted = !answers.is_counting();
     let weigh = |ids: &[ShardId]| -> (u64, u64) {
         let shards = ids.iter().filter_map(|id| facts.shards.get(id.0 as usize));
         shards.fold((0, 0), |(n, b), s| (n + s.samples, b + s.stamp.bytes))
@@ -302,9 +301,11 @@ fn bar_line(bar: &Bar, name_columns: usize, columns: usize, is_counted: bool, lo
     let share = text::pad_start(&format!("{about}{} %", percent(bar.share)), 8);
     let wide = columns >= name_columns + 48;
     let (shards, samples) = if wide {
-        (text::pad_start(&count(bar.shards as u64, "shard"), 13), text::pad_start(&count(bar.samples, "sample"), 18))
+        let samples = format!("{about}{}", count(bar.samples, "sample"));
+        (text::pad_start(&count(bar.shards as u64, "shard"), 13), text::pad_start(&samples, 18))
     } else {
-        (text::pad_start(&grouped(bar.shards as u64), 6), text::pad_start(&grouped(bar.samples), 11))
+        let samples = format!("{about}{}", grouped(bar.samples));
+        (text::pad_start(&grouped(bar.shards as u64), 6), text::pad_start(&samples, 11))
     };
     let figures = format!("{shards}{samples}{share}");
     let room = columns.saturating_sub(name_columns + 1 + text::width(&figures));

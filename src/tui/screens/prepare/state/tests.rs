@@ -192,3 +192,53 @@ fn paste_goes_into_the_field_in_focus() {
     settle(&mut wizard);
     assert_eq!(wizard.answers.plan.exclude_shards, ["shard_000[12]"]);
 }
+
+#[test]
+fn what_is_typed_on_the_list_of_steps_reaches_no_field() {
+    let mut wizard = wizard(facts());
+    act(&mut wizard, &[Action::NextField]);
+    type_text(&mut wizard, "0003");
+    act(&mut wizard, &[Action::NextField]);
+    assert_eq!(wizard.rail, Some(Step::Source));
+    type_text(&mut wizard, "xyz");
+    wizard.paste("pasted");
+    assert_eq!(wizard.source.pattern.value(), "0003");
+    act(&mut wizard, &[Action::GoSplits, Action::PreviousField]);
+    assert_eq!(wizard.rail, Some(Step::Splits));
+    type_text(&mut wizard, "9");
+    assert_eq!(wizard.splits.ratio.value(), "8,1,1");
+}
+
+#[test]
+fn a_pattern_that_excludes_nothing_is_not_accepted_even_right_after_typing_it() {
+    for (pattern, why) in [("nothing_like_it", "matches none of 20 shards"), ("shard_[0", "cannot be used")] {
+        let mut wizard = wizard(facts());
+        act(&mut wizard, &[Action::NextField]);
+        for c in pattern.chars() {
+            wizard.key(KeyEvent::from(KeyCode::Char(c)));
+        }
+        // Nothing was worked out since the last key.
+        let asks = wizard.act(Action::Next);
+        assert!(matches!(asks.as_slice(), [Ask::Say(Level::Warn, words)] if words.contains(why)), "{asks:?}");
+        assert_eq!((wizard.step, wizard.answered[0], wizard.is_broken(Step::Source)), (Step::Source, false, true));
+        settle(&mut wizard);
+        act(&mut wizard, &[Action::GoReview]);
+        assert!(wizard.is_broken(Step::Source));
+        let why = wizard.review.refusal_and_way(&wizard.answers).unwrap_or_default();
+        assert!(why.starts_with("1 goes to Source: "), "{why}");
+        act(&mut wizard, &[Action::GoSource, Action::DropRow]);
+        assert!(!wizard.is_broken(Step::Source));
+        act(&mut wizard, &[Action::Next]);
+        assert_eq!((wizard.step, wizard.answered[0]), (Step::Splits, true));
+    }
+}
+
+#[test]
+fn a_refused_review_names_the_step_and_its_key() {
+    let mut wizard = wizard(facts());
+    act(&mut wizard, &[Action::Next]);
+    clear(&mut wizard);
+    type_text(&mut wizard, "8,1");
+    act(&mut wizard, &[Action::GoReview]);
+    assert_eq!(wizard.review.way_out(&wizard.answers).as_deref(), Some("2 goes to Splits"));
+}
