@@ -21,4 +21,4 @@ pub use compare::differences;
 pub use inherit::inherited;
 pub use nearest::nearest;
 pub use splits::{pattern_matches, resolve, resolve_in, Resolved};
-pub use validate::validate;
+pub use validate::{unreadable_splits, validate};

@@ -2,13 +2,12 @@
 
 use super::collect::Selection;
 use super::Context;
-use crate::engine::plan::file as plan_file;
+use crate::engine::plan::{file as plan_file, unreadable_splits};
 use crate::engine::recorded::Recorded;
 use crate::engine::select::select;
 use crate::formats::energon::layout;
 use crate::model::{
-    DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink, Rerun, Shard,
-    SplitPlan,
+    DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemSink, Rerun, Shard, SplitPlan,
 };
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
@@ -75,19 +74,8 @@ fn has_new_answers(context: &Context, prepared: &PreparedFacts) -> bool {
 
 /// Refuses an update of a data set whose `split.yaml` cannot be read: what a person assigned there would be lost.
 pub(super) fn check_splits_readable(plan: &PreparePlan, facts: &DatasetFacts) -> Outcome<()> {
-    if plan.rerun != Rerun::Update {
-        return Ok(());
-    }
-    let is_bad = |problem: &&Problem| matches!(problem.kind, ProblemKind::BadFile | ProblemKind::BadBraces);
-    match facts.findings.iter().find(is_bad) {
-        Some(problem) => {
-            let mut problem = problem.clone();
-            problem.hint =
-                Some("mend the file, or make the splits anew with --force-overwrite (the old file is kept)".into());
-            Err(problem.into_failure())
-        }
-        None => Ok(()),
-    }
+    let broken = unreadable_splits(facts).filter(|_| plan.rerun == Rerun::Update);
+    broken.map_or(Ok(()), |problem| Err(problem.into_failure()))
 }
 
 /// Exclude items that stay from an earlier preparation.

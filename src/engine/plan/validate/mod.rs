@@ -6,6 +6,8 @@ mod rerun;
 #[cfg(test)]
 mod tests;
 
+pub use rerun::unreadable_splits;
+
 use super::{flags, splits};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{

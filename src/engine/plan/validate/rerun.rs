@@ -38,16 +38,13 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
     problems.push(earlier(plan, prepared).on_root(root()));
 }
 
-/// An update keeps what a person wrote into `split.yaml`, which it cannot when that file cannot be read.
-fn unreadable_splits(facts: &DatasetFacts) -> Option<Problem> {
-    let is_splits = |path: &str| path.ends_with("/split.yaml") || path.ends_with("/split.json");
-    let broken = facts
-        .findings
-        .iter()
-        .find(|found| found.kind == ProblemKind::BadFile && found.subject.path.as_deref().is_some_and(is_splits))?;
-    let message = format!("it cannot be read, and an update keeps its splits and excludes: {}", broken.message);
+/// What an update cannot keep, since the file in which it stands cannot be read: splits and excludes that a person made.
+pub fn unreadable_splits(facts: &DatasetFacts) -> Option<Problem> {
+    let is_bad = |found: &&Problem| matches!(found.kind, ProblemKind::BadFile | ProblemKind::BadBraces);
+    let broken = facts.findings.iter().find(is_bad)?;
+    let message = format!("it cannot be read, and an update keeps what stands there: {}", broken.message);
     Some(Problem::refusal(ProblemKind::BadFile, broken.subject.clone(), message).with_hint(format!(
-        "correct the file, or divide anew with {}; the file is kept beside the new one",
+        "mend the file, or make it anew with {} (the old split.yaml is kept beside the new one)",
         flags::FORCE_OVERWRITE
     )))
 }
