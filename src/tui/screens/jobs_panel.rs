@@ -177,7 +177,11 @@ pub fn share(view: &JobView) -> Option<f64> {
 fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
     let p = view.status.progress;
     let mut facts: Vec<String> = Vec::new();
-    let noun = if view.status.phase == Phase::Tables { "sample" } else { "shard" };
+    let noun = match view.status.phase {
+        Phase::Open | Phase::Scan => "shard",
+        Phase::Tables => "sample",
+        Phase::Publish => "file",
+    };
     match (p.items_done, p.items_total) {
         (0, 0) => {}
         (done, 0) => facts.push(count(done, noun)),
@@ -317,5 +321,30 @@ impl Screen for JobsPanel {
         let parts = Layout::vertical([Constraint::Length(top), Constraint::Fill(1)]).split(area);
         self.draw_jobs(frame, parts[0], ui);
         self.draw_details(frame, parts[1], ui);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::JobStatus;
+    use crate::model::handles::ProgressReading;
+    use crate::tui::jobs::JobId;
+    use crate::tui::keymap::Keymap;
+    use crate::tui::theme::{ColourMode, Glyphs, Theme};
+
+    #[test]
+    fn items_are_named_by_the_phase_and_grouped() {
+        let (theme, glyphs, keymap) = (Theme::new(ColourMode::None), Glyphs::new(true), Keymap::default());
+        let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+        let line = |phase| {
+            let progress = ProgressReading { items_done: 1_234, items_total: 20_000, ..ProgressReading::default() };
+            let status = JobStatus { phase, progress, ..JobStatus::ended(JobState::Running) };
+            let view = JobView { id: JobId(1), title: "prepare x".into(), path: "x".into(), status };
+            progress_line(&view, 100, &ui).to_string()
+        };
+        assert!(line(Phase::Scan).contains("1,234/20,000 shards"), "{}", line(Phase::Scan));
+        assert!(line(Phase::Tables).contains("1,234/20,000 samples"));
+        assert!(line(Phase::Publish).contains("1,234/20,000 files"));
     }
 }

@@ -1,5 +1,6 @@
 //! Drafts: the answers of a preparation that was left, kept in the state folder until it is run.
 
+use super::splits::Alternatives;
 use super::step::Step;
 use crate::engine::plan::file;
 use crate::model::{Outcome, PreparePlan};
@@ -11,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 /// A draft larger than this was not written by us.
 const MAX_BYTES: u64 = 64 << 20;
+const SPLITS_LINE: &str = "# splits: ";
 const STEP_LINE: &str = "# step: ";
 
 /// A draft that was found.
@@ -20,6 +22,8 @@ pub struct Draft {
     pub plan: PreparePlan,
     /// The step that was on the screen.
     pub step: Step,
+    /// Every way to divide that was typed, the chosen one and the others.
+    pub splits: Alternatives,
     /// How long ago it was saved.
     pub age: Duration,
 }
@@ -38,14 +42,22 @@ pub fn load(place: &Path) -> Option<Draft> {
     let (first, rest) = text.split_once('\n')?;
     let id = first.strip_prefix(STEP_LINE)?;
     let step = Step::ALL.into_iter().find(|s| s.id() == id)?;
+    let (splits, rest) = match rest.strip_prefix(SPLITS_LINE).and_then(|r| r.split_once('\n')) {
+        Some((kept, rest)) => (serde_json::from_str(kept).unwrap_or_default(), rest),
+        None => (Alternatives::default(), rest),
+    };
     let plan = file::from_yaml(rest).map_err(|failure| tracing::warn!(%failure, "a draft cannot be read")).ok()?;
     let modified = std::fs::metadata(place).and_then(|m| m.modified()).unwrap_or_else(|_| SystemTime::now());
-    Some(Draft { plan, step, age: SystemTime::now().duration_since(modified).unwrap_or_default() })
+    Some(Draft { plan, step, splits, age: SystemTime::now().duration_since(modified).unwrap_or_default() })
 }
 
 /// Keeps a draft.
-pub fn save(place: &Path, plan: &PreparePlan, step: Step) -> Outcome<()> {
-    let text = format!("{STEP_LINE}{}\n{}", step.id(), file::to_yaml(plan)?);
+pub fn save(place: &Path, plan: &PreparePlan, step: Step, splits: &Alternatives) -> Outcome<()> {
+    let mut text = format!("{STEP_LINE}{}\n", step.id());
+    if let Ok(kept) = serde_json::to_string(splits) {
+        text.push_str(&format!("{SPLITS_LINE}{kept}\n"));
+    }
+    text.push_str(&file::to_yaml(plan)?);
     if let Some(folder) = place.parent() {
         create_folders(folder)?;
     }
@@ -80,9 +92,10 @@ mod tests {
         let mut plan = PreparePlan::new("/data/coco");
         plan.splits = SplitPlan::Ratio("8,".into());
         plan.exclude_shards = vec!["[unfinished".into()];
-        save(&place, &plan, Step::Splits).unwrap();
+        let splits = Alternatives { ratio: "8,".into(), ..Alternatives::default() };
+        save(&place, &plan, Step::Splits, &splits).unwrap();
         let draft = load(&place).unwrap();
-        assert_eq!((draft.plan, draft.step), (plan, Step::Splits));
+        assert_eq!((draft.plan, draft.step, draft.splits), (plan, Step::Splits, splits));
         forget(&place);
         assert_eq!(load(&place), None);
     }

@@ -138,7 +138,10 @@ impl PrepareScreen {
         }
         match (self.given.take(), self.found.take()) {
             (Some(given), _) if has_answers(&given) => self.wizard.adopt(&given),
-            (_, Some(draft)) => self.wizard.take_draft(&draft.plan, draft.step, draft.age),
+            (_, Some(draft)) => {
+                self.wizard.take_draft(&draft.plan, draft.step, draft.age);
+                self.wizard.take_alternatives(&draft.splits);
+            }
             _ => {}
         }
     }
@@ -364,7 +367,8 @@ impl PrepareScreen {
         if !self.has_draft() {
             return;
         }
-        match draft::save(&self.draft, &self.wizard.answers.plan, self.wizard.step) {
+        let splits = self.wizard.splits.alternatives();
+        match draft::save(&self.draft, &self.wizard.answers.plan, self.wizard.step, &splits) {
             Ok(()) => self.wizard.is_dirty = false,
             Err(failure) => tracing::warn!(%failure, "the draft could not be kept"),
         }
@@ -465,7 +469,8 @@ impl Screen for PrepareScreen {
         let effects = self.carry_out(asks);
         if self.wizard.step != before && self.has_draft() {
             let plan = self.wizard.answers.plan.clone();
-            self.workers.save_draft(self.draft.clone(), plan, self.wizard.step);
+            let splits = self.wizard.splits.alternatives();
+            self.workers.save_draft(self.draft.clone(), plan, self.wizard.step, splits);
         }
         self.reopen_if_needed();
         self.ask_workers();

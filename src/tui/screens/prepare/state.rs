@@ -6,7 +6,7 @@ use super::review::ReviewStep;
 use super::run::RunStep;
 use super::sample_type::TypeStep;
 use super::source::SourceStep;
-use super::splits::SplitsStep;
+use super::splits::{Alternatives, SplitsStep};
 use super::step::{Answers, Ask, Step, StepState};
 use crate::model::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun, Severity};
 use crate::tui::keymap::{Action, Context, Keymap, Meaning};
@@ -119,6 +119,12 @@ impl Wizard {
         self.step = if step == Step::Run { Step::Review } else { step };
         self.draft = Some(DraftFound { age });
         self.is_dirty = false;
+    }
+
+    /// Brings back the ways to divide that were typed and are not chosen.
+    pub fn take_alternatives(&mut self, kept: &Alternatives) {
+        self.splits.take_alternatives(kept, &self.answers);
+        self.refresh();
     }
 
     /// Forgets every answer and begins with what the data suggests.

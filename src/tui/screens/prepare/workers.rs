@@ -4,6 +4,7 @@ use super::derive::Derived;
 use super::draft::{self, Draft};
 use super::field_map::pixels::{Encoded, Pixels, Wanted};
 use super::field_map::samples::{Bench, Question, Results, SampleStore};
+use super::splits::Alternatives;
 use super::step::Step;
 use crate::engine::plan::file;
 use crate::job::prepare::{preview, Preview};
@@ -31,7 +32,7 @@ type Case = (PreparePlan, Arc<DatasetFacts>);
 
 /// What is to be done about a draft.
 enum DraftWork {
-    Save(PathBuf, Box<PreparePlan>, Step),
+    Save(PathBuf, Box<PreparePlan>, Step, Alternatives),
     Forget(PathBuf),
 }
 
@@ -118,8 +119,8 @@ impl Workers {
         self.pixels.take()
     }
     /// Keeps a draft.
-    pub fn save_draft(&mut self, place: PathBuf, plan: PreparePlan, step: Step) {
-        self.draft.ask(DraftWork::Save(place, Box::new(plan), step));
+    pub fn save_draft(&mut self, place: PathBuf, plan: PreparePlan, step: Step, splits: Alternatives) {
+        self.draft.ask(DraftWork::Save(place, Box::new(plan), step, splits));
     }
     /// Forgets a draft.
     pub fn forget_draft(&mut self, place: PathBuf) {
@@ -142,8 +143,8 @@ impl Workers {
 fn keep_draft(work: DraftWork) {
     match work {
         DraftWork::Forget(place) => draft::forget(&place),
-        DraftWork::Save(place, plan, step) => {
-            if let Err(failure) = draft::save(&place, &plan, step) {
+        DraftWork::Save(place, plan, step, splits) => {
+            if let Err(failure) = draft::save(&place, &plan, step, &splits) {
                 tracing::warn!(%failure, "the draft could not be kept");
             }
         }

@@ -4,13 +4,15 @@ pub mod hand;
 pub(super) mod view;
 
 use super::step::{Answers, Ask, StepState};
-use crate::model::plan::SplitPattern;
+use crate::model::plan::{SplitList, SplitPattern};
 use crate::model::{PreparePlan, ProblemKind, Severity, SplitPlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{Level, TextField};
 use hand::Hand;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// How shards are divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +48,18 @@ pub enum Stop {
     AllowEmpty,
     /// Where new shards go in an update.
     NewTo,
+}
+
+/// All ways to divide as they are typed: a draft keeps those that are not chosen, too.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Alternatives {
+    /// The ratio.
+    pub ratio: String,
+    /// The pattern rows.
+    pub patterns: Vec<SplitPattern>,
+    /// The columns.
+    pub lists: Vec<SplitList>,
 }
 
 /// One `NAME:PATTERN` being typed.
@@ -194,9 +208,13 @@ impl SplitsStep {
     }
 
     fn choose_new_to(&mut self, down: bool, answers: &Answers) {
+        if !has_new_shards(answers) {
+            return;
+        }
         let names = recorded_splits(answers);
         let at = self.new_to.as_ref().and_then(|n| names.iter().position(|x| x == n)).map_or(0, |p| p + 1);
         let next = if down { (at + 1).min(names.len()) } else { at.saturating_sub(1) };
+        let next = if next == 0 && !has_rule(answers) { at.min(1) } else { next };
         self.new_to = next.checked_sub(1).and_then(|i| names.get(i).cloned());
     }
 
@@ -330,6 +348,9 @@ impl StepState for SplitsStep {
     fn refresh(&mut self, answers: &Answers) {
         if !self.touched {
             self.take_suggestion(answers);
+        } else if self.ratio.is_empty() && self.mode != Mode::Ratio {
+            // Whoever changes to a ratio finds one that would do.
+            self.ratio.set(&answers.derived.suggested_splits.ratio);
         }
         let is_full = answers.derived.resolved.splits.iter().any(|(_, shards)| !shards.is_empty());
         if self.hand.is_empty() && self.mode != Mode::Hand && is_full {
@@ -340,7 +361,7 @@ impl StepState for SplitsStep {
     }
 
     fn write(&self, answers: &Answers, plan: &mut PreparePlan) {
-        plan.new_to = self.new_to.clone().filter(|_| answers.is_update());
+        plan.new_to = self.new_to.clone().filter(|_| answers.is_update() && has_new_shards(answers));
         if answers.is_update() {
             plan.splits = SplitPlan::Unset;
             return;
@@ -371,9 +392,7 @@ impl StepState for SplitsStep {
             }
             SplitPlan::Listed(lists) => {
                 self.mode = Mode::Hand;
-                let splits: Vec<_> =
-                    lists.iter().map(|l| (l.name.clone(), super::derive::expand_all(&l.shards))).collect();
-                self.hand.fill(&splits, &usable_shards(answers));
+                self.fill_lists(lists, answers);
             }
         }
         self.touched = true;
@@ -381,7 +400,8 @@ impl StepState for SplitsStep {
 
     fn flags(&self, answers: &Answers) -> String {
         if answers.is_update() {
-            return self.new_to.as_ref().map(|n| format!("--update --new-to {n}")).unwrap_or("--update".into());
+            let new_to = self.new_to.as_ref().filter(|_| has_new_shards(answers));
+            return new_to.map(|n| format!("--update --new-to {n}")).unwrap_or("--update".into());
         }
         let shuffle = if self.shuffle && self.mode != Mode::Hand { " --shuffle-tars" } else { "" };
         match self.mode {
@@ -396,8 +416,8 @@ impl StepState for SplitsStep {
     }
 
     fn blocker(&self, answers: &Answers) -> Option<String> {
-        if answers.is_update() {
-            return None;
+        if answers.is_update() && self.new_to.is_none() && has_new_shards(answers) && !has_rule(answers) {
+            return Some("no rule is recorded by which new shards join: choose the split that takes them".into());
         }
         answers.derived.split_problems().find(|p| p.severity == Severity::Refusal).map(|p| p.message.clone())
     }
@@ -423,6 +443,30 @@ impl SplitsStep {
         let full = self.rows.iter().filter(|r| !r.is_empty());
         full.map(|r| SplitPattern { name: r.name.value().trim().to_owned(), pattern: r.pattern.value().to_owned() })
             .collect()
+    }
+
+    /// All three ways as they are typed now, whichever is chosen.
+    pub fn alternatives(&self) -> Alternatives {
+        Alternatives { ratio: self.ratio.value().to_owned(), patterns: self.patterns(), lists: self.hand.lists() }
+    }
+
+    /// Brings back what was typed for the ways that are not chosen; the chosen one is in the plan.
+    pub fn take_alternatives(&mut self, kept: &Alternatives, answers: &Answers) {
+        if self.mode != Mode::Ratio {
+            self.ratio.set(&kept.ratio);
+        }
+        if self.mode != Mode::Patterns && !kept.patterns.is_empty() {
+            self.rows = kept.patterns.iter().map(|p| PatternRow::new(&p.name, &p.pattern)).collect();
+            self.tidy_rows();
+        }
+        if self.mode != Mode::Hand && !kept.lists.is_empty() {
+            self.fill_lists(&kept.lists, answers);
+        }
+    }
+
+    fn fill_lists(&mut self, lists: &[SplitList], answers: &Answers) {
+        let splits: Vec<_> = lists.iter().map(|l| (l.name.clone(), super::derive::expand_all(&l.shards))).collect();
+        self.hand.fill(&splits, &usable_shards(answers));
     }
 
     fn grow_rows(&mut self) {
@@ -463,6 +507,25 @@ fn has_empty_pattern(answers: &Answers) -> bool {
 pub(super) fn usable_shards(answers: &Answers) -> Vec<Cow<'_, str>> {
     let shards = answers.facts.shards.iter().enumerate();
     shards.filter(|(at, _)| answers.derived.is_usable(*at)).map(|(_, s)| super::derive::written_name(s)).collect()
+}
+
+/// Whether an update finds shards that were not there before.
+pub(super) fn has_new_shards(answers: &Answers) -> bool {
+    answers.facts.prepared.as_ref().is_some_and(|p| !p.new_shards.is_empty())
+}
+
+/// The recorded way to divide, by which new shards join in an update.
+pub(super) fn recorded_rule(answers: &Answers) -> Option<&SplitPlan> {
+    let plan = answers.facts.prepared.as_ref().and_then(|p| p.plan.as_ref());
+    plan.map(|p| &p.splits).filter(|s| **s != SplitPlan::Unset)
+}
+
+/// Whether new shards can join by what is recorded. A list made by hand says nothing of shards that it does not name.
+pub(super) fn has_rule(answers: &Answers) -> bool {
+    let Some(SplitPlan::Listed(lists)) = recorded_rule(answers) else { return recorded_rule(answers).is_some() };
+    let named: HashSet<String> = lists.iter().flat_map(|l| super::derive::expand_all(&l.shards)).collect();
+    let new = answers.facts.prepared.iter().flat_map(|p| &p.new_shards);
+    new.into_iter().all(|name| named.contains(name))
 }
 
 /// Split names of the earlier preparation.

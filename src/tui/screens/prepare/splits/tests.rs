@@ -173,3 +173,93 @@ fn shards_that_are_left_out_are_in_no_split_by_hand_either() {
     settle(&mut wizard);
     assert_eq!(wizard.splits.hand.columns.last().map(|c| c.shards.len()), Some(1), "taken back, it is in no split yet");
 }
+
+#[test]
+fn a_draft_brings_back_every_way_to_divide_that_was_typed() {
+    use super::super::fixture::screen;
+    let mut first = at_splits(facts());
+    clear(&mut first);
+    type_text(&mut first, "6,2,2");
+    act(&mut first, &[Action::Down, Action::NextField]);
+    type_text(&mut first, "train");
+    act(&mut first, &[Action::NextField]);
+    type_text(&mut first, "shard_000.*");
+    act(&mut first, &[Action::PreviousField, Action::PreviousField, Action::Down]);
+    assert_eq!(first.splits.mode, Mode::Hand);
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("draft.yaml");
+    let kept = first.splits.alternatives();
+    super::super::draft::save(&place, &first.answers.plan, Step::Splits, &kept).unwrap();
+
+    let draft = super::super::draft::load(&place).unwrap();
+    let mut second = wizard(facts());
+    second.take_draft(&draft.plan, draft.step, draft.age);
+    second.take_alternatives(&draft.splits);
+    settle(&mut second);
+    assert_eq!(second.answers.plan, first.answers.plan);
+    assert_eq!(second.splits.ratio.value(), "6,2,2");
+    let row = &second.splits.rows[0];
+    assert_eq!((row.name.value(), row.pattern.value()), ("train", "shard_000.*"));
+    assert_eq!(second.splits.hand.lists(), first.splits.hand.lists());
+
+    let mut old = wizard(facts());
+    old.take_draft(&draft.plan, draft.step, draft.age);
+    settle(&mut old);
+    assert!(!screen(&mut old, 80, 24, false).contains("train,val,test"));
+}
+
+#[test]
+fn new_shards_join_by_the_rule_that_is_recorded_and_an_update_without_one_asks() {
+    use super::super::fixture::screen;
+    let with_rule = |splits: SplitPlan| {
+        let mut facts = facts_prepared();
+        let prepared = facts.prepared.as_mut().unwrap();
+        prepared.plan.as_mut().unwrap().splits = splits;
+        at_splits(facts)
+    };
+    let shown = screen(&mut with_rule(SplitPlan::Ratio("7,2,1".into())), 100, 30, false);
+    assert!(shown.contains("by the recorded rule") && shown.contains("ratio 7,2,1"), "{shown}");
+    let pattern = SplitPattern { name: "train".into(), pattern: "shard_.*".into() };
+    let shown = screen(&mut with_rule(SplitPlan::Patterns(vec![pattern])), 100, 30, false);
+    assert!(shown.contains("pattern train:shard_.*"), "{shown}");
+
+    let mut none = with_rule(SplitPlan::Unset);
+    let asks = act(&mut none, &[Action::Next]);
+    assert!(matches!(asks.as_slice(), [Ask::Say(Level::Warn, why)] if why.contains("no rule is recorded")), "{asks:?}");
+    assert!(screen(&mut none, 100, 30, false).contains("none is recorded"));
+    act(&mut none, &[Action::Down, Action::Up]);
+    assert_eq!(none.splits.new_to.as_deref(), Some("train"), "the rule that is not there cannot be chosen");
+    act(&mut none, &[Action::Next]);
+    assert_eq!(none.step, Step::SampleType);
+}
+
+#[test]
+fn an_update_without_new_shards_asks_nothing_about_them() {
+    use super::super::fixture::screen;
+    let mut facts = facts_prepared();
+    let counts = facts.shards.iter().map(|s| (s.name.clone(), s.samples)).collect();
+    let prepared = facts.prepared.as_mut().unwrap();
+    prepared.shard_counts = counts;
+    prepared.new_shards.clear();
+    prepared.plan = None;
+    let mut wizard = at_splits(facts);
+    assert!(screen(&mut wizard, 80, 24, false).contains("No new shard: the splits stay as they are"));
+    act(&mut wizard, &[Action::Down]);
+    assert_eq!((wizard.answers.plan.new_to.clone(), wizard.flags()), (None, "--update".into()));
+    act(&mut wizard, &[Action::Next]);
+    assert_eq!(wizard.step, Step::SampleType);
+}
+
+#[test]
+fn notes_about_the_splits_are_shown_where_they_are_made() {
+    use super::super::fixture::screen;
+    use crate::model::{Problem, Subject};
+    for facts in [facts(), facts_prepared()] {
+        let mut wizard = at_splits(facts);
+        let mut derived = (*wizard.answers.derived).clone();
+        let note = "2 shards are in 'train' and 'val': a.tar, b.tar";
+        derived.resolved.problems.push(Problem::note(ProblemKind::ShardInTwoSplits, Subject::field("val"), note));
+        wizard.learn(std::sync::Arc::new(derived));
+        assert!(screen(&mut wizard, 80, 24, false).contains(note));
+    }
+}

@@ -3,7 +3,7 @@
 use super::super::derive::written_name;
 use super::super::draw::{draw_lines, heading, problem_lines, stack, Look, OptionLine, Section};
 use super::super::step::Answers;
-use super::{recorded_splits, Mode, SplitsStep, Stop};
+use super::{has_rule, recorded_rule, recorded_splits, Mode, SplitsStep, Stop};
 use crate::engine::plan::fields::percent;
 use crate::model::text::{count, grouped};
 use crate::model::{Problem, ProblemKind, ShardId};
@@ -112,7 +112,7 @@ fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answer
             let x = place.x + 18;
             let field = Rect { x, width: 20, ..place }.intersection(place);
             let typing = focused && on && look.focused;
-            step.ratio.draw(frame, field, typing, "train,val,test", ui);
+            step.ratio.draw(frame, field, typing, "such as 8,1,1", ui);
             if typing {
                 let sign = Rect { width: 17.min(place.width), ..place };
                 frame.buffer_mut().set_style(sign, ui.theme.accent);
@@ -336,7 +336,7 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
     ];
     let places = stack(area, &sections);
     let question = match new {
-        0 => "The splits stay as they are; no shard is new.".to_owned(),
+        0 => "No new shard: the splits stay as they are.".to_owned(),
         1 => "The splits stay as they are. Where does the new shard go?".to_owned(),
         _ => format!("The splits stay as they are. Where do {} go?", count(new as u64, "new shard")),
     };
@@ -348,11 +348,15 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
     let rule = rule_words(answers);
     let options = std::iter::once((None, "by the recorded rule", rule.as_str()))
         .chain(names.iter().map(|n| (Some(n), n.as_str(), "all of them")));
+    let has_rule = has_rule(answers);
     for (line, (value, label, note)) in options.enumerate().filter(|_| new > 0) {
-        let on = step.new_to.as_ref() == value;
+        let on = step.new_to.as_ref() == value && (value.is_some() || has_rule);
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(places[1], line);
         OptionLine { sign, label, note, focused: on, label_columns: 21 }.draw(frame.buffer_mut(), place, look);
+        if value.is_none() && !has_rule && !on {
+            frame.buffer_mut().set_style(place, ui.theme.disabled);
+        }
     }
     draw_bars(frame, places[3], answers, look);
     draw_lines(frame.buffer_mut(), places[4], problems);
@@ -361,9 +365,13 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
 /// The rule by which the last run divided the shards, in words.
 fn rule_words(answers: &Answers) -> String {
     use crate::model::SplitPlan;
-    match answers.earlier.as_ref().map(|p| &p.splits) {
+    match recorded_rule(answers) {
         Some(SplitPlan::Ratio(ratio)) => format!("ratio {ratio}"),
-        Some(SplitPlan::Patterns(patterns)) => count(patterns.len() as u64, "pattern"),
+        Some(SplitPlan::Patterns(patterns)) => {
+            let all: Vec<String> = patterns.iter().map(|p| format!("{}:{}", p.name, p.pattern)).collect();
+            format!("{} {}", if all.len() == 1 { "pattern" } else { "patterns" }, all.join("  "))
+        }
+        Some(SplitPlan::Listed(_)) if has_rule(answers) => "the list made by hand names them".into(),
         Some(SplitPlan::Listed(_)) => "made by hand: choose a split below".into(),
         _ => "none is recorded: choose a split below".into(),
     }
