@@ -12,7 +12,12 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// Runs a plan file as it is; flags that say how to run still count.
 pub fn run(path: &Path, context: &Context) -> Finished {
-    let text = paths::read_text(path, "reading the plan", MOST_BYTES)?;
+    let text = paths::read_text(path, "reading the plan", MOST_BYTES).map_err(|failure| match path.exists() {
+        true => failure,
+        false => {
+            failure.with_hint("a plan is a file that --save-plan wrote, or .nv-meta/gristmill/plan.yaml of a data set")
+        }
+    })?;
     let mut plan = file::from_yaml(&text).map_err(|failure| {
         if failure.subject.is_empty() {
             failure.on(Subject::path(path))

@@ -302,7 +302,12 @@ impl Problem {
     pub fn into_failure(self) -> super::Failure {
         super::Failure {
             class: self.kind.class(),
-            what: "the run".to_owned(),
+            what: match self.kind {
+                ProblemKind::BadRatio => "reading --split-ratio",
+                ProblemKind::UnknownSampleType => "reading --sample-type",
+                _ => "the run",
+            }
+            .to_owned(),
             subject: self.subject,
             why: self.message,
             hint: self.hint,

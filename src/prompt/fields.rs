@@ -99,13 +99,40 @@ impl Guide {
                     }
                 }
             }
-            if let Some(share) = check.share {
-                self.ask.tell(format!("  resolves in {} of the samples seen", share.text()));
+            let failed = check.results.iter().filter(|result| result.is_err()).count();
+            let parts = check.share.map(|share| share.text());
+            if let Some(line) = share_line(failed, check.results.len(), parts.as_deref()) {
+                self.ask.tell(format!("  {line}"));
             }
             if let Some(warning) = &check.warning {
                 self.ask.tell(format!("  Warning: {}", display_safe(warning)));
             }
         }
         fine
+    }
+}
+
+/// What is known of how often an expression resolves. The share of the parts says nothing where their content fails.
+fn share_line(failed: usize, tried: usize, parts: Option<&str>) -> Option<String> {
+    let parts = parts?;
+    Some(if tried > 0 && failed == tried {
+        format!("fails on all {tried} samples shown; its part is in {parts} of the samples seen")
+    } else if failed > 0 {
+        format!("fails on {failed} of the {tried} samples shown; its part is in {parts} of the samples seen")
+    } else {
+        format!("resolves in {parts} of the samples seen")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share_line;
+
+    #[test]
+    fn an_expression_that_fails_everywhere_is_not_said_to_resolve() {
+        let line = share_line(3, 3, Some("100 %")).unwrap();
+        assert_eq!(line, "fails on all 3 samples shown; its part is in 100 % of the samples seen");
+        assert!(share_line(1, 3, Some("60 %")).unwrap().starts_with("fails on 1 of the 3"));
+        assert_eq!(share_line(0, 3, None), None);
     }
 }

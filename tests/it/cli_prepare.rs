@@ -152,7 +152,7 @@ fn a_saved_plan_is_replayed() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT} --dry-run --save-plan my.yaml")).ends(0);
-    assert!(sandbox.text("my.yaml").contains("path: data"));
+    assert!(sandbox.text("my.yaml").contains("path: /"), "it runs from any folder");
     sandbox.say("run my.yaml").ends(0).says("30 samples");
     sandbox.say("run my.yaml").ends(0).says("Nothing to do");
     sandbox.say("run data/.nv-meta/gristmill/plan.yaml").ends(0).says("Nothing to do");
@@ -345,4 +345,49 @@ fn shards_in_two_splits_are_named_by_prepare_and_lint() {
     sandbox.say(&format!("prepare data --dry-run {splits} {TEXT}")).ends(0).complains(note);
     sandbox.say(&format!("prepare data {splits} {TEXT}")).ends(0).complains(note);
     sandbox.say("lint data").ends(0).complains(note);
+}
+
+#[test]
+fn excludes_that_are_kept_and_match_nothing_any_more_are_problems() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT} --exclude-sample s_00.tar/000")).ends(0);
+    std::fs::remove_file(sandbox.path("data/s_00.tar")).unwrap();
+    for again in ["--update", "--force-overwrite --split-ratio 8,1,1 --skip-dataset-yaml"] {
+        let ran = sandbox.say(&format!("prepare data --yes {again}")).ends(1);
+        ran.complains("'s_00.tar/000': this exclude, kept from before, matches nothing");
+    }
+    let fine = "--force-overwrite --reset-excludes --exclude-sample s_01.tar/010";
+    sandbox.say(&format!("prepare data --split-ratio 8,1,1 {TEXT} {fine}")).ends(0);
+}
+
+#[test]
+fn a_saved_plan_runs_from_anywhere_and_is_not_saved_when_its_answers_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say(&format!("prepare data --dry-run --split-ratio 8,1,x {TEXT} --save-plan bad.yaml")).ends(2);
+    assert!(!sandbox.has("bad.yaml"));
+    sandbox.say(&format!("prepare data --dry-run --split-ratio 8,1,1 {TEXT} --save-plan p.yaml")).ends(0);
+    assert!(sandbox.text("p.yaml").contains(&format!("path: {}", sandbox.path("data").display())));
+    let ran = sandbox.say("run gone.yaml").ends(3);
+    ran.complains("no such file").complains("hint: a plan is a file that --save-plan wrote");
+}
+
+#[test]
+fn a_misspelt_sample_type_is_named_before_its_field_map_is_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let ran = sandbox.say("prepare data --yes --split-ratio 8,1,1 --sample-type CaptionSample").ends(2);
+    ran.complains("did you mean 'CaptioningSample'");
+    let ran = sandbox.say("prepare data --yes --split-ratio 8,1,x --skip-dataset-yaml").ends(2);
+    ran.complains("reading --split-ratio failed on '8,1,x'");
+}
+
+#[test]
+fn lint_under_the_drop_in_name_knows_the_splits() {
+    let sandbox = prepared();
+    sandbox.say("energon lint data").ends(0);
+    sandbox.say("energon lint data --split-parts train,val").ends(0);
+    let ran = sandbox.say("energon lint data --split-parts train,bogus").ends(1);
+    ran.complains("there is no split 'bogus'").complains("the splits are train, val, test");
 }

@@ -5,6 +5,7 @@ use super::super::context::Context;
 use super::super::end::{Done, Finished, Status};
 use super::super::{info, lint, paths, prepare};
 use crate::engine::check::LintOptions;
+use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::python::pattern::Pattern;
 use crate::model::{Failure, Loading, Outcome, PreparePlan, ProblemKind, Rerun, Scope, SplitPlan, Subject};
 use crate::source::discover::discover;
@@ -12,6 +13,8 @@ use clap::{Args, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+/// The splits that are looked at unless others are named.
+const USUAL_SPLITS: &str = "train,val,test";
 const VERSION: &str = concat!("(gristmill ", env!("CARGO_PKG_VERSION"), ", for data sets of generation 7.4.1)");
 
 const NO_SHARDS: &str = "shards are files that end in .tar or .tgz, at any depth, and that --exclude does not find";
@@ -128,7 +131,7 @@ pub struct LintArgs {
     /// Prepared data set
     pub path: PathBuf,
     /// Which splits, separated by commas
-    #[arg(long, value_name = "NAMES", default_value = "train,val,test")]
+    #[arg(long, value_name = "NAMES", default_value = USUAL_SPLITS)]
     pub split_parts: String,
     /// Name of the dataset yaml
     #[arg(long, value_name = "NAME", default_value = "dataset.yaml")]
@@ -199,6 +202,7 @@ pub fn run(args: EnergonArgs, context: &Context) -> Finished {
             info::run(&args.path, own_name(&args.split_config), &args.dataset_config, context)
         }
         EnergonCommand::Lint(args) => {
+            known_splits(&args)?;
             let split_config = own_name(&args.split_config).map(str::to_owned);
             let options = LintOptions { dataset_config: args.dataset_config, split_config, ..LintOptions::default() };
             lint::run(&args.path, &options, context)
@@ -211,6 +215,22 @@ pub fn run(args: EnergonArgs, context: &Context) -> Finished {
         }
         EnergonCommand::Checkpoint(_) => not_yet("checkpoint", "checkpoints are not data preparation"),
         EnergonCommand::AnalyzeDebug(_) => not_yet("analyze-debug", "training logs are not data preparation"),
+    }
+}
+
+/// Refuses splits that were asked for and do not exist, naming those that do. The usual ones may be missing.
+fn known_splits(args: &LintArgs) -> Outcome<()> {
+    if args.split_parts == USUAL_SPLITS {
+        return Ok(());
+    }
+    let path = args.path.join(".nv-meta").join(&args.split_config);
+    let Some(file) = SplitFile::read_file(&path)? else { return Ok(()) };
+    let names: Vec<&str> = file.split_parts.iter().map(|(name, _)| name.as_str()).collect();
+    match args.split_parts.split(',').map(str::trim).find(|wanted| !names.contains(wanted)) {
+        None => Ok(()),
+        Some(lost) => Err(Failure::data("reading --split-parts", format!("there is no split '{lost}'"))
+            .on(Subject::path(path))
+            .with_hint(format!("the splits are {}", names.join(", ")))),
     }
 }
 

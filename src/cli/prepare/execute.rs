@@ -4,10 +4,11 @@ use super::super::context::Context;
 use super::super::end::{fields, Done, Finished, Stopped};
 use super::super::progress::ProgressView;
 use super::summary;
-use crate::engine::plan::{command_line_after_run, file, CommandLine};
+use crate::engine::dataset;
+use crate::engine::plan::{command_line_after_run, file, inherited, validate, CommandLine};
 use crate::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
 use crate::job::scan::LiveScan;
-use crate::model::{Failure, Outcome, PreparePlan, Problem, Severity};
+use crate::model::{Failure, Outcome, PreparePlan, Problem, ProblemKind, Severity};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use crate::storage::xdg;
@@ -21,12 +22,13 @@ const POLL: Duration = Duration::from_millis(50);
 
 /// Does what the plan says, with the flags that hold everywhere; prints the summary.
 pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> Finished {
-    if let Some(path) = &context.globals.save_plan {
-        save_plan(&plan, path)?;
-        context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
-    }
     if scan.is_none() {
         super::fields::try_fields(&plan, context)?;
+    }
+    if let Some(path) = &context.globals.save_plan {
+        refuse_answers(&plan)?;
+        save_plan(&plan, path)?;
+        context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
     }
     if context.globals.dry_run {
         return dry_run(&plan, context);
@@ -80,8 +82,28 @@ pub fn work(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Ou
     job.wait()
 }
 
+/// Refuses what can be told to be wrong before any shard is read, so that no plan is saved that cannot run.
+fn refuse_answers(plan: &PreparePlan) -> Result<(), Vec<Failure>> {
+    let facts = dataset::open(Path::new(&plan.path)).map_err(|failure| vec![failure])?.facts;
+    let plan = inherited(plan, facts.prepared.as_ref());
+    let refused: Vec<Failure> = validate(&plan, &facts)
+        .into_iter()
+        .filter(|problem| problem.severity == Severity::Refusal && problem.kind != ProblemKind::AlreadyPrepared)
+        .map(Problem::into_failure)
+        .collect();
+    if refused.is_empty() {
+        Ok(())
+    } else {
+        Err(refused)
+    }
+}
+
 fn save_plan(plan: &PreparePlan, path: &Path) -> Outcome<()> {
-    write_file(&RealFs, path, file::to_yaml(plan)?.as_bytes(), 0o644)
+    // The file may be replayed from another folder.
+    let mut plan = plan.clone();
+    let data = std::path::absolute(&plan.path).map_err(|error| Failure::io("saving the plan", &plan.path, &error))?;
+    plan.path = data.to_string_lossy().into_owned();
+    write_file(&RealFs, path, file::to_yaml(&plan)?.as_bytes(), 0o644)
 }
 
 /// Prints what would be done. Shards are scanned, since what is in them decides.

@@ -2,8 +2,9 @@
 
 use super::super::context::Context;
 use super::super::end::Stopped;
+use crate::engine::plan::classes;
 use crate::model::sample_type;
-use crate::model::{Failure, Loading, PreparePlan, Rerun, Scope, SplitPlan, Subject};
+use crate::model::{Failure, Loading, PreparePlan, Problem, Rerun, Scope, SplitPlan, Subject};
 
 /// Whether somebody said that the plan may run without questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +43,13 @@ fn open_questions(plan: &PreparePlan) -> Vec<Failure> {
                 .with_hint("--split-ratio 8,1,1, or --split-parts NAME:REGEX, or --splits-from FILE"),
         );
     }
+    let unknown = unknown_type(plan);
     match &plan.loading {
         Loading::Unset => failures.push(
             Failure::usage("writing the dataset yaml", "no sample type is given")
                 .with_hint("--sample-type NAME (CrudeWebdataset takes any samples), or --skip-dataset-yaml"),
         ),
+        _ if unknown.is_some() => failures.extend(unknown),
         Loading::FieldMap { sample_type, fields } if fields.is_empty() && needs_fields(sample_type) => failures.push(
             Failure::usage("filling the sample type", "nothing says which part fills which field")
                 .on(Subject::field(sample_type))
@@ -55,6 +58,16 @@ fn open_questions(plan: &PreparePlan) -> Vec<Failure> {
         _ => {}
     }
     failures
+}
+
+/// A sample type that does not exist: told before what is missing for it.
+fn unknown_type(plan: &PreparePlan) -> Option<Failure> {
+    match &plan.loading {
+        Loading::FieldMap { sample_type, fields } if fields.is_empty() => {
+            classes::resolve(sample_type).err().map(Problem::into_failure)
+        }
+        _ => None,
+    }
 }
 
 fn needs_fields(sample_type: &str) -> bool {
@@ -89,6 +102,8 @@ mod tests {
         assert!(hint.starts_with("--field-map image=EXPR --field-map caption=EXPR"), "{hint}");
         plan.loading = Loading::FieldMap { sample_type: "Sample".into(), fields: vec![] };
         assert!(open_questions(&plan).is_empty(), "a type without fields needs no field map");
+        plan.loading = Loading::FieldMap { sample_type: "CaptionSample".into(), fields: vec![] };
+        assert!(open_questions(&plan)[0].why.contains("did you mean 'CaptioningSample'"));
         plan.splits = SplitPlan::Unset;
         plan.rerun = Rerun::Update;
         assert!(open_questions(&plan).is_empty(), "an update keeps its answers");

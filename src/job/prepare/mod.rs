@@ -1,6 +1,7 @@
 //! `prepare` as a job: lock, scan what is missing, build the tables, publish.
 
 mod collect;
+mod excludes;
 mod preview;
 mod publish;
 mod rerun;

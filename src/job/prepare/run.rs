@@ -328,6 +328,7 @@ fn finish(
     if context.plan.duplicates == Duplicates::KeepFirst {
         tell_duplicates(context, selection, built)?;
     }
+    super::excludes::tell_stale(context, facts, &shards, spools, built)?;
     let mut report = PrepareReport {
         shards: spools.len() as u64,
         samples: spools.iter().map(|spool| spool.scan.samples).sum(),

@@ -157,7 +157,7 @@ impl<'a, W: Window> Run<'a, W> {
     fn report_excluded(&self, keys: &[String]) -> Outcome<()> {
         let listed = keys.len().min(PLACES as usize);
         for (n, key) in keys[..listed].iter().enumerate() {
-            let mut why = "it touches damage and is excluded from training".to_owned();
+            let mut why = "it touches damage; prepare excludes it from training".to_owned();
             if n + 1 == listed && keys.len() > listed {
                 let more = crate::model::text::count((keys.len() - listed) as u64, "more sample");
                 why = format!("{why}, and so are {more} of this shard");
