@@ -340,6 +340,10 @@ impl App {
                     let screen = (self.open_prepare)(path, self.env.clone());
                     self.push(screen);
                 }
+                Effect::ResumePath(path) => {
+                    super::recent::remember(&self.env.state_dir, &path);
+                    self.push(super::screens::resume_prepare(path, self.env.clone()));
+                }
                 Effect::Toast(toast) => self.notify(toast),
                 Effect::RunInTerminal(program) => self.requests.push(Request::Run(program)),
                 Effect::Do(action) => self.act(action),

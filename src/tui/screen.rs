@@ -123,6 +123,8 @@ pub enum Effect {
     PopAndDo(Action),
     /// Opens the guided prepare on a data set, and remembers it as recent.
     OpenPath(PathBuf),
+    /// Opens the guided prepare with the answers of an interrupted run, and remembers the data set as recent.
+    ResumePath(PathBuf),
     /// Shows a short notice.
     Toast(Toast),
     /// Leaves the screen to another program (an editor), then comes back and calls [`Screen::resumed`].

@@ -23,6 +23,11 @@ pub fn open_prepare(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     Box::new(PrepareScreen::new(path, env))
 }
 
+/// The guided prepare of a data set whose preparation was interrupted, with the answers of that run.
+pub fn resume_prepare(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
+    Box::new(PrepareScreen::resuming(path, env))
+}
+
 /// The guided prepare of a data set, with answers that are given already.
 pub fn open_prepare_with(path: PathBuf, plan: PreparePlan, env: UiEnv) -> Box<dyn Screen> {
     Box::new(PrepareScreen::with_plan(path, plan, env))

@@ -369,7 +369,8 @@ impl Home {
 
     fn act_on_entry(&mut self, action: Action) -> Vec<Effect> {
         match (action, self.selected().map(|e| e.path.clone())) {
-            (Action::Prepare | Action::Resume, Some(path)) => self.prepare(path),
+            (Action::Prepare, Some(path)) => self.prepare(path),
+            (Action::Resume, Some(path)) => vec![Effect::ResumePath(path)],
             (Action::Enter, Some(path)) => {
                 self.go(Place::Folder(path), None);
                 Vec::new()

@@ -68,6 +68,12 @@ pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &Look) -> 
 }
 
 fn draft_line(wizard: &Wizard, ui: &Ui) -> Option<Line<'static>> {
+    if let Some(words) = wizard.continues().filter(|_| wizard.step != Step::Run) {
+        return Some(Line::from(vec![
+            Span::styled(format!("{} ", ui.glyphs.arrow), ui.theme.accent),
+            Span::raw(words),
+        ]));
+    }
     let draft = wizard.draft.as_ref().filter(|_| !wizard.is_dirty && wizard.step != Step::Run)?;
     Some(Line::from(vec![
         Span::styled(format!("{} ", ui.glyphs.arrow), ui.theme.accent),

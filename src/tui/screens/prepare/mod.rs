@@ -9,6 +9,7 @@ mod draw;
 mod field_map;
 #[cfg(test)]
 mod fixture;
+mod interrupted;
 mod recorded;
 mod review;
 mod run;
@@ -23,6 +24,7 @@ mod workers;
 
 use self::draft::Draft;
 use self::field_map::pixels::Pixels;
+use self::interrupted::Interrupted;
 use self::state::Wizard;
 use self::step::{Ask, Step};
 use self::workers::{Opened, Workers};
@@ -59,6 +61,11 @@ pub struct PrepareScreen {
     given: Option<PreparePlan>,
     /// A draft that was found, until it can be taken over.
     found: Option<Draft>,
+    /// The interrupted run that is to be continued: wanted, and what is known of it.
+    resumes: bool,
+    interrupted: Option<Interrupted>,
+    /// Something to say at the next opportunity.
+    notice: Option<Toast>,
     /// The newest facts as they came.
     seen: Option<Arc<DatasetFacts>>,
     failure: Option<Failure>,
@@ -84,6 +91,11 @@ impl PrepareScreen {
         Self::build(path, Some(plan), env)
     }
 
+    /// Opens the guided prepare on a data set whose preparation was interrupted, with the answers of that run.
+    pub fn resuming(path: PathBuf, env: UiEnv) -> Self {
+        Self { resumes: true, ..Self::build(path, None, env) }
+    }
+
     fn build(path: PathBuf, given: Option<PreparePlan>, env: UiEnv) -> Self {
         let facts = Arc::new(DatasetFacts::new(path.clone(), DatasetKind::RawWebDataset));
         let draft = draft::place(&env.state_dir, &path);
@@ -102,6 +114,9 @@ impl PrepareScreen {
             job: None,
             given,
             found: None,
+            resumes: false,
+            interrupted: None,
+            notice: None,
             seen: None,
             failure: None,
             is_open: false,
@@ -125,6 +140,7 @@ impl PrepareScreen {
         // Opened again after a run, the answers are there already.
         if !self.is_open {
             self.found = opened.draft;
+            self.interrupted = opened.interrupted;
         }
     }
 
@@ -135,6 +151,13 @@ impl PrepareScreen {
         self.wizard.see(facts);
         if let Some(earlier) = earlier {
             self.wizard.remember_earlier(earlier);
+        }
+        if std::mem::take(&mut self.resumes) {
+            if let Some(interrupted) = self.interrupted.take() {
+                return self.wizard.continue_run(interrupted);
+            }
+            let words = "the answers of the interrupted run are not known: give them again; what fits is taken over";
+            self.notice = Some(Toast::new(Level::Warn, words));
         }
         match (self.given.take(), self.found.take()) {
             (Some(given), _) if has_answers(&given) => self.wizard.adopt(&given),
@@ -480,6 +503,7 @@ impl Screen for PrepareScreen {
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let mut changed = self.take_answers(effects);
         changed |= self.follow_scan(effects);
+        effects.extend(self.notice.take().map(Effect::Toast));
         changed |= self.follow_job();
         self.ask_workers();
         changed

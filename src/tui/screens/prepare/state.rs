@@ -2,12 +2,14 @@
 
 use super::derive::Derived;
 use super::field_map::FieldMapStep;
+use super::interrupted::{self, Interrupted};
 use super::review::ReviewStep;
 use super::run::RunStep;
 use super::sample_type::TypeStep;
 use super::source::SourceStep;
 use super::splits::{Alternatives, SplitsStep};
 use super::step::{Answers, Ask, Step, StepState};
+use crate::model::text::count;
 use crate::model::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun, Severity};
 use crate::tui::keymap::{Action, Context, Keymap, Meaning};
 use crate::tui::widgets::Level;
@@ -49,6 +51,8 @@ pub struct Wizard {
     pub run: RunStep,
     /// Shards are being read at this moment.
     pub is_scanning: bool,
+    /// The interrupted run whose answers were taken over.
+    pub interrupted: Option<Interrupted>,
     /// A draft was found and taken over.
     pub draft: Option<DraftFound>,
     /// Something was answered since the draft was saved.
@@ -73,6 +77,7 @@ impl Wizard {
             review: ReviewStep::default(),
             run: RunStep::default(),
             is_scanning: false,
+            interrupted: None,
             draft: None,
             is_dirty: false,
         };
@@ -119,6 +124,28 @@ impl Wizard {
         self.step = if step == Step::Run { Step::Review } else { step };
         self.draft = Some(DraftFound { age });
         self.is_dirty = false;
+    }
+
+    /// Takes the answers of an interrupted run, so that it only has to be started.
+    pub fn continue_run(&mut self, interrupted: Interrupted) {
+        self.adopt(&interrupted.plan);
+        for before in Step::ALL.iter().take(Step::Review.index()) {
+            self.answered[before.index()] = true;
+        }
+        self.step = Step::Review;
+        self.interrupted = Some(interrupted);
+        self.is_dirty = false;
+    }
+
+    /// What the next run takes over of the interrupted one, in words.
+    pub fn continues(&self) -> Option<String> {
+        let interrupted = self.interrupted.as_ref()?;
+        let same = interrupted::hash(&self.answers.plan, self.answers.facts.prepared.as_ref()) == interrupted.hash;
+        Some(match (same, interrupted.done) {
+            (true, 1) => "an interrupted run is continued: 1 shard is done".into(),
+            (true, done) => format!("an interrupted run is continued: {} are done", count(done, "shard")),
+            (false, _) => "changed since the interrupted run: it begins anew".into(),
+        })
     }
 
     /// Brings back the ways to divide that were typed and are not chosen.
@@ -460,7 +487,9 @@ impl Wizard {
             }
             Action::Background if !self.run.is_running() => Some("nothing runs".into()),
             Action::Complete if self.rail.is_some() => Some("the list of steps has the focus".into()),
-            Action::StartAfresh if self.draft.is_none() && !self.is_dirty => Some("nothing was answered yet".into()),
+            Action::StartAfresh if self.draft.is_none() && self.interrupted.is_none() && !self.is_dirty => {
+                Some("nothing was answered yet".into())
+            }
             Action::Run | Action::DryRun => self.review.refusal_and_way(&self.answers),
             Action::Retry if !self.run.has_failed() => Some("the run did not fail".into()),
             Action::CancelJob if !self.run.is_running() => Some("nothing runs".into()),

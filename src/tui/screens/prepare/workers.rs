@@ -4,6 +4,7 @@ use super::derive::Derived;
 use super::draft::{self, Draft};
 use super::field_map::pixels::{Encoded, Pixels, Wanted};
 use super::field_map::samples::{Bench, Question, Results, SampleStore};
+use super::interrupted::{self, Interrupted};
 use super::splits::Alternatives;
 use super::step::Step;
 use crate::engine::plan::file;
@@ -26,6 +27,8 @@ pub struct Opened {
     pub scan: LiveScan,
     /// Answers that were kept.
     pub draft: Option<Draft>,
+    /// A run that was interrupted.
+    pub interrupted: Option<Interrupted>,
 }
 
 type Case = (PreparePlan, Arc<DatasetFacts>);
@@ -57,7 +60,7 @@ impl Workers {
         Self {
             open: Latest::start("open", wake(), move |(path, place): (PathBuf, PathBuf)| {
                 let scan = LiveScan::start(&path, &options)?;
-                Ok(Opened { scan, draft: draft::load(&place) })
+                Ok(Opened { scan, draft: draft::load(&place), interrupted: interrupted::look(&path) })
             }),
             derive: Latest::start("derive", wake(), move |(plan, facts): Case| {
                 Arc::new(Derived::of(&plan, &facts, &store.all(&facts)))

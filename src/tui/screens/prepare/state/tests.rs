@@ -242,3 +242,25 @@ fn a_refused_review_names_the_step_and_its_key() {
     act(&mut wizard, &[Action::GoReview]);
     assert_eq!(wizard.review.way_out(&wizard.answers).as_deref(), Some("2 goes to Splits"));
 }
+
+#[test]
+fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
+    use super::super::fixture::screen;
+    let mut plan = PreparePlan::new("/elsewhere/coco");
+    plan.splits = SplitPlan::Ratio("2,1,1".into());
+    plan.loading = Loading::Crude { cooker: false };
+    let hash = interrupted::hash(&plan, None);
+    let mut wizard = wizard(facts());
+    wizard.continue_run(Interrupted { plan: plan.clone(), done: 12, hash });
+    settle(&mut wizard);
+    assert_eq!(wizard.step, Step::Review);
+    assert_eq!(wizard.answers.plan.splits, plan.splits);
+    assert!(screen(&mut wizard, 80, 24, false).contains("an interrupted run is continued: 12 shards are done"));
+    assert_eq!(wizard.act(Action::Run), [Ask::Start]);
+    act(&mut wizard, &[Action::GoSplits]);
+    clear(&mut wizard);
+    type_text(&mut wizard, "1,1,1");
+    let shown = screen(&mut wizard, 80, 24, false);
+    assert!(shown.contains("it begins anew"), "other answers do not fit what was done: {shown}");
+    assert_eq!(wizard.why_disabled(Action::StartAfresh), None);
+}

@@ -1,0 +1,81 @@
+//! A preparation that was interrupted: which answers it had, and how much of it is done.
+
+use crate::engine::plan::{file, inherited};
+use crate::job::journal::Journal;
+use crate::model::{PreparePlan, PreparedFacts};
+use crate::storage::own::OwnFolder;
+use crate::storage::read::read_whole;
+use std::path::Path;
+
+/// A plan larger than this was not written by us.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// What is known of an interrupted run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Interrupted {
+    /// Its answers, as they were given.
+    pub plan: PreparePlan,
+    /// Shards that need not be read again.
+    pub done: u64,
+    /// Fingerprint of the answers under which the shards count as done.
+    pub hash: String,
+}
+
+/// The fingerprint under which a run of a plan keeps what it did.
+pub fn hash(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> String {
+    file::hash(&inherited(plan, prepared))
+}
+
+/// The interrupted run of a data set; `None` where there is none, or its answers cannot be read.
+pub fn look(dataset: &Path) -> Option<Interrupted> {
+    let own = OwnFolder::for_webdataset(dataset);
+    let plan = read_plan(&own.running_plan())?;
+    // An update takes what it does not say from the plan of the run before.
+    let recorded = read_plan(&own.plan()).map(Box::new);
+    let prepared = PreparedFacts { plan: recorded, ..PreparedFacts::default() };
+    let hash = hash(&plan, Some(&prepared));
+    let done = Journal::peek(&own.journal(), &hash).unwrap_or(0) as u64;
+    Some(Interrupted { plan, done, hash })
+}
+
+fn read_plan(path: &Path) -> Option<PreparePlan> {
+    let bytes = read_whole(path, MAX_BYTES).ok().flatten()?;
+    let text = String::from_utf8(bytes).ok()?;
+    file::from_yaml(&text).map_err(|failure| tracing::warn!(%failure, "a plan cannot be read")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::journal::{DoneUnit, SpoolDigest};
+    use crate::model::{FileStamp, Rerun, SplitPlan};
+    use crate::storage::fs::RealFs;
+    use crate::storage::publish::write_file;
+
+    fn put(path: &Path, plan: &PreparePlan) {
+        write_file(&RealFs, path, file::to_yaml(plan).unwrap().as_bytes(), 0o600).unwrap();
+    }
+
+    #[test]
+    fn an_interrupted_update_is_found_with_its_answers_and_what_is_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = OwnFolder::for_webdataset(folder.path());
+        own.create(&RealFs).unwrap();
+        assert_eq!(look(folder.path()), None);
+        let mut recorded = PreparePlan::new("d");
+        recorded.splits = SplitPlan::Ratio("8,1,1".into());
+        put(&own.plan(), &recorded);
+        let mut plan = PreparePlan::new("d");
+        plan.rerun = Rerun::Update;
+        put(&own.running_plan(), &plan);
+        let journal = Journal::open(&RealFs, &own.journal(), &file::hash(&recorded)).unwrap();
+        let input = FileStamp { bytes: 1, modified_ns: 2, inode: 3 };
+        for name in ["a.tar", "b.tar"] {
+            let (spool, notes) = (SpoolDigest::default(), String::new());
+            journal.record(DoneUnit { unit: name.into(), input, spool, notes }).unwrap();
+        }
+        drop(journal);
+        let found = look(folder.path()).unwrap();
+        assert_eq!((found.plan, found.done), (plan, 2));
+    }
+}
