@@ -391,3 +391,15 @@ fn lint_under_the_drop_in_name_knows_the_splits() {
     let ran = sandbox.say("energon lint data --split-parts train,bogus").ends(1);
     ran.complains("there is no split 'bogus'").complains("the splits are train, val, test");
 }
+
+#[test]
+fn excluded_shards_are_in_no_share_and_info_says_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let line = format!("prepare data --split-ratio 8,1,1 {TEXT} --exclude-sample s_0{{0..1}}.tar");
+    let dry = sandbox.say(&format!("{line} --dry-run")).ends(0).says("60.0 %").says("1 exclude in force");
+    assert!(!dry.out.contains("80.0 %"), "{}", dry.out);
+    let done = sandbox.say(&line).ends(0).says("60.0 %");
+    assert!(!done.out.contains("80.0 %"), "{}", done.out);
+    sandbox.say("info data").ends(0).says("train: 60 %, 18 samples, 6 shards");
+}

@@ -40,7 +40,7 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
         bytes(report.bytes),
         duration(report.elapsed)
     ));
-    lines.extend(split_lines(&report.splits));
+    lines.extend(split_lines(&report.splits, report.samples, report.excludes));
     lines.extend(file_lines("Written", &report.files));
     lines.extend(count_lines(&report.counts));
     lines.push(String::new());
@@ -52,7 +52,7 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
 /// The lines of a dry run.
 pub fn of_preview(plan: &PreparePlan, preview: &Preview) -> Vec<String> {
     let mut lines = vec![format!("Would prepare {}. Nothing was written.", display_safe(&plan.path))];
-    lines.extend(split_lines(&preview.splits));
+    lines.extend(split_lines(&preview.splits, preview.samples, preview.excludes));
     lines.extend(file_lines("Would be written", &preview.files));
     if !preview.differences.is_empty() {
         lines.push(String::new());
@@ -76,11 +76,11 @@ fn next_step(plan: &PreparePlan) -> String {
     format!("{} gristmill info {path}", paint(Look::Strong, "Next:"))
 }
 
-fn split_lines(splits: &[SplitSummary]) -> Vec<String> {
+/// Shares are of all `total` samples, as `info` tells them, so that they do not sum up to 100 % where something is left out.
+fn split_lines(splits: &[SplitSummary], total: u64, excludes: u64) -> Vec<String> {
     if splits.is_empty() {
         return Vec::new();
     }
-    let total: u64 = splits.iter().map(|split| split.samples).sum();
     let columns =
         [("split", Align::Left), ("shards", Align::Right), ("samples", Align::Right), ("share", Align::Right)];
     let mut table = Table::new(&columns);
@@ -92,7 +92,11 @@ fn split_lines(splits: &[SplitSummary]) -> Vec<String> {
             share(split.samples, total),
         ]);
     }
-    std::iter::once(String::new()).chain(table.lines()).collect()
+    let note = (excludes > 0).then(|| {
+        let items = count(excludes, "exclude");
+        format!("{items} in force: shards among them are not counted above, single samples still are.")
+    });
+    std::iter::once(String::new()).chain(table.lines()).chain(note).collect()
 }
 
 fn share(part: u64, total: u64) -> String {

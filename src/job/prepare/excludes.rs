@@ -1,15 +1,23 @@
-//! Excludes kept from an earlier preparation that exclude nothing any more.
+//! Excludes: those that take whole shards out, and those kept from before that exclude nothing any more.
 
 use super::rerun;
 use super::Context;
 use crate::engine::index::{self, BuiltIndex, SpooledShard};
 use crate::engine::outputs;
+use crate::formats::python::braces;
 use crate::model::text::count;
 use crate::model::{DatasetFacts, Outcome, Problem, ProblemKind, ProblemSink, Scope, ShardFacts, Subject};
 use std::collections::HashSet;
 
 /// Items that are told one by one; more are counted.
 const NAMED: usize = 20;
+
+/// Which of the items are whole shards: what the loader drops from the splits.
+pub(super) fn whole_shards(items: &[String], shards: &[ShardFacts]) -> HashSet<String> {
+    let names: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
+    let expanded = items.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default());
+    expanded.filter(|name| names.contains(name.as_str())).collect()
+}
 
 /// Tells of kept excludes whose shard or sample is not in the data set. Those of shards that the plan leaves out
 /// altogether are let be: such a shard may come back.

@@ -40,9 +40,9 @@ pub struct OutputFile {
 pub struct SplitSummary {
     /// Split name.
     pub name: String,
-    /// Shards in it.
+    /// Shards in it, excluded ones not counted.
     pub shards: u64,
-    /// Samples in it, of the shards scanned so far; excluded samples still counted.
+    /// Samples in these, of the shards scanned so far; single excluded samples still counted.
     pub samples: u64,
 }
 

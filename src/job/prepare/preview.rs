@@ -18,6 +18,10 @@ pub struct Preview {
     pub files: Vec<OutputFile>,
     /// Splits as they would be.
     pub splits: Vec<SplitSummary>,
+    /// Samples in all shards that would be indexed, as far as they are counted.
+    pub samples: u64,
+    /// Items that `split.yaml` would exclude, each a shard or samples of one.
+    pub excludes: u64,
     /// What stands in the way (refusals), and what would be reported.
     pub problems: Vec<Problem>,
     /// What changes against an earlier preparation, one line each.
@@ -30,6 +34,8 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     let mut preview = Preview {
         files: Vec::new(),
         splits: Vec::new(),
+        samples: 0,
+        excludes: 0,
         problems: facts.findings.clone(),
         differences: rerun::differences(plan, facts),
     };
@@ -55,7 +61,11 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         }
     }
     let named = shard_names(&resolved, &shards);
-    preview.splits = summaries(&named, &shards);
+    let mut excludes = rerun::kept_excludes(plan, facts);
+    excludes.extend(plan.excludes.iter().cloned());
+    preview.samples = shards.iter().map(|shard| shard.samples).sum();
+    preview.excludes = excludes.iter().collect::<std::collections::HashSet<_>>().len() as u64;
+    preview.splits = summaries(&named, &shards, &excludes);
     preview.files = files(plan, facts, &shards, &named);
     preview
 }

@@ -334,7 +334,7 @@ fn finish(
         samples: spools.iter().map(|spool| spool.scan.samples).sum(),
         parts: built.parts,
         bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
-        splits: summaries(&named, &shards),
+        splits: summaries(&named, &shards, &excludes),
         excludes: excludes.len() as u64,
         files: Vec::new(),
         nothing_to_do: false,
@@ -437,15 +437,24 @@ pub(super) fn shard_names(resolved: &Resolved, shards: &[ShardFacts]) -> Vec<(St
     resolved.splits.iter().map(|(split, ids)| (split.clone(), ids.iter().filter_map(name).collect())).collect()
 }
 
-pub(super) fn summaries(named: &[(String, Vec<String>)], shards: &[ShardFacts]) -> Vec<SplitSummary> {
+/// Splits in numbers, as `info` counts them: excluded shards are not in them.
+pub(super) fn summaries(
+    named: &[(String, Vec<String>)],
+    shards: &[ShardFacts],
+    excludes: &[String],
+) -> Vec<SplitSummary> {
+    let excluded = super::excludes::whole_shards(excludes, shards);
     let samples: std::collections::HashMap<&str, u64> =
         shards.iter().map(|shard| (shard.name.as_str(), shard.samples)).collect();
     named
         .iter()
-        .map(|(name, members)| SplitSummary {
-            name: name.clone(),
-            shards: members.len() as u64,
-            samples: members.iter().filter_map(|member| samples.get(member.as_str())).sum(),
+        .map(|(name, members)| {
+            let left = || members.iter().filter(|member| !excluded.contains(*member));
+            SplitSummary {
+                name: name.clone(),
+                shards: left().count() as u64,
+                samples: left().filter_map(|member| samples.get(member.as_str())).sum(),
+            }
         })
         .collect()
 }
