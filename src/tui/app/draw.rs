@@ -2,7 +2,7 @@
 
 use super::App;
 use crate::model::text::count;
-use crate::tui::keymap::{Action, Entry};
+use crate::tui::keymap::{Action, Chord, Context, Entry};
 use crate::tui::screen::{Screen, Ui};
 use crate::tui::widgets::text;
 use ratatui::layout::Rect;
@@ -37,7 +37,8 @@ impl App {
             draw_bar(frame, foot, screen.as_ref(), &ui);
         }
         if let Some(toast) = &self.toast {
-            toast.draw(frame, body, &ui);
+            // In the place of the bar: the frame around the screen stays whole.
+            toast.draw(frame, foot, &ui);
         }
         self.stack = stack;
     }
@@ -87,12 +88,16 @@ fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
     let hidden = |entry: &Entry| !entry.in_bar || screen.why_disabled(entry.action).is_some();
     let mut seen: Vec<Action> = Vec::new();
     let mut items = Vec::new();
+    // A key that a nearer layer has a meaning for does not reach the farther one.
+    let mut taken: Vec<(Context, Chord)> = Vec::new();
     for entry in ui.keymap.entries(screen.context()) {
+        let is_taken = |k: &Chord| taken.iter().any(|(context, key)| *context != entry.context && key == k);
+        let key = entry.keys.iter().find(|k| !(typing && k.types_text()) && !is_taken(k)).cloned();
+        taken.extend(entry.keys.iter().map(|k| (entry.context, k.clone())));
         if hidden(entry) || seen.contains(&entry.action) {
             continue;
         }
         seen.push(entry.action);
-        let key = entry.keys.iter().find(|k| !(typing && k.types_text()));
         let Some(key) = key.map(|k| k.label_in(ui.glyphs.ascii)) else { continue };
         let label = screen.label(entry.action);
         let columns = text::width(&key) + 1 + text::width(label);

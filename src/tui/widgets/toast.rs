@@ -1,4 +1,4 @@
-//! A short notice over the screen's last lines. The frame shows it, and takes it away with the next key.
+//! A short notice in the place of the bottom bar. The frame shows it, and takes it away with the next key.
 
 use super::text::{fit_end, width};
 use crate::tui::screen::Ui;

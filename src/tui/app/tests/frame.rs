@@ -1,6 +1,10 @@
 //! What the frame does whatever screen is shown.
 
 use super::*;
+use crate::tui::keymap::Context;
+use crate::tui::screen::Ui;
+use ratatui::layout::Rect;
+use ratatui::Frame;
 
 fn stage() -> Stage {
     Stage::new(ColourMode::Sixteen, false)
@@ -217,4 +221,44 @@ fn a_long_log_shows_its_end_and_can_be_scrolled() {
     stage.keys("J").assert_shows("line 199 of");
     stage.keys("pageup").assert_hides("line 199 of");
     stage.keys("pagedown").assert_shows("line 199 of");
+}
+
+#[test]
+fn a_notice_stands_in_the_place_of_the_bar_and_leaves_the_frame_whole() {
+    let mut stage = stage();
+    let before = stage.screen(80, 24);
+    let after = stage.keys("ctrl-c").screen(80, 24);
+    let rows = |screen: &str| screen.lines().map(str::to_owned).collect::<Vec<_>>();
+    let (before, after) = (rows(&before), rows(&after));
+    assert_eq!(before[..23], after[..23]);
+    assert!(after[23].contains("Ctrl-C again leaves"), "{}", after[23]);
+}
+
+/// A text field in which Tab completes.
+struct Expression;
+
+impl Screen for Expression {
+    fn context(&self) -> Context {
+        Context::PrepareExpression
+    }
+    fn title(&self) -> Vec<String> {
+        Vec::new()
+    }
+    fn draw(&mut self, _: &mut Frame, _: Rect, _: &Ui) {}
+    fn handle(&mut self, _: Input) -> Vec<Effect> {
+        Vec::new()
+    }
+    fn wants_text(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn the_bar_names_a_key_once_with_what_it_does_here() {
+    let mut stage = stage();
+    stage.app.push(Box::new(Expression));
+    let screen = stage.screen(100, 30);
+    let bar = screen.lines().last().unwrap_or_default();
+    assert!(bar.contains("Tab complete") && bar.contains("Enter next"), "{bar}");
+    assert_eq!(bar.matches("Tab").count(), 1, "{bar}");
 }

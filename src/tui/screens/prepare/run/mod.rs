@@ -35,6 +35,8 @@ pub struct RunStep {
     pub tab: Tab,
     /// Rows in view below the bar.
     pub list: ListState,
+    /// The log stays at its end when lines are added.
+    pub follows: bool,
     /// Whether stopping was asked for once.
     pub asks_cancel: bool,
     /// A stop was asked for; it takes a moment.
@@ -81,6 +83,7 @@ impl RunStep {
             Tab::Log => Tab::Overview,
         };
         self.list.select(0);
+        self.follows = self.tab == Tab::Log;
     }
 
     /// The person asked to stop: the first time it is only a question.
@@ -125,6 +128,7 @@ impl StepState for RunStep {
             Action::ShowLog => self.next_tab(),
             moving => {
                 self.list.act(moving);
+                self.follows = self.tab == Tab::Log && self.list.selected + 1 >= self.list.len;
             }
         }
         Vec::new()

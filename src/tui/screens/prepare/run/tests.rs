@@ -119,3 +119,26 @@ fn a_run_that_found_problems_does_not_end_as_simply_ready() {
     assert!(damaged.contains("is prepared, with 3 problems") && !damaged.contains("ready to train on"), "{damaged}");
     assert!(end(vec![(Severity::Note, ProblemKind::JunkAfterEnd, 4)]).contains("ready to train on"));
 }
+
+#[test]
+fn the_log_has_its_newest_line_last_and_follows_it_until_it_is_scrolled() {
+    use super::super::fixture::screen;
+    let mut wizard = running();
+    let with_lines = |n: usize| {
+        let log = (0..n).map(|i| format!("0:00  line {i};")).collect();
+        JobStatus { log, ..status(JobState::Running) }
+    };
+    act(&mut wizard, &[Action::ShowLog, Action::ShowLog]);
+    wizard.run.observe(with_lines(50), None);
+    let shown = screen(&mut wizard, 80, 24, false);
+    assert!(shown.contains("line 49;") && !shown.contains("line 0;"), "{shown}");
+    assert!(shown.find("line 48;") < shown.find("line 49;"));
+    wizard.run.observe(with_lines(60), None);
+    assert!(screen(&mut wizard, 80, 24, false).contains("line 59;"));
+    act(&mut wizard, &[Action::First]);
+    wizard.run.observe(with_lines(70), None);
+    assert!(screen(&mut wizard, 80, 24, false).contains("line 0;"));
+    act(&mut wizard, &[Action::Last]);
+    wizard.run.observe(with_lines(80), None);
+    assert!(screen(&mut wizard, 80, 24, false).contains("line 79;"));
+}

@@ -194,8 +194,14 @@ fn draw_page(step: &mut RunStep, frame: &mut Frame, area: Rect, lines: Vec<Line<
     let last = lines.len().saturating_sub(height);
     // The selection is where the page begins: moving it scrolls.
     step.list.set_len(last + 1);
+    if step.follows {
+        step.list.select(last);
+    }
     let offset = step.list.selected;
     draw_lines(frame.buffer_mut(), area, lines.into_iter().skip(offset));
+    if offset > 0 {
+        frame.buffer_mut().set_string(area.right(), area.y, look.ui.glyphs.more_up, look.ui.theme.accent);
+    }
     if offset < last {
         let y = area.bottom().saturating_sub(1);
         frame.buffer_mut().set_string(area.right(), y, look.ui.glyphs.more_down, look.ui.theme.accent);
@@ -354,7 +360,7 @@ fn draw_problems(step: &mut RunStep, frame: &mut Frame, area: Rect, look: &Look)
 fn draw_log(step: &mut RunStep, frame: &mut Frame, area: Rect, look: &Look) {
     let log: Vec<String> = step.status.as_ref().map(|s| s.log.clone()).unwrap_or_default();
     let columns = usize::from(area.width);
-    // Newest first: that is what somebody looks for.
-    let lines = log.iter().rev().flat_map(|l| text::wrap(l, columns)).map(Line::from).collect();
+    // Newest last, as in the panel of jobs; the page begins at the end.
+    let lines = log.iter().flat_map(|l| text::wrap(l, columns)).map(Line::from).collect();
     draw_page(step, frame, area, lines, look);
 }

@@ -263,3 +263,16 @@ fn notes_about_the_splits_are_shown_where_they_are_made() {
         assert!(screen(&mut wizard, 80, 24, false).contains(note));
     }
 }
+
+#[test]
+fn by_hand_the_list_beyond_the_edge_is_named_and_comes_into_view_with_the_focus() {
+    use super::super::fixture::screen;
+    let mut wizard = at_splits(facts());
+    act(&mut wizard, &[Action::Down, Action::Down, Action::NextField]);
+    let shown = screen(&mut wizard, 80, 24, false);
+    assert!(shown.contains("train 16") && shown.contains("→ none 0"), "{shown}");
+    act(&mut wizard, &[Action::Right, Action::Right, Action::Right]);
+    assert_eq!(wizard.splits.hand.at, 3);
+    let shown = screen(&mut wizard, 80, 24, false);
+    assert!(shown.contains(" none 0 ") && !shown.contains("→ none") && !shown.contains("train 16"), "{shown}");
+}

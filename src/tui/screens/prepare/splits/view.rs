@@ -190,15 +190,23 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
     let first = (hand.at + 1).saturating_sub(fit);
     let width = area.width / u16::try_from(fit).unwrap_or(1).max(1);
     let chosen = hand.chosen();
-    let (mark, at, total) = (hand.mark, hand.at, hand.columns.len());
+    let (mark, at) = (hand.mark, hand.at);
+    let beyond = match hand.columns.get(first + fit..).unwrap_or_default() {
+        [] => None,
+        [one] => Some(format!("{} {}", one.name, one.shards.len())),
+        more => Some(format!("{} more", more.len())),
+    };
     let samples: HashMap<Cow<'_, str>, u64> =
         answers.facts.shards.iter().map(|s| (written_name(s), s.samples)).collect();
     for (place, (index, column)) in hand.columns.iter_mut().enumerate().skip(first).take(fit).enumerate() {
         let x = area.x + width * u16::try_from(place).unwrap_or(0);
         let rect = Rect { x, width, ..area }.intersection(area);
         let before = if place == 0 && first > 0 { format!("{} ", ui.glyphs.ellipsis) } else { String::new() };
-        let after =
-            if place + 1 == fit && first + fit < total { format!(" {}", ui.glyphs.ellipsis) } else { String::new() };
+        // A list that has no room is named at the edge where it would be.
+        let after = match beyond.as_ref().filter(|_| place + 1 == fit) {
+            Some(name) => format!(" {} {name}", ui.glyphs.arrow),
+            None => String::new(),
+        };
         let title = format!("{before}{} {}{after}", column.name, column.shards.len());
         let is_focused = focused && index == at;
         let block = panel(&title, is_focused, ui);
