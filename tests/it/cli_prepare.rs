@@ -403,3 +403,17 @@ fn excluded_shards_are_in_no_share_and_info_says_the_same() {
     assert!(!done.out.contains("80.0 %"), "{}", done.out);
     sandbox.say("info data").ends(0).says("train: 60 %, 18 samples, 6 shards");
 }
+
+#[test]
+fn an_update_tells_where_new_shards_went_and_which_are_gone() {
+    let sandbox = prepared();
+    sandbox.tar("data/s_10.tar", ["100"]);
+    for gone in ["data/s_02.tar", "data/s_03.tar"] {
+        std::fs::remove_file(sandbox.path(gone)).unwrap();
+    }
+    for line in ["--dry-run --new-to val", "--new-to val"] {
+        let ran = sandbox.say(&format!("prepare data --yes --update {line}")).ends(0);
+        let ran = ran.says("Against the earlier preparation:").says("into val: s_10.tar");
+        ran.says("taken out, as they are gone: s_02.tar, s_03.tar");
+    }
+}

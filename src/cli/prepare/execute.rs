@@ -8,7 +8,7 @@ use crate::engine::dataset;
 use crate::engine::plan::{command_line_after_run, file, inherited, validate, CommandLine};
 use crate::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
 use crate::job::scan::LiveScan;
-use crate::model::{Failure, Outcome, PreparePlan, Problem, ProblemKind, Severity};
+use crate::model::{Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use crate::storage::xdg;
@@ -33,6 +33,7 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     if context.globals.dry_run {
         return dry_run(&plan, context);
     }
+    let differences = if plan.rerun == Rerun::Update { differences(&plan) } else { Vec::new() };
     let report = work(&plan, scan, context)?;
     for problem in summary::worth_a_line(&report.problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
@@ -41,12 +42,23 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
         context.printer.progress_line(more);
     }
     tell_notes(&report.problems, context);
+    if !report.nothing_to_do {
+        summary::difference_lines(&differences).iter().for_each(|line| context.printer.say(line));
+    }
     for line in summary::of_report(&plan, &report) {
         context.printer.say(line);
     }
     let findings =
         report.counts.iter().filter(|(_, _, count)| *count > 0).map(|(severity, kind, _)| (*severity, *kind));
     Ok(Done::with_findings(result(&plan, &report), findings))
+}
+
+/// What an update changes, one line each, told from names and sizes alone.
+///
+/// What cannot be opened is told of by the run, which also finishes an interrupted one first.
+fn differences(plan: &PreparePlan) -> Vec<String> {
+    let opened = dataset::open(Path::new(&plan.path));
+    opened.map(|opened| preview(plan, &opened.facts).differences).unwrap_or_default()
 }
 
 /// Tells the notes that are told with or without `-v`.

@@ -54,11 +54,7 @@ pub fn of_preview(plan: &PreparePlan, preview: &Preview) -> Vec<String> {
     let mut lines = vec![format!("Would prepare {}. Nothing was written.", display_safe(&plan.path))];
     lines.extend(split_lines(&preview.splits, preview.samples, preview.excludes));
     lines.extend(file_lines("Would be written", &preview.files));
-    if !preview.differences.is_empty() {
-        lines.push(String::new());
-        lines.push(paint(Look::Strong, "Against the earlier preparation:"));
-        lines.extend(preview.differences.iter().map(|difference| format!("  {}", display_safe(difference))));
-    }
+    lines.extend(difference_lines(&preview.differences));
     lines.push(String::new());
     let command = CommandLine::of(plan);
     lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command.text()));
@@ -69,6 +65,16 @@ pub fn of_preview(plan: &PreparePlan, preview: &Preview) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// What changes against an earlier preparation.
+pub fn difference_lines(differences: &[String]) -> Vec<String> {
+    if differences.is_empty() {
+        return Vec::new();
+    }
+    let heading = paint(Look::Strong, "Against the earlier preparation:");
+    let lines = differences.iter().map(|difference| format!("  {}", display_safe(difference)));
+    [String::new(), heading].into_iter().chain(lines).collect()
 }
 
 fn next_step(plan: &PreparePlan) -> String {

@@ -66,8 +66,38 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     preview.samples = shards.iter().map(|shard| shard.samples).sum();
     preview.excludes = excludes.iter().collect::<std::collections::HashSet<_>>().len() as u64;
     preview.splits = summaries(&named, &shards, &excludes);
+    preview.differences.extend(moves(&named, facts));
     preview.files = files(plan, facts, &shards, &named);
     preview
+}
+
+/// Shards named one by one in a line about differences.
+const NAMED: usize = 10;
+
+/// Where new shards go, and which are gone, by name.
+fn moves(named: &[(String, Vec<String>)], facts: &DatasetFacts) -> Vec<String> {
+    let Some(prepared) = &facts.prepared else { return Vec::new() };
+    let new: std::collections::HashSet<&str> = prepared.new_shards.iter().map(String::as_str).collect();
+    let mut lines = Vec::new();
+    for (split, members) in named {
+        let joined: Vec<&str> = members.iter().map(String::as_str).filter(|name| new.contains(name)).collect();
+        if !joined.is_empty() {
+            lines.push(format!("into {split}: {}", some(&joined)));
+        }
+    }
+    if prepared.missing_shards.len() > 1 {
+        let gone: Vec<&str> = prepared.missing_shards.iter().map(String::as_str).collect();
+        lines.push(format!("taken out, as they are gone: {}", some(&gone)));
+    }
+    lines
+}
+
+fn some(names: &[&str]) -> String {
+    let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 /// About the bytes a sample row and a part row take with their indexes, measured on ordinary keys.
