@@ -92,7 +92,8 @@ fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
     let mut taken: Vec<(Context, Chord)> = Vec::new();
     for entry in ui.keymap.entries(screen.context()) {
         let is_taken = |k: &Chord| taken.iter().any(|(context, key)| *context != entry.context && key == k);
-        let key = entry.keys.iter().find(|k| !(typing && k.types_text()) && !is_taken(k)).cloned();
+        let types = |k: &Chord| typing && k.types_text();
+        let key = entry.keys.iter().find(|k| !types(k) && !is_taken(k)).cloned();
         taken.extend(entry.keys.iter().map(|k| (entry.context, k.clone())));
         if hidden(entry) || seen.contains(&entry.action) {
             continue;
