@@ -417,3 +417,30 @@ fn an_update_tells_where_new_shards_went_and_which_are_gone() {
         ran.says("taken out, as they are gone: s_02.tar, s_03.tar");
     }
 }
+
+#[test]
+fn verify_finds_new_shards_and_lost_excludes_as_lint_does() {
+    let sandbox = prepared();
+    sandbox.tar("data/s_10.tar", ["100"]);
+    let splits = sandbox.text("data/.nv-meta/split.yaml").replace("exclude: []", "exclude:\n- s_00.tar/nope");
+    sandbox.write("data/.nv-meta/split.yaml", splits);
+    for command in ["lint", "verify"] {
+        let counts = &sandbox.say(&format!("{command} data --json")).ends(1).json("problems")["counts"]["problem"];
+        assert_eq!((&counts["shard-not-indexed"], &counts["matches-nothing"]), (&1.into(), &1.into()), "{command}");
+    }
+}
+
+#[test]
+fn damage_since_the_preparation_is_not_said_to_be_excluded() {
+    let sandbox = prepared();
+    let mut shard = sandbox.read("data/s_00.tar");
+    let at = 1024 + 150;
+    shard[at] ^= 1;
+    sandbox.write("data/s_00.tar", shard);
+    for command in ["lint", "verify"] {
+        let ran = sandbox.say(&format!("{command} data")).ends(1);
+        let ran =
+            ran.complains("it touches damage and is not excluded").complains("--update --exclude-sample s_00.tar/");
+        assert!(!ran.err.contains("excludes it from training"), "{}", ran.err);
+    }
+}

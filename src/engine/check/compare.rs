@@ -64,7 +64,7 @@ pub(super) fn compare_shard(
         watch,
         checked: Checked { shards: 1, bytes: shard.stamp.bytes, ..Checked::default() },
     };
-    let filter = OnlyProblems(handles.problems);
+    let filter = OnlyProblems { problems: handles.problems, prepared };
     let scan = scan_shard(shard, &mut sink, &Handles { problems: &filter, ..*handles })?;
     sink.finish(scan.end_offset, prepared.entry(id).map_or(0, |(_, count)| count))
 }
@@ -75,14 +75,36 @@ fn prepare<'t>(tables: &'t Tables, path: &std::path::Path) -> Outcome<(Statement
 }
 
 /// Notes of the scan were told when the data set was prepared.
-struct OnlyProblems<'a>(&'a dyn ProblemSink);
+struct OnlyProblems<'a> {
+    problems: &'a dyn ProblemSink,
+    prepared: &'a Prepared,
+}
 
 impl ProblemSink for OnlyProblems<'_> {
     fn report(&self, problem: Problem) -> Outcome<()> {
         if problem.severity == Severity::Note {
             return Ok(());
         }
-        self.0.report(problem)
+        self.problems.report(if problem.kind == ProblemKind::SampleExcluded { self.damaged(problem) } else { problem })
+    }
+}
+
+impl OnlyProblems<'_> {
+    /// A sample that touches damage, as `split.yaml` has it now.
+    fn damaged(&self, mut problem: Problem) -> Problem {
+        let (Some(shard), Some(key)) = (&problem.subject.shard, &problem.subject.key) else { return problem };
+        let name = format!("{shard}/{key}");
+        let items = self.prepared.splits.as_ref().map(|file| file.expanded_excludes().0).unwrap_or_default();
+        if items.iter().any(|item| *item == name || item == shard) {
+            problem.severity = Severity::Note;
+            problem.message = "it touches damage and is excluded from training".to_owned();
+        } else {
+            let item = crate::engine::outputs::exclude_item(shard, Some(key));
+            let item = crate::engine::plan::shell_quote(&item);
+            problem.message = "it touches damage and is not excluded".to_owned();
+            problem.hint = Some(format!("gristmill prepare PATH --update --exclude-sample {item}"));
+        }
+        problem
     }
 }
 

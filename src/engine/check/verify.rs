@@ -3,7 +3,8 @@
 use super::compare::compare_shard;
 use super::watch::Watch;
 use super::{Checked, Prepared, Remembering};
-use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, ShardId, Subject};
+use crate::engine::index;
+use crate::model::{Duplicates, Failure, Handles, Outcome, Problem, ProblemKind, ShardId, Subject};
 use std::path::Path;
 
 /// Verifies a whole data set, one shard after the other. Findings go to the handles.
@@ -23,8 +24,27 @@ pub fn verify(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
 pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<Prepared> {
     let mut prepared = Prepared::open(root)?;
     super::lint::interrupted(&prepared, handles.problems)?;
+    super::lint::files::check(&prepared, handles.problems)?;
     super::lint::database::check(&mut prepared, handles)?;
+    lost_excludes(&prepared, handles)?;
     Ok(prepared)
+}
+
+/// Excludes that match nothing, as far as the tables tell.
+fn lost_excludes(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
+    let Some(file) = prepared.splits.as_ref().filter(|_| prepared.has_tables) else { return Ok(()) };
+    let names: Vec<String> = prepared.info.shard_counts.iter().map(|(name, _)| name.clone()).collect();
+    // Of a key that is there twice only one has a row, so any place will do.
+    let lost =
+        index::lost_excludes(&prepared.database(), &names, &file.exclude, Duplicates::KeepFirst, handles.cancel)?;
+    for item in lost.iter().filter(|lost| lost.lost == lost.all) {
+        let message = "this exclude matches nothing: no such shard, or no such sample in it";
+        handles.problems.report(
+            Problem::problem(ProblemKind::MatchesNothing, Subject::field(item.item.as_str()), message)
+                .with_hint("correct it in split.yaml, or remove it"),
+        )?;
+    }
+    Ok(())
 }
 
 /// Verifies one shard: the unit of work. A shard that is gone or unreadable is a finding, not a failure.

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Shards that are named one by one; more are counted.
 const NAMED: usize = 20;
 
-pub(super) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
+pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
     let found = match discover(&prepared.root) {
         Ok(found) => found,
         Err(failure) => return problems.report(bad_file(failure)),

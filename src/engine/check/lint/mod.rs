@@ -1,7 +1,7 @@
 //! `lint`: is a prepared data set sound? Small files, database, splits, excludes, and every header at its index row.
 
 pub(super) mod database;
-mod files;
+pub(super) mod files;
 pub(super) mod shard;
 mod splits;
 
