@@ -444,3 +444,11 @@ fn damage_since_the_preparation_is_not_said_to_be_excluded() {
         assert!(!ran.err.contains("excludes it from training"), "{}", ran.err);
     }
 }
+
+#[test]
+fn lint_gives_a_shard_that_is_cut_short_its_way_out() {
+    let sandbox = prepared();
+    let shard = sandbox.read("data/s_00.tar");
+    sandbox.write("data/s_00.tar", &shard[..2048]);
+    sandbox.say("lint data").ends(1).complains("fetch the shard again, or leave it out");
+}

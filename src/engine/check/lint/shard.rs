@@ -40,7 +40,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
         );
         handles
             .problems
-            .report(Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message).with_hint(UPDATE))?;
+            .report(Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message).with_hint(FETCH))?;
     }
     if !context.headers {
         handles.progress.add(1, 0);
@@ -49,6 +49,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
     rows(context, id, &shard, handles)
 }
 
+const FETCH: &str = "fetch the shard again, or leave it out: gristmill prepare PATH --update --exclude NAME";
 const UPDATE: &str = "gristmill prepare PATH --update indexes it again";
 
 fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>) -> Outcome<Checked> {
