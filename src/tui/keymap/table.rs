@@ -88,7 +88,7 @@ actions! {
     SavePlan, "save-plan", "save plan", "Saves the answers as a plan file that `gristmill run` replays.";
     Copy, "copy", "copy", "Copies the equivalent command line to the clipboard (OSC 52, works over SSH).";
     Background, "background", "background", "Leaves the job running and returns to the home screen.";
-    Retry, "retry", "retry", "Starts the same preparation again; what was scanned is not scanned twice.";
+    Retry, "retry", "retry", "Starts the same preparation again; after an interruption it goes on where it stopped.";
     GoSource, "go-source", "step: source", "Jumps to the step Source.";
     GoSplits, "go-splits", "step: splits", "Jumps to the step Splits.";
     GoSampleType, "go-sample-type", "step: type", "Jumps to the step Sample type.";

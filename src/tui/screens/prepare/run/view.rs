@@ -8,7 +8,7 @@ use crate::engine::plan::fields::percent;
 use crate::job::prepare::PrepareReport;
 use crate::job::{JobStatus, Phase};
 use crate::model::text::{bytes, count, duration, grouped};
-use crate::model::{Failure, Loading, Problem, Severity};
+use crate::model::{ExitClass, Failure, Loading, Problem, Severity};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::{draw_table, progress_bar, text, Align, Column};
@@ -314,10 +314,12 @@ fn draw_failure(step: &mut RunStep, frame: &mut Frame, area: Rect, failure: &Fai
     lines.push(Line::default());
     let retry = ui.key(Context::PrepareRun, Action::Retry);
     let back = ui.key(Context::PrepareRun, Action::Close);
-    lines.push(Line::from(vec![
-        Span::styled(retry, ui.theme.key),
-        Span::styled(" tries again; what was scanned is not scanned twice.", ui.theme.muted),
-    ]));
+    // What the data refuses will be refused again until an answer changes, so nothing is kept for it.
+    let tries = match failure.class {
+        ExitClass::Environment | ExitClass::Interrupted => " tries again; what was scanned is not scanned twice.",
+        ExitClass::Data | ExitClass::Usage => " tries again.",
+    };
+    lines.push(Line::from(vec![Span::styled(retry, ui.theme.key), Span::styled(tries, ui.theme.muted)]));
     lines.push(Line::from(vec![
         Span::styled(back, ui.theme.key),
         Span::styled(" goes back to the answers.", ui.theme.muted),
