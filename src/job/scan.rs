@@ -366,12 +366,6 @@ impl LiveScan {
         Ok(self.shared.facts_now())
     }
 
-    /// Waits until the first samples are known (or there are none).
-    pub fn wait_sketches(&self) -> Outcome<Arc<DatasetFacts>> {
-        self.shared.wait_for(|state| !state.facts.sketches.is_empty())?;
-        Ok(self.shared.facts_now())
-    }
-
     /// Waits until every shard was scanned.
     pub fn wait(&self) -> Outcome<Arc<DatasetFacts>> {
         self.shared.wait_for(|_| false)?;

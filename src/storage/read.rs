@@ -120,10 +120,6 @@ impl ReadFile {
     pub fn path(&self) -> &Path {
         &self.path
     }
-    /// The open file, for readers that keep a position of their own (decompression). Reads at positions are not disturbed.
-    pub fn as_file(&self) -> &File {
-        &self.file
-    }
 }
 
 #[cfg(test)]
