@@ -1,12 +1,14 @@
 //! `prepare` as a job: lock, scan what is missing, build the tables, publish.
 
 mod collect;
+mod duplicates;
 mod excludes;
 mod preview;
 mod publish;
 mod rerun;
 mod run;
 mod status;
+mod summary;
 #[cfg(test)]
 mod tests;
 

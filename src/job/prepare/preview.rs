@@ -1,7 +1,7 @@
 //! What a run would do, without doing it: for Review and `--dry-run`.
 
 use super::rerun;
-use super::run::{selected_facts, shard_names, summaries};
+use super::summary::{selected_facts, shard_names, summaries};
 use super::{OutputFile, SplitSummary};
 use crate::engine::outputs;
 use crate::engine::plan::{inherited, resolve_in, validate};

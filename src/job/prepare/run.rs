@@ -1,21 +1,23 @@
 //! The course of one `prepare`, from opening to the published data set.
 
 use super::collect::{self, Selection};
+use super::duplicates::{duplicates_refused, shard_name, tell_duplicates};
 use super::publish::{self, Outputs};
 use super::rerun;
-use super::{Context, PrepareReport, SplitSummary};
+use super::summary::{report_nothing, selected_facts, shard_names, summaries};
+use super::{Context, PrepareReport};
 use crate::engine::dataset;
-use crate::engine::index::{self, BuildOptions, BuiltIndex, DuplicateKey, SpooledShard};
+use crate::engine::index::{self, BuildOptions, BuiltIndex, SpooledShard};
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::inherit::{inherited, recorded};
-use crate::engine::plan::{fields, file as plan_file, resolve_in, validate, Resolved};
+use crate::engine::plan::{fields, file as plan_file, resolve_in, validate};
 use crate::formats::energon::layout;
 use crate::job::journal::Journal;
 use crate::job::recover::roll_forward;
 use crate::job::Phase;
 use crate::model::{
     text, DatasetFacts, Duplicates, ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
-    Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
+    Scope, Severity, ShardFacts, Subject, Tgz,
 };
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
@@ -241,50 +243,6 @@ fn build(context: &Context, own: &OwnFolder, selection: &Selection, spools: &[Sp
     Ok(built)
 }
 
-/// Both places of each duplicate are listed; the first one is the error.
-fn duplicates_refused(context: &Context, selection: &Selection, built: &BuiltIndex) -> Failure {
-    let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
-    for duplicate in &built.duplicates {
-        let problem = Problem::refusal(
-            ProblemKind::DuplicateKey,
-            Subject::shard(name(&duplicate.second)).key(&duplicate.key),
-            places(duplicate, &name),
-        );
-        if context.shared.problems.report(problem).is_err() {
-            break;
-        }
-    }
-    let failure = match built.duplicates.first() {
-        Some(first) => Failure::data(
-            "preparing the data set",
-            format!("{} in all; {}", text::count(built.duplicate_count, "duplicate key"), places(first, &name)),
-        )
-        .on(Subject::shard(name(&first.second)).key(&first.key)),
-        None => Failure::data("preparing the data set", text::count(built.duplicate_count, "duplicate key")),
-    };
-    failure.with_hint(
-        "keys must be unique over the whole data set: leave a shard out with --exclude, keep the first copy with \
-         --duplicates keep-first, or do without access by name with --skip-sample-tables",
-    )
-}
-
-fn places(duplicate: &DuplicateKey, name: &impl Fn(&(ShardId, u64)) -> String) -> String {
-    format!(
-        "the key stands in {} (sample {}) and again in {} (sample {})",
-        name(&duplicate.first),
-        duplicate.first.1,
-        name(&duplicate.second),
-        duplicate.second.1
-    )
-}
-
-/// The name of a shard by its place in the index.
-fn shard_name(context: &Context, selection: &Selection, id: ShardId) -> String {
-    let state = context.shared.lock();
-    let position = selection.positions.get(id.0 as usize).copied().unwrap_or(usize::MAX);
-    state.shards.get(position).map_or_else(String::new, |shard| shard.name.clone())
-}
-
 /// The exclude items of this run: what was there, what the plan adds, what damage and duplicates demand.
 fn all_excludes(
     context: &Context,
@@ -392,23 +350,6 @@ fn tell_lost_excludes(
     Ok(())
 }
 
-fn tell_duplicates(context: &Context, selection: &Selection, built: &BuiltIndex) -> Outcome<()> {
-    for duplicate in &built.duplicates {
-        let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
-        let fate = if duplicate.first.0 == duplicate.second.0 {
-            "only the first can be reached by name; both are trained on, since an exclude would drop both"
-        } else {
-            "the later one is excluded"
-        };
-        context.shared.problems.report(Problem::problem(
-            ProblemKind::DuplicateKey,
-            Subject::shard(name(&duplicate.second)).key(&duplicate.key),
-            format!("{}; {fate}", places(duplicate, &name)),
-        ))?;
-    }
-    Ok(())
-}
-
 /// With `--tar-index-only` the shard counts stay as they are; a lone `.info.yaml` becomes `.info.json`.
 fn info_as_it_is(root: &std::path::Path) -> Outcome<Vec<Text>> {
     let path = root.join(layout::NV_META).join(layout::INFO_JSON);
@@ -424,64 +365,6 @@ fn info_as_it_is(root: &std::path::Path) -> Outcome<Vec<Text>> {
         Err(error) => return Err(Failure::io("reading the shard counts", &path, &error)),
     };
     Ok(vec![Text { name: layout::INFO_JSON.to_owned(), content, keep_existing: false }])
-}
-
-/// The facts with only the plan's shards.
-pub(super) fn selected_facts(facts: &DatasetFacts, shards: Vec<ShardFacts>) -> DatasetFacts {
-    DatasetFacts { shards, prepared: facts.prepared.clone(), ..DatasetFacts::new(facts.root.clone(), facts.kind) }
-}
-
-/// Splits with the names of their shards, in the order in which they are written.
-pub(super) fn shard_names(resolved: &Resolved, shards: &[ShardFacts]) -> Vec<(String, Vec<String>)> {
-    let name = |id: &ShardId| shards.get(id.0 as usize).map(|shard| shard.name.clone());
-    resolved.splits.iter().map(|(split, ids)| (split.clone(), ids.iter().filter_map(name).collect())).collect()
-}
-
-/// Splits in numbers, as `info` counts them: excluded shards are not in them.
-pub(super) fn summaries(
-    named: &[(String, Vec<String>)],
-    shards: &[ShardFacts],
-    excludes: &[String],
-) -> Vec<SplitSummary> {
-    let excluded = super::excludes::whole_shards(excludes, shards);
-    let samples: std::collections::HashMap<&str, u64> =
-        shards.iter().map(|shard| (shard.name.as_str(), shard.samples)).collect();
-    named
-        .iter()
-        .map(|(name, members)| {
-            let left = || members.iter().filter(|member| !excluded.contains(*member));
-            SplitSummary {
-                name: name.clone(),
-                shards: left().count() as u64,
-                samples: left().filter_map(|member| samples.get(member.as_str())).sum(),
-            }
-        })
-        .collect()
-}
-
-fn report_nothing(context: &Context, selection: &Selection) -> PrepareReport {
-    let facts = context.shared.facts_now();
-    let counts = facts.prepared.as_ref().map(|p| p.shard_counts.as_slice()).unwrap_or_default();
-    let by_name: std::collections::HashMap<&str, u64> = counts.iter().map(|(n, c)| (n.as_str(), *c)).collect();
-    let shards: Vec<&ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).collect();
-    let splits = facts.prepared.iter().flat_map(|p| &p.splits).map(|(name, members)| SplitSummary {
-        name: name.clone(),
-        shards: members.len() as u64,
-        samples: members.iter().filter_map(|member| by_name.get(member.as_str())).sum(),
-    });
-    PrepareReport {
-        shards: shards.len() as u64,
-        samples: counts.iter().map(|(_, samples)| samples).sum(),
-        parts: 0,
-        bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
-        splits: splits.collect(),
-        excludes: facts.prepared.as_ref().map_or(0, |p| p.excludes.len() as u64),
-        files: Vec::new(),
-        nothing_to_do: true,
-        problems: context.shared.problems.kept(),
-        counts: context.shared.problems.counts(),
-        elapsed: context.board.elapsed(),
-    }
 }
 
 /// A run that was killed after everything was visible has left its work folder behind; nobody will go on with it.
