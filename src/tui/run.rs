@@ -256,8 +256,12 @@ impl Loop<'_> {
 
 /// Whether somebody could continue us after a stop: a parent in our session but outside our process group.
 fn has_shell_to_return_to() -> bool {
-    use rustix::process::{getpgid, getppid, getsid};
-    let Some(parent) = getppid() else { return false };
+    // Raw numbers on purpose: of a parent or a session outside our process namespace (a container) the kernel says 0.
+    use nix::unistd::{getpgid, getppid, getsid};
+    let parent = getppid();
+    if parent.as_raw() == 0 {
+        return false;
+    }
     match (getsid(None), getsid(Some(parent)), getpgid(None), getpgid(Some(parent))) {
         (Ok(ours), Ok(theirs), Ok(our_group), Ok(their_group)) => {
             // A parent in our own group (a launcher) is stopped with us; whether there is a shell above it, the
