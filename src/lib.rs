@@ -1,12 +1,13 @@
 //! Gristmill turns raw training data into what training frameworks read.
 //!
 //! The rooms, from the top floor down; each imports only from rooms below it (see `docs/DESIGN.md`):
-//! `cli`, `tui`, `prompt` → `job` → `engine` → `preview` → `source` → `formats` → `storage` → `model`.
+//! `cli`, `tui`, `prompt` → `job` → `engine` → `preview` → `source` → `media` → `formats` → `storage` → `model`.
 
 pub mod cli;
 pub mod engine;
 pub mod formats;
 pub mod job;
+pub mod media;
 pub mod model;
 pub mod preview;
 pub mod prompt;

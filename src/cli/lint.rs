@@ -81,6 +81,7 @@ fn status(progress: &Progress, start: Instant) -> JobStatus {
     let left = reading.bytes_total.saturating_sub(reading.bytes_done) as f64 / rate.max(1.0);
     let told = elapsed > Duration::from_secs(3) && reading.bytes_done > 0 && left < 1e9;
     JobStatus {
+        item: Phase::Scan.item(),
         state: JobState::Running,
         phase: Phase::Scan,
         progress: reading,

@@ -126,16 +126,9 @@ fn verb(phase: Phase) -> &'static str {
     match phase {
         Phase::Open => "opening",
         Phase::Scan => "scanning",
+        Phase::Media => "probing media",
         Phase::Tables => "indexing",
         Phase::Publish => "writing",
-    }
-}
-
-fn noun(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Open | Phase::Scan => "shard",
-        Phase::Tables => "sample",
-        Phase::Publish => "file",
     }
 }
 
@@ -152,8 +145,8 @@ fn percent(status: &JobStatus) -> u64 {
 fn figures(status: &JobStatus) -> String {
     let p = status.progress;
     let mut text = match p.items_total {
-        0 => count(p.items_done, noun(status.phase)),
-        total => format!("{} of {}", p.items_done, count(total, noun(status.phase))),
+        0 => count(p.items_done, status.item),
+        total => format!("{} of {}", p.items_done, count(total, status.item)),
     };
     if status.bytes_per_second >= 1.0 {
         text.push_str(&format!("  {}/s", bytes(status.bytes_per_second as u64)));

@@ -7,6 +7,8 @@ pub mod prepare;
 mod rate;
 pub mod recover;
 pub mod scan;
+mod status;
+pub mod task;
 pub mod watch;
 
 use crate::model::handles::ProgressReading;
@@ -30,7 +32,7 @@ pub enum JobState {
     Cancelled,
 }
 
-/// What a job is doing: the steps of `prepare`, in order.
+/// What a job is doing: the steps of `prepare`, in order. Other jobs have some of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
@@ -38,10 +40,23 @@ pub enum Phase {
     Open,
     /// Reading tar headers.
     Scan,
+    /// Reading headers of media.
+    Media,
     /// Sorting keys, building the database.
     Tables,
     /// Making everything visible.
     Publish,
+}
+
+impl Phase {
+    /// What an item of its progress is, in the singular, unless a job says otherwise.
+    pub fn item(self) -> &'static str {
+        match self {
+            Self::Open | Self::Scan => "shard",
+            Self::Media | Self::Publish => "file",
+            Self::Tables => "sample",
+        }
+    }
 }
 
 /// One reading of a running job, cheap to take ten times a second.
@@ -51,8 +66,10 @@ pub struct JobStatus {
     pub state: JobState,
     /// What it is doing.
     pub phase: Phase,
-    /// Items and bytes of the current phase. In `Scan` an item is a shard; in `Tables` a sample.
+    /// Items and bytes of the current phase.
     pub progress: ProgressReading,
+    /// What an item is, in the singular: `shard`.
+    pub item: &'static str,
     /// Since its start.
     pub elapsed: Duration,
     /// Left of the current phase, from a moving rate; `None` in the first seconds or while the total is unknown.
@@ -74,6 +91,7 @@ impl JobStatus {
             state,
             phase: Phase::Open,
             progress: ProgressReading::default(),
+            item: Phase::Open.item(),
             elapsed: Duration::ZERO,
             remaining: None,
             bytes_per_second: 0.0,

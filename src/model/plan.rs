@@ -1,5 +1,6 @@
 //! A plan: every answer that decides the bytes of the result. Screens, prompts, flags and `plan.yaml` fill this same value.
 
+use super::media::MediaPlan;
 use serde::{Deserialize, Serialize};
 
 /// Version of the plan file; a reader refuses a newer one.
@@ -164,6 +165,9 @@ pub struct PreparePlan {
     /// Name of the dataset yaml inside `.nv-meta`.
     #[serde(default = "default_dataset_yaml_name")]
     pub dataset_yaml_name: String,
+    /// Media metadata; `None` leaves what is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaPlan>,
     /// What to do when one key names two samples.
     #[serde(default)]
     pub duplicates: Duplicates,
@@ -199,9 +203,28 @@ impl PreparePlan {
             excludes: Vec::new(),
             loading: Loading::default(),
             dataset_yaml_name: default_dataset_yaml_name(),
+            media: None,
             duplicates: Duplicates::default(),
             tgz: Tgz::default(),
             compat: false,
         }
     }
+}
+
+/// Everything that decides what `prepare-media` makes: media metadata of a prepared WebDataset or of a folder of files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct PrepareMediaPlan {
+    /// [`PLAN_VERSION`].
+    pub version: u32,
+    /// The data set, as given by the person.
+    pub path: String,
+    /// Which entries, and how.
+    pub media: MediaPlan,
+    /// Remove rows of entries that are gone.
+    #[serde(default)]
+    pub prune: bool,
+    /// Leave broken pictures out, as the reference program does.
+    #[serde(default)]
+    pub compat: bool,
 }

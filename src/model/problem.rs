@@ -80,6 +80,23 @@ problem_kinds! {
     SampleExcluded => "sample-excluded", "sample excluded because of damage";
     /// The same key in two shards, or coming back later in one.
     DuplicateKey => "duplicate-key", "duplicate key";
+    // Media.
+    /// An entry that is picked as media and is none.
+    NotMedia => "not-media", "not a picture, sound or video";
+    /// Media that are broken or cut short.
+    BrokenMedia => "broken-media", "broken picture, sound or video";
+    /// A row of an entry that is gone.
+    StaleMedia => "stale-media", "media row without its entry";
+    // JSONL.
+    /// A line that is not a JSON object.
+    BadLine => "bad-line", "line that is not a JSON object";
+    /// Lines without text.
+    BlankLine => "blank-line", "blank lines";
+    // Metadatasets.
+    /// A key, value or structure that the loader refuses.
+    BadMetadataset => "bad-metadataset", "metadataset cannot be used";
+    /// A member that cannot be found or is not prepared.
+    BadMember => "bad-member", "member of a metadataset cannot be used";
     // Plans.
     /// An answer is missing.
     MissingAnswer => "missing-answer", "answer missing";

@@ -7,6 +7,7 @@ const FLOORS: &[&[&str]] = &[
     &["model"],
     &["storage"],
     &["formats"],
+    &["media"],
     &["source"],
     &["preview"],
     &["engine"],

@@ -7,7 +7,6 @@ mod preview;
 mod publish;
 mod rerun;
 mod run;
-mod status;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -15,12 +14,12 @@ mod tests;
 pub use preview::{preview, Preview};
 
 use super::scan::{LiveScan, Shared};
+use super::status::StatusBoard;
 use super::{JobState, JobStatus};
 use crate::model::{DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::scratch::Scratch;
 use serde::Serialize;
-use status::StatusBoard;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -149,7 +148,7 @@ impl PrepareJob {
 
     /// One reading.
     pub fn status(&self) -> JobStatus {
-        self.board.read(&self.shared)
+        self.board.read(self.shared.progress.read(), self.shared.rate(), &self.shared.problems)
     }
 
     /// The data set's facts, which go on growing while the job scans.

@@ -173,6 +173,7 @@ fn job(state: JobState) -> Box<StillJob> {
     let problem = Problem::problem(ProblemKind::DamagedHeader, Subject::default(), "the header at 1,024 is damaged")
         .with_hint("copy the shard again");
     let status = JobStatus {
+        item: "shard",
         state,
         phase: Phase::Scan,
         progress: ProgressReading { items_done: 12, items_total: 20, bytes_done: 3 << 30, bytes_total: 5 << 30 },

@@ -142,6 +142,7 @@ pub fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Open => "opening",
         Phase::Scan => "scanning",
+        Phase::Media => "reading media",
         Phase::Tables => "building tables",
         Phase::Publish => "publishing",
     }
@@ -177,11 +178,7 @@ pub fn share(view: &JobView) -> Option<f64> {
 fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
     let p = view.status.progress;
     let mut facts: Vec<String> = Vec::new();
-    let noun = match view.status.phase {
-        Phase::Open | Phase::Scan => "shard",
-        Phase::Tables => "sample",
-        Phase::Publish => "file",
-    };
+    let noun = view.status.item;
     match (p.items_done, p.items_total) {
         (0, 0) => {}
         (done, 0) => facts.push(count(done, noun)),
@@ -339,7 +336,7 @@ mod tests {
         let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
         let line = |phase| {
             let progress = ProgressReading { items_done: 1_234, items_total: 20_000, ..ProgressReading::default() };
-            let status = JobStatus { phase, progress, ..JobStatus::ended(JobState::Running) };
+            let status = JobStatus { phase, progress, item: phase.item(), ..JobStatus::ended(JobState::Running) };
             let view = JobView { id: JobId(1), title: "prepare x".into(), path: "x".into(), status };
             progress_line(&view, 100, &ui).to_string()
         };

@@ -17,6 +17,7 @@ fn running() -> Wizard {
 pub(in super::super) fn status(state: JobState) -> JobStatus {
     let gib = 1u64 << 30;
     JobStatus {
+        item: "shard",
         state,
         phase: Phase::Scan,
         progress: ProgressReading { items_done: 12, items_total: 20, bytes_done: 3 * gib, bytes_total: 5 * gib },

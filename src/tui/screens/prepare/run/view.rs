@@ -82,6 +82,7 @@ fn state_line(step: &RunStep, status: &JobStatus, answers: &Answers, look: &Look
             let phase = match status.phase {
                 Phase::Open => "opening",
                 Phase::Scan => "reading shards",
+                Phase::Media => "reading media headers",
                 Phase::Tables => "building the index",
                 Phase::Publish => "making it visible",
             };

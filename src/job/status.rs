@@ -1,7 +1,8 @@
 //! What a front end reads of a running job: state, phase, log lines, times.
 
-use super::super::scan::Shared;
-use super::super::{JobState, JobStatus, Phase};
+use super::{JobState, JobStatus, Phase};
+use crate::model::handles::ProgressReading;
+use crate::model::ProblemLog;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,13 +21,20 @@ pub(super) struct StatusBoard {
 struct Inner {
     state: JobState,
     phase: Phase,
+    item: &'static str,
     log: VecDeque<String>,
     ended: Option<Duration>,
 }
 
 impl StatusBoard {
     pub(super) fn new() -> Self {
-        let inner = Inner { state: JobState::Running, phase: Phase::Open, log: VecDeque::new(), ended: None };
+        let inner = Inner {
+            state: JobState::Running,
+            phase: Phase::Open,
+            item: Phase::Open.item(),
+            log: VecDeque::new(),
+            ended: None,
+        };
         Self { started: Instant::now(), inner: Mutex::new(inner) }
     }
 
@@ -36,8 +44,15 @@ impl StatusBoard {
 
     /// Enters a phase and says so in the log.
     pub(super) fn phase(&self, phase: Phase, line: impl Into<String>) {
-        self.inner().phase = phase;
+        self.counting(phase, phase.item());
         self.log(line);
+    }
+
+    /// Enters a phase whose items are called `item`, in the singular.
+    pub(super) fn counting(&self, phase: Phase, item: &'static str) {
+        let mut inner = self.inner();
+        inner.phase = phase;
+        inner.item = item;
     }
 
     /// Adds a line with the time since the start.
@@ -67,20 +82,25 @@ impl StatusBoard {
     }
 
     /// One reading.
-    pub(super) fn read(&self, shared: &Shared) -> JobStatus {
-        let (bytes_per_second, remaining) = shared.rate();
+    pub(super) fn read(
+        &self,
+        progress: ProgressReading,
+        (bytes_per_second, remaining): (f64, Option<Duration>),
+        problems: &ProblemLog,
+    ) -> JobStatus {
         let elapsed = self.elapsed();
         let inner = self.inner();
         let running = inner.state == JobState::Running;
         JobStatus {
             state: inner.state,
             phase: inner.phase,
-            progress: shared.progress.read(),
+            progress,
+            item: inner.item,
             elapsed,
             remaining: remaining.filter(|_| running),
             bytes_per_second: if running { bytes_per_second } else { 0.0 },
-            problems: shared.problems.kept(),
-            counts: shared.problems.counts(),
+            problems: problems.kept(),
+            counts: problems.counts(),
             log: inner.log.iter().cloned().collect(),
         }
     }

@@ -1,0 +1,47 @@
+//! Header readers: what a picture, sound or video is, from the fewest bytes (Energon format page §12).
+//!
+//! Everything read here is hostile: no reader allocates by a size it was told, loops without bound, or trusts an offset.
+
+pub mod bytes;
+
+pub use bytes::{ByteSource, Part, Reader};
+
+use crate::model::MediaFacts;
+
+/// Why nothing is known of an entry.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// It is not of the type that it was taken for.
+    #[error("{0}")]
+    NotMedia(String),
+    /// It is of that type, but broken: what, and where in the entry.
+    #[error("{what} (byte {at})")]
+    Broken {
+        /// In a user's words.
+        what: String,
+        /// Offset in the entry, in bytes.
+        at: u64,
+    },
+    /// The file or archive could not be read.
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+    /// Somebody asked to stop.
+    #[error("stopped")]
+    Cancelled,
+}
+
+impl ProbeError {
+    /// Something broken, and where.
+    pub fn broken(what: impl Into<String>, at: u64) -> Self {
+        Self::Broken { what: what.into(), at }
+    }
+}
+
+/// What was found out about one entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Probed {
+    /// Its facts.
+    pub facts: MediaFacts,
+    /// What is odd and does not stop anybody: cut short behind a good header, and the like.
+    pub remarks: Vec<String>,
+}
