@@ -2,6 +2,7 @@
 //!
 //! Everything read here is hostile: no reader allocates by a size it was told, loops without bound, or trusts an offset.
 
+pub mod av;
 pub mod bytes;
 
 pub use bytes::{ByteSource, Part, Reader};
