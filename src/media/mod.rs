@@ -4,10 +4,12 @@
 
 pub mod av;
 pub mod bytes;
+pub mod image;
+pub mod kind;
 
 pub use bytes::{ByteSource, Part, Reader};
 
-use crate::model::MediaFacts;
+use crate::model::{MediaFacts, MediaType};
 
 /// Why nothing is known of an entry.
 #[derive(Debug, thiserror::Error)]
@@ -45,4 +47,12 @@ pub struct Probed {
     pub facts: MediaFacts,
     /// What is odd and does not stop anybody: cut short behind a good header, and the like.
     pub remarks: Vec<String>,
+}
+
+/// What an entry is, taken for the type that its name or its first bytes told. Within that type the content decides.
+pub fn probe(reader: &mut Reader, media_type: MediaType) -> Result<Probed, ProbeError> {
+    match media_type {
+        MediaType::Image => image::probe(reader),
+        MediaType::Av => av::probe(reader),
+    }
 }

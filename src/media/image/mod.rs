@@ -1,0 +1,123 @@
+//! Pictures: size, format and mode, named as Pillow names them after it has loaded the picture (Energon format page §12).
+//!
+//! The content decides, never the name. The readers are asked in Pillow's order; one that does not know the picture, or finds
+//! in its header what Pillow's reader of that format calls "not mine", lets the next one try.
+
+mod jpeg;
+mod mpo;
+mod png;
+
+use super::{ProbeError, Probed, Reader};
+use crate::model::{ImageFacts, MediaFacts};
+
+/// Pixels above which Pillow refuses a picture.
+const PILLOW_LIMIT: u64 = 2 * 89_478_485;
+/// How much at the end of a picture is searched for the mark that ends it, in bytes: some programs append a little.
+const TAIL: usize = 1024;
+
+/// Why a reader has no facts.
+#[derive(Debug)]
+enum Stop {
+    /// This is no picture of its format; another reader may know it.
+    Other(String),
+    /// It is a picture of its format, and broken; or it cannot be read at all.
+    Error(ProbeError),
+}
+
+impl From<ProbeError> for Stop {
+    fn from(error: ProbeError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Stop {
+    fn other(why: impl Into<String>) -> Self {
+        Self::Other(why.into())
+    }
+    fn broken(what: impl Into<String>, at: u64) -> Self {
+        Self::Error(ProbeError::broken(what, at))
+    }
+}
+
+/// Turns an early end into "another format": so it is wherever Pillow unpacks numbers from what is not there.
+fn else_other<T>(read: Result<T, ProbeError>) -> Result<T, Stop> {
+    read.map_err(|error| match error {
+        ProbeError::Broken { what, .. } => Stop::Other(what),
+        error => Stop::Error(error),
+    })
+}
+
+/// What a reader found.
+struct Picture {
+    width: u32,
+    height: u32,
+    format: &'static str,
+    mode: &'static str,
+    remarks: Vec<String>,
+}
+
+impl Picture {
+    /// A picture of a size that is not zero.
+    fn new(width: u32, height: u32, format: &'static str, mode: &'static str) -> Result<Self, Stop> {
+        if width == 0 || height == 0 {
+            return Err(Stop::other(format!("a {format} picture of {width} × {height} pixels")));
+        }
+        Ok(Self { width, height, format, mode, remarks: Vec::new() })
+    }
+    fn remark(&mut self, text: impl Into<String>) {
+        self.remarks.push(text.into());
+    }
+}
+
+/// One reader: which first bytes it takes, and what it finds.
+struct Format {
+    accepts: fn(first: &[u8]) -> bool,
+    read: fn(&mut Reader) -> Result<Picture, Stop>,
+}
+
+const FORMATS: &[Format] =
+    &[Format { accepts: jpeg::accepts, read: jpeg::read }, Format { accepts: png::accepts, read: png::read }];
+
+/// Bytes that Pillow shows its readers.
+const PREFIX: usize = 16;
+
+/// The facts of a picture, from its header. What follows the header is not read, but for one look at the end.
+pub fn probe(reader: &mut Reader) -> Result<Probed, ProbeError> {
+    let picture = identify(reader)?;
+    let mut remarks = picture.remarks;
+    if u64::from(picture.width) * u64::from(picture.height) > PILLOW_LIMIT {
+        remarks.push(format!("more than {PILLOW_LIMIT} pixels: readers built on Pillow refuse it"));
+    }
+    let facts = ImageFacts { width: picture.width, height: picture.height, format: picture.format, mode: picture.mode };
+    Ok(Probed { facts: MediaFacts::Image(facts), remarks })
+}
+
+fn identify(reader: &mut Reader) -> Result<Picture, ProbeError> {
+    let mut first = [0; PREFIX];
+    let got = reader.up_to(0, PREFIX)?;
+    let count = got.len();
+    first[..count].copy_from_slice(got);
+    let first = &first[..count];
+    let mut why = None;
+    for format in FORMATS.iter().filter(|format| (format.accepts)(first)) {
+        match (format.read)(reader) {
+            Ok(picture) => return Ok(picture),
+            Err(Stop::Error(error)) => return Err(error),
+            Err(Stop::Other(reason)) => why = why.or(Some(reason)),
+        }
+    }
+    Err(ProbeError::NotMedia(match why {
+        Some(reason) => format!("not a picture of a known format: {reason}"),
+        None if count == 0 => "empty, not a picture".to_owned(),
+        None => "not a picture of a known format".to_owned(),
+    }))
+}
+
+/// Whether `mark` is among the last bytes of the entry.
+fn ends_with(reader: &mut Reader, mark: &[u8]) -> Result<bool, ProbeError> {
+    let from = reader.len().saturating_sub(TAIL as u64);
+    Ok(memchr::memmem::find(reader.up_to(from, TAIL)?, mark).is_some())
+}
+
+#[cfg(test)]
+mod tests;
