@@ -4,6 +4,7 @@ pub mod check;
 pub mod dataset;
 pub mod index;
 pub mod mix;
+pub mod jsonl;
 pub mod outputs;
 pub mod plan;
 pub mod recorded;

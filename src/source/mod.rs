@@ -7,6 +7,7 @@ mod compressed;
 pub mod contents;
 pub mod decode;
 pub mod discover;
+pub mod jsonl;
 pub mod kind;
 mod peek;
 pub mod tar;

@@ -4,6 +4,7 @@ pub mod collapse;
 pub mod dataset_yaml;
 mod fields;
 pub mod info;
+pub mod jsonl_idx;
 pub mod layout;
 pub mod ratio;
 pub mod split_yaml;

@@ -1,0 +1,30 @@
+//! The lines of a JSONL file as the Energon loader takes them (Energon format page §11), read in ranges that several threads
+//! share. Lines of any length are streamed: of each only the first and the last byte that is no white space count.
+
+mod each;
+mod scan;
+mod start;
+
+pub use each::{each_line, Line, LONGEST_LINE};
+pub use scan::{scan_unit, BadLine, Ends, UnitLines, LARGEST_UNIT};
+pub use start::{start_of, FileStart};
+
+/// A range of bytes of a file, begun and ended anywhere. The lines that begin in it belong to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// First byte.
+    pub start: u64,
+    /// The byte behind the last one.
+    pub end: u64,
+}
+
+/// Divides `len` bytes into ranges of `size` bytes; the last one is shorter.
+pub fn units(len: u64, size: u64) -> Vec<Unit> {
+    let size = size.clamp(1, LARGEST_UNIT);
+    (0..len.div_ceil(size)).map(|number| Unit { start: number * size, end: len.min((number + 1) * size) }).collect()
+}
+
+/// What is stripped from both ends of a line: ASCII white space.
+pub fn is_white(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0x0b | 0x0c)
+}
