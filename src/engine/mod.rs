@@ -3,8 +3,8 @@
 pub mod check;
 pub mod dataset;
 pub mod index;
-pub mod mix;
 pub mod jsonl;
+pub mod mix;
 pub mod outputs;
 pub mod plan;
 pub mod recorded;
