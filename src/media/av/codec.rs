@@ -1,1 +1,23 @@
-//! What the frames of a codec hold.
+//! What the packets of a codec hold: samples, rate, channels and length, told from their first bytes.
+
+mod ac3;
+mod mpeg;
+mod opus;
+pub mod vorbis;
+
+pub use ac3::ac3_frame;
+pub use mpeg::{mp3_frame, Layer, MpegHeader};
+pub use opus::opus_packet_samples;
+
+/// What the header of an audio frame tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameHeader {
+    /// Samples per channel.
+    pub samples: u32,
+    /// Samples per second.
+    pub rate: u32,
+    /// Number of channels.
+    pub channels: u32,
+    /// Length of the frame in bytes, header included; `None` where only the next header tells it (free format).
+    pub bytes: Option<u32>,
+}

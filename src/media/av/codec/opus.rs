@@ -1,0 +1,50 @@
+//! Packets of Opus (RFC 6716 §3).
+
+/// The longest packet, in samples at 48 kHz: 120 ms.
+const LONGEST: u32 = 5760;
+
+/// Samples per channel at 48 kHz that a packet decodes to; `None` where it is not a packet of Opus.
+pub fn opus_packet_samples(packet: &[u8]) -> Option<u32> {
+    let (&toc, rest) = packet.split_first()?;
+    let frames = match toc & 3 {
+        0 => 1,
+        1 | 2 => 2,
+        _ => u32::from(rest.first()? & 0x3f),
+    };
+    let samples = frames * frame_samples(toc);
+    (frames > 0 && samples <= LONGEST).then_some(samples)
+}
+
+/// Samples of one frame, by the configuration in the first five bits.
+fn frame_samples(toc: u8) -> u32 {
+    let config = toc >> 3;
+    match config {
+        0..=11 => [480, 960, 1920, 2880][usize::from(config & 3)],
+        12..=15 => [480, 960][usize::from(config & 1)],
+        _ => [120, 240, 480, 960][usize::from(config & 3)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_follow_the_first_bytes() {
+        let cases: [(&[u8], Option<u32>); 10] = [
+            (&[0xfc], Some(960)),
+            (&[0xfd, 0], Some(1920)),
+            (&[0xff, 3], Some(2880)),
+            (&[0xff, 0x86], Some(5760)),
+            (&[0xff, 7], None),
+            (&[0xff, 0], None),
+            (&[0xff], None),
+            (&[], None),
+            (&[0x18], Some(2880)),
+            (&[0x60], Some(480)),
+        ];
+        for (packet, expected) in cases {
+            assert_eq!(opus_packet_samples(packet), expected, "{packet:x?}");
+        }
+    }
+}
