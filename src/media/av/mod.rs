@@ -6,6 +6,7 @@ pub mod codec;
 pub mod iso;
 pub mod matroska;
 pub mod rational;
+pub mod riff;
 
 pub use rational::Rational;
 
@@ -33,6 +34,7 @@ struct Container {
 const CONTAINERS: &[Container] = &[
     Container { matches: matroska::matches, probe: matroska::probe },
     Container { matches: iso::matches, probe: iso::probe },
+    Container { matches: riff::wav::matches, probe: riff::wav::probe },
 ];
 
 /// Bytes that containers are recognised by.

@@ -1,0 +1,6 @@
+//! RIFF and its kin: WAV (also RF64 and Wave64) and AVI.
+
+mod format;
+mod frames;
+mod packets;
+pub mod wav;
