@@ -8,6 +8,7 @@ pub mod field_map;
 pub mod handles;
 pub mod media;
 pub mod mix;
+pub mod nearest;
 pub mod options;
 pub mod plan;
 pub mod problem;

@@ -11,14 +11,13 @@ pub mod fields;
 pub mod file;
 pub mod flags;
 pub mod inherit;
-mod nearest;
 pub mod splits;
 pub mod suggest;
 mod validate;
 
+pub use crate::model::nearest::nearest;
 pub use command::{command_line, command_line_after_run, shell_quote, CommandLine};
 pub use compare::differences;
 pub use inherit::inherited;
-pub use nearest::nearest;
 pub use splits::{pattern_matches, resolve, resolve_in, Resolved};
 pub use validate::{unreadable_splits, validate};

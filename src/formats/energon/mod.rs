@@ -6,6 +6,7 @@ mod fields;
 pub mod info;
 pub mod jsonl_idx;
 pub mod layout;
+pub mod metadataset;
 pub mod ratio;
 pub mod split_yaml;
 pub mod tables;

@@ -35,12 +35,120 @@ impl std::error::Error for YamlError {}
 
 /// Reads one document. An empty text is [`Node::Null`].
 pub fn read(text: &str) -> Result<Node, YamlError> {
+    Ok(read_as(text)?.unwrap_or(Node::Null))
+}
+
+/// Reads one document and keeps where everything is. `None` for a text without a value.
+pub fn read_marked(text: &str) -> Result<Option<Marked>, YamlError> {
+    read_as(text)
+}
+
+/// Where something begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Line, counted from 1; 0 for what is in no file.
+    pub line: u32,
+    /// Column in characters, counted from 1.
+    pub column: u32,
+}
+
+impl Mark {
+    fn of(span: &Span) -> Self {
+        let within = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        Self { line: within(span.start.line().max(1)), column: within(span.start.col() + 1) }
+    }
+}
+
+/// A value and where it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marked {
+    /// Its first character; of a list or map in block style that of its first entry.
+    pub at: Mark,
+    /// The value.
+    pub value: MarkedValue,
+}
+
+/// What a marked value is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MarkedValue {
+    /// Neither list nor map.
+    Scalar(Node),
+    /// Nothing at all is written. Some loaders stop at it.
+    Nothing,
+    /// A list.
+    List(Vec<Marked>),
+    /// A map; keys are unique and keep their order.
+    Map(Vec<(String, Mark, Marked)>),
+}
+
+impl Marked {
+    /// The value without its places.
+    pub fn into_node(self) -> Node {
+        match self.value {
+            MarkedValue::Scalar(node) => node,
+            MarkedValue::Nothing => Node::Null,
+            MarkedValue::List(items) => Node::List(items.into_iter().map(Self::into_node).collect()),
+            MarkedValue::Map(entries) => {
+                Node::Map(entries.into_iter().map(|(key, _, value)| (key, value.into_node())).collect())
+            }
+        }
+    }
+}
+
+/// How a scalar stands in the file.
+#[derive(Clone, Copy, PartialEq)]
+enum Written {
+    Quoted,
+    Plain,
+    NotAtAll,
+}
+
+/// What a tree is built of.
+trait Tree: Sized {
+    fn scalar(text: &str, written: Written, at: Mark) -> Self;
+    fn list(items: Vec<Self>, at: Mark) -> Self;
+    fn map(entries: Vec<(String, Mark, Self)>, at: Mark) -> Self;
+}
+
+impl Tree for Node {
+    fn scalar(text: &str, written: Written, _: Mark) -> Self {
+        match written {
+            Written::Quoted => Self::str(text),
+            Written::Plain => unquoted(text),
+            Written::NotAtAll => Self::Null,
+        }
+    }
+    fn list(items: Vec<Self>, _: Mark) -> Self {
+        Self::List(items)
+    }
+    fn map(entries: Vec<(String, Mark, Self)>, _: Mark) -> Self {
+        Self::Map(entries.into_iter().map(|(key, _, value)| (key, value)).collect())
+    }
+}
+
+impl Tree for Marked {
+    fn scalar(text: &str, written: Written, at: Mark) -> Self {
+        let value = match written {
+            Written::NotAtAll => MarkedValue::Nothing,
+            _ => MarkedValue::Scalar(Node::scalar(text, written, at)),
+        };
+        Self { at, value }
+    }
+    fn list(items: Vec<Self>, at: Mark) -> Self {
+        Self { at, value: MarkedValue::List(items) }
+    }
+    fn map(entries: Vec<(String, Mark, Self)>, at: Mark) -> Self {
+        Self { at, value: MarkedValue::Map(entries) }
+    }
+}
+
+fn read_as<T: Tree>(text: &str) -> Result<Option<T>, YamlError> {
     if text.len() > MAX_BYTES {
         let message = format!("longer than {} MiB", MAX_BYTES >> 20);
         return Err(YamlError { message, line: 1, column: 1 });
     }
     let options = options! { emit_comments: false, emit_unresolved_aliases: true, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH, simple_key_max_lookahead: 1 << 20 };
-    let mut builder = Builder::default();
+    let mut builder = Builder { open: Vec::new(), root: None, documents: 0 };
     for next in Parser::new_from_str_with_options(text, options) {
         let (event, span) = next.map_err(|error| {
             let mark = error.marker();
@@ -48,7 +156,7 @@ pub fn read(text: &str) -> Result<Node, YamlError> {
         })?;
         builder.take(event, &span)?;
     }
-    Ok(builder.root.unwrap_or(Node::Null))
+    Ok(builder.root)
 }
 
 fn capitals_off(message: &str) -> String {
@@ -60,20 +168,19 @@ fn error_at(message: impl Into<String>, line: usize, column: usize) -> YamlError
     YamlError { message: message.into(), line: line.max(1) as u64, column: column.max(1) as u64 }
 }
 
-enum Open {
-    List(Vec<Node>),
-    Map { entries: Vec<(String, Node)>, seen: HashSet<String>, key: Option<String> },
+enum Open<T> {
+    List(Vec<T>, Mark),
+    Map { entries: Vec<(String, Mark, T)>, seen: HashSet<String>, key: Option<(String, Mark)>, at: Mark },
 }
 
 /// Events in, a tree out, without recursion.
-#[derive(Default)]
-struct Builder {
-    open: Vec<Open>,
-    root: Option<Node>,
+struct Builder<T> {
+    open: Vec<Open<T>>,
+    root: Option<T>,
     documents: usize,
 }
 
-impl Builder {
+impl<T: Tree> Builder<T> {
     fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), YamlError> {
         let here = |message: &str| error_at(message, span.start.line(), span.start.col() + 1);
         if event.tag().is_some() {
@@ -90,17 +197,18 @@ impl Builder {
                 return Err(here("an alias (`*…`) is not understood by the loader; write the value out"));
             }
             Event::Scalar(text, style, _, _) => self.scalar(&text, style, span)?,
-            Event::SequenceStart(..) => self.enter(Open::List(Vec::new()), span)?,
+            Event::SequenceStart(..) => self.enter(Open::List(Vec::new(), Mark::of(span)), span)?,
             Event::MappingStart(..) => {
-                self.enter(Open::Map { entries: Vec::new(), seen: HashSet::new(), key: None }, span)?;
+                let at = Mark::of(span);
+                self.enter(Open::Map { entries: Vec::new(), seen: HashSet::new(), key: None, at }, span)?;
             }
-            Event::SequenceEnd | Event::MappingEnd => self.leave(span)?,
+            Event::SequenceEnd | Event::MappingEnd => self.leave(),
             _ => {}
         }
         Ok(())
     }
 
-    fn enter(&mut self, open: Open, span: &Span) -> Result<(), YamlError> {
+    fn enter(&mut self, open: Open<T>, span: &Span) -> Result<(), YamlError> {
         let here = |message: &str| Err(error_at(message, span.start.line(), span.start.col() + 1));
         if let Some(Open::Map { key: None, .. }) = self.open.last() {
             return here("a list or map cannot be a key");
@@ -112,11 +220,11 @@ impl Builder {
         Ok(())
     }
 
-    fn leave(&mut self, span: &Span) -> Result<(), YamlError> {
+    fn leave(&mut self) {
         match self.open.pop() {
-            Some(Open::List(items)) => self.value(Node::List(items), span),
-            Some(Open::Map { entries, .. }) => self.value(Node::Map(entries), span),
-            None => Ok(()),
+            Some(Open::List(items, at)) => self.value(T::list(items, at)),
+            Some(Open::Map { entries, at, .. }) => self.value(T::map(entries, at)),
+            None => {}
         }
     }
 
@@ -126,20 +234,27 @@ impl Builder {
                 let message = format!("the key '{text}' is there twice");
                 return Err(error_at(message, span.start.line(), span.start.col() + 1));
             }
-            *key = Some(text.to_owned());
+            *key = Some((text.to_owned(), Mark::of(span)));
             return Ok(());
         }
-        let node = if style == ScalarStyle::Plain { unquoted(text) } else { Node::str(text) };
-        self.value(node, span)
+        let written = match style {
+            ScalarStyle::Plain if span.start.index() == span.end.index() => Written::NotAtAll,
+            ScalarStyle::Plain => Written::Plain,
+            _ => Written::Quoted,
+        };
+        self.value(T::scalar(text, written, Mark::of(span)));
+        Ok(())
     }
 
-    fn value(&mut self, node: Node, _span: &Span) -> Result<(), YamlError> {
+    fn value(&mut self, value: T) {
         match self.open.last_mut() {
-            None => self.root = Some(node),
-            Some(Open::List(items)) => items.push(node),
-            Some(Open::Map { entries, key, .. }) => entries.push((key.take().unwrap_or_default(), node)),
+            None => self.root = Some(value),
+            Some(Open::List(items, _)) => items.push(value),
+            Some(Open::Map { entries, key, .. }) => {
+                let (key, at) = key.take().unwrap_or_default();
+                entries.push((key, at, value));
+            }
         }
-        Ok(())
     }
 }
 

@@ -128,7 +128,8 @@ impl SoundFormat {
             bit_rate: if bit_rate > i64::from(i32::MAX) { 0 } else { bit_rate },
             extra,
         };
-        let coding = kind.filter(|kind| *kind != EXTENSIBLE).map_or(Coding::Other(EXTENSIBLE), |kind| format.coding(kind));
+        let coding =
+            kind.filter(|kind| *kind != EXTENSIBLE).map_or(Coding::Other(EXTENSIBLE), |kind| format.coding(kind));
         Ok(Self { coding, ..format })
     }
 

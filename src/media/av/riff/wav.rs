@@ -91,15 +91,8 @@ fn riff_header(reader: &mut Reader) -> Result<Header, ProbeError> {
         b"RF64" | b"BW64" => (true, false),
         _ => return Err(ProbeError::broken("something stands before the WAV file", 0)),
     };
-    let mut header = Header {
-        format: None,
-        data_at: None,
-        data_end: 0,
-        data_size: 0,
-        samples: 0,
-        big_endian,
-        wave64: false,
-    };
+    let mut header =
+        Header { format: None, data_at: None, data_end: 0, data_size: 0, samples: 0, big_endian, wave64: false };
     let mut at = 12;
     if sized64 {
         at = ds64(reader, &mut header)?;
@@ -188,15 +181,8 @@ fn chunk(reader: &mut Reader, at: u64, big_endian: bool) -> Result<Option<([u8; 
 
 /// Walks the chunks of a Wave64 file.
 fn wave64_header(reader: &mut Reader) -> Result<Header, ProbeError> {
-    let mut header = Header {
-        format: None,
-        data_at: None,
-        data_end: 0,
-        data_size: 0,
-        samples: 0,
-        big_endian: false,
-        wave64: true,
-    };
+    let mut header =
+        Header { format: None, data_at: None, data_end: 0, data_size: 0, samples: 0, big_endian: false, wave64: true };
     let first: [u8; 40] = reader.array(0)?;
     if u64_at(&first, 16) < 16 + 8 + 16 + 8 + 16 + 8 {
         return Err(ProbeError::broken("the file's own size is too small", 16));
@@ -282,7 +268,11 @@ fn told_duration(header: &Header, format: &SoundFormat, file_len: u64) -> Option
             samples /= channels;
         }
     }
-    if data_size > 0 && samples > 0 && channels > 0 && (data_size << 3) / samples / channels > u64::from(format.bits) + 1 {
+    if data_size > 0
+        && samples > 0
+        && channels > 0
+        && (data_size << 3) / samples / channels > u64::from(format.bits) + 1
+    {
         samples = 0;
     }
     let bits = u64::from(packets::bits_of_sample(format.coding));
