@@ -129,8 +129,8 @@ pub enum Context {
     PrepareHand,
     /// The review of what will be written.
     PrepareReview,
-    /// The run step of the guided prepare.
-    PrepareRun,
+    /// A job that was started from a screen: the run step of the guided prepare, and other runs.
+    Run,
 }
 
 impl Context {
@@ -151,7 +151,7 @@ impl Context {
         Self::PrepareShards,
         Self::PrepareHand,
         Self::PrepareReview,
-        Self::PrepareRun,
+        Self::Run,
     ];
 
     /// The layers in which a key is looked up, nearest first.
@@ -172,7 +172,7 @@ impl Context {
             Self::PrepareShards => &[Self::PrepareShards, Self::Prepare, Self::List, Self::Global],
             Self::PrepareHand => &[Self::PrepareHand, Self::Prepare, Self::List, Self::Global],
             Self::PrepareReview => &[Self::PrepareReview, Self::Prepare, Self::List, Self::Global],
-            Self::PrepareRun => &[Self::PrepareRun, Self::List, Self::Global],
+            Self::Run => &[Self::Run, Self::List, Self::Global],
         }
     }
 
@@ -193,7 +193,7 @@ impl Context {
             Self::PrepareShards => "shards",
             Self::PrepareHand => "splits by hand",
             Self::PrepareReview => "review",
-            Self::PrepareRun => "run",
+            Self::Run => "run",
         }
     }
 }
@@ -301,12 +301,12 @@ pub const BINDINGS: &[Binding] = &[
     key(C::PrepareText, A::GoSampleType, &["alt-3"]),
     key(C::PrepareText, A::GoFieldMap, &["alt-4"]),
     key(C::PrepareText, A::GoReview, &["alt-5"]),
-    bar(C::PrepareRun, A::Background, &["b"]),
-    bar(C::PrepareRun, A::CancelJob, &["x"]),
-    bar(C::PrepareRun, A::ShowLog, &["enter", "l"]),
-    bar(C::PrepareRun, A::Close, &["esc"]),
-    key(C::PrepareRun, A::Retry, &["r"]),
-    key(C::PrepareRun, A::Copy, &["y"]),
+    bar(C::Run, A::Background, &["b"]),
+    bar(C::Run, A::CancelJob, &["x"]),
+    bar(C::Run, A::ShowLog, &["enter", "l"]),
+    bar(C::Run, A::Close, &["esc"]),
+    key(C::Run, A::Retry, &["r"]),
+    key(C::Run, A::Copy, &["y"]),
     key(C::List, A::Up, &["k", "up"]),
     key(C::List, A::Down, &["j", "down"]),
     key(C::List, A::First, &["g g", "home"]),

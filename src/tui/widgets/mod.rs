@@ -5,6 +5,7 @@
 
 pub mod bars;
 pub mod input;
+pub mod layout;
 pub mod list;
 pub mod panel;
 pub mod popup;

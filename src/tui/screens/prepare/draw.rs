@@ -1,14 +1,14 @@
-//! What the steps draw alike: the frame with the list of steps, stacked sections, options, findings.
+//! What the steps draw alike: the frame with the list of steps, and how old a draft is.
 
 use super::state::Wizard;
 use super::step::Step;
 use super::{field_map, review, run, sample_type, source, splits};
-use crate::model::{text as words, Problem, Severity};
+use crate::model::text as words;
 use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::below;
 use crate::tui::widgets::{panel, text};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use ratatui::Frame;
@@ -136,162 +136,9 @@ fn draw_rail(wizard: &Wizard, buffer: &mut Buffer, area: Rect, ui: &Ui) {
     }
 }
 
-/// One of several parts of a step that stand below each other.
-#[derive(Clone, Copy, Debug)]
-pub struct Section {
-    /// Rows without which it makes no sense.
-    pub min: u16,
-    /// Rows it can use.
-    pub want: u16,
-    /// What goes first when there is no room: the lowest. The section in focus has [`Section::FOCUS`].
-    pub rank: u8,
-}
-
-impl Section {
-    /// Never left out.
-    pub const FOCUS: u8 = u8::MAX;
-
-    /// A section of a fixed height.
-    pub fn fixed(rows: usize, rank: u8) -> Self {
-        let rows = u16::try_from(rows).unwrap_or(u16::MAX);
-        Self { min: rows, want: rows, rank }
-    }
-    /// A section that grows with the room there is.
-    pub fn growing(min: u16, want: usize, rank: u8) -> Self {
-        let want = u16::try_from(want).unwrap_or(u16::MAX).max(min);
-        Self { min, want, rank }
-    }
-}
-
-/// Divides `area` among sections from top to bottom. Where there is no room the least important get nothing; what is
-/// left goes first to those that want least.
-pub fn stack(area: Rect, sections: &[Section]) -> Vec<Rect> {
-    let mut heights: Vec<u16> = sections.iter().map(|s| s.min).collect();
-    let mut by_rank: Vec<usize> = (0..sections.len()).collect();
-    by_rank.sort_by_key(|&i| sections[i].rank);
-    for &i in &by_rank {
-        let sum: u32 = heights.iter().map(|h| u32::from(*h)).sum();
-        if sum <= u32::from(area.height) {
-            break;
-        }
-        let over = u16::try_from(sum - u32::from(area.height)).unwrap_or(u16::MAX);
-        heights[i] = if sections[i].rank == Section::FOCUS { heights[i].saturating_sub(over) } else { 0 };
-    }
-    let used: u16 = heights.iter().sum();
-    let mut left = area.height.saturating_sub(used);
-    let mut by_want: Vec<usize> = (0..sections.len()).filter(|&i| heights[i] > 0).collect();
-    by_want.sort_by_key(|&i| sections[i].want);
-    for i in by_want {
-        let more = (sections[i].want - heights[i].min(sections[i].want)).min(left);
-        heights[i] += more;
-        left -= more;
-    }
-    let mut y = area.y;
-    let place = |height: u16| {
-        let rect = Rect { y, height, ..area };
-        y += height;
-        rect
-    };
-    heights.into_iter().map(place).collect()
-}
-
-/// What is left of an area below its first rows.
-pub fn below(area: Rect, rows: u16) -> Rect {
-    let rows = rows.min(area.height);
-    Rect { y: area.y + rows, height: area.height - rows, ..area }
-}
-
-/// Draws lines from the top of an area; what does not fit is left out.
-pub fn draw_lines(buffer: &mut Buffer, area: Rect, lines: impl IntoIterator<Item = Line<'static>>) {
-    for (y, line) in (area.y..area.bottom()).zip(lines) {
-        line.render(Rect { y, height: 1, ..area }, buffer);
-    }
-}
-
-/// A heading inside a pane.
-pub fn heading(words: &str, ui: &Ui) -> Line<'static> {
-    Line::from(Span::styled(words.to_owned(), ui.theme.title))
-}
-
-/// One option of several, or a switch.
-pub struct OptionLine<'a> {
-    /// The sign before it.
-    pub sign: &'static str,
-    /// What it is called.
-    pub label: &'a str,
-    /// What it means.
-    pub note: &'a str,
-    /// The cursor is on it.
-    pub focused: bool,
-    /// Columns of the label, so that notes stand below each other.
-    pub label_columns: usize,
-}
-
-impl OptionLine<'_> {
-    /// Draws it on the first row of `area`.
-    pub fn draw(&self, buffer: &mut Buffer, area: Rect, look: &Look) {
-        if area.is_empty() {
-            return;
-        }
-        let ui = look.ui;
-        let row = Rect { height: 1, ..area };
-        let label = text::pad_end(&text::safe(self.label), self.label_columns);
-        let room = usize::from(row.width).saturating_sub(text::width(&label) + 8);
-        let line = Line::from(vec![
-            Span::raw(format!(" {} ", self.sign)),
-            Span::raw(label),
-            Span::raw("  "),
-            Span::styled(text::fit_end(self.note, room, ui.glyphs), ui.theme.muted),
-        ]);
-        line.render(row, buffer);
-        if self.focused {
-            let style = if look.focused { ui.theme.selected } else { ui.theme.selected_idle };
-            buffer.set_style(row, style);
-        }
-    }
-}
-
-/// The sign and the style of a severity. The sign tells it without colours, too.
-pub fn severity_sign(severity: Severity, ui: &Ui) -> (&'static str, Style) {
-    match severity {
-        Severity::Refusal => (ui.glyphs.cross, ui.theme.error),
-        Severity::Problem => (ui.glyphs.warn, ui.theme.warn),
-        Severity::Note => (ui.glyphs.dot, ui.theme.muted),
-    }
-}
-
-/// A problem as wrapped lines with its sign, and its hint below.
-pub fn problem_lines(problem: &Problem, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let (sign, style) = severity_sign(problem.severity, ui);
-    let mut lines = Vec::new();
-    for (index, part) in text::wrap(&problem.message, columns.saturating_sub(2)).into_iter().enumerate() {
-        let sign = if index == 0 { sign } else { " " };
-        lines.push(Line::from(Span::styled(format!("{sign} {part}"), style)));
-    }
-    for part in problem.hint.iter().flat_map(|h| text::wrap(h, columns.saturating_sub(2))) {
-        lines.push(Line::from(Span::styled(format!("  {part}"), ui.theme.muted)));
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn heights(height: u16, sections: &[Section]) -> Vec<u16> {
-        stack(Rect::new(0, 0, 10, height), sections).iter().map(|r| r.height).collect()
-    }
-
-    #[test]
-    fn room_goes_to_what_grows_and_the_least_important_makes_way() {
-        let sections = [Section::fixed(2, 1), Section::growing(3, 1000, Section::FOCUS), Section::growing(1, 4, 2)];
-        assert_eq!(heights(20, &sections), [2, 14, 4]);
-        assert_eq!(heights(6, &sections), [2, 3, 1]);
-        assert_eq!(heights(5, &sections), [0, 3, 2]);
-        assert_eq!(heights(3, &sections), [0, 3, 0]);
-        assert_eq!(heights(1, &sections), [0, 1, 0]);
-        assert_eq!(heights(0, &sections), [0, 0, 0]);
-    }
 
     #[test]
     fn ages_are_told_in_words() {

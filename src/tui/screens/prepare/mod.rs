@@ -37,6 +37,7 @@ use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::theme::ColourMode;
+use crate::tui::widgets::layout::{below, draw_lines};
 use crate::tui::widgets::{text, Level, Toast};
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
@@ -463,7 +464,7 @@ impl Screen for PrepareScreen {
             None => vec![Line::from(format!(" {} opening", ui.spinner()))],
             Some(failure) => failure_lines(failure, usize::from(area.width).saturating_sub(2), ui),
         };
-        draw::draw_lines(frame.buffer_mut(), draw::below(area, 1), lines);
+        draw_lines(frame.buffer_mut(), below(area, 1), lines);
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {

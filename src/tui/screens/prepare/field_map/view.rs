@@ -1,6 +1,6 @@
 //! Draws step Field map: the rows, and three real samples through them.
 
-use super::super::draw::{draw_lines, heading, severity_sign, stack, Look, Section};
+use super::super::draw::Look;
 use super::super::step::Answers;
 use super::pixels::Pixels;
 use super::samples::SampleResult;
@@ -8,6 +8,7 @@ use super::FieldMapStep;
 use crate::model::{Loading, Severity};
 use crate::preview::picture::Picture;
 use crate::preview::{cells, text as wrapping, Drawable};
+use crate::tui::widgets::layout::{below, draw_lines, heading, severity_sign, stack, Section};
 use crate::tui::widgets::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -108,7 +109,7 @@ fn draw_rows(step: &FieldMapStep, frame: &mut Frame, area: Rect, heights: &[usiz
             let sign = if at == 0 { sign } else { " " };
             Line::from(Span::styled(format!("{indent}{sign} {words}"), style))
         });
-        let below = super::super::draw::below(Rect { height: area.bottom() - y, y, ..area }, 1);
+        let below = below(Rect { height: area.bottom() - y, y, ..area }, 1);
         draw_lines(frame.buffer_mut(), below, lines);
         y = y.saturating_add(u16::try_from(*height).unwrap_or(1));
     }
@@ -231,7 +232,7 @@ fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample:
     let columns = usize::from(area.width);
     let key = text::fit_middle(&sample.key, columns, ui.glyphs);
     draw_lines(buffer, area, [Line::from(Span::styled(key, ui.theme.accent))]);
-    let area = super::super::draw::below(area, 1);
+    let area = below(area, 1);
     let focus = step.rows.get(step.row_at_focus()).map(|r| r.name.value().trim().to_owned());
     let results = Arc::clone(&step.results);
     let is_focus = |at: usize| results.fields.get(at).map(|f| &f.field) == focus.as_ref();
@@ -258,7 +259,7 @@ fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample:
         let name = results.fields.get(at).map(|f| f.field.clone()).unwrap_or_default();
         draw_field(buffer, place, &name, result, is_focus(at), look);
         if let Ok(Drawable::Picture(picture)) = result {
-            draw_picture(buffer, super::super::draw::below(place, 1), picture, &mut step.pixels, look);
+            draw_picture(buffer, below(place, 1), picture, &mut step.pixels, look);
         }
     }
 }
@@ -284,7 +285,7 @@ fn draw_field(
     let head =
         vec![Span::styled(name, name_style), Span::styled(text::fit_end(&facts, room, ui.glyphs), ui.theme.muted)];
     draw_lines(buffer, area, [Line::from(head)]);
-    let body = super::super::draw::below(area, 1);
+    let body = below(area, 1);
     let plain = |words: &str| -> Vec<Line<'static>> {
         wrapping::wrap(words, columns, rows.saturating_sub(1)).into_iter().map(Line::from).collect()
     };

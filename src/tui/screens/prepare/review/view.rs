@@ -1,6 +1,6 @@
 //! Draws step Review: one page that scrolls.
 
-use super::super::draw::{draw_lines, heading, problem_lines, Look};
+use super::super::draw::Look;
 use super::super::step::Answers;
 use super::ReviewStep;
 use crate::engine::plan::fields::percent;
@@ -9,6 +9,7 @@ use crate::job::prepare::OutputFile;
 use crate::model::text::{bytes, count, grouped};
 use crate::model::{Problem, Severity, ShardState};
 use crate::tui::keymap::{Action, Context};
+use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
 use crate::tui::widgets::{popup, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};

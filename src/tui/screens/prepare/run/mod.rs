@@ -112,7 +112,7 @@ impl StepState for RunStep {
     fn set_focus(&mut self, _: usize) {}
 
     fn context(&self, _: &Answers) -> Context {
-        Context::PrepareRun
+        Context::Run
     }
 
     fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {

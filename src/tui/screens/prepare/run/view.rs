@@ -1,6 +1,6 @@
 //! Draws step Run: how far it is, then what came of it.
 
-use super::super::draw::{draw_lines, heading, problem_lines, severity_sign, stack, Look, Section};
+use super::super::draw::Look;
 use super::super::source::view::samples_cell;
 use super::super::step::Answers;
 use super::{RunStep, Tab};
@@ -10,6 +10,7 @@ use crate::job::{JobStatus, Phase};
 use crate::model::text::{bytes, count, duration, grouped};
 use crate::model::{ExitClass, Failure, Loading, Problem, Severity};
 use crate::tui::keymap::{Action, Context};
+use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, severity_sign, stack, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::{draw_table, progress_bar, text, Align, Column};
 use ratatui::layout::{Constraint, Rect};
@@ -63,7 +64,7 @@ fn head_lines(step: &RunStep, answers: &Answers, columns: usize, look: &Look) ->
         lines.push(Line::from(Span::styled(text::fit_end(&figures(status, look), columns, ui.glyphs), ui.theme.muted)));
     }
     if step.asks_cancel {
-        let key = ui.key(Context::PrepareRun, Action::CancelJob);
+        let key = ui.key(Context::Run, Action::CancelJob);
         let words = format!("{} Stop the run? {key} again stops it, any other key goes on.", ui.glyphs.warn);
         lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.warn)));
     } else if step.is_stopping {
@@ -96,7 +97,7 @@ fn state_line(step: &RunStep, status: &JobStatus, answers: &Answers, look: &Look
         }
         Some(Ok(report)) if found(report) > 0 => {
             let words = format!("{} {name} is prepared, with {}", ui.glyphs.warn, count(found(report), "problem"));
-            let key = ui.key(Context::PrepareRun, Action::ShowLog);
+            let key = ui.key(Context::Run, Action::ShowLog);
             Line::from(vec![
                 Span::styled(words, ui.theme.warn),
                 Span::styled(format!("   in {took}; {key} shows them"), ui.theme.muted),
@@ -168,7 +169,7 @@ fn tabs(step: &RunStep, look: &Look) -> Line<'static> {
         spans.push(Span::styled(format!(" {name} "), style));
         spans.push(Span::raw(" "));
     }
-    let key = ui.key(Context::PrepareRun, Action::ShowLog);
+    let key = ui.key(Context::Run, Action::ShowLog);
     spans.push(Span::styled(format!(" {key} switches"), ui.theme.muted));
     Line::from(spans)
 }
@@ -246,7 +247,7 @@ fn draw_summary(
 fn next_steps(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
     let ui = look.ui;
     let mut head = heading("Next: load it where you train", ui);
-    let key = ui.key(Context::PrepareRun, Action::Copy);
+    let key = ui.key(Context::Run, Action::Copy);
     head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
     let mut lines = vec![head];
     let snippet = loader_snippet(answers);
@@ -313,8 +314,8 @@ fn draw_failure(step: &mut RunStep, frame: &mut Frame, area: Rect, failure: &Fai
         lines.extend(text::wrap(hint, columns).into_iter().map(Line::from));
     }
     lines.push(Line::default());
-    let retry = ui.key(Context::PrepareRun, Action::Retry);
-    let back = ui.key(Context::PrepareRun, Action::Close);
+    let retry = ui.key(Context::Run, Action::Retry);
+    let back = ui.key(Context::Run, Action::Close);
     // What the data refuses will be refused again until an answer changes, so nothing is kept for it.
     let tries = match failure.class {
         ExitClass::Environment | ExitClass::Interrupted => " tries again; what was scanned is not scanned twice.",

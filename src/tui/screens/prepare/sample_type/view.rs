@@ -1,9 +1,10 @@
 //! Draws step Sample type.
 
-use super::super::draw::{draw_lines, heading, stack, Look, OptionLine, Section};
+use super::super::draw::Look;
 use super::super::step::Answers;
 use super::{own_class_problem, Choice, Filler, Stop, TypeStep};
 use crate::model::sample_type::CRUDE_CLASS;
+use crate::tui::widgets::layout::{draw_lines, heading, row, stack, OptionLine, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::text;
 use ratatui::layout::Rect;
@@ -121,11 +122,6 @@ fn about(step: &TypeStep, answers: &Answers, columns: usize, look: &Look) -> Vec
     }
 }
 
-fn row(area: Rect, line: usize) -> Rect {
-    let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
-    Rect { y, height: 1, ..area }.intersection(area)
-}
-
 fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &Look) {
     let ui = look.ui;
     let at = step.stop();
@@ -157,7 +153,8 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &Look) {
             OptionLine { sign, label, note, focused, label_columns: 17 }.draw(
                 frame.buffer_mut(),
                 row(area, line),
-                look,
+                look.focused,
+                ui,
             );
         }
     }
@@ -168,7 +165,8 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &Look) {
         OptionLine { sign, label: "write cooker.py", note, focused, label_columns: 17 }.draw(
             frame.buffer_mut(),
             row(area, 1),
-            look,
+            look.focused,
+            ui,
         );
     }
 }

@@ -1,11 +1,12 @@
 //! Draws step Source.
 
-use super::super::draw::{below, draw_lines, heading, severity_sign, stack, Look, OptionLine, Section};
+use super::super::draw::Look;
 use super::super::step::Answers;
 use super::{SourceStep, Stop};
 use crate::engine::plan::fields::percent;
 use crate::model::text::{bytes, count, grouped};
 use crate::model::{DatasetFacts, Duplicates, Rerun, ShardFacts, ShardState, Tgz};
+use crate::tui::widgets::layout::{below, draw_lines, heading, row, severity_sign, stack, OptionLine, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::{draw_table, popup, text, Align, Cell, Column};
 use ratatui::layout::{Constraint, Rect};
@@ -129,7 +130,12 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         let on = step.rerun == value;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(area, line + 1);
-        OptionLine { sign, label, note, focused: focused && on, label_columns: 9 }.draw(buffer, place, look);
+        OptionLine { sign, label, note, focused: focused && on, label_columns: 9 }.draw(
+            buffer,
+            place,
+            look.focused,
+            ui,
+        );
     }
     if step.stop_list(answers).contains(&Stop::ResetExcludes) {
         let sign = if step.reset_excludes { ui.glyphs.box_on } else { ui.glyphs.box_off };
@@ -138,15 +144,10 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         OptionLine { sign, label: "forget excludes", note: &note, focused, label_columns: 15 }.draw(
             buffer,
             row(area, 3),
-            look,
+            look.focused,
+            ui,
         );
     }
-}
-
-/// One row of an area, empty when it is not there.
-fn row(area: Rect, line: usize) -> Rect {
-    let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
-    Rect { y, height: 1, ..area }.intersection(area)
 }
 
 fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
@@ -254,7 +255,8 @@ fn draw_pair(frame: &mut Frame, area: Rect, title: &str, options: [(bool, &str, 
         OptionLine { sign, label, note, focused: focused && on, label_columns: 10 }.draw(
             buffer,
             row(area, line + 1),
-            look,
+            look.focused,
+            ui,
         );
     }
 }

@@ -1,12 +1,13 @@
 //! Draws step Splits.
 
 use super::super::derive::written_name;
-use super::super::draw::{draw_lines, heading, problem_lines, stack, Look, OptionLine, Section};
+use super::super::draw::Look;
 use super::super::step::Answers;
 use super::{has_rule, recorded_rule, recorded_splits, Mode, SplitsStep, Stop};
 use crate::engine::plan::fields::percent;
 use crate::model::text::{count, grouped};
 use crate::model::{Problem, ProblemKind, ShardId};
+use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, OptionLine, Section};
 use crate::tui::widgets::{popup, split_bar, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -89,11 +90,6 @@ fn split_problem(problem: &Problem, columns: usize, look: &Look) -> Vec<Line<'st
     lines
 }
 
-fn row(area: Rect, line: usize) -> Rect {
-    let y = area.y.saturating_add(u16::try_from(line).unwrap_or(u16::MAX));
-    Rect { y, height: 1, ..area }.intersection(area)
-}
-
 fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
     let ui = look.ui;
     let focused = step.stop(answers) == Stop::Mode && step.naming.is_none();
@@ -107,7 +103,12 @@ fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answer
         };
         let place = row(area, line);
         let marks = focused && on && mode != Mode::Ratio;
-        OptionLine { sign, label, note, focused: marks, label_columns: 11 }.draw(frame.buffer_mut(), place, look);
+        OptionLine { sign, label, note, focused: marks, label_columns: 11 }.draw(
+            frame.buffer_mut(),
+            place,
+            look.focused,
+            ui,
+        );
         if mode == Mode::Ratio && !place.is_empty() {
             let x = place.x + 18;
             let field = Rect { x, width: 20, ..place }.intersection(place);
@@ -248,7 +249,8 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
         OptionLine { sign, label: "shuffle shards", note, focused, label_columns: 15 }.draw(
             frame.buffer_mut(),
             row(area, line),
-            look,
+            look.focused,
+            ui,
         );
         line += 1;
     }
@@ -259,7 +261,8 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
         OptionLine { sign, label: "allow empty", note, focused, label_columns: 15 }.draw(
             frame.buffer_mut(),
             row(area, line),
-            look,
+            look.focused,
+            ui,
         );
     }
 }
@@ -361,7 +364,12 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
         let on = step.new_to.as_ref() == value && (value.is_some() || has_rule);
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(places[1], line);
-        OptionLine { sign, label, note, focused: on, label_columns: 21 }.draw(frame.buffer_mut(), place, look);
+        OptionLine { sign, label, note, focused: on, label_columns: 21 }.draw(
+            frame.buffer_mut(),
+            place,
+            look.focused,
+            ui,
+        );
         if value.is_none() && !has_rule && !on {
             frame.buffer_mut().set_style(place, ui.theme.disabled);
         }
