@@ -1,7 +1,8 @@
 //! The jobs of this process, as the screens see them: started here, sampled here, cancelled here.
 
-use crate::job::prepare::{PrepareJob, PrepareReport};
+use crate::job::prepare::PrepareJob;
 use crate::job::scan::LiveScan;
+use crate::job::task::Task;
 use crate::job::{JobState, JobStatus};
 use crate::model::{DatasetFacts, Failure, Outcome, PreparePlan, RunOptions};
 use crate::storage::fs::RealFs;
@@ -11,6 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+mod result;
+
+pub use result::{JobResult, Report};
 
 /// Number of a job in this process, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,7 +34,7 @@ pub struct JobView {
     pub status: JobStatus,
 }
 
-/// Something that runs and can be asked how it stands. [`PrepareJob`] is one; tests have their own.
+/// Something that runs and can be asked how it stands: a [`PrepareJob`], a [`Task`]; tests have their own.
 pub trait RunningJob: Send {
     /// One reading.
     fn status(&self) -> JobStatus;
@@ -40,7 +45,7 @@ pub trait RunningJob: Send {
     /// Whether it ended.
     fn is_finished(&self) -> bool;
     /// The result of an ended job.
-    fn finish(self: Box<Self>) -> Outcome<PrepareReport>;
+    fn finish(self: Box<Self>) -> JobResult;
 }
 
 impl RunningJob for PrepareJob {
@@ -56,8 +61,29 @@ impl RunningJob for PrepareJob {
     fn is_finished(&self) -> bool {
         PrepareJob::is_finished(self)
     }
-    fn finish(self: Box<Self>) -> Outcome<PrepareReport> {
-        self.wait()
+    fn finish(self: Box<Self>) -> JobResult {
+        self.wait().into()
+    }
+}
+
+impl<R: Send + 'static> RunningJob for Task<R>
+where
+    JobResult: From<Outcome<R>>,
+{
+    fn status(&self) -> JobStatus {
+        Task::status(self)
+    }
+    fn facts(&self) -> Option<Arc<DatasetFacts>> {
+        None
+    }
+    fn cancel(&self) {
+        Task::cancel(self);
+    }
+    fn is_finished(&self) -> bool {
+        Task::is_finished(self)
+    }
+    fn finish(self: Box<Self>) -> JobResult {
+        self.wait().into()
     }
 }
 
@@ -72,7 +98,7 @@ struct Entry {
     order: Option<Order>,
     last: Option<JobStatus>,
     facts: Option<Arc<DatasetFacts>>,
-    result: Option<Arc<Outcome<PrepareReport>>>,
+    result: Option<JobResult>,
 }
 
 /// All jobs started by this process, oldest first. Clones share the list.
@@ -125,7 +151,7 @@ impl Jobs {
     }
 
     /// The result of a job that ended.
-    pub fn result(&self, id: JobId) -> Option<Arc<Outcome<PrepareReport>>> {
+    pub fn result(&self, id: JobId) -> Option<JobResult> {
         let mut entries = self.lock();
         let entry = entries.iter_mut().find(|e| e.id == id)?;
         settle(entry);
@@ -244,7 +270,7 @@ fn settle(entry: &mut Entry) {
         if let Some(job) = entry.running.take() {
             entry.last = Some(job.status());
             entry.facts = job.facts();
-            entry.result = Some(Arc::new(job.finish()));
+            entry.result = Some(job.finish());
         }
     }
 }

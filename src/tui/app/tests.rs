@@ -1,14 +1,13 @@
 //! Screens as a person sees them, driven by keys, without a terminal.
 
 use super::*;
-use crate::job::prepare::PrepareReport;
 use crate::job::{JobState, JobStatus, Phase};
 use crate::model::handles::ProgressReading;
 use crate::model::problem::Subject;
 use crate::model::{DatasetFacts, Outcome, Problem, ProblemKind, RunOptions, Severity};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
-use crate::tui::jobs::RunningJob;
+use crate::tui::jobs::{JobResult, RunningJob};
 use crate::tui::keymap::Chord;
 use crate::tui::screens::{Home, Page};
 use crate::tui::theme::ColourMode;
@@ -164,8 +163,9 @@ impl RunningJob for StillJob {
     fn is_finished(&self) -> bool {
         self.status.state != JobState::Running || self.ended.load(Ordering::Relaxed)
     }
-    fn finish(self: Box<Self>) -> Outcome<PrepareReport> {
-        Err(crate::model::Failure::cancelled())
+    fn finish(self: Box<Self>) -> JobResult {
+        let end: Outcome<crate::job::prepare::PrepareReport> = Err(crate::model::Failure::cancelled());
+        end.into()
     }
 }
 

@@ -6,6 +6,7 @@ pub mod page;
 pub mod picker;
 pub mod prepare;
 pub mod question;
+pub mod run;
 
 pub use home::Home;
 pub use jobs_panel::JobsPanel;

@@ -3,7 +3,7 @@
 use super::fixture::{
     act, clear, facts, facts_half_scanned, facts_of, facts_prepared, screen, settle, type_text, wizard,
 };
-use super::run::tests::status;
+use super::run::tests::{status, without_report};
 use super::state::Wizard;
 use super::step::Step;
 use crate::job::prepare::{OutputFile, PrepareReport, SplitSummary};
@@ -204,7 +204,7 @@ fn a_run_that_is_done() {
         counts: Vec::new(),
         elapsed: Duration::from_secs(11),
     };
-    wizard.run.observe(status(JobState::Done), Some(Arc::new(Ok(report))));
+    wizard.run.observe(status(JobState::Done), Some(Ok(report).into()));
     compare("run_done", &mut wizard);
 }
 
@@ -214,7 +214,7 @@ fn a_run_that_failed() {
     wizard.show_run();
     let failure = Failure::environment("writing the index", "no space left on the device")
         .with_hint("free some space and run the same command again; what was scanned is kept");
-    wizard.run.observe(status(JobState::Failed), Some(Arc::new(Err(failure))));
+    wizard.run.observe(status(JobState::Failed), Some(without_report(failure)));
     compare("run_failed", &mut wizard);
 }
 

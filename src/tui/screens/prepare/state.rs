@@ -4,7 +4,6 @@ use super::derive::Derived;
 use super::field_map::FieldMapStep;
 use super::interrupted::{self, Interrupted};
 use super::review::ReviewStep;
-use super::run::RunStep;
 use super::sample_type::TypeStep;
 use super::source::SourceStep;
 use super::splits::{Alternatives, SplitsStep};
@@ -12,6 +11,7 @@ use super::step::{Answers, Ask, Step, StepState};
 use crate::model::text::count;
 use crate::model::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun, Severity};
 use crate::tui::keymap::{Action, Context, Keymap, Meaning};
+use crate::tui::screens::run::RunState;
 use crate::tui::widgets::Level;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub struct Wizard {
     /// Step Review.
     pub review: ReviewStep,
     /// Step Run.
-    pub run: RunStep,
+    pub run: RunState,
     /// Shards are being read at this moment.
     pub is_scanning: bool,
     /// The interrupted run whose answers were taken over.
@@ -75,7 +75,7 @@ impl Wizard {
             sample_type: TypeStep::default(),
             field_map: FieldMapStep::default(),
             review: ReviewStep::default(),
-            run: RunStep::default(),
+            run: RunState::default(),
             is_scanning: false,
             interrupted: None,
             draft: None,
@@ -466,8 +466,9 @@ impl Wizard {
 
     /// Takes what a run found and the questions did not know.
     pub fn learn_from_run(&mut self) {
-        let counts = match (self.run.result.as_deref(), &self.run.status) {
-            (Some(Ok(report)), _) => &report.counts,
+        let result = self.run.result.as_ref().map(|r| r.report());
+        let counts = match (result, &self.run.status) {
+            (Some(Ok(report)), _) => report.counts(),
             (_, Some(status)) => &status.counts,
             _ => return,
         };
@@ -485,14 +486,12 @@ impl Wizard {
             Action::NextField if matches!(self.step, Step::Review | Step::Run) && self.rail.is_none() => {
                 Some("there is one field here".into())
             }
-            Action::Background if !self.run.is_running() => Some("nothing runs".into()),
             Action::Complete if self.rail.is_some() => Some("the list of steps has the focus".into()),
             Action::StartAfresh if self.draft.is_none() && self.interrupted.is_none() && !self.is_dirty => {
                 Some("nothing was answered yet".into())
             }
             Action::Run | Action::DryRun => self.review.refusal_and_way(&self.answers),
-            Action::Retry if !self.run.has_failed() => Some("the run did not fail".into()),
-            Action::CancelJob if !self.run.is_running() => Some("nothing runs".into()),
+            Action::Background | Action::Retry | Action::CancelJob => self.run.why_disabled(action),
             Action::Undo | Action::Redo if self.step != Step::Splits => Some("nothing to take back here".into()),
             other => Step::of_action(other).and_then(|step| self.why_not(step)),
         }

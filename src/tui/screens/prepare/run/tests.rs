@@ -2,9 +2,12 @@ use super::super::fixture::{act, facts, wizard};
 use super::super::state::Wizard;
 use super::super::step::Step;
 use super::*;
-use crate::job::Phase;
+use crate::job::prepare::PrepareReport;
+use crate::job::{JobState, JobStatus, Phase};
 use crate::model::handles::ProgressReading;
-use crate::model::Failure;
+use crate::model::{Failure, Outcome};
+use crate::tui::jobs::JobResult;
+use crate::tui::screens::run::Tab;
 use std::time::Duration;
 
 fn running() -> Wizard {
@@ -12,6 +15,12 @@ fn running() -> Wizard {
     wizard.show_run();
     wizard.run.observe(status(JobState::Running), None);
     wizard
+}
+
+/// The end of a run that failed.
+pub(in super::super) fn without_report(failure: Failure) -> JobResult {
+    let end: Outcome<PrepareReport> = Err(failure);
+    end.into()
 }
 
 pub(in super::super) fn status(state: JobState) -> JobStatus {
@@ -54,7 +63,7 @@ fn esc_leaves_a_run_to_itself_and_b_does_the_same() {
 fn a_failed_run_is_tried_again_or_gone_back_from() {
     let mut wizard = running();
     let failure = Failure::environment("writing the index", "no space left on the device");
-    wizard.run.observe(status(JobState::Failed), Some(Arc::new(Err(failure))));
+    wizard.run.observe(status(JobState::Failed), Some(without_report(failure)));
     assert!(wizard.run.has_failed() && !wizard.run.is_running());
     assert_eq!(wizard.why_disabled(Action::Retry), None);
     assert_eq!(wizard.act(Action::Retry), [Ask::Start]);
@@ -67,7 +76,7 @@ fn duplicate_keys_that_only_a_run_finds_bring_their_question() {
     let mut wizard = running();
     let mut failed = status(JobState::Failed);
     failed.counts = vec![(crate::model::Severity::Refusal, crate::model::ProblemKind::DuplicateKey, 72)];
-    wizard.run.observe(failed, Some(Arc::new(Err(Failure::data("preparing", "72 duplicate keys")))));
+    wizard.run.observe(failed, Some(without_report(Failure::data("preparing", "72 duplicate keys"))));
     wizard.learn_from_run();
     act(&mut wizard, &[Action::Close]);
     assert_eq!(wizard.step, Step::Source);
@@ -112,7 +121,7 @@ fn a_run_that_found_problems_does_not_end_as_simply_ready() {
             counts,
             elapsed: Duration::from_secs(1),
         };
-        wizard.run.observe(status(JobState::Done), Some(Arc::new(Ok(report))));
+        wizard.run.observe(status(JobState::Done), Some(Ok(report).into()));
         screen(&mut wizard, 100, 30, false)
     };
     let damaged =

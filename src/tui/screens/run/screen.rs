@@ -1,0 +1,209 @@
+//! A whole screen for one job: started here, followed, stopped, tried again.
+
+use super::view::{draw_frame, draw_page, Words};
+use super::{summary, RunAsk, RunState};
+use crate::model::Outcome;
+use crate::tui::jobs::{JobId, JobResult};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::widgets::layout::{draw_lines, heading};
+use crate::tui::widgets::{panel, text, Level, Toast};
+use ratatui::crossterm::event::MouseEventKind;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Starts the job and puts it on the list of jobs.
+type Start = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
+
+/// What is to be done, and how it is told about.
+pub struct Order {
+    /// The title line: `["prepare", "corpus.jsonl"]`. May come from the data.
+    pub crumbs: Vec<String>,
+    /// How its end is told.
+    pub words: Words,
+    /// The same as a command, quoted for a shell.
+    pub command: String,
+    /// What to do next, shown below the summary; may come from the data.
+    pub next: Vec<String>,
+    /// Starts it.
+    pub start: Start,
+    /// How many screens are left when it is done or goes on in the background: this one, and those that led here.
+    pub depth: usize,
+}
+
+/// The screen of one job.
+pub struct RunScreen {
+    env: UiEnv,
+    order: Order,
+    job: Option<JobId>,
+    run: RunState,
+}
+
+impl RunScreen {
+    /// Starts the job and shows it; refused where the job cannot be started.
+    pub fn start(order: Order, env: UiEnv) -> Outcome<Self> {
+        let mut screen = Self { env, order, job: None, run: RunState::default() };
+        screen.begin()?;
+        Ok(screen)
+    }
+
+    fn begin(&mut self) -> Outcome<()> {
+        self.job = Some((self.order.start)(&self.env)?);
+        self.run.begin();
+        self.observe();
+        Ok(())
+    }
+
+    fn observe(&mut self) {
+        let Some(id) = self.job else { return };
+        if let Some(view) = self.env.jobs.view(id) {
+            self.run.observe(view.status, self.env.jobs.result(id));
+        }
+    }
+
+    /// Away from this screen, and from those that led to it.
+    fn leave(&self) -> Vec<Effect> {
+        (0..self.order.depth.max(1)).map(|_| Effect::Pop).collect()
+    }
+
+    fn background(&self) -> Vec<Effect> {
+        let words = "the run goes on in the background; J shows it";
+        let mut effects = self.leave();
+        effects.push(Effect::Toast(Toast::new(Level::Info, words)));
+        effects
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        if action == Action::Close && !self.run.asks_cancel {
+            return match () {
+                () if self.run.is_running() => self.background(),
+                () if self.run.is_done() => self.leave(),
+                // What failed goes back to its answers.
+                () => vec![Effect::Pop],
+            };
+        }
+        match self.run.follow(action) {
+            Some(RunAsk::Cancel) => {
+                if let Some(id) = self.job {
+                    self.env.jobs.cancel(id);
+                }
+                Vec::new()
+            }
+            Some(RunAsk::Background) => self.background(),
+            Some(RunAsk::Leave) => self.leave(),
+            Some(RunAsk::Retry) => match self.begin() {
+                Ok(()) => Vec::new(),
+                Err(failure) => vec![Effect::failure(&failure)],
+            },
+            Some(RunAsk::Copy) => {
+                let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
+                vec![Effect::Copy(self.order.command.clone()), copied]
+            }
+            None => Vec::new(),
+        }
+    }
+
+    fn overview(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let mut lines = match &self.run.result {
+            Some(result) => summary::lines(result, columns, ui),
+            None => Vec::new(),
+        };
+        if matches!(&self.run.result, Some(result) if result.is_ok()) {
+            if !self.order.next.is_empty() {
+                lines.push(Line::default());
+            }
+            for words in &self.order.next {
+                lines.extend(text::wrap(words, columns).into_iter().map(Line::from));
+            }
+        }
+        if !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        let mut head = heading("The same as a command", ui);
+        let key = ui.key(Context::Run, Action::Copy);
+        head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
+        lines.push(head);
+        let command = text::wrap(&self.order.command, columns.saturating_sub(2)).into_iter();
+        lines.extend(command.map(|l| Line::from(Span::styled(format!("  {l}"), ui.theme.accent))));
+        lines
+    }
+}
+
+impl Screen for RunScreen {
+    fn context(&self) -> Context {
+        Context::Run
+    }
+
+    fn title(&self) -> Vec<String> {
+        self.order.crumbs.clone()
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(action) => self.act(action),
+            Input::Mouse(mouse) => {
+                let action = match mouse.kind {
+                    MouseEventKind::ScrollUp => Action::Up,
+                    MouseEventKind::ScrollDown => Action::Down,
+                    _ => return Vec::new(),
+                };
+                (0..3).for_each(|_| {
+                    self.run.follow(action);
+                });
+                Vec::new()
+            }
+            // Any key but the one that stops takes the question back.
+            Input::Key(_) => {
+                self.run.asks_cancel = false;
+                Vec::new()
+            }
+            Input::Paste(_) => Vec::new(),
+        }
+    }
+
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        let was_running = self.run.is_running();
+        self.observe();
+        was_running
+    }
+
+    fn is_busy(&self) -> bool {
+        self.run.is_running()
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::ShowLog => "problems, log",
+            action => action.label(),
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        self.run.why_disabled(action)
+    }
+
+    fn interrupt(&mut self) -> bool {
+        match self.job.filter(|_| self.run.is_running()) {
+            Some(id) => {
+                self.run.is_stopping = true;
+                self.env.jobs.cancel(id)
+            }
+            None => false,
+        }
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let block = panel("Run", true, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        let words = self.order.words.clone();
+        let Some(place) = draw_frame(&mut self.run, frame, inner, &words, true, ui) else { return };
+        let lines = self.overview(usize::from(place.width), ui);
+        match self.run.result.as_ref().is_some_and(JobResult::is_ok) {
+            true => draw_page(&mut self.run, frame, place, lines, ui),
+            false => draw_lines(frame.buffer_mut(), place, lines),
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Draws what every run shows alike: how far it is, its problems, its log, and why it failed.
+
+use super::{RunState, Tab};
+use crate::engine::plan::fields::percent;
+use crate::job::{JobStatus, Phase};
+use crate::model::text::{bytes, count, duration, grouped};
+use crate::model::{ExitClass, Failure, Problem, Severity};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::{draw_lines, problem_lines, severity_sign, stack, Section};
+use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::{progress_bar, text};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// The words in which one kind of run differs from another.
+#[derive(Clone, Debug)]
+pub struct Words {
+    /// It went well: `coco is ready to train on`.
+    pub ready: String,
+    /// It went well, and there is something to look at: `coco is prepared`.
+    pub done: String,
+    /// There was nothing to do: `coco was prepared like this already`.
+    pub idle: String,
+    /// What the first tab is called while it runs: `Shards`.
+    pub overview: &'static str,
+    /// A second try does not begin at the start again.
+    pub keeps_work: bool,
+}
+
+/// What a phase does, in a person's words.
+fn phase_words(phase: Phase, item: &str) -> String {
+    match phase {
+        Phase::Open => "opening".into(),
+        Phase::Scan => format!("reading {item}s"),
+        Phase::Media => "reading media headers".into(),
+        Phase::Tables => "building the index".into(),
+        Phase::Publish => "making it visible".into(),
+    }
+}
+
+/// Divides the pane of a run, draws what all runs have, and returns the place and the words of the rest: the overview.
+pub fn draw_frame(
+    step: &mut RunState,
+    frame: &mut Frame,
+    area: Rect,
+    words: &Words,
+    focused: bool,
+    ui: &Ui,
+) -> Option<Rect> {
+    let head = head_lines(step, words, usize::from(area.width), ui);
+    let sections = [
+        Section::fixed(head.len(), Section::FOCUS),
+        Section::fixed(1, 1),
+        Section::fixed(1, 3),
+        Section::growing(3, 1000, 4),
+    ];
+    let places = stack(area, &sections);
+    draw_lines(frame.buffer_mut(), places[0], head);
+    draw_lines(frame.buffer_mut(), places[2], [tabs(step, words, ui)]);
+    match (step.tab, step.result.clone()) {
+        (Tab::Problems, _) => draw_problems(step, frame, places[3], focused, ui),
+        (Tab::Log, _) => draw_log(step, frame, places[3], ui),
+        (Tab::Overview, Some(result)) if !result.is_ok() => {
+            if let Some(failure) = result.failure() {
+                draw_failure(step, frame, places[3], failure, words, ui);
+            }
+        }
+        (Tab::Overview, _) => return Some(places[3]),
+    }
+    None
+}
+
+/// How it stands, how far it is, and what was asked of it.
+pub fn head_lines(step: &RunState, words: &Words, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let Some(status) = &step.status else {
+        return vec![Line::from(format!("{} starting", ui.spinner()))];
+    };
+    let mut lines = vec![state_line(step, status, words, columns, ui)];
+    if step.result.is_none() {
+        let reading = status.progress;
+        let (done, total) = if reading.bytes_total > 0 && status.phase != Phase::Tables {
+            (reading.bytes_done, reading.bytes_total)
+        } else {
+            (reading.items_done, reading.items_total)
+        };
+        // A total that is not known gets no bar: it would be made up.
+        if total > 0 {
+            let ratio = done as f64 / total as f64;
+            let share = text::pad_start(&format!("{} %", percent(ratio.min(0.999))), 8);
+            let bar = progress_bar(ratio.min(0.999), columns.saturating_sub(8), ui.glyphs);
+            lines.push(Line::from(vec![Span::styled(bar, ui.theme.accent), Span::raw(share)]));
+        }
+        lines.push(Line::from(Span::styled(text::fit_end(&figures(status, ui), columns, ui.glyphs), ui.theme.muted)));
+    }
+    if step.asks_cancel {
+        let key = ui.key(Context::Run, Action::CancelJob);
+        let words = format!("{} Stop the run? {key} again stops it, any other key goes on.", ui.glyphs.warn);
+        lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.warn)));
+    } else if step.is_stopping {
+        lines.push(Line::from(Span::styled("stopping at the next safe point", ui.theme.warn)));
+    }
+    lines
+}
+
+fn state_line(step: &RunState, status: &JobStatus, words: &Words, columns: usize, ui: &Ui) -> Line<'static> {
+    let took = duration(status.elapsed);
+    let Some(result) = &step.result else {
+        return Line::from(vec![
+            Span::styled(format!("{} {}", ui.spinner(), phase_words(status.phase, status.item)), ui.theme.title),
+            Span::styled(format!("   {took}"), ui.theme.muted),
+        ]);
+    };
+    let fit = |words: &str| text::fit_middle(words, columns.saturating_sub(2), ui.glyphs);
+    match result.report() {
+        Ok(report) if report.is_idle() => {
+            Line::from(Span::styled(format!("{} {}", ui.glyphs.check, fit(&words.idle)), ui.theme.ok))
+        }
+        Ok(_) if result.found() > 0 => {
+            let with = format!("{} {}, with {}", ui.glyphs.warn, words.done, count(result.found(), "problem"));
+            let key = ui.key(Context::Run, Action::ShowLog);
+            Line::from(vec![
+                Span::styled(text::safe(&with), ui.theme.warn),
+                Span::styled(format!("   in {took}; {key} shows them"), ui.theme.muted),
+            ])
+        }
+        Ok(_) => Line::from(vec![
+            Span::styled(format!("{} {}", ui.glyphs.check, fit(&words.ready)), ui.theme.ok),
+            Span::styled(format!("   in {took}"), ui.theme.muted),
+        ]),
+        Err(failure) if failure.is_cancelled() => {
+            Line::from(Span::styled(format!("{} stopped; nothing was published", ui.glyphs.warn), ui.theme.warn))
+        }
+        Err(_) => {
+            Line::from(Span::styled(format!("{} it failed; nothing was published", ui.glyphs.cross), ui.theme.error))
+        }
+    }
+}
+
+fn figures(status: &JobStatus, ui: &Ui) -> String {
+    let dot = ui.glyphs.dot;
+    let r = status.progress;
+    let mut parts = Vec::new();
+    match (status.phase, r.items_total) {
+        (Phase::Open | Phase::Publish, _) => {}
+        (_, 0) => parts.push(count(r.items_done, status.item)),
+        (_, total) => parts.push(format!("{} of {}", grouped(r.items_done), count(total, status.item))),
+    }
+    if r.bytes_total > 0 {
+        parts.push(format!("{} of {}", bytes(r.bytes_done), bytes(r.bytes_total)));
+    }
+    if status.bytes_per_second >= 1.0 {
+        parts.push(format!("{}/s", bytes(status.bytes_per_second as u64)));
+    }
+    if let Some(left) = status.remaining {
+        parts.push(format!("{} left", duration(left)));
+    }
+    parts.join(&format!(" {dot} "))
+}
+
+/// The three tabs, and the key that switches.
+pub fn tabs(step: &RunState, words: &Words, ui: &Ui) -> Line<'static> {
+    let counted = |at_least: Severity| -> u64 {
+        let counts = match (step.result.as_ref().map(|r| r.report()), &step.status) {
+            (Some(Ok(report)), _) => report.counts(),
+            (_, Some(status)) => &status.counts,
+            (_, None) => return 0,
+        };
+        counts.iter().filter(|(s, _, _)| *s >= at_least).map(|(_, _, n)| n).sum()
+    };
+    let bad = counted(Severity::Problem);
+    let problems = format!("Problems {}", grouped(counted(Severity::Note)));
+    let first = if step.is_done() { "Summary" } else { words.overview };
+    let names = [(Tab::Overview, first.to_owned()), (Tab::Problems, problems), (Tab::Log, "Log".to_owned())];
+    let mut spans = Vec::new();
+    for (tab, name) in names {
+        let style = match (step.tab == tab, tab == Tab::Problems && bad > 0) {
+            (true, _) => ui.theme.selected,
+            (false, true) => ui.theme.warn,
+            (false, false) => ui.theme.muted,
+        };
+        spans.push(Span::styled(format!(" {name} "), style));
+        spans.push(Span::raw(" "));
+    }
+    let key = ui.key(Context::Run, Action::ShowLog);
+    spans.push(Span::styled(format!(" {key} switches"), ui.theme.muted));
+    Line::from(spans)
+}
+
+/// Draws lines of which a list shows a window.
+pub fn draw_page(step: &mut RunState, frame: &mut Frame, area: Rect, lines: Vec<Line<'static>>, ui: &Ui) {
+    let height = usize::from(area.height);
+    let last = lines.len().saturating_sub(height);
+    // The selection is where the page begins: moving it scrolls.
+    step.list.set_len(last + 1);
+    if step.follows {
+        step.list.select(last);
+    }
+    let offset = step.list.selected;
+    draw_lines(frame.buffer_mut(), area, lines.into_iter().skip(offset));
+    if offset > 0 {
+        frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);
+    }
+    if offset < last {
+        let y = area.bottom().saturating_sub(1);
+        frame.buffer_mut().set_string(area.right(), y, ui.glyphs.more_down, ui.theme.accent);
+    }
+}
+
+/// Why it failed, and the ways on.
+pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure: &Failure, words: &Words, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let mut lines = Vec::new();
+    let style = if failure.is_cancelled() { ui.theme.text } else { ui.theme.error };
+    let wrapped = text::wrap(&failure.to_string(), columns).into_iter();
+    lines.extend(wrapped.map(|l| Line::from(Span::styled(l, style))));
+    if let Some(hint) = &failure.hint {
+        lines.push(Line::default());
+        lines.extend(text::wrap(hint, columns).into_iter().map(Line::from));
+    }
+    lines.push(Line::default());
+    let retry = ui.key(Context::Run, Action::Retry);
+    let back = ui.key(Context::Run, Action::Close);
+    // What the data refuses will be refused again until an answer changes, so nothing is kept for it.
+    let tries = match failure.class {
+        ExitClass::Environment | ExitClass::Interrupted if words.keeps_work => {
+            " tries again; what was scanned is not scanned twice."
+        }
+        _ => " tries again.",
+    };
+    lines.push(Line::from(vec![Span::styled(retry, ui.theme.key), Span::styled(tries, ui.theme.muted)]));
+    lines.push(Line::from(vec![
+        Span::styled(back, ui.theme.key),
+        Span::styled(" goes back to the answers.", ui.theme.muted),
+    ]));
+    draw_page(step, frame, area, lines, ui);
+}
+
+fn problems_of(step: &RunState) -> Vec<Problem> {
+    match (step.result.as_ref().map(|r| r.report()), &step.status) {
+        (Some(Ok(report)), _) => report.problems().to_vec(),
+        (_, Some(status)) => status.problems.clone(),
+        _ => Vec::new(),
+    }
+}
+
+fn draw_problems(step: &mut RunState, frame: &mut Frame, area: Rect, focused: bool, ui: &Ui) {
+    let mut problems = problems_of(step);
+    problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
+    if problems.is_empty() {
+        let words = format!("{} no problems", ui.glyphs.check);
+        return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.ok))]);
+    }
+    step.list.set_len(problems.len());
+    let sections = [Section::growing(2, problems.len(), 2), Section::growing(3, 5, 1)];
+    let places = stack(area, &sections);
+    draw_list(frame.buffer_mut(), places[0], &mut step.list, focused, ui, |at, columns| {
+        let Some(problem) = problems.get(at) else { return Line::default() };
+        let (sign, style) = severity_sign(problem.severity, ui);
+        let words = text::fit_end(&problem.to_string(), columns.saturating_sub(2), ui.glyphs);
+        Line::from(vec![Span::styled(format!("{sign} "), style), Span::raw(words)])
+    });
+    if let Some(problem) = step.list.get().and_then(|at| problems.get(at)) {
+        let mut whole = problem.clone();
+        whole.message = problem.to_string();
+        draw_lines(frame.buffer_mut(), places[1], problem_lines(&whole, usize::from(area.width), ui));
+    }
+}
+
+fn draw_log(step: &mut RunState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let log: Vec<String> = step.status.as_ref().map(|s| s.log.clone()).unwrap_or_default();
+    let columns = usize::from(area.width);
+    // Newest last, as in the panel of jobs; the page begins at the end.
+    let lines = log.iter().flat_map(|l| text::wrap(l, columns)).map(Line::from).collect();
+    draw_page(step, frame, area, lines, ui);
+}
