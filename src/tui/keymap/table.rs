@@ -93,6 +93,7 @@ actions! {
     GoSplits, "go-splits", "step: splits", "Jumps to the step Splits.";
     GoSampleType, "go-sample-type", "step: type", "Jumps to the step Sample type.";
     GoFieldMap, "go-field-map", "step: fields", "Jumps to the step Field map.";
+    GoMedia, "go-media", "step: media", "Jumps to the step Media.";
     GoReview, "go-review", "step: review", "Jumps to the step Review.";
 }
 
@@ -284,7 +285,8 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Prepare, A::GoSplits, &["2", "alt-2"]),
     key(C::Prepare, A::GoSampleType, &["3", "alt-3"]),
     key(C::Prepare, A::GoFieldMap, &["4", "alt-4"]),
-    key(C::Prepare, A::GoReview, &["5", "alt-5"]),
+    key(C::Prepare, A::GoMedia, &["5", "alt-5"]),
+    key(C::Prepare, A::GoReview, &["6", "alt-6"]),
     bar(C::PrepareExpression, A::Complete, &["tab", "ctrl-n"]),
     bar(C::PrepareText, A::Next, &["enter"]),
     bar(C::PrepareText, A::Close, &["esc"]),
@@ -300,7 +302,8 @@ pub const BINDINGS: &[Binding] = &[
     key(C::PrepareText, A::GoSplits, &["alt-2"]),
     key(C::PrepareText, A::GoSampleType, &["alt-3"]),
     key(C::PrepareText, A::GoFieldMap, &["alt-4"]),
-    key(C::PrepareText, A::GoReview, &["alt-5"]),
+    key(C::PrepareText, A::GoMedia, &["alt-5"]),
+    key(C::PrepareText, A::GoReview, &["alt-6"]),
     bar(C::Run, A::Background, &["b"]),
     bar(C::Run, A::CancelJob, &["x"]),
     bar(C::Run, A::ShowLog, &["enter", "l"]),

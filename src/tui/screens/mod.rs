@@ -2,6 +2,7 @@
 
 pub mod home;
 pub mod jobs_panel;
+pub mod media;
 pub mod page;
 pub mod picker;
 pub mod prepare;

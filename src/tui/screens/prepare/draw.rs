@@ -2,7 +2,7 @@
 
 use super::state::Wizard;
 use super::step::Step;
-use super::{field_map, review, run, sample_type, source, splits};
+use super::{field_map, media, review, run, sample_type, source, splits};
 use crate::model::text as words;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::below;
@@ -61,6 +61,7 @@ pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &Look) -> 
         Step::Splits => splits::view::draw(&mut wizard.splits, frame, inner, &wizard.answers, &look),
         Step::SampleType => sample_type::view::draw(&mut wizard.sample_type, frame, inner, &wizard.answers, &look),
         Step::FieldMap => field_map::view::draw(&mut wizard.field_map, frame, inner, &wizard.answers, &look),
+        Step::Media => media::view::draw(&mut wizard.media, frame, inner, &wizard.answers, &look),
         Step::Review => review::view::draw(&mut wizard.review, frame, inner, &wizard.answers, &look),
         Step::Run => run::view::draw(&mut wizard.run, frame, inner, &wizard.answers, &look),
     }

@@ -8,7 +8,7 @@ use super::step::{Ask, Step};
 use crate::engine::plan::fields::{check_in, DecodedSample};
 use crate::job::prepare::preview;
 use crate::model::{
-    DatasetFacts, DatasetKind, FileStamp, Loading, PartFacts, PreparedFacts, Problem, ProblemKind, SampleSketch,
+    DatasetFacts, DatasetKind, FileStamp, ImageFacts, Loading, MediaFacts, MediaFilter, MediaPlan, MediaType, PartFacts, PreparedFacts, Problem, ProblemKind, SampleSketch,
     ShardFacts, ShardState, Subject,
 };
 use crate::preview::cells::Depth;
@@ -17,6 +17,7 @@ use crate::preview::Drawable;
 use crate::source::decode::{decode_part, Value};
 use crate::tui::keymap::{Action, Keymap};
 use crate::tui::screen::Ui;
+use crate::tui::screens::media::seen::Seen;
 use crate::tui::theme::{ColourMode, Glyphs, Theme};
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -149,8 +150,36 @@ pub fn settle(wizard: &mut Wizard) {
         wizard.learn(Arc::new(Derived::of(&wizard.answers.plan, &facts, &samples)));
         wizard.field_map.results = Arc::new(results(wizard, &samples));
     }
+    if let Some(plan) = wizard.answers.plan.media.clone().filter(|_| wizard.step == Step::Media) {
+        let seen = seen(&plan, &wizard.answers.facts);
+        wizard.media.seen = Some((plan, Arc::new(seen)));
+    }
     if wizard.step == Step::Review {
         wizard.review.preview = Some(Arc::new(preview(&wizard.answers.plan, &wizard.answers.facts)));
+    }
+}
+
+/// What answers about media would record of the fixture.
+fn seen(plan: &MediaPlan, facts: &DatasetFacts) -> Seen {
+    let picks = match &plan.filter {
+        MediaFilter::Glob(patterns) => crate::media::kind::globs_match(patterns, "000000.jpg"),
+        MediaFilter::Extension | MediaFilter::Header => true,
+    };
+    if !picks {
+        return Seen::default();
+    }
+    let rows = facts.parts.get("jpg").map_or(0, |p| p.samples);
+    let image = ImageFacts { width: 640, height: 427, format: "JPEG", mode: "RGB" };
+    let name = |i: usize| format!("{i:06}.jpg");
+    Seen {
+        by_type: vec![("jpg".into(), MediaType::Image, rows)],
+        probed: vec![
+            (name(0), Ok(MediaFacts::Image(image.clone()))),
+            (name(1), Ok(MediaFacts::Image(ImageFacts { width: 427, ..image }))),
+            (name(2), Err("the picture ends in the middle of its header (byte 17)".into())),
+        ],
+        candidates: rows,
+        is_counting: !facts.scan_complete,
     }
 }
 

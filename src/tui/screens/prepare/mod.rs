@@ -10,6 +10,7 @@ mod field_map;
 #[cfg(test)]
 mod fixture;
 mod interrupted;
+mod media;
 mod recorded;
 mod review;
 mod run;
@@ -30,7 +31,7 @@ use self::step::{Ask, Step};
 use self::workers::{Opened, Workers};
 use crate::job::scan::LiveScan;
 use crate::model::text::{bytes, duration};
-use crate::model::{DatasetFacts, DatasetKind, Failure, Loading, PreparePlan, ShardState};
+use crate::model::{DatasetFacts, DatasetKind, Failure, Loading, MediaPlan, PreparePlan, ShardState};
 use crate::preview::cells::Depth;
 use crate::preview::pixels::Graphics;
 use crate::tui::jobs::JobId;
@@ -77,6 +78,8 @@ pub struct PrepareScreen {
     derived_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
     evaluated_for: Option<(Loading, Arc<DatasetFacts>)>,
     previewed_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
+    looked_for: Option<(MediaPlan, Arc<DatasetFacts>)>,
+    looked_at: Option<Instant>,
     draft: PathBuf,
     was_published: bool,
 }
@@ -127,6 +130,8 @@ impl PrepareScreen {
             derived_for: None,
             evaluated_for: None,
             previewed_for: None,
+            looked_for: None,
+            looked_at: None,
             draft,
             was_published: false,
             path,
@@ -179,6 +184,7 @@ impl PrepareScreen {
         self.ask_derive(&now);
         self.ask_evaluate(&now);
         self.ask_preview(&now);
+        self.ask_media(&now);
     }
 
     fn ask_derive(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
@@ -209,6 +215,24 @@ impl PrepareScreen {
             self.evaluated_for = Some((now.0.loading.clone(), Arc::clone(&now.1)));
             self.workers.evaluate(sample_type.clone(), fields.clone(), Arc::clone(&now.1));
         }
+    }
+
+    /// Asks what the answers about media would record: while they are on the screen, and not more often than plans are checked.
+    fn ask_media(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
+        let Some(media) = now.0.media.as_ref().filter(|_| self.wizard.step == Step::Media) else { return };
+        let (same_filter, same_facts) = match &self.looked_for {
+            Some((plan, facts)) => (plan.filter == media.filter, Arc::ptr_eq(facts, &now.1)),
+            None => (false, false),
+        };
+        let is_soon = self.looked_at.is_some_and(|at| at.elapsed() < DERIVE_EVERY);
+        // Growing facts do not take a question back that is being answered: it would never be.
+        let waits = self.workers.is_looking() || is_soon && !now.1.scan_complete;
+        if same_filter && (same_facts || waits) {
+            return;
+        }
+        self.looked_at = Some(Instant::now());
+        self.looked_for = Some((media.clone(), Arc::clone(&now.1)));
+        self.workers.look(media.clone(), Arc::clone(&now.1));
     }
 
     fn ask_preview(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
@@ -244,6 +268,10 @@ impl PrepareScreen {
         }
         if let Some(preview) = self.workers.take_preview() {
             self.wizard.review.preview = Some(preview);
+            changed = true;
+        }
+        if let Some(seen) = self.workers.take_seen() {
+            self.wizard.media.seen = Some(seen);
             changed = true;
         }
         if let Some(encoded) = self.workers.take_encoded() {

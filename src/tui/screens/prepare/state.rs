@@ -3,6 +3,7 @@
 use super::derive::Derived;
 use super::field_map::FieldMapStep;
 use super::interrupted::{self, Interrupted};
+use super::media::MediaStep;
 use super::review::ReviewStep;
 use super::sample_type::TypeStep;
 use super::source::SourceStep;
@@ -32,9 +33,9 @@ pub struct Wizard {
     /// The step on the screen.
     pub step: Step,
     /// Steps that were left with an answer.
-    pub answered: [bool; 6],
+    pub answered: [bool; Step::ALL.len()],
     /// Steps that were left, or whose Enter was refused: what is wrong with them is no news any more.
-    pub seen: [bool; 6],
+    pub seen: [bool; Step::ALL.len()],
     /// The list of steps has the focus, with this step selected.
     pub rail: Option<Step>,
     /// Step Source.
@@ -45,6 +46,8 @@ pub struct Wizard {
     pub sample_type: TypeStep,
     /// Step Field map.
     pub field_map: FieldMapStep,
+    /// Step Media.
+    pub media: MediaStep,
     /// Step Review.
     pub review: ReviewStep,
     /// Step Run.
@@ -67,13 +70,14 @@ impl Wizard {
         let mut wizard = Self {
             answers,
             step: Step::Source,
-            answered: [false; 6],
-            seen: [false; 6],
+            answered: [false; Step::ALL.len()],
+            seen: [false; Step::ALL.len()],
             rail: None,
             source: SourceStep::default(),
             splits: SplitsStep::default(),
             sample_type: TypeStep::default(),
             field_map: FieldMapStep::default(),
+            media: MediaStep::default(),
             review: ReviewStep::default(),
             run: RunState::default(),
             is_scanning: false,
@@ -94,6 +98,7 @@ impl Wizard {
         self.splits.adopt(plan, &self.answers);
         self.sample_type.adopt(plan, &self.answers);
         self.field_map.adopt(plan, &self.answers);
+        self.media.adopt(plan, &self.answers);
         self.answers.plan.excludes.clone_from(&plan.excludes);
         self.answers.plan.dataset_yaml_name.clone_from(&plan.dataset_yaml_name);
         self.answers.plan.compat = plan.compat;
@@ -192,6 +197,7 @@ impl Wizard {
         self.sample_type.refresh(&self.answers);
         self.rebuild_plan();
         self.field_map.refresh(&self.answers);
+        self.media.refresh(&self.answers);
         self.rebuild_plan();
     }
 
@@ -202,6 +208,7 @@ impl Wizard {
         self.splits.write(&self.answers, &mut plan);
         self.sample_type.write(&self.answers, &mut plan);
         self.field_map.write(&self.answers, &mut plan);
+        self.media.write(&self.answers, &mut plan);
         self.answers.plan = plan;
     }
 
@@ -212,6 +219,7 @@ impl Wizard {
             Step::Splits => &mut self.splits,
             Step::SampleType => &mut self.sample_type,
             Step::FieldMap => &mut self.field_map,
+            Step::Media => &mut self.media,
             Step::Review => &mut self.review,
             Step::Run => &mut self.run,
         };
@@ -224,6 +232,7 @@ impl Wizard {
             Step::Splits => &self.splits,
             Step::SampleType => &self.sample_type,
             Step::FieldMap => &self.field_map,
+            Step::Media => &self.media,
             Step::Review => &self.review,
             Step::Run => &self.run,
         }

@@ -19,6 +19,8 @@ pub enum Step {
     SampleType,
     /// Which part fills which field.
     FieldMap,
+    /// Which pictures, sounds and videos are described.
+    Media,
     /// What will be written.
     Review,
     /// The run itself.
@@ -27,7 +29,8 @@ pub enum Step {
 
 impl Step {
     /// All steps, in order.
-    pub const ALL: [Self; 6] = [Self::Source, Self::Splits, Self::SampleType, Self::FieldMap, Self::Review, Self::Run];
+    pub const ALL: [Self; 7] =
+        [Self::Source, Self::Splits, Self::SampleType, Self::FieldMap, Self::Media, Self::Review, Self::Run];
 
     /// Its name on the rail.
     pub fn title(self) -> &'static str {
@@ -36,6 +39,7 @@ impl Step {
             Self::Splits => "Splits",
             Self::SampleType => "Sample type",
             Self::FieldMap => "Field map",
+            Self::Media => "Media",
             Self::Review => "Review",
             Self::Run => "Run",
         }
@@ -53,6 +57,7 @@ impl Step {
             Self::Splits => "splits",
             Self::SampleType => "sample-type",
             Self::FieldMap => "field-map",
+            Self::Media => "media",
             Self::Review => "review",
             Self::Run => "run",
         }
@@ -65,6 +70,7 @@ impl Step {
             Action::GoSplits => Self::Splits,
             Action::GoSampleType => Self::SampleType,
             Action::GoFieldMap => Self::FieldMap,
+            Action::GoMedia => Self::Media,
             Action::GoReview => Self::Review,
             _ => return None,
         })
@@ -77,6 +83,7 @@ impl Step {
             Self::Splits => Action::GoSplits,
             Self::SampleType => Action::GoSampleType,
             Self::FieldMap => Action::GoFieldMap,
+            Self::Media => Action::GoMedia,
             Self::Review => Action::GoReview,
             Self::Run => return None,
         })
@@ -115,6 +122,9 @@ impl Answers {
             return Step::Splits;
         }
         let flag = problem.subject.field.as_deref();
+        if flag.is_some_and(|f| f.starts_with("--media-metadata") || f == "--decode") {
+            return Step::Media;
+        }
         match problem.kind {
             K::BadRatio | K::EmptySplit | K::RoundedAway | K::UnassignedShards | K::ShardInTwoSplits => Step::Splits,
             K::MissingAnswer if matches!(flag, Some("--split-ratio" | "--new-to")) => Step::Splits,

@@ -11,11 +11,12 @@ use crate::engine::plan::file;
 use crate::job::prepare::{preview, Preview};
 use crate::job::scan::LiveScan;
 use crate::model::plan::FieldExpr;
-use crate::model::{DatasetFacts, Outcome, PreparePlan};
+use crate::model::{DatasetFacts, MediaPlan, Outcome, PreparePlan};
 use crate::preview::pixels::Graphics;
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use crate::tui::screen::UiEnv;
+use crate::tui::screens::media::seen::Seen;
 use crate::tui::widgets::Level;
 use crate::tui::work::Latest;
 use std::path::PathBuf;
@@ -45,6 +46,7 @@ pub struct Workers {
     derive: Latest<Case, Arc<Derived>>,
     evaluate: Latest<Question, Arc<Results>>,
     preview: Latest<Case, Arc<Preview>>,
+    media: Latest<(MediaPlan, Arc<DatasetFacts>), (MediaPlan, Arc<Seen>)>,
     draft: Latest<DraftWork, ()>,
     pixels: Latest<Vec<Wanted>, Vec<Encoded>>,
     plan: Latest<(PathBuf, PreparePlan), (Level, String)>,
@@ -67,6 +69,10 @@ impl Workers {
             }),
             evaluate: Latest::start("samples", wake(), move |question| Arc::new(bench.answer(&question))),
             preview: Latest::start("preview", wake(), |(plan, facts): Case| Arc::new(preview(&plan, &facts))),
+            media: Latest::start("media", wake(), |(plan, facts): (MediaPlan, Arc<DatasetFacts>)| {
+                let seen = Seen::of_facts(&facts, &plan);
+                (plan, Arc::new(seen))
+            }),
             draft: Latest::start("draft", wake(), keep_draft),
             pixels: Latest::start("pixels", wake(), move |wanted| Pixels::work(wanted, graphics, cell)),
             plan: Latest::start("plan", wake(), |(file, plan)| save_plan(file, &plan)),
@@ -109,6 +115,18 @@ impl Workers {
     pub fn is_previewing(&self) -> bool {
         self.preview.is_waiting()
     }
+    /// Looks at what answers about media would record.
+    pub fn look(&mut self, plan: MediaPlan, facts: Arc<DatasetFacts>) {
+        self.media.ask((plan, facts));
+    }
+    /// Whether that is being looked at.
+    pub fn is_looking(&self) -> bool {
+        self.media.is_waiting()
+    }
+    /// What they would record, and which answers they are.
+    pub fn take_seen(&mut self) -> Option<(MediaPlan, Arc<Seen>)> {
+        self.media.take()
+    }
     /// Encodes pictures for the terminal.
     pub fn encode(&mut self, wanted: Vec<Wanted>) {
         self.pixels.ask(wanted);
@@ -139,7 +157,10 @@ impl Workers {
     }
     /// Whether an answer that the screen shows is still open.
     pub fn is_waiting(&self) -> bool {
-        self.derive.is_waiting() || self.evaluate.is_waiting() || self.preview.is_waiting()
+        self.derive.is_waiting()
+            || self.evaluate.is_waiting()
+            || self.preview.is_waiting()
+            || self.media.is_waiting()
     }
 }
 

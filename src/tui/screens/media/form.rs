@@ -1,0 +1,191 @@
+//! The answers about media metadata: which entries, and how. Shared by the guided prepare and by the screen of its own.
+
+use crate::engine::plan::shell_quote;
+use crate::model::{DatasetFacts, MediaFilter, MediaPlan, MediaType};
+use crate::tui::widgets::TextField;
+
+/// Which entries are media.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// Nothing is recorded.
+    #[default]
+    None,
+    /// By the ending of the name.
+    Extension,
+    /// By the first bytes.
+    Header,
+    /// By shell patterns on the name.
+    Glob,
+}
+
+impl Strategy {
+    /// All of them, in the order in which they are offered.
+    pub const ALL: [Self; 4] = [Self::None, Self::Extension, Self::Header, Self::Glob];
+
+    /// What it is called.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Extension => "by extension",
+            Self::Header => "by header",
+            Self::Glob => "by glob",
+        }
+    }
+
+    /// What it means.
+    pub fn note(self) -> &'static str {
+        match self {
+            Self::None => "nothing is recorded",
+            Self::Extension => "jpg, png, mp4, wav and the like, by the end of the name",
+            Self::Header => "every entry is opened; its first bytes decide, then its name",
+            Self::Glob => "shell patterns on names, parted by commas; * crosses folders",
+        }
+    }
+}
+
+/// Answers about media.
+#[derive(Clone, Debug, Default)]
+pub struct MediaForm {
+    /// Which entries.
+    pub strategy: Strategy,
+    /// Shell patterns, parted by commas.
+    pub patterns: TextField,
+    /// Decode each picture whole.
+    pub decode: bool,
+}
+
+impl MediaForm {
+    /// The patterns that are typed.
+    pub fn globs(&self) -> Vec<String> {
+        self.patterns.value().split(',').map(str::trim).filter(|p| !p.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// The answers as a plan; `None` where nothing is to be recorded, or no pattern is typed yet.
+    pub fn plan(&self) -> Option<MediaPlan> {
+        let filter = match self.strategy {
+            Strategy::None => return None,
+            Strategy::Extension => MediaFilter::Extension,
+            Strategy::Header => MediaFilter::Header,
+            Strategy::Glob => MediaFilter::Glob(Some(self.globs()).filter(|g| !g.is_empty())?),
+        };
+        Some(MediaPlan { filter, decode: self.decode })
+    }
+
+    /// Takes the answers of a plan.
+    pub fn adopt(&mut self, plan: Option<&MediaPlan>) {
+        self.strategy = match plan.map(|p| &p.filter) {
+            None => Strategy::None,
+            Some(MediaFilter::Extension) => Strategy::Extension,
+            Some(MediaFilter::Header) => Strategy::Header,
+            Some(MediaFilter::Glob(patterns)) => {
+                self.patterns.set(&patterns.join(","));
+                Strategy::Glob
+            }
+        };
+        self.decode = plan.is_some_and(|p| p.decode);
+    }
+
+    /// Moves to the option above or below; false at the ends.
+    pub fn step(&mut self, down: bool, first: Strategy) -> bool {
+        let options: Vec<Strategy> = Strategy::ALL.into_iter().skip_while(|s| *s != first).collect();
+        let at = options.iter().position(|s| *s == self.strategy).unwrap_or(0);
+        let next = if down { at.checked_add(1) } else { at.checked_sub(1) };
+        match next.and_then(|n| options.get(n)) {
+            Some(strategy) => {
+                self.strategy = *strategy;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The equivalent flags; empty where nothing is recorded.
+    pub fn flags(&self) -> String {
+        let strategy = match self.strategy {
+            Strategy::None => return String::new(),
+            Strategy::Extension => "--media-metadata-by-extension".to_owned(),
+            Strategy::Header => "--media-metadata-by-header".to_owned(),
+            Strategy::Glob => format!("--media-metadata-by-glob {}", shell_quote(&self.globs().join(","))),
+        };
+        if self.decode {
+            format!("{strategy} --decode")
+        } else {
+            strategy
+        }
+    }
+
+    /// Why the answers cannot be used yet.
+    pub fn blocker(&self) -> Option<String> {
+        let nothing = self.strategy == Strategy::Glob && self.globs().is_empty();
+        nothing.then(|| "by glob needs a pattern, such as *.jpg,*.png".to_owned())
+    }
+}
+
+/// A part that is media by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MediaPart {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub media_type: MediaType,
+    /// Samples that have it.
+    pub samples: u64,
+}
+
+/// The parts that are media by their names, the most frequent first.
+pub fn media_parts(facts: &DatasetFacts) -> Vec<MediaPart> {
+    let mut parts: Vec<MediaPart> = facts
+        .parts
+        .iter()
+        .filter_map(|(name, part)| {
+            // The ending of an entry is the end of its part: `view.front.jpg`.
+            let media_type = crate::media::kind::type_by_extension(&format!("k.{name}"))?;
+            Some(MediaPart { name: name.clone(), media_type, samples: part.samples })
+        })
+        .collect();
+    parts.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.name.cmp(&b.name)));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{DatasetKind, PartFacts};
+
+    #[test]
+    fn answers_make_a_plan_and_a_plan_makes_the_answers() {
+        let mut form = MediaForm::default();
+        assert_eq!((form.plan(), form.flags().as_str()), (None, ""));
+        assert!(form.step(true, Strategy::None) && form.step(true, Strategy::None) && form.step(true, Strategy::None));
+        assert_eq!(form.strategy, Strategy::Glob);
+        assert!(!form.step(true, Strategy::None), "there is nothing below");
+        assert!(form.plan().is_none() && form.blocker().is_some(), "a pattern is needed");
+        form.patterns.set(" *.jpg, a/*.png ,");
+        form.decode = true;
+        let plan = form.plan().unwrap();
+        assert_eq!(plan.filter, MediaFilter::Glob(vec!["*.jpg".into(), "a/*.png".into()]));
+        assert_eq!(form.flags(), "--media-metadata-by-glob '*.jpg,a/*.png' --decode");
+        let mut other = MediaForm::default();
+        other.adopt(Some(&plan));
+        assert_eq!(other.plan(), Some(plan));
+        other.adopt(None);
+        assert_eq!(other.plan(), None);
+    }
+
+    #[test]
+    fn where_something_must_be_recorded_none_is_no_option() {
+        let mut form = MediaForm { strategy: Strategy::Extension, ..MediaForm::default() };
+        assert!(!form.step(false, Strategy::Extension));
+        assert_eq!(form.strategy, Strategy::Extension);
+    }
+
+    #[test]
+    fn parts_are_media_by_the_end_of_their_names() {
+        let mut facts = DatasetFacts::new("d".into(), DatasetKind::RawWebDataset);
+        for (name, samples) in [("txt", 9), ("jpg", 5), ("front.MP4", 7), ("png", 5), ("json", 9)] {
+            facts.parts.insert(name.into(), PartFacts { samples, bytes: 1 });
+        }
+        let found: Vec<String> = media_parts(&facts).into_iter().map(|p| p.name).collect();
+        assert_eq!(found, ["front.MP4", "jpg", "png"]);
+    }
+}

@@ -1,0 +1,100 @@
+//! What the answers would record, as far as was looked.
+
+use crate::formats::energon::media_json;
+use crate::model::media::{AvFacts, ImageFacts};
+use crate::model::text::{count, grouped};
+use crate::model::{MediaFacts, MediaType};
+use crate::tui::screen::Ui;
+use crate::tui::widgets::{split_bar, text};
+use ratatui::text::{Line, Span};
+
+/// Entries that would be looked into, and a few that were.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// What they are (`jpg`, `by header: png`), their type, and how many.
+    pub by_type: Vec<(String, MediaType, u64)>,
+    /// Entry, and what would be recorded of it.
+    pub probed: Vec<(String, Result<MediaFacts, String>)>,
+    /// All of them.
+    pub candidates: u64,
+    /// More are still being found.
+    pub is_counting: bool,
+}
+
+/// What one fact says, in a person's words: `640×427 JPEG RGB`.
+pub fn words_of(facts: &MediaFacts, ui: &Ui) -> String {
+    let times = if ui.glyphs.ascii { "x" } else { "×" };
+    match facts {
+        MediaFacts::Image(ImageFacts { width, height, format, mode }) => {
+            format!("{width}{times}{height} {format} {mode}")
+        }
+        MediaFacts::Av(av) => av_words(av, times, ui.glyphs.dot),
+    }
+}
+
+fn av_words(av: &AvFacts, times: &str, dot: &str) -> String {
+    let mut parts = Vec::new();
+    if let (Some(width), Some(height)) = (av.video_width, av.video_height) {
+        parts.push(format!("{width}{times}{height}"));
+    }
+    parts.extend(av.video_duration.map(|s| format!("{s:.2} s")));
+    parts.extend(av.video_fps.map(|f| format!("{f:.4} fps").replace(".0000 ", " ")));
+    parts.extend(av.video_num_frames.map(|n| count(n, "frame")));
+    parts.extend(av.audio_duration.map(|s| format!("sound {s:.2} s")));
+    parts.extend(av.audio_sample_rate.map(|r| format!("{} Hz", grouped(u64::from(r)))));
+    parts.extend(av.audio_channels.map(|c| count(u64::from(c), "channel")));
+    parts.join(&format!(" {dot} "))
+}
+
+/// How many rows of which type, with bars.
+pub fn count_lines(seen: &Seen, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let about = if seen.is_counting { "~" } else { "" };
+    let so_far = if seen.is_counting { ", so far" } else { "" };
+    let noun = if seen.candidates == 1 { "entry" } else { "entries" };
+    let title = format!("Would be looked into{so_far}: {about}{} {noun}", grouped(seen.candidates));
+    let mut lines = vec![Line::from(Span::styled(text::fit_end(&title, columns, ui.glyphs), ui.theme.title))];
+    let names = seen.by_type.iter().map(|(n, _, _)| text::width(&text::safe(n))).max().unwrap_or(0).clamp(4, 22);
+    let bar_columns = columns.saturating_sub(names + 34).min(40);
+    for (at, (name, media_type, rows)) in seen.by_type.iter().enumerate() {
+        let share = *rows as f64 / seen.candidates.max(1) as f64;
+        let kind = match media_type {
+            MediaType::Image => "picture",
+            MediaType::Av => "sound or video",
+        };
+        lines.push(Line::from(vec![
+            Span::raw(format!("  {} ", text::pad_end(&text::fit_end(name, names, ui.glyphs), names))),
+            Span::styled(split_bar(share, bar_columns, ui.glyphs), ui.theme.bar(at)),
+            Span::raw(text::pad_start(&format!("{about}{}", grouped(*rows)), 13)),
+            Span::styled(format!("  {kind}"), ui.theme.muted),
+        ]));
+    }
+    lines
+}
+
+/// Real entries, and what would be recorded of each.
+pub fn probed_lines(seen: &Seen, columns: usize, with_rows: bool, ui: &Ui) -> Vec<Line<'static>> {
+    if seen.probed.is_empty() {
+        return Vec::new();
+    }
+    let title = "Real entries, and what is recorded of them";
+    let mut lines = vec![Line::from(Span::styled(title, ui.theme.title))];
+    let widest = seen.probed.iter().map(|(n, _)| text::width(&text::safe(n))).max().unwrap_or(0);
+    let names = widest.min(columns / 3).max(8);
+    for (name, result) in &seen.probed {
+        let name = text::pad_end(&text::fit_middle(name, names, ui.glyphs), names);
+        let room = columns.saturating_sub(names + 4);
+        let (words, style) = match result {
+            Ok(facts) => (words_of(facts, ui), ui.theme.text),
+            Err(why) => (format!("{} no row: {why}", ui.glyphs.cross), ui.theme.warn),
+        };
+        lines.push(Line::from(vec![
+            Span::styled(format!("  {name}  "), ui.theme.muted),
+            Span::styled(text::fit_end(&words, room, ui.glyphs), style),
+        ]));
+        if let (Ok(facts), true) = (result, with_rows) {
+            let row = format!("    {} {}", facts.media_type().name(), media_json::to_json(facts));
+            lines.push(Line::from(Span::styled(text::fit_end(&row, columns, ui.glyphs), ui.theme.muted)));
+        }
+    }
+    lines
+}

@@ -1,0 +1,166 @@
+//! Step Media: whether pictures, sounds and videos are described, and which.
+
+pub(super) mod view;
+
+use super::step::{Answers, Ask, StepState};
+use crate::model::text::grouped;
+use crate::model::{MediaPlan, PreparePlan};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screens::media::form::{media_parts, MediaForm, Strategy};
+use crate::tui::screens::media::seen::Seen;
+use ratatui::crossterm::event::KeyEvent;
+use std::sync::Arc;
+
+/// A field of this step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Which entries.
+    Strategy,
+    /// Shell patterns.
+    Patterns,
+    /// Decode each picture whole.
+    Decode,
+}
+
+/// Answers of the step.
+#[derive(Clone, Debug, Default)]
+pub struct MediaStep {
+    /// The answers.
+    pub form: MediaForm,
+    /// What they would record, and for which answers that was found out; lags behind by a moment.
+    pub seen: Option<(MediaPlan, Arc<Seen>)>,
+    focus: usize,
+}
+
+impl MediaStep {
+    /// The fields that are there now, in order.
+    pub fn stop_list(&self) -> Vec<Stop> {
+        match self.form.strategy {
+            Strategy::None => vec![Stop::Strategy],
+            Strategy::Glob => vec![Stop::Strategy, Stop::Patterns, Stop::Decode],
+            Strategy::Extension | Strategy::Header => vec![Stop::Strategy, Stop::Decode],
+        }
+    }
+
+    /// The field in focus.
+    pub fn stop(&self) -> Stop {
+        let stops = self.stop_list();
+        stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::Strategy)
+    }
+
+    /// What the answers would record, unless they were changed since it was looked at.
+    pub fn seen_now(&self) -> Option<&Seen> {
+        let plan = self.form.plan()?;
+        self.seen.as_ref().filter(|(of, _)| of.filter == plan.filter).map(|(_, seen)| seen.as_ref())
+    }
+
+    /// One line that says that there are media, where nothing is to be recorded.
+    pub fn proposal(&self, answers: &Answers) -> Option<String> {
+        let parts = media_parts(&answers.facts);
+        let first = parts.first()?;
+        let share = crate::engine::plan::fields::percent(answers.facts.part_share(&first.name));
+        let rows: u64 = parts.iter().map(|p| p.samples).sum();
+        let more = match parts.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        let about = if answers.is_counting() { "about " } else { "" };
+        let name = &first.name;
+        Some(format!("{name}{more} in {share} % of samples: by extension would record {about}{} rows", grouped(rows)))
+    }
+
+    fn matches_nothing(&self, answers: &Answers) -> bool {
+        !answers.is_counting() && self.seen_now().is_some_and(|seen| seen.candidates == 0 && !seen.is_counting)
+    }
+}
+
+impl StepState for MediaStep {
+    fn stops(&self, _: &Answers) -> usize {
+        self.stop_list().len()
+    }
+
+    fn focus(&self) -> usize {
+        self.focus
+    }
+
+    fn set_focus(&mut self, stop: usize) {
+        self.focus = stop;
+    }
+
+    fn context(&self, _: &Answers) -> Context {
+        match self.stop() {
+            Stop::Patterns => Context::PrepareText,
+            _ => Context::Prepare,
+        }
+    }
+
+    fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
+        match (self.stop(), action) {
+            (Stop::Strategy, Action::Up) => {
+                self.form.step(false, Strategy::None);
+            }
+            (Stop::Strategy, Action::Down) => {
+                if !self.form.step(true, Strategy::None) {
+                    self.focus_next(answers);
+                }
+            }
+            (Stop::Strategy, Action::First) => self.form.strategy = Strategy::None,
+            (Stop::Strategy, Action::Last) => self.form.strategy = Strategy::Glob,
+            (Stop::Strategy, Action::Toggle) => {
+                if !self.form.step(true, Strategy::None) {
+                    self.form.strategy = Strategy::None;
+                }
+            }
+            (Stop::Decode, Action::Toggle) => self.form.decode = !self.form.decode,
+            (Stop::Patterns, Action::DropRow) => self.form.patterns.clear(),
+            (_, Action::Up) => {
+                self.focus_previous();
+            }
+            (_, Action::Down) => {
+                self.focus_next(answers);
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn key(&mut self, key: KeyEvent, _: &Answers) {
+        if self.stop() == Stop::Patterns {
+            self.form.patterns.key(key);
+        }
+    }
+
+    fn paste(&mut self, text: &str, _: &Answers) {
+        if self.stop() == Stop::Patterns {
+            self.form.patterns.paste(text);
+        }
+    }
+
+    fn refresh(&mut self, _: &Answers) {
+        self.focus = self.focus.min(self.stop_list().len().saturating_sub(1));
+    }
+
+    fn write(&self, _: &Answers, plan: &mut PreparePlan) {
+        // Patterns that are still being typed are no answer yet, and none is no answer by accident: see `blocker`.
+        plan.media = self.form.plan();
+    }
+
+    fn adopt(&mut self, plan: &PreparePlan, _: &Answers) {
+        self.form.adopt(plan.media.as_ref());
+    }
+
+    fn flags(&self, _: &Answers) -> String {
+        self.form.flags()
+    }
+
+    fn blocker(&self, answers: &Answers) -> Option<String> {
+        if let Some(why) = self.form.blocker() {
+            return Some(why);
+        }
+        let globs = self.form.strategy == Strategy::Glob && self.matches_nothing(answers);
+        globs.then(|| "the patterns match no entry seen; they are matched against whole names".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+use super::super::fixture::{act, facts, facts_half_scanned, facts_prepared, screen, settle, type_text, wizard};
+use super::super::state::Wizard;
+use super::super::step::Step;
+use super::*;
+use crate::model::{MediaFilter, Severity};
+
+fn at_media() -> Wizard {
+    let mut wizard = wizard(facts());
+    wizard.step = Step::Media;
+    settle(&mut wizard);
+    wizard
+}
+
+#[test]
+fn nothing_is_recorded_unless_it_is_asked_for_and_what_could_be_is_said() {
+    let mut wizard = at_media();
+    assert_eq!(wizard.answers.plan.media, None);
+    assert_eq!(wizard.flags(), "");
+    let shown = screen(&mut wizard, 100, 30, false);
+    assert!(shown.contains("jpg in 100 % of samples: by extension would record 201,330 rows"), "{shown}");
+    let mut half = super::super::fixture::wizard(facts_half_scanned());
+    half.step = Step::Media;
+    settle(&mut half);
+    assert!(screen(&mut half, 100, 30, false).contains("would record about"));
+}
+
+#[test]
+fn each_way_of_picking_goes_into_the_plan_and_the_flags() {
+    let mut wizard = at_media();
+    act(&mut wizard, &[Action::Down]);
+    assert_eq!(wizard.answers.plan.media, Some(MediaPlan { filter: MediaFilter::Extension, decode: false }));
+    assert_eq!(wizard.flags(), "--media-metadata-by-extension");
+    assert!(wizard.is_dirty);
+    act(&mut wizard, &[Action::NextField, Action::Toggle]);
+    assert_eq!(wizard.flags(), "--media-metadata-by-extension --decode");
+    act(&mut wizard, &[Action::PreviousField, Action::Down]);
+    assert_eq!(wizard.flags(), "--media-metadata-by-header --decode");
+    act(&mut wizard, &[Action::Down, Action::NextField]);
+    assert_eq!(wizard.context(), Context::PrepareText);
+    type_text(&mut wizard, "*.jpg, *.png");
+    let globs = MediaFilter::Glob(vec!["*.jpg".into(), "*.png".into()]);
+    assert_eq!(wizard.answers.plan.media, Some(MediaPlan { filter: globs, decode: true }));
+    assert_eq!(wizard.flags(), "--media-metadata-by-glob '*.jpg,*.png' --decode");
+    act(&mut wizard, &[Action::Next]);
+    assert_eq!(wizard.step, Step::Review);
+    assert_eq!(wizard.answers.derived.problems.iter().filter(|p| p.severity == Severity::Refusal).count(), 0);
+}
+
+#[test]
+fn patterns_that_are_missing_or_match_nothing_are_not_accepted() {
+    let mut wizard = at_media();
+    act(&mut wizard, &[Action::Last, Action::NextField, Action::Next]);
+    assert_eq!(wizard.step, Step::Media, "a pattern is needed");
+    assert!(wizard.is_broken(Step::Media));
+    type_text(&mut wizard, "*.webp");
+    act(&mut wizard, &[Action::Next]);
+    assert_eq!(wizard.step, Step::Media, "it matches nothing");
+    assert!(screen(&mut wizard, 80, 24, false).contains("no entry seen is picked"));
+    act(&mut wizard, &[Action::DropRow]);
+    type_text(&mut wizard, "*.jpg");
+    act(&mut wizard, &[Action::Next]);
+    assert_eq!(wizard.step, Step::Review);
+}
+
+#[test]
+fn an_answer_that_changes_forgets_what_the_old_one_would_record() {
+    let mut wizard = at_media();
+    act(&mut wizard, &[Action::Down]);
+    assert!(wizard.media.seen_now().is_some());
+    wizard.act(Action::Down);
+    assert!(wizard.media.seen_now().is_none());
+    assert!(screen(&mut wizard, 80, 24, false).contains("looking"));
+}
+
+#[test]
+fn the_answer_comes_back_from_a_draft_and_from_the_plan_of_the_last_run() {
+    let mut first = at_media();
+    act(&mut first, &[Action::Down]);
+    let plan = first.answers.plan.clone();
+    let mut second = wizard(facts());
+    second.take_draft(&plan, Step::Media, std::time::Duration::from_secs(9));
+    settle(&mut second);
+    assert_eq!((second.step, second.answers.plan), (Step::Media, plan.clone()));
+    let mut facts = facts_prepared();
+    if let Some(earlier) = facts.prepared.as_mut().and_then(|p| p.plan.as_mut()) {
+        earlier.media = plan.media.clone();
+    }
+    let third = wizard(facts);
+    assert_eq!(third.answers.plan.media, plan.media);
+}
