@@ -12,6 +12,7 @@ fn next(story: &mut Story, heading_of_next: &str) {
 const SPLITS: &str = "divided?";
 const TYPES: &str = "What is a sample to the trainer?";
 const FIELDS: &str = "Which part fills which field";
+const MEDIA: &str = "Record what pictures, sounds and videos are?";
 const REVIEW: &str = "Files that will be written";
 
 fn meta(house: &House, name: &str) -> PathBuf {
@@ -39,6 +40,7 @@ fn prepare_by_ratio_with_what_the_data_suggests() {
     story.wait_for("CaptioningSample").wait_for("best guess");
     next(&mut story, FIELDS);
     story.wait_for("000000").wait_for("a cat");
+    next(&mut story, MEDIA);
     next(&mut story, REVIEW);
     story.wait_for("ready").wait_for("gristmill prepare coco");
     story.keys("enter").wait_for("coco is ready to train on").wait_for("get_train_dataset");
@@ -67,6 +69,7 @@ fn prepare_by_pattern_after_a_first_wrong_pattern() {
     story.keys("tab").type_text("val").keys("tab").type_text("holdout").wait_for("1 shard");
     next(&mut story, TYPES);
     next(&mut story, FIELDS);
+    next(&mut story, MEDIA);
     next(&mut story, REVIEW);
     story.keys("enter").wait_for("coco is ready to train on");
     let split = read(&meta(&house, "split.yaml"));
@@ -120,6 +123,7 @@ fn a_field_map_with_an_error_and_its_repair() {
     // Completed from the keys that were seen.
     story.keys("ctrl-u").type_text("json[cap").keys("tab").wait_for("json[caption]");
     story.type_text("[").keys("tab").wait_for("json[caption][long]").wait_for("caption 0");
+    next(&mut story, MEDIA);
     next(&mut story, REVIEW);
     story.wait_for("caption=json[caption][long]").keys("enter").wait_for("coco is ready to train on");
     assert!(read(&meta(&house, "dataset.yaml")).contains("caption: json[caption][long]"));
@@ -134,7 +138,7 @@ fn a_run_is_cancelled_and_the_next_one_goes_on() {
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
     let mut story = Start::new(&house).arguments(&arguments).run();
     // The first x only asks; both follow at once, since the run is short.
-    story.wait_for("shard_0005.tar").keys("5").wait_for("ready").keys("enter x x");
+    story.wait_for("shard_0005.tar").keys("6").wait_for("ready").keys("enter x x");
     story.wait_for("nothing was published").wait_for("tries again");
     assert!(!meta(&house, ".info.json").exists());
     story.keys("r").wait_for("coco is ready to train on");
@@ -145,7 +149,7 @@ fn a_run_is_cancelled_and_the_next_one_goes_on() {
 fn a_second_run_with_new_shards_keeps_excludes() {
     let house = House::furnished();
     let mut story = open(&house);
-    story.keys("5").wait_for(REVIEW).keys("enter").wait_for("coco is ready to train on");
+    story.keys("6").wait_for(REVIEW).keys("enter").wait_for("coco is ready to train on");
     story.keys("esc").wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
     // Somebody finds a broken sample and edits the file; then new data arrives.
@@ -157,7 +161,7 @@ fn a_second_run_with_new_shards_keeps_excludes() {
     let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
     story.wait_for("Already prepared by gristmill").wait_for("(•) update").wait_for("1 new");
     next(&mut story, "Where does the new shard go?");
-    story.wait_for("ratio 2,1,1").keys("down").wait_for("(•) train").keys("5").wait_for(REVIEW).keys("enter");
+    story.wait_for("ratio 2,1,1").keys("down").wait_for("(•) train").keys("6").wait_for(REVIEW).keys("enter");
     story.wait_for("coco is ready to train on");
     let written = read(&split);
     assert!(written.contains("shard_0001.tar/000101"), "{written}");
@@ -173,14 +177,14 @@ fn splits_by_hand_move_a_marked_range() {
     story.keys("down down").wait_for("(•) by hand").keys("tab").wait_for("train 2");
     story.keys("V j m").wait_for("train 0").wait_for("val 3").keys("u").wait_for("train 2").keys("a");
     story.wait_for("Name of the new split").type_text("holdout").keys("enter").wait_for("holdout 0");
-    story.keys("5").wait_for(REVIEW).wait_for("--splits-from");
+    story.keys("6").wait_for(REVIEW).wait_for("--splits-from");
 }
 
 #[test]
 fn a_dry_run_writes_nothing_and_comes_back() {
     let house = House::furnished();
     let mut story = open(&house);
-    story.keys("5").wait_for(REVIEW).wait_for("ready").keys("d").wait_for("dry run: it would work; 4 shards read");
+    story.keys("6").wait_for(REVIEW).wait_for("ready").keys("d").wait_for("dry run: it would work; 4 shards read");
     story.keys("J").wait_for("no jobs were started").keys("esc").wait_for(REVIEW);
     assert!(!house.data().join("coco/.nv-meta/.info.json").exists());
     story.keys("enter").wait_for("coco is ready to train on");
@@ -190,7 +194,7 @@ fn a_dry_run_writes_nothing_and_comes_back() {
 fn the_plan_is_saved_under_a_name_and_never_over_another_file() {
     let house = House::furnished();
     let mut story = open(&house);
-    story.keys("5").wait_for(REVIEW).keys("s").wait_for("Save the plan as").keys("enter").wait_for("saved; replay it");
+    story.keys("6").wait_for(REVIEW).keys("s").wait_for("Save the plan as").keys("enter").wait_for("saved; replay it");
     assert!(read(&house.data().join("coco.plan.yaml")).contains("ratio"));
     story.keys("s").wait_for("Save the plan as").keys("enter").wait_for("is there already");
 }
@@ -204,6 +208,7 @@ fn the_whole_way_works_at_80_by_24_in_ascii_without_colours() {
     next(&mut story, SPLITS);
     next(&mut story, TYPES);
     next(&mut story, FIELDS);
+    next(&mut story, MEDIA);
     next(&mut story, REVIEW);
     story.keys("enter").wait_for("coco is ready to train on");
 }
@@ -213,7 +218,7 @@ fn a_terminal_that_shrinks_in_the_middle_shows_the_step_again() {
     let house = House::furnished();
     let mut story = open(&house);
     next(&mut story, SPLITS);
-    story.resize(40, 10).wait_for("Splits (2 of 6)").wait_for("by ratio");
+    story.resize(40, 10).wait_for("Splits (2 of 7)").wait_for("by ratio");
     story.resize(30, 5).wait_for("needs 40 columns").resize(100, 30).wait_for(SPLITS).wait_for("Sample type");
 }
 

@@ -36,9 +36,9 @@ impl Strategy {
     pub fn note(self) -> &'static str {
         match self {
             Self::None => "nothing is recorded",
-            Self::Extension => "jpg, png, mp4, wav and the like, by the end of the name",
-            Self::Header => "every entry is opened; its first bytes decide, then its name",
-            Self::Glob => "shell patterns on names, parted by commas; * crosses folders",
+            Self::Extension => "by the end of the name: jpg, mp4, wav",
+            Self::Header => "by the first bytes of each entry",
+            Self::Glob => "shell patterns: *.jpg,front/*.png",
         }
     }
 }

@@ -1,9 +1,8 @@
 //! What the answers would record, as far as was looked.
 
-use crate::formats::energon::media_json;
 use crate::model::media::{AvFacts, ImageFacts};
 use crate::model::text::{count, grouped};
-use crate::model::{MediaFacts, MediaType};
+use crate::model::{DatasetFacts, MediaFacts, MediaPlan, MediaType};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{split_bar, text};
 use ratatui::text::{Line, Span};
@@ -19,6 +18,20 @@ pub struct Seen {
     pub candidates: u64,
     /// More are still being found.
     pub is_counting: bool,
+}
+
+impl Seen {
+    /// What answers would record, as far as the facts of a data set tell. Reads a few entries.
+    pub fn of_facts(facts: &DatasetFacts, plan: &MediaPlan) -> Self {
+        let _ = plan;
+        let parts = super::form::media_parts(facts);
+        Self {
+            candidates: parts.iter().map(|p| p.samples).sum(),
+            by_type: parts.into_iter().map(|p| (p.name, p.media_type, p.samples)).collect(),
+            probed: Vec::new(),
+            is_counting: !facts.scan_complete,
+        }
+    }
 }
 
 /// What one fact says, in a person's words: `640×427 JPEG RGB`.
@@ -91,10 +104,7 @@ pub fn probed_lines(seen: &Seen, columns: usize, with_rows: bool, ui: &Ui) -> Ve
             Span::styled(format!("  {name}  "), ui.theme.muted),
             Span::styled(text::fit_end(&words, room, ui.glyphs), style),
         ]));
-        if let (Ok(facts), true) = (result, with_rows) {
-            let row = format!("    {} {}", facts.media_type().name(), media_json::to_json(facts));
-            lines.push(Line::from(Span::styled(text::fit_end(&row, columns, ui.glyphs), ui.theme.muted)));
-        }
+        let _ = with_rows;
     }
     lines
 }

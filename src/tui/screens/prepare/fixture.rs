@@ -8,8 +8,8 @@ use super::step::{Ask, Step};
 use crate::engine::plan::fields::{check_in, DecodedSample};
 use crate::job::prepare::preview;
 use crate::model::{
-    DatasetFacts, DatasetKind, FileStamp, ImageFacts, Loading, MediaFacts, MediaFilter, MediaPlan, MediaType, PartFacts, PreparedFacts, Problem, ProblemKind, SampleSketch,
-    ShardFacts, ShardState, Subject,
+    DatasetFacts, DatasetKind, FileStamp, ImageFacts, Loading, MediaFacts, MediaFilter, MediaPlan, MediaType,
+    PartFacts, PreparedFacts, Problem, ProblemKind, SampleSketch, ShardFacts, ShardState, Subject,
 };
 use crate::preview::cells::Depth;
 use crate::preview::picture::Picture;

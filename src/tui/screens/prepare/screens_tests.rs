@@ -148,6 +148,42 @@ fn the_field_map_while_completing() {
 }
 
 #[test]
+fn media_when_nothing_is_recorded() {
+    compare("media_none", &mut at(Step::Media));
+}
+
+#[test]
+fn media_by_extension() {
+    let mut wizard = at(Step::Media);
+    act(&mut wizard, &[Action::Down]);
+    compare("media_extension", &mut wizard);
+}
+
+#[test]
+fn media_by_header_while_the_scan_runs() {
+    let mut wizard = wizard(facts_half_scanned());
+    wizard.step = Step::Media;
+    act(&mut wizard, &[Action::Down, Action::Down, Action::NextField, Action::Toggle]);
+    compare("media_header_scanning", &mut wizard);
+}
+
+#[test]
+fn media_by_a_glob_that_matches_nothing() {
+    let mut wizard = at(Step::Media);
+    act(&mut wizard, &[Action::Last, Action::NextField]);
+    type_text(&mut wizard, "*.webp");
+    act(&mut wizard, &[Action::Next]);
+    compare("media_glob_nothing", &mut wizard);
+}
+
+#[test]
+fn media_that_are_being_looked_at() {
+    let mut wizard = at(Step::Media);
+    wizard.act(Action::Down);
+    compare("media_looking", &mut wizard);
+}
+
+#[test]
 fn the_review() {
     let mut wizard = at(Step::Review);
     let mut preview = (**wizard.review.preview.as_ref().unwrap()).clone();

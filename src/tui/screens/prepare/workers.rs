@@ -157,10 +157,7 @@ impl Workers {
     }
     /// Whether an answer that the screen shows is still open.
     pub fn is_waiting(&self) -> bool {
-        self.derive.is_waiting()
-            || self.evaluate.is_waiting()
-            || self.preview.is_waiting()
-            || self.media.is_waiting()
+        self.derive.is_waiting() || self.evaluate.is_waiting() || self.preview.is_waiting() || self.media.is_waiting()
     }
 }
 

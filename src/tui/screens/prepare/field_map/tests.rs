@@ -39,7 +39,7 @@ fn an_expression_that_no_sample_resolves_is_an_error_at_its_field() {
     clear(&mut wizard);
     type_text(&mut wizard, "json[caption][long]");
     act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::Review);
+    assert_eq!(wizard.step, Step::Media);
     assert_eq!(expressions(&wizard)[1].1, "json[caption][long]");
 }
 

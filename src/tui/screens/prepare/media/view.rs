@@ -29,7 +29,7 @@ pub fn draw(step: &mut MediaStep, frame: &mut Frame, area: Rect, answers: &Answe
         Section::growing(u16::try_from(probed.len().min(2)).unwrap_or(2), probed.len(), 3),
     ];
     let places = stack(area, &sections);
-    let about = "so that the loader need not open a file to know how large a picture or how long a video is";
+    let about = "sizes and durations, for the loader to know without a read";
     let about = Line::from(Span::styled(text::fit_end(about, columns, look.ui.glyphs), look.ui.theme.muted));
     let title = heading("Record what pictures, sounds and videos are?", look.ui);
     draw_lines(frame.buffer_mut(), places[0], [title, about]);
@@ -66,7 +66,7 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &Look) {
         return;
     }
     let sign = if step.form.decode { ui.glyphs.box_on } else { ui.glyphs.box_off };
-    let note = "each picture whole: finds damage behind a good header, takes longer";
+    let note = "read pictures whole: finds damage";
     let focused = at == Stop::Decode;
     OptionLine { sign, label: "decode", note, focused, label_columns: 13 }.draw(
         frame.buffer_mut(),

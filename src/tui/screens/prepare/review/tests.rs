@@ -73,6 +73,15 @@ fn numbers_are_so_far_until_every_shard_is_counted() {
 }
 
 #[test]
+fn what_is_recorded_about_media_is_on_the_page() {
+    let mut wizard = at_review();
+    assert!(!screen(&mut wizard, 100, 60, false).contains("Media metadata"));
+    act(&mut wizard, &[Action::GoMedia, Action::Down, Action::NextField, Action::Toggle, Action::Next]);
+    let shown = screen(&mut wizard, 100, 60, false);
+    assert!(shown.contains("Media metadata") && shown.contains("each picture is decoded whole"), "{shown}");
+}
+
+#[test]
 fn a_plan_with_problems_is_not_simply_ready() {
     use crate::model::{Problem, ProblemKind, Subject};
     let mut facts = facts();

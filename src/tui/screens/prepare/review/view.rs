@@ -7,7 +7,7 @@ use crate::engine::plan::fields::percent;
 use crate::engine::plan::{shell_quote, CommandLine};
 use crate::job::prepare::OutputFile;
 use crate::model::text::{bytes, count, grouped};
-use crate::model::{Problem, Severity, ShardState};
+use crate::model::{MediaFilter, Problem, Severity, ShardState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
 use crate::tui::widgets::{popup, text};
@@ -53,6 +53,7 @@ fn page(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> Ve
     };
     lines.extend(files(&preview.files, columns, look));
     lines.extend(splits(step, answers, columns, look));
+    lines.extend(media(answers, columns, look));
     lines.extend(problems(step, answers, columns, look));
     if !preview.differences.is_empty() {
         lines.push(Line::default());
@@ -185,6 +186,19 @@ fn splits(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -> 
         lines.push(Line::from(Span::styled(words, style)));
     }
     lines
+}
+
+/// What is recorded about pictures, sounds and videos, where that was asked for.
+fn media(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let Some(plan) = &answers.plan.media else { return Vec::new() };
+    let which = match &plan.filter {
+        MediaFilter::Extension => "entries picked by the end of their names".to_owned(),
+        MediaFilter::Header => "entries picked by their first bytes".to_owned(),
+        MediaFilter::Glob(patterns) => format!("entries that match {}", patterns.join(", ")),
+    };
+    let how = if plan.decode { "; each picture is decoded whole" } else { "" };
+    let words = text::fit_end(&format!("  {which}{how}"), columns, look.ui.glyphs);
+    vec![Line::default(), heading("Media metadata", look.ui), Line::from(words)]
 }
 
 /// Everything found, told once, the worst first.

@@ -6,11 +6,11 @@ use crate::model::{Loading, SplitPlan};
 fn next_walks_through_every_step_with_what_the_data_suggests() {
     let mut wizard = wizard(facts());
     let mut seen = vec![wizard.step];
-    for _ in 0..4 {
+    for _ in 0..5 {
         assert_eq!(act(&mut wizard, &[Action::Next]), []);
         seen.push(wizard.step);
     }
-    assert_eq!(seen, [Step::Source, Step::Splits, Step::SampleType, Step::FieldMap, Step::Review]);
+    assert_eq!(seen, [Step::Source, Step::Splits, Step::SampleType, Step::FieldMap, Step::Media, Step::Review]);
     assert_eq!(wizard.answers.plan.splits, SplitPlan::Ratio("8,1,1".into()));
     let Loading::FieldMap { sample_type, fields } = &wizard.answers.plan.loading else { panic!() };
     assert_eq!(sample_type, "CaptioningSample");
@@ -93,7 +93,7 @@ fn the_field_map_is_left_out_where_nothing_is_to_be_mapped() {
     wizard.sample_type.filler = super::super::sample_type::Filler::Loader;
     settle(&mut wizard);
     act(&mut wizard, &[Action::Next]);
-    assert_eq!(wizard.step, Step::Review);
+    assert_eq!(wizard.step, Step::Media);
     assert!(matches!(wizard.answers.plan.loading, Loading::SampleLoader { .. }));
     let asks = act(&mut wizard, &[Action::GoFieldMap]);
     assert!(matches!(asks.as_slice(), [Ask::Say(..)]));
