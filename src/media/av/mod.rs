@@ -3,6 +3,8 @@
 //! Values follow FFmpeg 8 as the peer calls it, to the last digit.
 
 pub mod codec;
+pub mod cover;
+pub mod flac;
 pub mod iso;
 pub mod matroska;
 pub mod rational;
@@ -34,6 +36,7 @@ struct Container {
 const CONTAINERS: &[Container] = &[
     Container { matches: matroska::matches, probe: matroska::probe },
     Container { matches: iso::matches, probe: iso::probe },
+    Container { matches: flac::matches, probe: flac::probe },
     Container { matches: riff::wav::matches, probe: riff::wav::probe },
 ];
 

@@ -1,0 +1,273 @@
+//! FLAC frames: their headers, and where they end.
+
+/// What the header of a frame tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Samples per channel.
+    pub samples: u32,
+    /// Samples per second; `None` where only the header of the file tells.
+    pub rate: Option<u32>,
+    /// Number of channels.
+    pub channels: u32,
+    /// Bits of a sample; `None` where only the header of the file tells.
+    pub bits: Option<u32>,
+    /// Whether `number` counts samples; else it counts frames.
+    pub counts_samples: bool,
+    /// Where in the sound the frame begins.
+    pub number: u64,
+    /// Length of the header in bytes.
+    pub header_len: usize,
+    /// Which channel holds the difference of two, with one more bit a sample.
+    difference: Option<u32>,
+}
+
+/// The longest header, in bytes.
+pub const LONGEST_HEADER: usize = 16;
+
+impl Frame {
+    /// Reads the header that `bytes` begin with; `None` where they begin with none: the checksum is looked at.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let [0xff, second, sizes, layout, rest @ ..] = bytes else { return None };
+        if second & 0xfe != 0xf8 || layout & 1 != 0 {
+            return None;
+        }
+        let (number, used) = number(rest)?;
+        let mut at = 4 + used;
+        let samples = match sizes >> 4 {
+            0 => return None,
+            1 => 192,
+            code @ 2..=5 => 576 << (code - 2),
+            6 => u32::from(*bytes.get(at)?) + 1,
+            7 => u32::from(u16::from_be_bytes(*bytes.get(at..)?.first_chunk()?)) + 1,
+            code => 256 << (code - 8),
+        };
+        at += match sizes >> 4 {
+            6 => 1,
+            7 => 2,
+            _ => 0,
+        };
+        let (rate, used) = rate(sizes & 15, bytes.get(at..)?)?;
+        at += used;
+        let (channels, difference) = match layout >> 4 {
+            code @ 0..=7 => (u32::from(code) + 1, None),
+            8 | 10 => (2, Some(1)),
+            9 => (2, Some(0)),
+            _ => return None,
+        };
+        let bits = match layout >> 1 & 7 {
+            0 => None,
+            3 => return None,
+            code => Some([8, 12, 0, 16, 20, 24, 32][usize::from(code) - 1]),
+        };
+        (crc8(bytes.get(..at)?) == *bytes.get(at)?).then_some(Self {
+            samples,
+            rate,
+            channels,
+            bits,
+            counts_samples: second & 1 == 1,
+            number,
+            header_len: at + 1,
+            difference,
+        })
+    }
+
+    /// The length in bytes of the frame that `bytes` begin with; `default_bits` is the file's.
+    ///
+    /// # Errors
+    /// `None` where it does not end within `bytes`, or holds what no frame holds.
+    pub fn len(&self, bytes: &[u8], default_bits: u32) -> Option<usize> {
+        let bits = self.bits.unwrap_or(default_bits);
+        let mut reader = Bits { bytes: bytes.get(self.header_len..)?, at: 0 };
+        for channel in 0..self.channels {
+            let wider = u32::from(self.difference == Some(channel));
+            subframe(&mut reader, bits + wider, self.samples)?;
+        }
+        let end = self.header_len + reader.at.div_ceil(8) + 2;
+        (end <= bytes.len()).then_some(end)
+    }
+}
+
+/// The number of a frame or sample, coded as UTF-8 codes characters; and how many bytes it takes.
+fn number(bytes: &[u8]) -> Option<(u64, usize)> {
+    let first = *bytes.first()?;
+    let ones = first.leading_ones();
+    if ones == 0 {
+        return Some((u64::from(first), 1));
+    }
+    if ones == 1 || ones > 7 {
+        return None;
+    }
+    let mut value = u64::from(first) & ((1 << (7 - ones)) - 1);
+    for byte in bytes.get(1..ones as usize)? {
+        if byte & 0xc0 != 0x80 {
+            return None;
+        }
+        value = value << 6 | u64::from(byte & 0x3f);
+    }
+    Some((value, ones as usize))
+}
+
+/// The sample rate, `None` inside where the file's holds; and how many bytes it takes.
+fn rate(code: u8, bytes: &[u8]) -> Option<(Option<u32>, usize)> {
+    const RATES: [u32; 11] = [88_200, 176_400, 192_000, 8_000, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 96_000];
+    let two = || Some(u32::from(u16::from_be_bytes(*bytes.first_chunk()?)));
+    Some(match code {
+        0 => (None, 0),
+        1..=11 => (RATES.get(usize::from(code) - 1).copied(), 0),
+        12 => (Some(u32::from(*bytes.first()?) * 1000), 1),
+        13 => (Some(two()?), 2),
+        14 => (Some(two()? * 10), 2),
+        _ => return None,
+    })
+}
+
+fn crc8(bytes: &[u8]) -> u8 {
+    bytes
+        .iter()
+        .fold(0, |crc, byte| (0..8).fold(crc ^ byte, |crc, _| if crc & 0x80 != 0 { crc << 1 ^ 7 } else { crc << 1 }))
+}
+
+/// Reads bits, the highest of each byte first.
+struct Bits<'a> {
+    bytes: &'a [u8],
+    /// In bits.
+    at: usize,
+}
+
+impl Bits<'_> {
+    /// The next `count` bits, at most 32.
+    fn take(&mut self, count: u32) -> Option<u32> {
+        let first = self.at / 8;
+        let mut window = [0; 8];
+        let rest = self.bytes.get(first..)?;
+        let copied = rest.len().min(8);
+        window[..copied].copy_from_slice(&rest[..copied]);
+        self.skip(u64::from(count))?;
+        let shifted = u64::from_be_bytes(window) << (self.at_before(count) % 8);
+        Some(if count == 0 { 0 } else { (shifted >> (64 - count)) as u32 })
+    }
+
+    fn at_before(&self, count: u32) -> usize {
+        self.at - count as usize
+    }
+
+    fn skip(&mut self, count: u64) -> Option<()> {
+        let end = self.at.checked_add(usize::try_from(count).ok()?)?;
+        (end <= self.bytes.len() * 8).then(|| self.at = end)
+    }
+
+    /// Passes zeros and the one behind them; returns how many zeros.
+    fn zeros(&mut self) -> Option<u32> {
+        let mut zeros = 0;
+        loop {
+            let byte = *self.bytes.get(self.at / 8)?;
+            let left = byte << (self.at % 8);
+            let here = left.leading_zeros().min(8 - (self.at % 8) as u32);
+            zeros += here;
+            self.at += here as usize;
+            if left != 0 {
+                self.at += 1;
+                return Some(zeros);
+            }
+        }
+    }
+}
+
+/// Passes the samples of one channel.
+fn subframe(bits: &mut Bits, mut depth: u32, samples: u32) -> Option<()> {
+    if bits.take(1)? != 0 {
+        return None;
+    }
+    let kind = bits.take(6)?;
+    if bits.take(1)? == 1 {
+        let wasted = bits.zeros()? + 1;
+        depth = depth.checked_sub(wasted).filter(|depth| *depth > 0)?;
+    }
+    let (depth, count) = (u64::from(depth), u64::from(samples));
+    match kind {
+        0 => bits.skip(depth),
+        1 => bits.skip(depth * count),
+        8..=12 => {
+            let order = kind - 8;
+            bits.skip(depth * u64::from(order))?;
+            residual(bits, order, samples)
+        }
+        32..=63 => {
+            let order = kind - 31;
+            bits.skip(depth * u64::from(order))?;
+            let precision = bits.take(4)? + 1;
+            if precision == 16 {
+                return None;
+            }
+            bits.skip(5 + u64::from(order * precision))?;
+            residual(bits, order, samples)
+        }
+        _ => None,
+    }
+}
+
+/// Passes what a prediction left over.
+fn residual(bits: &mut Bits, order: u32, samples: u32) -> Option<()> {
+    let width = match bits.take(2)? {
+        0 => 4,
+        1 => 5,
+        _ => return None,
+    };
+    let partitions = 1_u32 << bits.take(4)?;
+    if samples % partitions != 0 || samples / partitions < order || order > samples {
+        return None;
+    }
+    for partition in 0..partitions {
+        let count = samples / partitions - if partition == 0 { order } else { 0 };
+        let parameter = bits.take(width)?;
+        if parameter == (1 << width) - 1 {
+            let plain = bits.take(5)?;
+            bits.skip(u64::from(plain) * u64::from(count))?;
+            continue;
+        }
+        for _ in 0..count {
+            bits.zeros()?;
+            bits.skip(u64::from(parameter))?;
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read_and_their_checksum_is_looked_at() {
+        let header = [0xff, 0xf8, 0x35, 0x08, 0x00, 0];
+        let checksum = crc8(&header[..5]);
+        let mut bytes = header;
+        bytes[5] = checksum;
+        let frame = Frame::parse(&bytes).unwrap();
+        assert_eq!((frame.samples, frame.rate, frame.channels, frame.bits), (1152, Some(16_000), 1, Some(16)));
+        assert_eq!((frame.number, frame.header_len, frame.counts_samples), (0, 6, false));
+        bytes[5] ^= 1;
+        assert_eq!(Frame::parse(&bytes), None);
+    }
+
+    #[test]
+    fn numbers_are_read_as_utf8_codes_characters() {
+        assert_eq!(number(&[0x7f]), Some((127, 1)));
+        assert_eq!(number(&[0xc2, 0x80]), Some((128, 2)));
+        assert_eq!(number(&[0xfe, 0x80, 0x80, 0x80, 0x80, 0x80, 0x81]), Some((1, 7)));
+        assert_eq!(number(&[0x80]), None);
+        assert_eq!(number(&[0xc2]), None);
+        assert_eq!(number(&[0xff; 9]), None);
+    }
+
+    #[test]
+    fn bits_are_taken_across_bytes_until_they_end() {
+        let mut bits = Bits { bytes: &[0b0010_1000, 0, 0b0000_0001, 0xff], at: 0 };
+        assert_eq!(bits.zeros(), Some(2));
+        assert_eq!(bits.take(2), Some(1));
+        assert_eq!(bits.zeros(), Some(18));
+        assert_eq!(bits.take(8), Some(0xff));
+        assert_eq!(bits.take(1), None);
+        assert_eq!(bits.zeros(), None);
+    }
+}
