@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod journal;
+pub mod jsonl;
 pub mod pool;
 pub mod prepare;
 mod rate;

@@ -84,6 +84,9 @@ impl Cancel {
 pub trait ProblemSink: Send + Sync {
     /// Takes one problem.
     fn report(&self, problem: Problem) -> Outcome<()>;
+    /// Takes the number of further findings, of which only the first were reported one by one. A sink that does not count
+    /// need not care.
+    fn count_more(&self, _severity: Severity, _kind: ProblemKind, _number: u64) {}
 }
 
 /// How many problems are kept with their reasons; more are only counted.
@@ -137,6 +140,12 @@ impl ProblemSink for ProblemLog {
             return Err(problem.into_failure());
         }
         Ok(())
+    }
+
+    fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
+        if number > 0 {
+            *self.inner().counts.entry((severity, kind)).or_default() += number;
+        }
     }
 }
 

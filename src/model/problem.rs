@@ -92,6 +92,12 @@ problem_kinds! {
     BadLine => "bad-line", "line that is not a JSON object";
     /// Lines without text.
     BlankLine => "blank-line", "blank lines";
+    /// A line that is an object by its ends and cannot be parsed.
+    BadJson => "bad-json", "line that cannot be parsed";
+    /// A key that comes twice in one object.
+    RepeatedField => "repeated-field", "key twice in one object";
+    /// A value that readers take differently: not finite, half a character, beyond 2⁵³.
+    OddJson => "odd-json", "value that not every reader takes";
     // Metadatasets.
     /// A key, value or structure that the loader refuses.
     BadMetadataset => "bad-metadataset", "metadataset cannot be used";

@@ -87,6 +87,9 @@ impl ProblemSink for OnlyProblems<'_> {
         }
         self.problems.report(if problem.kind == ProblemKind::SampleExcluded { self.damaged(problem) } else { problem })
     }
+    fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
+        self.problems.count_more(severity, kind, number);
+    }
 }
 
 impl OnlyProblems<'_> {

@@ -18,7 +18,7 @@ pub use lint::{lint, LintOptions};
 pub use prepared::Prepared;
 pub use verify::verify;
 
-use crate::model::{Outcome, Problem, ProblemSink};
+use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Severity};
 use serde::Serialize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -67,5 +67,8 @@ impl ProblemSink for Remembering<'_> {
             self.ended.store(true, Ordering::Relaxed);
         }
         answer
+    }
+    fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
+        self.inner.count_more(severity, kind, number);
     }
 }

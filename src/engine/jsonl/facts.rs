@@ -2,8 +2,9 @@
 
 use super::{words, Lengths};
 use crate::formats::energon::jsonl_idx::{self, IndexState};
-use crate::model::{Cancel, Outcome, Problem};
+use crate::model::{Cancel, Failure, Outcome, Problem};
 use crate::source::jsonl::{each_line, start_of, Ends, FileStart, Line, Unit};
+use crate::storage::read::open_read;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -20,6 +21,13 @@ const MOST_KEYS: usize = 200;
 const KEPT_RECORDS: usize = 20;
 /// Bytes of a record that are kept as text.
 const KEPT_TEXT: usize = 16 << 10;
+
+/// Bytes of one value of an index.
+const WORD: u64 = jsonl_idx::WORD as u64;
+/// Values of an index that are read in one go.
+const STRETCH: u64 = 8 << 10;
+/// So many goes, at most.
+const STRETCHES: u64 = 512;
 
 /// One key of the records.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -62,7 +70,7 @@ pub struct JsonlFacts {
     pub looked_at: u64,
     /// The whole file was looked at.
     pub is_complete: bool,
-    /// Bytes of the lines looked at.
+    /// Bytes of all samples where the index fits (of evenly spread ones where there are millions), else of the records looked at.
     pub line_bytes: Lengths,
     /// Keys in order of their first appearance.
     pub keys: Vec<KeyFacts>,
@@ -86,7 +94,7 @@ impl JsonlFacts {
 
 /// Looks at the first `sample_limit` records of a file, at most, and at its index. Reads at most 64 MiB.
 pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
-    let file = words::open(path)?;
+    let file = open_read(path)?;
     let index = jsonl_idx::state_of(path)?;
     let mut facts = JsonlFacts {
         bytes: file.len(),
@@ -138,7 +146,37 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
         facts.samples = Some(facts.looked_at);
     }
     facts.text_key = text_key(&facts.keys);
+    if matches!(facts.index, IndexState::Fits { .. }) {
+        // Where the index cannot be read any more, the lines looked at have to do.
+        facts.line_bytes = lengths_of_index(path).unwrap_or(facts.line_bytes);
+    }
     Ok(facts)
+}
+
+/// Lengths of all samples, or of evenly spread stretches of very many, as the index has them: blank lines behind a sample count.
+fn lengths_of_index(path: &Path) -> Outcome<Lengths> {
+    let index = open_read(&jsonl_idx::index_path(path))?;
+    let words = index.len() / WORD;
+    let stretch = words.min(STRETCH);
+    let stretches = if words <= STRETCHES * STRETCH { words.div_ceil(STRETCH.max(1)) } else { STRETCHES };
+    let mut lengths = Lengths::default();
+    let mut bytes = Vec::new();
+    for number in 0..stretches {
+        let first = if stretches == STRETCHES { (words - stretch) / STRETCHES * number } else { number * STRETCH };
+        // One more value: where the last sample of the stretch ends.
+        let count = (stretch + 1).min(words - first);
+        bytes.resize(usize::try_from(count * WORD).unwrap_or(0), 0);
+        let failed = |error: std::io::Error| Failure::io("reading the index", path, &error);
+        index.read_exact_at(&mut bytes, first * WORD).map_err(failed)?;
+        let values = bytes.chunks_exact(WORD as usize).map(|word| word.try_into().map(u64::from_le_bytes).unwrap_or(0));
+        let mut before = None;
+        for value in values {
+            if let Some(before) = before.replace(value) {
+                lengths.add(value.saturating_sub(before));
+            }
+        }
+    }
+    Ok(lengths)
 }
 
 struct Seen<'a> {

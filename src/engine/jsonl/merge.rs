@@ -72,6 +72,11 @@ impl<S: FnMut(&[u8]) -> Outcome<()>> Merge<S> {
         Ok(())
     }
 
+    /// Line ends taken so far.
+    pub fn line_ends(&self) -> u64 {
+        self.counts.line_ends
+    }
+
     /// Takes the end of a file of `len` bytes.
     pub fn finish(mut self, len: u64) -> Outcome<Counts> {
         self.counts.lines = self.counts.line_ends;

@@ -1,16 +1,20 @@
 //! The index of a JSONL file: ranges are scanned in any order and put together in theirs (Energon format page §11).
 
+mod compare;
 mod facts;
 mod lengths;
+mod lint;
 mod merge;
 #[cfg(test)]
 mod tests;
 mod words;
 
+pub use compare::IndexCompare;
 pub use facts::{facts_of, JsonlFacts, KeyFacts, RecordFacts};
 pub use lengths::Lengths;
+pub use lint::lint_unit;
 pub use merge::{Counts, Merge};
-pub use words::{bad_line, blank_lines, cr_only, open, refused_start};
+pub use words::{bad_line, blank_lines, cr_only, open, refusal, refused_start, report_bad};
 
 use crate::model::{Cancel, Outcome, Progress};
 use crate::source::jsonl::{self, Unit, UnitLines};

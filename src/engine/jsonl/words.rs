@@ -2,9 +2,9 @@
 
 use super::Counts;
 use crate::engine::plan::shell_quote;
-use crate::model::text::{count, display_safe_bytes};
-use crate::model::{Outcome, Problem, ProblemKind, Subject};
-use crate::source::jsonl::{is_white, BadLine, FileStart};
+use crate::model::text::{count, display_safe_bytes, grouped};
+use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
+use crate::source::jsonl::{is_white, start_of, BadLine, FileStart};
 use crate::storage::read::{open_read, ReadFile};
 use std::path::Path;
 
@@ -15,9 +15,47 @@ const CR_LOOKED_AT: usize = 64 << 10;
 /// What a UTF-8 file may begin with and a JSONL file may not.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Opens a file of lines.
+/// Opens a file of lines. One without text, or with text that is packed or encoded otherwise, is refused.
 pub fn open(path: &Path) -> Outcome<ReadFile> {
-    open_read(path)
+    let file = open_read(path)?;
+    match refused_start(path, start_of(&file)?) {
+        None => Ok(file),
+        Some(problem) => {
+            let mut failure = problem.into_failure();
+            "reading the lines".clone_into(&mut failure.what);
+            Err(failure)
+        }
+    }
+}
+
+/// Reports lines that are no objects: the first of them one by one, the others counted.
+pub fn report_bad(file: &ReadFile, counts: &Counts, problems: &dyn ProblemSink) -> Outcome<()> {
+    for bad in &counts.bad {
+        problems.report(bad_line(file, bad))?;
+    }
+    let more = counts.bad_count - counts.bad.len() as u64;
+    problems.count_more(Severity::Problem, ProblemKind::BadLine, more);
+    Ok(())
+}
+
+/// Why these lines cannot be indexed; `None` when they can.
+pub fn refusal(file: &ReadFile, counts: &Counts) -> Option<Failure> {
+    let path = file.path();
+    if let Some(first) = counts.bad.first() {
+        let lines = count(counts.lines, "line");
+        let why = match counts.bad_count {
+            1 => format!("1 of {lines} is not a JSON object; nothing was written"),
+            many => format!("{} of {lines} are not JSON objects; nothing was written", grouped(many)),
+        };
+        let subject = Subject::path(path).line(first.line + 1).at(first.start);
+        return Some(Failure::data("indexing the lines", why).on(subject));
+    }
+    (counts.samples == 0).then(|| {
+        let why = format!("{} blank, so it holds no sample", if counts.lines == 1 { "its only line is" } else { "all its lines are" });
+        Failure::data("indexing the lines", why)
+            .on(Subject::path(path))
+            .with_hint("write one JSON object a line into it, or leave the file out")
+    })
 }
 
 /// Why a file that begins like this has no lines to index; `None` for text.

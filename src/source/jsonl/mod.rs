@@ -2,10 +2,12 @@
 //! share. Lines of any length are streamed: of each only the first and the last byte that is no white space count.
 
 mod each;
+mod json;
 mod scan;
 mod start;
 
 pub use each::{each_line, Line, LONGEST_LINE};
+pub use json::{Checker, Issue};
 pub use scan::{scan_unit, BadLine, Ends, UnitLines, LARGEST_UNIT};
 pub use start::{start_of, FileStart};
 

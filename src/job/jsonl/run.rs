@@ -1,0 +1,197 @@
+//! The run itself: everything from the lock to the last sync.
+
+use super::pooled;
+use super::JsonlReport;
+use crate::engine::jsonl::{blank_lines, cr_only, open, refusal, report_bad, Counts};
+use crate::formats::energon::jsonl_idx::index_path;
+use crate::job::prepare::OutputFile;
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use crate::model::{text, Failure, Outcome, ProblemSink, RunOptions};
+use crate::storage::fs::Fs;
+use crate::storage::lock::DatasetLock;
+use crate::storage::own::OwnFolder;
+use crate::storage::read::{open_read, ReadFile};
+use std::path::{Path, PathBuf};
+
+/// How often a folder that another run is just taking away is made again.
+const TRIES: u32 = 5;
+/// Bytes compared at a time.
+const PIECE: usize = 256 << 10;
+/// The index while it is made, in the folder for work in progress.
+const DRAFT: &str = "index";
+
+/// Indexes a file.
+pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
+    let file = open(path)?;
+    let target = index_path(path);
+    let place = WorkPlace::take(&*context.fs, &target, &context.options)?;
+    let draft = place.draft();
+    let mode = (file.mode() & 0o777) | 0o600;
+    let counts = write_draft(&file, &draft, mode, context)?;
+    judge(&file, &counts, context)?;
+    context.phase_of(Phase::Publish, "file", "writing the index");
+    context.progress.restart(1, 0);
+    let mut report = report(&file, &counts, &target);
+    report.nothing_to_do = is_same(&draft, &target, mode)?;
+    if report.nothing_to_do {
+        report.files.clear();
+    } else {
+        context.cancel.check()?;
+        publish(&*context.fs, &draft, &target)?;
+    }
+    context.progress.add(1, 0);
+    drop(place);
+    Ok(ended(report, context))
+}
+
+/// Does everything but write.
+pub(super) fn look(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
+    let file = open(path)?;
+    begin_scan(&file, context);
+    let counts = pooled::scan(&file, &context.options, &context.handles(), |_| Ok(()))?;
+    judge(&file, &counts, context)?;
+    Ok(ended(report(&file, &counts, &index_path(path)), context))
+}
+
+fn begin_scan(file: &ReadFile, context: &TaskContext) {
+    context.progress.restart(1, file.len());
+    context.phase_of(Phase::Scan, "file", format!("reading {}", text::bytes(file.len())));
+}
+
+fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) -> Outcome<Counts> {
+    begin_scan(file, context);
+    let mut out = context.fs.create_file(draft)?;
+    let counts = pooled::scan(file, &context.options, &context.handles(), |piece| out.write_all(piece))?;
+    out.set_mode(mode)?;
+    out.start_sync();
+    out.close()?;
+    Ok(counts)
+}
+
+/// Reports what was found; lines that are no objects, or no line at all, end the run.
+fn judge(file: &ReadFile, counts: &Counts, context: &TaskContext) -> Outcome<()> {
+    for note in blank_lines(file.path(), counts).into_iter().chain(cr_only(file, counts)) {
+        context.problems.report(note)?;
+    }
+    report_bad(file, counts, &context.problems)?;
+    refusal(file, counts).map_or(Ok(()), Err)
+}
+
+fn report(file: &ReadFile, counts: &Counts, target: &Path) -> JsonlReport {
+    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let replaces = std::fs::symlink_metadata(target).is_ok();
+    JsonlReport {
+        samples: counts.samples,
+        bytes: file.len(),
+        blank_lines: counts.blank,
+        nothing_to_do: false,
+        files: vec![OutputFile { name, bytes: (counts.samples + 1) * 8, replaces }],
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: std::time::Duration::ZERO,
+    }
+}
+
+fn ended(mut report: JsonlReport, context: &TaskContext) -> JsonlReport {
+    report.problems = context.problems.kept();
+    report.counts = context.problems.counts();
+    report.elapsed = context.elapsed();
+    report
+}
+
+fn publish(fs: &dyn Fs, draft: &Path, target: &Path) -> Outcome<()> {
+    fs.sync_file(draft)?;
+    fs.rename(draft, target)?;
+    fs.sync_dir(target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+}
+
+/// Whether the very same index is there already, with these permissions.
+fn is_same(draft: &Path, target: &Path, mode: u32) -> Outcome<bool> {
+    let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
+    if !is_file {
+        return Ok(false);
+    }
+    // An index that cannot be read is replaced.
+    let Ok(old) = open_read(target) else { return Ok(false) };
+    let new = open_read(draft)?;
+    if old.len() != new.len() || old.mode() & 0o777 != mode {
+        return Ok(false);
+    }
+    let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
+    let mut at = 0;
+    while at < new.len() {
+        let count = usize::try_from(new.len() - at).unwrap_or(usize::MAX).min(PIECE);
+        let (ours, theirs) = (&mut ours[..count], &mut theirs[..count]);
+        new.read_exact_at(ours, at).map_err(|error| Failure::io("reading the index", draft, &error))?;
+        if old.read_exact_at(theirs, at).is_err() || ours != theirs {
+            return Ok(false);
+        }
+        at += count as u64;
+    }
+    Ok(true)
+}
+
+/// Our own folder beside the index, locked. Goes away at the end, whatever the end is: nothing in it is worth keeping.
+struct WorkPlace<'a> {
+    fs: &'a dyn Fs,
+    own: OwnFolder,
+    lock: Option<DatasetLock>,
+}
+
+impl<'a> WorkPlace<'a> {
+    fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
+        let own = OwnFolder::for_output(target);
+        let mut tries = 0;
+        let lock = loop {
+            tries += 1;
+            match DatasetLock::acquire(fs, &own, options.break_lock) {
+                // Whoever was here before has just taken the folder away.
+                Err(_) if !own.exists() && tries < TRIES && parent_is_there(target) => {}
+                Ok(lock) => break lock,
+                Err(failure) => {
+                    // A folder that was made only to fail in it; one that somebody is at work in is not empty.
+                    let in_use = own.lock().exists();
+                    let _ = in_use || fs.raw_rmdir(&own.work()).is_ok();
+                    let _ = fs.raw_rmdir(own.path());
+                    return Err(failure);
+                }
+            }
+        };
+        let place = Self { fs, own, lock: Some(lock) };
+        // What a killed run left.
+        place.own.remove_work(fs)?;
+        place.own.create(fs)?;
+        Ok(place)
+    }
+
+    /// Locks that were never finished: whoever is just making one makes it again in another way.
+    fn remove_lock_drafts(&self) {
+        for entry in std::fs::read_dir(self.own.path()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.as_encoded_bytes();
+            if name.starts_with(b"lock.") && name.ends_with(b".new") {
+                let _ = self.fs.remove_file(&entry.path());
+            }
+        }
+    }
+
+    fn draft(&self) -> PathBuf {
+        self.own.work().join(DRAFT)
+    }
+}
+
+fn parent_is_there(target: &Path) -> bool {
+    target.parent().is_some_and(Path::is_dir)
+}
+
+impl Drop for WorkPlace<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next run. Another run may already wait for the lock: the folder is
+        // taken away only when nothing of it is left in it.
+        let _ = self.own.remove_work(self.fs);
+        self.remove_lock_drafts();
+        self.lock = None;
+        let _ = self.fs.raw_rmdir(self.own.path());
+    }
+}
