@@ -61,7 +61,11 @@ impl IndexCompare {
                 1 => String::new(),
                 many => format!("; {} differ in all", count(many, "value")),
             };
-            let of = if number + 1 == self.at / WORD as u64 { "the size of the file".to_owned() } else { format!("the place of sample {number}") };
+            let of = if number + 1 == self.at / WORD as u64 {
+                "the size of the file".to_owned()
+            } else {
+                format!("the place of sample {number}")
+            };
             report(format!("value {number}, {of}, is {found} and should be {wanted}{more}"))?;
         }
         Ok(())

@@ -14,13 +14,7 @@ const SHOWN: (usize, usize) = (20, 28);
 
 /// Parses the lines that begin in a range, and reports what is wrong or odd. `line_ends` are those before the range. Lines that
 /// are no objects by their ends are left to the index. Returns how many lines were parsed.
-pub fn lint_unit(
-    file: &ReadFile,
-    unit: Unit,
-    line_ends: u64,
-    turn: &Mutex<()>,
-    handles: &Handles<'_>,
-) -> Outcome<u64> {
+pub fn lint_unit(file: &ReadFile, unit: Unit, line_ends: u64, turn: &Mutex<()>, handles: &Handles<'_>) -> Outcome<u64> {
     // The rest of a line that begins before the range is a line that is not ended yet.
     let first_line = 1 + line_ends + u64::from(!begins_a_line(file, unit)?);
     let mut checker = Checker::default();
@@ -68,7 +62,8 @@ fn begins_a_line(file: &ReadFile, unit: Unit) -> Outcome<bool> {
 fn problem(place: Subject, line: Line<'_>, at: usize, issue: Issue) -> Problem {
     let from = at.saturating_sub(SHOWN.0);
     let near = line.bytes.get(from..(at + SHOWN.1).min(line.bytes.len())).unwrap_or_default();
-    let (before, behind) = (if from > 0 { "…" } else { "" }, if from + near.len() < line.bytes.len() { "…" } else { "" });
+    let (before, behind) =
+        (if from > 0 { "…" } else { "" }, if from + near.len() < line.bytes.len() { "…" } else { "" });
     let near = display_safe_bytes(whole_characters(near)).trim().to_owned();
     let message = format!("column {}: {}, near {before}{near}{behind}", at + 1, issue.title());
     match issue {

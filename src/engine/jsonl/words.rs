@@ -51,7 +51,10 @@ pub fn refusal(file: &ReadFile, counts: &Counts) -> Option<Failure> {
         return Some(Failure::data("indexing the lines", why).on(subject));
     }
     (counts.samples == 0).then(|| {
-        let why = format!("{} blank, so it holds no sample", if counts.lines == 1 { "its only line is" } else { "all its lines are" });
+        let why = format!(
+            "{} blank, so it holds no sample",
+            if counts.lines == 1 { "its only line is" } else { "all its lines are" }
+        );
         Failure::data("indexing the lines", why)
             .on(Subject::path(path))
             .with_hint("write one JSON object a line into it, or leave the file out")

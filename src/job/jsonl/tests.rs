@@ -74,7 +74,10 @@ fn an_index_is_all_that_a_run_leaves_and_a_second_run_finds_nothing_to_do() {
     let report = run(&path).unwrap();
     assert_eq!((report.samples, report.bytes, report.blank_lines, report.nothing_to_do), (2, 20, 2, false));
     assert_eq!(report.files.len(), 1);
-    assert_eq!((report.files[0].name.as_str(), report.files[0].bytes, report.files[0].replaces), ("a.v2.jsonl.idx", 24, false));
+    assert_eq!(
+        (report.files[0].name.as_str(), report.files[0].bytes, report.files[0].replaces),
+        ("a.v2.jsonl.idx", 24, false)
+    );
     assert_eq!(names(dir.path()), ["a.v2.jsonl", "a.v2.jsonl.idx"]);
     assert_eq!(tar_idx::read(&index_path(&path)).unwrap(), [0, 12, 20]);
     assert_eq!(open_read(&index_path(&path)).unwrap().mode(), 0o640);
@@ -120,7 +123,8 @@ fn a_dry_run_says_the_same_and_writes_nothing() {
 #[test]
 fn ranges_of_any_size_on_any_number_of_threads_give_the_same_bytes() {
     let dir = tempfile::tempdir().unwrap();
-    let text: String = (0..500).map(|i| format!("{}{{\"n\": {i}}}{}\n", " ".repeat(i % 3), "\n".repeat(i % 4))).collect();
+    let text: String =
+        (0..500).map(|i| format!("{}{{\"n\": {i}}}{}\n", " ".repeat(i % 3), "\n".repeat(i % 4))).collect();
     let path = put(dir.path(), "a.jsonl", text.as_bytes());
     let file = open_read(&path).unwrap();
     let mut wanted: Option<Vec<u8>> = None;
@@ -150,7 +154,8 @@ fn bad_lines_are_named_by_line_byte_and_column() {
     let (failure, problems) = refused(b"{\"a\": 1}\n  [1, 2]\n{\"b\": 2}\n\n{\"c\": \xff\x1b[31m\n\"x\"\n");
     assert_eq!(failure.why, "3 of 6 lines are not JSON objects; nothing was written");
     let told: Vec<_> = problems.iter().filter(|problem| problem.severity > Severity::Note).collect();
-    let places: Vec<_> = told.iter().map(|problem| (problem.subject.line.unwrap(), problem.subject.byte_offset.unwrap())).collect();
+    let places: Vec<_> =
+        told.iter().map(|problem| (problem.subject.line.unwrap(), problem.subject.byte_offset.unwrap())).collect();
     assert_eq!(places, [(2, 11), (5, 39), (6, 41)]);
     assert_eq!(told[0].message, "column 3: the line is an array, not an object; it begins with [1, 2]");
     assert_eq!(told[1].message, "column 12: the line does not end with }; it begins with {\"c\": \\xff␛[31m");
@@ -273,14 +278,17 @@ fn lint_parses_every_line_and_names_the_place() {
     let mut places: Vec<_> = problems.iter().map(place).collect();
     places.sort();
     let line7 = text.find("{\"é\"").unwrap() as u64;
-    assert_eq!(places, [
-        (ProblemKind::BadLine, Some(6), Some(49)),
-        (ProblemKind::BadJson, Some(3), Some(19)),
-        (ProblemKind::BadJson, Some(7), Some(line7 + 14)),
-        (ProblemKind::RepeatedField, Some(4), Some(30)),
-        (ProblemKind::OddJson, Some(5), Some(44)),
-        (ProblemKind::MissingFile, None, None),
-    ]);
+    assert_eq!(
+        places,
+        [
+            (ProblemKind::BadLine, Some(6), Some(49)),
+            (ProblemKind::BadJson, Some(3), Some(19)),
+            (ProblemKind::BadJson, Some(7), Some(line7 + 14)),
+            (ProblemKind::RepeatedField, Some(4), Some(30)),
+            (ProblemKind::OddJson, Some(5), Some(44)),
+            (ProblemKind::MissingFile, None, None),
+        ]
+    );
     let bad = problems.iter().find(|problem| problem.subject.line == Some(7)).unwrap();
     assert_eq!(bad.message, "column 15: a key in double quotes must come here, near {\"é\": \"<U+202E>\", b}");
 }

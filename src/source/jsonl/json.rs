@@ -416,7 +416,9 @@ fn push_scalar(out: &mut Vec<u8>, scalar: u32) {
             let mut bytes = [0; 4];
             out.extend_from_slice(character.encode_utf8(&mut bytes).as_bytes());
         }
-        None => out.extend([0xe0 | (scalar >> 12) as u8, 0x80 | (scalar >> 6 & 0x3f) as u8, 0x80 | (scalar & 0x3f) as u8]),
+        None => {
+            out.extend([0xe0 | (scalar >> 12) as u8, 0x80 | (scalar >> 6 & 0x3f) as u8, 0x80 | (scalar & 0x3f) as u8])
+        }
     }
 }
 
@@ -442,8 +444,14 @@ mod tests {
     #[test]
     fn sound_objects_have_no_issue() {
         for line in [
-            "{}", " { } ", "", " \t\r", r#"{"a":1}"#, "{\"a\": [1, -0, 0.5, 1e5, -1.25E-3, true, false, null, {}, []]}\r",
-            r#"{"é": "ü\n\u00e9\ud83d\ude00", "b": {"a": 1}, "a": {"b": 2}}"#, r#"{"n": 9007199254740992}"#,
+            "{}",
+            " { } ",
+            "",
+            " \t\r",
+            r#"{"a":1}"#,
+            "{\"a\": [1, -0, 0.5, 1e5, -1.25E-3, true, false, null, {}, []]}\r",
+            r#"{"é": "ü\n\u00e9\ud83d\ude00", "b": {"a": 1}, "a": {"b": 2}}"#,
+            r#"{"n": 9007199254740992}"#,
         ] {
             assert_eq!(issues(line.as_bytes()), [], "{line}");
         }
@@ -452,11 +460,33 @@ mod tests {
     #[test]
     fn what_is_no_json_is_told_with_its_place() {
         for (line, at) in [
-            ("[1]", 0), ("x", 0), ("{", 1), (r#"{"a"}"#, 4), (r#"{"a":}"#, 5), (r#"{"a":1,}"#, 7), (r#"{"a":1}}"#, 7),
-            (r#"{"a":1} {"b":2}"#, 8), (r#"{"a":01}"#, 5), (r#"{"a":1.}"#, 7), (r#"{"a":1e}"#, 7), (r#"{"a":-}"#, 6),
-            (r#"{'a':1}"#, 1), (r#"{"a":'b'}"#, 5), (r#"{"a":tru}"#, 5), (r#"{"a":[1 2]}"#, 8), (r#"{"a":[1}"#, 7),
-            (r#"{"a":"b}"#, 5), (r#"{"a":"\x"}"#, 6), (r#"{"a":"\u12g4"}"#, 6), ("{\"a\":\"b\tc\"}", 7), (r#"{"a" 1}"#, 5),
-            (r#"{"a":[1,]}"#, 8), (r#"{a:1}"#, 1), ("{}\x0b", 2), (r#"{"a":+1}"#, 5), (r#"{"a":nan}"#, 5),
+            ("[1]", 0),
+            ("x", 0),
+            ("{", 1),
+            (r#"{"a"}"#, 4),
+            (r#"{"a":}"#, 5),
+            (r#"{"a":1,}"#, 7),
+            (r#"{"a":1}}"#, 7),
+            (r#"{"a":1} {"b":2}"#, 8),
+            (r#"{"a":01}"#, 5),
+            (r#"{"a":1.}"#, 7),
+            (r#"{"a":1e}"#, 7),
+            (r#"{"a":-}"#, 6),
+            (r#"{'a':1}"#, 1),
+            (r#"{"a":'b'}"#, 5),
+            (r#"{"a":tru}"#, 5),
+            (r#"{"a":[1 2]}"#, 8),
+            (r#"{"a":[1}"#, 7),
+            (r#"{"a":"b}"#, 5),
+            (r#"{"a":"\x"}"#, 6),
+            (r#"{"a":"\u12g4"}"#, 6),
+            ("{\"a\":\"b\tc\"}", 7),
+            (r#"{"a" 1}"#, 5),
+            (r#"{"a":[1,]}"#, 8),
+            (r#"{a:1}"#, 1),
+            ("{}\x0b", 2),
+            (r#"{"a":+1}"#, 5),
+            (r#"{"a":nan}"#, 5),
         ] {
             assert_eq!(fatal(line), at, "{line}");
         }
@@ -472,8 +502,14 @@ mod tests {
             (r#"{"a":{"k":1,"k":2,"k":3},"b":[{"k":1}]}"#, vec![(12, DuplicateKey), (18, DuplicateKey)]),
             (r#"{"a":NaN,"b":-Infinity,"c":Infinity}"#, vec![(5, NotFinite), (13, NotFinite), (27, NotFinite)]),
             (r#"{"a":1e999}"#, vec![(5, NotFinite)]),
-            (r#"{"a":"\ud800","b":"\udc00\ud800x"}"#, vec![(6, LoneSurrogate), (19, LoneSurrogate), (25, LoneSurrogate)]),
-            (r#"{"a":9007199254740993,"b":-123456789012345678901234567890}"#, vec![(5, LargeInteger), (26, LargeInteger)]),
+            (
+                r#"{"a":"\ud800","b":"\udc00\ud800x"}"#,
+                vec![(6, LoneSurrogate), (19, LoneSurrogate), (25, LoneSurrogate)],
+            ),
+            (
+                r#"{"a":9007199254740993,"b":-123456789012345678901234567890}"#,
+                vec![(5, LargeInteger), (26, LargeInteger)],
+            ),
         ] {
             assert_eq!(issues(line.as_bytes()), wanted, "{line}");
             assert!(wanted.iter().all(|(_, issue)| !issue.is_fatal()));
