@@ -9,6 +9,7 @@ pub mod decode;
 pub mod discover;
 pub mod jsonl;
 pub mod kind;
+pub mod media_folder;
 mod peek;
 pub mod tar;
 pub mod tgz;

@@ -7,6 +7,7 @@ pub mod info;
 pub mod jsonl_idx;
 pub mod layout;
 pub mod metadataset;
+pub mod media_json;
 pub mod ratio;
 pub mod split_yaml;
 pub mod tables;
