@@ -4,6 +4,7 @@ pub mod check;
 pub mod dataset;
 pub mod index;
 pub mod jsonl;
+pub mod media;
 pub mod mix;
 pub mod outputs;
 pub mod plan;

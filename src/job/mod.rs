@@ -3,6 +3,7 @@
 pub mod check;
 pub mod journal;
 pub mod jsonl;
+pub mod media;
 pub mod pool;
 pub mod prepare;
 mod rate;
@@ -101,4 +102,9 @@ impl JobStatus {
             log: Vec::new(),
         }
     }
+}
+
+/// A time in seconds, to the millisecond, as reports have it.
+fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }

@@ -93,7 +93,8 @@ pub fn walk(root: &Path, wanted: impl Fn(&str) -> bool, handles: &Handles<'_>) -
     std::fs::read_dir(root).map_err(|error| Failure::io("looking for media", root, &error))?;
     let mut found = MediaFolder::default();
     let entries = walkdir::WalkDir::new(root).follow_links(true).min_depth(1).into_iter();
-    let mut entries = entries.filter_entry(|entry| entry.file_name() != OsStr::new(META_FOLDER) || !entry.file_type().is_dir());
+    let mut entries =
+        entries.filter_entry(|entry| entry.file_name() != OsStr::new(META_FOLDER) || !entry.file_type().is_dir());
     let mut visitor = Visitor { root, handles, wanted, found: &mut found };
     while let Some(entry) = entries.next() {
         handles.cancel.check()?;
@@ -144,7 +145,8 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
     fn not_utf8(&self, path: &Path, what: &str) -> Outcome<()> {
         let shown = display_safe_bytes(path.as_os_str().as_bytes());
         let rest = if what == "folder" { " with what is in it" } else { "" };
-        let message = format!("the name of this {what} is not UTF-8, so no row can name it; it is left out{rest}: {shown}");
+        let message =
+            format!("the name of this {what} is not UTF-8, so no row can name it; it is left out{rest}: {shown}");
         let problem = Problem::problem(ProblemKind::EntryNameNotUtf8, Subject::path(path), message);
         self.tell(problem.with_hint("rename it"))
     }
@@ -155,11 +157,11 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
             let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
             return self.tell(Problem::note(ProblemKind::Other, Subject::path(path), message));
         }
-        let why = error.io_error().map_or_else(
-            || error.to_string(),
-            |error| Failure::io("looking for media", path, error).why,
-        );
-        let is_dangling = path.is_symlink() && error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+        let why = error
+            .io_error()
+            .map_or_else(|| error.to_string(), |error| Failure::io("looking for media", path, error).why);
+        let is_dangling =
+            path.is_symlink() && error.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound);
         let relative = path.strip_prefix(self.root).unwrap_or(path).to_string_lossy();
         if is_dangling && !(self.wanted)(&relative) {
             return Ok(());

@@ -15,3 +15,10 @@ pub mod tar;
 pub mod tgz;
 
 pub use peek::peek;
+
+use crate::storage::read::ReadFile;
+
+/// Whether a file begins like a compressed archive, so that offsets in it mean nothing. One that cannot be read does not.
+pub fn compressed_start(file: &ReadFile) -> bool {
+    matches!(compressed::Compression::of(file), Ok(Some(_)))
+}

@@ -49,6 +49,14 @@ impl OwnFolder {
     pub fn report(&self) -> PathBuf {
         self.path.join("report.json")
     }
+    /// The plan of the last run for media alone.
+    pub fn media_plan(&self) -> PathBuf {
+        self.path.join("media-plan.yaml")
+    }
+    /// The report of the last run for media alone.
+    pub fn media_report(&self) -> PathBuf {
+        self.path.join("media-report.json")
+    }
     /// Finished units of a run that is not finished.
     pub fn journal(&self) -> PathBuf {
         self.path.join("journal")
@@ -92,6 +100,18 @@ impl OwnFolder {
             fs.sync_dir(&self.path)?;
         }
         Ok(())
+    }
+    /// Work in progress of a run for media alone; work of another command beside it stays.
+    pub fn media_work(&self) -> PathBuf {
+        self.work().join("media")
+    }
+    /// Removes those of the own folders that are empty, innermost first. One that is needed, or cannot be removed, stays.
+    pub fn remove_if_empty(&self, fs: &dyn Fs) {
+        for folder in [&self.work(), &self.path].into_iter().chain(self.parents.iter().rev()) {
+            if fs.raw_rmdir(folder).is_err() {
+                return;
+            }
+        }
     }
     /// Removes the work in progress and the journal.
     pub fn remove_work(&self, fs: &dyn Fs) -> Outcome<()> {

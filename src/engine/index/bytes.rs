@@ -46,7 +46,7 @@ impl SpoolFile {
 }
 
 /// A new file that collects small writes and hashes them.
-pub(super) struct SpoolWriter {
+pub(in crate::engine) struct SpoolWriter {
     file: Box<dyn WriteFile>,
     name: String,
     waiting: Vec<u8>,
@@ -56,7 +56,7 @@ pub(super) struct SpoolWriter {
 
 impl SpoolWriter {
     /// Creates the file, taking the place of one that a killed run left.
-    pub(super) fn create(fs: &dyn Fs, dir: &Path, name: String) -> Outcome<Self> {
+    pub(in crate::engine) fn create(fs: &dyn Fs, dir: &Path, name: String) -> Outcome<Self> {
         let path = dir.join(&name);
         if path.symlink_metadata().is_ok() {
             fs.remove_file(&path)?;
@@ -67,17 +67,17 @@ impl SpoolWriter {
     }
 
     /// Bytes so far.
-    pub(super) fn len(&self) -> u64 {
+    pub(in crate::engine) fn len(&self) -> u64 {
         self.written + self.waiting.len() as u64
     }
 
     /// Where the next bytes are put; call [`check`](Self::check) after each record.
-    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+    pub(in crate::engine) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.waiting
     }
 
     /// Writes what was collected once it is enough.
-    pub(super) fn check(&mut self) -> Outcome<()> {
+    pub(in crate::engine) fn check(&mut self) -> Outcome<()> {
         if self.waiting.len() >= WRITE_BYTES {
             self.flush()?;
         }
@@ -93,7 +93,7 @@ impl SpoolWriter {
     }
 
     /// Closes the file without waiting for the disk: its hash is checked before it is used by another run.
-    pub(super) fn finish(mut self) -> Outcome<SpoolFile> {
+    pub(in crate::engine) fn finish(mut self) -> Outcome<SpoolFile> {
         self.flush()?;
         self.file.close()?;
         Ok(SpoolFile { name: self.name, bytes: self.written, xxh3: self.hash.digest() })
@@ -101,7 +101,7 @@ impl SpoolWriter {
 }
 
 /// Reads a range of a spool file from its beginning to its end.
-pub(super) struct SpoolReader {
+pub(in crate::engine) struct SpoolReader {
     file: Arc<ReadFile>,
     buffer: Vec<u8>,
     at: usize,
@@ -111,12 +111,12 @@ pub(super) struct SpoolReader {
 
 impl SpoolReader {
     /// Reads `bytes` bytes from `offset` on, `chunk` bytes at a time.
-    pub(super) fn new(file: Arc<ReadFile>, offset: u64, bytes: u64, chunk: usize) -> Self {
+    pub(in crate::engine) fn new(file: Arc<ReadFile>, offset: u64, bytes: u64, chunk: usize) -> Self {
         Self { file, buffer: Vec::with_capacity(chunk.max(64)), at: 0, offset, end: offset.saturating_add(bytes) }
     }
 
     /// Whether everything was read.
-    pub(super) fn at_end(&self) -> bool {
+    pub(in crate::engine) fn at_end(&self) -> bool {
         self.at == self.buffer.len() && self.offset >= self.end
     }
 
@@ -135,7 +135,7 @@ impl SpoolReader {
     }
 
     /// What a spool that breaks its own rules says.
-    pub(super) fn damaged(&self) -> Failure {
+    pub(in crate::engine) fn damaged(&self) -> Failure {
         Failure::environment("reading the spool", "its content is not what was written")
             .on(Subject::path(self.file.path()).at(self.offset))
             .with_hint("run again with --restart; if it comes back, the disk or the memory is failing")
@@ -151,7 +151,7 @@ impl SpoolReader {
     }
 
     /// Reads what [`push_int`] wrote.
-    pub(super) fn int(&mut self) -> Outcome<u64> {
+    pub(in crate::engine) fn int(&mut self) -> Outcome<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -164,14 +164,14 @@ impl SpoolReader {
     }
 
     /// Reads what [`push_delta`] wrote against the same `expected`.
-    pub(super) fn delta(&mut self, expected: u64) -> Outcome<u64> {
+    pub(in crate::engine) fn delta(&mut self, expected: u64) -> Outcome<u64> {
         let code = self.int()?;
         let difference = (code >> 1) ^ (code & 1).wrapping_neg();
         Ok(expected.wrapping_add(difference))
     }
 
     /// Appends `count` bytes to `out`.
-    pub(super) fn take(&mut self, count: u64, out: &mut Vec<u8>) -> Outcome<()> {
+    pub(in crate::engine) fn take(&mut self, count: u64, out: &mut Vec<u8>) -> Outcome<()> {
         let left = (self.buffer.len() - self.at) as u64 + (self.end - self.offset);
         if count > left {
             return Err(self.damaged());
@@ -190,7 +190,7 @@ impl SpoolReader {
     }
 
     /// Reads what [`push_text`] wrote into `text`, which still holds the text before.
-    pub(super) fn text(&mut self, text: &mut Vec<u8>) -> Outcome<()> {
+    pub(in crate::engine) fn text(&mut self, text: &mut Vec<u8>) -> Outcome<()> {
         let shared = self.int()?;
         if shared > text.len() as u64 {
             return Err(self.damaged());
@@ -202,7 +202,7 @@ impl SpoolReader {
 }
 
 /// Appends an integer: 7 bits a byte, least significant first.
-pub(super) fn push_int(out: &mut Vec<u8>, mut value: u64) {
+pub(in crate::engine) fn push_int(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -211,13 +211,13 @@ pub(super) fn push_int(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Appends an integer as its difference, of either sign, to what was to be expected.
-pub(super) fn push_delta(out: &mut Vec<u8>, expected: u64, value: u64) {
+pub(in crate::engine) fn push_delta(out: &mut Vec<u8>, expected: u64, value: u64) {
     let difference = value.wrapping_sub(expected) as i64;
     push_int(out, ((difference << 1) ^ (difference >> 63)) as u64);
 }
 
 /// Appends a text as what differs from the text before it.
-pub(super) fn push_text(out: &mut Vec<u8>, before: &[u8], text: &[u8]) {
+pub(in crate::engine) fn push_text(out: &mut Vec<u8>, before: &[u8], text: &[u8]) {
     let shared = before.iter().zip(text).take_while(|(a, b)| a == b).count();
     push_int(out, shared as u64);
     push_int(out, (text.len() - shared) as u64);

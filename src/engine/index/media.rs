@@ -148,7 +148,7 @@ fn judge_insert(error: rusqlite::Error) -> CopyError {
 }
 
 /// An SQLite error on a database of ours, in a user's words.
-fn sql_failure(path: &Path, error: &rusqlite::Error) -> Failure {
+pub(in crate::engine) fn sql_failure(path: &Path, error: &rusqlite::Error) -> Failure {
     let why = match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => "no space left on the device".to_owned(),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => "permission denied".to_owned(),
@@ -157,9 +157,7 @@ fn sql_failure(path: &Path, error: &rusqlite::Error) -> Failure {
     };
     let failure = Failure::new(ExitClass::Environment, "writing the database", why).on(Subject::path(path));
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => {
-            failure.with_hint("free some space and run the same command again; what was scanned is kept")
-        }
+        Some(ErrorCode::DiskFull) => failure.with_hint("free some space and run the same command again"),
         _ => failure,
     }
 }

@@ -6,8 +6,9 @@
 //! neighbours. Nothing is held in memory but buffers of bounded size, and the file's bytes depend on the shards alone,
 //! not on the number of workers or the memory they had.
 
-mod bytes;
+pub(in crate::engine) mod bytes;
 mod duplicates;
+mod entries;
 mod lookup;
 mod media;
 mod parts;
@@ -22,7 +23,9 @@ mod writer;
 
 pub use bytes::SpoolFile;
 pub use duplicates::DuplicateKey;
+pub use entries::{Entries, Entry};
 pub use lookup::{lost_excludes, LostExclude};
+pub(in crate::engine) use media::sql_failure;
 pub use media::{carry_media_tables, CarriedMedia};
 pub use respool::{respool_unit, OldIndex};
 pub use runs::Run;

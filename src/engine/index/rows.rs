@@ -28,7 +28,7 @@ struct Ends {
 }
 
 /// Writes a row spool.
-pub(super) struct RowWriter {
+pub(in crate::engine) struct RowWriter {
     out: SpoolWriter,
     first: Vec<Box<str>>,
     numbers: HashMap<Box<str>, u64>,
@@ -37,11 +37,11 @@ pub(super) struct RowWriter {
 }
 
 impl RowWriter {
-    pub(super) fn new(out: SpoolWriter) -> Self {
+    pub(in crate::engine) fn new(out: SpoolWriter) -> Self {
         Self { out, first: Vec::new(), numbers: HashMap::new(), key: Vec::new(), ends: Ends::default() }
     }
 
-    pub(super) fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+    pub(in crate::engine) fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
         match self.number(row.part_name) {
             Some(number) => push_int(self.out.buffer(), PART_KNOWN + number),
             None => {
@@ -69,7 +69,7 @@ impl RowWriter {
         early.map(|at| at as u64).or_else(|| self.numbers.get(name).copied())
     }
 
-    pub(super) fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+    pub(in crate::engine) fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
         let out = self.out.buffer();
         push_int(out, SAMPLE);
         push_text(out, &self.key, row.key.as_bytes());
@@ -78,7 +78,7 @@ impl RowWriter {
         self.place(row.byte_offset, row.byte_size)
     }
 
-    pub(super) fn hidden(&mut self, row: HiddenSample) -> Outcome<()> {
+    pub(in crate::engine) fn hidden(&mut self, row: HiddenSample) -> Outcome<()> {
         push_int(self.out.buffer(), HIDDEN);
         self.place(row.byte_offset, row.byte_size)
     }
@@ -92,7 +92,7 @@ impl RowWriter {
     }
 
     /// Writes the last keys behind the rows, and closes the file.
-    pub(super) fn finish(mut self, keys: &mut Sorter<1>) -> Outcome<(SpoolFile, Run)> {
+    pub(in crate::engine) fn finish(mut self, keys: &mut Sorter<1>) -> Outcome<(SpoolFile, Run)> {
         let run = keys.spill(&mut self.out)?;
         Ok((self.out.finish()?, run))
     }
@@ -100,7 +100,7 @@ impl RowWriter {
 
 /// One record of a row spool. Names and keys stay in the reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Record {
+pub(in crate::engine) enum Record {
     /// A part; its name is [`RowReader::part_name`].
     Part { offset: u64, size: u64 },
     /// A sample; its key is [`RowReader::key`].
@@ -110,7 +110,7 @@ pub(super) enum Record {
 }
 
 /// Reads a row spool.
-pub(super) struct RowReader {
+pub(in crate::engine) struct RowReader {
     from: SpoolReader,
     names: Vec<Vec<u8>>,
     known: Option<usize>,
@@ -120,27 +120,27 @@ pub(super) struct RowReader {
 }
 
 impl RowReader {
-    pub(super) fn new(from: SpoolReader) -> Self {
+    pub(in crate::engine) fn new(from: SpoolReader) -> Self {
         let (names, name, key) = (Vec::new(), Vec::new(), Vec::new());
         Self { from, names, known: None, name, key, ends: Ends::default() }
     }
 
     /// Name of the part that [`next`](Self::next) returned last.
-    pub(super) fn part_name(&self) -> &[u8] {
+    pub(in crate::engine) fn part_name(&self) -> &[u8] {
         self.known.and_then(|number| self.names.get(number)).unwrap_or(&self.name)
     }
 
     /// Key of the sample that [`next`](Self::next) returned last.
-    pub(super) fn key(&self) -> &[u8] {
+    pub(in crate::engine) fn key(&self) -> &[u8] {
         &self.key
     }
 
     /// The failure of a spool that breaks its own rules.
-    pub(super) fn damaged(&self) -> crate::model::Failure {
+    pub(in crate::engine) fn damaged(&self) -> crate::model::Failure {
         self.from.damaged()
     }
 
-    pub(super) fn next(&mut self) -> Outcome<Option<Record>> {
+    pub(in crate::engine) fn next(&mut self) -> Outcome<Option<Record>> {
         if self.from.at_end() {
             return Ok(None);
         }

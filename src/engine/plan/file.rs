@@ -1,7 +1,8 @@
 //! `plan.yaml`: a plan as a small text file that a person can read, keep, compare and replay.
 
 use crate::model::plan::PLAN_VERSION;
-use crate::model::{Failure, Outcome, PreparePlan, Subject};
+use crate::model::{Failure, Outcome, PrepareMediaPlan, PreparePlan, Subject};
+use serde::Deserialize;
 
 /// The largest plan that is read, in bytes.
 const MAX_PLAN_BYTES: usize = 64 << 20;
@@ -18,14 +19,40 @@ pub fn to_yaml(plan: &PreparePlan) -> Outcome<String> {
     Ok(format!("{HEADER}{}", body.trim_start_matches("---\n")))
 }
 
-/// Reads a plan. A newer version, an unknown key or a value of the wrong kind is refused, with its line.
-pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
+/// A plan for media alone, as a file.
+pub fn media_to_yaml(plan: &PrepareMediaPlan) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    Ok(format!("{HEADER}command: prepare-media\n{}", body.trim_start_matches("---\n")))
+}
+
+/// What a plan file can hold: one kind of plan for each command that takes one.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "command", rename_all = "kebab-case")]
+pub enum PlanFile {
+    /// Of `prepare`; a file that names no command holds this.
+    Prepare(Box<PreparePlan>),
+    /// Of `prepare-media`.
+    PrepareMedia(PrepareMediaPlan),
+}
+
+impl PlanFile {
+    /// The command that it is a plan of.
+    pub fn command(&self) -> &'static str {
+        match self {
+            Self::Prepare(_) => "prepare",
+            Self::PrepareMedia(_) => "prepare-media",
+        }
+    }
+}
+
+/// Reads the plan of whatever command. A newer version, an unknown key or a value of the wrong kind is refused, with its line.
+pub fn read(text: &str) -> Outcome<PlanFile> {
     let refuse = |why: String| Failure::usage("reading the plan", why);
     if text.len() > MAX_PLAN_BYTES {
         return Err(refuse("it is larger than 64 MiB".into()));
     }
-    let versioned: Versioned = parse(text)?;
-    match versioned.version {
+    let head: Head = parse(text)?;
+    match head.version {
         Some(version) if version > PLAN_VERSION => {
             return Err(refuse(format!("it has version {version}; this program knows up to {PLAN_VERSION}"))
                 .with_hint("use a newer gristmill, or answer the questions again"));
@@ -35,13 +62,27 @@ pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
         }
         Some(_) => {}
     }
+    if head.command.is_none() {
+        return parse(text).map(PlanFile::Prepare);
+    }
     parse(text)
 }
 
+/// Reads a plan of `prepare`, as [`read`] does; one of another command is refused.
+pub fn from_yaml(text: &str) -> Outcome<PreparePlan> {
+    match read(text)? {
+        PlanFile::Prepare(plan) => Ok(*plan),
+        other => {
+            Err(Failure::usage("reading the plan", format!("it is a plan of {}, not of prepare", other.command())))
+        }
+    }
+}
+
 /// Just enough to tell a newer file before its unknown keys are complained about.
-#[derive(serde::Deserialize)]
-struct Versioned {
+#[derive(Deserialize)]
+struct Head {
     version: Option<u32>,
+    command: Option<String>,
 }
 
 fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Outcome<T> {

@@ -8,10 +8,11 @@ use std::fmt::Write as _;
 
 /// Formats and modes as Pillow names them; what is read back from a database is one of these, or [`UNKNOWN`].
 const NAMES: [&str; 64] = [
-    "JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "ICO", "JPEG2000", "MPO", "AVIF", "CUR", "PPM", "TGA", "PCX", "PSD",
-    "EPS", "SGI", "XBM", "XPM", "DDS", "ICNS", "PCD", "FLI", "MSP", "SPIDER", "IM", "FITS", "BLP", "FTEX", "GBR", "IPTC",
-    "RGB", "RGBA", "RGBX", "RGBa", "L", "LA", "La", "P", "PA", "1", "CMYK", "YCbCr", "LAB", "HSV", "I", "F", "I;16", "I;16B",
-    "I;16L", "I;16N", "I;16S", "I;12", "I;32S", "F;32F", "BGR;15", "BGR;16", "BGR;24", "QOI", "PIXAR", "SUN", "WMF", "MCIDAS",
+    "JPEG", "PNG", "WEBP", "GIF", "BMP", "DIB", "TIFF", "ICO", "JPEG2000", "MPO", "AVIF", "CUR", "PPM", "TGA", "PCX",
+    "PSD", "EPS", "SGI", "XBM", "XPM", "DDS", "ICNS", "PCD", "FLI", "MSP", "SPIDER", "IM", "FITS", "BLP", "FTEX",
+    "GBR", "IPTC", "RGB", "RGBA", "RGBX", "RGBa", "L", "LA", "La", "P", "PA", "1", "CMYK", "YCbCr", "LAB", "HSV", "I",
+    "F", "I;16", "I;16B", "I;16L", "I;16N", "I;16S", "I;12", "I;32S", "F;32F", "BGR;15", "BGR;16", "BGR;24", "QOI",
+    "PIXAR", "SUN", "WMF", "MCIDAS",
 ];
 
 /// What stands for a format or mode that has no name.

@@ -71,12 +71,8 @@ pub struct PrepareReport {
     /// All problems and notes, counted.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "as_seconds")]
+    #[serde(rename = "elapsed_seconds", serialize_with = "super::as_seconds")]
     pub elapsed: Duration,
-}
-
-fn as_seconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64((time.as_secs_f64() * 1000.0).round() / 1000.0)
 }
 
 /// A running `prepare`. Dropping it cancels it and waits until nothing more is written.

@@ -87,6 +87,24 @@ pub fn replace_file(fs: &dyn Fs, own: &OwnFolder, path: &Path, bytes: &[u8], mod
     }
 }
 
+/// Puts a finished file of the own folder in the place of `path`: at any moment either the old or the new one is there, whole.
+///
+/// A symbolic link at `path` is replaced, not followed. After an error the old file is as it was.
+pub fn place_file(fs: &dyn Fs, written: &Path, path: &Path, mode: u32) -> Outcome<()> {
+    fs.set_mode(written, mode)?;
+    fs.sync_file(written)?;
+    if super::fs::rename_here(fs, written, path)? {
+        return fs.sync_dir(parent_of(path));
+    }
+    let beside = beside(path, "new");
+    let result = fs.copy_file(written, &beside).and_then(|()| fs.rename(&beside, path));
+    if result.is_err() {
+        let _ = fs.remove_file(&beside);
+    }
+    result?;
+    fs.sync_dir(parent_of(path))
+}
+
 /// A set of files that becomes visible as one. Dropped without [`commit`](Self::commit), it leaves no trace.
 pub struct Publication<'a> {
     fs: &'a dyn Fs,

@@ -1,0 +1,21 @@
+//! Media metadata: which entries are media, what they hold, and the two tables that say so (Energon format page §12).
+//!
+//! A unit ([`probe_shard`], [`probe_files`]) reads headers through one small window and leaves its rows in a spool file;
+//! [`write_rows`] then puts the rows of all units into a private copy of the database. What is broken is a problem, costs its own
+//! row, and never ends the run. [`outlook`] says beforehand what would be picked, [`facts_of`] afterwards what the tables hold.
+
+mod outlook;
+mod pick;
+mod spool;
+mod spread;
+#[cfg(test)]
+mod tests;
+mod unit;
+mod write;
+
+pub use outlook::{folder_outlook, of_files, outlook, MediaOutlook};
+pub use pick::{picks, picks_file, Prober, Verdict};
+pub use spool::MediaRows;
+pub use spread::{facts_of, facts_until, FilterFacts, MediaSpread};
+pub use unit::{probe_files, probe_shard, Probing};
+pub use write::{has_filter, is_in_samples, write_rows, OldRows, StillThere, Written};

@@ -1,0 +1,114 @@
+//! The course of one `prepare-media`, from opening to the published database.
+
+use super::target::{self, Target};
+use super::{apply, MediaReport};
+use crate::engine::media::{MediaRows, Probing};
+use crate::engine::plan::file as plan_file;
+use crate::job::recover::roll_forward;
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use crate::model::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemSink as _, Subject};
+use crate::storage::lock::DatasetLock;
+use crate::storage::own::OwnFolder;
+use crate::storage::publish::replace_file;
+use std::path::Path;
+
+/// Permission bits of our own record.
+const RECORD_MODE: u32 = 0o644;
+
+/// Carries out a plan. An error leaves the data set as it was.
+pub(super) fn run(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<MediaReport> {
+    let root = Path::new(&plan.path);
+    context.phase_of(Phase::Open, "file", "looking for media");
+    let own = OwnFolder::for_webdataset(root);
+    roll_forward(&*context.fs, root, &context.problems)?;
+    let target = target::open(plan, &context.handles())?;
+    let result = locked(context, plan, &own, &target);
+    // A folder that has no results has no folder for them either.
+    own.remove_if_empty(&*context.fs);
+    result
+}
+
+fn locked(context: &TaskContext, plan: &PrepareMediaPlan, own: &OwnFolder, target: &Target) -> Outcome<MediaReport> {
+    let fs = &*context.fs;
+    let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
+    let result = work(context, plan, own, target, &lock);
+    // What is left over is only ours, so trouble with it is logged and not reported.
+    if let Err(error) = fs.remove_dir_all(&own.media_work()) {
+        context.log(format!("cleaning up: {error}"));
+    }
+    result
+}
+
+fn work(
+    context: &TaskContext,
+    plan: &PrepareMediaPlan,
+    own: &OwnFolder,
+    target: &Target,
+    lock: &DatasetLock,
+) -> Outcome<MediaReport> {
+    let (fs, dir) = (&*context.fs, own.media_work());
+    fs.remove_dir_all(&dir)?;
+    fs.create_dir(&dir, 0o700)?;
+    let rows = probe(context, plan, target, &dir)?;
+    let (draft, written) = apply::fill(context, plan, own, target, &rows)?;
+    let mut report = MediaReport {
+        entries: rows.iter().map(|unit| unit.entries).sum(),
+        images: rows.iter().map(|unit| unit.images).sum(),
+        av: rows.iter().map(|unit| unit.av).sum(),
+        rows_written: written.rows_written,
+        rows_in_all: written.rows_in_all,
+        stale: written.stale,
+        pruned: written.pruned,
+        files: Vec::new(),
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: context.elapsed(),
+    };
+    if report.entries == 0 {
+        let message = "the filter picks no entry of this data set";
+        context.problems.report(Problem::note(ProblemKind::MatchesNothing, Subject::path(&plan.path), message))?;
+    }
+    context.phase(Phase::Publish, "making the result visible");
+    context.cancel.check()?;
+    if !lock.is_still_ours() {
+        return Err(Failure::environment("preparing media", "somebody removed the lock of this run")
+            .on(Subject::path(own.lock())));
+    }
+    apply::publish(context, plan, target, &draft, &mut report)?;
+    report.problems = context.problems.kept();
+    report.counts = context.problems.counts();
+    report.elapsed = context.elapsed();
+    record(context, plan, own, &report);
+    context.log(format!("described {}", text::count(report.images + report.av, "medium")));
+    Ok(report)
+}
+
+fn probe(context: &TaskContext, plan: &PrepareMediaPlan, target: &Target, dir: &Path) -> Outcome<Vec<MediaRows>> {
+    let (item, count) = match target {
+        Target::Files(files) => ("file", files.len()),
+        Target::Shards(shards) => ("shard", shards.list.len()),
+    };
+    context.phase_of(Phase::Media, item, format!("looking at {}", text::count(count as u64, item)));
+    let probing = Probing { plan: &plan.media, compat: plan.compat, fs: &*context.fs, dir };
+    target::probe(target, Path::new(&plan.path), &probing, &context.options, &context.handles())
+}
+
+/// Our own record: the plan, and the report. The result is visible already, so trouble with it is logged and not reported.
+fn record(context: &TaskContext, plan: &PrepareMediaPlan, own: &OwnFolder, report: &MediaReport) {
+    #[derive(serde::Serialize)]
+    struct Saved<'a> {
+        gristmill: &'a str,
+        result: &'a MediaReport,
+    }
+    let fs = &*context.fs;
+    let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), result: report };
+    let json = serde_json::to_vec_pretty(&saved).map_err(|e| Failure::environment("writing the report", e.to_string()));
+    let yaml = plan_file::media_to_yaml(plan);
+    let done = json
+        .and_then(|json| replace_file(fs, own, &own.media_report(), &json, RECORD_MODE))
+        .and_then(|()| replace_file(fs, own, &own.media_plan(), yaml?.as_bytes(), RECORD_MODE));
+    if let Err(error) = done {
+        context.log(format!("recording the run: {error}"));
+    }
+}
