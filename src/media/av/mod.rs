@@ -2,6 +2,7 @@
 //!
 //! Values follow FFmpeg 8 as the peer calls it, to the last digit.
 
+pub mod adts;
 pub mod codec;
 pub mod cover;
 pub mod flac;
@@ -38,6 +39,7 @@ const CONTAINERS: &[Container] = &[
     Container { matches: iso::matches, probe: iso::probe },
     Container { matches: flac::matches, probe: flac::probe },
     Container { matches: riff::wav::matches, probe: riff::wav::probe },
+    Container { matches: adts::matches, probe: adts::probe },
 ];
 
 /// Bytes that containers are recognised by.
