@@ -38,12 +38,9 @@ const MICROSECONDS: Rational = Rational::new(1, 1_000_000);
 impl Cover {
     /// A picture of `len` bytes at `at`; `None` where it is empty or of an unknown kind, which is passed over.
     pub fn new(reader: &mut Reader, mime: &[u8], at: u64, len: u64) -> Result<Option<Self>, ProbeError> {
-        let Some((_, told)) = MIME_TYPES.iter().find(|(known, _)| *known == mime) else { return Ok(None) };
-        if len == 0 {
-            return Ok(None);
-        }
-        let format = if len >= 8 && reader.up_to(at, 8)? == PNG { "PNG" } else { told };
-        Ok(Some(Self { format, at, len }))
+        let count = usize::try_from(len).unwrap_or(PNG.len()).min(PNG.len());
+        let format = format(mime, reader.up_to(at, count)?).filter(|_| len > 0);
+        Ok(format.map(|format| Self { format, at, len }))
     }
 
     /// Puts the facts of the stream that the picture is shown as into `facts`.
@@ -60,14 +57,7 @@ impl Cover {
     ) -> Result<(), ProbeError> {
         let count = usize::try_from(self.len).unwrap_or(LONGEST).min(LONGEST);
         let bytes = reader.up_to(self.at, count)?.to_vec();
-        let source = bytes.as_slice();
-        let cancel = Cancel::default();
-        let broken = || ProbeError::broken("its cover picture cannot be read", self.at);
-        let picture = image::probe(&mut Reader::new(&source, &cancel)).map_err(|_| broken())?;
-        let MediaFacts::Image(picture) = picture.facts else { return Err(broken()) };
-        if picture.format != self.format && !(self.format == "JPEG" && picture.format == "MPO") {
-            return Err(broken());
-        }
+        let (width, height) = size(&bytes, self.format, self.at)?;
         let length = duration.map(|(ticks, base)| {
             let whole = rescale_base(ticks, base, MICROSECONDS);
             seconds(rescale_base(whole, MICROSECONDS, BASE), BASE)
@@ -75,8 +65,29 @@ impl Cover {
         facts.video_duration = length;
         facts.video_num_frames = Some(0);
         facts.video_fps = length.map(|_| 0.0);
-        facts.video_width = Some(picture.width);
-        facts.video_height = Some(picture.height);
+        facts.video_width = Some(width);
+        facts.video_height = Some(height);
         Ok(())
     }
+}
+
+/// The format, in the name Pillow has for it, of a picture with this MIME type and these first bytes.
+pub fn format(mime: &[u8], first: &[u8]) -> Option<&'static str> {
+    let (_, told) = MIME_TYPES.iter().find(|(known, _)| *known == mime)?;
+    Some(if first.starts_with(&PNG) { "PNG" } else { told })
+}
+
+/// Width and height in pixels of a picture, or of the beginning of one, of this format. `at` is where it lies.
+///
+/// # Errors
+/// [`ProbeError::Broken`] where it is not of that format.
+pub fn size(picture: &[u8], format: &str, at: u64) -> Result<(u32, u32), ProbeError> {
+    let cancel = Cancel::default();
+    let broken = || ProbeError::broken("its cover picture cannot be read", at);
+    let picture = image::probe(&mut Reader::new(&picture, &cancel)).map_err(|_| broken())?;
+    let MediaFacts::Image(picture) = picture.facts else { return Err(broken()) };
+    if picture.format != format && !(format == "JPEG" && picture.format == "MPO") {
+        return Err(broken());
+    }
+    Ok((picture.width, picture.height))
 }

@@ -8,6 +8,7 @@ pub mod cover;
 pub mod flac;
 pub mod iso;
 pub mod matroska;
+pub mod mpeg_audio;
 pub mod rational;
 pub mod riff;
 
@@ -40,6 +41,7 @@ const CONTAINERS: &[Container] = &[
     Container { matches: flac::matches, probe: flac::probe },
     Container { matches: riff::wav::matches, probe: riff::wav::probe },
     Container { matches: adts::matches, probe: adts::probe },
+    Container { matches: mpeg_audio::matches, probe: mpeg_audio::probe },
 ];
 
 /// Bytes that containers are recognised by.
@@ -52,10 +54,11 @@ pub const RECOGNISED_BY: usize = 4 << 10;
 pub fn probe(reader: &mut Reader) -> Result<Probed, ProbeError> {
     let start = after_id3(reader)?;
     let first = reader.up_to(start, RECOGNISED_BY)?.to_vec();
-    let Some(container) = CONTAINERS.iter().find(|container| (container.matches)(&first)) else {
-        return Err(ProbeError::NotMedia("this is no known kind of sound or video".into()));
+    let AvProbed { facts, remarks } = match CONTAINERS.iter().find(|container| (container.matches)(&first)) {
+        Some(container) => (container.probe)(reader)?,
+        None if mpeg_audio::matches_far(reader, start)? => mpeg_audio::probe(reader)?,
+        None => return Err(ProbeError::NotMedia("this is no known kind of sound or video".into())),
     };
-    let AvProbed { facts, remarks } = (container.probe)(reader)?;
     Ok(Probed { facts: MediaFacts::Av(facts), remarks })
 }
 
