@@ -20,6 +20,8 @@ const DQT: u8 = 0xdb;
 struct Walk {
     /// Width, height, mode of the latest frame header.
     frame: Option<(u32, u32, &'static str)>,
+    /// Its marker.
+    coding: u8,
     scan: bool,
     /// Content of segments: offset and length in bytes.
     app1: Vec<(u64, usize)>,
@@ -40,6 +42,9 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
         if mpo::several_pictures(reader, segment)? && !has_gain_map(reader, &walk.app1)? {
             picture.format = "MPO";
         }
+    }
+    if matches!(walk.coding, 0xc5..=0xc7 | 0xcb | 0xcd..=0xcf | 0xde) {
+        picture.remark("coded in a way that readers do not know (hierarchical, or lossless with arithmetic coding)");
     }
     if !ends_with(reader, b"\xff\xd9")? {
         picture.remark("cut short behind a good header: no end-of-image marker at its end");
@@ -102,7 +107,10 @@ fn segment(reader: &mut Reader, walk: &mut Walk, marker: u8, at: u64) -> Result<
     }
     match marker {
         0xc4 | 0xcc => {}
-        0xc0..=0xcf | 0xde => walk.frame = Some(frame(reader.exactly(content, len)?)?),
+        0xc0..=0xcf | 0xde => {
+            walk.frame = Some(frame(reader.exactly(content, len)?)?);
+            walk.coding = marker;
+        }
         DQT => quantisation(reader.exactly(content, len)?)?,
         0xe0..=0xef => app(reader, walk, marker, (content, len))?,
         _ => {}

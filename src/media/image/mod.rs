@@ -3,9 +3,22 @@
 //! The content decides, never the name. The readers are asked in Pillow's order; one that does not know the picture, or finds
 //! in its header what Pillow's reader of that format calls "not mine", lets the next one try.
 
+mod avif;
+mod bmp;
+mod gif;
+mod ico;
+mod jp2;
 mod jpeg;
 mod mpo;
+mod old;
 mod png;
+mod pnm;
+mod psd;
+mod textures;
+mod tga;
+mod tiff;
+mod tiff_modes;
+mod webp;
 
 use super::{ProbeError, Probed, Reader};
 use crate::model::{ImageFacts, MediaFacts};
@@ -47,6 +60,27 @@ fn else_other<T>(read: Result<T, ProbeError>) -> Result<T, Stop> {
     })
 }
 
+/// Numbers of a header. Where it ends before, Pillow takes the file for something else.
+fn le16(bytes: &[u8], at: usize) -> Result<u32, Stop> {
+    Ok(u16::from_le_bytes(piece(bytes, at)?).into())
+}
+fn be16(bytes: &[u8], at: usize) -> Result<u32, Stop> {
+    Ok(u16::from_be_bytes(piece(bytes, at)?).into())
+}
+fn le32(bytes: &[u8], at: usize) -> Result<u32, Stop> {
+    Ok(u32::from_le_bytes(piece(bytes, at)?))
+}
+fn be32(bytes: &[u8], at: usize) -> Result<u32, Stop> {
+    Ok(u32::from_be_bytes(piece(bytes, at)?))
+}
+fn byte(bytes: &[u8], at: usize) -> Result<u8, Stop> {
+    Ok(u8::from_le_bytes(piece(bytes, at)?))
+}
+fn piece<const N: usize>(bytes: &[u8], at: usize) -> Result<[u8; N], Stop> {
+    let piece = at.checked_add(N).and_then(|end| bytes.get(at..end)).and_then(|piece| piece.try_into().ok());
+    piece.ok_or_else(|| Stop::other("its header ends too early"))
+}
+
 /// What a reader found.
 struct Picture {
     width: u32,
@@ -75,8 +109,30 @@ struct Format {
     read: fn(&mut Reader) -> Result<Picture, Stop>,
 }
 
-const FORMATS: &[Format] =
-    &[Format { accepts: jpeg::accepts, read: jpeg::read }, Format { accepts: png::accepts, read: png::read }];
+/// In Pillow's order: the five that it loads first, then by name.
+const FORMATS: &[Format] = &[
+    Format { accepts: bmp::accepts, read: bmp::read },
+    Format { accepts: bmp::accepts_headless, read: bmp::read_headless },
+    Format { accepts: gif::accepts, read: gif::read },
+    Format { accepts: jpeg::accepts, read: jpeg::read },
+    Format { accepts: pnm::accepts, read: pnm::read },
+    Format { accepts: png::accepts, read: png::read },
+    Format { accepts: avif::accepts, read: avif::read },
+    Format { accepts: ico::accepts_cursor, read: ico::read_cursor },
+    Format { accepts: old::accepts_pcx, read: old::read_pcx },
+    Format { accepts: old::accepts_dcx, read: old::read_dcx },
+    Format { accepts: textures::accepts_dds, read: textures::read_dds },
+    Format { accepts: jp2::accepts, read: jp2::read },
+    Format { accepts: ico::accepts_apple, read: ico::read_apple },
+    Format { accepts: ico::accepts, read: ico::read },
+    Format { accepts: tiff::accepts, read: tiff::read },
+    Format { accepts: psd::accepts, read: psd::read },
+    Format { accepts: textures::accepts_qoi, read: textures::read_qoi },
+    Format { accepts: old::accepts_sgi, read: old::read_sgi },
+    Format { accepts: old::accepts_sun, read: old::read_sun },
+    Format { accepts: tga::accepts, read: tga::read },
+    Format { accepts: webp::accepts, read: webp::read },
+];
 
 /// Bytes that Pillow shows its readers.
 const PREFIX: usize = 16;
@@ -112,6 +168,9 @@ fn identify(reader: &mut Reader) -> Result<Picture, ProbeError> {
         None => "not a picture of a known format".to_owned(),
     }))
 }
+
+/// The remark on a picture whose pixels reach beyond the end of the entry.
+const CUT: &str = "cut short behind a good header: its pixels reach beyond its end";
 
 /// Whether `mark` is among the last bytes of the entry.
 fn ends_with(reader: &mut Reader, mark: &[u8]) -> Result<bool, ProbeError> {

@@ -6,6 +6,7 @@ use crate::media::Reader;
 
 const MAGIC: &[u8] = b"\x89PNG\r\n\x1a\n";
 
+/// Whether it begins as one.
 pub(super) fn accepts(first: &[u8]) -> bool {
     first.starts_with(MAGIC)
 }
@@ -26,10 +27,21 @@ struct Header {
     checked: u64,
 }
 
-/// Reads up to the first picture data.
+/// Reads up to the first picture data, and whether the last chunk is there.
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+    let mut picture = read_from(reader, 0)?;
+    if picture.remarks.is_empty() && !ends_with(reader, b"IEND\xaeB`\x82")? {
+        picture.remark(CUT_CHUNKS);
+    }
+    Ok(picture)
+}
+
+const CUT_CHUNKS: &str = "cut short behind a good header: its last chunk is missing";
+
+/// A PNG picture that begins at `start`, also within another file.
+pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Stop> {
     let mut header = Header::default();
-    let mut at = MAGIC.len() as u64;
+    let mut at = start.saturating_add(MAGIC.len() as u64);
     let mut data = None;
     for _ in 0..MOST_CHUNKS {
         let (kind, len) = chunk(reader, at)?;
@@ -55,8 +67,8 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     let Some(end) = data else {
         return Err(Stop::broken("the PNG file has no picture data", at));
     };
-    if end + 4 > reader.len() || !ends_with(reader, b"IEND\xaeB`\x82")? {
-        picture.remark("cut short behind a good header: its last chunk is missing");
+    if end + 4 > reader.len() {
+        picture.remark(CUT_CHUNKS);
     }
     Ok(picture)
 }

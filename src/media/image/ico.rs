@@ -1,0 +1,190 @@
+//! Icons and cursors: of Windows, whose largest picture counts, and of Apple. Inside are bitmaps, PNG or JPEG 2000 pictures.
+
+use super::{bmp, byte, else_other, jp2, le16, le32, png, Picture, Stop, CUT};
+use crate::media::{ProbeError, Reader};
+
+pub(super) fn accepts(first: &[u8]) -> bool {
+    first.starts_with(b"\0\0\x01\0")
+}
+
+pub(super) fn accepts_cursor(first: &[u8]) -> bool {
+    first.starts_with(b"\0\0\x02\0")
+}
+
+pub(super) fn accepts_apple(first: &[u8]) -> bool {
+    first.starts_with(b"icns")
+}
+
+/// One line of the list of pictures.
+struct Entry {
+    width: u32,
+    height: u32,
+    depth: u32,
+    bits: u32,
+    at: u64,
+    len: u64,
+}
+
+fn entry(reader: &mut Reader, index: u32) -> Result<Entry, Stop> {
+    let s = reader.up_to(6 + 16 * u64::from(index), 16)?;
+    let side = |s: u8| if s == 0 { 256 } else { u32::from(s) };
+    let (colours, bits) = (byte(s, 2)?, le16(s, 6)?);
+    let depth = match (bits, colours) {
+        (0, 0 | 1) => 256,
+        // As many bits as the number of colours needs.
+        (0, colours) => 32 - u32::from(colours - 1).leading_zeros(),
+        (bits, _) => bits,
+    };
+    Ok(Entry {
+        width: side(byte(s, 0)?),
+        height: side(byte(s, 1)?),
+        depth,
+        bits,
+        at: le32(s, 12)?.into(),
+        len: le32(s, 8)?.into(),
+    })
+}
+
+/// The picture of the most pixels; of those, the one of the fewest colours.
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+    let count = le16(reader.up_to(0, 6)?, 4)?;
+    let mut best: Option<Entry> = None;
+    for index in 0..count {
+        let next = entry(reader, index)?;
+        let (pixels, depth) = (next.width * next.height, next.depth);
+        if best.as_ref().is_none_or(|best| {
+            pixels > best.width * best.height || (pixels == best.width * best.height && depth < best.depth)
+        }) {
+            best = Some(next);
+        }
+    }
+    let entry = best.ok_or_else(|| Stop::other("an icon file without icons"))?;
+    let mut picture = if png::accepts(reader.up_to(entry.at, 8)?) {
+        png::read_from(reader, entry.at)?
+    } else {
+        masked(reader, &entry)?
+    };
+    picture.format = "ICO";
+    Ok(picture)
+}
+
+/// A bitmap above its mask, which becomes the transparency.
+fn masked(reader: &mut Reader, entry: &Entry) -> Result<Picture, Stop> {
+    let bitmap = bmp::bitmap(reader, entry.at, 0, false)?;
+    let (width, height) = (bitmap.width, bitmap.height / 2);
+    let mut picture = Picture::new(width, height, "ICO", "RGBA")?;
+    let pixels = u128::from(width) * u128::from(height);
+    let mask = u128::from(width).next_multiple_of(32) * u128::from(height) / 8;
+    let end = if entry.bits == 32 {
+        u128::from(bitmap.pixels) + 4 * pixels
+    } else {
+        // The mask is looked for before the end that the list states.
+        u128::from((entry.at + entry.len).max(bitmap.pixels)).max(mask)
+    };
+    if end > u128::from(reader.len()) {
+        picture.remark(CUT);
+    }
+    Ok(picture)
+}
+
+/// The first cursor, or a later one that is both wider and higher.
+pub(super) fn read_cursor(reader: &mut Reader) -> Result<Picture, Stop> {
+    let count = le16(reader.up_to(0, 6)?, 4)?;
+    let mut best: Option<[u8; 16]> = None;
+    for index in 0..count {
+        let entry = else_other(reader.array::<16>(6 + 16 * u64::from(index)))?;
+        if best.is_none_or(|best| entry[0] > best[0] && entry[1] > best[1]) {
+            best = Some(entry);
+        }
+    }
+    let entry = best.ok_or_else(|| Stop::other("a cursor file without cursors"))?;
+    let at = le32(&entry, 12)?;
+    // A bitmap at this place of a file of one cursor has alpha.
+    let bitmap = bmp::bitmap(reader, at.into(), 0, at == 22)?;
+    let mode = if matches!(bitmap.mode, "1" | "L") { "LA" } else { bitmap.mode };
+    Picture::new(bitmap.width, bitmap.height / 2, "CUR", mode)
+}
+
+/// One size of Apple's icons.
+struct Apple {
+    /// In pixels.
+    side: u32,
+    /// The part that is a picture file of its own.
+    whole: Option<&'static [u8; 4]>,
+    /// The parts of bare colours, and of their mask.
+    bare: Option<(&'static [u8; 4], &'static [u8; 4])>,
+}
+
+const fn apple(side: u32, whole: &'static [u8; 4]) -> Apple {
+    Apple { side, whole: Some(whole), bare: None }
+}
+
+/// From best to worst; the smaller of two equal ones is the one of a coarser screen.
+const APPLE: [Apple; 12] = [
+    apple(1024, b"ic10"),
+    apple(512, b"ic09"),
+    apple(512, b"ic14"),
+    apple(256, b"ic08"),
+    apple(256, b"ic13"),
+    Apple { side: 128, whole: Some(b"ic07"), bare: Some((b"it32", b"t8mk")) },
+    apple(64, b"icp6"),
+    Apple { side: 48, whole: None, bare: Some((b"ih32", b"h8mk")) },
+    apple(64, b"ic12"),
+    Apple { side: 32, whole: Some(b"icp5"), bare: Some((b"il32", b"l8mk")) },
+    apple(32, b"ic11"),
+    Apple { side: 16, whole: Some(b"icp4"), bare: Some((b"is32", b"s8mk")) },
+];
+/// Parts of a file of Apple's icons; there are no more names.
+const MOST_PARTS: usize = 10_000;
+
+/// The picture of the largest size.
+pub(super) fn read_apple(reader: &mut Reader) -> Result<Picture, Stop> {
+    let parts = apple_parts(reader)?;
+    let part = |name: &[u8; 4]| parts.iter().rev().find(|(kind, _)| kind == name).map(|(_, at)| *at);
+    for icon in &APPLE {
+        if let Some(at) = icon.whole.and_then(part) {
+            return apple_whole(reader, at);
+        }
+        let Some((colours, mask)) = icon.bare else { continue };
+        match (part(colours), part(mask)) {
+            (Some(_), mask) => {
+                let mode = if mask.is_some() { "RGBA" } else { "RGB" };
+                return Picture::new(icon.side, icon.side, "ICNS", mode);
+            }
+            (None, Some(at)) => return Err(Stop::broken("the icon file has a mask of no icon", at)),
+            (None, None) => {}
+        }
+    }
+    Err(Stop::other("an icon file without icons"))
+}
+
+/// Names of the parts, and where their content begins.
+fn apple_parts(reader: &mut Reader) -> Result<Vec<([u8; 4], u64)>, Stop> {
+    let file = u64::from(u32::from_be_bytes(else_other(reader.array(4))?));
+    let (mut at, mut parts) = (8, Vec::new());
+    while at < file {
+        let [a, b, c, d, len @ ..] = else_other(reader.array::<8>(at))?;
+        let len = u64::from(u32::from_be_bytes(len));
+        if len == 0 || parts.len() >= MOST_PARTS {
+            return Err(Stop::other("an icon file with a part of no length"));
+        }
+        parts.push(([a, b, c, d], at + 8));
+        at += len.max(8);
+    }
+    Ok(parts)
+}
+
+fn apple_whole(reader: &mut Reader, at: u64) -> Result<Picture, Stop> {
+    let first = reader.up_to(at, 12)?;
+    let mut picture = if png::accepts(first) {
+        png::read_from(reader, at)?
+    } else if jp2::accepts(first) {
+        let mut picture = jp2::read_from(reader, at)?;
+        picture.mode = "RGBA";
+        picture
+    } else {
+        return Err(Stop::Error(ProbeError::broken("an icon of an unknown kind", at)));
+    };
+    picture.format = "ICNS";
+    Ok(picture)
+}

@@ -1,0 +1,99 @@
+//! WebP: simple, lossless and extended files. Transparency makes the mode.
+
+use super::{Picture, Stop, CUT};
+use crate::media::{ProbeError, Reader};
+
+pub(super) fn accepts(first: &[u8]) -> bool {
+    first.len() == 16
+        && first.starts_with(b"RIFF")
+        && &first[8..12] == b"WEBP"
+        && matches!(&first[12..16], b"VP8 " | b"VP8X" | b"VP8L")
+}
+
+/// Chunks before the picture of an extended file.
+const MOST_CHUNKS: usize = 10_000;
+const ALPHA: u8 = 0x10;
+const ANIMATION: u8 = 0x02;
+
+/// Size and transparency.
+type Shape = (u32, u32, bool);
+
+pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+    let riff = u64::from(u32::from_le_bytes(reader.array(4)?));
+    let kind: [u8; 4] = reader.array(12)?;
+    let (width, height, alpha) = match &kind {
+        b"VP8X" => extended(reader)?,
+        _ => bitstream(reader, &kind, 20)?,
+    };
+    let mut picture = Picture::new(width, height, "WEBP", if alpha { "RGBA" } else { "RGB" })
+        .map_err(|_| Stop::broken("the WebP file has no pixels", 0))?;
+    if 8 + riff > reader.len() {
+        picture.remark(CUT);
+    }
+    Ok(picture)
+}
+
+/// The canvas; without an animation, the picture's own header has the last word on transparency.
+fn extended(reader: &mut Reader) -> Result<Shape, ProbeError> {
+    let [flags, _, _, _, w0, w1, w2, h0, h1, h2] = reader.array(20)?;
+    let width = u32::from_le_bytes([w0, w1, w2, 0]) + 1;
+    let height = u32::from_le_bytes([h0, h1, h2, 0]) + 1;
+    let alpha = flags & ALPHA != 0;
+    if flags & ANIMATION != 0 {
+        return Ok((width, height, alpha));
+    }
+    let mut separate = false;
+    let mut at = 20 + padded(u32::from_le_bytes(reader.array(16)?));
+    for _ in 0..MOST_CHUNKS {
+        let header = reader.up_to(at, 8)?;
+        let Ok([a, b, c, d, l0, l1, l2, l3]) = <[u8; 8]>::try_from(header) else { break };
+        match &[a, b, c, d] {
+            b"ALPH" => separate = true,
+            b"VP8L" => {
+                // Its own flag counts, but separate transparency comes on top.
+                let own = bitstream(reader, b"VP8L", at + 8)?;
+                return same_size((width, height), own, own.2 || separate, at);
+            }
+            b"VP8 " => {
+                let own = bitstream(reader, b"VP8 ", at + 8)?;
+                return same_size((width, height), own, alpha || separate, at);
+            }
+            _ => {}
+        }
+        at += 8 + padded(u32::from_le_bytes([l0, l1, l2, l3]));
+    }
+    Ok((width, height, alpha || separate))
+}
+
+/// The picture fills the canvas.
+fn same_size(canvas: (u32, u32), own: Shape, alpha: bool, at: u64) -> Result<Shape, ProbeError> {
+    if canvas != (own.0, own.1) {
+        return Err(ProbeError::broken("the WebP picture has another size than its canvas", at));
+    }
+    Ok((canvas.0, canvas.1, alpha))
+}
+
+/// Chunks have even lengths.
+fn padded(len: u32) -> u64 {
+    u64::from(len).next_multiple_of(2)
+}
+
+/// The header of the picture itself.
+fn bitstream(reader: &mut Reader, kind: &[u8; 4], at: u64) -> Result<Shape, ProbeError> {
+    if kind == b"VP8L" {
+        let [signature, bits @ ..] = reader.array::<5>(at)?;
+        let bits = u32::from_le_bytes(bits);
+        if signature != 0x2f || bits >> 29 != 0 {
+            return Err(ProbeError::broken("the lossless WebP picture has a wrong signature", at));
+        }
+        return Ok(((bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1, bits >> 28 & 1 != 0));
+    }
+    let [tag, _, _, s0, s1, s2, w0, w1, h0, h1] = reader.array(at)?;
+    let key_frame = tag & 1 == 0;
+    let (version, shown) = (tag >> 1 & 7, tag >> 4 & 1 != 0);
+    if [s0, s1, s2] != [0x9d, 0x01, 0x2a] || !key_frame || version > 3 || !shown {
+        return Err(ProbeError::broken("the WebP picture has a wrong header", at));
+    }
+    let part = |low, high| u32::from(u16::from_le_bytes([low, high]) & 0x3fff);
+    Ok((part(w0, w1), part(h0, h1), false))
+}
