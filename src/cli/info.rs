@@ -2,8 +2,8 @@
 
 use super::context::Context;
 use super::end::{fields, Done, Finished};
-use super::paths;
 use super::printer::{paint, Look};
+use super::{jsonl, paths};
 use crate::engine::check::{info, InfoOptions, InfoReport, SplitInfo};
 use crate::job::recover::before_looking;
 use crate::model::text::{count, display_safe, grouped};
@@ -16,6 +16,9 @@ const LISTED: usize = 10;
 /// Prints what a prepared data set holds. `split_config` replaces `split.yaml`.
 pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, context: &Context) -> Finished {
     let path = paths::local(path)?;
+    if jsonl::is_jsonl(&path) {
+        return jsonl::info(&path, context);
+    }
     paths::only_folders(&path)?;
     let finished = ProblemLog::default();
     before_looking(Path::new(&path), &finished)?;
@@ -96,7 +99,7 @@ fn split(split: &SplitInfo) -> String {
 }
 
 /// A size with two decimals, as the reference program prints it here.
-fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
     if bytes < 1024 {
         return format!("{bytes} B");

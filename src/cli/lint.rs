@@ -2,10 +2,10 @@
 
 use super::context::Context;
 use super::end::{fields, Done, Finished};
-use super::paths;
 use super::prepare::{summary, tell_notes};
 use super::printer::{paint, Look};
 use super::progress::ProgressView;
+use super::{jsonl, paths};
 use crate::engine::check::{Checked, LintOptions};
 use crate::job::{check, watch, JobState, JobStatus, Phase};
 use crate::model::text::{bytes, count};
@@ -17,26 +17,48 @@ use std::time::{Duration, Instant};
 /// Checks index, splits, excludes and field map.
 pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     let path = paths::local(path)?;
+    if jsonl::is_jsonl(&path) {
+        return jsonl::lint(&path, context);
+    }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;
-    checked(context, |handles| check::run_lint(Path::new(&path), options, threads, handles))
+    checked(context, SHARDS, |handles| check::run_lint(Path::new(&path), options, threads, handles))
 }
 
 /// Reads every tar anew and compares it with the index.
 pub fn verify(path: &Path, context: &Context) -> Finished {
     let path = paths::local(path)?;
+    if jsonl::is_jsonl(&path) {
+        return jsonl::verify(&path, context);
+    }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;
-    checked(context, |handles| check::run_verify(Path::new(&path), threads, handles))
+    checked(context, SHARDS, |handles| check::run_verify(Path::new(&path), threads, handles))
 }
 
-fn checked(context: &Context, work: impl FnOnce(&Handles<'_>) -> Outcome<Checked> + Send) -> Finished {
+/// What a check counts.
+#[derive(Clone, Copy)]
+pub struct Words {
+    /// What its shards are called in the singular; `None` when there is only the one thing that was asked about.
+    pub shards: Option<&'static str>,
+    /// What an item of its progress is, in the singular.
+    pub item: &'static str,
+}
+
+const SHARDS: Words = Words { shards: Some("shard"), item: "shard" };
+
+/// Checks with progress, and prints what was found.
+pub fn checked(
+    context: &Context,
+    words: Words,
+    work: impl FnOnce(&Handles<'_>) -> Outcome<Checked> + Send,
+) -> Finished {
     let cancel = context.signals.listen();
     let (progress, log) = (Progress::default(), ProblemLog::new(context.globals.strict));
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let mut view = ProgressView::named(context, "checking");
     let start = Instant::now();
-    let result = watch::watched(|| work(&handles), || view.update(&status(&progress, start)));
+    let result = watch::watched(|| work(&handles), || view.update(&status(&progress, words.item, start)));
     view.finish();
     let mut problems = log.kept();
     // Shards are checked side by side; the list shall not depend on which was faster.
@@ -61,8 +83,9 @@ fn checked(context: &Context, work: impl FnOnce(&Handles<'_>) -> Outcome<Checked
         0 => paint(Look::Good, "No problem found"),
         number => paint(Look::Warning, &format!("{} found", count(number, "problem"))),
     };
-    let looked = format!("{}, {}, {}", count(done.shards, "shard"), count(done.samples, "sample"), bytes(done.bytes));
-    context.printer.line(format!("{verdict} in {looked}."));
+    let looked = format!("{}, {}", count(done.samples, "sample"), bytes(done.bytes));
+    let shards = words.shards.map_or_else(String::new, |word| format!("{}, ", count(done.shards, word)));
+    context.printer.line(format!("{verdict} in {shards}{looked}."));
     for line in summary::count_lines(&counts) {
         context.printer.say(line);
     }
@@ -74,14 +97,14 @@ fn checked(context: &Context, work: impl FnOnce(&Handles<'_>) -> Outcome<Checked
     Ok(Done::with_findings(result, counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 
-fn status(progress: &Progress, start: Instant) -> JobStatus {
+fn status(progress: &Progress, item: &'static str, start: Instant) -> JobStatus {
     let reading = progress.read();
     let elapsed = start.elapsed();
     let rate = reading.bytes_done as f64 / elapsed.as_secs_f64().max(0.001);
     let left = reading.bytes_total.saturating_sub(reading.bytes_done) as f64 / rate.max(1.0);
     let told = elapsed > Duration::from_secs(3) && reading.bytes_done > 0 && left < 1e9;
     JobStatus {
-        item: Phase::Scan.item(),
+        item,
         state: JobState::Running,
         phase: Phase::Scan,
         progress: reading,

@@ -11,6 +11,7 @@ mod dropin;
 mod end;
 mod info;
 mod jobs;
+mod jsonl;
 mod keys;
 mod lint;
 mod logging;
@@ -23,6 +24,7 @@ mod report;
 mod run_plan;
 mod signals;
 mod table;
+mod task;
 
 pub use args::Cli;
 

@@ -26,19 +26,19 @@ pub fn local(path: &Path) -> Outcome<String> {
 
 /// Refuses what `prepare` cannot take yet: files, whatever they hold.
 pub fn only_folders(path: &str) -> Outcome<()> {
-    let known =
-        [(".jsonl", "JSONL files"), (".yaml", "metadatasets"), (".tar", "single shards"), (".tgz", "single shards")];
+    let known = [(".yaml", "metadatasets"), (".tar", "single shards"), (".tgz", "single shards")];
     if Path::new(path).is_dir() {
         return Ok(());
     }
+    super::jsonl::refuse_packed(path)?;
     match known.iter().find(|(suffix, _)| path.ends_with(suffix)) {
         Some((_, what)) => Err(Failure::usage("preparing", format!("{what} are not supported yet"))
             .on(Subject::path(path))
             .with_hint("give a folder that holds tar shards")),
         None if Path::new(path).is_file() => {
-            Err(Failure::usage("preparing", "it is a file, not a folder of tar shards")
+            Err(Failure::usage("preparing", "it is neither a folder of tar shards nor a .jsonl file")
                 .on(Subject::path(path))
-                .with_hint("give a folder that holds tar shards"))
+                .with_hint("give a folder that holds tar shards, or a .jsonl file"))
         }
         None => match std::fs::metadata(path) {
             Ok(_) => Ok(()),

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::end::Finished;
-use super::{paths, prepare};
+use super::{jsonl, paths, prepare};
 use crate::engine::plan::file;
 use crate::model::{Failure, Subject};
 use std::path::Path;
@@ -30,6 +30,9 @@ pub fn run(path: &Path, context: &Context) -> Finished {
         return Err(Failure::usage("reading the plan", "it names no data set").on(Subject::path(path)).into());
     }
     plan.path = paths::local(Path::new(&plan.path))?;
+    if jsonl::is_jsonl(&plan.path) {
+        return jsonl::prepare(&plan, context);
+    }
     paths::only_folders(&plan.path)?;
     prepare::refuse_missing(&plan, context, prepare::Consent::Given)?;
     prepare::execute(plan, None, context)

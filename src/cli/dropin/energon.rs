@@ -3,7 +3,7 @@
 use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::end::{Done, Finished, Status};
-use super::super::{info, lint, paths, prepare};
+use super::super::{info, jsonl, lint, paths, prepare};
 use crate::engine::check::LintOptions;
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::python::pattern::Pattern;
@@ -247,6 +247,9 @@ fn not_yet(name: &str, why: &str) -> Finished {
 }
 
 fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
+    if jsonl::is_jsonl(&paths::local(&args.path)?) {
+        return prepare_jsonl(args, context);
+    }
     refuse_media(args)?;
     let mut plan = plan(args, context)?;
     paths::only_folders(&plan.path)?;
@@ -281,6 +284,24 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
         done.status = Status::Ok;
     }
     Ok(done)
+}
+
+/// Indexes a JSONL file. Only the flags about media are refused there; the others change nothing.
+fn prepare_jsonl(args: &PrepareArgs, context: &Context) -> Finished {
+    let media = [
+        (args.media_metadata_by_glob.is_some(), "--media-metadata-by-glob"),
+        (args.media_metadata_by_header, "--media-metadata-by-header"),
+        (args.media_metadata_by_extension, "--media-metadata-by-extension"),
+    ];
+    if let Some((_, flag)) = media.into_iter().find(|(is_given, _)| *is_given) {
+        return Err(Failure::data("preparing", "JSONL files have no media metadata").on(Subject::field(flag)).into());
+    }
+    let mut plan = plan(args, context)?;
+    plan.allow_empty_splits = false;
+    if !args.skip_dataset_yaml && args.sample_type.is_none() {
+        plan.loading = Loading::Unset;
+    }
+    jsonl::prepare(&plan, context)
 }
 
 /// Whether the other program would ask nothing, so that neither a terminal nor consent is needed.

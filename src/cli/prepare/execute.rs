@@ -110,8 +110,8 @@ fn refuse_answers(plan: &PreparePlan) -> Result<(), Vec<Failure>> {
     }
 }
 
-fn save_plan(plan: &PreparePlan, path: &Path) -> Outcome<()> {
-    // The file may be replayed from another folder.
+/// Writes a plan for `gristmill run`, with an absolute path: it may be replayed from another folder.
+pub fn save_plan(plan: &PreparePlan, path: &Path) -> Outcome<()> {
     let mut plan = plan.clone();
     let data = std::path::absolute(&plan.path).map_err(|error| Failure::io("saving the plan", &plan.path, &error))?;
     plan.path = data.to_string_lossy().into_owned();

@@ -9,14 +9,14 @@ mod plan;
 pub mod summary;
 
 pub use args::PrepareArgs;
-pub use execute::{execute, tell_notes};
+pub use execute::{execute, save_plan, tell_notes};
 pub use guided::{guided, screen};
 pub use missing::{refuse_missing, Consent};
 pub use plan::{field_map, split_patterns, yaml_name};
 
 use super::context::Context;
 use super::end::Finished;
-use super::paths;
+use super::{jsonl, paths};
 use crate::model::PreparePlan;
 
 /// Prepares a data set: by questions where they may be asked, else from the flags alone.
@@ -27,6 +27,9 @@ pub fn run(args: Box<PrepareArgs>, context: &Context) -> Finished {
 
 /// Asks what is open, or refuses when it must not be asked; then does the work.
 pub fn decide(plan: PreparePlan, context: &Context) -> Finished {
+    if jsonl::is_jsonl(&plan.path) {
+        return jsonl::prepare(&plan, context);
+    }
     paths::only_folders(&plan.path)?;
     if context.may_ask() && !context.globals.dry_run {
         return guided(plan, context);

@@ -103,7 +103,12 @@ fn ended(mut report: JsonlReport, context: &TaskContext) -> JsonlReport {
 fn publish(fs: &dyn Fs, draft: &Path, target: &Path) -> Outcome<()> {
     fs.sync_file(draft)?;
     fs.rename(draft, target)?;
-    fs.sync_dir(target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")))
+    fs.sync_dir(folder_of(target))?;
+    fs.sync_dir(folder_of(draft))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Whether the very same index is there already, with these permissions.
@@ -147,7 +152,7 @@ impl<'a> WorkPlace<'a> {
             tries += 1;
             match DatasetLock::acquire(fs, &own, options.break_lock) {
                 // Whoever was here before has just taken the folder away.
-                Err(_) if !own.exists() && tries < TRIES && parent_is_there(target) => {}
+                Err(_) if !own.exists() && tries < TRIES && folder_of(target).is_dir() => {}
                 Ok(lock) => break lock,
                 Err(failure) => {
                     // A folder that was made only to fail in it; one that somebody is at work in is not empty.
@@ -179,10 +184,6 @@ impl<'a> WorkPlace<'a> {
     fn draft(&self) -> PathBuf {
         self.own.work().join(DRAFT)
     }
-}
-
-fn parent_is_there(target: &Path) -> bool {
-    target.parent().is_some_and(Path::is_dir)
 }
 
 impl Drop for WorkPlace<'_> {

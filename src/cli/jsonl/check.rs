@@ -1,0 +1,22 @@
+//! `lint` and `verify` of a JSONL file.
+
+use super::super::context::Context;
+use super::super::end::Finished;
+use super::super::lint::{checked, Words};
+use crate::job::jsonl::{run_lint, run_verify};
+use std::path::Path;
+
+/// What is counted, beside the size.
+const WORDS: Words = Words { shards: None, item: "file" };
+
+/// Compares the index and parses every line.
+pub fn lint(path: &str, context: &Context) -> Finished {
+    let options = context.run_options();
+    checked(context, WORDS, |handles| run_lint(Path::new(path), &options, handles))
+}
+
+/// Makes the index anew and compares it.
+pub fn verify(path: &str, context: &Context) -> Finished {
+    let options = context.run_options();
+    checked(context, WORDS, |handles| run_verify(Path::new(path), &options, handles))
+}

@@ -1,0 +1,20 @@
+//! JSONL files on the command line: `prepare`, `info`, `lint` and `verify` of one.
+
+mod check;
+mod flags;
+mod info;
+mod prepare;
+
+pub use check::{lint, verify};
+pub use flags::refuse_packed;
+pub use info::info;
+pub use prepare::prepare;
+
+use crate::model::DatasetKind;
+use crate::source::kind::kind_of;
+use std::path::Path;
+
+/// Whether a path is a JSONL file. What is not there is none.
+pub fn is_jsonl(path: &str) -> bool {
+    kind_of(Path::new(path)).is_ok_and(|kind| kind == DatasetKind::Jsonl)
+}

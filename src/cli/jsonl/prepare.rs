@@ -1,0 +1,108 @@
+//! `prepare FILE.jsonl`: no question is open, so none is asked.
+
+use super::super::context::Context;
+use super::super::end::{fields, Done, Finished};
+use super::super::prepare::{save_plan, summary};
+use super::super::printer::{paint, Look};
+use super::super::task::{follow, tell};
+use super::flags::given;
+use crate::engine::plan::shell_quote;
+use crate::job::jsonl::{start, start_dry, JsonlReport};
+use crate::model::text::{bytes, count, display_safe, duration};
+use crate::model::{Failure, Outcome, PreparePlan, Subject};
+use crate::storage::xdg;
+use crate::tui::recent;
+use serde_json::{json, Value};
+use std::path::Path;
+
+/// Indexes the file that a plan names. Under a drop-in name flags that mean nothing are noted, else they are refused.
+pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
+    refuse_flags(plan, context)?;
+    if let Some(path) = &context.globals.save_plan {
+        save_plan(plan, path)?;
+        context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
+    }
+    let path = Path::new(&plan.path);
+    let dry = context.globals.dry_run;
+    let options = context.run_options();
+    let task = if dry { start_dry(path, options)? } else { start(path, options)? };
+    if !dry {
+        recent::remember_now(&xdg::state_dir(), path);
+    }
+    let report = follow(task, None, context)?;
+    tell(&report.problems, &report.counts, context);
+    let lines = lines(plan, &report, dry);
+    for line in lines {
+        if dry {
+            context.printer.line(line);
+        } else {
+            context.printer.say(line);
+        }
+    }
+    let mut result = fields(&report);
+    result.insert("counts".into(), summary::counts_value(&report.counts));
+    if dry {
+        result.insert("dry_run".into(), json!(true));
+    }
+    result.insert("plan".into(), serde_json::to_value(plan).unwrap_or(Value::Null));
+    result.insert("equivalent_command".into(), json!(command(plan)));
+    Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+}
+
+fn refuse_flags(plan: &PreparePlan, context: &Context) -> Outcome<()> {
+    let given = given(plan);
+    let refuse = |flag: &str, why: &str| {
+        let failure = match context.globals.drop_in {
+            true => Failure::data("preparing", why),
+            false => Failure::usage("preparing", why),
+        };
+        Err(failure.on(Subject::field(flag)).with_hint(format!("leave it out: {}", command(plan))))
+    };
+    if let Some(flag) = given.media.first() {
+        return refuse(flag, "JSONL files have no media metadata");
+    }
+    match given.others.first() {
+        None => Ok(()),
+        Some(flag) if !context.globals.drop_in => refuse(flag, "it means nothing for a JSONL file"),
+        Some(_) => {
+            let verb = if given.others.len() == 1 { "changes" } else { "change" };
+            let text = format!("{} {verb} nothing for a JSONL file", given.others.join(", "));
+            context.printer.warning(&text, None);
+            Ok(())
+        }
+    }
+}
+
+fn command(plan: &PreparePlan) -> String {
+    format!("gristmill prepare {}", shell_quote(&plan.path))
+}
+
+fn lines(plan: &PreparePlan, report: &JsonlReport, dry: bool) -> Vec<String> {
+    let next = format!("{} gristmill info {}", paint(Look::Strong, "Next:"), shell_quote(&plan.path));
+    let path = display_safe(&plan.path);
+    let (samples, size) = (count(report.samples, "sample"), bytes(report.bytes));
+    if report.nothing_to_do {
+        let done = paint(Look::Good, "Nothing to do.");
+        return vec![
+            format!("{done} The index of {path} is there and right: {samples}, {size}. Nothing was written."),
+            next,
+        ];
+    }
+    let file = report.files.first().map_or_else(String::new, |file| {
+        let how = if file.replaces { ", replacing an older one" } else { "" };
+        format!("{} ({}{how})", display_safe(&file.name), bytes(file.bytes))
+    });
+    if dry {
+        return vec![
+            format!("Would index {path}: {samples}, {size}. Nothing was written."),
+            format!("Would be written: {file}"),
+            format!("{} {}", paint(Look::Strong, "The same by flags:"), command(plan)),
+        ];
+    }
+    let done = paint(Look::Good, &format!("Indexed {path}"));
+    let mut lines =
+        vec![format!("{done}: {samples}, {size} in {}.", duration(report.elapsed)), format!("Written: {file}")];
+    lines.extend(summary::count_lines(&report.counts));
+    lines.push(next);
+    lines
+}

@@ -1,0 +1,64 @@
+//! Following a job from its start to its end: progress, stop requests, and what it found on the way.
+
+use super::context::Context;
+use super::end::Stopped;
+use super::prepare::{summary, tell_notes};
+use super::progress::ProgressView;
+use crate::job::task::Task;
+use crate::model::{Failure, Problem, ProblemKind, Severity};
+use serde_json::json;
+use std::time::Duration;
+
+/// Looking at the job at most this often.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Runs a job to its end and shows its progress. Of one that failed, what it found is printed and stands in the result.
+pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, context: &Context) -> Result<R, Stopped> {
+    let stop = context.signals.listen();
+    let mut view = match verb {
+        Some(verb) => ProgressView::named(context, verb),
+        None => ProgressView::new(context),
+    };
+    let mut pause = Duration::from_millis(1);
+    let mut asked = false;
+    while !task.is_finished() {
+        if stop.is_cancelled() && !asked {
+            asked = true;
+            task.cancel();
+            context.printer.progress_line("stopping; once more ends at once");
+        }
+        view.update(&task.status());
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(POLL);
+    }
+    view.finish();
+    let (problems, counts) = task.findings();
+    task.wait().map_err(|failure| with_findings(failure, &problems, &counts, context))
+}
+
+fn with_findings(
+    failure: Failure,
+    problems: &[Problem],
+    counts: &[(Severity, ProblemKind, u64)],
+    context: &Context,
+) -> Stopped {
+    let mut stopped = Stopped::from(failure);
+    if !counts.is_empty() {
+        tell(problems, counts, context);
+        stopped.result.insert("problems".into(), json!(problems));
+        stopped.result.insert("counts".into(), summary::counts_value(counts));
+    }
+    stopped
+}
+
+/// Prints findings: of each kind the first few, and how many there are besides.
+pub fn tell(problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], context: &Context) {
+    let verbose = context.printer.is_verbose();
+    for problem in summary::worth_a_line(problems, verbose) {
+        context.printer.problem(problem);
+    }
+    if let Some(more) = summary::not_shown(problems, counts, verbose) {
+        context.printer.progress_line(more);
+    }
+    tell_notes(problems, context);
+}

@@ -1,0 +1,151 @@
+//! Whatever happens at whatever moment while a JSONL file is indexed: the index is the old one or the new one, whole, and the
+//! next run leaves nothing but the index.
+
+use crate::support::put;
+use gristmill::job::jsonl::{start_on, JsonlReport};
+use gristmill::model::{ExitClass, Outcome, RunOptions};
+use gristmill::storage::fs::fault::{Fault, FaultFs};
+use gristmill::storage::fs::{Fs, RealFs};
+use rustix::io::Errno;
+use std::path::Path;
+use std::sync::Arc;
+
+const INDEX: &str = "a.jsonl.idx";
+
+fn file_of_lines(root: &Path) {
+    let lines: String = (0..20_000).map(|number| format!("{{\"n\": {number}}}\n")).collect();
+    put(&root.join("a.jsonl"), lines.as_bytes());
+}
+
+fn with_an_old_index(root: &Path) {
+    file_of_lines(root);
+    put(&root.join(INDEX), &[0; 24]);
+}
+
+fn run(root: &Path, fs: Arc<dyn Fs>) -> Outcome<JsonlReport> {
+    let options = RunOptions { threads: 1, ..RunOptions::default() };
+    start_on(&root.join("a.jsonl"), options, fs)?.wait()
+}
+
+fn index(root: &Path) -> Option<Vec<u8>> {
+    std::fs::read(root.join(INDEX)).ok()
+}
+
+fn names(root: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Operations of an undisturbed run, and the index that it makes.
+fn undisturbed(prepare: fn(&Path)) -> (u64, Vec<u8>) {
+    let folder = tempfile::tempdir().unwrap();
+    prepare(folder.path());
+    let fs = Arc::new(FaultFs::new(Fault::Nothing));
+    run(folder.path(), fs.clone()).unwrap();
+    (fs.ops(), index(folder.path()).unwrap())
+}
+
+fn broken_anywhere(prepare: fn(&Path), fault: fn(u64) -> Fault, leaves_nothing: bool) {
+    let (operations, wanted) = undisturbed(prepare);
+    assert!(operations > 10, "only {operations} operations are counted");
+    for at in 0..operations {
+        let folder = tempfile::tempdir().unwrap();
+        prepare(folder.path());
+        let before = index(folder.path());
+        let result = run(folder.path(), Arc::new(FaultFs::new(fault(at))));
+        let after = index(folder.path());
+        assert!(after == before || after.as_ref() == Some(&wanted), "operation {at}: half an index ({result:?})");
+        if let Err(failure) = &result {
+            assert_eq!(failure.class, ExitClass::Environment, "operation {at}: {failure}");
+        } else {
+            assert_eq!(after.as_ref(), Some(&wanted), "operation {at}: told to be done");
+        }
+        let strays: Vec<String> =
+            names(folder.path()).into_iter().filter(|name| !["a.jsonl", INDEX].contains(&name.as_str())).collect();
+        assert!(strays.iter().all(|name| name == "a.jsonl.idx.gristmill"), "operation {at}: {strays:?}");
+        assert!(strays.is_empty() || !leaves_nothing, "operation {at}: {strays:?}");
+        run(folder.path(), Arc::new(RealFs)).unwrap_or_else(|failure| panic!("operation {at}: {failure}"));
+        assert_eq!(index(folder.path()), Some(wanted.clone()), "operation {at}");
+        assert_eq!(names(folder.path()), ["a.jsonl", INDEX], "operation {at}");
+    }
+}
+
+#[test]
+fn a_kill_at_any_operation_is_made_good_by_the_next_run() {
+    broken_anywhere(file_of_lines, |at| Fault::Kill { at }, false);
+    broken_anywhere(with_an_old_index, |at| Fault::Kill { at }, false);
+}
+
+#[test]
+fn a_power_cut_at_any_operation_is_made_good_by_the_next_run() {
+    broken_anywhere(file_of_lines, |at| Fault::PowerCut { at }, false);
+    broken_anywhere(with_an_old_index, |at| Fault::PowerCut { at }, false);
+}
+
+#[test]
+fn a_full_disk_at_any_operation_leaves_the_old_index_and_nothing_else() {
+    broken_anywhere(file_of_lines, |at| Fault::Full { at, errno: Errno::NOSPC }, true);
+    broken_anywhere(with_an_old_index, |at| Fault::Full { at, errno: Errno::DQUOT }, true);
+}
+
+#[test]
+fn an_error_at_any_single_operation_is_told_or_harmless() {
+    broken_anywhere(file_of_lines, |at| Fault::Once { at, errno: Errno::IO }, false);
+    broken_anywhere(with_an_old_index, |at| Fault::From { at, errno: Errno::ROFS }, false);
+}
+
+#[test]
+fn short_writes_change_nothing() {
+    let (operations, wanted) = undisturbed(file_of_lines);
+    for at in 0..operations {
+        let folder = tempfile::tempdir().unwrap();
+        file_of_lines(folder.path());
+        run(folder.path(), Arc::new(FaultFs::new(Fault::Short { at }))).unwrap();
+        assert_eq!(index(folder.path()), Some(wanted.clone()), "operation {at}");
+    }
+}
+
+#[test]
+fn a_folder_in_the_place_of_the_index_is_an_error_that_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    file_of_lines(folder.path());
+    std::fs::create_dir(folder.path().join(INDEX)).unwrap();
+    let failure = run(folder.path(), Arc::new(RealFs)).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Environment, "{failure}");
+    assert!(failure.to_string().contains(INDEX), "{failure}");
+    assert_eq!(names(folder.path()), ["a.jsonl", INDEX]);
+}
+
+#[test]
+fn a_link_in_the_place_of_the_index_is_replaced_and_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    file_of_lines(folder.path());
+    put(&folder.path().join("elsewhere"), b"precious");
+    std::os::unix::fs::symlink("elsewhere", folder.path().join(INDEX)).unwrap();
+    run(folder.path(), Arc::new(RealFs)).unwrap();
+    assert_eq!(std::fs::read(folder.path().join("elsewhere")).unwrap(), b"precious");
+    assert!(folder.path().join(INDEX).symlink_metadata().unwrap().is_file());
+}
+
+#[test]
+fn many_runs_at_once_end_with_one_whole_index() {
+    let folder = tempfile::tempdir().unwrap();
+    file_of_lines(folder.path());
+    let (_, wanted) = undisturbed(file_of_lines);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    match run(folder.path(), Arc::new(RealFs)) {
+                        Ok(report) => assert_eq!(report.samples, 20_000),
+                        Err(failure) => assert!(failure.why.contains("held by"), "{failure}"),
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(index(folder.path()), Some(wanted));
+    assert_eq!(names(folder.path()), ["a.jsonl", INDEX]);
+}
