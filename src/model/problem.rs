@@ -209,6 +209,9 @@ pub struct Subject {
     /// A line, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
+    /// A column of that line in characters, counted from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<u64>,
 }
 
 impl Subject {
@@ -240,6 +243,12 @@ impl Subject {
     #[must_use]
     pub fn line(mut self, line: u64) -> Self {
         self.line = Some(line);
+        self
+    }
+    /// Adds a column, counted from 1.
+    #[must_use]
+    pub fn column(mut self, column: u64) -> Self {
+        self.column = Some(column);
         self
     }
     /// Whether nothing is named.
@@ -276,6 +285,10 @@ impl fmt::Display for Subject {
         if let Some(line) = self.line {
             sep(f)?;
             write!(f, "line {line}")?;
+        }
+        if let Some(column) = self.column {
+            sep(f)?;
+            write!(f, "column {column}")?;
         }
         if let Some(at) = self.byte_offset {
             sep(f)?;

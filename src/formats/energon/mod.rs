@@ -4,6 +4,7 @@ pub mod collapse;
 pub mod dataset_yaml;
 mod fields;
 pub mod info;
+pub mod join_idx;
 pub mod jsonl_idx;
 pub mod layout;
 pub mod media_json;

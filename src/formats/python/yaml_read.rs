@@ -44,7 +44,7 @@ pub fn read_marked(text: &str) -> Result<Option<Marked>, YamlError> {
 }
 
 /// Where something begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark {
     /// Line, counted from 1; 0 for what is in no file.
     pub line: u32,

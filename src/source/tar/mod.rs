@@ -53,6 +53,12 @@ pub struct ShardScan {
     pub compressed: bool,
 }
 
+/// Key and part of an entry's name; `None` for names without a part.
+pub fn split_name(name: &str) -> Option<(&str, &str)> {
+    let dot = names::split(name.as_bytes())?;
+    Some((name.get(..dot)?, name.get(dot + 1..)?))
+}
+
 /// Scans one shard, plain or compressed, and hands its samples to `sink`.
 ///
 /// Damage is reported as problems and never fails the scan; an error means that the file cannot be read, that the sink

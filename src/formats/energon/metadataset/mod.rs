@@ -16,6 +16,7 @@ mod version1;
 pub use crate::formats::python::yaml_read::Mark;
 pub use read::read;
 pub use render::render;
+pub use values::subset_as_typed;
 
 use crate::formats::python::Node as Value;
 use crate::model::mix::Nonmatch;

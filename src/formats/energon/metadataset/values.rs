@@ -123,7 +123,7 @@ fn range_hint() -> Option<String> {
 
 /// One end of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum End {
+enum End {
     Percent(f64),
     Number(i128),
     TheEnd,
@@ -152,14 +152,14 @@ fn end_of_text(text: &str) -> Option<End> {
 }
 
 /// As [`end_of_text`], for what a person types: whole numbers are sample numbers.
-pub(super) fn end_as_typed(text: &str) -> Option<End> {
+fn end_as_typed(text: &str) -> Option<End> {
     match text.trim().parse::<u64>() {
         Ok(number) => Some(End::Number(number.into())),
         Err(_) => end_of_text(text),
     }
 }
 
-pub(super) fn check_range(from: End, to: End) -> Result<Range, &'static str> {
+fn check_range(from: End, to: End) -> Result<Range, &'static str> {
     let number = |n: i128| u64::try_from(n).ok().filter(|&n| i64::try_from(n).is_ok());
     match (from, to) {
         (End::Percent(from), End::Percent(to)) if from <= to => Ok(Range::Percent(from, to)),
@@ -264,4 +264,12 @@ fn aux_of_text(text: &str, at: Mark, found: &mut Found) -> Option<AuxTarget> {
 fn is_protocol(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '.' | '-'))
+}
+
+/// A subset out of two ends as a person types them: `0%` and `50%`, `0` and `1000`, `1000` and `end`.
+pub fn subset_as_typed(from: &str, to: &str) -> Result<Subset, String> {
+    let end =
+        |text: &str| end_as_typed(text).ok_or_else(|| format!("'{text}' is neither a percent nor a sample number"));
+    let range = check_range(end(from)?, end(to)?)?;
+    Ok(Subset { at: Mark::default(), range })
 }

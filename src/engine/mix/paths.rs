@@ -1,0 +1,89 @@
+//! Paths in a metadataset, resolved as the loader does it: by their text, without asking the disk what `..` means.
+
+use std::path::{Component, Path, PathBuf};
+
+/// Where a path leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// To this machine.
+    Local(PathBuf),
+    /// Elsewhere; not opened.
+    Remote,
+}
+
+/// Resolves a path as written against the folder of its file, which is absolute. An error says why the loader cannot use it.
+pub(super) fn resolve(folder: &Path, text: &str) -> Result<Place, String> {
+    if let Some((protocol, _)) = text.split_once("://").filter(|_| !text.starts_with('/')) {
+        return match protocol {
+            "msc" | "rclone" | "dss" => Ok(Place::Remote),
+            "filesystem" => Err("'filesystem://' is for aux sources only".into()),
+            "file" => Err("'file://' is not read as one expects; write the path itself".into()),
+            other => Err(format!("the loader does not know '{other}://'")),
+        };
+    }
+    lexically(&folder.join(text)).map(Place::Local).ok_or_else(|| "it leads above the root folder".into())
+}
+
+/// The absolute path without `.` and `..`, by its text alone. `None` when it leads above the root.
+pub(super) fn lexically(path: &Path) -> Option<PathBuf> {
+    let absolute = std::path::absolute(path).ok()?;
+    let mut plain = PathBuf::from("/");
+    for component in absolute.components() {
+        match component {
+            Component::Normal(name) => plain.push(name),
+            Component::ParentDir => {
+                if !plain.pop() {
+                    return None;
+                }
+            }
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    Some(plain)
+}
+
+/// `to` as seen from the folder `from`, both absolute and without `..`: `../a/b`. The folder itself is `.`.
+pub(super) fn relative(from: &Path, to: &Path) -> PathBuf {
+    let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let mut path: PathBuf = from.components().skip(common).map(|_| Component::ParentDir).collect();
+    path.extend(to.components().skip(common));
+    if path.as_os_str().is_empty() {
+        path.push(".");
+    }
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_resolve_by_their_text() {
+        let at = |text: &str| resolve(Path::new("/d/mix"), text);
+        let local = |text: &str| Ok(Place::Local(PathBuf::from(text)));
+        assert_eq!(at("../a"), local("/d/a"));
+        assert_eq!(at("./x//y/../z/"), local("/d/mix/x/z"));
+        assert_eq!(at("/abs/b"), local("/abs/b"));
+        assert_eq!(at("/abs/a://b"), local("/abs/a:/b"));
+        assert_eq!(at("msc://p/a"), Ok(Place::Remote));
+        assert!(at("../../../x").unwrap_err().contains("above"));
+        assert!(at("s3://b/x").unwrap_err().contains("s3://"));
+        assert!(at("file:///x").unwrap_err().contains("file://"));
+    }
+
+    #[test]
+    fn a_relative_path_leads_back_to_where_it_came_from() {
+        for (from, to, expected) in [
+            ("/d/mix", "/d/a", "../a"),
+            ("/d/mix", "/d/mix/a/b", "a/b"),
+            ("/d/mix", "/d/mix", "."),
+            ("/", "/a", "a"),
+            ("/d/mix/x", "/e", "../../../e"),
+        ] {
+            let path = relative(Path::new(from), Path::new(to));
+            assert_eq!(path, Path::new(expected));
+            let text = path.to_str().unwrap();
+            assert_eq!(resolve(Path::new(from), text), Ok(Place::Local(PathBuf::from(to))));
+        }
+    }
+}
