@@ -23,6 +23,7 @@ mod hostile;
 mod job_faults;
 mod jsonl_faults;
 mod layers;
+mod media_av;
 mod plan;
 mod pty;
 mod readme;

@@ -1,13 +1,20 @@
 //! What the packets of a codec hold: samples, rate, channels and length, told from their first bytes.
 
 mod ac3;
+pub mod audio;
+pub mod bits;
 mod mpeg;
 mod opus;
+pub mod tally;
+pub mod video;
 pub mod vorbis;
 
 pub use ac3::ac3_frame;
+pub use audio::{AudioCodec, AudioSetup};
 pub use mpeg::{mp3_frame, Layer, MpegHeader};
 pub use opus::opus_packet_samples;
+pub use tally::{Packet, Tally};
+pub use video::VideoCodec;
 
 /// What the header of an audio frame tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,499 @@
+//! How many samples the packets of an audio codec hold.
+
+use super::bits::Bits;
+
+/// Audio codecs whose packets are understood, and the rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AudioCodec {
+    /// ISO/IEC 14496-3.
+    Aac,
+    /// MPEG-1 and MPEG-2 audio of any layer.
+    Mpeg,
+    /// ATSC A/52.
+    Ac3,
+    /// ATSC A/52 annex E.
+    Eac3,
+    /// Apple's lossless codec.
+    Alac,
+    /// RFC 6716.
+    Opus,
+    /// The Vorbis I specification.
+    Vorbis,
+    /// RFC 9639.
+    Flac,
+    /// Plain samples of so many bytes.
+    Pcm(u32),
+    /// Packets of a fixed number of samples.
+    Fixed(u32),
+    /// Blocks of 34 bytes per channel with 64 samples.
+    ImaQt,
+    /// WavPack blocks as Matroska keeps them.
+    Wavpack,
+    /// TTA frames: all but the last are equally long.
+    Tta,
+    /// A codec whose packets are as long as the container says.
+    Other,
+    /// No codec that anybody knows.
+    Unknown,
+}
+
+/// A stream's codec, set up to count the samples of its packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AudioSetup {
+    /// Which codec.
+    pub codec: AudioCodec,
+    /// Samples per second; 0 where it is not known.
+    pub rate: u32,
+    /// Number of channels; 0 where it is not known.
+    pub channels: u32,
+    /// Samples of a packet, where all hold the same number; 0 else.
+    pub frame: u32,
+    /// Samples that the decoder itself drops at the beginning.
+    pub preskip: u32,
+    /// Samples of the whole stream that are still to come, where the codec needs to know.
+    pub left: u64,
+    vorbis: Option<Vorbis>,
+}
+
+/// Block sizes and modes of a Vorbis stream, and the size of the last block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Vorbis {
+    sizes: [u32; 2],
+    long: Vec<bool>,
+    last: Option<u32>,
+}
+
+impl AudioSetup {
+    /// As the container tells it.
+    pub fn new(codec: AudioCodec, rate: u32, channels: u32) -> Self {
+        let frame = match codec {
+            AudioCodec::Aac => 1024,
+            AudioCodec::Ac3 => 1536,
+            AudioCodec::Fixed(samples) => samples,
+            _ => 0,
+        };
+        let rate = if codec == AudioCodec::Opus { 48_000 } else { rate };
+        Self { codec, rate, channels, frame, preskip: 0, left: 0, vorbis: None }
+    }
+
+    /// Takes in the decoder's configuration as FFmpeg keeps it: an AudioSpecificConfig, an `OpusHead`, a FLAC
+    /// STREAMINFO, an ALAC cookie, the three Vorbis headers.
+    pub fn configure(&mut self, config: &[u8]) {
+        match self.codec {
+            AudioCodec::Aac => self.aac(config).unwrap_or(()),
+            AudioCodec::Opus => self.opus(config).unwrap_or(()),
+            AudioCodec::Flac => self.flac(config).unwrap_or(()),
+            AudioCodec::Alac => self.alac(config).unwrap_or(()),
+            AudioCodec::Vorbis => self.vorbis(config).unwrap_or(()),
+            _ => {}
+        }
+    }
+
+    /// Bytes from the beginning of a packet that [`samples`](Self::samples) looks at.
+    pub fn looks_at(&self) -> usize {
+        match self.codec {
+            AudioCodec::Mpeg | AudioCodec::Wavpack => 4,
+            AudioCodec::Eac3 => 6,
+            AudioCodec::Alac => 7,
+            AudioCodec::Opus => 2,
+            AudioCodec::Vorbis => 1,
+            AudioCodec::Flac => 16,
+            _ => 0,
+        }
+    }
+
+    /// Samples per channel of the frame that a decoder gives for a packet of `len` bytes that begins with `head`;
+    /// `None` where only the container knows.
+    pub fn samples(&mut self, head: &[u8], len: u64) -> Option<i64> {
+        match self.codec {
+            AudioCodec::Aac | AudioCodec::Ac3 | AudioCodec::Fixed(_) => Some(i64::from(self.frame)),
+            AudioCodec::Mpeg => mpeg_header(head).map(|header| i64::from(header.samples)),
+            AudioCodec::Eac3 => eac3_samples(head).map(i64::from),
+            AudioCodec::Alac => Some(alac_samples(head).map_or(i64::from(self.frame), i64::from)),
+            AudioCodec::Opus => opus_samples(head).map(i64::from),
+            AudioCodec::Vorbis => self.vorbis.as_mut()?.samples(*head.first()?),
+            AudioCodec::Flac => flac_samples(head).map(i64::from),
+            AudioCodec::Pcm(bytes) => {
+                let frame = u64::from(bytes).checked_mul(u64::from(self.channels)).filter(|&frame| frame > 0)?;
+                i64::try_from(len / frame).ok()
+            }
+            AudioCodec::ImaQt => {
+                let block = u64::from(self.channels).checked_mul(34).filter(|&block| block > 0)?;
+                i64::try_from(len / block * 64).ok()
+            }
+            AudioCodec::Wavpack => Some(i64::from(u32::from_le_bytes(head.get(..4)?.try_into().ok()?))),
+            AudioCodec::Tta => {
+                let samples = (u64::from(self.rate) * 256 / 245).min(self.left);
+                self.left -= samples;
+                i64::try_from(samples).ok()
+            }
+            AudioCodec::Other | AudioCodec::Unknown => None,
+        }
+    }
+
+    /// ISO/IEC 14496-3 §1.6.2.1.
+    fn aac(&mut self, config: &[u8]) -> Option<()> {
+        let mut bits = Bits::new(config);
+        let mut kind = aac_object(&mut bits)?;
+        let rate = aac_rate(&mut bits)?;
+        let channels = bits.number(4)?;
+        let (mut wider, mut stereo) = (None, false);
+        if kind == 5 || kind == 29 {
+            stereo = kind == 29;
+            wider = Some(aac_rate(&mut bits)?);
+            kind = aac_object(&mut bits)?;
+            if kind == 22 {
+                bits.skip(4)?;
+            }
+        }
+        self.rate = if rate > 0 { rate } else { self.rate };
+        self.channels = match channels {
+            0 => self.channels,
+            1..=6 => channels,
+            7 | 12 | 14 => 8,
+            11 => 7,
+            13 => 24,
+            _ => self.channels,
+        };
+        let short = bits.bit()?;
+        let mut tail = bits.clone();
+        if channels == 0 {
+            if bits.bit()? {
+                bits.skip(14)?;
+            }
+            bits.skip(1)?;
+            if let Some(count) = aac_elements(&mut bits) {
+                self.channels = count;
+            }
+        }
+        if wider.is_none() {
+            (wider, stereo) = aac_extension(&mut tail).unwrap_or((None, false));
+        }
+        let doubled = wider.is_some_and(|wider| wider > rate);
+        self.frame = if short { 960 } else { 1024 };
+        if doubled {
+            self.frame *= 2;
+            self.rate = self.rate.saturating_mul(2);
+        }
+        if stereo && self.channels == 1 {
+            self.channels = 2;
+        }
+        Some(())
+    }
+
+    /// RFC 7845 §5.1.
+    fn opus(&mut self, config: &[u8]) -> Option<()> {
+        let channels = u32::from(*config.get(9)?);
+        if channels > 0 {
+            self.channels = channels;
+        }
+        self.preskip = u32::from(u16::from_le_bytes(config.get(10..12)?.try_into().ok()?));
+        Some(())
+    }
+
+    /// RFC 9639 §8.2.
+    fn flac(&mut self, config: &[u8]) -> Option<()> {
+        let info = if config.starts_with(b"fLaC") { config.get(8..)? } else { config };
+        let mut bits = Bits::new(info.get(10..)?);
+        let (rate, channels) = (bits.number(20)?, bits.number(3)? + 1);
+        if rate > 0 {
+            (self.rate, self.channels) = (rate, channels);
+        }
+        Some(())
+    }
+
+    /// The magic cookie: frame length, …, channels, …, rate.
+    fn alac(&mut self, config: &[u8]) -> Option<()> {
+        self.frame = u32::from_be_bytes(config.get(..4)?.try_into().ok()?);
+        let channels = u32::from(*config.get(9)?);
+        let rate = u32::from_be_bytes(config.get(20..24)?.try_into().ok()?);
+        if channels > 0 && rate > 0 {
+            (self.channels, self.rate) = (channels, rate);
+        }
+        Some(())
+    }
+
+    /// The three headers, laced as in Matroska (`2`, two lengths, the headers).
+    fn vorbis(&mut self, config: &[u8]) -> Option<()> {
+        let (first, setup) = vorbis_headers(config)?;
+        let channels = u32::from(*first.get(11)?);
+        let rate = u32::from_le_bytes(first.get(12..16)?.try_into().ok()?);
+        if channels > 0 && rate > 0 {
+            (self.channels, self.rate) = (channels, rate);
+        }
+        let sizes = *first.get(28)?;
+        let sizes = [1_u32 << (sizes & 15), 1 << (sizes >> 4)];
+        self.vorbis = Some(Vorbis { sizes, long: vorbis_modes(setup)?, last: None });
+        Some(())
+    }
+}
+
+impl Vorbis {
+    /// A quarter of this block and of the last one; nothing for the first block.
+    fn samples(&mut self, first: u8) -> Option<i64> {
+        if first & 1 != 0 {
+            return Some(0);
+        }
+        let bits = usize::BITS - self.long.len().saturating_sub(1).leading_zeros();
+        let mode = usize::from(first >> 1) & ((1 << bits.min(7)) - 1);
+        let size = self.sizes[usize::from(*self.long.get(mode)?)];
+        let last = self.last.replace(size);
+        Some(last.map_or(0, |last| i64::from(last / 4 + size / 4)))
+    }
+}
+
+/// The first and the third of three laced headers.
+fn vorbis_headers(config: &[u8]) -> Option<(&[u8], &[u8])> {
+    if config.first() != Some(&2) {
+        // Three lengths of two bytes each, before each header.
+        let len = |at: usize| Some(usize::from(u16::from_be_bytes(config.get(at..at + 2)?.try_into().ok()?)));
+        let first = len(0)?;
+        let second = len(2 + first)?;
+        return Some((config.get(2..2 + first)?, config.get(6 + first + second..)?));
+    }
+    let mut at = 1;
+    let mut lens = [0_usize; 2];
+    for len in &mut lens {
+        loop {
+            let byte = *config.get(at)?;
+            at += 1;
+            *len += usize::from(byte);
+            if byte != 255 {
+                break;
+            }
+        }
+    }
+    Some((config.get(at..at + lens[0])?, config.get(at + lens[0] + lens[1]..)?))
+}
+
+/// Which modes are of the long block: read from the end of the setup header, where each mode has its flag, 32 bits of
+/// zeros and a mapping (Vorbis I §4.2.4), and their count stands before them.
+fn vorbis_modes(setup: &[u8]) -> Option<Vec<bool>> {
+    if setup.get(1..7)? != b"vorbis" {
+        return None;
+    }
+    let bit = |at: usize| setup.get(at / 8).map(|byte| byte >> (at % 8) & 1);
+    let number = |at: usize, count: usize| {
+        (0..count).try_fold(0_u32, |sum, index| Some(sum | u32::from(bit(at + index)?) << index))
+    };
+    // The framing bit is the last one that is set.
+    let mut at = (0..setup.len() * 8).rev().take(16).find(|&at| bit(at) == Some(1))?;
+    let (mut flags, mut found) = (Vec::new(), None);
+    while flags.len() < 64 && at >= 97 + 56 {
+        at -= 41;
+        if number(at + 33, 8)? > 63 || number(at + 1, 32)? != 0 {
+            break;
+        }
+        flags.push(bit(at)? == 1);
+        if number(at - 6, 6)? as usize + 1 == flags.len() {
+            found = Some(flags.len());
+        }
+    }
+    flags.truncate(found?);
+    flags.reverse();
+    Some(flags)
+}
+
+fn aac_object(bits: &mut Bits) -> Option<u32> {
+    match bits.number(5)? {
+        31 => Some(32 + bits.number(6)?),
+        kind => Some(kind),
+    }
+}
+
+fn aac_rate(bits: &mut Bits) -> Option<u32> {
+    const RATES: [u32; 13] =
+        [96_000, 88_200, 64_000, 48_000, 44_100, 32_000, 24_000, 22_050, 16_000, 12_000, 11_025, 8000, 7350];
+    match bits.number(4)? {
+        15 => bits.number(24),
+        index => Some(RATES.get(index as usize).copied().unwrap_or(0)),
+    }
+}
+
+/// A program config element: the channels that it names.
+fn aac_elements(bits: &mut Bits) -> Option<u32> {
+    bits.skip(4 + 2 + 4)?;
+    let counts = [bits.number(4)?, bits.number(4)?, bits.number(4)?];
+    let low = bits.number(2)?;
+    bits.skip(3 + 4)?;
+    for extra in [4, 4, 3] {
+        if bits.bit()? {
+            bits.skip(extra)?;
+        }
+    }
+    let mut channels = low;
+    for _ in 0..counts.iter().sum::<u32>() {
+        channels += if bits.bit()? { 2 } else { 1 };
+        bits.skip(4)?;
+    }
+    Some(channels)
+}
+
+/// The extension behind the configuration that older decoders do not see: the doubled rate, and whether stereo is coded
+/// parametrically.
+fn aac_extension(bits: &mut Bits) -> Option<(Option<u32>, bool)> {
+    while bits.left() > 15 {
+        if bits.clone().number(11)? != 0x2b7 {
+            bits.skip(1)?;
+            continue;
+        }
+        bits.skip(11)?;
+        let mut wider = None;
+        if aac_object(bits)? == 5 && bits.bit()? {
+            wider = Some(aac_rate(bits)?);
+        }
+        let stereo = bits.left() > 11 && bits.number(11)? == 0x548 && bits.bit()?;
+        return Some((wider, stereo));
+    }
+    Some((None, false))
+}
+
+/// A header of MPEG audio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MpegHeader {
+    /// Samples per second.
+    pub rate: u32,
+    /// 1 or 2.
+    pub channels: u32,
+    /// Samples of the frame.
+    pub samples: u32,
+}
+
+/// ISO/IEC 11172-3 §2.4.1.3 and its extensions.
+pub fn mpeg_header(head: &[u8]) -> Option<MpegHeader> {
+    let &[sync, a, b, c] = head.get(..4)? else { return None };
+    let (version, layer) = (a >> 3 & 3, a >> 1 & 3);
+    if sync != 0xff || a & 0xe0 != 0xe0 || version == 1 || layer == 0 || b >> 4 == 15 || b >> 2 & 3 == 3 {
+        return None;
+    }
+    let rate = [44_100, 48_000, 32_000][usize::from(b >> 2 & 3)]
+        >> if version == 3 { 0 } else { 1 }
+        >> u32::from(version == 0);
+    let samples = match layer {
+        3 => 384,
+        1 if version != 3 => 576,
+        _ => 1152,
+    };
+    Some(MpegHeader { rate, channels: if c >> 6 == 3 { 1 } else { 2 }, samples })
+}
+
+fn eac3_samples(head: &[u8]) -> Option<u32> {
+    if head.get(..2)? != [0x0b, 0x77] {
+        return None;
+    }
+    let byte = *head.get(4)?;
+    // Syntax of plain AC-3 up to version 10: six blocks of 256.
+    if head.get(5)? >> 3 <= 10 || byte >> 6 == 3 {
+        return Some(1536);
+    }
+    Some([256, 512, 768, 1536][usize::from(byte >> 4 & 3)])
+}
+
+/// The last frame of an ALAC stream tells its own length.
+fn alac_samples(head: &[u8]) -> Option<u32> {
+    let mut bits = Bits::new(head);
+    bits.skip(3 + 4 + 12)?;
+    let tells = bits.bit()?;
+    bits.skip(3)?;
+    if tells {
+        bits.number(32)
+    } else {
+        None
+    }
+}
+
+/// RFC 6716 §3.1, at 48 kHz.
+pub fn opus_samples(head: &[u8]) -> Option<u32> {
+    let toc = *head.first()?;
+    let frame = match toc >> 3 {
+        config @ 0..=11 => [480, 960, 1920, 2880][usize::from(config & 3)],
+        config @ 12..=15 => [480, 960][usize::from(config & 1)],
+        config => [120, 240, 480, 960][usize::from(config & 3)],
+    };
+    let count = match toc & 3 {
+        0 => 1,
+        1 | 2 => 2,
+        _ => u32::from(*head.get(1)? & 63),
+    };
+    Some(frame * count)
+}
+
+/// RFC 9639 §9.1.
+fn flac_samples(head: &[u8]) -> Option<u32> {
+    if *head.first()? != 0xff || head.get(1)? & 0xfc != 0xf8 {
+        return None;
+    }
+    let code = head.get(2)? >> 4;
+    // The coded number is as long as its first byte says.
+    let number = match head.get(4)?.leading_ones() {
+        0 => 1,
+        ones => ones as usize,
+    };
+    let at = 4 + number;
+    match code {
+        1 => Some(192),
+        2..=5 => Some(576 << (code - 2)),
+        6 => Some(u32::from(*head.get(at)?) + 1),
+        7 => Some(u32::from(u16::from_be_bytes(head.get(at..at + 2)?.try_into().ok()?)) + 1),
+        8..=15 => Some(256 << (code - 8)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn configured(codec: AudioCodec, config: &[u8]) -> AudioSetup {
+        let mut setup = AudioSetup::new(codec, 1, 1);
+        setup.configure(config);
+        setup
+    }
+
+    #[test]
+    fn an_aac_configuration_tells_rate_channels_and_frame() {
+        let plain = configured(AudioCodec::Aac, &[0x12, 0x10]);
+        assert_eq!((plain.rate, plain.channels, plain.frame), (44_100, 2, 1024));
+        let wide = configured(AudioCodec::Aac, &[0x2b, 0x92, 0x08, 0x00]);
+        assert_eq!((wide.rate, wide.channels, wide.frame), (44_100, 2, 2048));
+        let hidden = configured(AudioCodec::Aac, &[0x13, 0x88, 0x56, 0xe5, 0xa5, 0x48, 0x80]);
+        assert_eq!((hidden.rate, hidden.channels, hidden.frame), (44_100, 2, 2048));
+        let short = configured(AudioCodec::Aac, &[0x12, 0x14]);
+        assert_eq!(short.frame, 960);
+    }
+
+    #[test]
+    fn packets_tell_their_samples() {
+        assert_eq!(opus_samples(&[0xfc]), Some(960));
+        assert_eq!(opus_samples(&[0x1b, 0x02]), Some(5760));
+        assert_eq!(
+            mpeg_header(&[0xff, 0xfb, 0x90, 0x64]).map(|h| (h.rate, h.channels, h.samples)),
+            Some((44_100, 2, 1152))
+        );
+        assert_eq!(
+            mpeg_header(&[0xff, 0xf3, 0x40, 0xc0]).map(|h| (h.rate, h.channels, h.samples)),
+            Some((22_050, 1, 576))
+        );
+        assert_eq!(flac_samples(&[0xff, 0xf8, 0x79, 0x18, 0x05, 0x0e, 0xe7]), Some(3816));
+        assert_eq!(AudioSetup::new(AudioCodec::Pcm(2), 8000, 2).samples(&[], 4096), Some(1024));
+    }
+
+    #[test]
+    fn nothing_short_or_odd_panics() {
+        let codecs = [
+            AudioCodec::Aac,
+            AudioCodec::Opus,
+            AudioCodec::Flac,
+            AudioCodec::Alac,
+            AudioCodec::Vorbis,
+            AudioCodec::Eac3,
+        ];
+        let bytes: Vec<u8> = (0..64_u8).map(|i| i.wrapping_mul(37) ^ 0xff).collect();
+        for codec in codecs {
+            for len in 0..bytes.len() {
+                let mut setup = configured(codec, &bytes[..len]);
+                let _ = setup.samples(&bytes[..len], len as u64);
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Bits of a codec's header, most significant first. Behind the end there is nothing: every read says so.
+
+/// Reads bits.
+#[derive(Clone)]
+pub struct Bits<'a> {
+    bytes: &'a [u8],
+    /// In bits.
+    at: usize,
+}
+
+impl<'a> Bits<'a> {
+    /// From the first bit of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    /// One bit.
+    pub fn bit(&mut self) -> Option<bool> {
+        let byte = self.bytes.get(self.at / 8)?;
+        let bit = byte >> (7 - self.at % 8) & 1;
+        self.at += 1;
+        Some(bit == 1)
+    }
+
+    /// `count` bits (at most 32) as a number.
+    pub fn number(&mut self, count: u32) -> Option<u32> {
+        let mut number = 0_u64;
+        for _ in 0..count.min(32) {
+            number = number << 1 | u64::from(self.bit()?);
+        }
+        u32::try_from(number).ok()
+    }
+
+    /// Passes over `count` bits.
+    pub fn skip(&mut self, count: usize) -> Option<()> {
+        self.at = self.at.checked_add(count).filter(|&at| at <= self.bytes.len().saturating_mul(8))?;
+        Some(())
+    }
+
+    /// Bits that are left.
+    pub fn left(&self) -> usize {
+        (self.bytes.len() * 8).saturating_sub(self.at)
+    }
+
+    /// An unsigned Exp-Golomb number (H.264 §9.1).
+    pub fn ue(&mut self) -> Option<u32> {
+        let mut zeros = 0;
+        while !self.bit()? {
+            zeros += 1;
+            if zeros > 31 {
+                return None;
+            }
+        }
+        let low = self.number(zeros)?;
+        u32::try_from((1_u64 << zeros) - 1 + u64::from(low)).ok()
+    }
+
+    /// A signed Exp-Golomb number.
+    pub fn se(&mut self) -> Option<i32> {
+        let code = i64::from(self.ue()?);
+        i32::try_from(if code % 2 == 0 { -(code / 2) } else { (code + 1) / 2 }).ok()
+    }
+}
+
+/// The bytes of a NAL unit without the third byte of each `00 00 03` (H.264 §7.4.1).
+pub fn without_emulation(unit: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(unit.len());
+    let mut zeros = 0;
+    for &byte in unit {
+        if zeros >= 2 && byte == 3 {
+            zeros = 0;
+            continue;
+        }
+        zeros = if byte == 0 { zeros + 1 } else { 0 };
+        plain.push(byte);
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_bit_by_bit_and_end_with_the_bytes() {
+        let mut bits = Bits::new(&[0b1010_0110, 0b0100_0010]);
+        assert_eq!(bits.bit(), Some(true));
+        assert_eq!(bits.number(3), Some(2));
+        assert_eq!(bits.ue(), Some(2));
+        assert_eq!(bits.se(), Some(-1));
+        assert_eq!(bits.left(), 7);
+        assert_eq!(bits.skip(7), Some(()));
+        assert_eq!(bits.bit(), None);
+        assert_eq!(bits.number(1), None);
+        assert_eq!(Bits::new(&[0; 9]).ue(), None);
+    }
+
+    #[test]
+    fn emulation_prevention_is_taken_out() {
+        assert_eq!(without_emulation(&[0, 0, 3, 1, 0, 0, 3, 0, 0, 3, 3]), [0, 0, 1, 0, 0, 0, 0, 3]);
+    }
+}

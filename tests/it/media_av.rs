@@ -1,0 +1,60 @@
+//! Sound and video against the peer's own answers, file by file.
+
+use gristmill::media::{self, Reader};
+use gristmill::model::{Cancel, MediaFacts};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The facts as the peer writes them: without fields that are not known.
+fn row(bytes: &[u8]) -> Result<String, String> {
+    let (source, cancel) = (bytes, Cancel::default());
+    let probed = media::av::probe(&mut Reader::new(&source, &cancel)).map_err(|error| error.to_string())?;
+    let MediaFacts::Av(facts) = probed.facts else { return Err("it is a picture".into()) };
+    let value = serde_json::to_value(facts).map_err(|error| error.to_string())?;
+    const ORDER: [&str; 9] = [
+        "video_duration",
+        "video_num_frames",
+        "video_fps",
+        "video_width",
+        "video_height",
+        "audio_duration",
+        "audio_channels",
+        "audio_sample_rate",
+        "audio_num_samples",
+    ];
+    let fields = ORDER.iter().filter(|&&name| !value[name].is_null()).map(|name| format!("\"{name}\":{}", value[name]));
+    Ok(format!("{{{}}}", fields.collect::<Vec<_>>().join(",")))
+}
+
+/// Files of a folder whose facts are not the ones in its `expected.json`, with both.
+fn differences(folder: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(folder.join("expected.json")).unwrap();
+    let expected: BTreeMap<String, Option<String>> = serde_json::from_str(&text).unwrap();
+    assert!(!expected.is_empty());
+    let mut different = Vec::new();
+    for (name, expected) in expected {
+        let found = row(&std::fs::read(folder.join(&name)).unwrap());
+        if found.as_ref().ok() != expected.as_ref() {
+            different.push(format!(
+                "{name}\n  peer {}\n  ours {}",
+                expected.as_deref().unwrap_or("no row"),
+                found.unwrap_or_else(|error| error)
+            ));
+        }
+    }
+    different
+}
+
+fn golden(family: &str) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/media").join(family);
+    let different = differences(&folder);
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+/// Another folder of files, with the peer's answers in its `expected.json`: to look at more than what is kept here.
+#[test]
+fn a_corpus_that_is_pointed_at_gives_the_peers_facts() {
+    let Some(folder) = std::env::var_os("GRISTMILL_MEDIA_CORPUS") else { return };
+    let different = differences(Path::new(&folder));
+    assert!(different.is_empty(), "{} differ\n{}", different.len(), different.join("\n"));
+}
