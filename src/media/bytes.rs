@@ -133,6 +133,24 @@ impl<'a> Reader<'a> {
         Ok(&self.window[..count.min(self.window.len())])
     }
 
+    /// As [`up_to`](Self::up_to), without reading further ahead than asked: for pieces that lie far apart.
+    pub fn sparse(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
+        let count = count.min(LONGEST);
+        if let Some(start) = self.in_window(offset, 1) {
+            let end = (start + count).min(self.window.len());
+            // A few bytes at the end of the window may be the beginning of more.
+            if end - start >= 64.min(count) || self.at + end as u64 == self.len() {
+                return Ok(&self.window[start..end]);
+            }
+        }
+        let left = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
+        let count = left.min(count);
+        if count > 0 {
+            self.fill_with(offset, count, count)?;
+        }
+        Ok(&self.window[..count.min(self.window.len())])
+    }
+
     /// Exactly `count` bytes (at most [`LONGEST`]) from `offset`; broken where the entry ends before.
     pub fn exactly(&mut self, offset: u64, count: usize) -> Result<&[u8], ProbeError> {
         if count > LONGEST {
@@ -159,10 +177,14 @@ impl<'a> Reader<'a> {
     }
 
     fn fill(&mut self, offset: u64, count: usize) -> Result<(), ProbeError> {
+        let ahead = if self.read == 0 { FIRST } else { NEXT };
+        self.fill_with(offset, count, ahead)
+    }
+
+    fn fill_with(&mut self, offset: u64, count: usize, ahead: usize) -> Result<(), ProbeError> {
         if self.cancel.is_cancelled() {
             return Err(ProbeError::Cancelled);
         }
-        let ahead = if self.read == 0 { FIRST } else { NEXT };
         let left = usize::try_from(self.len().saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = count.max(ahead).min(left);
         self.window.resize(wanted, 0);

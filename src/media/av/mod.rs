@@ -39,6 +39,7 @@ const CONTAINERS: &[Container] = &[
     Container { matches: matroska::matches, probe: matroska::probe },
     Container { matches: iso::matches, probe: iso::probe },
     Container { matches: flac::matches, probe: flac::probe },
+    Container { matches: riff::avi::matches, probe: riff::avi::probe },
     Container { matches: riff::wav::matches, probe: riff::wav::probe },
     Container { matches: adts::matches, probe: adts::probe },
     Container { matches: mpeg_audio::matches, probe: mpeg_audio::probe },

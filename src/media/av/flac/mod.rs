@@ -34,7 +34,6 @@ pub fn matches(first: &[u8]) -> bool {
 /// What the header block says.
 struct Info {
     rate: u32,
-    channels: u32,
     bits: u32,
     /// Samples per channel; 0 where that is not told.
     samples: u64,
@@ -124,7 +123,6 @@ fn streaminfo(reader: &mut Reader, at: u64) -> Result<Info, ProbeError> {
     let field = |shift: u32, width: u32| (packed >> shift & ((1 << width) - 1)) as u32;
     let info = Info {
         rate: field(44, 20),
-        channels: field(41, 3) + 1,
         bits: field(36, 5) + 1,
         samples: packed & ((1 << 36) - 1),
         longest_frame: u32::from_be_bytes([0, h, i, j]) as usize,

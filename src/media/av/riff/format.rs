@@ -40,12 +40,10 @@ pub(super) struct SoundFormat {
     pub bits: u32,
     /// Bits per second, as told; 0 where that makes no sense.
     pub bit_rate: i64,
-    /// What follows the header, in bytes.
-    pub extra: Vec<u8>,
 }
 
 /// The header with everything that has a meaning here, in bytes.
-const LONGEST: usize = 18 + 22 + 64;
+const LONGEST: usize = 18 + 22;
 /// The number that says: the kind of coding follows as a GUID.
 const EXTENSIBLE: u32 = 0xfffe;
 /// The second to the last group of GUIDs that only wrap a number.
@@ -101,24 +99,20 @@ impl SoundFormat {
         let rate = numbers.u32(4);
         let bit_rate = i64::from(numbers.u32(8)) * 8;
         let mut bits = if size == 14 { 8 } else { numbers.u16(14) };
-        let (mut kind, mut extra_at, mut extra_len) = (Some(told), 18, 0);
+        let mut kind = Some(told);
         if size >= 18 {
-            extra_len = u64::from(numbers.u16(16)).min(size - 18);
+            let extra_len = u64::from(numbers.u16(16)).min(size - 18);
             if extra_len >= 22 && told == EXTENSIBLE {
                 let valid = numbers.u16(18);
                 if valid != 0 {
                     bits = valid;
                 }
                 kind = guid_kind(&numbers);
-                extra_at += 22;
-                extra_len -= 22;
             }
         }
         if rate == 0 || rate > i32::MAX as u32 {
             return Err(ProbeError::broken(format!("{rate} is no sample rate"), at + 4));
         }
-        let extra_end = extra_at + usize::try_from(extra_len).unwrap_or(usize::MAX).min(64);
-        let extra = numbers.bytes.get(extra_at..extra_end.min(numbers.bytes.len())).unwrap_or_default().to_vec();
         let format = Self {
             coding: Coding::Other(0),
             channels: numbers.u16(2),
@@ -126,7 +120,6 @@ impl SoundFormat {
             block_align: numbers.u16(12),
             bits,
             bit_rate: if bit_rate > i64::from(i32::MAX) { 0 } else { bit_rate },
-            extra,
         };
         let coding =
             kind.filter(|kind| *kind != EXTENSIBLE).map_or(Coding::Other(EXTENSIBLE), |kind| format.coding(kind));

@@ -1,5 +1,6 @@
 //! RIFF and its kin: WAV (also RF64 and Wave64) and AVI.
 
+pub mod avi;
 mod format;
 mod frames;
 mod packets;

@@ -68,7 +68,7 @@ pub(super) fn count(
         Coding::Other(kind) => {
             Err(ProbeError::broken(format!("its sound is coded as {kind:#06x}, which is not read"), format_at))
         }
-        _ => by_size(format, pieces, format_at),
+        _ => by_size(format, pieces),
     }
 }
 
@@ -92,21 +92,21 @@ fn packet_size(format: &SoundFormat) -> u64 {
 }
 
 /// What one packet holds.
-struct Held {
+pub(super) struct Held {
     /// Samples per channel that a decoder gives.
-    samples: u64,
+    pub samples: u64,
     /// Its duration, in samples; a packet without one has no time stamp.
-    duration: i64,
+    pub duration: i64,
 }
 
-fn by_size(format: &SoundFormat, pieces: &[Piece], format_at: u64) -> Result<Counted, ProbeError> {
+fn by_size(format: &SoundFormat, pieces: &[Piece]) -> Result<Counted, ProbeError> {
     let size = packet_size(format);
     let mut counted = Counted::default();
     let mut next = 0_i64;
     for piece in pieces {
         let (whole, rest) = (piece.len / size, piece.len % size);
         if whole > 0 {
-            let held = in_packet(format, size, piece.at, format_at)?;
+            let held = in_packet(format, size, piece.at)?;
             counted.samples = counted.samples.saturating_add(held.samples.saturating_mul(whole));
             if held.duration > 0 {
                 next = next.saturating_add(held.duration.saturating_mul(i64::try_from(whole).unwrap_or(i64::MAX)));
@@ -114,7 +114,7 @@ fn by_size(format: &SoundFormat, pieces: &[Piece], format_at: u64) -> Result<Cou
             }
         }
         if rest > 0 {
-            let held = in_packet(format, rest, piece.at + whole * size, format_at)?;
+            let held = in_packet(format, rest, piece.at + whole * size)?;
             counted.samples = counted.samples.saturating_add(held.samples);
             if held.duration > 0 {
                 next = next.saturating_add(held.duration);
@@ -129,7 +129,7 @@ fn by_size(format: &SoundFormat, pieces: &[Piece], format_at: u64) -> Result<Cou
 ///
 /// # Errors
 /// [`ProbeError::Broken`] where it is too short for a single sample of each channel: no decoder goes on behind it.
-fn in_packet(format: &SoundFormat, size: u64, at: u64, format_at: u64) -> Result<Held, ProbeError> {
+pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<Held, ProbeError> {
     let channels = u64::from(format.channels);
     let broken = || Err(ProbeError::broken(format!("its last {size} bytes of sound are less than one sample"), at));
     match format.coding {
@@ -143,7 +143,7 @@ fn in_packet(format: &SoundFormat, size: u64, at: u64, format_at: u64) -> Result
         Coding::TwoPerByte | Coding::G726(_) => {
             let bits = if let Coding::G726(bits) = format.coding { u64::from(bits) } else { 4 };
             if bits == 0 || bits > 5 {
-                return Err(ProbeError::broken(format!("{bits} is no number of bits of a sample"), format_at));
+                return Err(ProbeError::broken(format!("{bits} is no number of bits of a sample"), at));
             }
             let samples = size * 8 / bits / channels;
             if samples == 0 {

@@ -1,0 +1,215 @@
+//! What an AVI file says of its streams before the first chunk of data.
+
+use crate::media::av::rational::{rescale, Rational, Rounding, INT_MAX};
+use crate::media::av::riff::format::{Coding, SoundFormat};
+use crate::media::{ProbeError, Reader};
+
+/// Streams that a number of two digits can name.
+const MOST_STREAMS: usize = 100;
+/// Chunks of the header that are walked through before a file is given up.
+const CHUNKS: u32 = 1 << 14;
+/// A chunk of the header that is longer is taken for the beginning of the data, in bytes.
+const LONGEST: u32 = 1_000_000;
+
+/// The header.
+pub(super) struct Header {
+    /// By their numbers.
+    pub streams: Vec<Stream>,
+    /// Where the chunks of data begin.
+    pub chunks_at: u64,
+    /// No chunk ends behind this.
+    pub last_end: u64,
+    /// Where the file ends, as it says itself.
+    pub riff_end: u64,
+}
+
+/// A stream.
+pub(super) struct Stream {
+    /// What is in it.
+    pub track: Track,
+    /// What its time is counted in.
+    pub base: Rational,
+    /// Where it begins, in the same.
+    pub start: u64,
+    /// Its length as told; `None` where only its bytes are told.
+    pub duration: Option<i64>,
+    /// Bytes of one sample; 0 where each chunk is one.
+    pub sample_size: u32,
+}
+
+/// What is in a stream.
+pub(super) enum Track {
+    /// Pictures.
+    Video(Picture),
+    /// Sound.
+    Audio(SoundFormat),
+    /// Subtitles and the like, or nothing that is known.
+    Other,
+}
+
+/// How pictures are coded.
+pub(super) struct Picture {
+    fourcc: [u8; 4],
+    width: u32,
+    height: u32,
+}
+
+impl Picture {
+    /// The size of the first picture, which is `first` (offset and length).
+    pub fn size(&self, reader: &mut Reader, first: (u64, u32)) -> Result<(u32, u32), ProbeError> {
+        let _ = (reader, first, self.fourcc);
+        Ok((self.width, self.height))
+    }
+}
+
+impl Header {
+    /// The first stream of pictures, and its number.
+    pub fn first_video(&self) -> Option<(usize, &Stream)> {
+        self.streams.iter().enumerate().find(|(_, stream)| matches!(stream.track, Track::Video(_)))
+    }
+
+    /// The first stream of sound, and its number.
+    pub fn first_audio(&self) -> Option<(usize, &Stream)> {
+        self.streams.iter().enumerate().find(|(_, stream)| matches!(stream.track, Track::Audio(_)))
+    }
+}
+
+/// What is known while the header is read.
+struct Reading {
+    streams: Vec<Stream>,
+    /// The type of the last stream header.
+    kind: [u8; 4],
+    /// Microseconds of a frame.
+    frame_period: u32,
+    riff_end: u64,
+    file_len: u64,
+}
+
+/// Reads everything before the data.
+pub(super) fn read(reader: &mut Reader) -> Result<Header, ProbeError> {
+    let riff_end = u64::from(number(reader, 4)?) + 8;
+    let file_len = reader.len();
+    let last_end = match riff_end {
+        _ if file_len >= riff_end && file_len > 0 => file_len,
+        8 => i64::MAX as u64,
+        _ => riff_end,
+    };
+    let mut reading = Reading { streams: Vec::new(), kind: [0; 4], frame_period: 0, riff_end, file_len };
+    let mut at = 12;
+    for _ in 0..CHUNKS {
+        let head: [u8; 8] = reader.array(at)?;
+        let [a, b, c, d, size @ ..] = head;
+        let size = u32::from_le_bytes(size);
+        let content = at + 8;
+        at = content + u64::from(size) + u64::from(size & 1);
+        match &[a, b, c, d] {
+            b"LIST" => match &reader.array::<4>(content)? {
+                b"movi" => return Ok(reading.finish(content + 4, last_end)),
+                b"INFO" | b"ncdt" => {}
+                _ => at = content + 4,
+            },
+            b"avih" | b"amvh" => reading.frame_period = number(reader, content)?,
+            b"strh" => reading.stream_header(reader, content)?,
+            b"strf" if size > 0 => reading.format(reader, content, size)?,
+            b"strd" | b"indx" | b"vprp" | b"IDIT" | b"dmlh" | b"strf" => {}
+            _ if size > LONGEST => return Ok(reading.finish(content, last_end)),
+            _ => {}
+        }
+    }
+    Err(ProbeError::broken("its header has too many chunks", at))
+}
+
+fn number(reader: &mut Reader, at: u64) -> Result<u32, ProbeError> {
+    Ok(u32::from_le_bytes(reader.array(at)?))
+}
+
+impl Reading {
+    fn finish(self, chunks_at: u64, last_end: u64) -> Header {
+        Header { streams: self.streams, chunks_at, last_end, riff_end: self.riff_end }
+    }
+
+    fn stream_header(&mut self, reader: &mut Reader, at: u64) -> Result<(), ProbeError> {
+        let bytes: [u8; 48] = reader.array(at)?;
+        let field = |index: usize| -> u32 {
+            bytes.get(index * 4..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+        };
+        let [a, b, c, d, ..] = bytes;
+        self.kind = [a, b, c, d];
+        match &self.kind {
+            b"pads" => return Ok(()),
+            b"iavs" | b"ivas" => return Err(ProbeError::broken("it is a DV stream, which is not read", at)),
+            _ if self.streams.len() == MOST_STREAMS => {
+                return Err(ProbeError::broken("it has too many streams", at));
+            }
+            _ => {}
+        }
+        let (mut scale, mut rate) = (field(5), field(6));
+        if scale == 0 || rate == 0 {
+            (scale, rate) = if self.frame_period > 0 { (self.frame_period, 1_000_000) } else { (1, 25) };
+        }
+        let (start, length) = (u64::from(field(7)), i64::from(field(8)));
+        let sample_size = if &self.kind == b"vids" { 0 } else { field(11) };
+        let cut = length > 0 && self.file_len > 0 && self.riff_end > self.file_len;
+        let told = if cut { self.shortened(length) } else { length };
+        self.streams.push(Stream {
+            track: Track::Other,
+            base: base(scale, rate),
+            start,
+            duration: (sample_size == 0).then_some(told),
+            sample_size,
+        });
+        Ok(())
+    }
+
+    /// What is left of a length in a file that is cut short.
+    fn shortened(&self, length: i64) -> i64 {
+        let fit = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+        rescale(length, fit(self.file_len), fit(self.riff_end), Rounding::Near)
+    }
+
+    fn format(&mut self, reader: &mut Reader, at: u64, size: u32) -> Result<(), ProbeError> {
+        let kind = self.kind;
+        let Some(stream) = self.streams.last_mut().filter(|stream| matches!(stream.track, Track::Other)) else {
+            return Ok(());
+        };
+        match &kind {
+            b"vids" => {
+                let (width, height) = (number(reader, at + 4)?, number(reader, at + 8)?.cast_signed().unsigned_abs());
+                stream.track = Track::Video(Picture { fourcc: reader.array(at + 16)?, width, height });
+            }
+            b"auds" => {
+                let format = SoundFormat::read(reader, at, u64::from(size), false)?;
+                stream.sample_size = sample_size(stream.sample_size, &format);
+                stream.track = Track::Audio(format);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of one sample of sound: blocks win over what is told, and codecs with frames have none.
+fn sample_size(told: u32, format: &SoundFormat) -> u32 {
+    let block = format.block_align;
+    let size = if told > 0 && block > 0 { block } else { told };
+    let framed = match format.coding {
+        Coding::Aac => matches!(block, 1024 | 4096),
+        Coding::Mpeg => block == 1152,
+        _ => false,
+    };
+    if framed && size == block {
+        0
+    } else {
+        size
+    }
+}
+
+/// The time base; where it cannot be had, that of pictures in general.
+fn base(scale: u32, rate: u32) -> Rational {
+    let base = Rational::reduced(i64::from(scale), i64::from(rate), INT_MAX);
+    if base.is_positive() {
+        base
+    } else {
+        Rational::new(1, 90_000)
+    }
+}
