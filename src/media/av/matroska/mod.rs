@@ -1,5 +1,7 @@
 //! Matroska and WebM (RFC 9559).
 
+mod ebml;
+
 use super::AvProbed;
 use crate::media::{ProbeError, Reader};
 
