@@ -4,7 +4,9 @@ use super::flags as f;
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::model::plan::{FieldExpr, DATASET_YAML};
 use crate::model::sample_type::CRUDE_CLASS;
-use crate::model::{Duplicates, Loading, PreparePlan, Rerun, Scope, SplitPlan, Tgz};
+use crate::model::{
+    Duplicates, Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz,
+};
 
 /// More single excludes than this go into a file.
 const EXCLUDES_AS_FLAGS: usize = 8;
@@ -163,7 +165,38 @@ impl CommandLine {
         if plan.tgz == Tgz::Rewrite {
             self.value(f::TGZ, "rewrite");
         }
+        if let Some(media) = &plan.media {
+            self.media(media);
+        }
         self.flag_if(plan.compat, f::COMPAT);
+    }
+
+    fn media(&mut self, plan: &MediaPlan) {
+        match &plan.filter {
+            MediaFilter::Extension => self.push(f::MEDIA_BY_EXTENSION),
+            MediaFilter::Header => self.push(f::MEDIA_BY_HEADER),
+            MediaFilter::Glob(patterns) => self.value(f::MEDIA_BY_GLOB, &patterns.join(",")),
+        }
+        self.flag_if(plan.decode, f::DECODE);
+    }
+
+    /// The command that says exactly this plan for media alone.
+    pub fn of_media(plan: &PrepareMediaPlan) -> Self {
+        let mut line = Self::default();
+        line.push("gristmill");
+        line.push("prepare-media");
+        let is_like_a_flag = plan.path.starts_with('-');
+        if !is_like_a_flag {
+            line.push(&plan.path);
+        }
+        line.media(&plan.media);
+        line.flag_if(plan.prune, f::PRUNE);
+        line.flag_if(plan.compat, f::COMPAT);
+        if is_like_a_flag {
+            line.push("--");
+            line.push(&plan.path);
+        }
+        line
     }
 }
 

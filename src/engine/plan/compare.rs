@@ -1,6 +1,6 @@
 //! What two plans answer differently.
 
-use crate::model::{Duplicates, Loading, PreparePlan, Scope, SplitPlan, Tgz};
+use crate::model::{Duplicates, Loading, MediaFilter, MediaPlan, PreparePlan, Scope, SplitPlan, Tgz};
 
 /// The answers that differ, one line each: `splits: by ratio 8,1,1 → by ratio 9,1,0`. Empty when both make the same files.
 ///
@@ -19,6 +19,7 @@ pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
     line("loading", loading(&old.loading), loading(&new.loading));
     line("dataset yaml", old.dataset_yaml_name.clone(), new.dataset_yaml_name.clone());
     line("files made", scope(old.scope).into(), scope(new.scope).into());
+    line("media metadata", media(old.media.as_ref()), media(new.media.as_ref()));
     line("duplicates", duplicates(old).into(), duplicates(new).into());
     line("compressed shards", compressed(old).into(), compressed(new).into());
     line("empty splits accepted", yes(old.allow_empty_splits), yes(new.allow_empty_splits));
@@ -32,6 +33,16 @@ fn scope(scope: Scope) -> &'static str {
         Scope::TarIndexOnly => "the index only",
         Scope::WithoutSampleTables => "all but index.sqlite",
     }
+}
+
+fn media(plan: Option<&MediaPlan>) -> String {
+    let Some(plan) = plan else { return "none".into() };
+    let how = match &plan.filter {
+        MediaFilter::Extension => "by extension".to_owned(),
+        MediaFilter::Header => "by header".to_owned(),
+        MediaFilter::Glob(patterns) => format!("by patterns {}", patterns.join(",")),
+    };
+    format!("{how}{}", if plan.decode { ", decoded" } else { "" })
 }
 
 fn duplicates(plan: &PreparePlan) -> &'static str {

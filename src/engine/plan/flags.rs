@@ -48,3 +48,13 @@ pub const FORCE_OVERWRITE: &str = "--force-overwrite";
 pub const RESET_EXCLUDES: &str = "--reset-excludes";
 /// `--compat`.
 pub const COMPAT: &str = "--compat";
+/// `--media-metadata-by-extension`.
+pub const MEDIA_BY_EXTENSION: &str = "--media-metadata-by-extension";
+/// `--media-metadata-by-header`.
+pub const MEDIA_BY_HEADER: &str = "--media-metadata-by-header";
+/// `--media-metadata-by-glob PATTERNS`.
+pub const MEDIA_BY_GLOB: &str = "--media-metadata-by-glob";
+/// `--decode`.
+pub const DECODE: &str = "--decode";
+/// `--prune`.
+pub const PRUNE: &str = "--prune";

@@ -24,6 +24,9 @@ pub fn inherited(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> Prepar
     if plan.duplicates == Duplicates::default() {
         plan.duplicates = old.duplicates;
     }
+    if plan.media.is_none() && plan.scope == Scope::Full {
+        plan.media = old.media.clone();
+    }
     plan.compat |= old.compat;
     plan
 }
@@ -52,6 +55,7 @@ pub fn recorded(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> Prepare
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{MediaFilter, MediaPlan};
 
     fn prepared_by(plan: PreparePlan) -> PreparedFacts {
         PreparedFacts { plan: Some(Box::new(plan)), ..PreparedFacts::default() }
@@ -65,6 +69,7 @@ mod tests {
         old.exclude_shards = vec!["bad".into()];
         old.excludes = vec!["a.tar/1".into()];
         old.scope = Scope::WithoutSampleTables;
+        old.media = Some(MediaPlan { filter: MediaFilter::Extension, decode: false });
         let mut update = PreparePlan::new("d");
         update.rerun = Rerun::Update;
         update.excludes = vec!["a.tar/2".into()];
@@ -74,11 +79,23 @@ mod tests {
         assert_eq!(plan.exclude_shards, old.exclude_shards);
         assert_eq!(plan.loading, Loading::Unset);
         assert_eq!(plan.scope, old.scope, "an update makes no tables that were not wanted");
+        assert_eq!(plan.media, None, "media metadata needs the database");
         assert_eq!(plan.excludes, ["a.tar/2"]);
         let record = recorded(&update, Some(&facts));
         assert_eq!(record.loading, old.loading);
         assert_eq!(record.excludes, ["a.tar/1", "a.tar/2"]);
         assert_eq!(record.rerun, Rerun::Refuse);
+    }
+
+    #[test]
+    fn an_update_describes_the_media_of_new_shards_as_the_run_before_did() {
+        let media = Some(MediaPlan { filter: MediaFilter::Header, decode: true });
+        let old = PreparePlan { media: media.clone(), ..PreparePlan::new("d") };
+        let update = PreparePlan { rerun: Rerun::Update, ..PreparePlan::new("d") };
+        assert_eq!(inherited(&update, Some(&prepared_by(old.clone()))).media, media);
+        let other = Some(MediaPlan { filter: MediaFilter::Extension, decode: false });
+        let update = PreparePlan { media: other.clone(), ..update };
+        assert_eq!(inherited(&update, Some(&prepared_by(old))).media, other);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod collect;
 mod duplicates;
 mod excludes;
+mod media;
 mod preview;
 mod publish;
 mod rerun;
@@ -47,6 +48,23 @@ pub struct SplitSummary {
     pub samples: u64,
 }
 
+/// What was described of the media in a data set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MediaSummary {
+    /// Entries that the filter picked and that were looked at; with an update, those of new and changed shards.
+    pub entries: u64,
+    /// Pictures that were described.
+    pub images: u64,
+    /// Sounds and videos that were described.
+    pub av: u64,
+    /// Rows written.
+    pub rows_written: u64,
+    /// Rows there are now, those of earlier runs included.
+    pub rows_in_all: u64,
+    /// Rows of entries that are in no shard any more.
+    pub stale: u64,
+}
+
 /// What a run did.
 #[derive(Clone, Debug, Serialize)]
 pub struct PrepareReport {
@@ -62,6 +80,9 @@ pub struct PrepareReport {
     pub splits: Vec<SplitSummary>,
     /// Items in `exclude:`, as written.
     pub excludes: u64,
+    /// What was described of media, where the plan wants that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaSummary>,
     /// Files as written.
     pub files: Vec<OutputFile>,
     /// Everything was there already; nothing was written.

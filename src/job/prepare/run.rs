@@ -3,11 +3,11 @@
 use super::collect::{self, Selection};
 use super::duplicates::{duplicates_refused, shard_name, tell_duplicates};
 use super::publish::{self, Outputs};
-use super::rerun;
+use super::{media, rerun};
 use super::summary::{report_nothing, selected_facts, shard_names, summaries};
-use super::{Context, PrepareReport};
+use super::{Context, MediaSummary, PrepareReport};
 use crate::engine::dataset;
-use crate::engine::index::{self, BuildOptions, BuiltIndex, SpooledShard};
+use crate::engine::index::{self, BuildOptions, BuiltIndex, CarriedMedia, SpooledShard};
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::inherit::{inherited, recorded};
 use crate::engine::plan::{fields, file as plan_file, resolve_in, validate};
@@ -126,9 +126,10 @@ fn run_planned(context: &Context, own: &OwnFolder, mut selection: Selection) -> 
     let mut problems = validate(&context.plan, &facts);
     problems.extend(fields::try_out(&context.plan, &facts));
     rerun::refuse(context, problems)?;
-    let built = build(context, own, &selection, &spools)?;
+    let found = media::probe(context, own, &selection, &spools)?;
+    let (built, media) = build(context, own, &selection, &spools, found)?;
     tell_lost_excludes(context, &facts, &selection, &built)?;
-    let mut report = finish(context, own, &facts, &selection, &spools, &built)?;
+    let mut report = finish(context, own, &facts, &selection, &spools, (&built, media))?;
     clean_up(context, own);
     report.elapsed = context.board.elapsed();
     Ok(report)
@@ -214,20 +215,27 @@ fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Se
     collect::collect(context, own, selection, journal)
 }
 
-fn build(context: &Context, own: &OwnFolder, selection: &Selection, spools: &[SpooledShard]) -> Outcome<BuiltIndex> {
+fn build(
+    context: &Context,
+    own: &OwnFolder,
+    selection: &Selection,
+    spools: &[SpooledShard],
+    found: Option<media::Found>,
+) -> Outcome<(BuiltIndex, Option<MediaSummary>)> {
     let shared = &context.shared;
     let samples: u64 = spools.iter().map(|spool| spool.scan.samples).sum();
     shared.progress.restart(samples, 0);
     context.board.phase(Phase::Tables, format!("sorting {}, building the tables", text::count(samples, "key")));
     if context.plan.scope == Scope::WithoutSampleTables {
-        return Ok(BuiltIndex {
+        let built = BuiltIndex {
             database: None,
             duplicates: Vec::new(),
             duplicate_count: 0,
             samples,
             parts: 0,
             bytes: 0,
-        });
+        };
+        return Ok((built, None));
     }
     let options = BuildOptions { duplicates: context.plan.duplicates, ..BuildOptions::default() };
     let fs = &*shared.fs;
@@ -236,11 +244,17 @@ fn build(context: &Context, own: &OwnFolder, selection: &Selection, spools: &[Sp
         return Err(duplicates_refused(context, selection, &built));
     }
     let old = layout::in_nv_meta(&shared.root, layout::INDEX_SQLITE);
+    let mut carried = CarriedMedia::Nothing;
     if let Some(database) = built.database.as_ref().filter(|_| old.is_file()) {
-        let carried = index::carry_media_tables(fs, &old, database, &shared.cancel)?;
+        carried = index::carry_media_tables(fs, &old, database, &shared.cancel)?;
         context.board.log(format!("media metadata of the old database: {carried:?}"));
+        media::tell_lost(context, &carried)?;
     }
-    Ok(built)
+    let described = match found {
+        Some(found) => media::write(context, own, selection, spools, found, (&built, &carried))?,
+        None => None,
+    };
+    Ok((built, described))
 }
 
 /// The exclude items of this run: what was there, what the plan adds, what damage and duplicates demand.
@@ -274,7 +288,7 @@ fn finish(
     facts: &DatasetFacts,
     selection: &Selection,
     spools: &[SpooledShard],
-    built: &BuiltIndex,
+    (built, media): (&BuiltIndex, Option<MediaSummary>),
 ) -> Outcome<PrepareReport> {
     let shared = &context.shared;
     context.board.phase(Phase::Publish, "making the result visible");
@@ -294,6 +308,7 @@ fn finish(
         bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
         splits: summaries(&named, &shards, &excludes),
         excludes: excludes.len() as u64,
+        media,
         files: Vec::new(),
         nothing_to_do: false,
         problems: shared.problems.kept(),

@@ -55,6 +55,7 @@ pub(super) fn report_nothing(context: &Context, selection: &Selection) -> Prepar
         bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
         splits: splits.collect(),
         excludes: facts.prepared.as_ref().map_or(0, |p| p.excludes.len() as u64),
+        media: None,
         files: Vec::new(),
         nothing_to_do: true,
         problems: context.shared.problems.kept(),

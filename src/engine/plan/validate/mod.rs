@@ -11,7 +11,7 @@ pub use rerun::unreadable_splits;
 use super::{flags, splits};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{
-    DatasetFacts, DatasetKind, Duplicates, Loading, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope,
+    DatasetFacts, DatasetKind, Duplicates, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope,
     SplitPlan, Subject, Tgz,
 };
 use std::collections::HashSet;
@@ -43,6 +43,7 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
         dataset_yaml_name(plan, &mut problems);
     }
     duplicates(plan, facts, &mut problems);
+    media(plan, &mut problems);
     if plan.scope == Scope::WithoutSampleTables {
         let message =
             "no index.sqlite is written: training works; access by name, use as an auxiliary data set and mounting \
@@ -51,6 +52,27 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     }
     problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
     problems
+}
+
+/// Media metadata is stored in the database, so the database must be made.
+fn media(plan: &PreparePlan, problems: &mut Vec<Problem>) {
+    let Some(media) = &plan.media else { return };
+    let flag = match plan.scope {
+        Scope::Full => None,
+        Scope::TarIndexOnly => Some(flags::TAR_INDEX_ONLY),
+        Scope::WithoutSampleTables => Some(flags::SKIP_SAMPLE_TABLES),
+    };
+    if let Some(flag) = flag {
+        let message = format!("media metadata cannot be made together with {flag}: it goes into the database beside the sample tables");
+        let problem = Problem::refusal(ProblemKind::MissingAnswer, Subject::field(flag), message);
+        problems.push(problem.with_hint("leave one of the two out; gristmill prepare-media describes media of a prepared data set"));
+    }
+    let is_blank = |pattern: &String| pattern.trim().is_empty();
+    if matches!(&media.filter, MediaFilter::Glob(patterns) if patterns.iter().all(is_blank)) {
+        let message = "no pattern is given";
+        let problem = Problem::refusal(ProblemKind::BadPattern, Subject::field(flags::MEDIA_BY_GLOB), message);
+        problems.push(problem.with_hint("for example --media-metadata-by-glob '*.jpg,*.png'"));
+    }
 }
 
 /// A shard that is indexed and can be in no split, because the loader cannot read it.

@@ -233,6 +233,7 @@ fn a_run_that_is_done() {
             SplitSummary { name: "train".into(), shards: 16, samples: 160_840 },
             SplitSummary { name: "val".into(), shards: 4, samples: 40_490 },
         ],
+        media: None,
         files: vec![OutputFile { name: ".nv-meta/index.sqlite".into(), bytes: 55 << 20, replaces: false }],
         excludes: 0,
         nothing_to_do: false,

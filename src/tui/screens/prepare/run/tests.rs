@@ -114,6 +114,7 @@ fn a_run_that_found_problems_does_not_end_as_simply_ready() {
             parts: 4_000,
             bytes: 1 << 20,
             splits: Vec::new(),
+            media: None,
             files: Vec::new(),
             excludes: 0,
             nothing_to_do: false,
