@@ -1,6 +1,7 @@
 //! What can be typed: the flags that hold everywhere, and one variant per command.
 
 use super::dropin::energon::EnergonArgs;
+use super::media::PrepareMediaArgs;
 use super::prepare::PrepareArgs;
 use clap::builder::styling::{AnsiColor, Effects, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -40,6 +41,8 @@ pub struct Cli {
 pub enum Command {
     /// Prepare a folder of tar shards for training; guided in a terminal
     Prepare(Box<PrepareArgs>),
+    /// Describe pictures, sound and video of a prepared data set or of a folder
+    PrepareMedia(Box<PrepareMediaArgs>),
     /// Do what a saved plan says
     Run {
         /// A file written by --save-plan, or .nv-meta/gristmill/plan.yaml
@@ -98,6 +101,7 @@ impl Command {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Prepare(_) => "prepare",
+            Self::PrepareMedia(_) => "prepare-media",
             Self::Run { .. } => "run",
             Self::Info { .. } => "info",
             Self::Lint { .. } => "lint",

@@ -2,12 +2,14 @@
 
 use super::context::Context;
 use super::end::{fields, Done, Finished};
+use super::media::spread_lines;
 use super::printer::{paint, Look};
 use super::{jsonl, paths};
-use crate::engine::check::{info, InfoOptions, InfoReport, SplitInfo};
+use crate::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
 use crate::job::recover::before_looking;
 use crate::model::text::{count, display_safe, grouped};
-use crate::model::ProblemLog;
+use crate::model::{DatasetKind, ProblemLog};
+use crate::source::kind::kind_of;
 use std::path::Path;
 
 /// Names of unassigned shards that are listed.
@@ -25,6 +27,9 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     for note in finished.kept() {
         context.printer.problem(&note);
     }
+    if kind_of(Path::new(&path))? == DatasetKind::Filesystem {
+        return media_folder(&path, context);
+    }
     let options =
         InfoOptions { dataset_config: dataset_config.to_owned(), split_config: split_config.map(str::to_owned) };
     let report = info(Path::new(&path), &options)?;
@@ -36,6 +41,21 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     }
     let findings: Vec<_> = report.problems.iter().map(|p| (p.severity, p.kind)).collect();
     Ok(Done::with_findings(fields(&report), findings))
+}
+
+/// Prints what a folder of media holds.
+fn media_folder(path: &str, context: &Context) -> Finished {
+    let report = media_folder_info(Path::new(path))?;
+    let item = |name: &str, value: &str| format!("- {}: {}", paint(Look::Strong, name), display_safe(value));
+    context.printer.line(paint(Look::Strong, &format!("# {}", display_safe(&report.name))));
+    context.printer.line("");
+    context.printer.line(item("path", &report.path));
+    context.printer.line(item("kind", "folder of media"));
+    context.printer.line(item("database", &size(report.database_bytes)));
+    for line in spread_lines(&report.media) {
+        context.printer.line(line);
+    }
+    Ok(Done::ok(fields(&report)))
 }
 
 fn lines(report: &InfoReport) -> Vec<String> {
@@ -58,6 +78,7 @@ fn lines(report: &InfoReport) -> Vec<String> {
         lines.push(item("sample loader", loader));
     }
     lines.push(item("access by name", if report.has_sample_tables { "yes" } else { "no: index.sqlite is missing" }));
+    lines.extend(report.media.iter().flat_map(spread_lines));
     if report.excluded_shards + report.excluded_samples > 0 {
         let shards = count(report.excluded_shards, "shard");
         lines.push(item("excluded", &format!("{shards}, {}", count(report.excluded_samples, "sample"))));

@@ -15,6 +15,7 @@ mod jsonl;
 mod keys;
 mod lint;
 mod logging;
+mod media;
 mod misc;
 mod paths;
 mod prepare;
@@ -64,6 +65,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
     match command {
         None => misc::home(context),
         Some(Command::Prepare(args)) => prepare::run(args, context),
+        Some(Command::PrepareMedia(args)) => media::run(&args, context),
         Some(Command::Run { plan }) => run_plan::run(&plan, context),
         Some(Command::Info { path }) => info::run(&path, None, "dataset.yaml", context),
         Some(Command::Lint { path }) => lint::run(&path, &LintOptions::default(), context),

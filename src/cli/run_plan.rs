@@ -2,9 +2,9 @@
 
 use super::context::Context;
 use super::end::Finished;
-use super::{jsonl, paths, prepare};
-use crate::engine::plan::file;
-use crate::model::{Failure, Subject};
+use super::{jsonl, media, paths, prepare};
+use crate::engine::plan::file::{self, PlanFile};
+use crate::model::{Failure, Outcome, PreparePlan, Subject};
 use std::path::Path;
 
 /// A plan file is at most this large.
@@ -18,18 +18,34 @@ pub fn run(path: &Path, context: &Context) -> Finished {
             failure.with_hint("a plan is a file that --save-plan wrote, or .nv-meta/gristmill/plan.yaml of a data set")
         }
     })?;
-    let mut plan = file::from_yaml(&text).map_err(|failure| {
+    let plan = file::read(&text).map_err(|failure| {
         if failure.subject.is_empty() {
             failure.on(Subject::path(path))
         } else {
             failure
         }
     })?;
-    plan.compat |= context.globals.compat;
-    if plan.path.is_empty() {
-        return Err(Failure::usage("reading the plan", "it names no data set").on(Subject::path(path)).into());
+    match plan {
+        PlanFile::Prepare(plan) => run_prepare(*plan, path, context),
+        PlanFile::PrepareMedia(mut plan) => {
+            plan.compat |= context.globals.compat;
+            plan.path = data_set(&plan.path, path)?;
+            media::execute(&plan, context)
+        }
     }
-    plan.path = paths::local(Path::new(&plan.path))?;
+}
+
+/// The data set that a plan names.
+fn data_set(named: &str, path: &Path) -> Outcome<String> {
+    if named.is_empty() {
+        return Err(Failure::usage("reading the plan", "it names no data set").on(Subject::path(path)));
+    }
+    paths::local(Path::new(named))
+}
+
+fn run_prepare(mut plan: PreparePlan, path: &Path, context: &Context) -> Finished {
+    plan.compat |= context.globals.compat;
+    plan.path = data_set(&plan.path, path)?;
     if jsonl::is_jsonl(&plan.path) {
         return jsonl::prepare(&plan, context);
     }

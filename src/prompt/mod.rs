@@ -8,9 +8,12 @@ mod ask;
 mod excludes;
 mod fields;
 mod loading;
+mod media;
 mod plain;
 mod review;
 mod splits;
+
+pub use media::media;
 
 use crate::job::scan::LiveScan;
 use crate::model::text::{bytes, count, display_safe};

@@ -86,15 +86,6 @@ fn a_missing_path_is_named() {
 }
 
 #[test]
-fn media_flags_are_not_there_yet() {
-    for flag in
-        ["--media-metadata-by-extension", "--media-metadata-by-header", "--media-metadata-by-glob=*.jpg", "--decode"]
-    {
-        Sandbox::new().run(["prepare", ".", flag]).ends(2);
-    }
-}
-
-#[test]
 fn remote_paths_are_not_supported_yet() {
     let sandbox = Sandbox::new();
     for path in ["s3://bucket/x", "msc://profile/x", "rclone://x/y"] {

@@ -3,11 +3,15 @@
 use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::end::{Done, Finished, Status};
-use super::super::{info, jsonl, lint, paths, prepare};
+use super::super::{info, jsonl, lint, media, paths, prepare};
 use crate::engine::check::LintOptions;
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::python::pattern::Pattern;
-use crate::model::{Failure, Loading, Outcome, PreparePlan, ProblemKind, Rerun, Scope, SplitPlan, Subject};
+use crate::model::plan::PLAN_VERSION;
+use crate::model::{
+    ExitClass, Failure, Loading, MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, PreparePlan, ProblemKind, Rerun,
+    Scope, SplitPlan, Subject,
+};
 use crate::source::discover::discover;
 use clap::{Args, Subcommand};
 use std::ffi::OsString;
@@ -37,8 +41,8 @@ enum EnergonCommand {
     Lint(LintArgs),
     /// Show samples one after the other
     Preview(PreviewArgs),
-    #[command(hide = true)]
-    PrepareMedia(Later),
+    /// Describe the media of a prepared data set or of a folder
+    PrepareMedia(MediaArgs),
     #[command(hide = true)]
     Mount(Later),
     #[command(hide = true)]
@@ -78,12 +82,8 @@ struct PrepareArgs {
     /// Shuffle the shards before dividing them
     #[arg(long)]
     shuffle_tars: bool,
-    #[arg(long, value_name = "PATTERNS", hide = true)]
-    media_metadata_by_glob: Option<String>,
-    #[arg(long, hide = true)]
-    media_metadata_by_header: bool,
-    #[arg(long, hide = true)]
-    media_metadata_by_extension: bool,
+    #[command(flatten)]
+    media: WayArgs,
     /// Accepted; tars are never changed in place here
     #[arg(long)]
     fix_duplicates: bool,
@@ -105,6 +105,52 @@ struct PrepareArgs {
     /// Field map, as JSON
     #[arg(long, value_name = "JSON")]
     field_map: Option<String>,
+    /// Folder for temporary files
+    #[arg(long, value_name = "DIR")]
+    tmp_path: Option<PathBuf>,
+}
+
+/// How media are picked.
+#[derive(Args, Debug)]
+struct WayArgs {
+    /// Describe media whose name a shell pattern matches; commas separate patterns
+    #[arg(long, value_name = "PATTERNS", allow_hyphen_values = true)]
+    media_metadata_by_glob: Option<String>,
+    /// Describe media, told by their first bytes
+    #[arg(long)]
+    media_metadata_by_header: bool,
+    /// Describe media, told by the ending of their names
+    #[arg(long)]
+    media_metadata_by_extension: bool,
+}
+
+impl WayArgs {
+    /// The filter; more than one way is an error of the data there, and so it is here.
+    fn filter(&self) -> Outcome<Option<MediaFilter>> {
+        let glob = self.media_metadata_by_glob.as_deref();
+        media::filter(self.media_metadata_by_extension, self.media_metadata_by_header, glob).map_err(as_data)
+    }
+}
+
+/// The other program ends with 1 here.
+fn as_data(failure: Failure) -> Failure {
+    Failure { class: ExitClass::Data, ..failure }
+}
+
+/// The flags of `energon prepare-media`.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+struct MediaArgs {
+    /// Prepared data set, or folder of media
+    path: PathBuf,
+    /// Show progress
+    #[arg(long, overrides_with = "no_progress")]
+    progress: bool,
+    /// Show no progress
+    #[arg(long)]
+    no_progress: bool,
+    #[command(flatten)]
+    media: WayArgs,
     /// Folder for temporary files
     #[arg(long, value_name = "DIR")]
     tmp_path: Option<PathBuf>,
@@ -184,12 +230,17 @@ pub fn adjust(args: &EnergonArgs, globals: &mut Globals) {
             }
             globals.no_progress |= args.no_progress;
         }
+        EnergonCommand::PrepareMedia(args) => {
+            if globals.scratch.is_none() {
+                globals.scratch.clone_from(&args.tmp_path);
+            }
+            globals.no_progress |= args.no_progress;
+        }
         EnergonCommand::Lint(args) => globals.threads = globals.threads.or(Some(args.parallel.max(1))),
         // These take every word as it comes, flags that hold everywhere included.
-        EnergonCommand::PrepareMedia(later)
-        | EnergonCommand::Mount(later)
-        | EnergonCommand::Checkpoint(later)
-        | EnergonCommand::AnalyzeDebug(later) => globals.json |= later.rest.iter().any(|word| word == "--json"),
+        EnergonCommand::Mount(later) | EnergonCommand::Checkpoint(later) | EnergonCommand::AnalyzeDebug(later) => {
+            globals.json |= later.rest.iter().any(|word| word == "--json")
+        }
         _ => {}
     }
 }
@@ -208,7 +259,7 @@ pub fn run(args: EnergonArgs, context: &Context) -> Finished {
             lint::run(&args.path, &options, context)
         }
         EnergonCommand::Preview(args) => super::preview::run(&args, context),
-        EnergonCommand::PrepareMedia(_) => not_yet("prepare-media", "media metadata is not supported yet"),
+        EnergonCommand::PrepareMedia(args) => prepare_media(&args, context),
         EnergonCommand::Mount(_) => {
             let instead = "it is not supported yet; `gristmill energon preview PATH` shows samples";
             not_yet("mount", instead)
@@ -242,7 +293,7 @@ fn own_name(name: &str) -> Option<&str> {
 fn not_yet(name: &str, why: &str) -> Finished {
     Err(Failure::usage("energon", why)
         .on(Subject::field(name))
-        .with_hint("prepare, info, lint and preview are there")
+        .with_hint("prepare, prepare-media, info, lint and preview are there")
         .into())
 }
 
@@ -250,7 +301,6 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
     if jsonl::is_jsonl(&paths::local(&args.path)?) {
         return prepare_jsonl(args, context);
     }
-    refuse_media(args)?;
     let mut plan = plan(args, context)?;
     paths::only_folders(&plan.path)?;
     if args.fix_duplicates {
@@ -280,18 +330,37 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
     } else {
         prepare::decide(plan, context)?
     };
+    forgive(&mut done);
+    Ok(done)
+}
+
+/// Ends well where the other program does.
+fn forgive(done: &mut Done) {
     if done.status == Status::Problems && done.kinds.iter().all(|kind| peer_accepts(*kind)) {
         done.status = Status::Ok;
     }
+}
+
+fn prepare_media(args: &MediaArgs, context: &Context) -> Finished {
+    let Some(filter) = args.media.filter()? else { return Err(as_data(media::no_way()).into()) };
+    let plan = PrepareMediaPlan {
+        version: PLAN_VERSION,
+        path: paths::local(&args.path)?,
+        media: MediaPlan { filter, decode: false },
+        prune: false,
+        compat: context.globals.compat,
+    };
+    let mut done = media::execute(&plan, context)?;
+    forgive(&mut done);
     Ok(done)
 }
 
 /// Indexes a JSONL file. Only the flags about media are refused there; the others change nothing.
 fn prepare_jsonl(args: &PrepareArgs, context: &Context) -> Finished {
     let media = [
-        (args.media_metadata_by_glob.is_some(), "--media-metadata-by-glob"),
-        (args.media_metadata_by_header, "--media-metadata-by-header"),
-        (args.media_metadata_by_extension, "--media-metadata-by-extension"),
+        (args.media.media_metadata_by_glob.is_some(), "--media-metadata-by-glob"),
+        (args.media.media_metadata_by_header, "--media-metadata-by-header"),
+        (args.media.media_metadata_by_extension, "--media-metadata-by-extension"),
     ];
     if let Some((_, flag)) = media.into_iter().find(|(is_given, _)| *is_given) {
         return Err(Failure::data("preparing", "JSONL files have no media metadata").on(Subject::field(flag)).into());
@@ -334,16 +403,6 @@ fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> 
     Ok(out < found.shards.len())
 }
 
-fn refuse_media(args: &PrepareArgs) -> Outcome<()> {
-    let asked =
-        args.media_metadata_by_glob.is_some() || args.media_metadata_by_header || args.media_metadata_by_extension;
-    if asked {
-        return Err(Failure::usage("energon prepare", "media metadata is not supported yet")
-            .with_hint("leave the --media-metadata flag out; everything else is prepared as usual"));
-    }
-    Ok(())
-}
-
 fn is_prepared(root: &Path) -> bool {
     let meta = root.join(".nv-meta");
     meta.join(".info.json").is_file() || meta.join(".info.yaml").is_file()
@@ -361,6 +420,10 @@ fn plan(args: &PrepareArgs, context: &Context) -> Outcome<PreparePlan> {
     plan.shuffle_tars = args.shuffle_tars;
     // A pattern without a match is written as an empty split there.
     plan.allow_empty_splits = true;
+    plan.media = args.media.filter()?.map(|filter| MediaPlan { filter, decode: false });
+    if plan.media.is_some() && plan.scope != Scope::Full {
+        return Err(prepare::without_database(plan.scope));
+    }
     plan.compat = context.globals.compat;
     if let Some(name) = &args.dataset_yaml_name {
         plan.dataset_yaml_name = prepare::yaml_name(name)?;
@@ -410,5 +473,7 @@ fn peer_accepts(kind: ProblemKind) -> bool {
             | K::LeftoverDatabase
             | K::CompatLoss
             | K::Leak
+            | K::NotMedia
+            | K::BrokenMedia
     )
 }

@@ -1,5 +1,6 @@
 //! The flags of `prepare`.
 
+use crate::cli::media::MediaArgs;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -88,6 +89,9 @@ pub struct PrepareArgs {
     /// What to do with compressed shards
     #[arg(long, value_enum, value_name = "HOW", default_value = "skip", help_heading = "Index")]
     pub tgz: TgzArg,
+
+    #[command(flatten)]
+    pub media: MediaArgs,
 
     /// Prepared before: take in new and changed shards, keep excludes and assignments
     #[arg(long, help_heading = "Second run", conflicts_with = "force_overwrite")]

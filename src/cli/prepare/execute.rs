@@ -5,6 +5,7 @@ use super::super::end::{fields, Done, Finished, Stopped};
 use super::super::progress::ProgressView;
 use super::summary;
 use crate::engine::dataset;
+use crate::engine::media::outlook;
 use crate::engine::plan::{command_line_after_run, file, inherited, validate, CommandLine};
 use crate::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
 use crate::job::scan::LiveScan;
@@ -113,9 +114,19 @@ fn refuse_answers(plan: &PreparePlan) -> Result<(), Vec<Failure>> {
 /// Writes a plan for `gristmill run`, with an absolute path: it may be replayed from another folder.
 pub fn save_plan(plan: &PreparePlan, path: &Path) -> Outcome<()> {
     let mut plan = plan.clone();
-    let data = std::path::absolute(&plan.path).map_err(|error| Failure::io("saving the plan", &plan.path, &error))?;
-    plan.path = data.to_string_lossy().into_owned();
-    write_file(&RealFs, path, file::to_yaml(&plan)?.as_bytes(), 0o644)
+    plan.path = absolute(&plan.path)?;
+    write_plan(path, &file::to_yaml(&plan)?)
+}
+
+/// The path of a data set as it is told in a plan that may be replayed from anywhere.
+pub fn absolute(path: &str) -> Outcome<String> {
+    let data = std::path::absolute(path).map_err(|error| Failure::io("saving the plan", path, &error))?;
+    Ok(data.to_string_lossy().into_owned())
+}
+
+/// Writes a plan where the person wants it.
+pub fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
+    write_file(&RealFs, path, yaml.as_bytes(), 0o644)
 }
 
 /// Prints what would be done. Shards are scanned, since what is in them decides.
@@ -143,8 +154,13 @@ fn dry_run(plan: &PreparePlan, context: &Context) -> Finished {
         let failures = refusals.into_iter().cloned().map(Problem::into_failure).collect();
         return Err(Stopped { failures, result });
     }
-    for line in summary::of_preview(plan, &preview) {
+    let media = plan.media.as_ref().map(|media| outlook(&facts, media));
+    for line in summary::of_preview(plan, &preview, media.as_ref()) {
         context.printer.line(line);
+    }
+    let mut result = result;
+    if let Some(media) = media {
+        result.insert("media".into(), serde_json::to_value(media).unwrap_or(Value::Null));
     }
     Ok(Done::with_findings(result, preview.problems.iter().map(|p| (p.severity, p.kind))))
 }

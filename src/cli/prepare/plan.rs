@@ -3,6 +3,7 @@
 use super::args::{DuplicatesArg, PrepareArgs, TgzArg};
 use crate::cli::args::Globals;
 use crate::cli::paths;
+use crate::engine::plan::flags;
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::model::plan::{FieldExpr, SplitList, SplitPattern};
 use crate::model::sample_type::{self, CRUDE_CLASS};
@@ -39,6 +40,10 @@ pub fn from_args(args: &PrepareArgs, globals: &Globals) -> Outcome<PreparePlan> 
         TgzArg::Skip => Tgz::Skip,
         TgzArg::Rewrite => Tgz::Rewrite,
     };
+    plan.media = args.media.plan()?;
+    if plan.media.is_some() && plan.scope != Scope::Full {
+        return Err(without_database(plan.scope));
+    }
     plan.compat = globals.compat;
     plan.loading = loading(args)?;
     if let Some(name) = &args.dataset_yaml_name {
@@ -53,6 +58,13 @@ pub fn from_args(args: &PrepareArgs, globals: &Globals) -> Outcome<PreparePlan> 
         plan.excludes.extend(exclude_lines(&paths::read_text(path, "reading --exclude-from", MOST_BYTES)?));
     }
     Ok(plan)
+}
+
+/// Media metadata goes into the database, so the database must be made in full.
+pub fn without_database(scope: Scope) -> Failure {
+    let flag = if scope == Scope::TarIndexOnly { flags::TAR_INDEX_ONLY } else { flags::SKIP_SAMPLE_TABLES };
+    Failure::usage("reading the flags", format!("media metadata cannot be made together with {flag}"))
+        .with_hint("leave one of the two out; gristmill prepare-media describes the media of a prepared data set")
 }
 
 /// Splits and excludes of a `split.yaml`, as they stand there.

@@ -1,7 +1,9 @@
 //! What `prepare` tells at its end, in lines for people.
 
+use super::super::media::{outlook_lines, summary_line};
 use super::super::printer::{paint, Look};
 use super::super::table::{Align, Table};
+use crate::engine::media::MediaOutlook;
 use crate::engine::plan::{command_line_after_run, CommandLine};
 use crate::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
 use crate::model::text::{bytes, count, display_safe, duration, grouped};
@@ -40,6 +42,7 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
         bytes(report.bytes),
         duration(report.elapsed)
     ));
+    lines.extend(report.media.as_ref().map(summary_line));
     lines.extend(split_lines(&report.splits, report.samples, report.excludes));
     lines.extend(file_lines("Written", &report.files));
     lines.extend(count_lines(&report.counts));
@@ -50,9 +53,10 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
 }
 
 /// The lines of a dry run.
-pub fn of_preview(plan: &PreparePlan, preview: &Preview) -> Vec<String> {
+pub fn of_preview(plan: &PreparePlan, preview: &Preview, media: Option<&MediaOutlook>) -> Vec<String> {
     let mut lines = vec![format!("Would prepare {}. Nothing was written.", display_safe(&plan.path))];
     lines.extend(split_lines(&preview.splits, preview.samples, preview.excludes));
+    lines.extend(media.into_iter().flat_map(outlook_lines));
     lines.extend(file_lines("Would be written", &preview.files));
     lines.extend(difference_lines(&preview.differences));
     lines.push(String::new());
@@ -112,7 +116,8 @@ fn share(part: u64, total: u64) -> String {
     format!("{:.1} %", part as f64 * 100.0 / total as f64)
 }
 
-fn file_lines(title: &str, files: &[OutputFile]) -> Vec<String> {
+/// A table of files under a title.
+pub fn file_lines(title: &str, files: &[OutputFile]) -> Vec<String> {
     if files.is_empty() {
         return Vec::new();
     }

@@ -1,10 +1,11 @@
 //! `info`: what a prepared data set is, from its small files alone. Works on crude data sets and without a dataset yaml.
 
 use super::Prepared;
+use crate::engine::media::{facts_of, MediaSpread};
 use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use crate::formats::energon::layout;
 use crate::model::plan::FieldExpr;
-use crate::model::{DatasetKind, Outcome, Problem, ProblemKind, ShardId, Subject};
+use crate::model::{DatasetKind, Failure, Outcome, Problem, ProblemKind, ShardId, Subject};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -76,6 +77,9 @@ pub struct InfoReport {
     pub part_filter: Option<Vec<String>>,
     /// Samples can be found by name (`index.sqlite` is there).
     pub has_sample_tables: bool,
+    /// What the media tables hold, when there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaSpread>,
     /// This program prepared it.
     pub by_gristmill: bool,
     /// train, val, test, then the others as they are written.
@@ -98,7 +102,44 @@ pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
     report.bytes = sizes.values().sum();
     loading(root, options, &mut report);
     splits(&prepared, &sizes, &mut report);
+    match facts_of(root) {
+        Ok(media) => report.media = media,
+        Err(failure) => report.problems.push(super::lint::bad_file(failure)),
+    }
     Ok(report)
+}
+
+/// What a folder of media is, of which only the media tables were made.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MediaFolderInfo {
+    /// Last component of its path.
+    pub name: String,
+    /// Where it is.
+    pub path: String,
+    /// What it is.
+    pub kind: DatasetKind,
+    /// Size of the database, in bytes.
+    pub database_bytes: u64,
+    /// What the tables hold.
+    pub media: MediaSpread,
+}
+
+/// Looks at a folder of media. One without media tables is a failure.
+pub fn media_folder_info(root: &Path) -> Outcome<MediaFolderInfo> {
+    let path = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    let Some(media) = facts_of(root)? else {
+        return Err(Failure::data("looking at the folder", "its database has no media tables")
+            .on(Subject::path(path))
+            .with_hint("gristmill prepare-media PATH makes them"));
+    };
+    let absolute = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    Ok(MediaFolderInfo {
+        name: absolute.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned()),
+        path: root.to_string_lossy().into_owned(),
+        kind: DatasetKind::Filesystem,
+        database_bytes: std::fs::metadata(path).map_or(0, |facts| facts.len()),
+        media,
+    })
 }
 
 fn bare(root: &Path, prepared: &Prepared) -> InfoReport {
@@ -120,6 +161,7 @@ fn bare(root: &Path, prepared: &Prepared) -> InfoReport {
         sample_loader: None,
         part_filter: None,
         has_sample_tables: prepared.has_tables,
+        media: None,
         by_gristmill: own.plan().exists(),
         splits: Vec::new(),
         excluded_shards: 0,

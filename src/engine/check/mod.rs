@@ -13,7 +13,7 @@ pub mod verify;
 mod watch;
 mod words;
 
-pub use info::{info, InfoOptions, InfoReport, SplitInfo};
+pub use info::{info, media_folder_info, InfoOptions, InfoReport, MediaFolderInfo, SplitInfo};
 pub use lint::{lint, LintOptions};
 pub use prepared::Prepared;
 pub use verify::verify;

@@ -7,8 +7,7 @@ use crate::engine::media::{has_filter, is_in_samples, probe_shard, write_rows, M
 use crate::formats::energon::layout;
 use crate::job::{pool, Phase};
 use crate::model::{
-    text, Duplicates, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
-    Subject,
+    text, Duplicates, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun, Subject,
 };
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
@@ -117,10 +116,7 @@ pub(super) fn write(
     context.board.log(format!("writing {} of media", text::count(count, "row")));
     let dropped = later_copies(&context.plan, built);
     let keep = |unit: usize, entry: &str| dropped.is_empty() || !dropped.contains(&(unit, sample_key(entry)));
-    let old = OldRows {
-        still_there: &mut |connection, key| is_in_samples(connection, database, key),
-        prune: false,
-    };
+    let old = OldRows { still_there: &mut |connection, key| is_in_samples(connection, database, key), prune: false };
     let written = write_rows(&*shared.fs, database, &found.rows, &plan.filter, &keep, old, &shared.handles())?;
     tell_stale(&shared.handles(), &shared.root, &written)?;
     Ok(Some(MediaSummary {

@@ -3,8 +3,8 @@
 use super::collect::{self, Selection};
 use super::duplicates::{duplicates_refused, shard_name, tell_duplicates};
 use super::publish::{self, Outputs};
-use super::{media, rerun};
 use super::summary::{report_nothing, selected_facts, shard_names, summaries};
+use super::{media, rerun};
 use super::{Context, MediaSummary, PrepareReport};
 use crate::engine::dataset;
 use crate::engine::index::{self, BuildOptions, BuiltIndex, CarriedMedia, SpooledShard};
@@ -227,14 +227,8 @@ fn build(
     shared.progress.restart(samples, 0);
     context.board.phase(Phase::Tables, format!("sorting {}, building the tables", text::count(samples, "key")));
     if context.plan.scope == Scope::WithoutSampleTables {
-        let built = BuiltIndex {
-            database: None,
-            duplicates: Vec::new(),
-            duplicate_count: 0,
-            samples,
-            parts: 0,
-            bytes: 0,
-        };
+        let built =
+            BuiltIndex { database: None, duplicates: Vec::new(), duplicate_count: 0, samples, parts: 0, bytes: 0 };
         return Ok((built, None));
     }
     let options = BuildOptions { duplicates: context.plan.duplicates, ..BuildOptions::default() };

@@ -11,8 +11,8 @@ pub use rerun::unreadable_splits;
 use super::{flags, splits};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{
-    DatasetFacts, DatasetKind, Duplicates, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope,
-    SplitPlan, Subject, Tgz,
+    DatasetFacts, DatasetKind, Duplicates, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind,
+    Rerun, Scope, SplitPlan, Subject, Tgz,
 };
 use std::collections::HashSet;
 
@@ -63,9 +63,14 @@ fn media(plan: &PreparePlan, problems: &mut Vec<Problem>) {
         Scope::WithoutSampleTables => Some(flags::SKIP_SAMPLE_TABLES),
     };
     if let Some(flag) = flag {
-        let message = format!("media metadata cannot be made together with {flag}: it goes into the database beside the sample tables");
+        let message = format!(
+            "media metadata cannot be made together with {flag}: it goes into the database beside the sample tables"
+        );
         let problem = Problem::refusal(ProblemKind::MissingAnswer, Subject::field(flag), message);
-        problems.push(problem.with_hint("leave one of the two out; gristmill prepare-media describes media of a prepared data set"));
+        problems.push(
+            problem
+                .with_hint("leave one of the two out; gristmill prepare-media describes media of a prepared data set"),
+        );
     }
     let is_blank = |pattern: &String| pattern.trim().is_empty();
     if matches!(&media.filter, MediaFilter::Glob(patterns) if patterns.iter().all(is_blank)) {

@@ -1,0 +1,60 @@
+//! What the media tables of a data set hold, in lines for `info`.
+
+use crate::cli::printer::{paint, Look};
+use crate::engine::media::MediaSpread;
+use crate::model::text::{count, display_safe, duration, grouped};
+use std::time::Duration;
+
+/// Names of one list that are shown.
+const SHOWN: usize = 8;
+
+/// A list item per fact.
+pub fn spread_lines(spread: &MediaSpread) -> Vec<String> {
+    let item = |name: &str, value: String| format!("  - {}: {}", paint(Look::Strong, name), display_safe(&value));
+    let rows = format!(
+        "{} ({}, {} of sound or video)",
+        count(spread.rows, "row"),
+        count(spread.images, "picture"),
+        grouped(spread.av)
+    );
+    let mut lines = vec![format!("- {}: {rows}", paint(Look::Strong, "media metadata"))];
+    for filter in &spread.filters {
+        let patterns = if filter.patterns.is_empty() { String::new() } else { format!(" {}", filter.patterns) };
+        let told = format!("{}{patterns}, first {} UTC", filter.strategy.to_lowercase(), filter.created_at);
+        lines.push(item("picked by", told));
+    }
+    let lists = [
+        ("formats", &spread.formats),
+        ("modes", &spread.modes),
+        ("longer side", &spread.sides),
+        ("sizes", &spread.sizes),
+        ("video sizes", &spread.video_sizes),
+        ("durations", &spread.durations),
+        ("sound", &spread.audio),
+    ];
+    for (name, list) in lists {
+        if !list.is_empty() {
+            lines.push(item(name, listed(list)));
+        }
+    }
+    if let Some([(width, height), (most_width, most_height)]) = spread.extent {
+        lines.push(item("pictures are", format!("{width}–{most_width} px wide, {height}–{most_height} px high")));
+    }
+    if spread.seconds >= 1.0 {
+        let all = Duration::try_from_secs_f64(spread.seconds).unwrap_or_default();
+        lines.push(item("plays for", duration(all)));
+    }
+    if spread.unreadable > 0 {
+        lines.push(item("cannot be read", count(spread.unreadable, "row")));
+    }
+    lines
+}
+
+fn listed(list: &[(String, u64)]) -> String {
+    let mut text =
+        list.iter().take(SHOWN).map(|(name, rows)| format!("{name} {}", grouped(*rows))).collect::<Vec<_>>().join(", ");
+    if list.len() > SHOWN {
+        text.push_str(", …");
+    }
+    text
+}
