@@ -98,7 +98,7 @@ fn a_path_that_is_not_there_or_no_folder_of_shards_is_told_apart() {
         ("nowhere", 3, "no such file"),
         ("empty", 1, "no tar shard"),
         ("a.tar", 2, "not supported yet"),
-        ("lines.jsonl", 2, "not supported yet"),
+        ("lines.jsonl", 2, "means nothing for a JSONL file"),
         ("meta.yaml", 2, "not supported yet"),
         ("file.bin", 2, "folder of tar shards"),
         ("s3://bucket/x", 2, "not supported yet"),
