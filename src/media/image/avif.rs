@@ -21,10 +21,10 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     }
     let (mut at, mut picture, mut cut) = (ftyp as u64, None, false);
     for _ in 0..MOST_BOXES {
-        if at >= reader.len() {
+        let header = reader.up_to(at, 16)?;
+        if header.len() < 8 {
             break;
         }
-        let header = reader.up_to(at, 16)?;
         let (len, kind) = (be32(header, 0)?, super::piece::<4>(header, 4)?);
         let (head, len) = match len {
             0 => (8, reader.len().saturating_sub(at)),

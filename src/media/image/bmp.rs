@@ -39,6 +39,12 @@ pub(super) struct Bitmap {
     /// Where its pixels begin and end: in bytes; the end is known only of those that are not compressed.
     pub(super) pixels: u64,
     pub(super) end: u128,
+    /// Bits per pixel.
+    pub(super) bits: u32,
+    /// Bytes of the palette that are there.
+    pub(super) palette: u64,
+    /// Bits per pixel of runs; 0 if the pixels are not compressed.
+    pub(super) run_bits: u8,
 }
 
 const RAW: u32 = 0;
@@ -84,6 +90,7 @@ pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) ->
         pixels += fields.padding * u64::from(fields.colours);
     }
     let mut mode = mode(&fields, cursor, at)?;
+    let mut palette = 0;
     if mode == "P" {
         if fields.colours == 0 || fields.colours > 65536 {
             return Err(Stop::broken(format!("a bitmap palette of {} colours is not known", fields.colours), at));
@@ -92,12 +99,29 @@ pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) ->
         if grey(reader.up_to(behind, len as usize)?, &fields) {
             mode = if fields.colours <= 2 { "1" } else { "L" };
         }
-        behind = reader.len().min(behind + len);
+        palette = reader.len().min(behind + len).saturating_sub(behind);
+        behind += palette;
     }
     let pixels = if pixels == 0 { behind } else { pixels };
     let stride = (u128::from(fields.width) * u128::from(fields.bits)).div_ceil(32) * 4;
-    let size = if matches!(fields.compression, RAW | BITFIELDS) { stride * u128::from(fields.height) } else { 0 };
-    Ok(Bitmap { width: fields.width, height: fields.height, mode, pixels, end: u128::from(pixels) + size })
+    // The last row needs no padding.
+    let row = (u128::from(fields.width) * u128::from(fields.bits)).div_ceil(8);
+    let run_bits = match fields.compression {
+        1 => 8,
+        2 => 4,
+        _ => 0,
+    };
+    let size = if run_bits == 0 { stride * u128::from(fields.height.saturating_sub(1)) + row } else { 0 };
+    Ok(Bitmap {
+        width: fields.width,
+        height: fields.height,
+        mode,
+        pixels,
+        end: u128::from(pixels) + size,
+        bits: fields.bits,
+        palette: if mode == "P" { palette } else { 0 },
+        run_bits,
+    })
 }
 
 fn core_fields(s: &[u8]) -> Result<Fields, Stop> {

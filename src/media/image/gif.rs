@@ -43,12 +43,34 @@ impl Cursor<'_, '_> {
     }
 }
 
+/// Where the first frame is, and how large.
+pub(super) struct FirstFrame {
+    /// Of the whole picture, which the frame fits into.
+    screen: (u32, u32),
+    coloured: bool,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    /// Bits of the smallest codes.
+    pub(super) code_bits: u32,
+    /// Offset of its codes, in bytes.
+    pub(super) data: u64,
+}
+
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+    let frame = first_frame(reader)?;
+    let mut picture = Picture::new(frame.screen.0, frame.screen.1, "GIF", if frame.coloured { "P" } else { "L" })?;
+    if !ends_well(reader)? {
+        picture.remark("cut short behind a good header: no trailer at its end");
+    }
+    Ok(picture)
+}
+
+/// Goes to the first frame.
+pub(super) fn first_frame(reader: &mut Reader) -> Result<FirstFrame, Stop> {
     let mut cursor = Cursor { reader, at: 0 };
     let screen = cursor.take(13)?;
-    let (mut width, mut height, flags) = (le16(screen, 6)?, le16(screen, 8)?, byte(screen, 10)?);
-    let mut coloured = flags & 0x80 != 0 && palette_needed(cursor.take(3 << ((flags & 7) + 1))?)?;
-    let mut found = false;
+    let (width, height, flags) = (le16(screen, 6)?, le16(screen, 8)?, byte(screen, 10)?);
+    let coloured = flags & 0x80 != 0 && palette_needed(cursor.take(3 << ((flags & 7) + 1))?)?;
     while let Some(introducer) = cursor.byte()? {
         if cursor.at > MOST_BEFORE {
             return Err(Stop::broken("the GIF file has too much before its first frame", cursor.at));
@@ -56,30 +78,24 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
         match introducer {
             b';' => break,
             b'!' => extension(&mut cursor)?,
-            b',' => {
-                let s = cursor.take(9)?;
-                width = width.max(le16(s, 0)? + le16(s, 4)?);
-                height = height.max(le16(s, 2)? + le16(s, 6)?);
-                let flags = byte(s, 8)?;
-                if flags & 0x80 != 0 {
-                    coloured = palette_needed(cursor.take(3 << ((flags & 7) + 1))?)?;
-                }
-                byte(cursor.take(1)?, 0)?;
-                found = true;
-                break;
-            }
+            b',' => return frame(&mut cursor, (width, height), coloured),
             // Rubbish between blocks is skipped.
             _ => {}
         }
     }
-    if !found {
-        return Err(Stop::other("a GIF file without a frame"));
+    Err(Stop::other("a GIF file without a frame"))
+}
+
+fn frame(cursor: &mut Cursor, screen: (u32, u32), mut coloured: bool) -> Result<FirstFrame, Stop> {
+    let s = cursor.take(9)?;
+    let (x, y, width, height) = (le16(s, 0)?, le16(s, 2)?, le16(s, 4)?, le16(s, 6)?);
+    let flags = byte(s, 8)?;
+    if flags & 0x80 != 0 {
+        coloured = palette_needed(cursor.take(3 << ((flags & 7) + 1))?)?;
     }
-    let mut picture = Picture::new(width, height, "GIF", if coloured { "P" } else { "L" })?;
-    if !ends_well(reader)? {
-        picture.remark("cut short behind a good header: no trailer at its end");
-    }
-    Ok(picture)
+    let code_bits = byte(cursor.take(1)?, 0)?.into();
+    let screen = (screen.0.max(x + width), screen.1.max(y + height));
+    Ok(FirstFrame { screen, coloured, width, height, code_bits, data: cursor.at })
 }
 
 fn extension(cursor: &mut Cursor) -> Result<(), Stop> {

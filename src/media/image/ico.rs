@@ -45,8 +45,29 @@ fn entry(reader: &mut Reader, index: u32) -> Result<Entry, Stop> {
     })
 }
 
-/// The picture of the most pixels; of those, the one of the fewest colours.
+/// The picture of the best entry.
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+    let entry = best(reader)?;
+    let mut picture = match png_at(reader, &entry)? {
+        Some(at) => png::read_from(reader, at)?,
+        None => masked(reader, &entry)?,
+    };
+    picture.format = "ICO";
+    Ok(picture)
+}
+
+/// Where the picture begins, if it is a PNG picture.
+pub(super) fn png_within(reader: &mut Reader) -> Result<Option<u64>, Stop> {
+    let entry = best(reader)?;
+    png_at(reader, &entry)
+}
+
+fn png_at(reader: &mut Reader, entry: &Entry) -> Result<Option<u64>, Stop> {
+    Ok(png::accepts(reader.up_to(entry.at, 8)?).then_some(entry.at))
+}
+
+/// The entry of the most pixels; of those, the one of the fewest colours.
+fn best(reader: &mut Reader) -> Result<Entry, Stop> {
     let count = le16(reader.up_to(0, 6)?, 4)?;
     let mut best: Option<Entry> = None;
     for index in 0..count {
@@ -58,14 +79,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
             best = Some(next);
         }
     }
-    let entry = best.ok_or_else(|| Stop::other("an icon file without icons"))?;
-    let mut picture = if png::accepts(reader.up_to(entry.at, 8)?) {
-        png::read_from(reader, entry.at)?
-    } else {
-        masked(reader, &entry)?
-    };
-    picture.format = "ICO";
-    Ok(picture)
+    best.ok_or_else(|| Stop::other("an icon file without icons"))
 }
 
 /// A bitmap above its mask, which becomes the transparency.

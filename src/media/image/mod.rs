@@ -5,6 +5,7 @@
 
 mod avif;
 mod bmp;
+pub mod check;
 mod gif;
 mod ico;
 mod jp2;
@@ -19,6 +20,8 @@ mod tga;
 mod tiff;
 mod tiff_modes;
 mod webp;
+
+pub use check::check;
 
 use super::{ProbeError, Probed, Reader};
 use crate::model::{ImageFacts, MediaFacts};

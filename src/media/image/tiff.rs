@@ -20,6 +20,7 @@ const FILL_ORDER: u16 = 266;
 const STRIP_OFFSETS: u16 = 273;
 const ORIENTATION: u16 = 274;
 const SAMPLES: u16 = 277;
+const ROWS_PER_STRIP: u16 = 278;
 const STRIP_BYTES: u16 = 279;
 const PLANAR: u16 = 284;
 const COLOUR_MAP: u16 = 320;
@@ -31,7 +32,7 @@ const EXTRA_SAMPLES: u16 = 338;
 const SAMPLE_FORMAT: u16 = 339;
 const MEDIA_PHOTO: u16 = 0xbc01;
 
-const KEPT: [u16; 18] = [
+const KEPT: [u16; 19] = [
     WIDTH,
     HEIGHT,
     BITS,
@@ -41,6 +42,7 @@ const KEPT: [u16; 18] = [
     STRIP_OFFSETS,
     ORIENTATION,
     SAMPLES,
+    ROWS_PER_STRIP,
     STRIP_BYTES,
     PLANAR,
     COLOUR_MAP,
@@ -75,6 +77,23 @@ struct Directory<'r, 'a> {
 }
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+    directory(reader)?.picture()
+}
+
+/// Whether all pixels are there; `None` for compressed ones. Of facsimiles, any bits are pixels.
+pub(super) fn pixels(reader: &mut Reader) -> Result<Option<bool>, Stop> {
+    let mut directory = directory(reader)?;
+    match directory.number(COMPRESSION)?.unwrap_or(1) {
+        1 => directory.bare_pixels().map(Some),
+        _ if directory.beyond((STRIP_OFFSETS, STRIP_BYTES))? || directory.beyond((TILE_OFFSETS, TILE_BYTES))? => {
+            Ok(Some(false))
+        }
+        2..=4 => Ok(Some(true)),
+        _ => Ok(None),
+    }
+}
+
+fn directory<'r, 'a>(reader: &'r mut Reader<'a>) -> Result<Directory<'r, 'a>, Stop> {
     let header = else_other(reader.array::<8>(0))?;
     let big_endian = header.starts_with(b"MM");
     // The mark of large files is only looked for in this place.
@@ -88,7 +107,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
         return Err(Stop::broken("the directory of the TIFF file lies too far away", 4));
     }
     directory.load(start, large)?;
-    directory.picture()
+    Ok(directory)
 }
 
 /// Bytes per value.
@@ -182,7 +201,7 @@ impl Directory<'_, '_> {
         Ok(self.numbers(tag, 1)?.and_then(|numbers| numbers.first().copied()))
     }
 
-    fn picture(mut self) -> Result<Picture, Stop> {
+    fn picture(&mut self) -> Result<Picture, Stop> {
         if self.tags.contains_key(&MEDIA_PHOTO) {
             return Err(Stop::broken("a Windows Media Photo in a TIFF file is not known", 0));
         }
@@ -207,7 +226,8 @@ impl Directory<'_, '_> {
         let turned = matches!(self.number(ORIENTATION), Ok(Some(5..=8)));
         let (width, height) = if turned { (height, width) } else { (width, height) };
         let mut picture = Picture::new(width, height, "TIFF", mode)?;
-        if self.beyond(if strips { (STRIP_OFFSETS, STRIP_BYTES) } else { (TILE_OFFSETS, TILE_BYTES) })? {
+        let is_cut = raw && matches!(self.bare_pixels(), Ok(false));
+        if is_cut || self.beyond(if strips { (STRIP_OFFSETS, STRIP_BYTES) } else { (TILE_OFFSETS, TILE_BYTES) })? {
             picture.remark(CUT);
         }
         Ok(picture)
@@ -245,14 +265,8 @@ impl Directory<'_, '_> {
         }
     }
 
-    fn mode(&mut self, compression: i64, photo: i64) -> Result<&'static str, Stop> {
-        let mut sample_format = self.numbers(SAMPLE_FORMAT, MOST_VALUES)?.unwrap_or_else(|| vec![1]);
-        if sample_format.iter().min() == sample_format.iter().max() {
-            sample_format.truncate(1);
-        }
-        let &[sample_format] = sample_format.as_slice() else {
-            return Err(Stop::other("a TIFF file with samples of several kinds"));
-        };
+    /// Bits of each sample, and the meanings of those behind the colours.
+    fn samples(&mut self, compression: i64, photo: i64) -> Result<(Vec<i64>, Vec<i64>), Stop> {
         let mut bits = self.numbers(BITS, MOST_VALUES)?.unwrap_or_else(|| vec![1]);
         let mut extra = self.numbers(EXTRA_SAMPLES, MOST_VALUES)?.unwrap_or_default();
         let usual = if compression == OLD_JPEG && matches!(photo, 2 | 6) { 3 } else { 1 };
@@ -274,6 +288,18 @@ impl Directory<'_, '_> {
         if bits.len() != wanted {
             return Err(Stop::other("a TIFF file of an unknown organisation"));
         }
+        Ok((bits, extra))
+    }
+
+    fn mode(&mut self, compression: i64, photo: i64) -> Result<&'static str, Stop> {
+        let (bits, extra) = self.samples(compression, photo)?;
+        let mut sample_format = self.numbers(SAMPLE_FORMAT, MOST_VALUES)?.unwrap_or_else(|| vec![1]);
+        if sample_format.iter().min() == sample_format.iter().max() {
+            sample_format.truncate(1);
+        }
+        let &[sample_format] = sample_format.as_slice() else {
+            return Err(Stop::other("a TIFF file with samples of several kinds"));
+        };
         let fill_order = self.number(FILL_ORDER)?.unwrap_or(1);
         let pixel = Pixel { big: self.big_endian, photo, sample_format, fill_order, bits: &bits, extra: &extra };
         let mode = tiff_modes::mode(&pixel).ok_or_else(|| Stop::other("a TIFF file of an unknown mode"))?;
@@ -293,5 +319,45 @@ impl Directory<'_, '_> {
             .iter()
             .zip(&bytes)
             .any(|(at, count)| u64::try_from(at.saturating_add(*count)).map_or(true, |end| end > len)))
+    }
+
+    /// Whether the strips or tiles of a picture that is not compressed lie within the file, as far as they are looked at.
+    fn bare_pixels(&mut self) -> Result<bool, Stop> {
+        let (width, height) = self.size()?;
+        let (width, height) = (i64::from(width), i64::from(height));
+        let photo = self.photo(1)?;
+        let (bits, _) = self.samples(1, photo)?;
+        let apart = self.number(PLANAR)?.unwrap_or(1) == 2;
+        let depth = if apart { bits.first().copied().unwrap_or(1) } else { bits.iter().sum() };
+        let strips = self.tags.contains_key(&STRIP_OFFSETS);
+        let (part_width, part_height, offsets) = if strips {
+            (width, self.number(ROWS_PER_STRIP)?.unwrap_or(height), STRIP_OFFSETS)
+        } else {
+            let (Some(w), Some(h)) = (self.whole(TILE_WIDTH)?, self.whole(TILE_HEIGHT)?) else { return Ok(false) };
+            (w, h, TILE_OFFSETS)
+        };
+        let offsets = self.numbers(offsets, MOST_VALUES)?.unwrap_or_default();
+        let bytes = |width: i64| width.max(0).saturating_mul(depth.clamp(0, 1024)).saturating_add(7) / 8;
+        let whole = part_width == width && part_height >= height && !apart;
+        let (mut x, mut y) = (0, 0);
+        // A part that is the whole picture comes last.
+        let from = if whole { offsets.len().saturating_sub(1) } else { 0 };
+        for offset in &offsets[from..] {
+            let columns = part_width.min(width - x);
+            let rows = part_height.min(height - y).max(0);
+            let stride = if columns < part_width { bytes(part_width) } else { bytes(columns) };
+            let needed = stride.saturating_mul((rows - 1).max(0)).saturating_add(bytes(columns));
+            if u64::try_from(offset.saturating_add(needed)).map_or(true, |end| end > self.reader.len()) {
+                return Ok(false);
+            }
+            x += part_width.max(1);
+            if x >= width {
+                (x, y) = (0, y.saturating_add(part_height.max(1)));
+                if y >= height {
+                    y = 0;
+                }
+            }
+        }
+        Ok(true)
     }
 }

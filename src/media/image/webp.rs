@@ -33,6 +33,24 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     Ok(picture)
 }
 
+/// Whether an extended file says that it has transparency which it does not have. That does no harm.
+pub(super) fn lacks_its_alpha(reader: &mut Reader) -> Result<bool, ProbeError> {
+    let header = reader.array::<21>(0)?;
+    if &header[12..16] != b"VP8X" || header[20] & ALPHA == 0 || header[20] & ANIMATION != 0 {
+        return Ok(false);
+    }
+    let mut at = 20 + padded(u32::from_le_bytes(reader.array(16)?));
+    for _ in 0..MOST_CHUNKS {
+        let Ok([a, b, c, d, len @ ..]) = <[u8; 8]>::try_from(reader.up_to(at, 8)?) else { break };
+        match &[a, b, c, d] {
+            b"ALPH" | b"VP8L" => return Ok(false),
+            b"VP8 " => return Ok(true),
+            _ => at += 8 + padded(u32::from_le_bytes(len)),
+        }
+    }
+    Ok(false)
+}
+
 /// The canvas; without an animation, the picture's own header has the last word on transparency.
 fn extended(reader: &mut Reader) -> Result<Shape, ProbeError> {
     let [flags, _, _, _, w0, w1, w2, h0, h1, h2] = reader.array(20)?;

@@ -1,0 +1,75 @@
+//! JPEG 2000: the codestream has the components that the header promises, and its parts are whole up to the end mark.
+
+use super::cut;
+use crate::media::{ProbeError, Reader};
+
+/// Boxes, segments and parts of tiles; no real picture has as many.
+const MOST: usize = 1_000_000;
+
+pub(super) fn check(reader: &mut Reader, mode: &str) -> Result<(), ProbeError> {
+    let start = codestream(reader)?;
+    let wanted: &[u16] = match mode {
+        "L" | "I;16" | "P" => &[1],
+        "LA" | "PA" => &[2],
+        "CMYK" => &[4],
+        // More or fewer are made to fit.
+        _ => &[1, 2, 3, 4],
+    };
+    let components = u16::from_be_bytes(reader.array(start + 40)?);
+    if !wanted.contains(&components) {
+        let what = format!("the JPEG 2000 picture has {components} components, which its header contradicts");
+        return Err(ProbeError::broken(what, start));
+    }
+    parts(reader, start + 2)
+}
+
+/// Where the codestream begins.
+fn codestream(reader: &mut Reader) -> Result<u64, ProbeError> {
+    if reader.up_to(0, 2)? == b"\xff\x4f" {
+        return Ok(0);
+    }
+    let mut at = 0;
+    for _ in 0..MOST {
+        let header = reader.exactly(at, 8)?;
+        let (len, kind) = (u64::from(u32::from_be_bytes([header[0], header[1], header[2], header[3]])), &header[4..]);
+        if kind == b"jp2c" {
+            return Ok(at + if len == 1 { 16 } else { 8 });
+        }
+        at += match len {
+            0 => break,
+            1 => u64::from_be_bytes(reader.array(at + 8)?).max(16),
+            len => len.max(8),
+        };
+        if at > reader.len() {
+            break;
+        }
+    }
+    Err(ProbeError::broken("the JPEG 2000 file has no codestream", at))
+}
+
+/// Walks the segments and the parts of tiles from `at` to the end mark.
+fn parts(reader: &mut Reader, mut at: u64) -> Result<(), ProbeError> {
+    for _ in 0..MOST {
+        let Ok(marker) = <[u8; 2]>::try_from(reader.up_to(at, 2)?) else { return Err(cut(reader)) };
+        match marker {
+            [0xff, 0xd9] => return Ok(()),
+            [0xff, 0x90] => {
+                let len = u64::from(u32::from_be_bytes(reader.array(at + 6)?));
+                match len {
+                    // The last one goes up to the end mark.
+                    0 => {
+                        return if reader.up_to(reader.len() - 2, 2)? == [0xff, 0xd9] {
+                            Ok(())
+                        } else {
+                            Err(cut(reader))
+                        }
+                    }
+                    len => at += len.max(12),
+                }
+            }
+            [0xff, _] => at += 2 + u64::from(u16::from_be_bytes(reader.array(at + 2)?).max(2)),
+            _ => return Err(ProbeError::broken("the JPEG 2000 picture has no marker where one belongs", at)),
+        }
+    }
+    Err(ProbeError::broken("the JPEG 2000 picture has too many parts", at))
+}

@@ -1,0 +1,177 @@
+//! What the segments of a JPEG picture say about its scans, and whether libjpeg would start on them.
+
+/// How a picture is coded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Frame {
+    progressive: bool,
+    lossless: bool,
+    arithmetic: bool,
+}
+
+impl Frame {
+    /// By the marker of the frame header.
+    pub(super) fn of(marker: u8) -> Self {
+        Self { progressive: matches!(marker, 0xc2 | 0xca), lossless: marker == 0xc3, arithmetic: marker >= 0xc9 }
+    }
+}
+
+/// A part of a picture: brightness, or a colour.
+struct Component {
+    id: u8,
+    /// Blocks per unit, at most 16.
+    blocks: u32,
+    quantisation: u8,
+}
+
+/// One table of codes: how many there are of each length, and whether their values fit a table of first coefficients.
+#[derive(Clone, Copy)]
+struct Huffman {
+    is_code: bool,
+    small_values: bool,
+}
+
+/// What was said so far.
+#[derive(Default)]
+pub(super) struct Scans {
+    frame: Option<(Frame, Vec<Component>)>,
+    quantisation: [bool; 4],
+    /// Of first, and of other coefficients.
+    first: [Option<Huffman>; 4],
+    other: [Option<Huffman>; 4],
+    /// Whether there was a scan.
+    pub(super) begun: bool,
+}
+
+type Understood = Result<(), &'static str>;
+
+impl Scans {
+    /// Tables of codes.
+    pub(super) fn huffman(&mut self, mut s: &[u8]) -> Understood {
+        const WRONG: &str = "a wrong table of codes";
+        while s.len() > 16 {
+            let (&index, rest) = s.split_first().ok_or(WRONG)?;
+            let (counts, rest) = rest.split_at_checked(16).ok_or(WRONG)?;
+            let count: usize = counts.iter().map(|count| usize::from(*count)).sum();
+            if count > 256 {
+                return Err(WRONG);
+            }
+            let (values, rest) = rest.split_at_checked(count).ok_or(WRONG)?;
+            let tables = if index & 0x10 == 0 { &mut self.first } else { &mut self.other };
+            let table = tables.get_mut(usize::from(index & !0x10)).ok_or(WRONG)?;
+            *table = Some(Huffman { is_code: is_code(counts), small_values: values.iter().all(|value| *value <= 15) });
+            s = rest;
+        }
+        if s.is_empty() {
+            Ok(())
+        } else {
+            Err(WRONG)
+        }
+    }
+
+    /// Quantisation tables.
+    pub(super) fn quantisation(&mut self, mut s: &[u8]) -> Understood {
+        const WRONG: &str = "a wrong quantisation table";
+        while let Some(first) = s.first() {
+            *self.quantisation.get_mut(usize::from(first & 15)).ok_or(WRONG)? = true;
+            s = s.get(if first >> 4 == 0 { 65 } else { 129 }..).ok_or(WRONG)?;
+        }
+        Ok(())
+    }
+
+    /// The frame header.
+    pub(super) fn frame(&mut self, s: &[u8], frame: Frame) -> Understood {
+        if self.frame.is_some() {
+            return Err("a second frame header");
+        }
+        let [_, h1, h0, w1, w0, count, components @ ..] = s else { return Err("a frame header that is too short") };
+        if components.len() != 3 * usize::from(*count) {
+            return Err("a frame header of a wrong length");
+        }
+        let most = u16::from_be_bytes([*h1, *h0]).max(u16::from_be_bytes([*w1, *w0]));
+        if most > 65_500 {
+            return Err("more pixels than readers take");
+        }
+        let mut list = Vec::new();
+        for component in components.chunks_exact(3) {
+            let &[id, sampling, quantisation] = component else { continue };
+            let (across, down) = (u32::from(sampling >> 4), u32::from(sampling & 15));
+            if !(1..=4).contains(&across) || !(1..=4).contains(&down) {
+                return Err("a wrong sampling factor");
+            }
+            list.push(Component { id, blocks: across * down, quantisation });
+        }
+        self.frame = Some((frame, list));
+        Ok(())
+    }
+
+    /// The header of a scan.
+    pub(super) fn scan(&mut self, s: &[u8]) -> Understood {
+        let Some((frame, components)) = &self.frame else { return Err("a scan before its frame header") };
+        let Some((&count, rest)) = s.split_first() else { return Err("a scan header that is too short") };
+        let count = usize::from(count);
+        if !(1..=4).contains(&count) || rest.len() != 2 * count + 3 {
+            return Err("a scan header of a wrong length");
+        }
+        let (selected, rest) = rest.split_at(2 * count);
+        let &[from, to, steps] = rest else { return Err("a scan header of a wrong length") };
+        let mut blocks = 0;
+        for pair in selected.chunks_exact(2) {
+            let &[id, tables] = pair else { continue };
+            let component =
+                components.iter().find(|component| component.id == id).ok_or("a scan of an unknown component")?;
+            blocks += component.blocks;
+            if !frame.lossless && self.quantisation.get(usize::from(component.quantisation)) != Some(&true) {
+                return Err("no quantisation table for a component");
+            }
+            if !frame.arithmetic {
+                self.tables(*frame, tables, (from, steps))?;
+            }
+        }
+        if count > 1 && blocks > 10 {
+            return Err("too many blocks in one unit of a scan");
+        }
+        let first_only = from == 0;
+        let band = if first_only { to == 0 } else { from <= to && to < 64 && count == 1 };
+        let (high, low) = (steps >> 4, steps & 15);
+        if frame.progressive && (!band || (high != 0 && high != low + 1) || low > 13) {
+            return Err("a scan of wrong progression");
+        }
+        self.begun = true;
+        Ok(())
+    }
+
+    /// Whether the tables of codes are there that one component of a scan needs.
+    fn tables(&self, frame: Frame, tables: u8, scan: (u8, u8)) -> Understood {
+        const NONE: &str = "no table of codes for a component, or a wrong one";
+        let (from, steps) = scan;
+        let fits = |table: Option<Huffman>, first: bool| {
+            table.is_some_and(|table| table.is_code && (table.small_values || !first))
+        };
+        // Pictures of cameras leave the usual two tables out.
+        let usual = !frame.progressive && !frame.lossless;
+        let has = |list: &[Option<Huffman>; 4], index: u8, first: bool| match list.get(usize::from(index)) {
+            Some(None) => usual && index < 2,
+            Some(table) => fits(*table, first && !frame.lossless),
+            None => false,
+        };
+        let needs_first = if frame.progressive { from == 0 && steps >> 4 == 0 } else { true };
+        let needs_other = if frame.progressive { from != 0 } else { !frame.lossless };
+        if (needs_first && !has(&self.first, tables >> 4, true))
+            || (needs_other && !has(&self.other, tables & 15, false))
+        {
+            return Err(NONE);
+        }
+        Ok(())
+    }
+}
+
+/// Whether so many codes of each length fit next to each other.
+fn is_code(counts: &[u8]) -> bool {
+    let mut free = 1_u32;
+    counts.iter().all(|count| {
+        free *= 2;
+        let fits = u32::from(*count) <= free;
+        free = free.saturating_sub((*count).into());
+        fits
+    })
+}
