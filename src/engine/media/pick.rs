@@ -107,14 +107,10 @@ impl<'a> Prober<'a> {
         if !(self.plan.decode || self.compat) {
             return Ok(None);
         }
-        match whole(reader, image) {
+        match media::image::check(reader, image) {
             Ok(()) => Ok(None),
             Err(error @ (ProbeError::Broken { .. } | ProbeError::NotMedia(_))) => Ok(Some(error.to_string())),
             Err(error) => Err(error),
         }
     }
-}
-
-fn whole(_reader: &mut Reader, _image: &crate::model::ImageFacts) -> Result<(), ProbeError> {
-    Ok(())
 }
