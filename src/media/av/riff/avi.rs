@@ -35,7 +35,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         return Err(ProbeError::broken("something stands before the AVI file", 0));
     }
     let header = header::read(reader)?;
-    let mut walk = Walk::new(&header);
+    let mut walk = Walk::new(reader, &header)?;
     walk.chunks(reader)?;
     let mut remarks = Vec::new();
     if header.riff_end > reader.len() && header.riff_end != u64::from(u32::MAX) + 8 {
@@ -116,17 +116,18 @@ enum Found {
 }
 
 impl<'a> Walk<'a> {
-    fn new(header: &'a Header) -> Self {
+    fn new(reader: &mut Reader, header: &'a Header) -> Result<Self, ProbeError> {
         let audio = header.first_audio();
-        Self {
+        let sound = audio.map(|(_, stream)| Sound::of(reader, stream)).transpose()?.flatten();
+        Ok(Self {
             header,
             states: vec![State::default(); header.streams.len()],
             video: header.first_video().map(|(index, _)| index),
             audio: audio.map(|(index, _)| index),
-            sound: audio.and_then(|(_, stream)| Sound::of(stream)),
+            sound,
             first_frame: None,
             end: header.last_end,
-        }
+        })
     }
 
     fn chunks(&mut self, reader: &mut Reader) -> Result<(), ProbeError> {

@@ -40,6 +40,8 @@ pub(super) struct SoundFormat {
     pub bits: u32,
     /// Bits per second, as told; 0 where that makes no sense.
     pub bit_rate: i64,
+    /// Offset and length of the decoder's configuration, where there is one.
+    pub setup: Option<(u64, u64)>,
 }
 
 /// The header with everything that has a meaning here, in bytes.
@@ -99,9 +101,10 @@ impl SoundFormat {
         let rate = numbers.u32(4);
         let bit_rate = i64::from(numbers.u32(8)) * 8;
         let mut bits = if size == 14 { 8 } else { numbers.u16(14) };
-        let mut kind = Some(told);
+        let (mut kind, mut setup) = (Some(told), None);
         if size >= 18 {
             let extra_len = u64::from(numbers.u16(16)).min(size - 18);
+            setup = (extra_len > 0 && told != EXTENSIBLE).then_some((at + 18, extra_len));
             if extra_len >= 22 && told == EXTENSIBLE {
                 let valid = numbers.u16(18);
                 if valid != 0 {
@@ -119,6 +122,7 @@ impl SoundFormat {
             rate,
             block_align: numbers.u16(12),
             bits,
+            setup,
             bit_rate: if bit_rate > i64::from(i32::MAX) { 0 } else { bit_rate },
         };
         let coding =

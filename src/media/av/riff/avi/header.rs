@@ -1,5 +1,6 @@
 //! What an AVI file says of its streams before the first chunk of data.
 
+use crate::media::av::codec::VideoCodec;
 use crate::media::av::rational::{rescale, Rational, Rounding, INT_MAX};
 use crate::media::av::riff::format::{Coding, SoundFormat};
 use crate::media::{ProbeError, Reader};
@@ -54,11 +55,44 @@ pub(super) struct Picture {
     height: u32,
 }
 
+/// Bytes of the first packet that are asked for a size.
+const ASKED: u32 = 64 << 10;
+/// The first bytes of a PNG file, up to the width.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
+
 impl Picture {
-    /// The size of the first picture, which is `first` (offset and length).
+    /// The size of the first picture, which is `first` (offset and length): as its own header tells it, where it has one.
     pub fn size(&self, reader: &mut Reader, first: (u64, u32)) -> Result<(u32, u32), ProbeError> {
-        let _ = (reader, first, self.fourcc);
-        Ok((self.width, self.height))
+        let Some(codec) = self.codec() else { return Ok((self.width, self.height)) };
+        let count = usize::try_from(first.1.min(ASKED)).unwrap_or_default();
+        let packet = reader.up_to(first.0, count)?;
+        let size = match codec {
+            VideoCodec::Other => packet.strip_prefix(PNG).and_then(|rest| {
+                let (width, rest) = rest.split_first_chunk()?;
+                Some((u32::from_be_bytes(*width), u32::from_be_bytes(*rest.first_chunk()?)))
+            }),
+            VideoCodec::H264 | VideoCodec::Hevc => codec.size_in_config(packet),
+            _ => codec.size_in_packet(packet),
+        };
+        Ok(size.unwrap_or((self.width, self.height)))
+    }
+
+    /// The codec by its four letters, where its packets tell the size. (JPEG pictures may be half a frame each: the file's
+    /// header knows better.)
+    fn codec(&self) -> Option<VideoCodec> {
+        Some(match &self.fourcc.map(|letter| letter.to_ascii_uppercase()) {
+            b"FMP4" | b"DIVX" | b"DX50" | b"XVID" | b"MP4S" | b"M4S2" | b"MP4V" | b"3IV2" | b"3IVX" | b"RMP4" => {
+                VideoCodec::Mpeg4
+            }
+            b"H264" | b"X264" | b"AVC1" | b"DAVC" | b"VSSH" => VideoCodec::H264,
+            b"HEVC" | b"H265" | b"HVC1" => VideoCodec::Hevc,
+            b"MPG1" | b"MPG2" | b"MPEG" | b"MP2V" | b"MPG\0" | [1 | 2, 0, 0, 0x10] => VideoCodec::Mpeg2,
+            b"VP80" => VideoCodec::Vp8,
+            b"VP90" => VideoCodec::Vp9,
+            b"AV01" => VideoCodec::Av1,
+            b"MPNG" | b"PNG " | b"PNG1" => VideoCodec::Other,
+            _ => return None,
+        })
     }
 }
 

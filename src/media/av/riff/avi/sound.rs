@@ -1,14 +1,15 @@
 //! The sound of an AVI file, packet by packet.
 
 use super::header::{Stream, Track};
+use crate::media::av::codec::{AudioCodec, AudioSetup};
 use crate::media::av::rational::Rational;
 use crate::media::av::riff::format::{Coding, SoundFormat};
 use crate::media::av::riff::frames::{self, Frames};
 use crate::media::av::riff::packets;
 use crate::media::{ProbeError, Reader};
 
-/// Samples of an AAC frame.
-const AAC: u64 = 1024;
+/// The longest configuration of a decoder that is looked at, in bytes.
+const SETUP: usize = 64;
 /// Samples of plain sound that are read at once.
 const AT_ONCE: u64 = 1024;
 
@@ -30,6 +31,8 @@ pub(super) struct Counted {
 /// Counts the sound of one stream.
 pub(super) struct Sound {
     format: SoundFormat,
+    /// Used where the sound is AAC.
+    aac: AudioSetup,
     base: Rational,
     sample_size: u64,
     /// Blocks as one sample each, where there is no sample size.
@@ -43,15 +46,20 @@ pub(super) struct Sound {
 
 impl Sound {
     /// For a stream of sound.
-    pub fn of(stream: &Stream) -> Option<Self> {
-        let Track::Audio(format) = &stream.track else { return None };
+    pub fn of(reader: &mut Reader, stream: &Stream) -> Result<Option<Self>, ProbeError> {
+        let Track::Audio(format) = &stream.track else { return Ok(None) };
+        let mut aac = AudioSetup::new(AudioCodec::Aac, format.rate, format.channels);
+        if let (Coding::Aac, Some((at, len))) = (format.coding, format.setup) {
+            aac.configure(reader.up_to(at, usize::try_from(len).unwrap_or(SETUP).min(SETUP))?);
+        }
         let sample_size = u64::from(stream.sample_size);
         let block = match format.coding {
             Coding::Aac if format.block_align <= 4 => 0,
             _ => u64::from(format.block_align),
         };
-        Some(Self {
+        Ok(Some(Self {
             format: format.clone(),
+            aac,
             base: stream.base,
             sample_size,
             block,
@@ -59,7 +67,7 @@ impl Sound {
             samples: 0,
             end: None,
             frames: Frames::of(format, stream.base),
-        })
+        }))
     }
 
     /// Counts `len` bytes at `at`, which are a chunk.
@@ -82,6 +90,15 @@ impl Sound {
         Ok(())
     }
 
+    /// Samples per second that come out of the decoder.
+    fn rate(&self) -> u32 {
+        if self.format.coding == Coding::Aac && self.aac.rate > 0 {
+            self.aac.rate
+        } else {
+            self.format.rate
+        }
+    }
+
     fn advance(&mut self, size: u64) {
         let step = match (self.sample_size, self.block) {
             (0, 0) => 1,
@@ -97,7 +114,7 @@ impl Sound {
             return frames.feed(reader, at, size, Some(start));
         }
         let (samples, duration) = match self.format.coding {
-            Coding::Aac => (AAC, AAC as i64),
+            Coding::Aac => (u64::from(self.aac.frame), i64::from(self.aac.frame)),
             Coding::Other(_) | Coding::Mpeg | Coding::Ac3 => (0, 0),
             _ => {
                 let held = packets::in_packet(&self.format, size, at)?;
@@ -105,7 +122,7 @@ impl Sound {
             }
         };
         self.samples = self.samples.saturating_add(samples);
-        self.end = Some(start.saturating_add(frames::in_base(duration, self.format.rate, self.base)));
+        self.end = Some(start.saturating_add(frames::in_base(duration, self.rate(), self.base)));
         Ok(())
     }
 
@@ -125,6 +142,13 @@ impl Sound {
             let remarks = vec![format!("its sound is coded as {kind:#06x}, so that its samples cannot be counted")];
             return Ok(Counted { remarks, ..Counted::default() });
         }
-        Ok(Counted { samples: Some(self.samples), end: self.end, ..Counted::default() })
+        let aac = (self.format.coding == Coding::Aac).then_some(&self.aac);
+        Ok(Counted {
+            samples: Some(self.samples),
+            end: self.end,
+            channels: aac.map(|setup| setup.channels).filter(|channels| *channels > 0),
+            rate: aac.map(|setup| setup.rate).filter(|rate| *rate > 0),
+            remarks: Vec::new(),
+        })
     }
 }
