@@ -4,6 +4,7 @@ use super::context::Context;
 use super::end::{Done, Finished, Status};
 use super::printer::{paint, Look};
 use super::report;
+use crate::formats::energon::jsonl_idx::{self, IndexState};
 use crate::model::text::{bytes, display_safe};
 use crate::model::Outcome;
 use crate::storage::lock::DatasetLock;
@@ -94,29 +95,54 @@ fn free(name: &str, wanted: &Path) -> Check {
 }
 
 fn dataset(path: &Path) -> Outcome<Vec<Check>> {
+    if super::jsonl::is_jsonl(&path.to_string_lossy()) {
+        return jsonl(path);
+    }
     if !path.is_dir() {
         let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(crate::model::Failure::io("opening the data set", path, &missing));
     }
     let own = OwnFolder::for_webdataset(path);
-    let writable = rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
-    let mut checks = vec![
-        free("data set's disk", path),
-        Check::new("write access", writable, if writable { "yes" } else { "no: the folder is read-only for you" })
-            .hint("link the shards into a folder of your own"),
-    ];
-    let locked = match DatasetLock::holder(&own)? {
-        None => Check::new("lock", true, "free"),
-        Some(holder) => {
-            Check::new("lock", false, format!("held by process {} on {}", holder.process.pid, holder.process.host))
-                .hint("wait for it, or --break-lock when that process is surely gone")
-        }
-    };
-    checks.push(locked);
+    let mut checks = place(path, "link the shards into a folder of your own");
+    checks.push(lock(&own)?);
     checks.push(match publish::pending(&own)? {
         None => Check::new("interrupted publish", true, "none"),
         Some(files) => Check::new("interrupted publish", false, format!("{} files wait for their place", files.len()))
             .hint("any prepare of this data set finishes it first"),
     });
     Ok(checks)
+}
+
+/// A JSONL file: the folder that its index is in, and the index.
+fn jsonl(path: &Path) -> Outcome<Vec<Check>> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut checks = place(folder, "link the file into a folder of your own");
+    checks.push(lock(&OwnFolder::for_output(&jsonl_idx::index_path(path)))?);
+    let state = jsonl_idx::state_of(path)?;
+    let found = match &state {
+        IndexState::OutOfDate { why } => format!("{}: {why}", state.word()),
+        _ => state.word().to_owned(),
+    };
+    let fits = matches!(state, IndexState::Fits { .. });
+    checks.push(Check::new("index", fits, found).hint("gristmill prepare FILE.jsonl makes it"));
+    Ok(checks)
+}
+
+fn place(folder: &Path, way_out: &'static str) -> Vec<Check> {
+    let writable = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok();
+    vec![
+        free("data set's disk", folder),
+        Check::new("write access", writable, if writable { "yes" } else { "no: the folder is read-only for you" })
+            .hint(way_out),
+    ]
+}
+
+fn lock(own: &OwnFolder) -> Outcome<Check> {
+    Ok(match DatasetLock::holder(own)? {
+        None => Check::new("lock", true, "free"),
+        Some(holder) => {
+            Check::new("lock", false, format!("held by process {} on {}", holder.process.pid, holder.process.host))
+                .hint("wait for it, or --break-lock when that process is surely gone")
+        }
+    })
 }

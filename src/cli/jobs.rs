@@ -3,6 +3,7 @@
 use super::context::Context;
 use super::end::{Done, Finished};
 use super::table::{Align, Table};
+use crate::formats::energon::jsonl_idx::index_path;
 use crate::model::text::display_safe;
 use crate::model::Outcome;
 use crate::storage::lock::DatasetLock;
@@ -56,7 +57,11 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
 }
 
 fn look(path: &Path) -> Outcome<Option<Job>> {
-    let own = OwnFolder::for_webdataset(path);
+    let is_jsonl = super::jsonl::is_jsonl(&path.to_string_lossy());
+    let own = match is_jsonl {
+        true => OwnFolder::for_output(&index_path(path)),
+        false => OwnFolder::for_webdataset(path),
+    };
     if !own.exists() {
         return Ok(None);
     }
@@ -64,6 +69,11 @@ fn look(path: &Path) -> Outcome<Option<Job>> {
     if let Some(holder) = DatasetLock::holder(&own)? {
         let detail = format!("process {} on {}", holder.process.pid, holder.process.host);
         return Ok(job("running", detail, String::new()));
+    }
+    if is_jsonl {
+        // Nothing of it is kept: the next run begins anew and tidies up.
+        let next = format!("gristmill prepare {}", crate::engine::plan::shell_quote(&path.to_string_lossy()));
+        return Ok(job("interrupted", "the index was not finished".to_owned(), next));
     }
     let finish = format!("gristmill info {}", crate::engine::plan::shell_quote(&path.to_string_lossy()));
     if let Some(files) = publish::pending(&own)? {

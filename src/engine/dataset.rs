@@ -68,7 +68,9 @@ fn check_kind(root: &Path, kind: DatasetKind) -> Outcome<()> {
         | DatasetKind::RawWebDataset
         | DatasetKind::Filesystem
         | DatasetKind::PlainFolder => return Ok(()),
-        DatasetKind::Jsonl => ("JSONL files cannot be prepared yet", "give a folder of tar shards"),
+        DatasetKind::Jsonl => {
+            ("it is a JSONL file, not a folder of tar shards", "prepare, info, lint and verify take it")
+        }
         DatasetKind::Metadataset => ("metadatasets cannot be prepared yet", "give a folder of tar shards"),
         DatasetKind::OtherFile => ("this file is not a data set", "give the folder that holds the tar shards"),
     };

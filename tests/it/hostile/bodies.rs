@@ -1,6 +1,7 @@
 //! What is done with each hostile input: by the fuzzers and by the property tests alike. A body panics when the program
 //! broke a promise; it returns when the input was refused or understood.
 
+use gristmill::engine::jsonl;
 use gristmill::engine::plan::{command_line, file as plan_file};
 use gristmill::formats::energon::dataset_yaml::DatasetYaml;
 use gristmill::formats::energon::info::Info;
@@ -14,6 +15,7 @@ use gristmill::model::{
 };
 use gristmill::source::decode;
 use gristmill::source::tar::{scan_shard, ScanSink};
+use gristmill::storage::read::open_read;
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::Path;
@@ -22,7 +24,7 @@ use std::path::Path;
 pub type Body = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Body); 11] = [
+pub const ALL: [(&str, Body); 12] = [
     ("tar_scan", tar_scan),
     ("tar_idx", tar_index),
     ("split_yaml", split_yaml),
@@ -34,7 +36,67 @@ pub const ALL: [(&str, Body); 11] = [
     ("plan_yaml", plan_yaml),
     ("decode", decode_parts),
     ("display_safe", display),
+    ("jsonl", json_lines),
 ];
+
+/// What a reading of all lines at once makes of a file: the values of its index, and how many lines are bad.
+fn naive_index(bytes: &[u8]) -> (Vec<u64>, u64) {
+    let white = |byte: &u8| b" \t\r\n\x0b\x0c".contains(byte);
+    let (mut values, mut bad, mut at) = (Vec::new(), 0, 0);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let first = line.iter().find(|byte| !white(byte));
+        let last = line.iter().rev().find(|byte| !white(byte));
+        match (first, last) {
+            (None, _) | (_, None) => {}
+            (Some(b'{'), Some(b'}')) => values.push(if values.is_empty() { 0 } else { at }),
+            _ => bad += 1,
+        }
+        at += line.len() as u64;
+    }
+    values.push(at);
+    (values, bad)
+}
+
+/// Any bytes as a JSONL file: its index is the same in ranges of any size, and all that is said of it can be shown.
+pub fn json_lines(bytes: &[u8]) {
+    let file = file_of(bytes, ".jsonl");
+    let read = open_read(file.path()).expect("it is a file");
+    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let (values, bad) = naive_index(bytes);
+    let wanted: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let turn = std::sync::Mutex::new(());
+    for size in [1 + bytes.len() as u64 / 3, 1 << 20] {
+        let mut index = Vec::new();
+        let mut line_ends = Vec::new();
+        let mut merge = jsonl::Merge::new(|piece: &[u8]| {
+            index.extend_from_slice(piece);
+            Ok(())
+        });
+        let units = gristmill::source::jsonl::units(read.len(), size);
+        for unit in &units {
+            line_ends.push(merge.line_ends());
+            let lines = jsonl::index_unit(&read, *unit, &mut Vec::new(), &progress, &cancel).expect("it can be read");
+            merge.take(&lines).expect("nothing refuses");
+        }
+        let counts = merge.finish(read.len()).expect("nothing refuses");
+        assert_eq!((&index, counts.bad_count), (&wanted, bad));
+        jsonl::report_bad(&read, &counts, &log).expect("nothing is strict");
+        for (unit, before) in units.into_iter().zip(line_ends) {
+            jsonl::lint_unit(&read, unit, before, &turn, &handles).expect("bad lines are findings");
+        }
+    }
+    let facts = jsonl::facts_of(file.path(), 20).expect("whatever is in it");
+    assert!(facts.looked_at <= 20 && facts.records.len() <= 20);
+    for problem in log.kept().iter().chain(&facts.problems) {
+        assert_shown(&problem.to_string());
+        let (line, at) = (problem.subject.line, problem.subject.byte_offset);
+        if let (Some(line), Some(at)) = (line, at) {
+            let ends = bytes[..at as usize].iter().filter(|byte| **byte == b'\n').count() as u64;
+            assert_eq!(line, ends + 1, "{problem}");
+        }
+    }
+}
 
 fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes)

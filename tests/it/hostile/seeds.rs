@@ -400,3 +400,47 @@ pub fn parts() -> Vec<Vec<u8>> {
 pub fn texts() -> Vec<Vec<u8>> {
     with(Vec::new(), &["plain name.tar", "ümläut/日本語 🦀.tar", "e\u{301}\u{1b}[0m", ""])
 }
+
+pub const LINE_TOKENS: &[&[u8]] = &[
+    b"\n",
+    b"\r\n",
+    b"\r",
+    b" ",
+    b"\x0b\x0c",
+    b"{",
+    b"}",
+    b"{}",
+    b"[",
+    b"]",
+    b"[[[[[[[[[[[[[[[[",
+    b"\"",
+    b"\\",
+    b"\\u00",
+    b"\\ud800",
+    b"\\udc00",
+    b":",
+    b",",
+    b"-",
+    b"0",
+    b"1e999",
+    b"99999999999999999999",
+    b"NaN",
+    b"-Infinity",
+    b"null",
+    b"\0",
+    b"\xef\xbb\xbf",
+    b"\xff\xfe",
+    b"\xe2\x80\xae",
+    b"\x1b[31m",
+    b"\"a\":1,",
+    b"\x1f\x8b\x08",
+];
+
+/// Files of lines: those of the golden case, and lines with all that JSON knows.
+pub fn lines() -> Vec<Vec<u8>> {
+    let mut seeds = golden(".jsonl");
+    let all = r#"{"a": [1, -0.5e3, true, false, null, "\u00e9\ud83d\ude00\n"], "b": {"c": {"d": []}}, "a": 1}"#;
+    seeds.push(format!("{all}\n\n {all} \r\n{all}").into_bytes());
+    seeds.push(b"{}\n".repeat(40));
+    seeds
+}
