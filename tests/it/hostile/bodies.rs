@@ -8,10 +8,11 @@ use gristmill::formats::energon::info::Info;
 use gristmill::formats::energon::split_yaml::SplitFile;
 use gristmill::formats::energon::tar_idx;
 use gristmill::formats::python::{braces, pattern::Pattern};
+use gristmill::media::{self, Reader};
 use gristmill::model::field_map::FieldExpression;
 use gristmill::model::text::{display_safe, display_safe_bytes};
 use gristmill::model::{
-    Cancel, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
+    Cancel, FileStamp, Handles, HiddenSample, MediaFacts, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
 };
 use gristmill::source::decode;
 use gristmill::source::tar::{scan_shard, ScanSink};
@@ -24,7 +25,7 @@ use std::path::Path;
 pub type Body = fn(&[u8]);
 
 /// All of them.
-pub const ALL: [(&str, Body); 12] = [
+pub const ALL: &[(&str, Body)] = &[
     ("tar_scan", tar_scan),
     ("tar_idx", tar_index),
     ("split_yaml", split_yaml),
@@ -37,6 +38,8 @@ pub const ALL: [(&str, Body); 12] = [
     ("decode", decode_parts),
     ("display_safe", display),
     ("jsonl", json_lines),
+    ("image", image),
+    ("media_kind", media_kind),
 ];
 
 /// What a reading of all lines at once makes of a file: the values of its index, and how many lines are bad.
@@ -295,6 +298,47 @@ pub fn decode_parts(bytes: &[u8]) {
     if let Ok(value) = decode::decode_part(PARTS[*kind as usize % PARTS.len()], content) {
         assert_shown(&display_safe(&value.describe()));
     }
+}
+
+/// Any bytes as a picture: its header, and, if that is good and the picture small, all of it.
+pub fn image(bytes: &[u8]) {
+    let cancel = Cancel::default();
+    let mut reader = Reader::new(&bytes, &cancel);
+    let probed = media::image::probe(&mut reader);
+    assert_bounded(&reader);
+    match probed {
+        Ok(probed) => {
+            let MediaFacts::Image(facts) = &probed.facts else { panic!("a picture is not {:?}", probed.facts) };
+            assert!(facts.width > 0 && facts.height > 0, "{facts:?}");
+            probed.remarks.iter().for_each(|remark| assert_shown(remark));
+            if u64::from(facts.width) * u64::from(facts.height) <= 1 << 22 {
+                if let Err(error) = media::image::check(&mut reader, facts) {
+                    assert_shown(&display_safe(&error.to_string()));
+                }
+            }
+        }
+        Err(error) => assert_shown(&display_safe(&error.to_string())),
+    }
+}
+
+/// A reader of headers reads an entry a few times over at most, and keeps a small piece of it.
+#[track_caller]
+fn assert_bounded(reader: &Reader) {
+    // Each look costs a window at most; hostile entries make for many.
+    let most = 64 * reader.len() + (64 << 20);
+    assert!(reader.bytes_read() <= most, "{} bytes read of {}", reader.bytes_read(), reader.len());
+}
+
+/// Any bytes as the beginning of an entry, and as a name and patterns.
+pub fn media_kind(bytes: &[u8]) {
+    let by_header = media::kind::type_by_header(bytes);
+    assert_eq!(by_header, media::kind::type_by_header(&bytes[..bytes.len().min(media::kind::HEADER_BYTES)]));
+    let text = text(bytes);
+    let (pattern, name) = text.split_once('\0').unwrap_or((&text, &text));
+    let _ = media::kind::type_by_extension(name);
+    let patterns: Vec<String> = pattern.split(',').map(str::to_owned).collect();
+    let picked = media::kind::globs_match(&patterns, name);
+    assert!(picked || !patterns.iter().any(|pattern| pattern == "*"), "a star matches everything");
 }
 
 /// Any bytes shown: nothing that a terminal obeys, and what was made safe is safe.

@@ -35,6 +35,11 @@ enum Mutation {
         at: usize,
         token: usize,
     },
+    /// Puts a token over what is there: lengths and counts are attacked so.
+    Over {
+        at: usize,
+        token: usize,
+    },
     Random {
         at: usize,
         bytes: Vec<u8>,
@@ -63,6 +68,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
         1 => at().prop_map(|at| Mutation::Cut { at }),
         2 => (at(), 1usize..700).prop_map(|(at, len)| Mutation::Drop { at, len }),
         5 => (at(), at()).prop_map(|(at, token)| Mutation::Insert { at, token }),
+        3 => (at(), at()).prop_map(|(at, token)| Mutation::Over { at, token }),
         2 => (at(), prop::collection::vec(any::<u8>(), 1..16)).prop_map(|(at, bytes)| Mutation::Random { at, bytes }),
         1 => (at(), 1usize..600, 1usize..8).prop_map(|(at, len, times)| Mutation::Repeat { at, len, times }),
         1 => (at(), at(), at(), 1usize..2048).prop_map(|(at, seed, from, len)| Mutation::Splice { at, seed, from, len }),
@@ -83,6 +89,10 @@ fn apply(input: &mut Vec<u8>, mutation: &Mutation, seeds: &[Vec<u8>], tokens: &[
         Mutation::Insert { at, token } => {
             let at = place(*at, len + 1);
             input.splice(at..at, tokens[token % tokens.len()].iter().copied());
+        }
+        Mutation::Over { at, token } => {
+            let (at, token) = (place(*at, len + 1), tokens[token % tokens.len()]);
+            input.splice(at..(at + token.len()).min(len), token.iter().copied());
         }
         Mutation::Random { at, bytes } => {
             let at = place(*at, len + 1);
@@ -143,8 +153,8 @@ macro_rules! survives {
         $(#[$doc])*
         #[test]
         fn $test() {
-            let (_, body) = bodies::ALL.into_iter().find(|(name, _)| *name == $name).unwrap();
-            survive($name, body, &$seeds, $tokens);
+            let (_, body) = bodies::ALL.iter().find(|(name, _)| *name == $name).unwrap();
+            survive($name, *body, &$seeds, $tokens);
         }
     )*};
 }
@@ -162,6 +172,8 @@ survives! {
     parts_survive_any_bytes: "decode", seeds::parts(), seeds::PART_TOKENS;
     lines_survive_any_bytes: "jsonl", seeds::lines(), seeds::LINE_TOKENS;
     shown_text_survives_any_bytes: "display_safe", seeds::texts(), seeds::TEXT_TOKENS;
+    pictures_survive_any_bytes: "image", seeds::media("images"), seeds::PICTURE_TOKENS;
+    kinds_of_media_survive_any_bytes: "media_kind", seeds::media("images"), seeds::PICTURE_TOKENS;
 }
 
 proptest! {

@@ -30,6 +30,49 @@ pub const TAR_TOKENS: &[&[u8]] = &[
     b".",
 ];
 
+pub const PICTURE_TOKENS: &[&[u8]] = &[
+    &[0; 4],
+    &[0xff; 4],
+    &[0xff; 2],
+    &[0x7f, 0xff, 0xff, 0xff],
+    &[0xff, 0xff, 0xff, 0x7f],
+    &[0x80, 0, 0, 0],
+    &[0, 0, 0, 1],
+    &[1, 0, 0, 0],
+    &[0, 1],
+    &[0; 40],
+    b"\xff\xd8\xff",
+    b"\xff\xd9",
+    b"\xff\xda\0\x08",
+    b"\xff\xc2\0\x11",
+    b"\x89PNG\r\n\x1a\n",
+    b"IHDR",
+    b"IDAT",
+    b"fcTL",
+    b"GIF89a",
+    b"!\xff\x0b",
+    b",",
+    b"VP8X",
+    b"ALPH",
+    b"VP8L",
+    b"BM",
+    b"II\x2a\0",
+    b"MM\0\x2a",
+    b"II\x2b\0",
+    b"\0\0\x01\0",
+    b"jp2h",
+    b"ihdr",
+    b"pclr",
+    b"\xff\x4f\xff\x51",
+    b"icns",
+    b"ipco",
+    b"ispe",
+    b"8BPS",
+    b"P6 ",
+    b"*",
+    b"[!",
+];
+
 pub const YAML_TOKENS: &[&[u8]] = &[
     b"\n",
     b"\t",
@@ -395,6 +438,16 @@ pub fn parts() -> Vec<Vec<u8>> {
         seeds.push(bytes.into_inner());
     }
     seeds
+}
+
+/// The small files of one family of media, beside which lies what the peer says of them.
+pub fn media(family: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/media").join(family);
+    let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().flatten();
+    let files = files.filter(|entry| entry.file_type().is_file() && entry.file_name() != "expected.json");
+    let found: Vec<Vec<u8>> = files.map(|entry| std::fs::read(entry.path()).unwrap()).collect();
+    assert!(!found.is_empty(), "no media of {family}");
+    found.into_iter().filter(|bytes| bytes.len() <= 64 << 10).collect()
 }
 
 pub fn texts() -> Vec<Vec<u8>> {
