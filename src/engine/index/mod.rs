@@ -14,7 +14,7 @@ mod media;
 mod parts;
 mod respool;
 mod rows;
-mod runs;
+pub(in crate::engine) mod runs;
 mod spool;
 mod tables;
 #[cfg(test)]
@@ -77,12 +77,12 @@ pub struct BuiltIndex {
 }
 
 /// What the steps of a build share.
-struct Surroundings<'a> {
-    fs: &'a dyn Fs,
-    scratch: &'a Path,
-    cancel: &'a Cancel,
-    merge_width: usize,
-    sort_memory: usize,
+pub(in crate::engine) struct Surroundings<'a> {
+    pub(in crate::engine) fs: &'a dyn Fs,
+    pub(in crate::engine) scratch: &'a Path,
+    pub(in crate::engine) cancel: &'a Cancel,
+    pub(in crate::engine) merge_width: usize,
+    pub(in crate::engine) sort_memory: usize,
 }
 
 /// Scans one shard into spool files in `spool_dir`, which must exist. `id` only names the files.

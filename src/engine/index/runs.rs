@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Bytes of a spool that a merge reads at a time, per run.
 const MERGE_CHUNK: usize = 32 * 1024;
 /// Entries between two looks at the cancel flag.
-pub(super) const CANCEL_EVERY: u64 = 1024;
+pub(in crate::engine) const CANCEL_EVERY: u64 = 1024;
 
 /// A sorted run inside a spool file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ struct Entry<const N: usize> {
 }
 
 /// Collects entries up to a bound, and gives them back in order or writes them as a run.
-pub(super) struct Sorter<const N: usize> {
+pub(in crate::engine) struct Sorter<const N: usize> {
     texts: Vec<u8>,
     entries: Vec<Entry<N>>,
     limit: usize,
@@ -43,30 +43,30 @@ pub(super) struct Sorter<const N: usize> {
 
 impl<const N: usize> Sorter<N> {
     /// A sorter that is full at `limit` bytes; texts are addressed with 32 bits, so more than 2 GiB are never used.
-    pub(super) fn new(limit: usize) -> Self {
+    pub(in crate::engine) fn new(limit: usize) -> Self {
         Self { texts: Vec::new(), entries: Vec::new(), limit: limit.min(1 << 31) }
     }
 
     /// Whether an entry with a text of that many bytes should not be added before the others are written.
     /// An empty sorter takes any entry.
-    pub(super) fn is_full_for(&self, text: usize) -> bool {
+    pub(in crate::engine) fn is_full_for(&self, text: usize) -> bool {
         let used = self.texts.len() + self.entries.len() * size_of::<Entry<N>>();
         !self.entries.is_empty() && used + text + size_of::<Entry<N>>() > self.limit
     }
 
-    pub(super) fn push(&mut self, text: &[u8], numbers: [u64; N]) {
+    pub(in crate::engine) fn push(&mut self, text: &[u8], numbers: [u64; N]) {
         let (start, len) = (self.texts.len() as u32, text.len() as u32);
         self.texts.extend_from_slice(text);
         self.entries.push(Entry { start, len, numbers });
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(in crate::engine) fn clear(&mut self) {
         self.texts.clear();
         self.entries.clear();
     }
 
     /// Everything collected, in order.
-    pub(super) fn sorted(&mut self) -> impl Iterator<Item = (&[u8], [u64; N])> + '_ {
+    pub(in crate::engine) fn sorted(&mut self) -> impl Iterator<Item = (&[u8], [u64; N])> + '_ {
         let texts = &self.texts;
         let text = |e: &Entry<N>| &texts[e.start as usize..][..e.len as usize];
         let before = |a: &Entry<N>, b: &Entry<N>| text(a).cmp(text(b)).then(a.numbers.cmp(&b.numbers));
@@ -76,7 +76,7 @@ impl<const N: usize> Sorter<N> {
     }
 
     /// Writes everything collected as one run and empties the sorter.
-    pub(super) fn spill(&mut self, out: &mut SpoolWriter) -> Outcome<Run> {
+    pub(in crate::engine) fn spill(&mut self, out: &mut SpoolWriter) -> Outcome<Run> {
         let offset = out.len();
         let mut before = Vec::new();
         for (text, numbers) in self.sorted() {
@@ -103,13 +103,13 @@ fn write_entry<const N: usize>(
 
 /// A run and what its first numbers count from.
 #[derive(Clone, Debug)]
-pub(super) struct RunSource {
-    pub(super) path: PathBuf,
-    pub(super) run: Run,
+pub(in crate::engine) struct RunSource {
+    pub(in crate::engine) path: PathBuf,
+    pub(in crate::engine) run: Run,
     /// Added to each first number.
-    pub(super) base: u64,
+    pub(in crate::engine) base: u64,
     /// Removed once it is merged.
-    pub(super) temporary: bool,
+    pub(in crate::engine) temporary: bool,
 }
 
 struct RunReader<const N: usize> {
@@ -144,7 +144,7 @@ impl<const N: usize> RunReader<N> {
 }
 
 /// Merges runs with a tree of losers: one comparison per level and entry.
-pub(super) struct Merge<const N: usize> {
+pub(in crate::engine) struct Merge<const N: usize> {
     readers: Vec<RunReader<N>>,
     /// `losers[0]` is the overall winner; `losers[n]` lost the match at inner node n.
     losers: Vec<usize>,
@@ -153,7 +153,7 @@ pub(super) struct Merge<const N: usize> {
 
 impl<const N: usize> Merge<N> {
     /// Opens all runs at once; neighbours in one file share its handle.
-    pub(super) fn open(sources: &[RunSource]) -> Outcome<Self> {
+    pub(in crate::engine) fn open(sources: &[RunSource]) -> Outcome<Self> {
         let mut readers: Vec<RunReader<N>> = Vec::with_capacity(sources.len());
         let mut last: Option<(&Path, Arc<ReadFile>)> = None;
         for source in sources {
@@ -191,7 +191,7 @@ impl<const N: usize> Merge<N> {
     }
 
     /// The next entry in order.
-    pub(super) fn next(&mut self) -> Outcome<Option<(&[u8], [u64; N])>> {
+    pub(in crate::engine) fn next(&mut self) -> Outcome<Option<(&[u8], [u64; N])>> {
         if self.readers.is_empty() {
             return Ok(None);
         }
@@ -223,7 +223,7 @@ impl<const N: usize> Merge<N> {
 
 /// Merges runs into longer ones until they can be open at once; each step merges no more than it must.
 /// New files in the scratch folder begin with `name`.
-pub(super) fn reduce<const N: usize>(
+pub(in crate::engine) fn reduce<const N: usize>(
     around: &Surroundings<'_>,
     sources: Vec<RunSource>,
     name: &str,
@@ -255,7 +255,7 @@ pub(super) fn reduce<const N: usize>(
 }
 
 /// Removes the files of merged runs.
-pub(super) fn remove_temporary(fs: &dyn Fs, sources: &[RunSource]) -> Outcome<()> {
+pub(in crate::engine) fn remove_temporary(fs: &dyn Fs, sources: &[RunSource]) -> Outcome<()> {
     for source in sources.iter().filter(|s| s.temporary) {
         fs.remove_file(&source.path)?;
     }

@@ -3,12 +3,17 @@
 pub mod author;
 mod aux;
 mod facts;
+#[cfg(test)]
+pub(crate) mod fixture;
+pub mod join;
 pub mod join_plan;
 mod paths;
 mod records;
 mod sets;
 mod share;
 mod subset;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 pub use facts::{AuxLookup, JoinFacts, MixFacts, MixNode, MixNodeKind, MixSplit};

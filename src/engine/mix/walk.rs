@@ -365,8 +365,11 @@ impl<'a> Walk<'a> {
         }
         let Some(data) = self.enter(file) else {
             let count = file.data.as_ref().err().map_or(0, Vec::len);
-            let mistakes = if count == 1 { "a mistake" } else { "mistakes" };
-            let why = Unusable::new(format!("there are {count} {mistakes} in that file").replace("1 a", "a"));
+            let message = match count {
+                1 => "there is a mistake in that file".to_owned(),
+                _ => format!("there are {count} mistakes in that file"),
+            };
+            let why = Unusable::new(message);
             self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
             return Ok(Mode::Plain);
         };
