@@ -4,6 +4,8 @@ pub mod check;
 pub mod journal;
 pub mod jsonl;
 pub mod media;
+pub mod metadataset;
+pub mod mix;
 pub mod pool;
 pub mod prepare;
 mod rate;

@@ -335,9 +335,12 @@ impl<'a> Matching<'a> {
             return Err(lacks(plan, input, missing, counts.samples));
         }
         if counts.rows == 0 {
-            return Err(Failure::data(WHAT, "not one sample is in all of them, and the loader cannot read a join without rows")
-                .on(subject(plan))
-                .with_hint("samples are joined by their whole key; `gristmill info` shows what the members hold"));
+            return Err(Failure::data(
+                WHAT,
+                "not one sample is in all of them, and the loader cannot read a join without rows",
+            )
+            .on(subject(plan))
+            .with_hint("samples are joined by their whole key; `gristmill info` shows what the members hold"));
         }
         Ok(counts)
     }

@@ -25,7 +25,7 @@ fn join_with(dir: &TempDir, member: &str, memory: usize, compat: bool) -> Outcom
     let path = metadataset(&dir.path().join("mix.yaml"), &body);
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
-    let (plans, found) = super::super::joins(&path, handles).unwrap();
+    let super::super::Joins { plans, problems: found, .. } = super::super::joins(&path, handles).unwrap();
     assert!(found.iter().all(|problem| problem.severity < crate::model::Severity::Refusal), "{found:?}");
     let scratch = tempfile::tempdir().unwrap();
     let out = scratch.path().join("out.bin");
@@ -45,7 +45,11 @@ fn join(dir: &TempDir, member: &str) -> Outcome<(JoinCounts, Vec<Vec<Cell>>)> {
 fn all_backwards() -> Set<'static> {
     let mut all = keys("k", 0..30);
     all.reverse();
-    Set { shards: vec![("x.tar", vec!["other".into()]), ("y.tar", all)], splits: vec![("train", vec!["x.tar", "y.tar"])], ..Set::small() }
+    Set {
+        shards: vec![("x.tar", vec!["other".into()]), ("y.tar", all)],
+        splits: vec![("train", vec!["x.tar", "y.tar"])],
+        ..Set::small()
+    }
 }
 
 fn at(shard: i64, index: i64) -> Cell {
@@ -69,7 +73,11 @@ fn rows_follow_the_split_of_the_first_member_and_point_into_both() {
 fn a_sample_that_is_missing_is_refused_left_out_or_joined_with_nothing() {
     let mut some = keys("k", 0..10);
     some.retain(|key| key != "k0003" && key != "k0007");
-    let set = Set { shards: vec![("x.tar", some), ("y.tar", keys("k", 20..30))], splits: vec![("train", vec!["x.tar", "y.tar"])], ..Set::small() };
+    let set = Set {
+        shards: vec![("x.tar", some), ("y.tar", keys("k", 20..30))],
+        splits: vec![("train", vec!["x.tar", "y.tar"])],
+        ..Set::small()
+    };
     let dir = house(&set);
     let failure = join(&dir, "").unwrap_err();
     assert_eq!(failure.why, "'two' lacks 2 of the 20 samples of 'one': 'k0003', 'k0007'");
@@ -93,7 +101,11 @@ fn a_match_in_another_split_or_an_excluded_shard_is_none() {
     };
     let failure = join(&house(&set), "").unwrap_err();
     assert!(failure.why.contains("lacks 10 of the 20 samples"), "{}", failure.why);
-    assert!(failure.why.ends_with("'k0024', …; it has them, but in another split or an excluded shard"), "{}", failure.why);
+    assert!(
+        failure.why.ends_with("'k0024', …; it has them, but in another split or an excluded shard"),
+        "{}",
+        failure.why
+    );
     let (counts, _) = join(&house(&set), ", nonmatch: skip").unwrap();
     assert_eq!((counts.rows, counts.elsewhere.clone()), (10, vec![0, 10]));
     let excluded = Set { splits: vec![("train", vec!["x.tar", "y.tar"])], exclude: vec!["y.tar"], ..set };
@@ -137,7 +149,8 @@ fn the_result_does_not_depend_on_the_memory() {
         all.iter_mut().for_each(|key| key.push_str(&"x".repeat(300)));
         all
     };
-    let first = Set { shards: vec![("a.tar", many("k", 12_000))], splits: vec![("train", vec!["a.tar"])], ..Set::small() };
+    let first =
+        Set { shards: vec![("a.tar", many("k", 12_000))], splits: vec![("train", vec!["a.tar"])], ..Set::small() };
     let mut backwards = many("k", 12_000);
     backwards.reverse();
     let second = Set { shards: vec![("x.tar", backwards)], splits: vec![("train", vec!["x.tar"])], ..Set::small() };

@@ -30,6 +30,9 @@ use walk::Walk;
 /// Members whose records are looked up in aux sources, at most.
 const MOST_LOOKED_INTO: usize = 100;
 
+/// What is said of a join whose index is not there.
+pub const NOT_JOINED_YET: &str = "the index of the join is not there yet, and the loader stops at that";
+
 /// Reads a metadataset, opens everything it names, and says what it comes down to. What is wrong is among the problems of the facts;
 /// an error means that the file itself cannot be read.
 pub fn check(path: &Path, handles: Handles<'_>) -> Outcome<MixFacts> {
@@ -59,13 +62,36 @@ fn check_file(file: MixFile, handles: Handles<'_>) -> Outcome<MixFacts> {
     })
 }
 
-/// The joins that a metadataset needs, and whatever is wrong with the file. Nothing in here opens a tar.
-pub fn joins(path: &Path, handles: Handles<'_>) -> Outcome<(Vec<JoinPlan>, Vec<Problem>)> {
+/// What preparing a metadataset is about.
+#[derive(Debug, Default)]
+pub struct Joins {
+    /// The joins that are needed, in the order of the file; those of nested files that are used, too.
+    pub plans: Vec<JoinPlan>,
+    /// These, and those of splits of nested files that nobody asks for: their indexes are not stale.
+    pub named: Vec<JoinPlan>,
+    /// The metadatasets that were read, by their absolute paths.
+    pub files: Vec<std::path::PathBuf>,
+    /// Splits of the outermost one.
+    pub splits: u64,
+    /// Whatever is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// The joins that a metadataset needs, and whatever is wrong with it. Nothing in here opens a tar.
+pub fn joins(path: &Path, handles: Handles<'_>) -> Outcome<Joins> {
     let file = Rc::new(sets::read_file(path, &path.to_string_lossy())?);
     let mut walk = Walk::new(handles);
-    walk.file(&file)?;
+    let splits = walk.file(&file)?.len() as u64;
     tell_clashes(&mut walk, &file);
-    Ok((walk.joins, walk.problems))
+    let plans = std::mem::take(&mut walk.joins);
+    let problems = std::mem::take(&mut walk.problems);
+    let nested = std::mem::take(&mut walk.nested);
+    for file in &nested {
+        walk.all_joins(file)?;
+    }
+    let named = plans.iter().chain(&walk.joins).cloned().collect();
+    let files = std::iter::once(&file).chain(&nested).map(|file| file.path.clone()).collect();
+    Ok(Joins { plans, named, files, splits, problems })
 }
 
 fn look_ups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>> {
@@ -112,8 +138,8 @@ fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
     for plan in &plans {
         let file = file_of(plan, outermost);
         if plan.rows().is_none() {
-            let why = Unusable::new("the index of the join is not there yet, and the loader stops at that")
-                .hint(format!("gristmill prepare {}", sets::quoted(&outermost.path)));
+            let why =
+                Unusable::new(NOT_JOINED_YET).hint(format!("gristmill prepare {}", sets::quoted(&outermost.path)));
             walk.tell(&file, plan.at, ProblemKind::MissingFile, Severity::Problem, why);
         }
     }

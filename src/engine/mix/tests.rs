@@ -68,7 +68,10 @@ fn an_epochized_blend_counts_repetitions() {
 #[test]
 fn nested_files_multiply_down_the_tree() {
     let dir = house();
-    metadataset(&dir.path().join("sub/inner.yaml"), "  train:\n    blend: [{path: c, weight: 1}, {path: ../a, weight: 3}]\n  val: {path: c}\n");
+    metadataset(
+        &dir.path().join("sub/inner.yaml"),
+        "  train:\n    blend: [{path: c, weight: 1}, {path: ../a, weight: 3}]\n  val: {path: c}\n",
+    );
     let path = mix(&dir, "  train:\n    blend:\n    - {path: sub/inner.yaml, weight: 1}\n    - {path: b, weight: 1, split_part: val}\n  val:\n    blend_epochized: [{path: sub/inner.yaml, repetitions: 3}]\n");
     let facts = facts(&path);
     assert!(complaints(&facts).is_empty(), "{:?}", facts.problems);
@@ -180,7 +183,11 @@ fn what_is_wrong_with_a_member_is_said_at_its_line_with_the_way_out() {
 #[test]
 fn empty_splits_unknown_shards_and_folders_of_media_are_refused() {
     let dir = house();
-    let set = Set { splits: vec![("train", vec!["a.tar"]), ("val", vec![]), ("test", vec!["z.tar"])], exclude: vec!["a.tar"], ..Set::small() };
+    let set = Set {
+        splits: vec![("train", vec!["a.tar"]), ("val", vec![]), ("test", vec!["z.tar"])],
+        exclude: vec!["a.tar"],
+        ..Set::small()
+    };
     set.write(&dir.path().join("x"));
     let said = |split: &str| refusals(&mix(&dir, &format!("  {split}: {{path: x}}\n")));
     assert!(said("train").contains("split 'train' of") && said("train").contains("is empty"));
@@ -233,8 +240,16 @@ fn a_nested_file_is_checked_as_the_loader_checks_it() {
     assert!(refusals(&mix(&dir, "  train: {path: inner.yaml, aux: {x: a}}\n")).contains("takes no 'aux'"));
     metadataset(&inner, "  train: {pth: a}\n");
     let all = facts(&mix(&dir, "  train: {path: inner.yaml}\n"));
-    assert!(complaints(&all).iter().any(|line| line.contains("4: there is a mistake in that file")), "{:?}", complaints(&all));
-    assert!(all.problems.iter().any(|problem| problem.subject.path.as_deref().is_some_and(|path| path.ends_with("inner.yaml"))));
+    assert!(
+        complaints(&all).iter().any(|line| line.contains("4: there is a mistake in that file")),
+        "{:?}",
+        complaints(&all)
+    );
+    assert!(all.problems.iter().any(|problem| problem
+        .subject
+        .path
+        .as_deref()
+        .is_some_and(|path| path.ends_with("inner.yaml"))));
 }
 
 #[test]
@@ -257,7 +272,8 @@ fn version_1_members_are_not_jsonl_files() {
 fn joins_tell_what_they_need_and_whether_it_is_there() {
     let dir = house();
     let joiner = "joiner: {__module__: m, __function__: f}";
-    let path = mix(&dir, &format!("  train:\n    join: [{{path: a}}, {{path: sub/c, nonmatch: none}}]\n    {joiner}\n"));
+    let path =
+        mix(&dir, &format!("  train:\n    join: [{{path: a}}, {{path: sub/c, nonmatch: none}}]\n    {joiner}\n"));
     let read = facts(&path);
     assert_eq!(complaints(&read), ["5: the index of the join is not there yet, and the loader stops at that"]);
     assert_eq!(read.joins.len(), 1);
@@ -304,13 +320,19 @@ fn media_names_in_records_are_looked_up_in_the_aux_sources() {
     assert_eq!((lookup.records, lookup.found, lookup.missing), (3, 2, 1), "{lookup:?}");
     assert_eq!(lookup.examples, ["x/2.jpg"]);
     let said = complaints(&read);
-    assert!(said[0].contains("1 of 3 names of media in 3 of its records are in none of its aux sources, for example 'x/2.jpg'"), "{said:?}");
+    assert!(
+        said[0].contains(
+            "1 of 3 names of media in 3 of its records are in none of its aux sources, for example 'x/2.jpg'"
+        ),
+        "{said:?}"
+    );
 }
 
 #[test]
 fn ten_thousand_members_are_checked() {
     let dir = house();
-    let members: String = (0..10_000).map(|n| format!("    - {{path: {}, weight: {}}}\n", ["a", "b", "./sub/c"][n % 3], n + 1)).collect();
+    let members: String =
+        (0..10_000).map(|n| format!("    - {{path: {}, weight: {}}}\n", ["a", "b", "./sub/c"][n % 3], n + 1)).collect();
     let read = facts(&mix(&dir, &format!("  train:\n    blend:\n{members}")));
     assert!(complaints(&read).is_empty());
     let all: f64 = read.splits[0].root.children.iter().map(|child| child.share).sum();
@@ -414,7 +436,8 @@ mod authored {
         let dir = house();
         mix(&dir, "  train: {path: a}\n");
         let found = find_members(dir.path()).unwrap();
-        let names: Vec<_> = found.iter().map(|m| m.path.strip_prefix(dir.path()).unwrap().to_str().unwrap().to_owned()).collect();
+        let names: Vec<_> =
+            found.iter().map(|m| m.path.strip_prefix(dir.path()).unwrap().to_str().unwrap().to_owned()).collect();
         assert_eq!(names, ["a", "b", "j.jsonl", "mix.yaml", "sub/c"]);
         assert_eq!(found[0].splits, [("train".to_owned(), 10), ("val".to_owned(), 10)]);
         assert!(!found[0].is_crude && found[1].is_crude && found[2].is_crude);

@@ -56,6 +56,8 @@ pub(super) struct Walk<'a> {
     /// Files that are being walked, outermost first.
     open: Vec<PathBuf>,
     told: HashSet<(String, Mark, String)>,
+    /// Nested files that were read without mistakes, each once.
+    pub(super) nested: Vec<Rc<MixFile>>,
     surveyed: HashSet<PathBuf>,
     nodes: usize,
 }
@@ -70,6 +72,7 @@ impl<'a> Walk<'a> {
             with_aux: Vec::new(),
             open: Vec::new(),
             told: HashSet::new(),
+            nested: Vec::new(),
             surveyed: HashSet::new(),
             nodes: 0,
         }
@@ -110,6 +113,24 @@ impl<'a> Walk<'a> {
         }
         self.open.pop();
         Ok(splits)
+    }
+
+    /// Gathers the joins of all splits of a file, whatever is wrong with them.
+    pub(super) fn all_joins(&mut self, file: &Rc<MixFile>) -> Outcome<()> {
+        for split in file.data.iter().flat_map(|data| &data.splits) {
+            let leaves = match &split.node {
+                Node::Leaf(leaf) => vec![leaf],
+                Node::Blend(blend) => blend.members.iter().map(|member| &member.leaf).collect(),
+            };
+            let place = Standing { file, split: &split.name, window: None, is_old: false };
+            for leaf in leaves {
+                self.handles.cancel.check()?;
+                if let Leaf::Join(join) = leaf {
+                    self.join(&place, join);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What a file says, unless there are mistakes in it; tells them and the remarks.
@@ -395,6 +416,7 @@ impl<'a> Walk<'a> {
         if !self.surveyed.insert(file.path.clone()) {
             return;
         }
+        self.nested.push(Rc::clone(file));
         let each = data.splits.iter().flat_map(|split| match &split.node {
             Node::Leaf(leaf) => vec![leaf],
             Node::Blend(blend) => blend.members.iter().map(|member| &member.leaf).collect(),
