@@ -10,3 +10,4 @@ pub mod outputs;
 pub mod plan;
 pub mod recorded;
 pub mod select;
+pub mod spread;

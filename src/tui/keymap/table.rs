@@ -58,6 +58,9 @@ actions! {
     Recent, "recent", "recent", "Shows the data sets that were opened last.";
     Prepare, "prepare", "prepare", "Guides through preparing the data set for training.";
     Resume, "resume", "resume", "Goes on with the preparation that was interrupted.";
+    Media, "media", "media metadata", "Records the sizes and durations of pictures, sounds and videos.";
+    Facts, "facts", "facts", "Draws how sizes, formats, durations and lengths are distributed.";
+    Mix, "mix", "mix", "Puts prepared data sets together into a mixture, and writes its file.";
     Info, "info", "info", "Shows what is known of the data set: shards, samples, splits.";
     Hidden, "hidden", "hidden files", "Shows or hides entries whose names start with a dot.";
     Reload, "reload", "reload", "Reads the folder again.";
@@ -233,7 +236,10 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Home, A::Parent, &["h", "backspace", "left", "-"]),
     key(C::Home, A::Prepare, &["p"]),
     key(C::Home, A::Resume, &["c"]),
+    key(C::Home, A::Media, &["m"]),
+    key(C::Home, A::Facts, &["f"]),
     key(C::Home, A::Info, &["i"]),
+    key(C::Home, A::Mix, &["x"]),
     key(C::Home, A::Edit, &["e"]),
     key(C::Home, A::Hidden, &["."]),
     key(C::Home, A::Reload, &["f5"]),

@@ -4,6 +4,7 @@
 //! do it themselves, and say so.
 
 pub mod bars;
+pub mod chart;
 pub mod input;
 pub mod layout;
 pub mod list;
@@ -14,6 +15,7 @@ pub mod text;
 pub mod toast;
 
 pub use bars::{progress_bar, split_bar};
+pub use chart::{Bar, Chart, Unit};
 pub use input::TextField;
 pub use list::{draw_list, ListState};
 pub use panel::panel;

@@ -19,7 +19,7 @@ impl Home {
             let halves = Layout::horizontal([Constraint::Percentage(58), Constraint::Percentage(42)]).split(area);
             self.draw_left(frame, halves[0], ui);
             self.draw_right(frame, halves[1], ui);
-        } else if self.focus == Focus::Actions {
+        } else if self.is_in_actions() {
             self.draw_right(frame, area, ui);
         } else {
             self.draw_left(frame, area, ui);
@@ -96,22 +96,25 @@ impl Home {
         let Some(seen) = self.looks.get(&entry.path) else {
             return vec![name.into(), "".into(), "".into(), "".into()];
         };
-        let plain = seen.shards == 0 && seen.state == State::None;
+        let plain = seen.state == State::None;
         let kind = Cell::new(seen.title(), if plain { ui.theme.muted } else { ui.theme.accent });
-        let amount = match (seen.shards, entry.is_folder) {
-            (0, true) => String::new(),
-            (0, false) => bytes(entry.bytes.max(seen.bytes)),
-            _ if looks.amounts => seen.amount(ui.glyphs.dot),
-            (_, _) => bytes(seen.bytes),
+        let holds_something = seen.shards > 0 || seen.media > 0;
+        let amount = match (holds_something, entry.is_folder) {
+            (false, true) => String::new(),
+            _ if looks.amounts && seen.mixture.is_none() => seen.amount(ui.glyphs.dot),
+            (false, false) => bytes(entry.bytes.max(seen.bytes)),
+            (true, _) => bytes(seen.bytes),
         };
-        let (glyph, word, style) = match &seen.state {
-            _ if self.env.jobs.is_running_on(&entry.path) => (ui.spinner(), "preparing", ui.theme.accent),
-            State::None => ("", "", ui.theme.muted),
-            State::Raw => (ui.glyphs.dash, State::Raw.word(), ui.theme.muted),
-            State::Prepared => (ui.glyphs.check, State::Prepared.word(), ui.theme.ok),
-            State::Interrupted => (ui.glyphs.warn, State::Interrupted.word(), ui.theme.warn),
-            State::Locked(_) => ("*", "in use", ui.theme.warn),
+        let (glyph, style) = match &seen.state {
+            _ if self.env.jobs.is_running_on(&entry.path) => (ui.spinner(), ui.theme.accent),
+            State::None => ("", ui.theme.muted),
+            State::Raw => (ui.glyphs.dash, ui.theme.muted),
+            State::Prepared => (ui.glyphs.check, ui.theme.ok),
+            State::Interrupted | State::Stale(_) => (ui.glyphs.warn, ui.theme.warn),
+            State::Broken(_) => (ui.glyphs.cross, ui.theme.error),
+            State::Locked(_) => ("*", ui.theme.warn),
         };
+        let word = if self.env.jobs.is_running_on(&entry.path) { "preparing" } else { seen.word() };
         let state = if looks.words { format!("{glyph} {word}") } else { glyph.to_owned() };
         vec![name.into(), kind, Cell::new(amount, ui.theme.muted), Cell::new(state, style)]
     }
@@ -156,17 +159,19 @@ impl Home {
             let parts = format!("parts: {}", seen.parts.join(" "));
             lines.push(Line::from(Span::styled(text::fit_end(&parts, columns, ui.glyphs), ui.theme.muted)));
         }
-        let notice = match &seen.state {
-            State::Interrupted => Some(format!(
-                "{} A preparation was begun here and not finished. {} goes on with it.",
-                ui.glyphs.warn,
-                ui.key(Context::Home, Action::Resume)
-            )),
-            State::Locked(holder) => Some(format!("{} In use by process {holder}.", ui.glyphs.warn)),
-            State::None | State::Raw | State::Prepared => None,
+        let (notice, style) = match &seen.state {
+            State::Interrupted => {
+                let key = ui.key(Context::Home, Action::Resume);
+                let words = "A preparation was begun here and not finished.";
+                (Some(format!("{} {words} {key} goes on with it.", ui.glyphs.warn)), ui.theme.warn)
+            }
+            State::Locked(holder) => (Some(format!("{} In use by process {holder}.", ui.glyphs.warn)), ui.theme.warn),
+            State::Stale(why) => (Some(format!("{} Out of date: {why}.", ui.glyphs.warn)), ui.theme.warn),
+            State::Broken(why) => (Some(format!("{} {why}", ui.glyphs.cross)), ui.theme.error),
+            State::None | State::Raw | State::Prepared => (None, ui.theme.text),
         };
         for line in notice.iter().flat_map(|n| text::wrap(n, columns)) {
-            lines.push(Line::from(Span::styled(line, ui.theme.warn)));
+            lines.push(Line::from(Span::styled(line, style)));
         }
         lines
     }
@@ -178,7 +183,7 @@ impl Home {
         let area = self.areas.actions;
         let columns = usize::from(area.width);
         let sentences: Vec<Vec<String>> =
-            possible.iter().map(|a| text::wrap(a.help(), columns.saturating_sub(9))).collect();
+            possible.iter().map(|a| text::wrap(self.sentence_for(*a), columns.saturating_sub(9))).collect();
         let all: usize = sentences.iter().map(|s| s.len() + 1).sum();
         let with_sentences = all <= usize::from(area.height) && columns > 24;
         self.action_rows.clear();
@@ -187,7 +192,7 @@ impl Home {
             let selected = focused && self.actions.selected == index;
             let marker = if selected { ui.glyphs.marker } else { " " };
             let key = text::pad_end(&ui.key(Context::Home, action), 3);
-            let label = text::pad_end(action.label(), columns.saturating_sub(8));
+            let label = text::pad_end(self.word_for(action), columns.saturating_sub(8));
             let key_style = if selected { ui.theme.selected } else { ui.theme.key };
             let label_style = if selected { ui.theme.selected } else { ui.theme.text };
             lines.push(Line::from(vec![

@@ -48,6 +48,8 @@ fn first_lines(entry: &Entry, seen: &Look, ascii: bool) -> Vec<PageLine> {
     match &seen.state {
         State::Interrupted => lines.push(PageLine::new(Tone::Warn, "A preparation was begun here and not finished.")),
         State::Locked(holder) => lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}."))),
+        State::Stale(why) => lines.push(PageLine::new(Tone::Warn, format!("Out of date: {why}."))),
+        State::Broken(why) => lines.push(PageLine::new(Tone::Error, why.clone())),
         State::None | State::Raw | State::Prepared => {}
     }
     lines

@@ -1,6 +1,8 @@
 //! What an entry of a folder is, found out from names and the first sample's headers, within a budget: a folder walker must
 //! never wait for a walk through a whole file system.
 
+use super::files::{self, Mixture};
+use crate::media::kind::type_by_extension;
 use crate::model::text::{bytes, count};
 use crate::model::{
     Cancel, DatasetKind, Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow,
@@ -46,8 +48,16 @@ pub struct Look {
     pub state: State,
     /// Shards seen.
     pub shards: u64,
-    /// Bytes of the shards seen, or of the file.
+    /// Bytes of the shards seen, of the media where there are no shards, or of the file.
     pub bytes: u64,
+    /// Files seen that are pictures, sounds or videos by their names; 0 where there are shards.
+    pub media: u64,
+    /// Samples of an indexed JSONL file.
+    pub samples: Option<u64>,
+    /// Data sets seen inside that could be members of a mixture.
+    pub members: u64,
+    /// What a metadataset says.
+    pub mixture: Option<Mixture>,
     /// There may be more than was looked at.
     pub more: bool,
     /// Part names of the first sample, in archive order.
@@ -64,6 +74,10 @@ pub enum State {
     Raw,
     /// Prepared.
     Prepared,
+    /// Prepared, and changed since; how.
+    Stale(String),
+    /// It cannot be used as it is; why.
+    Broken(String),
     /// A preparation was begun and not finished, and nobody works on it.
     Interrupted,
     /// Somebody works on it; who.
@@ -71,21 +85,40 @@ pub enum State {
 }
 
 impl State {
-    /// One word for the list.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::None => "",
-            Self::Raw => "not prepared",
-            Self::Prepared => "prepared",
-            Self::Interrupted => "interrupted",
-            Self::Locked(_) => "in use",
+    /// One or two words for the list.
+    pub fn word(&self, kind: DatasetKind) -> &'static str {
+        match (self, kind) {
+            (Self::None, _) => "",
+            (Self::Raw, DatasetKind::Jsonl) => "not indexed",
+            (Self::Raw, DatasetKind::PlainFolder | DatasetKind::Filesystem) => "no metadata",
+            (Self::Raw, _) => "not prepared",
+            (Self::Prepared, DatasetKind::Jsonl) => "indexed",
+            (Self::Prepared, DatasetKind::Filesystem) => "described",
+            (Self::Prepared, DatasetKind::Metadataset) => "readable",
+            (Self::Prepared, _) => "prepared",
+            (Self::Stale(_), _) => "out of date",
+            (Self::Broken(_), _) => "has mistakes",
+            (Self::Interrupted, _) => "interrupted",
+            (Self::Locked(_), _) => "in use",
         }
     }
 }
 
 impl Look {
-    fn of(kind: DatasetKind) -> Self {
-        Self { kind, is_shard: false, state: State::None, shards: 0, bytes: 0, more: false, parts: Vec::new() }
+    pub(super) fn of(kind: DatasetKind) -> Self {
+        Self {
+            kind,
+            is_shard: false,
+            state: State::None,
+            shards: 0,
+            bytes: 0,
+            media: 0,
+            samples: None,
+            members: 0,
+            mixture: None,
+            more: false,
+            parts: Vec::new(),
+        }
     }
 
     /// Whether the guided prepare can be opened on it.
@@ -93,22 +126,46 @@ impl Look {
         self.shards > 0 || self.kind == DatasetKind::PreparedWebDataset
     }
 
+    /// Whether it is a file that is prepared without questions.
+    pub fn is_prepared_by_a_run(&self) -> bool {
+        matches!(self.kind, DatasetKind::Jsonl | DatasetKind::Metadataset)
+    }
+
+    /// Whether it holds loose media files.
+    pub fn is_media_folder(&self) -> bool {
+        self.shards == 0
+            && (self.kind == DatasetKind::Filesystem || self.kind == DatasetKind::PlainFolder && self.media > 0)
+    }
+
     /// Kind in a person's words.
     pub fn title(&self) -> &'static str {
         if self.is_shard {
             "shard"
+        } else if self.is_media_folder() {
+            DatasetKind::Filesystem.title()
         } else {
             self.kind.title()
         }
     }
 
-    /// Shards and size in a person's words: `20 shards · 4.3 GiB`.
+    /// How far it is, in one or two words.
+    pub fn word(&self) -> &'static str {
+        self.state.word(self.kind)
+    }
+
+    /// How much it holds, in a person's words: `20 shards · 4.3 GiB`.
     pub fn amount(&self, dot: &str) -> String {
         let plus = if self.more { "+" } else { "" };
-        match (self.shards, self.bytes) {
-            (0, 0) => String::new(),
-            (0, size) => bytes(size),
-            (shards, size) => format!("{}{plus} {dot} {}{plus}", count(shards, "shard"), bytes(size)),
+        if let Some(mixture) = &self.mixture {
+            return mixture.amount(dot);
+        }
+        let size = bytes(self.bytes);
+        match (self.shards, self.media, self.samples) {
+            (0, 0, None) if self.bytes == 0 => String::new(),
+            (0, 0, None) => size,
+            (0, 0, Some(samples)) => format!("{} {dot} {size}", count(samples, "sample")),
+            (0, files, _) => format!("{}{plus} {dot} {size}{plus}", count(files, "file")),
+            (shards, _, _) => format!("{}{plus} {dot} {size}{plus}", count(shards, "shard")),
         }
     }
 }
@@ -151,7 +208,12 @@ pub fn look(path: &Path) -> Look {
 
 fn look_at_file(path: &Path, size: u64) -> Look {
     let kind = kind_of(path).unwrap_or(DatasetKind::OtherFile);
-    Look { is_shard: is_shard_name(path), bytes: size, ..Look::of(kind) }
+    let look = Look { is_shard: is_shard_name(path), bytes: size, ..Look::of(kind) };
+    match kind {
+        DatasetKind::Jsonl => files::jsonl(path, look),
+        DatasetKind::Metadataset => files::yaml(path, look),
+        _ => look,
+    }
 }
 
 fn is_shard_name(path: &Path) -> bool {
@@ -162,20 +224,39 @@ fn look_at_folder(path: &Path) -> Look {
     let mut walk = Walk::new();
     walk.folder(path, 0);
     let meta = path.join(".nv-meta");
-    let prepared = [".info.json", ".info.yaml"].iter().any(|name| meta.join(name).is_file());
+    let prepared = is_prepared(&meta);
+    let has_database = meta.join("index.sqlite").is_file();
     let kind = if prepared {
         DatasetKind::PreparedWebDataset
     } else if walk.shards > 0 {
         DatasetKind::RawWebDataset
-    } else if meta.join("index.sqlite").is_file() {
+    } else if has_database {
         DatasetKind::Filesystem
     } else {
         DatasetKind::PlainFolder
     };
-    let state = if prepared || walk.shards > 0 { state_of(path, prepared) } else { State::None };
-    let parts = walk.first.as_deref().map(first_parts).unwrap_or_default();
-    let more = walk.more && walk.shards > 0;
-    Look { kind, is_shard: false, state, shards: walk.shards, bytes: walk.bytes, more, parts }
+    let holds_shards = prepared || walk.shards > 0;
+    let state = match () {
+        () if holds_shards => state_of(path, prepared),
+        () if has_database => State::Prepared,
+        () if walk.media > 0 => State::Raw,
+        () => State::None,
+    };
+    let (media, size) = if holds_shards { (0, walk.bytes) } else { (walk.media, walk.media_bytes) };
+    Look {
+        state,
+        shards: walk.shards,
+        bytes: size,
+        media,
+        members: walk.members,
+        more: walk.more && (walk.shards > 0 || media > 0),
+        parts: walk.first.as_deref().map(first_parts).unwrap_or_default(),
+        ..Look::of(kind)
+    }
+}
+
+fn is_prepared(meta: &Path) -> bool {
+    [".info.json", ".info.yaml"].iter().any(|name| meta.join(name).is_file())
 }
 
 fn state_of(path: &Path, prepared: bool) -> State {
@@ -201,6 +282,10 @@ struct Walk {
     until: Instant,
     shards: u64,
     bytes: u64,
+    media: u64,
+    media_bytes: u64,
+    /// Prepared data sets below, and indexed JSONL files.
+    members: u64,
     more: bool,
     /// The first plain shard by name.
     first: Option<PathBuf>,
@@ -208,7 +293,17 @@ struct Walk {
 
 impl Walk {
     fn new() -> Self {
-        Self { names: 0, until: Instant::now() + MAX_TIME, shards: 0, bytes: 0, more: false, first: None }
+        Self {
+            names: 0,
+            until: Instant::now() + MAX_TIME,
+            shards: 0,
+            bytes: 0,
+            media: 0,
+            media_bytes: 0,
+            members: 0,
+            more: false,
+            first: None,
+        }
     }
 
     fn folder(&mut self, dir: &Path, depth: usize) {
@@ -220,10 +315,11 @@ impl Walk {
                 self.more = true;
                 return;
             }
+            let path = entry.path();
             if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                self.members += u64::from(depth > 0 && entry.file_name() == ".nv-meta" && is_prepared(&path));
                 continue;
             }
-            let path = entry.path();
             let is_link = entry.file_type().is_ok_and(|t| t.is_symlink());
             if is_shard_name(&path) {
                 if let Ok(facts) = fs::metadata(&path) {
@@ -238,6 +334,7 @@ impl Walk {
                     }
                 }
             }
+            self.count_file(&entry);
             // Links to folders may lead anywhere, in circles too: the walker does not follow them.
             if !is_link && entry.file_type().is_ok_and(|t| t.is_dir()) {
                 folders.push(path);
@@ -249,6 +346,20 @@ impl Walk {
         }
         for folder in folders {
             self.folder(&folder, depth + 1);
+        }
+    }
+
+    /// What a file that is no shard counts for.
+    fn count_file(&mut self, entry: &DirEntry) {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { return };
+        self.members += u64::from(name.ends_with(".jsonl.idx"));
+        // Where there are shards, what lies beside them is not asked about.
+        if self.shards == 0 && type_by_extension(name).is_some() {
+            if let Ok(facts) = entry.metadata() {
+                self.media += u64::from(facts.is_file());
+                self.media_bytes += facts.len();
+            }
         }
     }
 }
@@ -321,8 +432,29 @@ mod tests {
         assert_eq!(plain.kind, DatasetKind::PlainFolder);
         assert!(!plain.can_prepare());
         assert_eq!(look(&root.join("text.jsonl")).kind, DatasetKind::Jsonl);
+        assert_eq!(look(root).members, 1, "the prepared data set below");
         assert!(look(&root.join("raw/a.tar")).is_shard);
         assert_eq!(look(&root.join("nothing")).kind, DatasetKind::OtherFile);
+    }
+
+    #[test]
+    fn loose_media_make_a_media_folder_and_shards_hide_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        put(&root.join("loose/a.JPG"), b"1234");
+        put(&root.join("loose/deep/b.mp4"), b"12");
+        put(&root.join("loose/readme.txt"), b"x");
+        let loose = look(&root.join("loose"));
+        assert_eq!((loose.kind, loose.media, loose.bytes), (DatasetKind::PlainFolder, 2, 6));
+        assert!(loose.is_media_folder());
+        assert_eq!((loose.title(), loose.word()), ("media folder", "no metadata"));
+        assert_eq!(loose.amount("-"), "2 files - 6 B");
+        put(&root.join("loose/.nv-meta/index.sqlite"), b"");
+        assert_eq!(look(&root.join("loose")).word(), "described");
+        put(&root.join("loose/a.tar"), b"1");
+        let with_shard = look(&root.join("loose"));
+        assert!(!with_shard.is_media_folder() && with_shard.can_prepare());
+        assert_eq!(with_shard.media, 0);
     }
 
     #[test]

@@ -3,10 +3,13 @@
 //! Reading folders and finding out what entries are happens on worker threads ([`look`]); this module only keeps what they
 //! said. It opens nothing itself: it asks the frame to.
 
+mod actions;
 mod draw;
+mod files;
 mod info;
 mod look;
 
+pub use files::Mixture;
 pub use info::InfoPage;
 pub use look::{look, Entry, Look, State};
 
@@ -82,9 +85,6 @@ struct Areas {
     actions: Rect,
 }
 
-/// What can be done with an entry; the right pane, its keys and its help are made from this.
-const ACTIONS: &[Action] = &[Action::Prepare, Action::Resume, Action::Info, Action::Enter, Action::Edit];
-
 impl Home {
     /// The home screen on a folder; on the current one without. Nothing is read on this thread.
     pub fn new(folder: Option<PathBuf>, env: UiEnv) -> Self {
@@ -155,41 +155,6 @@ impl Home {
         self.selected().and_then(|e| self.looks.get(&e.path))
     }
 
-    /// What can be done with the selected entry, from the table.
-    fn possible(&self) -> Vec<Action> {
-        ACTIONS.iter().copied().filter(|a| self.why_not(*a).is_none()).collect()
-    }
-
-    fn why_not(&self, action: Action) -> Option<String> {
-        if !ACTIONS.contains(&action) {
-            return None;
-        }
-        let Some(entry) = self.selected() else { return Some("nothing is selected".into()) };
-        let seen = self.looks.get(&entry.path);
-        match action {
-            Action::Enter if !entry.is_folder => Some("this is not a folder".into()),
-            Action::Edit if entry.is_folder => Some("this is a folder".into()),
-            Action::Edit if seen.is_some_and(|l| l.is_shard) => Some("a shard is not text".into()),
-            Action::Info if seen.is_none() => Some("still looking".into()),
-            Action::Prepare | Action::Resume => self.why_not_prepare(action, seen),
-            _ => None,
-        }
-    }
-
-    fn why_not_prepare(&self, action: Action, seen: Option<&Look>) -> Option<String> {
-        let Some(seen) = seen else { return Some("still looking".into()) };
-        if seen.is_shard {
-            return Some("this is one shard; prepare works on its folder".into());
-        }
-        if !seen.can_prepare() {
-            return Some("only folders of tar shards can be prepared".into());
-        }
-        if action == Action::Resume && seen.state != State::Interrupted {
-            return Some("no preparation was interrupted here".into());
-        }
-        None
-    }
-
     fn refilter(&mut self) {
         let Some(Ok(entries)) = &self.entries else { return };
         let visible = |e: &Entry| self.show_hidden || !e.name.starts_with('.') || e.name == ".";
@@ -249,32 +214,6 @@ impl Home {
         self.want_looks();
     }
 
-    fn open(&mut self) -> Vec<Effect> {
-        let Some(entry) = self.selected() else { return Vec::new() };
-        let path = entry.path.clone();
-        let is_folder = entry.is_folder;
-        match self.looks.get(&path) {
-            Some(seen) if seen.can_prepare() && is_folder => self.prepare(path),
-            Some(seen) if seen.is_shard => {
-                let text = "This is one shard. Prepare works on its folder: press h, then Enter";
-                vec![Effect::Toast(Toast::new(Level::Info, text))]
-            }
-            _ if is_folder => {
-                self.go(Place::Folder(path), None);
-                Vec::new()
-            }
-            Some(seen) => {
-                let text = format!("{}: nothing can be done with it yet", seen.title());
-                vec![Effect::Toast(Toast::new(Level::Info, text))]
-            }
-            None => Vec::new(),
-        }
-    }
-
-    fn prepare(&mut self, path: PathBuf) -> Vec<Effect> {
-        vec![Effect::OpenPath(path)]
-    }
-
     fn parent(&mut self) {
         if let Place::Recent(dir) = &self.place {
             let dir = dir.clone();
@@ -315,23 +254,6 @@ impl Home {
         }
     }
 
-    fn info(&self) -> Vec<Effect> {
-        let (Some(entry), Some(seen)) = (self.selected(), self.selected_look()) else { return Vec::new() };
-        vec![Effect::Push(Box::new(InfoPage::new(entry, seen, &self.env)))]
-    }
-
-    fn edit(&self) -> Vec<Effect> {
-        let Some(entry) = self.selected() else { return Vec::new() };
-        let editor =
-            ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
-        // An editor may be given with arguments; it is split at spaces and never handed to a shell.
-        let editor = editor.unwrap_or_else(|| "vi".to_owned());
-        let mut argv: Vec<OsString> = editor.split_whitespace().map(OsString::from).collect();
-        // The path is absolute, so that it cannot be taken for an option.
-        argv.push(entry.path.clone().into_os_string());
-        vec![Effect::RunInTerminal(TerminalProgram { argv })]
-    }
-
     fn act(&mut self, action: Action) -> Vec<Effect> {
         if self.focus == Focus::Actions && self.actions.act(action) {
             return Vec::new();
@@ -365,20 +287,6 @@ impl Home {
             action => return self.act_on_entry(action),
         }
         Vec::new()
-    }
-
-    fn act_on_entry(&mut self, action: Action) -> Vec<Effect> {
-        match (action, self.selected().map(|e| e.path.clone())) {
-            (Action::Prepare, Some(path)) => self.prepare(path),
-            (Action::Resume, Some(path)) => vec![Effect::ResumePath(path)],
-            (Action::Enter, Some(path)) => {
-                self.go(Place::Folder(path), None);
-                Vec::new()
-            }
-            (Action::Info, Some(_)) => self.info(),
-            (Action::Edit, Some(_)) => self.edit(),
-            _ => Vec::new(),
-        }
     }
 
     fn typed(&mut self, changed: bool) {
@@ -435,7 +343,9 @@ impl Home {
 
 /// Whether an entry shows that the folder it lies in is a data set: the folder itself is offered then.
 fn is_sign_of_data_set(entry: &Entry) -> bool {
-    entry.name == ".nv-meta" || (!entry.is_folder && (entry.name.ends_with(".tar") || entry.name.ends_with(".tgz")))
+    let is_shard = entry.name.ends_with(".tar") || entry.name.ends_with(".tgz");
+    let is_media = || crate::media::kind::type_by_extension(&entry.name).is_some();
+    entry.name == ".nv-meta" || !entry.is_folder && (is_shard || is_media())
 }
 
 /// Reads what a place lists; on the reader's thread.
@@ -466,9 +376,9 @@ fn read_place(place: &Place, state_dir: &Path) -> Read {
 
 /// Kind and state in one line: `WebDataset, not prepared`.
 fn headline(seen: &Look) -> String {
-    match (seen.state.word(), seen.kind) {
-        ("", _) | (_, DatasetKind::PlainFolder) => seen.title().to_owned(),
-        (word, _) => format!("{}, {word}", seen.title()),
+    match seen.word() {
+        "" => seen.title().to_owned(),
+        word => format!("{}, {word}", seen.title()),
     }
 }
 

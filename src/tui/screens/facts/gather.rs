@@ -1,0 +1,165 @@
+//! Gathers what the facts view draws. Runs on a worker thread.
+
+use crate::engine::jsonl::{self, JsonlFacts};
+use crate::engine::media::{self, MediaSpread};
+use crate::engine::spread::{spread_of, DatasetSpread};
+use crate::model::text::{bytes, count, duration, grouped};
+use crate::model::{Cancel, DatasetFacts, DatasetKind, Outcome, ShardState};
+use crate::source::kind::kind_of;
+use crate::tui::widgets::{Chart, Unit};
+use std::path::Path;
+use std::time::Duration;
+
+/// Records of a JSONL file that are looked at.
+const JSONL_RECORDS: u64 = 100_000;
+/// Parts that are drawn one by one.
+const PARTS: usize = 6;
+
+/// What is gathered in one go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece {
+    /// Samples, records, parts.
+    Samples,
+    /// Pictures, sounds, videos.
+    Media,
+}
+
+impl Piece {
+    /// All pieces, the quickest first.
+    pub const ALL: [Self; 2] = [Self::Samples, Self::Media];
+}
+
+/// What is drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sheet {
+    /// A few figures in words. Raw.
+    pub figures: Vec<String>,
+    /// Distributions.
+    pub charts: Vec<Chart>,
+    /// What could not be counted, and why. Raw.
+    pub troubles: Vec<String>,
+}
+
+/// Gathers one piece of what a path holds.
+pub fn gather(path: &Path, piece: Piece, cancel: &Cancel) -> Sheet {
+    let sheet = kind_of(path).and_then(|kind| match (piece, kind) {
+        (Piece::Samples, DatasetKind::Jsonl) => Ok(of_jsonl(&jsonl::facts_of(path, JSONL_RECORDS)?)),
+        (Piece::Samples, DatasetKind::PreparedWebDataset) => Ok(of_dataset(&spread_of(path, cancel)?)),
+        (Piece::Media, DatasetKind::PreparedWebDataset | DatasetKind::Filesystem) => of_media(path, kind, cancel),
+        _ => Ok(Sheet::default()),
+    });
+    sheet.unwrap_or_else(|failure| Sheet {
+        troubles: if failure.is_cancelled() { Vec::new() } else { vec![failure.to_string()] },
+        ..Sheet::default()
+    })
+}
+
+fn of_jsonl(facts: &JsonlFacts) -> Sheet {
+    let mut sheet = Sheet { figures: vec![bytes(facts.bytes)], ..Sheet::default() };
+    if let Some(samples) = facts.samples {
+        sheet.figures.insert(0, count(samples, "sample"));
+    }
+    sheet.figures.push(facts.index.word().to_owned());
+    if !facts.is_complete {
+        sheet.figures.push(format!("the first {} looked at", count(facts.looked_at, "record")));
+    }
+    let name = facts.text_key.as_deref().unwrap_or_default();
+    let lengths = facts.text_lengths().and_then(|l| Chart::of_lengths("text length", l, Unit::Characters));
+    sheet.charts.extend(lengths.map(|chart| Chart { title: format!("length of '{name}', in characters"), ..chart }));
+    sheet.charts.extend(Chart::of_lengths("bytes a line", &facts.line_bytes, Unit::Bytes));
+    let keys: Vec<(String, u64)> = facts.keys.iter().map(|key| (key.name.clone(), key.seen)).collect();
+    sheet.charts.extend(Chart::of_shares("records with key", &keys, facts.looked_at));
+    sheet.troubles.extend(facts.problems.iter().map(ToString::to_string));
+    if facts.unparsed > 0 {
+        let words = format!("{} cannot be parsed as JSON", count(facts.unparsed, "record"));
+        sheet.troubles.push(words);
+    }
+    sheet
+}
+
+fn of_dataset(spread: &DatasetSpread) -> Sheet {
+    let mut sheet = Sheet { figures: vec![count(spread.samples, "sample")], ..Sheet::default() };
+    if spread.looked_at == 0 {
+        sheet.figures.push("no sample tables: parts are not known".to_owned());
+    } else if spread.looked_at < spread.samples {
+        sheet.figures.push(format!("the first {} looked at", grouped(spread.looked_at)));
+    }
+    sheet.charts.extend(Chart::of_lengths("bytes a sample", &spread.sample_bytes, Unit::Bytes));
+    let missing: Vec<(String, u64)> = spread
+        .parts
+        .iter()
+        .map(|part| (part.name.clone(), spread.looked_at.saturating_sub(part.bytes.count)))
+        .filter(|(_, missing)| *missing > 0)
+        .collect();
+    let with: Vec<(String, u64)> = spread.parts.iter().map(|p| (p.name.clone(), p.bytes.count)).collect();
+    sheet.charts.extend(Chart::of_shares("samples with part", &with, spread.looked_at));
+    sheet.charts.extend(Chart::of_shares("samples that lack a part", &missing, spread.looked_at));
+    for part in spread.parts.iter().take(PARTS) {
+        sheet.charts.extend(Chart::of_lengths(&format!("bytes of {}", part.name), &part.bytes, Unit::Bytes));
+    }
+    sheet
+}
+
+fn of_media(path: &Path, kind: DatasetKind, cancel: &Cancel) -> Outcome<Sheet> {
+    Ok(match media::facts_until(path, cancel)? {
+        Some(spread) => media_sheet(&spread),
+        None if kind == DatasetKind::Filesystem => {
+            Sheet { troubles: vec!["the database holds no media metadata".to_owned()], ..Sheet::default() }
+        }
+        None => Sheet::default(),
+    })
+}
+
+fn media_sheet(spread: &MediaSpread) -> Sheet {
+    let mut sheet = Sheet::default();
+    sheet.figures.push(format!("{} of media", count(spread.rows, "row")));
+    for filter in &spread.filters {
+        let patterns = if filter.patterns.is_empty() { String::new() } else { format!(" {}", filter.patterns) };
+        sheet.figures.push(format!("picked by {}{patterns}", filter.strategy.to_lowercase()));
+    }
+    if spread.seconds >= 1.0 {
+        sheet.figures.push(format!("{} of sound and video", duration(Duration::from_secs_f64(spread.seconds.min(1e12)))));
+    }
+    if spread.unreadable > 0 {
+        sheet.troubles.push(format!("{} cannot be read", count(spread.unreadable, "row")));
+    }
+    let sides = Chart::of("longer side of pictures, in pixels", &spread.sides);
+    let extent = spread.extent.map(|[low, high]| format!("{}x{} to {}x{}", low.0, low.1, high.0, high.1));
+    sheet.charts.extend(sides.map(|chart| Chart { note: extent.unwrap_or_default(), ..chart }));
+    let lists = [
+        ("width x height of pictures, the most frequent", &spread.sizes),
+        ("formats", &spread.formats),
+        ("modes", &spread.modes),
+        ("durations", &spread.durations),
+        ("width x height of videos", &spread.video_sizes),
+        ("sound", &spread.audio),
+    ];
+    sheet.charts.extend(lists.into_iter().filter_map(|(title, counts)| Chart::of(title, counts)));
+    sheet
+}
+
+/// What a scan has found so far.
+pub fn of_scan(facts: &DatasetFacts) -> Sheet {
+    let mut sheet = Sheet { figures: vec![count(facts.samples_seen, "sample")], ..Sheet::default() };
+    let read = facts.shards.iter().filter(|s| s.state == ShardState::Scanned).count() as u64;
+    let of = count(facts.shards.len() as u64, "shard");
+    sheet.figures.push(format!("{} of {of} read", grouped(read)));
+    let mut parts: Vec<(String, u64, u64)> =
+        facts.parts.iter().map(|(name, p)| (name.clone(), p.samples, p.bytes / p.samples.max(1))).collect();
+    parts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let with: Vec<(String, u64)> = parts.iter().map(|(n, s, _)| (n.clone(), *s)).collect();
+    let lacking = |(name, samples, _): &(String, u64, u64)| {
+        Some((name.clone(), facts.samples_seen.saturating_sub(*samples))).filter(|(_, n)| *n > 0)
+    };
+    let missing: Vec<(String, u64)> = parts.iter().filter_map(lacking).collect();
+    let sizes: Vec<(String, u64)> = parts.iter().map(|(n, _, b)| (n.clone(), *b)).collect();
+    sheet.charts.extend(Chart::of_shares("samples with part", &with, facts.samples_seen));
+    sheet.charts.extend(Chart::of_shares("samples that lack a part", &missing, facts.samples_seen));
+    sheet.charts.extend(Chart::of("bytes of a part, on average", &sizes));
+    let scanned: Vec<&crate::model::ShardFacts> =
+        facts.shards.iter().filter(|s| s.state == ShardState::Scanned && s.samples > 0).collect();
+    let mut a_sample = jsonl::Lengths::default();
+    scanned.iter().for_each(|s| a_sample.add(s.stamp.bytes / s.samples));
+    sheet.charts.extend(Chart::of_lengths("bytes a sample, on average of each shard", &a_sample, Unit::Bytes));
+    sheet
+}

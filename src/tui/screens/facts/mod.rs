@@ -1,0 +1,226 @@
+//! The facts view: how sizes, formats, durations, lengths and parts are distributed, drawn as small bars.
+//!
+//! What is drawn is gathered on a worker thread, piece by piece ([`gather`]); leaving the screen stops it.
+
+mod gather;
+
+use self::gather::{Piece, Sheet};
+use crate::model::text::display_safe;
+use crate::model::{Cancel, DatasetFacts};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::widgets::layout::draw_lines;
+use crate::tui::widgets::{panel, text, Chart};
+use crate::tui::work::Stream;
+use ratatui::crossterm::event::MouseEventKind;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// From this width on charts stand in two columns.
+const TWO_COLUMNS: u16 = 90;
+/// Classes of one chart that are drawn; the rest is counted.
+const MOST_BARS: usize = 12;
+
+/// The facts view of whatever a path is. Nothing is read on this thread.
+pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
+    let cancel = Cancel::default();
+    let stop = cancel.clone();
+    let mut stream = Stream::start("facts", env.wake.clone(), move |(path, piece): (PathBuf, Piece)| {
+        gather::gather(&path, piece, &stop)
+    });
+    stream.want(Piece::ALL.map(|piece| (path.clone(), piece)));
+    let waiting = Piece::ALL.len();
+    Box::new(FactsScreen { stream: Some(stream), waiting, cancel, ..FactsScreen::empty(&path) })
+}
+
+/// The facts view of what a scan has found so far.
+pub fn of_scan(facts: &Arc<DatasetFacts>) -> Box<dyn Screen> {
+    let mut screen = FactsScreen::empty(&facts.root);
+    screen.take(gather::of_scan(facts));
+    Box::new(screen)
+}
+
+struct FactsScreen {
+    name: String,
+    sheet: Sheet,
+    stream: Option<Stream<(PathBuf, Piece), Sheet>>,
+    /// Pieces that are still being gathered.
+    waiting: usize,
+    cancel: Cancel,
+    top: usize,
+    height: usize,
+    total: usize,
+}
+
+impl FactsScreen {
+    fn empty(path: &Path) -> Self {
+        Self {
+            name: path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy()).into_owned(),
+            sheet: Sheet::default(),
+            stream: None,
+            waiting: 0,
+            cancel: Cancel::default(),
+            top: 0,
+            height: 0,
+            total: 0,
+        }
+    }
+
+    fn take(&mut self, piece: Sheet) {
+        self.sheet.figures.extend(piece.figures);
+        self.sheet.charts.extend(piece.charts);
+        self.sheet.troubles.extend(piece.troubles);
+    }
+
+    fn scroll(&mut self, rows: isize) {
+        let last = self.total.saturating_sub(self.height);
+        self.top = self.top.saturating_add_signed(rows).min(last);
+    }
+
+    fn act(&mut self, action: Action) {
+        let page = isize::try_from(self.height.max(2)).unwrap_or(2);
+        match action {
+            Action::Up => self.scroll(-1),
+            Action::Down => self.scroll(1),
+            Action::HalfUp => self.scroll(-page / 2),
+            Action::HalfDown => self.scroll(page / 2),
+            Action::PageUp => self.scroll(-page),
+            Action::PageDown => self.scroll(page),
+            Action::First => self.top = 0,
+            Action::Last => self.scroll(isize::MAX),
+            _ => {}
+        }
+    }
+
+    fn head(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let mut lines = Vec::new();
+        if !self.sheet.figures.is_empty() {
+            let figures = self.sheet.figures.join(&format!(" {} ", ui.glyphs.dot));
+            lines.extend(text::wrap(&figures, columns).into_iter().map(Line::from));
+        }
+        if self.waiting > 0 {
+            lines.push(Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.accent)));
+        }
+        for trouble in &self.sheet.troubles {
+            let words = text::wrap(&format!("{} {trouble}", ui.glyphs.warn), columns).into_iter();
+            lines.extend(words.map(|l| Line::from(Span::styled(l, ui.theme.warn))));
+        }
+        if self.sheet.charts.is_empty() && self.waiting == 0 && self.sheet.troubles.is_empty() {
+            lines.push(Line::from(Span::styled("there is nothing to be drawn", ui.theme.muted)));
+        }
+        lines.push(Line::default());
+        lines
+    }
+
+    fn page(&self, columns: u16, ui: &Ui) -> Vec<Line<'static>> {
+        let mut lines = self.head(usize::from(columns), ui);
+        if columns < TWO_COLUMNS {
+            for (at, chart) in self.sheet.charts.iter().enumerate() {
+                lines.extend(chart.lines(usize::from(columns), MOST_BARS, at, ui));
+                lines.push(Line::default());
+            }
+        } else {
+            lines.extend(two_columns(&self.sheet.charts, usize::from(columns), ui));
+        }
+        while lines.last().is_some_and(|l| l.width() == 0) {
+            lines.pop();
+        }
+        lines
+    }
+}
+
+/// Charts beside each other, each in the column that is shorter so far.
+fn two_columns(charts: &[Chart], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let half = (columns - 3) / 2;
+    let mut sides: [Vec<Line<'static>>; 2] = [Vec::new(), Vec::new()];
+    for (at, chart) in charts.iter().enumerate() {
+        let [left, right] = &mut sides;
+        let side = if left.len() <= right.len() { left } else { right };
+        side.extend(chart.lines(half, MOST_BARS, at, ui));
+        side.push(Line::default());
+    }
+    let [left, right] = sides;
+    let rows = left.len().max(right.len());
+    let mut rights = right.into_iter();
+    let mut lefts = left.into_iter();
+    (0..rows)
+        .map(|_| {
+            let mut line = lefts.next().unwrap_or_default();
+            let gap = (half + 3).saturating_sub(line.width());
+            if let Some(other) = rights.next() {
+                line.spans.push(Span::raw(" ".repeat(gap)));
+                line.spans.extend(other.spans);
+            }
+            line
+        })
+        .collect()
+}
+
+impl Drop for FactsScreen {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Screen for FactsScreen {
+    fn context(&self) -> Context {
+        Context::Page
+    }
+
+    fn title(&self) -> Vec<String> {
+        vec!["facts".to_owned(), self.name.clone()]
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(Action::Close) => return vec![Effect::Pop],
+            Input::Action(action) => self.act(action),
+            Input::Mouse(mouse) => match mouse.kind {
+                MouseEventKind::ScrollUp => self.scroll(-3),
+                MouseEventKind::ScrollDown => self.scroll(3),
+                _ => {}
+            },
+            Input::Key(_) | Input::Paste(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        let pieces = self.stream.as_mut().map(Stream::take).unwrap_or_default();
+        self.waiting = self.waiting.saturating_sub(pieces.len());
+        let changed = !pieces.is_empty();
+        pieces.into_iter().for_each(|piece| self.take(piece));
+        changed
+    }
+
+    fn is_busy(&self) -> bool {
+        self.waiting > 0
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let block = panel(&format!("Facts: {}", display_safe(&self.name)), true, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        let lines = self.page(inner.width, ui);
+        self.total = lines.len();
+        self.height = usize::from(inner.height);
+        self.scroll(0);
+        let last = self.total.saturating_sub(self.height);
+        let top = self.top;
+        draw_lines(frame.buffer_mut(), inner, lines.into_iter().skip(top));
+        if top > 0 {
+            frame.buffer_mut().set_string(inner.right(), inner.y, ui.glyphs.more_up, ui.theme.accent);
+        }
+        if top < last {
+            let y = inner.bottom().saturating_sub(1);
+            frame.buffer_mut().set_string(inner.right(), y, ui.glyphs.more_down, ui.theme.accent);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

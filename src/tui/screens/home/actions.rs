@@ -1,0 +1,231 @@
+//! What can be done with the selected entry, why not, and doing it.
+
+use super::{Entry, Focus, Home, InfoPage, Look, Place, State};
+use crate::model::DatasetKind;
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, TerminalProgram};
+use crate::tui::screens::run::{orders, RunScreen};
+use crate::tui::screens::{facts, media, mix, Answer, Question};
+use crate::tui::widgets::{Level, Toast};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What can be done with an entry; the right pane, its keys and its help are made from this.
+const ACTIONS: &[Action] = &[
+    Action::Prepare,
+    Action::Resume,
+    Action::Media,
+    Action::Facts,
+    Action::Info,
+    Action::Mix,
+    Action::Enter,
+    Action::Edit,
+];
+
+impl Home {
+    /// What can be done with the selected entry, from the table.
+    pub(super) fn possible(&self) -> Vec<Action> {
+        ACTIONS.iter().copied().filter(|a| self.why_not(*a).is_none()).collect()
+    }
+
+    /// Why an action cannot be done with the selected entry.
+    pub(super) fn why_not(&self, action: Action) -> Option<String> {
+        if !ACTIONS.contains(&action) {
+            return None;
+        }
+        let Some(entry) = self.selected() else { return Some("nothing is selected".into()) };
+        let seen = self.looks.get(&entry.path);
+        match action {
+            Action::Enter if !entry.is_folder => return Some("this is not a folder".into()),
+            Action::Edit if entry.is_folder => return Some("this is a folder".into()),
+            Action::Edit if seen.is_some_and(|l| l.is_shard) => return Some("a shard is not text".into()),
+            Action::Enter | Action::Edit => return None,
+            _ => {}
+        }
+        let Some(seen) = seen else { return Some("still looking".into()) };
+        match action {
+            Action::Prepare | Action::Resume => why_not_prepare(action, seen),
+            Action::Media => why_not_media(seen),
+            Action::Facts => why_not_facts(seen),
+            Action::Mix => why_not_mix(seen),
+            _ => None,
+        }
+    }
+
+    /// Enter: what one most probably wants of an entry.
+    pub(super) fn open(&mut self) -> Vec<Effect> {
+        let Some(entry) = self.selected() else { return Vec::new() };
+        let path = entry.path.clone();
+        let is_folder = entry.is_folder;
+        match self.looks.get(&path) {
+            Some(seen) if seen.can_prepare() && is_folder => vec![Effect::OpenPath(path)],
+            Some(seen) if seen.is_shard => {
+                let text = "This is one shard. Prepare works on its folder: press h, then Enter";
+                vec![Effect::Toast(Toast::new(Level::Info, text))]
+            }
+            _ if is_folder => {
+                self.go(Place::Folder(path), None);
+                Vec::new()
+            }
+            Some(seen) if seen.is_prepared_by_a_run() => self.prepare(path),
+            Some(seen) => {
+                let text = format!("{}: nothing can be done with it yet", seen.title());
+                vec![Effect::Toast(Toast::new(Level::Info, text))]
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// Does what the selected entry is asked for.
+    pub(super) fn act_on_entry(&mut self, action: Action) -> Vec<Effect> {
+        let Some(entry) = self.selected().cloned() else { return Vec::new() };
+        let path = entry.path.clone();
+        match action {
+            Action::Prepare => self.prepare(path),
+            Action::Resume => vec![Effect::ResumePath(path)],
+            Action::Enter => {
+                self.go(Place::Folder(path), None);
+                Vec::new()
+            }
+            Action::Info => self.info(&entry),
+            Action::Edit => edit(&entry),
+            Action::Media => vec![Effect::Push(media::open(path, self.env.clone()))],
+            Action::Facts => vec![Effect::Push(facts::open(path, self.env.clone()))],
+            Action::Mix => self.mix(&entry),
+            _ => Vec::new(),
+        }
+    }
+
+    fn prepare(&mut self, path: PathBuf) -> Vec<Effect> {
+        match self.looks.get(&path).map(|seen| (seen.kind, seen.clone())) {
+            Some((DatasetKind::Jsonl, seen)) => vec![Effect::Push(self.ask_to_index(path, &seen))],
+            Some((DatasetKind::Metadataset, _)) => {
+                let run = RunScreen::new(orders::metadataset(&path), self.env.clone());
+                vec![Effect::Push(Box::new(run))]
+            }
+            _ => vec![Effect::OpenPath(path)],
+        }
+    }
+
+    /// Says what indexing a JSONL file reads and writes, before it does.
+    fn ask_to_index(&self, path: PathBuf, seen: &Look) -> Box<Question> {
+        let name = path.file_name().map_or_else(String::new, super::look::name_of);
+        let mut lines = vec![
+            format!("Reads {} and writes {name}.idx beside it: 8 bytes a sample.", crate::model::text::bytes(seen.bytes)),
+            "Nothing else is needed: the training framework reads the file as it is.".to_owned(),
+        ];
+        match &seen.state {
+            State::Prepared => lines.push("There is an index already, and it fits the file.".to_owned()),
+            State::Stale(why) => lines.push(format!("The index that is there is out of date: {why}.")),
+            _ => {}
+        }
+        let run = RunScreen::new(orders::jsonl(&path), self.env.clone());
+        let answers = vec![
+            Answer::new("Write the index", vec![Effect::Push(Box::new(run))]),
+            Answer::new("Leave it", Vec::new()),
+        ];
+        Box::new(Question::new("Prepare JSONL", lines, answers))
+    }
+
+    fn info(&self, entry: &Entry) -> Vec<Effect> {
+        let Some(seen) = self.looks.get(&entry.path) else { return Vec::new() };
+        vec![Effect::Push(Box::new(InfoPage::new(entry, seen, &self.env)))]
+    }
+
+    /// A mixture of what a folder holds, or of what lies beside a data set, with that one chosen.
+    fn mix(&self, entry: &Entry) -> Vec<Effect> {
+        let seen = self.looks.get(&entry.path);
+        let inside = seen.is_some_and(|l| l.kind != DatasetKind::PreparedWebDataset && l.members > 0);
+        let (folder, chosen) = match (inside, entry.path.parent()) {
+            (false, Some(parent)) => (parent.to_owned(), Some(entry.path.clone())),
+            _ => (entry.path.clone(), None),
+        };
+        vec![Effect::Push(mix::open(folder, chosen, self.env.clone()))]
+    }
+
+    /// The word for an action on the selected entry, where the table's is not the best.
+    pub(super) fn word_for(&self, action: Action) -> &'static str {
+        let kind = self.selected_look().map(|seen| seen.kind);
+        match (action, kind) {
+            (Action::Prepare, Some(DatasetKind::Jsonl)) => "write the index",
+            (Action::Prepare, Some(DatasetKind::Metadataset)) => "check, prepare",
+            _ => action.label(),
+        }
+    }
+
+    /// What an action does with the selected entry.
+    pub(super) fn sentence_for(&self, action: Action) -> &'static str {
+        let kind = self.selected_look().map(|seen| seen.kind);
+        match (action, kind) {
+            (Action::Prepare, Some(DatasetKind::Jsonl)) => "Writes the index by which training finds each line.",
+            (Action::Prepare, Some(DatasetKind::Metadataset)) => {
+                "Opens every member, says what is wrong, and writes the index of joins."
+            }
+            _ => action.help(),
+        }
+    }
+
+    /// The filter or the pane that has the keys.
+    pub(super) fn is_in_actions(&self) -> bool {
+        self.focus == Focus::Actions
+    }
+}
+
+fn why_not_prepare(action: Action, seen: &Look) -> Option<String> {
+    if seen.is_shard {
+        return Some("this is one shard; prepare works on its folder".into());
+    }
+    if action == Action::Prepare && seen.is_prepared_by_a_run() {
+        return None;
+    }
+    if seen.is_media_folder() {
+        return Some("loose media are described by media metadata, not prepared".into());
+    }
+    if !seen.can_prepare() {
+        return Some("this is nothing that can be prepared".into());
+    }
+    if action == Action::Resume && seen.state != State::Interrupted {
+        return Some("no preparation was interrupted here".into());
+    }
+    None
+}
+
+fn why_not_media(seen: &Look) -> Option<String> {
+    match seen.kind {
+        DatasetKind::PreparedWebDataset | DatasetKind::Filesystem => None,
+        DatasetKind::PlainFolder if seen.media > 0 => None,
+        DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
+        DatasetKind::RawWebDataset => Some("the guided prepare asks about media; or prepare it first".into()),
+        DatasetKind::Jsonl | DatasetKind::Metadataset | DatasetKind::OtherFile => {
+            Some("media metadata is for folders".into())
+        }
+    }
+}
+
+fn why_not_facts(seen: &Look) -> Option<String> {
+    match seen.kind {
+        DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
+        DatasetKind::Filesystem => None,
+        _ if seen.is_media_folder() => Some("its media are not described yet".into()),
+        _ => Some("there is nothing to be counted in it".into()),
+    }
+}
+
+fn why_not_mix(seen: &Look) -> Option<String> {
+    match (seen.kind, &seen.state) {
+        (DatasetKind::PreparedWebDataset, _) | (DatasetKind::Jsonl, State::Prepared) => None,
+        (DatasetKind::Metadataset, State::Prepared) => None,
+        (DatasetKind::RawWebDataset | DatasetKind::PlainFolder, _) if seen.members > 0 => None,
+        _ => Some("a mixture needs prepared data sets".into()),
+    }
+}
+
+fn edit(entry: &Entry) -> Vec<Effect> {
+    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
+    // An editor may be given with arguments; it is split at spaces and never handed to a shell.
+    let editor = editor.unwrap_or_else(|| "vi".to_owned());
+    let mut argv: Vec<OsString> = editor.split_whitespace().map(OsString::from).collect();
+    // The path is absolute, so that it cannot be taken for an option.
+    argv.push(Path::new(&entry.path).as_os_str().to_owned());
+    vec![Effect::RunInTerminal(TerminalProgram { argv })]
+}

@@ -1,0 +1,129 @@
+//! What a JSONL file and a metadataset tell at a glance: a few small reads, however large the file is.
+
+use super::look::{Look, State};
+use crate::formats::energon::jsonl_idx::{self, IndexState};
+use crate::formats::energon::metadataset::{self, Leaf, Metadataset, Node};
+use crate::model::text::count;
+use crate::model::DatasetKind;
+use crate::storage::read::read_whole;
+use std::path::Path;
+
+/// A larger file is not looked into to tell whether it is a metadataset, in bytes.
+const MOST_YAML: u64 = 1 << 20;
+
+/// What a metadataset says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mixture {
+    /// 1 or 2; 0 where it has mistakes.
+    pub version: u8,
+    /// Names of its splits; raw.
+    pub splits: Vec<String>,
+    /// Data sets in its first split.
+    pub members: u64,
+    /// It joins data sets by key, so that it needs an index of its own.
+    pub has_joins: bool,
+}
+
+impl Mixture {
+    /// In a person's words: `version 2 · 3 members · train, val`.
+    pub fn amount(&self, dot: &str) -> String {
+        if self.version == 0 {
+            return String::new();
+        }
+        let joins = if self.has_joins { format!(" {dot} joins") } else { String::new() };
+        let splits = self.splits.join(", ");
+        format!("version {} {dot} {}{joins} {dot} {splits}", self.version, count(self.members, "member"))
+    }
+}
+
+/// A JSONL file and its index.
+pub fn jsonl(path: &Path, look: Look) -> Look {
+    let (state, samples) = match jsonl_idx::state_of(path) {
+        Ok(IndexState::Missing) => (State::Raw, None),
+        Ok(IndexState::Fits { samples }) => (State::Prepared, Some(samples)),
+        Ok(IndexState::OutOfDate { why }) => (State::Stale(why), None),
+        Err(failure) => (State::Broken(failure.to_string()), None),
+    };
+    Look { state, samples, ..look }
+}
+
+/// A YAML file: a metadataset, one with mistakes, or something else altogether.
+pub fn yaml(path: &Path, look: Look) -> Look {
+    let text = read_whole(path, MOST_YAML).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+    let Some(text) = text else { return Look { kind: DatasetKind::OtherFile, ..look } };
+    match metadataset::read(&text) {
+        Ok(found) => Look { state: State::Prepared, mixture: Some(mixture(&found)), ..look },
+        // Only what says that it is one has mistakes; other files in this format are none of our business.
+        Err(mistakes) if text.contains("Metadataset") => {
+            let first = mistakes.first().map(|m| format!("line {}, column {}: {}", m.line, m.column, m.message));
+            Look { state: State::Broken(first.unwrap_or_default()), mixture: Some(Mixture::default()), ..look }
+        }
+        Err(_) => Look { kind: DatasetKind::OtherFile, ..look },
+    }
+}
+
+fn mixture(found: &Metadataset) -> Mixture {
+    let is_join = |leaf: &Leaf| matches!(leaf, Leaf::Join(_));
+    let joins = |node: &Node| match node {
+        Node::Leaf(leaf) => is_join(leaf),
+        Node::Blend(blend) => blend.members.iter().any(|m| is_join(&m.leaf)),
+    };
+    let members = |leaf: &Leaf| match leaf {
+        Leaf::Reference(_) => 1,
+        Leaf::Join(join) => join.members.len() as u64,
+    };
+    Mixture {
+        version: found.version,
+        splits: found.splits.iter().map(|s| s.name.clone()).collect(),
+        members: found.splits.first().map_or(0, |split| match &split.node {
+            Node::Leaf(leaf) => members(leaf),
+            Node::Blend(blend) => blend.members.iter().map(|m| members(&m.leaf)).sum(),
+        }),
+        has_joins: found.splits.iter().any(|s| joins(&s.node)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::look::look;
+    use super::*;
+    use crate::storage::fs::RealFs;
+    use crate::storage::publish::write_file;
+
+    fn put(path: &Path, bytes: &[u8]) {
+        write_file(&RealFs, path, bytes, 0o644).unwrap();
+    }
+
+    #[test]
+    fn a_jsonl_file_says_whether_its_index_fits() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.jsonl");
+        put(&path, b"{}\n{}\n");
+        assert_eq!(look(&path).word(), "not indexed");
+        let index: Vec<u8> = [0_u64, 3, 6].iter().flat_map(|n| n.to_le_bytes()).collect();
+        put(&dir.path().join("a.jsonl.idx"), &index);
+        let seen = look(&path);
+        assert_eq!((seen.word(), seen.samples), ("indexed", Some(2)));
+        assert_eq!(seen.amount("-"), "2 samples - 6 B");
+        put(&path, b"{}\n{}\n{}\n");
+        let seen = look(&path);
+        assert_eq!((seen.word(), seen.samples), ("out of date", None));
+    }
+
+    #[test]
+    fn a_metadataset_tells_its_members_and_other_yaml_is_a_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("mix.yaml");
+        let head = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n";
+        put(&path, format!("{head}  train:\n    blend:\n    - path: a\n    - path: b\n  val:\n    path: a\n").as_bytes());
+        let seen = look(&path);
+        assert_eq!(seen.kind, DatasetKind::Metadataset);
+        assert_eq!(seen.amount("-"), "version 2 - 2 members - train, val");
+        put(&path, format!("{head}  train:\n    blnd: []\n").as_bytes());
+        let seen = look(&path);
+        assert!(matches!(&seen.state, State::Broken(why) if why.starts_with("line 5")), "{:?}", seen.state);
+        assert_eq!(seen.word(), "has mistakes");
+        put(&path, b"anything: else\n");
+        assert_eq!(look(&path).kind, DatasetKind::OtherFile);
+    }
+}

@@ -1,0 +1,181 @@
+//! A distribution drawn as small bars.
+
+use super::{split_bar, text};
+use crate::engine::jsonl::Lengths;
+use crate::model::text::{bytes, grouped};
+use crate::tui::screen::Ui;
+use ratatui::text::{Line, Span};
+
+/// One class of a distribution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bar {
+    /// What it counts. Raw.
+    pub label: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// A distribution.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chart {
+    /// What is counted.
+    pub title: String,
+    /// A few figures beside the title. Raw.
+    pub note: String,
+    /// Classes, in the order in which they are drawn.
+    pub bars: Vec<Bar>,
+    /// What a full bar is; 0: the tallest class.
+    pub whole: u64,
+}
+
+impl Chart {
+    /// A chart of names and counts; `None` without any.
+    pub fn of(title: &str, counts: &[(String, u64)]) -> Option<Self> {
+        let bars: Vec<Bar> =
+            counts.iter().map(|(label, count)| Bar { label: label.clone(), count: *count }).collect();
+        (!bars.is_empty()).then(|| Self { title: title.to_owned(), bars, ..Self::default() })
+    }
+
+    /// A chart of lengths by powers of two; `None` without any. `unit` writes a length.
+    pub fn of_lengths(title: &str, lengths: &Lengths, unit: Unit) -> Option<Self> {
+        if lengths.count == 0 {
+            return None;
+        }
+        let classes = lengths.bars();
+        let bars = classes.iter().map(|(low, count)| Bar { label: unit.class(*low), count: *count }).collect();
+        let figures = [
+            format!("{} to {}", unit.write(lengths.min), unit.write(lengths.max)),
+            format!("mean {}", unit.write(lengths.mean().round() as u64)),
+        ];
+        Some(Self { title: title.to_owned(), note: figures.join(", "), bars, whole: 0 })
+    }
+
+    /// A chart of shares of `whole`: how many of all have something.
+    pub fn of_shares(title: &str, counts: &[(String, u64)], whole: u64) -> Option<Self> {
+        Self::of(title, counts).map(|chart| Self { whole, ..chart })
+    }
+
+    /// The chart as lines of at most `columns`; at most `most` classes, the rest counted.
+    pub fn lines(&self, columns: usize, most: usize, style: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let note = text::fit_end(&self.note, columns.saturating_sub(text::width(&self.title) + 2), ui.glyphs);
+        let mut lines = vec![Line::from(vec![
+            Span::styled(text::fit_end(&self.title, columns, ui.glyphs), ui.theme.title),
+            Span::styled(format!("  {note}"), ui.theme.muted),
+        ])];
+        let all: u64 = self.bars.iter().map(|b| b.count).sum();
+        let full = if self.whole > 0 { self.whole } else { self.bars.iter().map(|b| b.count).max().unwrap_or(0) };
+        let base = if self.whole > 0 { self.whole } else { all };
+        let shown = &self.bars[..self.bars.len().min(most)];
+        let labels = shown.iter().map(|b| text::width(&text::safe(&b.label))).max().unwrap_or(0).min(columns / 3);
+        let numbers = shown.iter().map(|b| grouped(b.count).len()).max().unwrap_or(1);
+        let bar_columns = columns.saturating_sub(labels + numbers + 12);
+        for bar in shown {
+            let label = text::pad_end(&text::fit_middle(&bar.label, labels, ui.glyphs), labels);
+            let drawn = split_bar(share(bar.count, full), bar_columns, ui.glyphs);
+            let percent = crate::engine::plan::fields::percent(share(bar.count, base));
+            lines.push(Line::from(vec![
+                Span::raw(format!("  {label} ")),
+                Span::styled(drawn, ui.theme.bar(style)),
+                Span::raw(format!(" {}", text::pad_start(&grouped(bar.count), numbers))),
+                Span::styled(text::pad_start(&format!("{percent} %"), 8), ui.theme.muted),
+            ]));
+        }
+        let rest = &self.bars[shown.len()..];
+        if !rest.is_empty() {
+            let counted: u64 = rest.iter().map(|b| b.count).sum();
+            let words = format!("  and {} more: {}", grouped(rest.len() as u64), grouped(counted));
+            lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.muted)));
+        }
+        lines
+    }
+}
+
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        0.0
+    } else {
+        part as f64 / whole as f64
+    }
+}
+
+/// What lengths are counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Characters.
+    Characters,
+}
+
+impl Unit {
+    fn write(self, length: u64) -> String {
+        match self {
+            Self::Bytes => bytes(length),
+            Self::Characters => grouped(length),
+        }
+    }
+
+    /// The class whose shortest length is `low`: up to twice as long.
+    fn class(self, low: u64) -> String {
+        let high = low.saturating_mul(2).saturating_sub(1);
+        match (self, low) {
+            (Self::Characters, 0 | 1) => low.to_string(),
+            (Self::Characters, _) => format!("{}-{}", grouped(low), grouped(high)),
+            (Self::Bytes, 0 | 1) => format!("{low} B"),
+            // From 1 KiB on the upper end reads better as the next power of two.
+            (Self::Bytes, 2..512) => format!("{low}-{high} B"),
+            (Self::Bytes, _) => format!("< {}", short(high.saturating_add(1))),
+        }
+    }
+}
+
+/// A power of two in bytes, without the decimals of other sizes.
+fn short(size: u64) -> String {
+    bytes(size).replace(".0 ", " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::keymap::Keymap;
+    use crate::tui::theme::{ColourMode, Glyphs, Theme};
+
+    fn drawn(chart: &Chart, columns: usize, most: usize) -> Vec<String> {
+        let (theme, glyphs, keymap) = (Theme::new(ColourMode::None), Glyphs::new(true), Keymap::default());
+        let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+        chart.lines(columns, most, 0, &ui).iter().map(|l| l.to_string().trim_end().to_owned()).collect()
+    }
+
+    #[test]
+    fn classes_have_bars_numbers_and_shares_and_the_rest_is_counted() {
+        let counts = [("JPEG", 75), ("PNG", 20), ("GIF", 4), ("BMP", 1)].map(|(n, c)| (n.to_owned(), c));
+        let chart = Chart::of("formats", &counts).unwrap();
+        let lines = drawn(&chart, 40, 2);
+        assert_eq!(lines.len(), 4);
+        assert!(lines[1].starts_with("  JPEG ####") && lines[1].ends_with("75    75 %"), "{lines:?}");
+        assert!(lines[3].contains("and 2 more: 5"), "{lines:?}");
+        assert_eq!(Chart::of("none", &[]), None);
+    }
+
+    #[test]
+    fn shares_are_of_all_and_lengths_name_their_classes() {
+        let chart = Chart::of_shares("parts", &[("jpg".to_owned(), 50)], 100).unwrap();
+        assert!(drawn(&chart, 60, 9)[1].ends_with("50    50 %"));
+        let mut lengths = Lengths::default();
+        [0, 1, 5, 900, 3000].into_iter().for_each(|n| lengths.add(n));
+        let bytes = Chart::of_lengths("bytes", &lengths, Unit::Bytes).unwrap();
+        let labels: Vec<&str> = bytes.bars.iter().filter(|b| b.count > 0).map(|b| b.label.as_str()).collect();
+        assert_eq!(labels, ["0 B", "1 B", "4-7 B", "< 1 KiB", "< 4 KiB"]);
+        let text = Chart::of_lengths("text", &lengths, Unit::Characters).unwrap();
+        assert!(text.bars.iter().any(|b| b.label == "2,048-4,095"));
+        assert_eq!(text.note, "0 to 3,000, mean 781");
+    }
+
+    #[test]
+    fn no_width_breaks_a_chart_and_labels_are_made_safe() {
+        let chart = Chart::of("t", &[("a\u{1b}[31m".to_owned(), u64::MAX), ("b".to_owned(), 0)]).unwrap();
+        for columns in 0..60 {
+            assert!(drawn(&chart, columns, 5).iter().all(|l| !l.contains('\u{1b}')));
+        }
+    }
+}
