@@ -46,7 +46,8 @@ pub struct DatasetSpread {
 /// Reads the index of the data set at `root`; ends soon after somebody asked to stop.
 pub fn spread_of(root: &Path, cancel: &Cancel) -> Outcome<DatasetSpread> {
     let info = Info::read(root)?.unwrap_or_default();
-    let mut spread = DatasetSpread { samples: info.shard_counts.iter().map(|(_, n)| n).sum(), ..DatasetSpread::default() };
+    let mut spread =
+        DatasetSpread { samples: info.shard_counts.iter().map(|(_, n)| n).sum(), ..DatasetSpread::default() };
     for (shard, _) in &info.shard_counts {
         if spread.sample_bytes.count >= MOST_SAMPLES {
             break;
@@ -122,12 +123,10 @@ fn parts(connection: &Connection, cancel: &Cancel, spread: &mut DatasetSpread) -
         }
         let (Ok(name), Ok(size)) = (row.get_ref(0)?.as_str(), row.get_ref(1)?.as_i64()) else { continue };
         let Ok(size) = u64::try_from(size) else { continue };
-        match found.get_mut(name) {
-            Some(lengths) => lengths.add(size),
-            None if found.len() < PART_NAMES_KEPT => {
-                found.entry(name.to_owned()).or_default().add(size);
-            }
-            None => {}
+        if let Some(lengths) = found.get_mut(name) {
+            lengths.add(size);
+        } else if found.len() < PART_NAMES_KEPT {
+            found.entry(name.to_owned()).or_default().add(size);
         }
     }
     spread.parts = found.into_iter().map(|(name, bytes)| PartSpread { name, bytes }).collect();

@@ -1,10 +1,12 @@
 //! The jobs of this process, as the screens see them: started here, sampled here, cancelled here.
 
+use crate::engine::plan::file as plan_file;
+use crate::job;
 use crate::job::prepare::PrepareJob;
 use crate::job::scan::LiveScan;
 use crate::job::task::Task;
 use crate::job::{JobState, JobStatus};
-use crate::model::{DatasetFacts, Failure, Outcome, PreparePlan, RunOptions};
+use crate::model::{DatasetFacts, Failure, Outcome, PrepareMediaPlan, PreparePlan, RunOptions};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use std::os::unix::process::CommandExt as _;
@@ -87,8 +89,14 @@ where
     }
 }
 
-/// What a job was asked to do: enough to start it again elsewhere.
-type Order = (PreparePlan, RunOptions);
+/// What a job was asked to do: enough to start it again elsewhere. Only jobs with a plan file can be.
+#[derive(Clone, Debug)]
+enum Plan {
+    Prepare(Box<PreparePlan>),
+    Media(Box<PrepareMediaPlan>),
+}
+
+type Order = (Plan, RunOptions);
 
 struct Entry {
     id: JobId,
@@ -115,10 +123,24 @@ impl Jobs {
     /// Starts a prepare; a scan that runs already is taken over.
     pub fn start_prepare(&self, plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<JobId> {
         let path = PathBuf::from(&plan.path);
-        let name = path.file_name().map_or_else(|| plan.path.clone(), |n| n.to_string_lossy().into_owned());
-        let order = (plan.clone(), options.clone());
+        let name = name_of(&path);
+        let order = (Plan::Prepare(Box::new(plan.clone())), options.clone());
         let job = PrepareJob::start(plan, options, scan)?;
         Ok(self.enter(format!("prepare {name}"), path, Box::new(job), Some(order)))
+    }
+
+    /// Starts a plan for media metadata in the background.
+    pub fn start_media(&self, plan: PrepareMediaPlan, options: RunOptions) -> Outcome<JobId> {
+        let path = PathBuf::from(&plan.path);
+        let order = (Plan::Media(Box::new(plan.clone())), options.clone());
+        let job = job::media::start(plan, options)?;
+        Ok(self.enter(format!("media metadata of {}", name_of(&path)), path, Box::new(job), Some(order)))
+    }
+
+    /// Starts indexing a JSONL file in the background. It has no plan: it cannot be left to another process.
+    pub fn start_jsonl(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
+        let job = job::jsonl::start(&path, options)?;
+        Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), None))
     }
 
     /// Puts a job that runs already on the list.
@@ -233,11 +255,20 @@ impl Jobs {
     }
 }
 
+/// The last part of a path, as a title has it.
+fn name_of(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy()).into_owned()
+}
+
 /// Starts a plan in a process of its own, without a terminal and out of reach of this one's signals.
-fn leave(plan: &PreparePlan, options: &RunOptions, folder: &Path) -> Outcome<()> {
+fn leave(plan: &Plan, options: &RunOptions, folder: &Path) -> Outcome<()> {
     let what = "starting the job without a terminal";
     let file = folder.join(format!("{}.yaml", uuid::Uuid::new_v4()));
-    write_file(&RealFs, &file, crate::engine::plan::file::to_yaml(plan)?.as_bytes(), 0o600)?;
+    let text = match plan {
+        Plan::Prepare(plan) => plan_file::to_yaml(plan)?,
+        Plan::Media(plan) => plan_file::media_to_yaml(plan)?,
+    };
+    write_file(&RealFs, &file, text.as_bytes(), 0o600)?;
     let program = std::env::current_exe().map_err(|e| Failure::environment(what, e.to_string()))?;
     let mut command = Command::new(&program);
     command.arg("run").arg(&file).args(["--yes", "--quiet"]);

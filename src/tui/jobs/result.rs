@@ -1,5 +1,7 @@
 //! What came of a job, whatever kind of job it was.
 
+use crate::job::jsonl::JsonlReport;
+use crate::job::media::MediaReport;
 use crate::job::prepare::{OutputFile, PrepareReport};
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Severity};
 use std::sync::Arc;
@@ -60,6 +62,10 @@ macro_rules! reports {
 reports! {
     /// Of `prepare` on a WebDataset.
     Prepare(PrepareReport), nothing_to_do;
+    /// Of `prepare-media`.
+    Media(MediaReport), never;
+    /// Of `prepare` on a JSONL file.
+    Jsonl(JsonlReport), nothing_to_do;
 }
 
 impl JobResult {

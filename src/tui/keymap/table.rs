@@ -133,6 +133,10 @@ pub enum Context {
     PrepareHand,
     /// The review of what will be written.
     PrepareReview,
+    /// A form on one page: answers, and what they come to.
+    Form,
+    /// A text field of a form: letters type.
+    FormText,
     /// A job that was started from a screen: the run step of the guided prepare, and other runs.
     Run,
 }
@@ -155,6 +159,8 @@ impl Context {
         Self::PrepareShards,
         Self::PrepareHand,
         Self::PrepareReview,
+        Self::Form,
+        Self::FormText,
         Self::Run,
     ];
 
@@ -176,6 +182,8 @@ impl Context {
             Self::PrepareShards => &[Self::PrepareShards, Self::Prepare, Self::List, Self::Global],
             Self::PrepareHand => &[Self::PrepareHand, Self::Prepare, Self::List, Self::Global],
             Self::PrepareReview => &[Self::PrepareReview, Self::Prepare, Self::List, Self::Global],
+            Self::Form => &[Self::Form, Self::List, Self::Global],
+            Self::FormText => &[Self::FormText, Self::Global],
             Self::Run => &[Self::Run, Self::List, Self::Global],
         }
     }
@@ -197,6 +205,7 @@ impl Context {
             Self::PrepareShards => "shards",
             Self::PrepareHand => "splits by hand",
             Self::PrepareReview => "review",
+            Self::Form | Self::FormText => "form",
             Self::Run => "run",
         }
     }
@@ -310,6 +319,23 @@ pub const BINDINGS: &[Binding] = &[
     key(C::PrepareText, A::GoFieldMap, &["alt-4"]),
     key(C::PrepareText, A::GoMedia, &["alt-5"]),
     key(C::PrepareText, A::GoReview, &["alt-6"]),
+    bar(C::Form, A::Run, &["enter", "R"]),
+    bar(C::Form, A::Close, &["esc"]),
+    bar(C::Form, A::NextField, &["tab"]),
+    bar(C::Form, A::Toggle, &["space"]),
+    key(C::Form, A::PreviousField, &["backtab"]),
+    key(C::Form, A::Left, &["left", "h", "-"]),
+    key(C::Form, A::Right, &["right", "l", "+", "="]),
+    key(C::Form, A::Copy, &["y"]),
+    key(C::Form, A::SavePlan, &["s", "ctrl-s"]),
+    bar(C::FormText, A::Run, &["enter"]),
+    bar(C::FormText, A::Close, &["esc"]),
+    bar(C::FormText, A::NextField, &["tab"]),
+    key(C::FormText, A::PreviousField, &["backtab"]),
+    key(C::FormText, A::Up, &["up"]),
+    key(C::FormText, A::Down, &["down"]),
+    key(C::FormText, A::DropRow, &["ctrl-x"]),
+    key(C::FormText, A::SavePlan, &["ctrl-s"]),
     bar(C::Run, A::Background, &["b"]),
     bar(C::Run, A::CancelJob, &["x"]),
     bar(C::Run, A::ShowLog, &["enter", "l"]),

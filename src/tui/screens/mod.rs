@@ -1,5 +1,6 @@
 //! One module per screen.
 
+pub mod facts;
 pub mod home;
 pub mod jobs_panel;
 pub mod media;

@@ -31,8 +31,7 @@ pub struct Chart {
 impl Chart {
     /// A chart of names and counts; `None` without any.
     pub fn of(title: &str, counts: &[(String, u64)]) -> Option<Self> {
-        let bars: Vec<Bar> =
-            counts.iter().map(|(label, count)| Bar { label: label.clone(), count: *count }).collect();
+        let bars: Vec<Bar> = counts.iter().map(|(label, count)| Bar { label: label.clone(), count: *count }).collect();
         (!bars.is_empty()).then(|| Self { title: title.to_owned(), bars, ..Self::default() })
     }
 
@@ -57,20 +56,24 @@ impl Chart {
 
     /// The chart as lines of at most `columns`; at most `most` classes, the rest counted.
     pub fn lines(&self, columns: usize, most: usize, style: usize, ui: &Ui) -> Vec<Line<'static>> {
-        let note = text::fit_end(&self.note, columns.saturating_sub(text::width(&self.title) + 2), ui.glyphs);
-        let mut lines = vec![Line::from(vec![
-            Span::styled(text::fit_end(&self.title, columns, ui.glyphs), ui.theme.title),
-            Span::styled(format!("  {note}"), ui.theme.muted),
-        ])];
+        let title = Span::styled(text::fit_end(&self.title, columns, ui.glyphs), ui.theme.title);
+        let note =
+            |columns| Span::styled(format!("  {}", text::fit_end(&self.note, columns, ui.glyphs)), ui.theme.muted);
+        let room = columns.saturating_sub(title.width() + 2);
+        let mut lines = match text::width(&text::safe(&self.note)) {
+            needed if needed <= room => vec![Line::from(vec![title, note(room)])],
+            _ => vec![Line::from(title), Line::from(note(columns.saturating_sub(2)))],
+        };
         let all: u64 = self.bars.iter().map(|b| b.count).sum();
         let full = if self.whole > 0 { self.whole } else { self.bars.iter().map(|b| b.count).max().unwrap_or(0) };
         let base = if self.whole > 0 { self.whole } else { all };
         let shown = &self.bars[..self.bars.len().min(most)];
-        let labels = shown.iter().map(|b| text::width(&text::safe(&b.label))).max().unwrap_or(0).min(columns / 3);
+        let names: Vec<String> = shown.iter().map(|b| plain(&b.label, ui)).collect();
+        let labels = names.iter().map(|n| text::width(n)).max().unwrap_or(0).min(columns / 3);
         let numbers = shown.iter().map(|b| grouped(b.count).len()).max().unwrap_or(1);
         let bar_columns = columns.saturating_sub(labels + numbers + 12);
-        for bar in shown {
-            let label = text::pad_end(&text::fit_middle(&bar.label, labels, ui.glyphs), labels);
+        for (bar, name) in shown.iter().zip(&names) {
+            let label = text::pad_end(&text::fit_middle(name, labels, ui.glyphs), labels);
             let drawn = split_bar(share(bar.count, full), bar_columns, ui.glyphs);
             let percent = crate::engine::plan::fields::percent(share(bar.count, base));
             lines.push(Line::from(vec![
@@ -87,6 +90,15 @@ impl Chart {
             lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.muted)));
         }
         lines
+    }
+}
+
+/// A label made safe; in ASCII mode the signs that names of classes have are ASCII, too.
+fn plain(label: &str, ui: &Ui) -> String {
+    let label = text::safe(label);
+    match ui.glyphs.ascii {
+        true => label.replace('×', "x").replace('–', "-"),
+        false => label,
     }
 }
 
@@ -122,16 +134,19 @@ impl Unit {
             (Self::Characters, 0 | 1) => low.to_string(),
             (Self::Characters, _) => format!("{}-{}", grouped(low), grouped(high)),
             (Self::Bytes, 0 | 1) => format!("{low} B"),
-            // From 1 KiB on the upper end reads better as the next power of two.
             (Self::Bytes, 2..512) => format!("{low}-{high} B"),
-            (Self::Bytes, _) => format!("< {}", short(high.saturating_add(1))),
+            // In the unit of its end: `0.5-1 KiB`, `1-2 KiB`.
+            (Self::Bytes, _) => {
+                let end = bytes(high.saturating_add(1)).replace(".0 ", " ");
+                let half = match end.split_once(' ') {
+                    Some(("1", _)) => "0.5".to_owned(),
+                    Some((number, _)) => number.parse::<u64>().map_or_else(|_| "?".to_owned(), |n| (n / 2).to_string()),
+                    None => String::new(),
+                };
+                format!("{half}-{end}")
+            }
         }
     }
-}
-
-/// A power of two in bytes, without the decimals of other sizes.
-fn short(size: u64) -> String {
-    bytes(size).replace(".0 ", " ")
 }
 
 #[cfg(test)]
@@ -165,7 +180,7 @@ mod tests {
         [0, 1, 5, 900, 3000].into_iter().for_each(|n| lengths.add(n));
         let bytes = Chart::of_lengths("bytes", &lengths, Unit::Bytes).unwrap();
         let labels: Vec<&str> = bytes.bars.iter().filter(|b| b.count > 0).map(|b| b.label.as_str()).collect();
-        assert_eq!(labels, ["0 B", "1 B", "4-7 B", "< 1 KiB", "< 4 KiB"]);
+        assert_eq!(labels, ["0 B", "1 B", "4-7 B", "0.5-1 KiB", "2-4 KiB"]);
         let text = Chart::of_lengths("text", &lengths, Unit::Characters).unwrap();
         assert!(text.bars.iter().any(|b| b.label == "2,048-4,095"));
         assert_eq!(text.note, "0 to 3,000, mean 781");

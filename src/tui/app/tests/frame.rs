@@ -110,7 +110,7 @@ fn what_cannot_be_done_stays_visible_with_its_reason() {
 #[test]
 fn a_key_for_something_that_cannot_be_done_says_why() {
     let mut stage = stage();
-    stage.keys("j p").assert_shows("only folders of tar shards can be prepared");
+    stage.keys("j j j j p").assert_shows("only folders of tar shards, JSONL files and metadatasets");
 }
 
 #[test]

@@ -39,9 +39,12 @@ fn the_right_pane_lists_only_what_can_be_done() {
     stage.assert_shows("p  prepare");
     stage.assert_shows("parts: jpg txt json");
     stage.assert_hides("c  resume");
-    stage.keys("j");
-    stage.assert_hides("p  prepare");
+    stage.assert_hides("m  media metadata");
+    stage.keys("j").assert_shows("p  write the index");
     stage.assert_shows("e  edit");
+    stage.keys("j j j").assert_shows("▸ notes/");
+    stage.assert_hides("p  prepare");
+    stage.assert_hides("f  facts");
 }
 
 #[test]
@@ -143,6 +146,7 @@ fn info_shows_what_is_known() {
 fn the_right_pane_can_be_walked_and_used() {
     let mut stage = stage();
     stage.keys("tab").assert_shows("▸ p  prepare");
+    stage.keys("j").assert_shows("▸ f  facts");
     stage.keys("j").assert_shows("▸ i  info");
     stage.keys("enter").assert_shows("▸ info ▸ coco");
     stage.keys("esc tab").assert_hides("▸ p  prepare");

@@ -3,8 +3,9 @@
 use crate::engine::jsonl::{self, JsonlFacts};
 use crate::engine::media::{self, MediaSpread};
 use crate::engine::spread::{spread_of, DatasetSpread};
+use crate::job::scan::LiveScan;
 use crate::model::text::{bytes, count, duration, grouped};
-use crate::model::{Cancel, DatasetFacts, DatasetKind, Outcome, ShardState};
+use crate::model::{Cancel, DatasetFacts, DatasetKind, Outcome, RunOptions, ShardState};
 use crate::source::kind::kind_of;
 use crate::tui::widgets::{Chart, Unit};
 use std::path::Path;
@@ -40,8 +41,26 @@ pub struct Sheet {
     pub troubles: Vec<String>,
 }
 
+/// What gathering brings.
+pub enum Found {
+    /// Something to draw.
+    Sheet(Box<Sheet>),
+    /// A scan that has only begun: what is not prepared has no index to look at.
+    Scan(Box<LiveScan>),
+}
+
 /// Gathers one piece of what a path holds.
-pub fn gather(path: &Path, piece: Piece, cancel: &Cancel) -> Sheet {
+pub fn gather(path: &Path, piece: Piece, options: &RunOptions, cancel: &Cancel) -> Found {
+    if piece == Piece::Samples && matches!(kind_of(path), Ok(DatasetKind::RawWebDataset)) {
+        return match LiveScan::start(path, options) {
+            Ok(scan) => Found::Scan(Box::new(scan)),
+            Err(failure) => Found::Sheet(Box::new(Sheet { troubles: vec![failure.to_string()], ..Sheet::default() })),
+        };
+    }
+    Found::Sheet(Box::new(counted(path, piece, cancel)))
+}
+
+pub(super) fn counted(path: &Path, piece: Piece, cancel: &Cancel) -> Sheet {
     let sheet = kind_of(path).and_then(|kind| match (piece, kind) {
         (Piece::Samples, DatasetKind::Jsonl) => Ok(of_jsonl(&jsonl::facts_of(path, JSONL_RECORDS)?)),
         (Piece::Samples, DatasetKind::PreparedWebDataset) => Ok(of_dataset(&spread_of(path, cancel)?)),
@@ -118,7 +137,9 @@ fn media_sheet(spread: &MediaSpread) -> Sheet {
         sheet.figures.push(format!("picked by {}{patterns}", filter.strategy.to_lowercase()));
     }
     if spread.seconds >= 1.0 {
-        sheet.figures.push(format!("{} of sound and video", duration(Duration::from_secs_f64(spread.seconds.min(1e12)))));
+        sheet
+            .figures
+            .push(format!("{} of sound and video", duration(Duration::from_secs_f64(spread.seconds.min(1e12)))));
     }
     if spread.unreadable > 0 {
         sheet.troubles.push(format!("{} cannot be read", count(spread.unreadable, "row")));

@@ -4,7 +4,8 @@
 
 mod gather;
 
-use self::gather::{Piece, Sheet};
+use self::gather::{Found, Piece, Sheet};
+use crate::job::scan::LiveScan;
 use crate::model::text::display_safe;
 use crate::model::{Cancel, DatasetFacts};
 use crate::tui::keymap::{Action, Context};
@@ -28,12 +29,16 @@ const MOST_BARS: usize = 12;
 pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     let cancel = Cancel::default();
     let stop = cancel.clone();
+    let options = env.options.clone();
     let mut stream = Stream::start("facts", env.wake.clone(), move |(path, piece): (PathBuf, Piece)| {
-        gather::gather(&path, piece, &stop)
+        gather::gather(&path, piece, &options, &stop)
     });
     stream.want(Piece::ALL.map(|piece| (path.clone(), piece)));
-    let waiting = Piece::ALL.len();
-    Box::new(FactsScreen { stream: Some(stream), waiting, cancel, ..FactsScreen::empty(&path) })
+    let mut screen = FactsScreen::empty(&path);
+    screen.stream = Some(stream);
+    screen.waiting = Piece::ALL.len();
+    screen.cancel = cancel;
+    Box::new(screen)
 }
 
 /// The facts view of what a scan has found so far.
@@ -46,7 +51,11 @@ pub fn of_scan(facts: &Arc<DatasetFacts>) -> Box<dyn Screen> {
 struct FactsScreen {
     name: String,
     sheet: Sheet,
-    stream: Option<Stream<(PathBuf, Piece), Sheet>>,
+    stream: Option<Stream<(PathBuf, Piece), Found>>,
+    /// A scan that goes on while it is looked at.
+    scan: Option<LiveScan>,
+    /// What the scan had found when it was drawn last.
+    seen: Option<Arc<DatasetFacts>>,
     /// Pieces that are still being gathered.
     waiting: usize,
     cancel: Cancel,
@@ -61,6 +70,8 @@ impl FactsScreen {
             name: path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy()).into_owned(),
             sheet: Sheet::default(),
             stream: None,
+            scan: None,
+            seen: None,
             waiting: 0,
             cancel: Cancel::default(),
             top: 0,
@@ -73,6 +84,25 @@ impl FactsScreen {
         self.sheet.figures.extend(piece.figures);
         self.sheet.charts.extend(piece.charts);
         self.sheet.troubles.extend(piece.troubles);
+    }
+
+    fn is_counting(&self) -> bool {
+        self.waiting > 0 || self.scan.as_ref().is_some_and(|scan| !scan.is_finished())
+    }
+
+    /// A scan is drawn as it grows.
+    fn follow_scan(&mut self) -> bool {
+        let Some(scan) = &self.scan else { return false };
+        let facts = scan.facts();
+        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts)) || !facts.opened {
+            return false;
+        }
+        self.sheet = gather::of_scan(&facts);
+        if let Some(failure) = scan.failure().filter(|f| !f.is_cancelled()) {
+            self.sheet.troubles.push(failure.to_string());
+        }
+        self.seen = Some(facts);
+        true
     }
 
     fn scroll(&mut self, rows: isize) {
@@ -101,14 +131,14 @@ impl FactsScreen {
             let figures = self.sheet.figures.join(&format!(" {} ", ui.glyphs.dot));
             lines.extend(text::wrap(&figures, columns).into_iter().map(Line::from));
         }
-        if self.waiting > 0 {
+        if self.is_counting() {
             lines.push(Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.accent)));
         }
         for trouble in &self.sheet.troubles {
             let words = text::wrap(&format!("{} {trouble}", ui.glyphs.warn), columns).into_iter();
             lines.extend(words.map(|l| Line::from(Span::styled(l, ui.theme.warn))));
         }
-        if self.sheet.charts.is_empty() && self.waiting == 0 && self.sheet.troubles.is_empty() {
+        if self.sheet.charts.is_empty() && !self.is_counting() && self.sheet.troubles.is_empty() {
             lines.push(Line::from(Span::styled("there is nothing to be drawn", ui.theme.muted)));
         }
         lines.push(Line::default());
@@ -191,13 +221,19 @@ impl Screen for FactsScreen {
     fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
         let pieces = self.stream.as_mut().map(Stream::take).unwrap_or_default();
         self.waiting = self.waiting.saturating_sub(pieces.len());
-        let changed = !pieces.is_empty();
-        pieces.into_iter().for_each(|piece| self.take(piece));
+        let mut changed = !pieces.is_empty();
+        for piece in pieces {
+            match piece {
+                Found::Sheet(sheet) => self.take(*sheet),
+                Found::Scan(scan) => self.scan = Some(*scan),
+            }
+        }
+        changed |= self.follow_scan();
         changed
     }
 
     fn is_busy(&self) -> bool {
-        self.waiting > 0
+        self.is_counting()
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {

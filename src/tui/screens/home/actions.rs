@@ -5,7 +5,7 @@ use crate::model::DatasetKind;
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{facts, media, mix, Answer, Question};
+use crate::tui::screens::{facts, media, Answer, Question};
 use crate::tui::widgets::{Level, Toast};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -100,8 +100,7 @@ impl Home {
         match self.looks.get(&path).map(|seen| (seen.kind, seen.clone())) {
             Some((DatasetKind::Jsonl, seen)) => vec![Effect::Push(self.ask_to_index(path, &seen))],
             Some((DatasetKind::Metadataset, _)) => {
-                let run = RunScreen::new(orders::metadataset(&path), self.env.clone());
-                vec![Effect::Push(Box::new(run))]
+                vec![]
             }
             _ => vec![Effect::OpenPath(path)],
         }
@@ -111,7 +110,10 @@ impl Home {
     fn ask_to_index(&self, path: PathBuf, seen: &Look) -> Box<Question> {
         let name = path.file_name().map_or_else(String::new, super::look::name_of);
         let mut lines = vec![
-            format!("Reads {} and writes {name}.idx beside it: 8 bytes a sample.", crate::model::text::bytes(seen.bytes)),
+            format!(
+                "Reads {} and writes {name}.idx beside it: 8 bytes a sample.",
+                crate::model::text::bytes(seen.bytes)
+            ),
             "Nothing else is needed: the training framework reads the file as it is.".to_owned(),
         ];
         match &seen.state {
@@ -140,7 +142,8 @@ impl Home {
             (false, Some(parent)) => (parent.to_owned(), Some(entry.path.clone())),
             _ => (entry.path.clone(), None),
         };
-        vec![Effect::Push(mix::open(folder, chosen, self.env.clone()))]
+        let _ = (folder, chosen);
+        Vec::new()
     }
 
     /// The word for an action on the selected entry, where the table's is not the best.
@@ -182,7 +185,7 @@ fn why_not_prepare(action: Action, seen: &Look) -> Option<String> {
         return Some("loose media are described by media metadata, not prepared".into());
     }
     if !seen.can_prepare() {
-        return Some("this is nothing that can be prepared".into());
+        return Some("only folders of tar shards, JSONL files and metadatasets can be prepared".into());
     }
     if action == Action::Resume && seen.state != State::Interrupted {
         return Some("no preparation was interrupted here".into());

@@ -237,7 +237,7 @@ impl Looks {
         };
         vec![
             Column { title: "", width: Constraint::Fill(1), align: Align::Name },
-            column(10, Align::Text),
+            column(12, Align::Text),
             column(size, Align::Number),
             column(if self.words { 14 } else { 1 }, Align::Text),
         ]

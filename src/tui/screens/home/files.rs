@@ -115,7 +115,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mix.yaml");
         let head = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n";
-        put(&path, format!("{head}  train:\n    blend:\n    - path: a\n    - path: b\n  val:\n    path: a\n").as_bytes());
+        put(
+            &path,
+            format!("{head}  train:\n    blend:\n    - path: a\n    - path: b\n  val:\n    path: a\n").as_bytes(),
+        );
         let seen = look(&path);
         assert_eq!(seen.kind, DatasetKind::Metadataset);
         assert_eq!(seen.amount("-"), "version 2 - 2 members - train, val");

@@ -13,12 +13,10 @@ pub use files::Mixture;
 pub use info::InfoPage;
 pub use look::{look, Entry, Look, State};
 
-use crate::model::DatasetKind;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
-use crate::tui::screen::{Effect, Input, Screen, TerminalProgram, Ui, UiEnv};
-use crate::tui::widgets::toast::Level;
-use crate::tui::widgets::{ListState, TextField, Toast};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::widgets::{ListState, TextField};
 use crate::tui::work::{Latest, Stream};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -26,7 +24,6 @@ use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 use ratatui::Frame;
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// Where the keys go.

@@ -1,5 +1,7 @@
 //! What the answers would record, as far as was looked.
 
+use crate::engine::media::{outlook, MediaOutlook};
+use crate::formats::energon::media_json;
 use crate::model::media::{AvFacts, ImageFacts};
 use crate::model::text::{count, grouped};
 use crate::model::{DatasetFacts, MediaFacts, MediaPlan, MediaType};
@@ -21,16 +23,14 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What answers would record, as far as the facts of a data set tell. Reads a few entries.
+    /// What answers would record in a WebDataset, as far as its facts tell. Reads a few entries.
     pub fn of_facts(facts: &DatasetFacts, plan: &MediaPlan) -> Self {
-        let _ = plan;
-        let parts = super::form::media_parts(facts);
-        Self {
-            candidates: parts.iter().map(|p| p.samples).sum(),
-            by_type: parts.into_iter().map(|p| (p.name, p.media_type, p.samples)).collect(),
-            probed: Vec::new(),
-            is_counting: !facts.scan_complete,
-        }
+        Self::of_outlook(&outlook(facts, plan), !facts.scan_complete)
+    }
+
+    /// What was found out about answers.
+    pub fn of_outlook(found: &MediaOutlook, is_counting: bool) -> Self {
+        Self { by_type: found.by_type.clone(), probed: found.probed.clone(), candidates: found.candidates, is_counting }
     }
 }
 
@@ -104,7 +104,10 @@ pub fn probed_lines(seen: &Seen, columns: usize, with_rows: bool, ui: &Ui) -> Ve
             Span::styled(format!("  {name}  "), ui.theme.muted),
             Span::styled(text::fit_end(&words, room, ui.glyphs), style),
         ]));
-        let _ = with_rows;
+        if let (Ok(facts), true) = (result, with_rows) {
+            let row = format!("    {} {}", facts.media_type().name(), media_json::to_json(facts));
+            lines.push(Line::from(Span::styled(text::fit_end(&row, columns, ui.glyphs), ui.theme.muted)));
+        }
     }
     lines
 }

@@ -2,6 +2,7 @@
 //!
 //! [`RunState`] is pure and shared by the run step of the guided prepare and by [`RunScreen`], which shows every other job.
 
+pub mod orders;
 mod screen;
 pub mod summary;
 pub mod view;

@@ -41,11 +41,9 @@ pub struct RunScreen {
 }
 
 impl RunScreen {
-    /// Starts the job and shows it; refused where the job cannot be started.
-    pub fn start(order: Order, env: UiEnv) -> Outcome<Self> {
-        let mut screen = Self { env, order, job: None, run: RunState::default() };
-        screen.begin()?;
-        Ok(screen)
+    /// A screen whose job starts as soon as it is on the screen.
+    pub fn new(order: Order, env: UiEnv) -> Self {
+        Self { env, order, job: None, run: RunState::default() }
     }
 
     fn begin(&mut self) -> Outcome<()> {
@@ -162,14 +160,20 @@ impl Screen for RunScreen {
         }
     }
 
-    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
+        if self.job.is_none() {
+            if let Err(failure) = self.begin() {
+                effects.extend([Effect::Pop, Effect::failure(&failure)]);
+            }
+            return true;
+        }
         let was_running = self.run.is_running();
         self.observe();
         was_running
     }
 
     fn is_busy(&self) -> bool {
-        self.run.is_running()
+        self.job.is_none() || self.run.is_running()
     }
 
     fn label(&self, action: Action) -> &'static str {

@@ -1,7 +1,9 @@
 //! What a job made, in a few lines.
 
+use crate::job::jsonl::JsonlReport;
+use crate::job::media::MediaReport;
 use crate::job::prepare::OutputFile;
-use crate::model::text::{bytes, count};
+use crate::model::text::{bytes, count, grouped};
 use crate::tui::jobs::JobResult;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::text;
@@ -27,7 +29,36 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<Line<'static>> {
             ))],
             Err(_) => Vec::new(),
         },
+        JobResult::Media(end) => end.as_ref().as_ref().map(|r| media(r, dot)).unwrap_or_default(),
+        JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
     }
+}
+
+fn media(report: &MediaReport, dot: &str) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::from(format!(
+        "{} looked at {dot} {} {dot} {} of sound or video",
+        grouped(report.entries),
+        count(report.images, "picture"),
+        count(report.av, "file")
+    ))];
+    let rows = format!("{} written {dot} {} in all", count(report.rows_written, "row"), grouped(report.rows_in_all));
+    lines.push(Line::from(rows));
+    if report.pruned > 0 {
+        lines.push(Line::from(format!("{} of entries that are gone, removed", count(report.pruned, "row"))));
+    }
+    if report.stale > 0 {
+        let rows = count(report.stale, "row");
+        lines.push(Line::from(format!("{rows} of entries that are gone, left; prune removes them")));
+    }
+    lines
+}
+
+fn jsonl(report: &JsonlReport, dot: &str) -> Vec<Line<'static>> {
+    let mut words = format!("{} {dot} {}", count(report.samples, "sample"), bytes(report.bytes));
+    if report.blank_lines > 0 {
+        words.push_str(&format!(" {dot} {}, no samples", count(report.blank_lines, "blank line")));
+    }
+    vec![Line::from(words)]
 }
 
 /// Files with their sizes.

@@ -1,0 +1,145 @@
+use super::gather::{counted, Piece, Sheet};
+use super::*;
+use crate::model::{DatasetKind, PartFacts, ShardFacts, ShardState};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use crate::tui::keymap::Keymap;
+use crate::tui::theme::{ColourMode, Glyphs, Theme};
+use crate::tui::widgets::Unit;
+use ratatui::backend::TestBackend;
+use ratatui::Terminal;
+
+fn shown(screen: &mut FactsScreen, columns: u16, rows: u16, ascii: bool) -> String {
+    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
+    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
+    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    terminal.draw(|frame| screen.draw(frame, frame.area(), &ui)).unwrap();
+    let text = terminal.backend().to_string();
+    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+fn compare(name: &str, screen: &mut FactsScreen) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for (columns, rows, ascii) in [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)] {
+            let kind = if ascii { "_ascii" } else { "" };
+            insta::assert_snapshot!(
+                format!("facts_{name}_{columns}x{rows}{kind}"),
+                shown(screen, columns, rows, ascii)
+            );
+        }
+    });
+}
+
+fn pairs(counts: &[(&str, u64)]) -> Vec<(String, u64)> {
+    counts.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()
+}
+
+fn screen(sheet: Sheet) -> FactsScreen {
+    let mut screen = FactsScreen::empty(Path::new("/data/coco"));
+    screen.take(sheet);
+    screen
+}
+
+fn full() -> Sheet {
+    let mut lengths = crate::engine::jsonl::Lengths::default();
+    (0..4000_u64).for_each(|n| lengths.add(n * n % 50_000));
+    let charts = [
+        Chart::of_lengths("bytes a sample", &lengths, Unit::Bytes),
+        Chart::of_shares("samples that lack a part", &pairs(&[("txt", 300)]), 201_330),
+        Chart::of("longer side of pictures, in pixels", &pairs(&[("257–512 px", 40_000), ("513–1024 px", 161_330)])),
+        Chart::of(
+            "width x height of pictures, the most frequent",
+            &pairs(&[("640×427", 160_000), ("427×640", 41_330)]),
+        ),
+        Chart::of("formats", &pairs(&[("JPEG", 201_000), ("PNG", 330)])),
+        Chart::of("durations", &pairs(&[("1–5 s", 5), ("1 h and more", 1)])),
+    ];
+    Sheet {
+        figures: vec!["201,330 samples".into(), "201,330 rows of media".into()],
+        charts: charts.into_iter().flatten().collect(),
+        troubles: Vec::new(),
+    }
+}
+
+#[test]
+fn distributions_stand_in_columns_and_scroll() {
+    let mut screen = screen(full());
+    compare("full", &mut screen);
+    shown(&mut screen, 40, 12, false);
+    screen.handle(Input::Action(Action::Last));
+    assert!(screen.top > 0);
+    assert!(shown(&mut screen, 40, 12, false).contains("1 h and more"));
+    screen.handle(Input::Action(Action::First));
+    assert_eq!(screen.top, 0);
+}
+
+#[test]
+fn what_is_still_being_counted_says_so() {
+    let mut screen = FactsScreen::empty(Path::new("/data/coco"));
+    screen.waiting = 2;
+    compare("counting", &mut screen);
+    assert!(screen.is_busy());
+}
+
+#[test]
+fn a_database_that_cannot_be_read_is_named_beside_what_could_be() {
+    let mut sheet = full();
+    sheet.charts.truncate(1);
+    sheet.troubles.push("reading .nv-meta/index.sqlite: the database is damaged".into());
+    compare("problem", &mut screen(sheet));
+}
+
+#[test]
+fn nothing_to_be_drawn_is_said() {
+    compare("empty", &mut screen(Sheet::default()));
+}
+
+#[test]
+fn a_scan_is_drawn_as_far_as_it_came() {
+    let mut facts = DatasetFacts::new("/data/coco".into(), DatasetKind::RawWebDataset);
+    facts.samples_seen = 100;
+    for (name, samples) in [("jpg", 100), ("txt", 90)] {
+        facts.parts.insert(name.into(), PartFacts { samples, bytes: samples * 1_000 });
+    }
+    let stamp = crate::model::FileStamp { bytes: 1 << 20, modified_ns: 0, inode: 1 };
+    facts.shards = vec![
+        ShardFacts { name: "a.tar".into(), stamp, state: ShardState::Scanned, samples: 100, ..ShardFacts::default() },
+        ShardFacts { name: "b.tar".into(), stamp, ..ShardFacts::default() },
+    ];
+    let sheet = gather::of_scan(&facts);
+    assert_eq!(sheet.figures, ["100 samples", "1 of 2 shards read"]);
+    let titles: Vec<&str> = sheet.charts.iter().map(|c| c.title.as_str()).collect();
+    assert!(titles.contains(&"samples that lack a part"), "{titles:?}");
+    assert_eq!(sheet.charts[1].bars, [crate::tui::widgets::Bar { label: "txt".into(), count: 10 }]);
+}
+
+#[test]
+fn a_jsonl_file_tells_its_text_lengths_and_keys() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.jsonl");
+    write_file(&RealFs, &path, b"{\"text\":\"hello\"}\n{\"text\":\"hi\",\"n\":1}\n", 0o644).unwrap();
+    let sheet = counted(&path, Piece::Samples, &Cancel::default());
+    assert_eq!(sheet.figures[0], "2 samples");
+    assert_eq!(sheet.charts[0].title, "length of 'text', in characters");
+    assert!(sheet.charts.iter().any(|c| c.title == "records with key" && c.bars.len() == 2));
+    let gone = counted(&dir.path().join("gone"), Piece::Samples, &Cancel::default());
+    assert!(gone.troubles[0].contains("no such file"), "{gone:?}");
+}
+
+#[test]
+fn no_size_breaks_it_and_nothing_reaches_the_terminal_raw() {
+    let mut sheet = full();
+    sheet.charts.extend(Chart::of("x\u{1b}[31m", &pairs(&[("a\u{202e}b\u{9b}", 3)])));
+    sheet.figures.push("\u{1b}]0;x".into());
+    sheet.troubles.push("\u{202e}".into());
+    let mut screen = screen(sheet);
+    for (columns, rows) in [(1, 1), (2, 4), (10, 5), (39, 10), (91, 20), (200, 60)] {
+        let text = shown(&mut screen, columns, rows, false);
+        assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{9b}']), "{text}");
+    }
+}

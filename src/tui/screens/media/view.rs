@@ -1,0 +1,135 @@
+//! Draws the screen of `prepare-media`.
+
+use super::form::Strategy;
+use super::screen::{MediaState, Stop};
+use super::seen::{count_lines, probed_lines, Seen};
+use crate::job::media::MediaPreview;
+use crate::model::text::{bytes, count};
+use crate::model::Failure;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, OptionLine};
+use crate::tui::widgets::{panel, text};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Draws everything: the form above, what it comes to below.
+pub fn draw(state: &mut MediaState, title: &str, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width).saturating_sub(22);
+    let title = format!("Media metadata of {}", text::fit_middle(title, columns, ui.glyphs));
+    let block = panel(&title, true, ui);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+    let form_rows = u16::try_from(state.stop_list().len() + 2).unwrap_or(6).min(inner.height);
+    draw_form(state, frame, Rect { height: form_rows, ..inner }, ui);
+    let gap = form_rows.saturating_add(1).min(inner.height);
+    let below = Rect { y: inner.y + gap, height: inner.height - gap, ..inner };
+    let lines = outcome(state, usize::from(below.width), ui);
+    let last = lines.len().saturating_sub(usize::from(below.height));
+    state.offset = state.offset.min(last);
+    let offset = state.offset;
+    draw_lines(frame.buffer_mut(), below, lines.into_iter().skip(offset));
+    if offset < last && below.height > 0 {
+        let y = below.bottom().saturating_sub(1);
+        frame.buffer_mut().set_string(below.right(), y, ui.glyphs.more_down, ui.theme.accent);
+    }
+}
+
+fn draw_form(state: &MediaState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let at = state.stop();
+    let mut line = 0;
+    for strategy in Strategy::ALL.into_iter().filter(|s| *s != Strategy::None) {
+        let on = state.form.strategy == strategy;
+        let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        let focused = on && at == Stop::Strategy;
+        let option = OptionLine { sign, label: strategy.label(), note: strategy.note(), focused, label_columns: 13 };
+        option.draw(frame.buffer_mut(), row(area, line), true, ui);
+        line += 1;
+        if strategy == Strategy::Glob && on {
+            draw_patterns(state, frame, row(area, line), ui);
+            line += 1;
+        }
+    }
+    let switches = [
+        (Stop::Decode, "decode", state.form.decode, "read pictures whole: finds damage"),
+        (Stop::Prune, "prune", state.prune, "remove rows of entries that are gone"),
+    ];
+    for (stop, label, on, note) in switches {
+        let sign = if on { ui.glyphs.box_on } else { ui.glyphs.box_off };
+        let option = OptionLine { sign, label, note, focused: at == stop, label_columns: 13 };
+        option.draw(frame.buffer_mut(), row(area, line), true, ui);
+        line += 1;
+    }
+}
+
+fn draw_patterns(state: &MediaState, frame: &mut Frame, place: Rect, ui: &Ui) {
+    let typing = state.stop() == Stop::Patterns;
+    let style = if typing { ui.theme.accent } else { ui.theme.muted };
+    draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled("     patterns", style))]);
+    let field = Rect { x: place.x.saturating_add(20), width: place.width.saturating_sub(21), ..place };
+    state.form.patterns.draw(frame, field.intersection(place), typing, "*.jpg,*.png", ui);
+}
+
+/// What the answers come to.
+fn outcome(state: &MediaState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let muted = |words: &str| Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), ui.theme.muted));
+    if let Some(why) = state.form.blocker() {
+        return vec![muted(&why)];
+    }
+    let mut lines = match state.preview_now() {
+        None => vec![Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.accent))],
+        Some(Err(failure)) => failure_lines(failure, columns, ui),
+        Some(Ok(preview)) => preview_lines(preview, columns, ui),
+    };
+    lines.push(Line::default());
+    let mut head = heading("The same as a command", ui);
+    let key = ui.key(Context::Form, Action::Copy);
+    head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
+    lines.push(head);
+    let command = text::wrap(&state.command(), columns.saturating_sub(2)).into_iter();
+    lines.extend(command.map(|l| Line::from(Span::styled(format!("  {l}"), ui.theme.accent))));
+    lines
+}
+
+fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let words = format!("{} {failure}", ui.glyphs.cross);
+    let wrapped = text::wrap(&words, columns).into_iter();
+    let mut lines: Vec<Line> = wrapped.map(|l| Line::from(Span::styled(l, ui.theme.error))).collect();
+    lines.extend(failure.hint.iter().flat_map(|h| text::wrap(h, columns)).map(Line::from));
+    lines
+}
+
+fn preview_lines(preview: &MediaPreview, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let seen = Seen::of_outlook(&preview.outlook, false);
+    let mut lines = Vec::new();
+    if seen.candidates == 0 {
+        let words = format!("{} nothing is picked like this: no row would be recorded", ui.glyphs.warn);
+        lines.extend(text::wrap(&words, columns).into_iter().map(|l| Line::from(Span::styled(l, ui.theme.warn))));
+    } else {
+        lines.extend(count_lines(&seen, columns, ui));
+        lines.push(Line::default());
+        lines.extend(probed_lines(&seen, columns, true, ui));
+    }
+    lines.push(Line::default());
+    lines.push(heading("File that will be written", ui));
+    for file in &preview.files {
+        let what = if file.replaces { ("replaced", ui.theme.warn) } else { ("new", ui.theme.muted) };
+        lines.push(Line::from(vec![
+            Span::raw(text::fit_middle(&format!("  {}  ~{}  ", file.name, bytes(file.bytes)), columns, ui.glyphs)),
+            Span::styled(what.0, what.1),
+        ]));
+    }
+    if preview.rows_before > 0 {
+        let rows = count(preview.rows_before, "row");
+        let words = format!("  {rows} there already; those of the same entries are replaced, others stay");
+        lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.muted)));
+    }
+    if !preview.problems.is_empty() {
+        lines.push(Line::default());
+        lines.push(heading("Problems", ui));
+        lines.extend(preview.problems.iter().take(12).flat_map(|p| problem_lines(p, columns, ui)));
+    }
+    lines
+}

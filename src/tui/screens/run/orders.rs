@@ -1,0 +1,63 @@
+//! Jobs that are started without a form, and how their ends are told.
+
+use super::view::Words;
+use super::Order;
+use crate::engine::plan::shell_quote;
+use crate::model::PrepareMediaPlan;
+use crate::tui::screen::UiEnv;
+use crate::tui::widgets::text;
+use std::path::{Path, PathBuf};
+
+fn name_of(path: &Path) -> String {
+    let name = path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy());
+    text::safe(&name)
+}
+
+/// A path as an argument that is never taken for a flag.
+fn argument(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    match path.starts_with('-') {
+        true => shell_quote(&format!("./{path}")),
+        false => shell_quote(&path),
+    }
+}
+
+/// Indexing a JSONL file.
+pub fn jsonl(path: &Path) -> Order {
+    let name = name_of(path);
+    let file: PathBuf = path.to_owned();
+    Order {
+        crumbs: vec!["prepare".to_owned(), name.clone()],
+        words: Words {
+            ready: format!("{name} is ready to train on"),
+            done: format!("{name} is indexed"),
+            idle: format!("{name} was indexed like this already"),
+            overview: "Overview",
+            keeps_work: false,
+        },
+        command: format!("gristmill prepare {}", argument(path)),
+        next: vec![format!("To check it again: gristmill lint {}", argument(path))],
+        start: Box::new(move |env: &UiEnv| env.jobs.start_jsonl(file.clone(), env.options.clone())),
+        depth: 1,
+    }
+}
+
+/// Describing media.
+pub fn media(plan: PrepareMediaPlan, command: String) -> Order {
+    let path = PathBuf::from(&plan.path);
+    let name = name_of(&path);
+    Order {
+        crumbs: vec!["media metadata".to_owned(), name.clone()],
+        words: Words {
+            ready: format!("the media of {name} are described"),
+            done: format!("the media of {name} are described"),
+            idle: format!("the media of {name} were described like this already"),
+            overview: "Overview",
+            keeps_work: false,
+        },
+        command,
+        next: Vec::new(),
+        start: Box::new(move |env: &UiEnv| env.jobs.start_media(plan.clone(), env.options.clone())),
+        depth: 2,
+    }
+}
