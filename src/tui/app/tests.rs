@@ -81,7 +81,7 @@ impl Stage {
         let end = Instant::now() + Duration::from_secs(20);
         let mut before = String::new();
         let mut still = 0;
-        while still < 3 && Instant::now() < end {
+        while still < 4 && Instant::now() < end {
             self.app.handle(Event::Woken);
             let now = self.screen(100, 30);
             let looking = now.contains(" reading  ") || now.contains(" looking  ");

@@ -6,6 +6,9 @@ use crate::model::text::{bytes, grouped};
 use crate::tui::screen::Ui;
 use ratatui::text::{Line, Span};
 
+/// Classes of lengths that are told apart.
+const MOST_CLASSES: usize = 9;
+
 /// One class of a distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bar {
@@ -41,7 +44,14 @@ impl Chart {
             return None;
         }
         let classes = lengths.bars();
-        let bars = classes.iter().map(|(low, count)| Bar { label: unit.class(*low), count: *count }).collect();
+        let (few, kept) = classes.split_at(classes.len().saturating_sub(MOST_CLASSES));
+        let mut bars: Vec<Bar> = Vec::with_capacity(kept.len() + 1);
+        if let (Some((low, _)), false) = (kept.first(), few.is_empty()) {
+            // The shortest together: there are seldom many of them, and the others are more telling.
+            let count = few.iter().map(|(_, count)| count).sum();
+            bars.push(Bar { label: format!("under {}", unit.write(*low).replace(".0 ", " ")), count });
+        }
+        bars.extend(kept.iter().map(|(low, count)| Bar { label: unit.class(*low), count: *count }));
         let figures = [
             format!("{} to {}", unit.write(lengths.min), unit.write(lengths.max)),
             format!("mean {}", unit.write(lengths.mean().round() as u64)),
@@ -180,7 +190,8 @@ mod tests {
         [0, 1, 5, 900, 3000].into_iter().for_each(|n| lengths.add(n));
         let bytes = Chart::of_lengths("bytes", &lengths, Unit::Bytes).unwrap();
         let labels: Vec<&str> = bytes.bars.iter().filter(|b| b.count > 0).map(|b| b.label.as_str()).collect();
-        assert_eq!(labels, ["0 B", "1 B", "4-7 B", "0.5-1 KiB", "2-4 KiB"]);
+        assert_eq!(labels, ["under 8 B", "0.5-1 KiB", "2-4 KiB"]);
+        assert_eq!(bytes.bars[0].count, 3);
         let text = Chart::of_lengths("text", &lengths, Unit::Characters).unwrap();
         assert!(text.bars.iter().any(|b| b.label == "2,048-4,095"));
         assert_eq!(text.note, "0 to 3,000, mean 781");

@@ -86,7 +86,14 @@ impl MediaState {
     /// The same as a command, quoted for a shell; empty while a pattern is missing.
     pub fn command(&self) -> String {
         self.plan()
-            .map(|plan| format!("gristmill prepare-media {} --yes {}", plan.path, self.form.flags()))
+            .map(|plan| {
+                format!(
+                    "gristmill prepare-media {} --yes {}{}",
+                    plan.path,
+                    self.form.flags(),
+                    if plan.prune { " --prune" } else { "" }
+                )
+            })
             .unwrap_or_default()
     }
 
