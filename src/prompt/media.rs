@@ -1,11 +1,12 @@
 //! How media are picked, asked by plain prompts.
 
 use super::ask::Ask;
+use crate::engine::media::outlook;
 use crate::engine::plan::CommandLine;
 use crate::formats::energon::media_json::to_json;
 use crate::job::media::preview;
 use crate::model::text::{count, display_safe};
-use crate::model::{Cancel, MediaFilter, Outcome, PrepareMediaPlan, RunOptions};
+use crate::model::{Cancel, MediaFilter, MediaPlan, Outcome, PrepareMediaPlan, RunOptions};
 
 /// Asks how the media of a data set or folder are picked, and shows what that means; `None` when the person leaves it.
 pub fn media(plan: &PrepareMediaPlan, options: &RunOptions) -> Outcome<Option<PrepareMediaPlan>> {
@@ -38,6 +39,53 @@ pub fn media(plan: &PrepareMediaPlan, options: &RunOptions) -> Outcome<Option<Pr
             0 => return Ok(Some(plan)),
             1 => {}
             _ => return Ok(None),
+        }
+    }
+}
+
+impl super::Guide {
+    /// Asks whether the guided prepare records media too; only where there are any by their names.
+    pub(super) fn media(&mut self) -> Outcome<()> {
+        let facts = self.facts();
+        let by_name = outlook(&facts, &MediaPlan { filter: MediaFilter::Extension, decode: false });
+        if by_name.by_type.is_empty() {
+            return Ok(());
+        }
+        let so_far = if facts.scan_complete { "" } else { " so far" };
+        let kinds: Vec<_> =
+            by_name.by_type.iter().map(|(name, _, n)| format!("{} ({n})", display_safe(name))).collect();
+        self.ask.tell(format!("Pictures, sound and video by their names{so_far}: {}", kinds.join(", ")));
+        loop {
+            let ways = [
+                "no".to_owned(),
+                "by the ending of each name".to_owned(),
+                "by the first bytes of each entry".to_owned(),
+                "by shell patterns on the names".to_owned(),
+            ];
+            let question = "Record their sizes and durations, for the loader to know without a read?";
+            let filter = match self.ask.choose(question, &ways, 0)? {
+                0 => return Ok(()),
+                1 => MediaFilter::Extension,
+                2 => MediaFilter::Header,
+                _ => {
+                    let patterns = self.ask.text("Patterns, separated by commas (*.jpg,*.png)", None, false)?;
+                    MediaFilter::Glob(
+                        patterns.split(',').map(|p| p.trim().to_owned()).filter(|p| !p.is_empty()).collect(),
+                    )
+                }
+            };
+            let question = "Decode every picture whole, to find damage behind a good header?";
+            let plan = MediaPlan { filter, decode: self.ask.yes(question, false)? };
+            let seen = outlook(&self.facts(), &plan);
+            self.ask.tell(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));
+            for (name, result) in &seen.probed {
+                let told = result.as_ref().map_or_else(Clone::clone, to_json);
+                self.ask.tell(format!("  {}: {}", display_safe(name), display_safe(&told)));
+            }
+            if self.ask.yes("Record these?", seen.candidates > 0)? {
+                self.plan.media = Some(plan);
+                return Ok(());
+            }
         }
     }
 }

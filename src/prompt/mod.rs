@@ -73,6 +73,9 @@ pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<Answer
         if guide.is_loading_open() {
             guide.loading()?;
         }
+        if guide.plan.media.is_none() {
+            guide.media()?;
+        }
     }
     if guide.review()? {
         Ok(Some((guide.plan, guide.scan)))

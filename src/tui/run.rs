@@ -7,7 +7,7 @@ use super::screens::Home;
 use super::term::{install_panic_hook, Term};
 use super::widgets::toast::Level;
 use super::widgets::Toast;
-use crate::model::{Failure, Outcome, PreparePlan};
+use crate::model::{Failure, Outcome, PrepareMediaPlan, PreparePlan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
@@ -19,6 +19,8 @@ pub enum Start {
     Home(Option<PathBuf>),
     /// The guided prepare of a data set, with the answers that are given already; the home screen lies below it.
     Prepare(PathBuf, Box<PreparePlan>),
+    /// The screen of `prepare-media`, with the answers that are given already; the home screen lies below it.
+    Media(Box<PrepareMediaPlan>),
 }
 
 /// Between two ticks while something runs.
@@ -67,14 +69,24 @@ fn build(start: Start, env: &UiEnv) -> App {
     match start {
         Start::Home(folder) => App::new(env.clone(), Box::new(Home::new(folder, env.clone())), Box::new(open)),
         Start::Prepare(path, plan) => {
-            let parent = path.parent().map(Path::to_path_buf);
-            let home = Home::new(parent.filter(|p| !p.as_os_str().is_empty()), env.clone());
-            let mut app = App::new(env.clone(), Box::new(home), Box::new(open));
-            super::recent::remember(&env.state_dir, &path);
+            let mut app = above_home(&path, env);
             app.push(super::screens::open_prepare_with(path, *plan, env.clone()));
             app
         }
+        Start::Media(plan) => {
+            let mut app = above_home(Path::new(&plan.path), env);
+            app.push(super::screens::media::open_with(&plan, env.clone()));
+            app
+        }
     }
+}
+
+/// The home screen on the folder that a data set lies in, for another screen to be put on top.
+fn above_home(path: &Path, env: &UiEnv) -> App {
+    let parent = path.parent().map(Path::to_path_buf);
+    let home = Home::new(parent.filter(|p| !p.as_os_str().is_empty()), env.clone());
+    super::recent::remember(&env.state_dir, path);
+    App::new(env.clone(), Box::new(home), Box::new(super::screens::open_prepare))
 }
 
 struct Loop<'a> {

@@ -16,7 +16,7 @@ use crate::job::media::{preview, start, MediaReport};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{MediaFilter, MediaPlan, Outcome, PrepareMediaPlan};
 use crate::storage::xdg;
-use crate::tui::recent;
+use crate::tui::{recent, Start};
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
@@ -38,8 +38,11 @@ pub fn run(args: &PrepareMediaArgs, context: &Context) -> Finished {
     }
 }
 
-/// Asks how media are picked, then runs it.
+/// Asks how media are picked, on a full screen where the terminal can, else by plain prompts; then runs it.
 fn guided(plan: &PrepareMediaPlan, context: &Context) -> Finished {
+    if !context.prefers_prompts() {
+        return prepare::screen(Start::Media(Box::new(plan.clone())), context);
+    }
     let Some(plan) = crate::prompt::media(plan, &context.run_options())? else {
         context.printer.line("Nothing was written.");
         return Ok(Done::ok(Map::new()));

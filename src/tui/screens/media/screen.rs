@@ -2,6 +2,7 @@
 
 use super::form::{MediaForm, Strategy};
 use super::view;
+use crate::engine::plan::CommandLine;
 use crate::job::media::{preview, MediaPreview};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{Cancel, Outcome, PrepareMediaPlan, Severity};
@@ -85,16 +86,7 @@ impl MediaState {
 
     /// The same as a command, quoted for a shell; empty while a pattern is missing.
     pub fn command(&self) -> String {
-        self.plan()
-            .map(|plan| {
-                format!(
-                    "gristmill prepare-media {} --yes {}{}",
-                    plan.path,
-                    self.form.flags(),
-                    if plan.prune { " --prune" } else { "" }
-                )
-            })
-            .unwrap_or_default()
+        self.plan().map(|plan| CommandLine::of_media(&plan).text()).unwrap_or_default()
     }
 
     /// What the answers would do, unless another filter was chosen since it was looked at.
@@ -172,11 +164,11 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
 }
 
 /// As [`open`], with answers that are given already.
-pub fn open_with(path: PathBuf, decode: bool, prune: bool, compat: bool, env: UiEnv) -> Box<dyn Screen> {
-    let mut state = MediaState::new(&path.to_string_lossy());
-    state.form.decode = decode;
-    state.prune = prune;
-    state.compat = compat;
+pub fn open_with(plan: &PrepareMediaPlan, env: UiEnv) -> Box<dyn Screen> {
+    let mut state = MediaState::new(&plan.path);
+    state.form.adopt(Some(&plan.media));
+    state.prune = plan.prune;
+    state.compat = plan.compat;
     Box::new(MediaScreen::new(state, env))
 }
 
