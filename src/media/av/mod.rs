@@ -6,6 +6,7 @@ pub mod adts;
 pub mod codec;
 pub mod cover;
 pub mod flac;
+mod frame_rate;
 pub mod iso;
 pub mod matroska;
 pub mod mpeg_audio;

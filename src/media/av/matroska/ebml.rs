@@ -13,6 +13,8 @@ pub struct Element {
     pub end: Option<u64>,
 }
 
+/// Bytes of an element that are read where elements lie far apart: its header, and the header of a block.
+const APART: usize = 64;
 /// The longest element that is read whole, in bytes.
 const WHOLE: u64 = 1 << 20;
 
@@ -20,11 +22,20 @@ impl Element {
     /// The element at `at`, which lies inside one that ends at `end`; `None` where nothing more, or nothing sensible, is there.
     pub fn at(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Self>, ProbeError> {
         let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX).min(12);
-        let head = reader.up_to(at, left)?;
-        Ok(parse(head).map(|(id, size, len)| {
+        Ok(Self::parsed(reader.up_to(at, left)?, at))
+    }
+
+    /// As [`at`](Self::at), reading no further ahead: behind a large body lies another one.
+    pub fn apart(reader: &mut Reader, at: u64, end: u64) -> Result<Option<Self>, ProbeError> {
+        let left = usize::try_from(end.saturating_sub(at)).unwrap_or(usize::MAX).min(APART);
+        Ok(Self::parsed(reader.sparse(at, left)?, at))
+    }
+
+    fn parsed(head: &[u8], at: u64) -> Option<Self> {
+        parse(head).map(|(id, size, len)| {
             let body = at + len as u64;
             Self { id, body, end: size.map(|size| body.saturating_add(size)) }
-        }))
+        })
     }
 
     /// Length of the body; `None` where it is unknown.

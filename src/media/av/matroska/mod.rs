@@ -1,9 +1,20 @@
 //! Matroska and WebM (RFC 9559).
 
+mod blocks;
 mod ebml;
+mod sound;
+mod tracks;
+mod video;
 
+use super::cover::Cover;
+use super::rational::{rescale, Rational, Rounding};
 use super::AvProbed;
 use crate::media::{ProbeError, Reader};
+use blocks::Frame;
+use ebml::Element;
+use tracks::{Header, Kind};
+
+const SEGMENT: u32 = 0x1853_8067;
 
 /// Whether these first bytes are an EBML document.
 pub fn matches(first: &[u8]) -> bool {
@@ -11,6 +22,164 @@ pub fn matches(first: &[u8]) -> bool {
 }
 
 /// Reads the first video and the first audio stream.
+///
+/// # Errors
+/// [`ProbeError::Broken`] where there is no segment, no track, or nothing of what the tracks promise.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
-    Err(ProbeError::broken("it has no streams", reader.len()))
+    let segment = segment(reader)?;
+    let end = segment.end.unwrap_or(reader.len()).min(reader.len());
+    let mut file = File::open(reader, segment.body, end)?;
+    let mut probed = AvProbed::default();
+    let video = file.header.tracks.iter().position(|track| matches!(track.kind, Kind::Video { .. }));
+    let audio = file.header.tracks.iter().position(|track| matches!(track.kind, Kind::Audio(_)));
+    if video.is_none() && audio.is_none() && file.header.cover.is_none() {
+        return Err(ProbeError::broken("it has no video and no sound", segment.body));
+    }
+    file.go_through(reader, video, audio, &mut probed)?;
+    if video.is_none() {
+        file.cover(reader, &mut probed)?;
+    }
+    if segment.end.is_some_and(|end| end > reader.len()) || !file.sound {
+        probed.remarks.push("it is damaged or ends before its time".into());
+    }
+    Ok(probed)
+}
+
+/// The segment behind the head of the document.
+fn segment(reader: &mut Reader) -> Result<Element, ProbeError> {
+    let broken = |at| ProbeError::broken("it has no segment", at);
+    let mut at = 0;
+    // The head, perhaps something void, the segment.
+    for _ in 0..8 {
+        let element = Element::at(reader, at, reader.len())?.ok_or_else(|| broken(at))?;
+        if element.id == SEGMENT {
+            return Ok(element);
+        }
+        at = element.end.ok_or_else(|| broken(at))?;
+    }
+    Err(broken(at))
+}
+
+/// A file whose header was read.
+struct File {
+    header: Header,
+    /// Where clusters may begin, and where they end.
+    clusters: (u64, u64),
+    /// No damage was met.
+    sound: bool,
+}
+
+impl File {
+    /// Reads what precedes the clusters; where tracks come later, they are looked for behind them.
+    fn open(reader: &mut Reader, body: u64, end: u64) -> Result<Self, ProbeError> {
+        let (mut header, mut at, mut first_cluster) = (Header::default(), body, None);
+        while let Some(element) = Element::at(reader, at, end)? {
+            match element.id {
+                0x1549_a966 => header.info(reader, &element)?,
+                0x1654_ae6b => header.tracks(reader, &element)?,
+                0x1941_a469 => header.attachments(reader, &element)?,
+                0x1f43_b675 => {
+                    first_cluster.get_or_insert(at);
+                    if !header.tracks.is_empty() {
+                        break;
+                    }
+                }
+                _ => {}
+            }
+            match element.end {
+                Some(next) if next <= end => at = next,
+                _ => break,
+            }
+        }
+        Ok(Self { header, clusters: (first_cluster.unwrap_or(at), end), sound: true })
+    }
+
+    /// The time of a frame in ticks of its track, the decoder's delay taken off.
+    fn time(&self, track: usize, frame: &Frame) -> i64 {
+        let Some(track) = self.header.tracks.get(track) else { return frame.time };
+        let ticks = if track.scale == 1.0 { frame.time } else { (frame.time as f64 / track.scale) as i64 };
+        ticks.saturating_sub(self.delay(track))
+    }
+
+    fn delay(&self, track: &tracks::Track) -> i64 {
+        let base = self.header.base(track);
+        let delay = i64::try_from(track.codec_delay).unwrap_or(0);
+        rescale(delay, base.den, base.num.saturating_mul(1_000_000_000), Rounding::Near)
+    }
+
+    /// Length of a block's frame in ticks, as far as the container tells it.
+    fn told_duration(&self, track: usize, frame: &Frame) -> Option<i64> {
+        let track = self.header.tracks.get(track)?;
+        let whole = match frame.duration {
+            Some(duration) => duration,
+            None if track.default_duration > 0 => {
+                track.default_duration.saturating_mul(u64::from(frame.laces)) / self.header.scale
+            }
+            None => return None,
+        };
+        i64::try_from(whole / u64::from(frame.laces.max(1))).ok().filter(|ticks| *ticks > 0)
+    }
+
+    /// Goes through all clusters and fills in what they tell.
+    fn go_through(
+        &mut self,
+        reader: &mut Reader,
+        video: Option<usize>,
+        audio: Option<usize>,
+        probed: &mut AvProbed,
+    ) -> Result<(), ProbeError> {
+        let number = |at: Option<usize>| at.and_then(|at| self.header.tracks.get(at)).map(|track| track.number);
+        let (video_number, audio_number) = (number(video), number(audio));
+        let (from, end) = self.clusters;
+        let mut seek = None;
+        if let (Some(video), Some(_)) = (video, audio) {
+            blocks::visit(reader, from, end, &mut |_, frame| {
+                if Some(frame.track) == video_number && frame.key {
+                    seek = Some(self.time(video, &frame));
+                }
+                Ok(seek.is_none())
+            })?;
+        }
+        let mut pictures = video.and_then(|at| video::Pictures::new(&self.header, at));
+        let mut sound = audio.and_then(|at| sound::Sound::new(&self.header, at, seek, video.is_some()));
+        let undamaged = blocks::visit(reader, from, end, &mut |reader, frame| {
+            if let (Some(at), Some(pictures)) = (video.filter(|_| Some(frame.track) == video_number), &mut pictures) {
+                pictures.add(reader, &frame, self.time(at, &frame), self.told_duration(at, &frame))?;
+                if let Some(sound) = &mut sound {
+                    sound.meet_picture(self.time(at, &frame), frame.key);
+                }
+            }
+            if let (Some(at), Some(sound)) = (audio.filter(|_| Some(frame.track) == audio_number), &mut sound) {
+                sound.add(reader, &frame, self.time(at, &frame), self.told_duration(at, &frame))?;
+            }
+            Ok(true)
+        })?;
+        let duration = |at: Option<usize>| at.and_then(|at| self.whole_duration(at));
+        if let Some(pictures) = pictures {
+            pictures.fill(duration(video), &mut probed.facts)?;
+        }
+        if let Some(sound) = sound {
+            sound.fill(duration(audio), &mut probed.facts);
+        }
+        self.sound &= undamaged;
+        Ok(())
+    }
+
+    /// Length of the segment in ticks of a track.
+    fn whole_duration(&self, track: usize) -> Option<i64> {
+        let base = self.header.base(self.header.tracks.get(track)?);
+        let nanoseconds = self.header.duration? * self.header.scale as f64;
+        Some((nanoseconds / 1e9 / base.as_f64()).round() as i64)
+    }
+
+    /// An attached picture is shown as a video stream where there is no other.
+    fn cover(&self, reader: &mut Reader, probed: &mut AvProbed) -> Result<(), ProbeError> {
+        let Some((mime, at, len)) = &self.header.cover else { return Ok(()) };
+        let microseconds = Rational::new(1, 1_000_000);
+        let whole = self.header.duration.map(|ticks| (ticks * self.header.scale as f64 / 1000.0) as i64);
+        match Cover::new(reader, mime, *at, *len)? {
+            Some(cover) => cover.show(reader, whole.map(|whole| (whole, microseconds)), &mut probed.facts),
+            None => Ok(()),
+        }
+    }
 }

@@ -1,0 +1,114 @@
+//! The frame rate of a stream that does not state one, guessed from its time stamps as FFmpeg does.
+
+use super::rational::{Rational, INT_MAX};
+
+/// Rates that are tried.
+const TRIED: usize = 30 * 12 + 30 + 3 + 6;
+/// Steps between frames that are looked at.
+pub const LOOKED_AT: u64 = 20;
+/// Rates are counted in frames per 12 × 1001 s.
+const UNIT: f64 = 12.0 * 1001.0;
+
+/// Collects time stamps and says which standard rate they fit.
+#[derive(Clone, Debug)]
+pub struct Guess {
+    base: Rational,
+    last: Option<i64>,
+    steps: u64,
+    sum: i64,
+    /// For each rate: sum of errors and of their squares, on the beat and between beats.
+    errors: Vec<[[f64; 2]; 2]>,
+}
+
+/// A rate, in frames per 12 × 1001 s.
+fn rate(index: usize) -> i64 {
+    let round = |list: &[i64], at: usize| list.get(at).copied().unwrap_or(1);
+    match index {
+        0..360 => (index as i64 + 1) * 1001,
+        360..390 => (index as i64 - 360 + 31) * 1001 * 12,
+        390..393 => round(&[80, 120, 240], index - 390) * 1001 * 12,
+        _ => round(&[24, 30, 60, 12, 15, 48], index - 393) * 1000 * 12,
+    }
+}
+
+impl Guess {
+    /// For time stamps in ticks of `base`.
+    pub fn new(base: Rational) -> Self {
+        Self { base, last: None, steps: 0, sum: 0, errors: vec![[[0.0; 2]; 2]; TRIED] }
+    }
+
+    /// Takes the next time stamp, in decoding order; after enough of them nothing changes any more.
+    pub fn add(&mut self, time: i64) {
+        if self.steps >= LOOKED_AT {
+            return;
+        }
+        if let Some(step) = self.last.and_then(|last| time.checked_sub(last)).filter(|step| *step > 0) {
+            let seconds = time as f64 * self.base.as_f64();
+            for (index, errors) in self.errors.iter_mut().enumerate() {
+                let beats = seconds * rate(index) as f64 / UNIT;
+                for (half, error) in errors.iter_mut().enumerate() {
+                    let shift = half as f64 * 0.5;
+                    let off = beats - (beats + shift).round_ties_even() + shift;
+                    error[0] += off;
+                    error[1] += off * off;
+                }
+            }
+            self.steps += 1;
+            self.sum = self.sum.saturating_add(step);
+        }
+        self.last = Some(time);
+    }
+
+    /// The standard rate that fits, if one does.
+    pub fn rate(&self) -> Option<Rational> {
+        // Fewer than three steps could be anything.
+        if self.steps <= 2 {
+            return None;
+        }
+        let steps = self.steps as f64;
+        let (mut best, mut found) = (0.01, None);
+        for (index, errors) in self.errors.iter().enumerate() {
+            let rate = rate(index);
+            let too_slow = self.base.as_f64() * self.sum as f64 / steps < UNIT * 0.8 / rate as f64;
+            if (rate as f64) < UNIT || too_slow {
+                continue;
+            }
+            for error in errors {
+                let mean = error[0] / steps;
+                let spread = error[1] / steps - mean * mean;
+                if spread < best && best > 1e-9 {
+                    best = spread;
+                    found = Some(rate);
+                }
+            }
+        }
+        let rate = Rational::reduced(found?, 12 * 1001, INT_MAX);
+        // The step between two frames must be what the rate says, give or take a tick.
+        let expected = 1.0 / (rate.as_f64() * self.base.as_f64());
+        ((expected - self.sum as f64 / steps).abs() <= 1.0).then_some(rate)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guess(times: impl IntoIterator<Item = i64>) -> Option<Rational> {
+        let mut guess = Guess::new(Rational::new(1, 1000));
+        times.into_iter().for_each(|time| guess.add(time));
+        guess.rate()
+    }
+
+    #[test]
+    fn standard_rates_are_recognised_although_ticks_are_coarse() {
+        assert_eq!(guess((0..13).map(|frame| frame * 40)), Some(Rational::new(25, 1)));
+        assert_eq!(guess((0..13).map(|frame| frame * 1001 / 30)), Some(Rational::new(30_000, 1001)));
+        assert_eq!(guess((0..40).map(|frame| (frame * 1000 + 12) / 24)), Some(Rational::new(24, 1)));
+    }
+
+    #[test]
+    fn few_or_uneven_steps_have_no_rate() {
+        assert_eq!(guess([0, 40, 80]), None);
+        assert_eq!(guess([0, 40, 100, 120, 200, 250, 300, 380, 500, 510]), None);
+    }
+}
