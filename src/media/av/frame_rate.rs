@@ -4,8 +4,12 @@ use super::rational::{Rational, INT_MAX};
 
 /// Rates that are tried.
 const TRIED: usize = 30 * 12 + 30 + 3 + 6;
-/// Steps between frames that are looked at.
-pub const LOOKED_AT: u64 = 20;
+/// Steps between frames that are looked at; twice as many where ticks are longer than half a millisecond.
+const LOOKED_AT: u64 = 20;
+/// Behind so many frames it ends after some seconds.
+const MANY: u64 = 30;
+/// How many, in seconds.
+const LONG: f64 = 5.0;
 /// Rates are counted in frames per 12 × 1001 s.
 const UNIT: f64 = 12.0 * 1001.0;
 
@@ -13,7 +17,10 @@ const UNIT: f64 = 12.0 * 1001.0;
 #[derive(Clone, Debug)]
 pub struct Guess {
     base: Rational,
+    first: Option<i64>,
     last: Option<i64>,
+    frames: u64,
+    enough: bool,
     steps: u64,
     sum: i64,
     /// For each rate: sum of errors and of their squares, on the beat and between beats.
@@ -34,13 +41,27 @@ fn rate(index: usize) -> i64 {
 impl Guess {
     /// For time stamps in ticks of `base`.
     pub fn new(base: Rational) -> Self {
-        Self { base, last: None, steps: 0, sum: 0, errors: vec![[[0.0; 2]; 2]; TRIED] }
+        Self {
+            base,
+            first: None,
+            last: None,
+            frames: 0,
+            enough: false,
+            steps: 0,
+            sum: 0,
+            errors: vec![[[0.0; 2]; 2]; TRIED],
+        }
     }
 
     /// Takes the next time stamp, in decoding order; after enough of them nothing changes any more.
     pub fn add(&mut self, time: i64) {
-        if self.steps >= LOOKED_AT {
+        if self.enough {
             return;
+        }
+        self.frames += 1;
+        // Time is counted from the third frame on.
+        if self.frames == 3 {
+            self.first = Some(time);
         }
         if let Some(step) = self.last.and_then(|last| time.checked_sub(last)).filter(|step| *step > 0) {
             let seconds = time as f64 * self.base.as_f64();
@@ -57,6 +78,15 @@ impl Guess {
             self.sum = self.sum.saturating_add(step);
         }
         self.last = Some(time);
+        let tick = self.base.as_f64();
+        let wanted = if tick > 0.0005 { 2 * LOOKED_AT } else { LOOKED_AT };
+        let long = self.frames > MANY && time.saturating_sub(self.first.unwrap_or(time)) as f64 * tick >= LONG;
+        self.enough = self.steps >= wanted || long;
+    }
+
+    /// Frames that were looked at.
+    pub fn frames(&self) -> u64 {
+        self.frames
     }
 
     /// The standard rate that fits, if one does.

@@ -31,7 +31,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let mut file = File::open(reader, segment.body, end)?;
     let mut probed = AvProbed::default();
     let video = file.header.tracks.iter().position(|track| matches!(track.kind, Kind::Video { .. }));
-    let audio = file.header.tracks.iter().position(|track| matches!(track.kind, Kind::Audio(_)));
+    let audio = file.header.tracks.iter().position(|track| matches!(track.kind, Kind::Audio { .. }));
     if video.is_none() && audio.is_none() && file.header.cover.is_none() {
         return Err(ProbeError::broken("it has no video and no sound", segment.body));
     }
@@ -159,7 +159,7 @@ impl File {
             pictures.fill(duration(video), &mut probed.facts)?;
         }
         if let Some(sound) = sound {
-            sound.fill(duration(audio), &mut probed.facts);
+            sound.fill(duration(audio), &mut probed.facts)?;
         }
         self.sound &= undamaged;
         Ok(())

@@ -11,6 +11,8 @@ use crate::model::AvFacts;
 pub struct Sound {
     base: Rational,
     setup: AudioSetup,
+    /// Samples per second as the container tells them.
+    container_rate: u32,
     /// Samples that are cut at the beginning.
     skip: i64,
     tally: Tally,
@@ -30,7 +32,8 @@ impl Sound {
     /// For a track of the header; `None` where it is no sound. `seek` is the time of the first key frame of the video.
     pub fn new(header: &Header, at: usize, seek: Option<i64>, with_video: bool) -> Option<Self> {
         let track = header.tracks.get(at)?;
-        let Kind::Audio(setup) = &track.kind else { return None };
+        let Kind::Audio { setup, rate } = &track.kind else { return None };
+        let container_rate = *rate;
         let mut setup = setup.as_ref().clone();
         let base = header.base(track);
         let delay = i64::try_from(track.codec_delay).unwrap_or(0);
@@ -42,7 +45,20 @@ impl Sound {
         let tally = Tally::new(base, setup.rate, skip);
         let found = with_video && seek.is_none();
         let stripped = track.stripped.clone();
-        Some(Self { base, setup, skip, tally, seek, found, with_video, first: None, last: None, next: 0, stripped })
+        Some(Self {
+            base,
+            setup,
+            container_rate,
+            skip,
+            tally,
+            seek,
+            found,
+            with_video,
+            first: None,
+            last: None,
+            next: 0,
+            stripped,
+        })
     }
 
     /// A frame of the video passes: from its first key frame on everything counts.
@@ -72,7 +88,7 @@ impl Sound {
         if self.first.is_none() {
             self.first = Some(time);
         }
-        if !self.begins(time) {
+        if !self.begins(time, frame.padding > 0) {
             return Ok(());
         }
         self.last = Some((time, duration));
@@ -84,14 +100,19 @@ impl Sound {
 
     /// Whether decoding has begun: the peer looks for the beginning first, and finds the last frame not after time 0,
     /// or where there is video, its first key frame.
-    fn begins(&mut self, time: i64) -> bool {
+    fn begins(&mut self, time: i64, padded: bool) -> bool {
+        // A first packet that is cut at its end is not cut at its beginning.
+        let skip = if padded { 0 } else { self.skip };
         if self.with_video {
             self.found |= self.seek.is_none_or(|seek| time >= seek);
+            if self.found && self.last.is_none() {
+                self.tally = Tally::new(self.base, self.setup.rate, skip);
+            }
             return self.found;
         }
         let target = self.first.unwrap_or(0).max(0);
         if time <= target {
-            self.tally = Tally::new(self.base, self.setup.rate, self.skip);
+            self.tally = Tally::new(self.base, self.setup.rate, skip);
         }
         true
     }
@@ -112,8 +133,15 @@ impl Sound {
     }
 
     /// Fills in the facts; `whole` is the length of the segment in ticks, for a stream without frames.
-    pub fn fill(self, whole: Option<i64>, facts: &mut AvFacts) {
-        let rate = Rational::new(1, i64::from(self.setup.rate.max(1)));
+    ///
+    /// # Errors
+    /// [`ProbeError::Broken`] where the length of a TTA stream is not told, which its decoder needs to know.
+    pub fn fill(self, whole: Option<i64>, facts: &mut AvFacts) -> Result<(), ProbeError> {
+        if self.setup.codec == AudioCodec::Tta && whole.is_none() {
+            return Err(ProbeError::broken("the length of its sound is not told", 0));
+        }
+        // The start is counted before the decoder has told its own rate.
+        let rate = Rational::new(1, i64::from(self.container_rate.max(1)));
         let start = self.first.map(|first| first.saturating_add(rescale_base(self.skip, rate, self.base)));
         let behind = self.last.map(|(time, duration)| time.saturating_add(duration));
         facts.audio_duration = self.tally.duration(start, behind.or(whole));
@@ -123,5 +151,6 @@ impl Sound {
         facts.audio_channels = Some(self.setup.channels);
         facts.audio_sample_rate = Some(self.setup.rate);
         facts.audio_num_samples = Some(self.tally.samples());
+        Ok(())
     }
 }

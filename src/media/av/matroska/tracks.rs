@@ -40,7 +40,12 @@ pub enum Kind {
         parsed: bool,
     },
     /// Sound.
-    Audio(Box<AudioSetup>),
+    Audio {
+        /// Its codec.
+        setup: Box<AudioSetup>,
+        /// Samples per second as the container tells them; the decoder may give others.
+        rate: u32,
+    },
 }
 
 /// Everything that precedes the clusters.
@@ -216,7 +221,7 @@ impl Entry {
     fn track(self) -> Option<Track> {
         let kind = match self.kind {
             1 => self.video(),
-            2 => Kind::Audio(Box::new(self.audio())),
+            2 => Kind::Audio { setup: Box::new(self.audio()), rate: self.container_rate() },
             _ => return None,
         };
         Some(Track {
@@ -246,8 +251,16 @@ impl Entry {
         Kind::Video { codec, size, parsed }
     }
 
+    fn container_rate(&self) -> u32 {
+        if self.rate >= 0.0 {
+            self.rate as u32
+        } else {
+            0
+        }
+    }
+
     fn audio(&self) -> AudioSetup {
-        let rate = if self.rate >= 0.0 { self.rate as u32 } else { 0 };
+        let rate = self.container_rate();
         let channels = u32::try_from(self.channels).unwrap_or(0);
         let bytes = u32::try_from(self.bits.div_ceil(8)).unwrap_or(0).max(1);
         let codec = match self.codec.as_slice() {

@@ -10,8 +10,6 @@ use crate::model::AvFacts;
 
 /// The largest part of a first packet that is looked at for the size of its picture, in bytes.
 const FIRST_PACKET: usize = 4 << 10;
-/// Frames up to here keep no length of their own where only a guess tells it: FFmpeg has read them before it guesses.
-const READ_BEFORE: u64 = 45;
 
 /// Counts the frames of a video stream.
 pub struct Pictures {
@@ -86,7 +84,8 @@ impl Pictures {
     pub fn fill(self, whole: Option<i64>, facts: &mut AvFacts) -> Result<(), ProbeError> {
         let guessed = if self.rate.is_none() { self.guess.rate() } else { None };
         let own = match guessed {
-            Some(rate) if self.parsed || self.frames > READ_BEFORE => {
+            // Frames that were read before the guess was made keep no length.
+            Some(rate) if self.parsed || self.frames > self.guess.frames() => {
                 (1.0 / (rate.as_f64() * self.base.as_f64())).floor() as i64
             }
             _ => 0,
@@ -98,6 +97,7 @@ impl Pictures {
         facts.video_num_frames = Some(self.frames);
         facts.video_fps = match (self.rate.or(guessed), duration) {
             (Some(rate), _) => Some(rate.as_f64()),
+            (None, Some(0.0)) if self.parsed => None,
             (None, Some(0.0)) => return Err(ProbeError::broken("its video has no duration", 0)),
             (None, duration) => duration.map(|duration| self.frames as f64 / duration),
         };
