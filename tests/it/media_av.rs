@@ -48,6 +48,11 @@ fn flac_and_aac_files_give_the_peers_facts() {
     golden("flac_adts");
 }
 
+#[test]
+fn matroska_and_webm_files_give_the_peers_facts() {
+    golden("matroska");
+}
+
 /// Another folder of files, with the peer's answers in its `expected.json`: to look at more than what is kept here.
 #[test]
 fn a_corpus_that_is_pointed_at_gives_the_peers_facts() {
