@@ -42,7 +42,7 @@ pub fn visit(reader: &mut Reader, at: u64, end: u64, visitor: &mut Visitor) -> R
     while at < end {
         let next =
             if large { Element::apart(reader, at, reader.len())? } else { Element::at(reader, at, reader.len())? };
-        let Some(element) = next.filter(|element| is_known(element)) else {
+        let Some(element) = next.filter(is_known) else {
             sound = false;
             match next_cluster(reader, at + 1, end)? {
                 Some(found) => at = found,
