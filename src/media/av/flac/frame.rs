@@ -214,7 +214,7 @@ fn residual(bits: &mut Bits, order: u32, samples: u32) -> Option<()> {
         _ => return None,
     };
     let partitions = 1_u32 << bits.take(4)?;
-    if samples % partitions != 0 || samples / partitions < order || order > samples {
+    if !samples.is_multiple_of(partitions) || samples / partitions < order || order > samples {
         return None;
     }
     for partition in 0..partitions {

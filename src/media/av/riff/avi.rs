@@ -206,7 +206,7 @@ impl<'a> Walk<'a> {
         let there = u64::from(size).min(reader.len().saturating_sub(at));
         if Some(index) == self.audio {
             if let Some(sound) = &mut self.sound {
-                sound.packet(reader, at, there)?;
+                sound.packet(reader, at, there, size.into())?;
             }
             return Ok(next);
         }

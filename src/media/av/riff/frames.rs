@@ -38,6 +38,10 @@ pub(super) struct Frames {
     left: u64,
     /// Bytes that belong to no frame.
     junk: u64,
+    /// Whether such bytes between frames make decoders give up: those of MPEG audio do.
+    strict: bool,
+    /// Whether there are such bytes between frames.
+    interrupted: bool,
     found: Found,
 }
 
@@ -57,6 +61,8 @@ impl Frames {
             head_stamp: None,
             left: 0,
             junk: 0,
+            strict: format.coding == Coding::Mpeg,
+            interrupted: false,
             found: Found::default(),
         })
     }
@@ -105,6 +111,7 @@ impl Frames {
     }
 
     fn frame(&mut self, header: FrameHeader, length: u32) {
+        self.interrupted |= self.junk > 0 && self.found.samples > 0;
         let duration = in_base(i64::from(header.samples), header.rate, self.base);
         let start = match self.head_stamp.take() {
             Some(stamp) => {
@@ -119,10 +126,20 @@ impl Frames {
         self.found.rate = self.found.rate.or(Some(header.rate));
     }
 
-    /// What was found, when everything has been walked.
+    /// What was found, when everything has been walked. A last frame that is cut off counts as a whole one, as it does for
+    /// decoders, if its header is there.
     pub fn finish(mut self, file_len: u64) -> Result<Found, ProbeError> {
-        if self.left > 0 {
+        if let Some((header, length)) = (self.read)(&self.head).and_then(|header| Some((header, header.bytes?))) {
+            self.frame(header, length);
+            self.left = 1;
+        } else if self.head.first().is_some_and(|first| *first == 0xff) {
             return Err(ProbeError::broken("its last frame of sound is cut off", file_len));
+        }
+        if self.strict && self.interrupted {
+            return Err(ProbeError::broken("something stands between its frames of sound", file_len));
+        }
+        if self.left > 0 {
+            self.found.remarks.push("its last frame of sound is cut off".to_owned());
         }
         if self.junk > 0 {
             self.found.remarks.push(format!("{} bytes of its sound belong to no frame", self.junk));

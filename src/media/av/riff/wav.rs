@@ -48,6 +48,27 @@ struct Header {
     wave64: bool,
 }
 
+impl Header {
+    fn new(big_endian: bool, wave64: bool) -> Self {
+        Self { format: None, data_at: None, data_end: 0, data_size: 0, samples: 0, big_endian, wave64 }
+    }
+
+    /// Takes in a data chunk; returns where it ends. In RF64 files its size was told before.
+    fn data_chunk(&mut self, content: u64, size: u64, sized64: bool) -> u64 {
+        self.data_at = Some(content);
+        self.data_end = if sized64 {
+            content.saturating_add(self.data_size).min(UNKNOWN)
+        } else if size == 0 || size == u64::from(u32::MAX) {
+            self.data_size = 0;
+            UNKNOWN
+        } else {
+            self.data_size = size;
+            content + size
+        };
+        self.data_end
+    }
+}
+
 /// Reads the sound's facts.
 ///
 /// # Errors
@@ -109,16 +130,7 @@ fn riff_header(reader: &mut Reader) -> Result<Header, ProbeError> {
                 header.format = Some((SoundFormat::read(reader, content, size, big_endian)?, content));
             }
             b"data" => {
-                header.data_at = Some(content);
-                if sized64 {
-                    next = content.saturating_add(header.data_size).min(UNKNOWN);
-                } else if size == 0 || size == u64::from(u32::MAX) {
-                    header.data_size = 0;
-                    next = UNKNOWN;
-                } else {
-                    header.data_size = size;
-                }
-                header.data_end = next;
+                next = header.data_chunk(content, size, sized64);
                 if !sized64 && size == 0 {
                     break;
                 }
@@ -262,7 +274,7 @@ fn told_duration(header: &Header, format: &SoundFormat, file_len: u64) -> Option
     if header.wave64 {
         return i64::try_from(samples).ok().filter(|samples| *samples > 0);
     }
-    if channels > 1 && data_size > 0 && samples > 0 && format.bit_rate > 0 && samples % channels == 0 {
+    if channels > 1 && data_size > 0 && samples > 0 && format.bit_rate > 0 && samples.is_multiple_of(channels) {
         let told = 8.0 * data_size as f64 * channels as f64 * f64::from(format.rate) / samples as f64;
         if (told / format.bit_rate as f64 - 1.0).abs() < 0.3 {
             samples /= channels;

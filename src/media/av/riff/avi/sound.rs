@@ -70,8 +70,11 @@ impl Sound {
         }))
     }
 
-    /// Counts `len` bytes at `at`, which are a chunk.
-    pub fn packet(&mut self, reader: &mut Reader, at: u64, len: u64) -> Result<(), ProbeError> {
+    /// Counts the `len` bytes of a chunk at `at` that are there of `told` bytes.
+    pub fn packet(&mut self, reader: &mut Reader, at: u64, len: u64, told: u64) -> Result<(), ProbeError> {
+        if len < told && self.format.coding == Coding::Aac {
+            return Err(ProbeError::broken("its last frame of sound is cut off", at + len));
+        }
         let at_once = match self.sample_size {
             0 | 1 => len,
             size if size < 32 => AT_ONCE * size,
