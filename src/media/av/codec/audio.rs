@@ -1,6 +1,8 @@
 //! How many samples the packets of an audio codec hold.
 
 use super::bits::Bits;
+use super::vorbis::Setup;
+use super::{ac3_frame, mp3_frame, opus_packet_samples};
 
 /// Audio codecs whose packets are understood, and the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,15 +54,7 @@ pub struct AudioSetup {
     pub preskip: u32,
     /// Samples of the whole stream that are still to come, where the codec needs to know.
     pub left: u64,
-    vorbis: Option<Vorbis>,
-}
-
-/// Block sizes and modes of a Vorbis stream, and the size of the last block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Vorbis {
-    sizes: [u32; 2],
-    long: Vec<bool>,
-    last: Option<u32>,
+    vorbis: Option<(Setup, Option<u32>)>,
 }
 
 impl AudioSetup {
@@ -93,7 +87,7 @@ impl AudioSetup {
     pub fn looks_at(&self) -> usize {
         match self.codec {
             AudioCodec::Mpeg | AudioCodec::Wavpack => 4,
-            AudioCodec::Eac3 => 6,
+            AudioCodec::Eac3 => 8,
             AudioCodec::Alac => 7,
             AudioCodec::Opus => 2,
             AudioCodec::Vorbis => 1,
@@ -107,11 +101,11 @@ impl AudioSetup {
     pub fn samples(&mut self, head: &[u8], len: u64) -> Option<i64> {
         match self.codec {
             AudioCodec::Aac | AudioCodec::Ac3 | AudioCodec::Fixed(_) => Some(i64::from(self.frame)),
-            AudioCodec::Mpeg => mpeg_header(head).map(|header| i64::from(header.samples)),
-            AudioCodec::Eac3 => eac3_samples(head).map(i64::from),
+            AudioCodec::Mpeg => mp3_frame(head.first_chunk()?).map(|header| i64::from(header.samples)),
+            AudioCodec::Eac3 => ac3_frame(head).map(|header| i64::from(header.samples)),
             AudioCodec::Alac => Some(alac_samples(head).map_or(i64::from(self.frame), i64::from)),
-            AudioCodec::Opus => opus_samples(head).map(i64::from),
-            AudioCodec::Vorbis => self.vorbis.as_mut()?.samples(*head.first()?),
+            AudioCodec::Opus => opus_packet_samples(head).map(i64::from),
+            AudioCodec::Vorbis => self.vorbis_samples(head),
             AudioCodec::Flac => flac_samples(head).map(i64::from),
             AudioCodec::Pcm(bytes) => {
                 let frame = u64::from(bytes).checked_mul(u64::from(self.channels)).filter(|&frame| frame > 0)?;
@@ -215,83 +209,19 @@ impl AudioSetup {
 
     /// The three headers, laced as in Matroska (`2`, two lengths, the headers).
     fn vorbis(&mut self, config: &[u8]) -> Option<()> {
-        let (first, setup) = vorbis_headers(config)?;
-        let channels = u32::from(*first.get(11)?);
-        let rate = u32::from_le_bytes(first.get(12..16)?.try_into().ok()?);
-        if channels > 0 && rate > 0 {
-            (self.channels, self.rate) = (channels, rate);
-        }
-        let sizes = *first.get(28)?;
-        let sizes = [1_u32 << (sizes & 15), 1 << (sizes >> 4)];
-        self.vorbis = Some(Vorbis { sizes, long: vorbis_modes(setup)?, last: None });
+        let setup = Setup::from_private(config)?;
+        (self.channels, self.rate) = (setup.channels, setup.rate);
+        self.vorbis = Some((setup, None));
         Some(())
     }
-}
 
-impl Vorbis {
-    /// A quarter of this block and of the last one; nothing for the first block.
-    fn samples(&mut self, first: u8) -> Option<i64> {
-        if first & 1 != 0 {
-            return Some(0);
-        }
-        let bits = usize::BITS - self.long.len().saturating_sub(1).leading_zeros();
-        let mode = usize::from(first >> 1) & ((1 << bits.min(7)) - 1);
-        let size = self.sizes[usize::from(*self.long.get(mode)?)];
-        let last = self.last.replace(size);
-        Some(last.map_or(0, |last| i64::from(last / 4 + size / 4)))
+    /// Half of what two blocks overlap; nothing for the first block.
+    fn vorbis_samples(&mut self, head: &[u8]) -> Option<i64> {
+        let (setup, last) = self.vorbis.as_mut()?;
+        let Some(block) = setup.block(head) else { return Some(0) };
+        let before = last.replace(block.size);
+        Some(before.map_or(0, |before| i64::from(before / 4 + block.size / 4)))
     }
-}
-
-/// The first and the third of three laced headers.
-fn vorbis_headers(config: &[u8]) -> Option<(&[u8], &[u8])> {
-    if config.first() != Some(&2) {
-        // Three lengths of two bytes each, before each header.
-        let len = |at: usize| Some(usize::from(u16::from_be_bytes(config.get(at..at + 2)?.try_into().ok()?)));
-        let first = len(0)?;
-        let second = len(2 + first)?;
-        return Some((config.get(2..2 + first)?, config.get(6 + first + second..)?));
-    }
-    let mut at = 1;
-    let mut lens = [0_usize; 2];
-    for len in &mut lens {
-        loop {
-            let byte = *config.get(at)?;
-            at += 1;
-            *len += usize::from(byte);
-            if byte != 255 {
-                break;
-            }
-        }
-    }
-    Some((config.get(at..at + lens[0])?, config.get(at + lens[0] + lens[1]..)?))
-}
-
-/// Which modes are of the long block: read from the end of the setup header, where each mode has its flag, 32 bits of
-/// zeros and a mapping (Vorbis I §4.2.4), and their count stands before them.
-fn vorbis_modes(setup: &[u8]) -> Option<Vec<bool>> {
-    if setup.get(1..7)? != b"vorbis" {
-        return None;
-    }
-    let bit = |at: usize| setup.get(at / 8).map(|byte| byte >> (at % 8) & 1);
-    let number = |at: usize, count: usize| {
-        (0..count).try_fold(0_u32, |sum, index| Some(sum | u32::from(bit(at + index)?) << index))
-    };
-    // The framing bit is the last one that is set.
-    let mut at = (0..setup.len() * 8).rev().take(16).find(|&at| bit(at) == Some(1))?;
-    let (mut flags, mut found) = (Vec::new(), None);
-    while flags.len() < 64 && at >= 97 + 56 {
-        at -= 41;
-        if number(at + 33, 8)? > 63 || number(at + 1, 32)? != 0 {
-            break;
-        }
-        flags.push(bit(at)? == 1);
-        if number(at - 6, 6)? as usize + 1 == flags.len() {
-            found = Some(flags.len());
-        }
-    }
-    flags.truncate(found?);
-    flags.reverse();
-    Some(flags)
 }
 
 fn aac_object(bits: &mut Bits) -> Option<u32> {
@@ -348,47 +278,6 @@ fn aac_extension(bits: &mut Bits) -> Option<(Option<u32>, bool)> {
     Some((None, false))
 }
 
-/// A header of MPEG audio.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MpegHeader {
-    /// Samples per second.
-    pub rate: u32,
-    /// 1 or 2.
-    pub channels: u32,
-    /// Samples of the frame.
-    pub samples: u32,
-}
-
-/// ISO/IEC 11172-3 §2.4.1.3 and its extensions.
-pub fn mpeg_header(head: &[u8]) -> Option<MpegHeader> {
-    let &[sync, a, b, c] = head.get(..4)? else { return None };
-    let (version, layer) = (a >> 3 & 3, a >> 1 & 3);
-    if sync != 0xff || a & 0xe0 != 0xe0 || version == 1 || layer == 0 || b >> 4 == 15 || b >> 2 & 3 == 3 {
-        return None;
-    }
-    let rate = [44_100, 48_000, 32_000][usize::from(b >> 2 & 3)]
-        >> if version == 3 { 0 } else { 1 }
-        >> u32::from(version == 0);
-    let samples = match layer {
-        3 => 384,
-        1 if version != 3 => 576,
-        _ => 1152,
-    };
-    Some(MpegHeader { rate, channels: if c >> 6 == 3 { 1 } else { 2 }, samples })
-}
-
-fn eac3_samples(head: &[u8]) -> Option<u32> {
-    if head.get(..2)? != [0x0b, 0x77] {
-        return None;
-    }
-    let byte = *head.get(4)?;
-    // Syntax of plain AC-3 up to version 10: six blocks of 256.
-    if head.get(5)? >> 3 <= 10 || byte >> 6 == 3 {
-        return Some(1536);
-    }
-    Some([256, 512, 768, 1536][usize::from(byte >> 4 & 3)])
-}
-
 /// The last frame of an ALAC stream tells its own length.
 fn alac_samples(head: &[u8]) -> Option<u32> {
     let mut bits = Bits::new(head);
@@ -400,22 +289,6 @@ fn alac_samples(head: &[u8]) -> Option<u32> {
     } else {
         None
     }
-}
-
-/// RFC 6716 §3.1, at 48 kHz.
-pub fn opus_samples(head: &[u8]) -> Option<u32> {
-    let toc = *head.first()?;
-    let frame = match toc >> 3 {
-        config @ 0..=11 => [480, 960, 1920, 2880][usize::from(config & 3)],
-        config @ 12..=15 => [480, 960][usize::from(config & 1)],
-        config => [120, 240, 480, 960][usize::from(config & 3)],
-    };
-    let count = match toc & 3 {
-        0 => 1,
-        1 | 2 => 2,
-        _ => u32::from(*head.get(1)? & 63),
-    };
-    Some(frame * count)
 }
 
 /// RFC 9639 §9.1.
@@ -464,16 +337,6 @@ mod tests {
 
     #[test]
     fn packets_tell_their_samples() {
-        assert_eq!(opus_samples(&[0xfc]), Some(960));
-        assert_eq!(opus_samples(&[0x1b, 0x02]), Some(5760));
-        assert_eq!(
-            mpeg_header(&[0xff, 0xfb, 0x90, 0x64]).map(|h| (h.rate, h.channels, h.samples)),
-            Some((44_100, 2, 1152))
-        );
-        assert_eq!(
-            mpeg_header(&[0xff, 0xf3, 0x40, 0xc0]).map(|h| (h.rate, h.channels, h.samples)),
-            Some((22_050, 1, 576))
-        );
         assert_eq!(flac_samples(&[0xff, 0xf8, 0x79, 0x18, 0x05, 0x0e, 0xe7]), Some(3816));
         assert_eq!(AudioSetup::new(AudioCodec::Pcm(2), 8000, 2).samples(&[], 4096), Some(1024));
     }

@@ -6,7 +6,8 @@ use super::fragments;
 use super::samples::{parsed, Sample};
 use super::track::{Kind, Track};
 use super::Movie;
-use crate::media::av::codec::{AudioCodec, AudioSetup, Packet, Tally, VideoCodec};
+use crate::media::av::codec::{mp3_frame, AudioCodec, AudioSetup, Packet, Tally, VideoCodec};
+use crate::media::av::cover::Cover;
 use crate::media::av::rational::{rescale, rescale_base, seconds, Rational, Rounding, INT_MAX};
 use crate::media::av::AvProbed;
 use crate::media::{ProbeError, Reader};
@@ -134,6 +135,9 @@ impl Stage<'_> {
         view = Overview::default();
         self.visit(reader, index, line, &mut |reader, sample| {
             if view.first.is_none() {
+                if sample.at < reader.len() && sample.at.saturating_add(sample.size) > reader.len() {
+                    return Err(ProbeError::broken("it ends in the middle of its first picture", reader.len()));
+                }
                 view.first = Some((sample.time, sample.time + sample.shift + early));
             }
             view.beyond = sample.size > 0 && sample.at >= reader.len();
@@ -157,6 +161,9 @@ impl Stage<'_> {
         }
         let line = edits::timeline(track, reader)?;
         let view = self.overview(reader, index, &line)?;
+        if view.first.is_none() {
+            return Err(ProbeError::broken("its video has no samples", 0));
+        }
         let base = track.base();
         let start = line.start.or(view.first.map(|(_, shown)| shown));
         let duration = seconds(line.duration.saturating_sub(start.unwrap_or(0)), base);
@@ -172,9 +179,6 @@ impl Stage<'_> {
         (facts.video_width, facts.video_height) = (Some(size.0), Some(size.1));
         if view.beyond {
             probed.remarks.push("it ends before all of its video".into());
-        }
-        if view.count == 0 {
-            return Ok(None);
         }
         let wanted = line.lead.saturating_add(track.early).saturating_neg();
         let found = self.search(reader, index, &line, wanted)?.map_or(line.first, |(_, time)| time);
@@ -217,8 +221,16 @@ impl Stage<'_> {
         Ok(told.unwrap_or(entry.size))
     }
 
-    fn cover(&self, _reader: &mut Reader, _track: &Track, _probed: &mut AvProbed) -> Result<(), ProbeError> {
-        Ok(())
+    /// A cover counts as a video stream without frames.
+    fn cover(&self, reader: &mut Reader, track: &Track, probed: &mut AvProbed) -> Result<(), ProbeError> {
+        let Some((mime, at, end)) = track.cover else { return Ok(()) };
+        let Some(cover) = Cover::new(reader, mime.as_bytes(), at, end.saturating_sub(at))? else { return Ok(()) };
+        let sound = self.movie.tracks.iter().find(|track| track.kind == Kind::Audio);
+        let length = match sound {
+            Some(sound) => Some((edits::timeline(sound, reader)?.duration, sound.base())),
+            None => None,
+        };
+        cover.show(reader, length, &mut probed.facts)
     }
 
     fn audio(
@@ -239,11 +251,14 @@ impl Stage<'_> {
             .map_or(0, |(time, from)| rescale_base(time, from, base))
             .saturating_sub(line.lead.saturating_add(track.early));
         let begin = self.search(reader, index, &line, wanted)?;
+        if begin.is_none() && seek.is_none() {
+            return Err(ProbeError::broken("its sound has no samples", 0));
+        }
         let mut first = None;
         self.visit(reader, index, &line, &mut |reader, sample| {
             first = Some(sample);
             if setup.codec == AudioCodec::Mpeg {
-                if let Some(header) = crate::media::av::codec::audio::mpeg_header(reader.up_to(sample.at, 4)?) {
+                if let Some(header) = reader.up_to(sample.at, 4)?.first_chunk().and_then(mp3_frame) {
                     (setup.rate, setup.channels, setup.frame) = (header.rate, header.channels, header.samples);
                 }
             }

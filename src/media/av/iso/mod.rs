@@ -70,6 +70,8 @@ struct Movie {
     listed: bool,
     /// Where reading for the header ended.
     read_to: u64,
+    /// Look for the header in boxes that are marked as free.
+    free: bool,
     /// Edit lists decide which samples are read; not any more once a track has no samples in the header.
     edited: bool,
 }
@@ -81,6 +83,11 @@ struct Movie {
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let mut movie = Movie { edited: true, ..Movie::default() };
     movie.walk(reader)?;
+    if !movie.found_header {
+        // Some writers leave the header in a box that is marked as free.
+        movie = Movie { edited: true, free: true, ..Movie::default() };
+        movie.walk(reader)?;
+    }
     if !movie.found_header {
         return Err(ProbeError::broken("it has no header (moov)", reader.len()));
     }
@@ -96,7 +103,7 @@ impl Movie {
             let head = boxes::next(reader, at, end)?;
             let misplaced =
                 |head: &Head| !matches!(&kind, b"root" | b"moov") && matches!(&head.kind, b"trak" | b"mdat");
-            let Some(head) = head.filter(|head| !misplaced(head)) else {
+            let Some(mut head) = head.filter(|head| !misplaced(head)) else {
                 stack.pop();
                 match &kind {
                     b"trak" => self.finish_track(reader)?,
@@ -110,6 +117,11 @@ impl Movie {
             }
             if kind == *b"root" {
                 self.read_to = head.end;
+            }
+            if matches!(&head.kind, b"hoov") || self.free && matches!(&head.kind, b"free") {
+                if matches!(reader.up_to(head.body + 4, 4)?, b"mvhd" | b"cmov") {
+                    head.kind = *b"moov";
+                }
             }
             let inside = stack.iter().any(|(kind, ..)| kind == b"trak");
             if let Some(start) = self.open(reader, &head, inside)? {
@@ -264,12 +276,15 @@ impl Movie {
                 break;
             }
             let kind = be32(reader, data.body)?;
-            if matches!(kind, 0xd | 0xe | 0x1b) && self.tracks.len() < TRACKS {
-                self.tracks.push(Track {
-                    kind: Kind::Cover,
-                    cover: Some((data.body + 8, data.end)),
-                    ..Track::default()
-                });
+            let mime = match kind {
+                0xd => "image/jpeg",
+                0xe => "image/png",
+                0x1b => "image/bmp",
+                _ => continue,
+            };
+            if self.tracks.len() < TRACKS {
+                let cover = Some((mime, data.body + 8, data.end));
+                self.tracks.push(Track { kind: Kind::Cover, cover, ..Track::default() });
             }
         }
         Ok(())

@@ -100,8 +100,8 @@ pub struct Track {
     pub edited: bool,
     /// Its fragments are listed by a `sidx`.
     pub listed: bool,
-    /// Where the picture of a cover begins and ends.
-    pub cover: Option<(u64, u64)>,
+    /// The MIME type of a cover, and where its picture begins and ends.
+    pub cover: Option<(&'static str, u64, u64)>,
     /// Boxes that were met.
     pub seen: Seen,
 }
