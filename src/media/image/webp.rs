@@ -51,6 +51,35 @@ pub(super) fn lacks_its_alpha(reader: &mut Reader) -> Result<bool, ProbeError> {
     Ok(false)
 }
 
+/// Whether the first frame of an animation has the size that it says; only such a frame may be decoded.
+pub(super) fn first_frame_fits(reader: &mut Reader) -> Result<(), ProbeError> {
+    let header = reader.array::<21>(0)?;
+    if &header[12..16] != b"VP8X" || header[20] & ANIMATION == 0 {
+        return Ok(());
+    }
+    let mut at = 20 + padded(u32::from_le_bytes(reader.array(16)?));
+    let mut frame = None;
+    for _ in 0..MOST_CHUNKS {
+        let Ok([a, b, c, d, len @ ..]) = <[u8; 8]>::try_from(reader.up_to(at, 8)?) else { break };
+        let (kind, content) = ([a, b, c, d], at + 8);
+        match (&kind, frame) {
+            (b"ANMF", None) => {
+                let [w0, w1, w2, h0, h1, h2] = reader.array(content + 6)?;
+                let side = |low, mid, high| u32::from_le_bytes([low, mid, high, 0]) + 1;
+                frame = Some((side(w0, w1, w2), side(h0, h1, h2)));
+                at = content + 16;
+                continue;
+            }
+            (b"VP8 " | b"VP8L", Some(frame)) => {
+                let own = bitstream(reader, &kind, content)?;
+                return same_size(frame, own, own.2, at).map(|_| ());
+            }
+            _ => at = content + padded(u32::from_le_bytes(len)),
+        }
+    }
+    Err(ProbeError::broken("the animated WebP picture has no first frame", at))
+}
+
 /// The canvas; without an animation, the picture's own header has the last word on transparency.
 fn extended(reader: &mut Reader) -> Result<Shape, ProbeError> {
     let [flags, _, _, _, w0, w1, w2, h0, h1, h2] = reader.array(20)?;
@@ -86,7 +115,7 @@ fn extended(reader: &mut Reader) -> Result<Shape, ProbeError> {
 /// The picture fills the canvas.
 fn same_size(canvas: (u32, u32), own: Shape, alpha: bool, at: u64) -> Result<Shape, ProbeError> {
     if canvas != (own.0, own.1) {
-        return Err(ProbeError::broken("the WebP picture has another size than its canvas", at));
+        return Err(ProbeError::broken("the WebP picture has another size than the file says", at));
     }
     Ok((canvas.0, canvas.1, alpha))
 }

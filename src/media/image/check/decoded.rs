@@ -1,6 +1,6 @@
 //! Pictures that have to be decoded to be checked.
 
-use super::super::webp::lacks_its_alpha;
+use super::super::webp::{first_frame_fits, lacks_its_alpha};
 use super::cut;
 use crate::media::{ProbeError, Reader};
 use crate::model::ImageFacts;
@@ -67,6 +67,7 @@ pub(super) fn webp(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeE
         return Err(cut(reader));
     }
     fits(facts)?;
+    first_frame_fits(reader)?;
     if lacks_its_alpha(reader)? {
         // The decoder insists on it.
         return Ok(());
