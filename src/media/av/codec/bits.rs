@@ -87,12 +87,14 @@ mod tests {
         assert_eq!(bits.bit(), Some(true));
         assert_eq!(bits.number(3), Some(2));
         assert_eq!(bits.ue(), Some(2));
-        assert_eq!(bits.se(), Some(-1));
-        assert_eq!(bits.left(), 7);
-        assert_eq!(bits.skip(7), Some(()));
+        assert_eq!(bits.se(), Some(2));
+        assert_eq!(bits.left(), 4);
+        assert_eq!(bits.skip(4), Some(()));
         assert_eq!(bits.bit(), None);
         assert_eq!(bits.number(1), None);
         assert_eq!(Bits::new(&[0; 9]).ue(), None);
+        assert_eq!(Bits::new(&[0b0011_0000]).se(), Some(3));
+        assert_eq!(Bits::new(&[0b0110_0000]).se(), Some(-1));
     }
 
     #[test]

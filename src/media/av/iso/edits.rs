@@ -260,6 +260,10 @@ impl<'a> Walk<'a> {
         mut edit: Stretch,
         visitor: &mut Visitor,
     ) -> Result<bool, ProbeError> {
+        // Each edit goes through the tables from their beginning: many edits of long tables are a trap.
+        if reader.bytes_read() / 16 > reader.len() + (1 << 20) {
+            return Err(tangled());
+        }
         let entry = self.entry_point(reader, edit.time)?;
         let mut prefix = self.line.and_then(|line| line.prefixes.get(index)).copied();
         let mut samples = Samples::new(self.track, reader, 0)?;

@@ -360,7 +360,7 @@ impl Hearing<'_> {
             told
         } else {
             let count = self.setup.looks_at().min(usize::try_from(size).unwrap_or(usize::MAX));
-            let head = reader.up_to(sample.at, count)?.to_vec();
+            let head = reader.sparse(sample.at, count)?.to_vec();
             self.setup.samples(&head, size).unwrap_or(told)
         };
         let duration = if (parsed(self.setup.codec) || duration == 0) && self.setup.rate > 0 {
