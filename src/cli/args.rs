@@ -57,6 +57,9 @@ pub enum Command {
     Lint {
         /// Prepared data set
         path: PathBuf,
+        /// Decode every picture that has media metadata
+        #[arg(long)]
+        decode: bool,
     },
     /// Check a prepared data set and read every sample of it
     Verify {

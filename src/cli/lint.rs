@@ -9,7 +9,8 @@ use super::{jsonl, paths};
 use crate::engine::check::{Checked, LintOptions};
 use crate::job::{check, watch, JobState, JobStatus, Phase};
 use crate::model::text::{bytes, count};
-use crate::model::{Handles, Outcome, ProblemLog, Progress, Severity};
+use crate::model::{DatasetKind, Handles, Outcome, ProblemLog, Progress, Severity};
+use crate::source::kind::kind_of;
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,7 +23,7 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;
-    checked(context, SHARDS, |handles| check::run_lint(Path::new(&path), options, threads, handles))
+    checked(context, words_for(&path)?, |handles| check::run_lint(Path::new(&path), options, threads, handles))
 }
 
 /// Reads every tar anew and compares it with the index.
@@ -33,7 +34,7 @@ pub fn verify(path: &Path, context: &Context) -> Finished {
     }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;
-    checked(context, SHARDS, |handles| check::run_verify(Path::new(&path), threads, handles))
+    checked(context, words_for(&path)?, |handles| check::run_verify(Path::new(&path), threads, handles))
 }
 
 /// What a check counts.
@@ -43,6 +44,16 @@ pub struct Words {
     pub shards: Option<&'static str>,
     /// What an item of its progress is, in the singular.
     pub item: &'static str,
+}
+
+/// An item of a check of a folder of media.
+const ROW: &str = "row";
+const MEDIA_ROWS: Words = Words { shards: None, item: ROW };
+
+/// The words for a data set or a folder of media.
+fn words_for(path: &str) -> Outcome<Words> {
+    let is_media = kind_of(Path::new(path))? == DatasetKind::Filesystem;
+    Ok(if is_media { MEDIA_ROWS } else { SHARDS })
 }
 
 const SHARDS: Words = Words { shards: Some("shard"), item: "shard" };
@@ -83,7 +94,10 @@ pub fn checked(
         0 => paint(Look::Good, "No problem found"),
         number => paint(Look::Warning, &format!("{} found", count(number, "problem"))),
     };
-    let looked = format!("{}, {}", count(done.samples, "sample"), bytes(done.bytes));
+    let looked = match words.item {
+        ROW => count(done.samples, "media row"),
+        _ => format!("{}, {}", count(done.samples, "sample"), bytes(done.bytes)),
+    };
     let shards = words.shards.map_or_else(String::new, |word| format!("{}, ", count(done.shards, word)));
     context.printer.line(format!("{verdict} in {shards}{looked}."));
     for line in summary::count_lines(&counts) {

@@ -68,7 +68,9 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::PrepareMedia(args)) => media::run(&args, context),
         Some(Command::Run { plan }) => run_plan::run(&plan, context),
         Some(Command::Info { path }) => info::run(&path, None, "dataset.yaml", context),
-        Some(Command::Lint { path }) => lint::run(&path, &LintOptions::default(), context),
+        Some(Command::Lint { path, decode }) => {
+            lint::run(&path, &LintOptions { decode, ..LintOptions::default() }, context)
+        }
         Some(Command::Verify { path }) => lint::verify(&path, context),
         Some(Command::Demo { dir }) => demo::run(dir, context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),

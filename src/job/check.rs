@@ -1,13 +1,19 @@
 //! `lint` and `verify` with several threads: one shard is one unit.
 
 use super::pool::run_units;
+use crate::engine::check::media::{self, Depth};
 use crate::engine::check::{lint, verify, Checked, LintOptions};
-use crate::model::{Handles, Outcome, ShardId};
+use crate::model::{DatasetKind, Handles, Outcome, ShardId};
+use crate::source::kind::kind_of;
 use std::path::Path;
 
 /// Runs `lint`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
 pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
     super::recover::before_looking(root, handles.problems)?;
+    if kind_of(root)? == DatasetKind::Filesystem {
+        let depth = if options.decode { Depth::Decode } else { Depth::Rows };
+        return media_folder(root, depth, threads, handles);
+    }
     let context = lint::begin(root, options, handles)?;
     let prepared = &context.prepared;
     let bytes = if options.headers { prepared.bytes() } else { 0 };
@@ -17,10 +23,21 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
 /// Runs `verify`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
 pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
     super::recover::before_looking(root, handles.problems)?;
+    if kind_of(root)? == DatasetKind::Filesystem {
+        return media_folder(root, Depth::Probe, threads, handles);
+    }
     let prepared = verify::begin(root, handles)?;
     each_shard(prepared.shard_count(), prepared.bytes(), threads, handles, |id| {
         verify::verify_shard(&prepared, id, handles)
     })
+}
+
+/// The rows of a folder of media, in slices.
+fn media_folder(root: &Path, depth: Depth, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
+    let slices = media::folder_slices(root, handles)?;
+    handles.progress.restart(slices.iter().map(|slice| slice.rows).sum(), 0);
+    let done = run_units(&slices, threads, handles.cancel, |slice| media::check_files(root, slice, depth, handles))?;
+    Ok(Checked { samples: done.into_iter().sum(), ..Checked::default() })
 }
 
 fn each_shard(

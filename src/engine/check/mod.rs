@@ -8,6 +8,7 @@ mod compare;
 mod headers;
 pub mod info;
 pub mod lint;
+pub mod media;
 mod prepared;
 pub mod verify;
 mod watch;

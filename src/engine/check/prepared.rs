@@ -4,7 +4,7 @@ use crate::engine::recorded::Recorded;
 use crate::formats::energon::info::Info;
 use crate::formats::energon::layout;
 use crate::formats::energon::split_yaml::SplitFile;
-use crate::formats::energon::tables::Tables;
+use crate::formats::energon::tables::{open_readonly, Tables};
 use crate::model::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use crate::storage::own::OwnFolder;
 use crate::storage::publish;
@@ -54,7 +54,8 @@ impl Prepared {
         };
         let recorded = Recorded::read(&own)?;
         let stamps = recorded.map(|r| r.inputs.into_iter().map(|i| (i.name, i.stamp)).collect()).unwrap_or_default();
-        let has_tables = layout::in_nv_meta(root, layout::INDEX_SQLITE).exists();
+        let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+        let has_tables = database.exists() && !only_media(&database);
         Ok(Self { root: root.to_owned(), info, splits, splits_failure, has_tables, stamps, pending })
     }
 
@@ -99,6 +100,14 @@ impl Prepared {
     pub fn bytes(&self) -> u64 {
         (0..self.shard_count()).filter_map(|id| self.shard(ShardId(id)).ok()).map(|s| s.stamp.bytes).sum()
     }
+}
+
+/// Whether a database has media tables and no sample tables: made for a data set that was prepared without them.
+fn only_media(database: &Path) -> bool {
+    let Ok(connection) = open_readonly(database) else { return false };
+    let sql = "SELECT (SELECT count(*) FROM sqlite_schema WHERE name = 'media_metadata') = 1 \
+               AND (SELECT count(*) FROM sqlite_schema WHERE name IN ('samples', 'sample_parts')) = 0";
+    connection.query_row(sql, [], |row| row.get(0)).unwrap_or(false)
 }
 
 fn not_prepared(root: &Path, interrupted: bool) -> Failure {

@@ -1,6 +1,7 @@
 //! `verify`: every shard is scanned afresh and held against the index, row by row and bit by bit.
 
 use super::compare::compare_shard;
+use super::media::Depth;
 use super::watch::Watch;
 use super::{Checked, Prepared, Remembering};
 use crate::engine::index;
@@ -26,6 +27,7 @@ pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<Prepared> {
     super::lint::interrupted(&prepared, handles.problems)?;
     super::lint::files::check(&prepared, handles.problems)?;
     super::lint::database::check(&mut prepared, handles)?;
+    super::media::check_rows(&prepared, handles)?;
     lost_excludes(&prepared, handles)?;
     Ok(prepared)
 }
@@ -53,7 +55,9 @@ pub fn verify_shard(prepared: &Prepared, id: ShardId, handles: &Handles<'_>) -> 
     one_shard(name, handles, |handles| {
         let shard = prepared.shard(id)?;
         super::lint::shard::index_length(prepared, id, &shard, handles.problems)?;
-        compare_shard(prepared, id, &shard, &mut Watch::nothing(name), handles)
+        let checked = compare_shard(prepared, id, &shard, &mut Watch::nothing(name), handles)?;
+        super::media::check_shard(prepared, id, Depth::Probe, handles)?;
+        Ok(checked)
     })
 }
 

@@ -63,7 +63,25 @@ impl<'a> Prober<'a> {
     ///
     /// A defect of a reader is caught: it costs this entry, not the run.
     pub fn look(&mut self, name: &str, source: &dyn ByteSource) -> Outcome<Verdict> {
-        let attempt = catch_unwind(AssertUnwindSafe(|| self.look_within(name, source)));
+        self.caught(source, |prober, reader| prober.media_type(name, reader))
+    }
+
+    /// Looks at an entry of which a row says the type.
+    pub fn look_as(&mut self, media_type: MediaType, source: &dyn ByteSource) -> Outcome<Verdict> {
+        self.caught(source, |_, _| Ok(Some(media_type)))
+    }
+
+    fn caught(
+        &mut self,
+        source: &dyn ByteSource,
+        media_type: impl FnOnce(&Self, &mut Reader) -> Result<Option<MediaType>, ProbeError>,
+    ) -> Outcome<Verdict> {
+        let attempt = catch_unwind(AssertUnwindSafe(|| {
+            let mut reader = Reader::with_window(source, self.cancel, std::mem::take(&mut self.window));
+            let verdict = media_type(self, &mut reader).and_then(|media_type| self.judge(media_type, &mut reader));
+            self.window = reader.into_window();
+            verdict
+        }));
         let looked = attempt.unwrap_or_else(|_| {
             Ok(Verdict::Broken("a defect of gristmill was hit while it was read; please report this file".to_owned()))
         });
@@ -76,15 +94,8 @@ impl<'a> Prober<'a> {
         }
     }
 
-    fn look_within(&mut self, name: &str, source: &dyn ByteSource) -> Result<Verdict, ProbeError> {
-        let mut reader = Reader::with_window(source, self.cancel, std::mem::take(&mut self.window));
-        let verdict = self.judge(name, &mut reader);
-        self.window = reader.into_window();
-        verdict
-    }
-
-    fn judge(&self, name: &str, reader: &mut Reader) -> Result<Verdict, ProbeError> {
-        let Some(media_type) = self.media_type(name, reader)? else { return Ok(Verdict::Other) };
+    fn judge(&self, media_type: Option<MediaType>, reader: &mut Reader) -> Result<Verdict, ProbeError> {
+        let Some(media_type) = media_type else { return Ok(Verdict::Other) };
         let Probed { facts, remarks } = media::probe(reader, media_type)?;
         let damage = self.damage(reader, &facts)?;
         let is_left_out = self.compat && damage.is_some();

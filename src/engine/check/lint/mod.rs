@@ -5,6 +5,7 @@ pub(super) mod files;
 pub(super) mod shard;
 mod splits;
 
+use super::media::{self, Depth};
 use super::watch::FieldParts;
 use super::{Checked, Prepared};
 use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
@@ -23,11 +24,13 @@ pub struct LintOptions {
     pub split_config: Option<String>,
     /// Read every header again (the long part).
     pub headers: bool,
+    /// Decode every picture that has a media row.
+    pub decode: bool,
 }
 
 impl Default for LintOptions {
     fn default() -> Self {
-        Self { dataset_config: layout::DATASET_YAML.to_owned(), split_config: None, headers: true }
+        Self { dataset_config: layout::DATASET_YAML.to_owned(), split_config: None, headers: true, decode: false }
     }
 }
 
@@ -43,6 +46,7 @@ pub struct LintContext {
     /// The rows can be walked in order without sorting.
     rows_are_indexed: bool,
     headers: bool,
+    media: Depth,
 }
 
 /// Checks a whole data set, one shard after the other. Findings go to the handles; one that is not prepared is a failure.
@@ -69,6 +73,7 @@ pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outco
     let splits = splits::check(&prepared, problems)?;
     handles.cancel.check()?;
     database::check(&mut prepared, handles)?;
+    media::check_rows(&prepared, handles)?;
     let rows_are_indexed = database::is_indexed(&prepared);
     Ok(LintContext {
         fields: FieldParts::of(yaml.as_ref()),
@@ -76,6 +81,7 @@ pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outco
         trained: splits.trained,
         rows_are_indexed,
         headers: options.headers,
+        media: if options.decode { Depth::Decode } else { Depth::Rows },
         prepared,
     })
 }
@@ -83,7 +89,11 @@ pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outco
 /// Checks one shard: the unit of work. One that is gone or unreadable is a finding, not a failure.
 pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
     let Some((name, _)) = context.prepared.entry(id) else { return Ok(Checked::default()) };
-    super::verify::one_shard(name, handles, |handles| shard::check(context, id, handles))
+    super::verify::one_shard(name, handles, |handles| {
+        let checked = shard::check(context, id, handles)?;
+        media::check_shard(&context.prepared, id, context.media, handles)?;
+        Ok(checked)
+    })
 }
 
 /// A publish that was interrupted is finished by the next command that may write.
