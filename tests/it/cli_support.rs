@@ -79,6 +79,31 @@ impl Sandbox {
         self.tar_of(name, &entries);
     }
 
+    /// A plain PNG of that size.
+    pub fn png(width: u32, height: u32) -> Vec<u8> {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        image::DynamicImage::new_rgb8(width, height).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+        bytes.into_inner()
+    }
+
+    /// The same as a JPEG.
+    pub fn jpeg(width: u32, height: u32) -> Vec<u8> {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        image::DynamicImage::new_rgb8(width, height).write_to(&mut bytes, image::ImageFormat::Jpeg).unwrap();
+        bytes.into_inner()
+    }
+
+    /// Key and JSON of every media row in a data set, by key.
+    pub fn media_rows(&self, data: &str) -> Vec<(String, String)> {
+        let path = self.path(data).join(".nv-meta/index.sqlite");
+        let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY;
+        let database = rusqlite::Connection::open_with_flags(path, flags).unwrap();
+        let sql = "SELECT entry_key, metadata_json FROM media_metadata ORDER BY entry_key";
+        let mut statement = database.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+
     /// A tar with exactly these entries.
     pub fn tar_of(&self, name: &str, entries: &[(String, Vec<u8>)]) {
         let mut tar = tar::Builder::new(Vec::new());

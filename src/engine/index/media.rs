@@ -153,6 +153,8 @@ pub(in crate::engine) fn sql_failure(path: &Path, error: &rusqlite::Error) -> Fa
         Some(ErrorCode::DiskFull) => "no space left on the device".to_owned(),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => "permission denied".to_owned(),
         Some(ErrorCode::OperationInterrupted) => return Failure::cancelled(),
+        // What was copied from an old database is damaged.
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => return tables::failure(path, error),
         _ => error.to_string(),
     };
     let failure = Failure::new(ExitClass::Environment, "writing the database", why).on(Subject::path(path));

@@ -4,7 +4,7 @@ use super::target::Target;
 use super::MediaReport;
 use crate::engine::media::{is_in_samples, write_rows, MediaRows, OldRows, Written};
 use crate::formats::energon::layout;
-use crate::formats::energon::tables::{open_readonly, Tables};
+use crate::formats::energon::tables::{failure, open_readonly, Tables};
 use crate::job::prepare::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -52,7 +52,10 @@ pub(super) fn fill(
 fn copy_old(context: &TaskContext, database: &Path, draft: &Path) -> Outcome<bool> {
     let Ok(facts) = std::fs::metadata(database) else { return Ok(false) };
     // Refuses what is no database, and one whose last change was not finished.
-    drop(open_readonly(database)?);
+    let connection = open_readonly(database)?;
+    let looked = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+    looked.map_err(|error| failure(database, &error))?;
+    drop(connection);
     let bytes = facts.len();
     let free = space::free_bytes(draft)?;
     if free < bytes.saturating_add(SPARE) {

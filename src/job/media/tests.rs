@@ -2,7 +2,6 @@ use super::*;
 use crate::formats::energon::layout;
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{ExitClass, MediaFilter, MediaPlan, PrepareMediaPlan};
-use crate::storage::fs::Fs as _;
 use crate::storage::publish::write_file;
 use rusqlite::Connection;
 use std::os::unix::fs::MetadataExt as _;
