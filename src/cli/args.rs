@@ -2,6 +2,7 @@
 
 use super::dropin::energon::EnergonArgs;
 use super::media::PrepareMediaArgs;
+use super::mix::MixArgs;
 use super::prepare::PrepareArgs;
 use clap::builder::styling::{AnsiColor, Effects, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
@@ -66,6 +67,8 @@ pub enum Command {
         /// Prepared data set
         path: PathBuf,
     },
+    /// Write and check metadatasets: blends and joins of prepared data sets
+    Mix(MixArgs),
     /// Write a small data set to try everything on, and prepare it
     Demo {
         /// Where to [default: ./gristmill-demo]
@@ -109,6 +112,7 @@ impl Command {
             Self::Info { .. } => "info",
             Self::Lint { .. } => "lint",
             Self::Verify { .. } => "verify",
+            Self::Mix(args) => args.name(),
             Self::Demo { .. } => "demo",
             Self::Jobs { .. } => "jobs",
             Self::Keys => "keys",

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::end::{fields, Done, Finished};
 use super::media::spread_lines;
 use super::printer::{paint, Look};
-use super::{jsonl, paths};
+use super::{jsonl, mix, paths};
 use crate::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
 use crate::job::recover::before_looking;
 use crate::model::text::{count, display_safe, grouped};
@@ -20,6 +20,9 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     let path = paths::local(path)?;
     if jsonl::is_jsonl(&path) {
         return jsonl::info(&path, context);
+    }
+    if mix::is_metadataset(&path) {
+        return mix::check(&path, context);
     }
     paths::only_folders(&path)?;
     let finished = ProblemLog::default();

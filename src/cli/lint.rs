@@ -5,7 +5,7 @@ use super::end::{fields, Done, Finished};
 use super::prepare::{summary, tell_notes};
 use super::printer::{paint, Look};
 use super::progress::ProgressView;
-use super::{jsonl, paths};
+use super::{jsonl, mix, paths};
 use crate::engine::check::{Checked, LintOptions};
 use crate::job::{check, watch, JobState, JobStatus, Phase};
 use crate::model::text::{bytes, count};
@@ -21,6 +21,9 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     if jsonl::is_jsonl(&path) {
         return jsonl::lint(&path, context);
     }
+    if mix::is_metadataset(&path) {
+        return mix::check(&path, context);
+    }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;
     checked(context, words_for(&path)?, |handles| check::run_lint(Path::new(&path), options, threads, handles))
@@ -31,6 +34,9 @@ pub fn verify(path: &Path, context: &Context) -> Finished {
     let path = paths::local(path)?;
     if jsonl::is_jsonl(&path) {
         return jsonl::verify(&path, context);
+    }
+    if mix::is_metadataset(&path) {
+        return mix::verify(&path, context);
     }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;

@@ -17,6 +17,7 @@ mod lint;
 mod logging;
 mod media;
 mod misc;
+mod mix;
 mod paths;
 mod prepare;
 mod printer;
@@ -73,6 +74,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         }
         Some(Command::Verify { path }) => lint::verify(&path, context),
         Some(Command::Demo { dir }) => demo::run(dir, context),
+        Some(Command::Mix(args)) => mix::run(args, context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),
         Some(Command::Doctor { path }) => doctor::run(path.as_deref(), context),

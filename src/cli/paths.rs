@@ -26,7 +26,7 @@ pub fn local(path: &Path) -> Outcome<String> {
 
 /// Refuses what `prepare` cannot take yet: files, whatever they hold.
 pub fn only_folders(path: &str) -> Outcome<()> {
-    let known = [(".yaml", "metadatasets"), (".tar", "single shards"), (".tgz", "single shards")];
+    let known = [(".tar", "single shards"), (".tgz", "single shards")];
     if Path::new(path).is_dir() {
         return Ok(());
     }
@@ -36,14 +36,25 @@ pub fn only_folders(path: &str) -> Outcome<()> {
             .on(Subject::path(path))
             .with_hint("give a folder that holds tar shards")),
         None if Path::new(path).is_file() => {
-            Err(Failure::usage("preparing", "it is neither a folder of tar shards nor a .jsonl file")
+            Err(Failure::usage("preparing", "it is neither a folder of tar shards nor a .jsonl or .yaml file")
                 .on(Subject::path(path))
-                .with_hint("give a folder that holds tar shards, or a .jsonl file"))
+                .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)"))
         }
         None => match std::fs::metadata(path) {
             Ok(_) => Ok(()),
             Err(error) => Err(Failure::io("opening the data set", path, &error)),
         },
+    }
+}
+
+/// Refuses what is no metadataset.
+pub fn only_metadatasets(path: &str) -> Outcome<()> {
+    match std::fs::metadata(path) {
+        Err(error) => Err(Failure::io("opening the metadataset", path, &error)),
+        Ok(_) if super::mix::is_metadataset(path) => Ok(()),
+        Ok(_) => Err(Failure::usage("opening the metadataset", "loaders know metadatasets by a name that ends in .yaml")
+            .on(Subject::path(path))
+            .with_hint("`gristmill info PATH` shows other data sets")),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::end::Finished;
-use super::{jsonl, media, paths, prepare};
+use super::{jsonl, media, mix, paths, prepare};
 use crate::engine::plan::file::{self, PlanFile};
 use crate::model::{Failure, Outcome, PreparePlan, Subject};
 use std::path::Path;
@@ -32,6 +32,7 @@ pub fn run(path: &Path, context: &Context) -> Finished {
             plan.path = data_set(&plan.path, path)?;
             media::execute(&plan, context)
         }
+        PlanFile::Mix(plan) => mix::execute(plan, context),
     }
 }
 
@@ -48,6 +49,9 @@ fn run_prepare(mut plan: PreparePlan, path: &Path, context: &Context) -> Finishe
     plan.path = data_set(&plan.path, path)?;
     if jsonl::is_jsonl(&plan.path) {
         return jsonl::prepare(&plan, context);
+    }
+    if mix::is_metadataset(&plan.path) {
+        return mix::prepare(&plan, context);
     }
     paths::only_folders(&plan.path)?;
     prepare::refuse_missing(&plan, context, prepare::Consent::Given)?;

@@ -3,7 +3,7 @@
 use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::end::{Done, Finished, Status};
-use super::super::{info, jsonl, lint, media, paths, prepare};
+use super::super::{info, jsonl, lint, mix, media, paths, prepare};
 use crate::engine::check::LintOptions;
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::python::pattern::Pattern;
@@ -301,6 +301,9 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
     if jsonl::is_jsonl(&paths::local(&args.path)?) {
         return prepare_jsonl(args, context);
     }
+    if mix::is_metadataset(&paths::local(&args.path)?) {
+        return prepare_metadataset(args, context);
+    }
     let mut plan = plan(args, context)?;
     paths::only_folders(&plan.path)?;
     if args.fix_duplicates {
@@ -357,20 +360,29 @@ fn prepare_media(args: &MediaArgs, context: &Context) -> Finished {
 
 /// Indexes a JSONL file. Only the flags about media are refused there; the others change nothing.
 fn prepare_jsonl(args: &PrepareArgs, context: &Context) -> Finished {
+    jsonl::prepare(&plan_without_questions(args, "JSONL files have no media metadata", context)?, context)
+}
+
+fn prepare_metadataset(args: &PrepareArgs, context: &Context) -> Finished {
+    mix::prepare(&plan_without_questions(args, "metadatasets have no media metadata", context)?, context)
+}
+
+/// A plan for something about which no question is open. Media flags are refused, the others are accepted.
+fn plan_without_questions(args: &PrepareArgs, why: &str, context: &Context) -> Outcome<PreparePlan> {
     let media = [
         (args.media.media_metadata_by_glob.is_some(), "--media-metadata-by-glob"),
         (args.media.media_metadata_by_header, "--media-metadata-by-header"),
         (args.media.media_metadata_by_extension, "--media-metadata-by-extension"),
     ];
     if let Some((_, flag)) = media.into_iter().find(|(is_given, _)| *is_given) {
-        return Err(Failure::data("preparing", "JSONL files have no media metadata").on(Subject::field(flag)).into());
+        return Err(Failure::data("preparing", why).on(Subject::field(flag)));
     }
     let mut plan = plan(args, context)?;
     plan.allow_empty_splits = false;
     if !args.skip_dataset_yaml && args.sample_type.is_none() {
         plan.loading = Loading::Unset;
     }
-    jsonl::prepare(&plan, context)
+    Ok(plan)
 }
 
 /// Whether the other program would ask nothing, so that neither a terminal nor consent is needed.

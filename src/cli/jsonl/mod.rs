@@ -8,7 +8,7 @@ mod prepare;
 pub use check::{lint, verify};
 pub use flags::refuse_packed;
 pub use info::info;
-pub use prepare::prepare;
+pub use prepare::{prepare, refuse_flags};
 
 use crate::model::DatasetKind;
 use crate::source::kind::kind_of;

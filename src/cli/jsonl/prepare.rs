@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// Indexes the file that a plan names. Under a drop-in name flags that mean nothing are noted, else they are refused.
 pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
-    refuse_flags(plan, context)?;
+    refuse_flags(plan, "a JSONL file", context)?;
     if let Some(path) = &context.globals.save_plan {
         save_plan(plan, path)?;
         context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
@@ -49,7 +49,8 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 
-fn refuse_flags(plan: &PreparePlan, context: &Context) -> Outcome<()> {
+/// Refuses flags that mean nothing for `what`; under a drop-in name they are noted.
+pub fn refuse_flags(plan: &PreparePlan, what: &str, context: &Context) -> Outcome<()> {
     let given = given(plan);
     let refuse = |flag: &str, why: &str| {
         let failure = match context.globals.drop_in {
@@ -59,14 +60,14 @@ fn refuse_flags(plan: &PreparePlan, context: &Context) -> Outcome<()> {
         Err(failure.on(Subject::field(flag)).with_hint(format!("leave it out: {}", command(plan))))
     };
     if let Some(flag) = given.media.first() {
-        return refuse(flag, "JSONL files have no media metadata");
+        return refuse(flag, &format!("{what} has no media metadata"));
     }
     match given.others.first() {
         None => Ok(()),
-        Some(flag) if !context.globals.drop_in => refuse(flag, "it means nothing for a JSONL file"),
+        Some(flag) if !context.globals.drop_in => refuse(flag, &format!("it means nothing for {what}")),
         Some(_) => {
             let verb = if given.others.len() == 1 { "changes" } else { "change" };
-            let text = format!("{} {verb} nothing for a JSONL file", given.others.join(", "));
+            let text = format!("{} {verb} nothing for {what}", given.others.join(", "));
             context.printer.warning(&text, None);
             Ok(())
         }

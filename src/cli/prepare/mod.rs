@@ -16,7 +16,7 @@ pub use plan::{field_map, split_patterns, without_database, yaml_name};
 
 use super::context::Context;
 use super::end::Finished;
-use super::{jsonl, paths};
+use super::{jsonl, mix, paths};
 use crate::model::PreparePlan;
 
 /// Prepares a data set: by questions where they may be asked, else from the flags alone.
@@ -29,6 +29,9 @@ pub fn run(args: Box<PrepareArgs>, context: &Context) -> Finished {
 pub fn decide(plan: PreparePlan, context: &Context) -> Finished {
     if jsonl::is_jsonl(&plan.path) {
         return jsonl::prepare(&plan, context);
+    }
+    if mix::is_metadataset(&plan.path) {
+        return mix::prepare(&plan, context);
     }
     paths::only_folders(&plan.path)?;
     if context.may_ask() && !context.globals.dry_run {

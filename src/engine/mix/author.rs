@@ -93,6 +93,17 @@ fn member_at(library: &mut Library, path: &Path) -> Option<FoundMember> {
     }
 }
 
+/// Whether a member may have aux sources: its samples are plain maps of parts, or lines of JSON.
+pub fn takes_aux(path: &str) -> bool {
+    let Some(path) = lexically(Path::new(path)) else { return false };
+    let mut library = Library::default();
+    match library.open(&path) {
+        Ok(Opened::Jsonl(_)) => true,
+        Ok(Opened::Web(set)) => library.is_crude(&set, None).unwrap_or(false),
+        _ => false,
+    }
+}
+
 /// The text of the file. A plan that no file can hold is a usage failure: no member, a weight that is not above 0, a join without
 /// joiner.
 pub fn render(plan: &MixPlan) -> Outcome<String> {

@@ -1,7 +1,7 @@
 //! `plan.yaml`: a plan as a small text file that a person can read, keep, compare and replay.
 
 use crate::model::plan::PLAN_VERSION;
-use crate::model::{Failure, Outcome, PrepareMediaPlan, PreparePlan, Subject};
+use crate::model::{Failure, MixPlan, Outcome, PrepareMediaPlan, PreparePlan, Subject};
 use serde::Deserialize;
 
 /// The largest plan that is read, in bytes.
@@ -25,6 +25,12 @@ pub fn media_to_yaml(plan: &PrepareMediaPlan) -> Outcome<String> {
     Ok(format!("{HEADER}command: prepare-media\n{}", body.trim_start_matches("---\n")))
 }
 
+/// A plan of a metadataset, as a file.
+pub fn mix_to_yaml(plan: &MixPlan) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    Ok(format!("{HEADER}command: mix\n{}", body.trim_start_matches("---\n")))
+}
+
 /// What a plan file can hold: one kind of plan for each command that takes one.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case")]
@@ -33,6 +39,8 @@ pub enum PlanFile {
     Prepare(Box<PreparePlan>),
     /// Of `prepare-media`.
     PrepareMedia(PrepareMediaPlan),
+    /// Of `mix new`.
+    Mix(MixPlan),
 }
 
 impl PlanFile {
@@ -41,6 +49,7 @@ impl PlanFile {
         match self {
             Self::Prepare(_) => "prepare",
             Self::PrepareMedia(_) => "prepare-media",
+            Self::Mix(_) => "mix new",
         }
     }
 }

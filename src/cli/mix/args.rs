@@ -1,0 +1,78 @@
+//! The flags of `mix`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Write and check metadatasets.
+#[derive(Args, Clone, Debug)]
+pub struct MixArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: MixCommand,
+}
+
+/// The commands of `mix`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum MixCommand {
+    /// Write a metadataset: a blend, an epochized blend or a join of prepared data sets
+    New(Box<NewArgs>),
+    /// Check a metadataset: open every member, show shares and samples per epoch
+    Check {
+        /// Metadataset (.yaml)
+        path: PathBuf,
+    },
+}
+
+impl MixArgs {
+    /// The name that is typed, for the result object.
+    pub fn name(&self) -> &'static str {
+        match self.command {
+            MixCommand::New(_) => "mix new",
+            MixCommand::Check { .. } => "mix check",
+        }
+    }
+}
+
+/// Flags of `mix new`.
+#[derive(Args, Clone, Debug, Default)]
+pub struct NewArgs {
+    /// Draw from this data set with this weight [default: 1] (repeat)
+    #[arg(long, value_name = "PATH=WEIGHT", help_heading = "Members", conflicts_with_all = ["epochized", "join"])]
+    pub blend: Vec<String>,
+    /// See every sample of this data set so many times per epoch [default: 1] (repeat)
+    #[arg(long, value_name = "PATH=N", help_heading = "Members", conflicts_with = "join")]
+    pub epochized: Vec<String>,
+    /// Join this data set by key, under a name or by position (repeat); the first gives the samples
+    #[arg(long, value_name = "[NAME=]PATH", help_heading = "Members", requires = "joiner")]
+    pub join: Vec<String>,
+
+    /// What makes one sample of several: a function, or a class (capital letter)
+    #[arg(long, value_name = "MODULE:FUNC", help_heading = "Joins", requires = "join")]
+    pub joiner: Option<String>,
+    /// What becomes of samples that a member lacks: error, skip or none (repeat)
+    #[arg(long, value_name = "MEMBER=HOW", help_heading = "Joins", requires = "join")]
+    pub nonmatch: Vec<String>,
+
+    /// Where crude and JSONL members find their media: a prepared data set, or filesystem://FOLDER (repeat)
+    #[arg(long, value_name = "NAME=PATH", help_heading = "About members")]
+    pub aux: Vec<String>,
+    /// Use this split of a member in place of the one of the same name (repeat)
+    #[arg(long, value_name = "MEMBER=SPLIT", help_heading = "About members")]
+    pub split_part: Vec<String>,
+    /// Use a range of a member: 0%,50% or 0,1000 or 1000,end (repeat)
+    #[arg(long, value_name = "MEMBER=FROM,TO", help_heading = "About members")]
+    pub subset: Vec<String>,
+    /// Give each sample of a member a property (repeat)
+    #[arg(long, value_name = "MEMBER:KEY=VALUE", help_heading = "About members")]
+    pub subflavor: Vec<String>,
+
+    /// Split to write (repeat) [default: those of train, val and test that every member has; of a join train]
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub split: Vec<String>,
+    /// Metadataset to write (.yaml)
+    #[arg(short, long, value_name = "META.yaml", help_heading = "Output")]
+    pub output: PathBuf,
+    /// Replace a file that is there
+    #[arg(long, help_heading = "Output")]
+    pub force_overwrite: bool,
+}

@@ -1,0 +1,57 @@
+//! `mix check`, and `info`, `lint` and `verify` of a metadataset.
+
+use super::super::context::Context;
+use super::super::end::{fields, Done, Finished};
+use super::super::prepare::summary;
+use super::super::printer::{paint, Look};
+use super::super::task::{follow, tell};
+use super::tree;
+use crate::engine::mix;
+use crate::job::metadataset::start_verify;
+use crate::model::text::{count, display_safe};
+use crate::model::{Handles, ProblemLog, Progress, Severity};
+use std::path::Path;
+
+/// Opens every member and prints what the file comes down to.
+pub fn check(path: &str, context: &Context) -> Finished {
+    let cancel = context.signals.listen();
+    let (progress, log) = (Progress::default(), ProblemLog::default());
+    let facts = mix::check(Path::new(path), Handles { progress: &progress, cancel: &cancel, problems: &log })?;
+    for line in tree::lines(&facts, context.globals.ascii) {
+        context.printer.line(line);
+    }
+    let shown = summary::worth_a_line(&facts.problems, context.printer.is_verbose());
+    for problem in shown {
+        context.printer.problem(problem);
+    }
+    for note in facts.problems.iter().filter(|problem| problem.severity == Severity::Note) {
+        context.printer.note(note);
+    }
+    let of = |severity: Severity| facts.problems.iter().filter(|problem| problem.severity == severity).count() as u64;
+    let shown = display_safe(path);
+    let verdict = match (of(Severity::Refusal), of(Severity::Problem)) {
+        (0, 0) => format!("{} in {shown}, version {}.", paint(Look::Good, "No problem found"), facts.version),
+        (0, n) => format!("{} in {shown}; the loader opens it.", paint(Look::Warning, &format!("{} found", count(n, "problem")))),
+        (n, _) => format!("{} in {shown}.", paint(Look::Warning, &format!("The loader stops at {}", count(n, "place")))),
+    };
+    context.printer.line(verdict);
+    let findings: Vec<_> = facts.problems.iter().map(|problem| (problem.severity, problem.kind)).collect();
+    Ok(Done::with_findings(fields(&facts), findings))
+}
+
+/// Makes the index of every join anew and compares it.
+pub fn verify(path: &str, context: &Context) -> Finished {
+    let task = start_verify(Path::new(path), context.globals.compat, context.run_options())?;
+    let report = follow(task, Some("checking"), context)?;
+    tell(&report.problems, &report.counts, context);
+    let grave: u64 = report.counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., n)| n).sum();
+    let verdict = match grave {
+        0 => paint(Look::Good, "No problem found"),
+        n => paint(Look::Warning, &format!("{} found", count(n, "problem"))),
+    };
+    let rows: u64 = report.joins.iter().map(|join| join.rows).sum();
+    context.printer.line(format!("{verdict} in {}, {}.", count(report.joins.len() as u64, "join"), count(rows, "joined sample")));
+    let mut result = fields(&report);
+    result.insert("counts".into(), summary::counts_value(&report.counts));
+    Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+}

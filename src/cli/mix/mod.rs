@@ -1,0 +1,36 @@
+//! Metadatasets on the command line: `mix new`, `mix check`, and `prepare`, `info`, `lint`, `verify` of one.
+
+mod args;
+mod check;
+mod new;
+mod prepare;
+mod tree;
+
+pub use args::MixArgs;
+pub use check::{check, verify};
+pub use new::execute;
+pub use prepare::prepare;
+
+use super::context::Context;
+use super::end::Finished;
+use crate::model::DatasetKind;
+use crate::source::kind::kind_of;
+use args::MixCommand;
+use std::path::Path;
+
+/// Whether a path is a metadataset. What is not there is none.
+pub fn is_metadataset(path: &str) -> bool {
+    kind_of(Path::new(path)).is_ok_and(|kind| kind == DatasetKind::Metadataset)
+}
+
+/// Writes or checks a metadataset.
+pub fn run(args: MixArgs, context: &Context) -> Finished {
+    match args.command {
+        MixCommand::New(args) => new::run(&args, context),
+        MixCommand::Check { path } => {
+            let path = super::paths::local(&path)?;
+            super::paths::only_metadatasets(&path)?;
+            check::check(&path, context)
+        }
+    }
+}

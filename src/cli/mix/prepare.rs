@@ -1,0 +1,84 @@
+//! `prepare META.yaml`: no question is open, so none is asked.
+
+use super::super::context::Context;
+use super::super::end::{fields, Done, Finished};
+use super::super::jsonl::refuse_flags;
+use super::super::prepare::summary;
+use super::super::printer::{paint, Look};
+use super::super::task::{follow, tell};
+use crate::engine::plan::shell_quote;
+use crate::job::metadataset::{start, start_dry, JoinReport, MetadatasetReport};
+use crate::model::text::{bytes, count, display_safe, duration};
+use crate::model::PreparePlan;
+use crate::storage::xdg;
+use crate::tui::recent;
+use serde_json::json;
+use std::path::Path;
+
+/// Makes the join indexes of the metadataset that a plan names.
+pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
+    refuse_flags(plan, "a metadataset", context)?;
+    let path = Path::new(&plan.path);
+    let dry = context.globals.dry_run;
+    let options = context.run_options();
+    let task = if dry { start_dry(path, plan.compat, options)? } else { start(path, plan.compat, options)? };
+    if !dry {
+        recent::remember_now(&xdg::state_dir(), path);
+    }
+    let report = follow(task, None, context)?;
+    tell(&report.problems, &report.counts, context);
+    for line in lines(plan, &report, dry) {
+        if dry {
+            context.printer.line(line);
+        } else {
+            context.printer.say(line);
+        }
+    }
+    let mut result = fields(&report);
+    result.insert("counts".into(), summary::counts_value(&report.counts));
+    if dry {
+        result.insert("dry_run".into(), json!(true));
+    }
+    result.insert("equivalent_command".into(), json!(format!("gristmill prepare {}", shell_quote(&plan.path))));
+    Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+}
+
+fn lines(plan: &PreparePlan, report: &MetadatasetReport, dry: bool) -> Vec<String> {
+    let path = display_safe(&plan.path);
+    let next = format!("{} gristmill mix check {}", paint(Look::Strong, "Next:"), shell_quote(&plan.path));
+    let mut lines: Vec<String> = report.joins.iter().map(join).collect();
+    if report.joins.is_empty() {
+        let done = paint(Look::Good, "Nothing to do.");
+        let splits = count(report.splits, "split");
+        lines.push(format!("{done} {path} has {splits} and no join. All its members were opened."));
+    } else if report.nothing_to_do {
+        let done = paint(Look::Good, "Nothing to do.");
+        lines.push(format!("{done} The join indexes of {path} are there and right. Nothing was written."));
+    } else if dry {
+        lines.push("Nothing was written.".to_owned());
+    } else {
+        let done = paint(Look::Good, &format!("Prepared {path}"));
+        lines.push(format!("{done}: {} in {}.", count(report.joins.len() as u64, "join"), duration(report.elapsed)));
+    }
+    for file in &report.files {
+        let how = if file.replaces { ", replacing an older one" } else { "" };
+        let verb = if dry { "Would be written" } else { "Written" };
+        lines.push(format!("{verb}: {} ({}{how})", display_safe(&file.name), bytes(file.bytes)));
+    }
+    lines.extend(report.removed.iter().map(|name| format!("Removed: {}, of no join any more", display_safe(name))));
+    lines.extend(summary::count_lines(&report.counts));
+    lines.push(next);
+    lines
+}
+
+fn join(join: &JoinReport) -> String {
+    let split = display_safe(&join.split);
+    let mut line = format!("{split}: {} joined of {}", count(join.rows, "sample"), count(join.samples, "sample"));
+    if join.skipped > 0 {
+        line.push_str(&format!(", {} left out", count(join.skipped, "sample")));
+    }
+    for (member, rows) in &join.filled {
+        line.push_str(&format!(", {} without {}", count(*rows, "sample"), display_safe(member)));
+    }
+    line
+}

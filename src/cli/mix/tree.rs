@@ -1,0 +1,116 @@
+//! The tree of a metadataset as text: shares as bars, samples per epoch.
+
+use super::super::printer::{paint, Look};
+use crate::engine::mix::{MixFacts, MixNode, MixNodeKind};
+use crate::model::text::{count, display_safe, grouped};
+
+/// Cells of a whole bar.
+const BAR: usize = 24;
+/// Nodes of one split that are listed.
+const LISTED: usize = 200;
+/// Columns of a label.
+const LABEL: usize = 36;
+
+/// All splits, each as a tree.
+pub fn lines(facts: &MixFacts, ascii: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    for split in &facts.splits {
+        let name = paint(Look::Strong, &display_safe(&split.name));
+        lines.push(format!("{name}: {}", summary(&split.root)));
+        let mut left = LISTED;
+        node(&split.root, 1, ascii, &mut left, &mut lines);
+        if left == 0 {
+            lines.push(format!("  … only the first {LISTED} are listed; --json has all"));
+        }
+    }
+    for lookup in &facts.aux {
+        let all = lookup.found + lookup.missing;
+        lines.push(format!(
+            "{} {}: {} of {} found, in {}",
+            paint(Look::Strong, "media of"),
+            display_safe(&lookup.member),
+            grouped(lookup.found),
+            count(all, "name"),
+            count(lookup.records, "record")
+        ));
+    }
+    lines
+}
+
+fn summary(root: &MixNode) -> String {
+    let Some(samples) = root.samples_per_epoch else { return "samples per epoch are not known".to_owned() };
+    match root.kind {
+        MixNodeKind::Blend => format!("{} in all, drawn by weight without end", count(samples, "sample")),
+        _ => format!("{} an epoch", count(samples, "sample")),
+    }
+}
+
+fn node(node: &MixNode, depth: usize, ascii: bool, left: &mut usize, lines: &mut Vec<String>) {
+    if *left == 0 {
+        return;
+    }
+    *left -= 1;
+    lines.push(line(node, depth, ascii));
+    for child in &node.children {
+        if node.kind == MixNodeKind::Join {
+            lines.push(joined(child, depth + 1));
+        } else {
+            self::node(child, depth + 1, ascii, left, lines);
+        }
+    }
+}
+
+fn joined(child: &MixNode, depth: usize) -> String {
+    format!("{}with {}{}", "  ".repeat(depth), display_safe(&child.label), split_of(child))
+}
+
+fn split_of(node: &MixNode) -> String {
+    node.split_part.as_ref().map_or_else(String::new, |split| format!(" [{}]", display_safe(split)))
+}
+
+fn line(node: &MixNode, depth: usize, ascii: bool) -> String {
+    let indent = "  ".repeat(depth);
+    let label = format!("{indent}{}{}", display_safe(&node.label), split_of(node));
+    let width = unicode_width::UnicodeWidthStr::width(label.as_str());
+    let pad = " ".repeat(LABEL.saturating_sub(width));
+    let mut facts = vec![node.samples.map_or_else(|| "samples not known".to_owned(), |n| count(n, "sample"))];
+    if node.kind == MixNodeKind::Unusable {
+        facts = vec!["cannot be used".to_owned()];
+    }
+    if let Some(weight) = node.weight {
+        facts.push(format!("weight {weight}"));
+    }
+    if let Some(repetitions) = node.repetitions {
+        facts.push(format!("{repetitions} times"));
+        facts.extend(node.samples_per_epoch.map(|n| format!("{} an epoch", grouped(n))));
+    }
+    if let Some(factor) = node.oversampling.filter(|factor| (factor - 1.0).abs() > 0.005) {
+        facts.push(format!("seen {factor:.2}x as often as an even mixture"));
+    }
+    format!("{label}{pad} {:>5.1} % {} {}", node.share * 100.0, bar(node.share, ascii), facts.join(", "))
+}
+
+/// A bar of fixed width; anything above nothing shows at least one cell.
+fn bar(share: f64, ascii: bool) -> String {
+    let share = share.clamp(0.0, 1.0);
+    let mut full = (share * BAR as f64).round() as usize;
+    if share > 0.0 {
+        full = full.max(1);
+    }
+    let (on, off) = if ascii { ("#", ".") } else { ("█", "░") };
+    format!("{}{}", on.repeat(full.min(BAR)), off.repeat(BAR.saturating_sub(full)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_have_one_width_and_show_the_smallest_share() {
+        assert_eq!(bar(0.5, true), format!("{}{}", "#".repeat(12), ".".repeat(12)));
+        assert_eq!(bar(0.0001, true).matches('#').count(), 1);
+        assert_eq!(bar(0.0, true).matches('#').count(), 0);
+        assert_eq!(bar(7.0, true), "#".repeat(24));
+        assert_eq!(bar(f64::NAN, true).len(), 24);
+    }
+}
