@@ -3,7 +3,7 @@
 use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::end::{Done, Finished, Status};
-use super::super::{info, jsonl, lint, mix, media, paths, prepare};
+use super::super::{info, jsonl, lint, media, mix, paths, prepare};
 use crate::engine::check::LintOptions;
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::python::pattern::Pattern;

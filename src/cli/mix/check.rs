@@ -31,8 +31,13 @@ pub fn check(path: &str, context: &Context) -> Finished {
     let shown = display_safe(path);
     let verdict = match (of(Severity::Refusal), of(Severity::Problem)) {
         (0, 0) => format!("{} in {shown}, version {}.", paint(Look::Good, "No problem found"), facts.version),
-        (0, n) => format!("{} in {shown}; the loader opens it.", paint(Look::Warning, &format!("{} found", count(n, "problem")))),
-        (n, _) => format!("{} in {shown}.", paint(Look::Warning, &format!("The loader stops at {}", count(n, "place")))),
+        (0, n) => format!(
+            "{} in {shown}; the loader opens it.",
+            paint(Look::Warning, &format!("{} found", count(n, "problem")))
+        ),
+        (n, _) => {
+            format!("{} in {shown}.", paint(Look::Warning, &format!("The loader stops at {}", count(n, "place"))))
+        }
     };
     context.printer.line(verdict);
     let findings: Vec<_> = facts.problems.iter().map(|problem| (problem.severity, problem.kind)).collect();
@@ -50,7 +55,11 @@ pub fn verify(path: &str, context: &Context) -> Finished {
         n => paint(Look::Warning, &format!("{} found", count(n, "problem"))),
     };
     let rows: u64 = report.joins.iter().map(|join| join.rows).sum();
-    context.printer.line(format!("{verdict} in {}, {}.", count(report.joins.len() as u64, "join"), count(rows, "joined sample")));
+    context.printer.line(format!(
+        "{verdict} in {}, {}.",
+        count(report.joins.len() as u64, "join"),
+        count(rows, "joined sample")
+    ));
     let mut result = fields(&report);
     result.insert("counts".into(), summary::counts_value(&report.counts));
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))

@@ -128,8 +128,10 @@ fn weighted(flag: &str, text: &str) -> Outcome<MixMember> {
     match number.trim().parse::<f64>() {
         Ok(amount) if amount > 0.0 && amount.is_finite() => Ok(MixMember::new(checked(flag, path)?, amount)),
         Ok(amount) => Err(usage(flag, format!("'{text}' gives {amount}, and a number above 0 is needed"))),
-        Err(_) => Err(usage(flag, format!("'{number}' in '{text}' is no number"))
-            .with_hint(format!("{flag} PATH=NUMBER; for a path that holds '=': {flag} {}", shell_quote(&format!("{text}=1"))))),
+        Err(_) => Err(usage(flag, format!("'{number}' in '{text}' is no number")).with_hint(format!(
+            "{flag} PATH=NUMBER; for a path that holds '=': {flag} {}",
+            shell_quote(&format!("{text}=1"))
+        ))),
     }
 }
 
@@ -155,7 +157,8 @@ fn about_members(plan: &mut MixPlan, args: &NewArgs) -> Outcome<()> {
         let (member, how) = named(plan, "--nonmatch", text, '=')?;
         let known = [Nonmatch::Error, Nonmatch::Skip, Nonmatch::None];
         let how = known.into_iter().find(|known| known.name() == how);
-        member.nonmatch = how.ok_or_else(|| usage("--nonmatch", format!("'{text}' must end in error, skip or none")))?;
+        member.nonmatch =
+            how.ok_or_else(|| usage("--nonmatch", format!("'{text}' must end in error, skip or none")))?;
     }
     for text in &args.split_part {
         let (member, split) = named(plan, "--split-part", text, '=')?;
@@ -170,7 +173,9 @@ fn about_members(plan: &mut MixPlan, args: &NewArgs) -> Outcome<()> {
     }
     for text in &args.subflavor {
         let Some((front, value)) = text.split_once('=') else {
-            return Err(usage("--subflavor", format!("'{text}' has no value")).with_hint("--subflavor MEMBER:KEY=VALUE"));
+            return Err(
+                usage("--subflavor", format!("'{text}' has no value")).with_hint("--subflavor MEMBER:KEY=VALUE")
+            );
         };
         let (member, key) = named(plan, "--subflavor", front, ':')?;
         member.subflavors.push(MixSubflavor { key: key.to_owned(), value: value.to_owned() });
@@ -179,7 +184,12 @@ fn about_members(plan: &mut MixPlan, args: &NewArgs) -> Outcome<()> {
 }
 
 /// The member that a text names, by its path or its name in a join, and what stands behind the last `sign`.
-fn named<'p, 't>(plan: &'p mut MixPlan, flag: &str, text: &'t str, sign: char) -> Outcome<(&'p mut MixMember, &'t str)> {
+fn named<'p, 't>(
+    plan: &'p mut MixPlan,
+    flag: &str,
+    text: &'t str,
+    sign: char,
+) -> Outcome<(&'p mut MixMember, &'t str)> {
     let Some((wanted, rest)) = text.rsplit_once(sign).filter(|(_, rest)| !rest.is_empty()) else {
         return Err(usage(flag, format!("'{text}' is not of the form MEMBER{sign}…")));
     };

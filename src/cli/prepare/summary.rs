@@ -178,6 +178,8 @@ fn changes_the_plan(problem: &Problem) -> bool {
         K::ShardChanged,
         K::NoSuchPart,
         K::FieldFails,
+        K::BadMetadataset,
+        K::BadMember,
         K::Other,
     ];
     problem.severity == Severity::Note && kinds.contains(&problem.kind)

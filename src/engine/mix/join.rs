@@ -50,6 +50,8 @@ pub struct JoinCounts {
     pub skipped: u64,
     /// Per member: rows with nothing from it.
     pub filled: Vec<u64>,
+    /// Rows with nothing from one member at least.
+    pub rows_with_nothing: u64,
     /// Per member: samples that it has, but in another split or an excluded shard.
     pub elsewhere: Vec<u64>,
     /// Size of the index in bytes.
@@ -278,6 +280,7 @@ impl<'a> Matching<'a> {
             let [place, index, ..] = primary.numbers;
             if self.row(&primary.key, primary.numbers, others)? {
                 self.counts.rows += 1;
+                self.counts.rows_with_nothing += u64::from(self.cells.contains(&Cell::NOTHING));
                 rows.push(place, index, &self.cells)?;
             }
             primary.advance()?;

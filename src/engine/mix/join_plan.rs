@@ -71,6 +71,13 @@ impl JoinPlan {
         (index.columns() == self.inputs.len()).then(|| index.rows())
     }
 
+    /// Rows of its index with nothing from one member at least; `None` where that is not known.
+    pub fn filled(&self) -> Option<u64> {
+        let fills = self.inputs.iter().any(|input| input.nonmatch == Nonmatch::None);
+        let index = JoinIdx::open(self.index()).ok().filter(|index| fills && index.columns() == self.inputs.len())?;
+        index.rows_with_nothing().ok()
+    }
+
     /// Rows that its index will have, unless samples are left out that further members lack.
     pub fn rows_expected(&self) -> Option<u64> {
         let skips = self.inputs.iter().skip(1).any(|input| input.nonmatch == Nonmatch::Skip);

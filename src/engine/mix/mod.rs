@@ -19,6 +19,7 @@ mod walk;
 pub use facts::{AuxLookup, JoinFacts, MixFacts, MixNode, MixNodeKind, MixSplit};
 
 use crate::formats::energon::metadataset::Mark;
+use crate::formats::energon::ENERGON_VERSION;
 use crate::model::{Handles, Outcome, Problem, ProblemKind, Severity};
 use join_plan::JoinPlan;
 use sets::{MixFile, Unusable};
@@ -137,6 +138,9 @@ fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
     let plans = std::mem::take(&mut walk.joins);
     for plan in &plans {
         let file = file_of(plan, outermost);
+        if let Some(why) = nothing_is_not_read(plan.filled()) {
+            walk.tell(&file, plan.at, ProblemKind::BadMetadataset, Severity::Note, why);
+        }
         if plan.rows().is_none() {
             let why =
                 Unusable::new(NOT_JOINED_YET).hint(format!("gristmill prepare {}", sets::quoted(&outermost.path)));
@@ -144,6 +148,21 @@ fn check_joins(walk: &mut Walk<'_>, outermost: &MixFile) {
         }
     }
     walk.joins = plans;
+}
+
+/// The loader of this generation stops at a row in which a member is missing, although it writes such rows itself.
+fn nothing_is_not_read(rows: Option<u64>) -> Option<Unusable> {
+    let rows = rows.filter(|&rows| rows > 0)?;
+    let rows = crate::model::text::count(rows, "joined sample");
+    let message = format!(
+        "{rows} with nothing from a member: Energon {ENERGON_VERSION} writes and finds such rows, but cannot read them"
+    );
+    Some(Unusable::new(message).hint("nonmatch: skip leaves such samples out"))
+}
+
+/// What is said of joined samples that this generation of the loader cannot read; `None` when there is none.
+pub fn unreadable_rows(rows: u64) -> Option<(String, Option<String>)> {
+    nothing_is_not_read(Some(rows)).map(|why| (why.message, why.hint))
 }
 
 /// The loader names the index of a join by its members and not by the split, so two splits may want one file with different rows.

@@ -144,6 +144,19 @@ impl JoinIdx {
         self.file.read_exact_at(&mut bytes, at).map_err(|error| Failure::io(WHAT, self.file.path(), &error))?;
         Ok(Some(bytes.chunks_exact(CELL).map(Cell::from_bytes).collect()))
     }
+    /// Rows in which a member has nothing.
+    pub fn rows_with_nothing(&self) -> Outcome<u64> {
+        let row = self.columns * CELL;
+        let (mut bytes, mut first, mut found) = (Vec::new(), 0, 0);
+        while first < self.rows {
+            let count = ((PIECE / row).max(1) as u64).min(self.rows - first);
+            self.read_rows(first, count, &mut bytes)?;
+            let is_nothing = |row: &[u8]| row.chunks_exact(CELL).any(|cell| Cell::from_bytes(cell) == Cell::NOTHING);
+            found += bytes.chunks_exact(row).filter(|row| is_nothing(row)).count() as u64;
+            first += count;
+        }
+        Ok(found)
+    }
     /// The first row that differs from that of another file, or the number of rows where one ends early; `None` when all are equal.
     pub fn first_difference(&self, other: &Self, cancel: &crate::model::Cancel) -> Outcome<Option<u64>> {
         if self.columns != other.columns {

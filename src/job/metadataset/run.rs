@@ -4,7 +4,7 @@ use super::place::WorkPlace;
 use super::{Aim, JoinReport, MetadatasetReport};
 use crate::engine::mix::join::{build, steps, JoinCounts, JoinWork};
 use crate::engine::mix::join_plan::{cache_folder, JoinPlan};
-use crate::engine::mix::{joins, Joins};
+use crate::engine::mix::{joins, unreadable_rows, Joins};
 use crate::formats::energon::join_idx::JoinIdx;
 use crate::job::prepare::OutputFile;
 use crate::job::task::TaskContext;
@@ -110,6 +110,11 @@ impl FileWork<'_> {
                 Subject::path(&plan.shown).line(plan.at.line.into()),
                 message,
             ))?;
+        }
+        if let Some((message, hint)) = unreadable_rows(counts.rows_with_nothing) {
+            let subject = Subject::path(&plan.shown).line(plan.at.line.into());
+            let note = Problem::note(ProblemKind::BadMetadataset, subject, message);
+            self.context.problems.report(Problem { hint, ..note })?;
         }
         Ok(counts)
     }
