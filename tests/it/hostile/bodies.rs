@@ -39,6 +39,7 @@ pub const ALL: &[(&str, Body)] = &[
     ("display_safe", display),
     ("jsonl", json_lines),
     ("image", image),
+    ("riff", riff),
     ("media_kind", media_kind),
 ];
 
@@ -318,6 +319,26 @@ pub fn image(bytes: &[u8]) {
             }
         }
         Err(error) => assert_shown(&display_safe(&error.to_string())),
+    }
+}
+
+/// Any bytes as WAV, AVI, FLAC and AAC, whatever they begin with.
+pub fn riff(bytes: &[u8]) {
+    use media::av::{adts, flac, riff};
+    let cancel = Cancel::default();
+    for probe in [riff::wav::probe, riff::avi::probe, flac::probe, adts::probe] {
+        let mut reader = Reader::new(&bytes, &cancel);
+        let probed = probe(&mut reader);
+        assert_bounded(&reader);
+        match probed {
+            Ok(probed) => {
+                let facts = probed.facts;
+                let numbers = [facts.video_duration, facts.video_fps, facts.audio_duration];
+                assert!(numbers.into_iter().flatten().all(|number| number.is_finite() && number >= 0.0), "{facts:?}");
+                probed.remarks.iter().for_each(|remark| assert_shown(remark));
+            }
+            Err(error) => assert_shown(&display_safe(&error.to_string())),
+        }
     }
 }
 

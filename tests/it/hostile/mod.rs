@@ -172,6 +172,7 @@ survives! {
     parts_survive_any_bytes: "decode", seeds::parts(), seeds::PART_TOKENS;
     lines_survive_any_bytes: "jsonl", seeds::lines(), seeds::LINE_TOKENS;
     shown_text_survives_any_bytes: "display_safe", seeds::texts(), seeds::TEXT_TOKENS;
+    wav_avi_flac_and_aac_survive_any_bytes: "riff", seeds::riff(), seeds::RIFF_TOKENS;
     pictures_survive_any_bytes: "image", seeds::media("images"), seeds::PICTURE_TOKENS;
     kinds_of_media_survive_any_bytes: "media_kind", seeds::media("images"), seeds::PICTURE_TOKENS;
 }

@@ -73,6 +73,45 @@ pub const PICTURE_TOKENS: &[&[u8]] = &[
     b"[!",
 ];
 
+pub const RIFF_TOKENS: &[&[u8]] = &[
+    &[0; 4],
+    &[0xff; 4],
+    &[0xff; 8],
+    &[0xff, 0xff, 0xff, 0x7f],
+    &[0, 0, 0, 0x80],
+    &[1, 0, 0, 0],
+    &[0xfe, 0xff],
+    b"RIFF\0\0\0\0WAVE",
+    b"RIFX",
+    b"RF64\xff\xff\xff\xffWAVEds64\x1c\0\0\0",
+    b"RIFF\0\0\0\0AVI ",
+    b"LIST\x04\0\0\0movi",
+    b"LIST\xff\xff\xff\xffhdrl",
+    b"fmt \x10\0\0\0",
+    b"fact\x04\0\0\0",
+    b"data\xff\xff\xff\xff",
+    b"data\0\0\0\0",
+    b"cue \xff\xff\xff\xff",
+    b"strh8\0\0\0auds",
+    b"strh8\0\0\0vids",
+    b"strf",
+    b"00dc\0\0\0\0",
+    b"01wb\xff\xff\0\0",
+    b"00pc\x08\0\0\0",
+    b"idx1",
+    b"ix00",
+    b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0",
+    b"fLaC\0\0\0\x22",
+    b"\x84\xff\xff\xff",
+    b"\x06\0\x10\0",
+    b"\xff\xf8",
+    b"\xff\xf1\x50\x80",
+    b"\xff\xfb\x90\x64",
+    b"\x0b\x77",
+    b"ID3\x04\0\0\x7f\x7f\x7f\x7f",
+    b"ID3\x04\0\0\0\0\0\0",
+];
+
 pub const YAML_TOKENS: &[&[u8]] = &[
     b"\n",
     b"\t",
@@ -448,6 +487,13 @@ pub fn media(family: &str) -> Vec<Vec<u8>> {
     let found: Vec<Vec<u8>> = files.map(|entry| std::fs::read(entry.path()).unwrap()).collect();
     assert!(!found.is_empty(), "no media of {family}");
     found.into_iter().filter(|bytes| bytes.len() <= 64 << 10).collect()
+}
+
+/// Media of the RIFF family, and the two whose frames come without a container.
+pub fn riff() -> Vec<Vec<u8>> {
+    let mut seeds = media("riff");
+    seeds.extend(media("flac_adts"));
+    seeds
 }
 
 pub fn texts() -> Vec<Vec<u8>> {

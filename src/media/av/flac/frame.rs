@@ -73,13 +73,16 @@ impl Frame {
 
     /// The length in bytes of the frame that `bytes` begin with; `default_bits` is the file's.
     ///
+    /// `work` is how many samples may be passed before it is given up.
+    ///
     /// # Errors
     /// `None` where it does not end within `bytes`, or holds what no frame holds.
-    pub fn len(&self, bytes: &[u8], default_bits: u32) -> Option<usize> {
+    pub fn len(&self, bytes: &[u8], default_bits: u32, work: &mut u64) -> Option<usize> {
         let bits = self.bits.unwrap_or(default_bits);
         let mut reader = Bits { bytes: bytes.get(self.header_len..)?, at: 0 };
         for channel in 0..self.channels {
             let wider = u32::from(self.difference == Some(channel));
+            *work = work.checked_sub(u64::from(self.samples))?;
             subframe(&mut reader, bits + wider, self.samples)?;
         }
         let end = self.header_len + reader.at.div_ceil(8) + 2;

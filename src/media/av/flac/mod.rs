@@ -23,6 +23,8 @@ const STREAMINFO_LEN: u64 = 34;
 const BLOCKS: u32 = 1 << 12;
 /// The first look for the last frame, in bytes.
 const TAIL: usize = 32 << 10;
+/// Samples that are passed in search of the last frame before a file is given up.
+const WORK: u64 = 1 << 24;
 /// The shortest block of samples that a header may state.
 const SHORTEST_BLOCK: u32 = 16;
 
@@ -210,13 +212,13 @@ fn chain(bytes: &[u8], info: &Info, first: &Frame) -> Option<Option<Last>> {
             == (first.channels, first.bits, first.rate, first.counts_samples)
             && frame.samples <= info.longest_block
     };
-    let mut at = 0;
+    let (mut at, mut work) = (0, WORK);
     let mut found: Option<Frame> = None;
     while let Some(rest) = next_frame(bytes, at) {
         let here = bytes.len() - rest.len();
         at = here + 1;
         let Some(frame) = Frame::parse(rest).filter(fits) else { continue };
-        let Some(len) = frame.len(rest, info.bits) else {
+        let Some(len) = frame.len(rest, info.bits, &mut work) else {
             // Behind a frame that ended right here, this one is real: it is the last, and cut off.
             if found.is_some_and(|before| follows(&before, &frame)) {
                 return Some(None);
@@ -247,4 +249,40 @@ fn ends(last: &Frame, first: &Frame) -> Last {
     let timed_end =
         if last.rate.is_some() || last.counts_samples { end } else { start.saturating_sub(u64::from(first.samples)) };
     Last { end, timed_end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Cancel;
+
+    fn golden(name: &str) -> Vec<u8> {
+        std::fs::read(format!("{}/tests/golden/media/flac_adts/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    }
+
+    #[test]
+    fn a_long_block_in_front_of_the_sound_is_not_read() {
+        let bytes = golden("total0.flac");
+        // The header block, padding as the last block, and the frames.
+        let first = bytes.windows(2).position(|pair| pair == [0xff, 0xf8]).unwrap();
+        let mut long = bytes[..42].to_vec();
+        long.extend([0x81, 0x10, 0, 0]);
+        long.resize(long.len() + (1 << 20), 0);
+        long.extend(&bytes[first..]);
+        let (source, cancel) = (long.as_slice(), Cancel::default());
+        let mut reader = Reader::new(&source, &cancel);
+        let probed = probe(&mut reader).unwrap();
+        assert_eq!(probed.facts.audio_num_samples, Some(12_000));
+        assert!(reader.bytes_read() < 64 << 10, "{}", reader.bytes_read());
+    }
+
+    #[test]
+    fn every_cut_through_the_last_frame_is_found() {
+        let bytes = golden("noblocks.flac");
+        for cut in 1..40 {
+            let (source, cancel) = (&bytes[..bytes.len() - cut], Cancel::default());
+            let error = probe(&mut Reader::new(&source, &cancel)).unwrap_err();
+            assert!(error.to_string().starts_with("its last frame is cut off"), "{cut}: {error}");
+        }
+    }
 }

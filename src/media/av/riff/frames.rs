@@ -9,6 +9,9 @@ use crate::media::{ProbeError, Reader};
 /// The longest frame header that is looked at, in bytes.
 const HEAD: usize = 8;
 
+/// Bytes outside of frames that are passed over before a file is given up.
+const MOST_JUNK: u64 = 16 << 20;
+
 /// What was found in the frames.
 #[derive(Debug, Default)]
 pub(super) struct Found {
@@ -92,6 +95,9 @@ impl Frames {
             let Some((header, length)) = (self.read)(&self.head).and_then(|header| Some((header, header.bytes?)))
             else {
                 self.junk += 1;
+                if self.junk > MOST_JUNK {
+                    return Err(ProbeError::broken("its sound is not coded as its header says", at + done));
+                }
                 self.head.remove(0);
                 self.head_at += 1;
                 // What was looked at too far stays in `head`; only its first byte is given up.

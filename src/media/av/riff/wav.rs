@@ -112,8 +112,7 @@ fn riff_header(reader: &mut Reader) -> Result<Header, ProbeError> {
         b"RF64" | b"BW64" => (true, false),
         _ => return Err(ProbeError::broken("something stands before the WAV file", 0)),
     };
-    let mut header =
-        Header { format: None, data_at: None, data_end: 0, data_size: 0, samples: 0, big_endian, wave64: false };
+    let mut header = Header::new(big_endian, false);
     let mut at = 12;
     if sized64 {
         at = ds64(reader, &mut header)?;
@@ -193,8 +192,7 @@ fn chunk(reader: &mut Reader, at: u64, big_endian: bool) -> Result<Option<([u8; 
 
 /// Walks the chunks of a Wave64 file.
 fn wave64_header(reader: &mut Reader) -> Result<Header, ProbeError> {
-    let mut header =
-        Header { format: None, data_at: None, data_end: 0, data_size: 0, samples: 0, big_endian: false, wave64: true };
+    let mut header = Header::new(false, true);
     let first: [u8; 40] = reader.array(0)?;
     if u64_at(&first, 16) < 16 + 8 + 16 + 8 + 16 + 8 {
         return Err(ProbeError::broken("the file's own size is too small", 16));
@@ -319,4 +317,99 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 
 fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::media::ByteSource;
+    use crate::model::Cancel;
+
+    /// A header, and then zeros up to a length.
+    struct Long {
+        header: Vec<u8>,
+        len: u64,
+    }
+
+    impl ByteSource for Long {
+        fn len(&self) -> u64 {
+            self.len
+        }
+        fn read_at(&self, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+            let count = usize::try_from(self.len.saturating_sub(offset)).unwrap_or(usize::MAX).min(buf.len());
+            for (at, byte) in (offset..).zip(&mut buf[..count]) {
+                *byte = usize::try_from(at).ok().and_then(|at| self.header.get(at)).copied().unwrap_or(0);
+            }
+            Ok(count)
+        }
+    }
+
+    fn format(kind: u16, channels: u16, rate: u32, bits: u16, block: u16) -> Vec<u8> {
+        let mut bytes = [kind.to_le_bytes(), channels.to_le_bytes()].concat();
+        bytes.extend(rate.to_le_bytes());
+        bytes.extend((rate * u32::from(block)).to_le_bytes());
+        bytes.extend([block.to_le_bytes(), bits.to_le_bytes()].concat());
+        bytes
+    }
+
+    fn file(format: &[u8], told: u32) -> Vec<u8> {
+        let mut bytes = b"RIFF\0\0\0\0WAVEfmt ".to_vec();
+        bytes.extend(u32::try_from(format.len()).unwrap().to_le_bytes());
+        bytes.extend(format);
+        bytes.extend(b"data");
+        bytes.extend(told.to_le_bytes());
+        bytes
+    }
+
+    fn facts(bytes: &[u8]) -> Result<AvProbed, ProbeError> {
+        probe(&mut Reader::new(&bytes, &Cancel::default()))
+    }
+
+    #[test]
+    fn gigabytes_of_sound_cost_one_small_read() {
+        let header = file(&format(1, 2, 48_000, 16, 4), 3_000_000_000);
+        let len = header.len() as u64 + 3_000_000_000;
+        let (source, cancel) = (Long { header, len }, Cancel::default());
+        let mut reader = Reader::new(&source, &cancel);
+        let probed = probe(&mut reader).unwrap();
+        assert_eq!(probed.facts.audio_num_samples, Some(750_000_000));
+        assert_eq!(probed.facts.audio_duration, Some(15_625.0));
+        assert_eq!(reader.bytes_read(), 4096);
+    }
+
+    #[test]
+    fn sound_that_is_cut_short_is_counted_and_remarked() {
+        let mut bytes = file(&format(1, 1, 8000, 16, 2), 400);
+        bytes.extend([0; 100]);
+        let probed = facts(&bytes).unwrap();
+        assert_eq!((probed.facts.audio_num_samples, probed.facts.audio_duration), (Some(50), Some(0.006_25)));
+        assert_eq!(probed.remarks, ["it is cut short: 400 bytes of sound are announced, 100 are there"]);
+    }
+
+    #[test]
+    fn half_a_sample_behind_a_whole_packet_is_broken() {
+        // A tenth of a second is 800 samples; packets have the next lower power of two.
+        let mut bytes = file(&format(1, 1, 8000, 16, 2), 1025);
+        bytes.extend([0; 1025]);
+        let error = facts(&bytes).unwrap_err();
+        assert!(matches!(error, ProbeError::Broken { at: 1068, .. }), "{error}");
+        bytes.push(0);
+        bytes[40..44].copy_from_slice(&1026_u32.to_le_bytes());
+        assert_eq!(facts(&bytes).unwrap().facts.audio_num_samples, Some(513));
+    }
+
+    #[test]
+    fn what_is_missing_or_unknown_is_named() {
+        let refused = |bytes: &[u8], part: &str| {
+            let error = facts(bytes).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        };
+        let mut bytes = file(&format(0x31, 1, 8000, 0, 65), 65);
+        bytes.extend([0; 65]);
+        refused(&bytes, "coded as 0x0031, which is not read");
+        refused(b"RIFF\0\0\0\0WAVEdata\x04\0\0\0abcd", "no fmt chunk");
+        refused(&file(&format(1, 1, 8000, 16, 2), 0)[..36], "no data chunk");
+        refused(&file(&format(1, 0, 8000, 16, 2), 0), "0 is no number of channels");
+        refused(&file(&format(1, 1, 0, 16, 2), 0), "0 is no sample rate");
+    }
 }
