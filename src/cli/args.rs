@@ -40,7 +40,7 @@ pub struct Cli {
 /// Every command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Prepare a folder of tar shards for training; guided in a terminal
+    /// Prepare a folder of tar shards (guided in a terminal) or a .jsonl file for training
     Prepare(Box<PrepareArgs>),
     /// Describe pictures, sound and video of a prepared data set or of a folder
     PrepareMedia(Box<PrepareMediaArgs>),
@@ -51,12 +51,12 @@ pub enum Command {
     },
     /// Print what a prepared data set holds
     Info {
-        /// Prepared data set
+        /// Prepared data set, or a .jsonl file
         path: PathBuf,
     },
     /// Check a prepared data set: index, splits, excludes, field map
     Lint {
-        /// Prepared data set
+        /// Prepared data set, or a .jsonl file
         path: PathBuf,
         /// Decode every picture that has media metadata
         #[arg(long)]
@@ -64,7 +64,7 @@ pub enum Command {
     },
     /// Check a prepared data set and read every sample of it
     Verify {
-        /// Prepared data set
+        /// Prepared data set, or a .jsonl file
         path: PathBuf,
     },
     /// Write and check metadatasets: blends and joins of prepared data sets

@@ -7,7 +7,7 @@ use super::progress::ProgressView;
 use crate::job::task::Task;
 use crate::model::{Failure, Problem, ProblemKind, Severity};
 use serde_json::json;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Looking at the job at most this often.
 const POLL: Duration = Duration::from_millis(50);
@@ -19,7 +19,7 @@ pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, cont
         Some(verb) => ProgressView::named(context, verb),
         None => ProgressView::new(context),
     };
-    let mut pause = Duration::from_millis(1);
+    let start = Instant::now();
     let mut asked = false;
     while !task.is_finished() {
         if stop.is_cancelled() && !asked {
@@ -28,8 +28,8 @@ pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, cont
             context.printer.progress_line("stopping; once more ends at once");
         }
         view.update(&task.status());
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(POLL);
+        // Short jobs are not made longer by much, long ones are not looked at needlessly often.
+        std::thread::sleep((start.elapsed() / 16).clamp(Duration::from_millis(1), POLL));
     }
     view.finish();
     let (problems, counts) = task.findings();
