@@ -143,6 +143,12 @@ impl Jobs {
         Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), None))
     }
 
+    /// Starts checking a metadataset, and indexing its joins, in the background. It has no plan either.
+    pub fn start_metadataset(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
+        let job = job::metadataset::start(&path, options)?;
+        Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), None))
+    }
+
     /// Puts a job that runs already on the list.
     pub fn add(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>) -> JobId {
         self.enter(title, path, job, None)

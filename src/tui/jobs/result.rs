@@ -2,6 +2,7 @@
 
 use crate::job::jsonl::JsonlReport;
 use crate::job::media::MediaReport;
+use crate::job::metadataset::MetadatasetReport;
 use crate::job::prepare::{OutputFile, PrepareReport};
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Severity};
 use std::sync::Arc;
@@ -66,6 +67,8 @@ reports! {
     Media(MediaReport), never;
     /// Of `prepare` on a JSONL file.
     Jsonl(JsonlReport), nothing_to_do;
+    /// Of `prepare` on a metadataset.
+    Metadataset(MetadatasetReport), nothing_to_do;
 }
 
 impl JobResult {

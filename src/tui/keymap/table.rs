@@ -81,6 +81,7 @@ actions! {
     Mark, "mark", "mark", "Starts or ends marking a range of rows.";
     AddSplit, "add-split", "add split", "Adds a split; its name is asked for.";
     DropSplit, "drop-split", "drop split", "Takes the selected split away; its shards are then in none.";
+    AddAux, "add-aux", "add media source", "Adds a source of media to the selected data set of a mixture.";
     DropRow, "drop-row", "drop row", "Empties the row in focus.";
     Undo, "undo", "undo", "Takes back the last change.";
     Redo, "redo", "redo", "Does again what was taken back.";
@@ -326,6 +327,8 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Form, A::PreviousField, &["backtab"]),
     key(C::Form, A::Left, &["left", "h", "-"]),
     key(C::Form, A::Right, &["right", "l", "+", "="]),
+    key(C::Form, A::AddAux, &["a"]),
+    key(C::Form, A::DropRow, &["D"]),
     key(C::Form, A::Copy, &["y"]),
     key(C::Form, A::SavePlan, &["s", "ctrl-s"]),
     bar(C::FormText, A::Run, &["enter"]),

@@ -4,6 +4,7 @@ pub mod facts;
 pub mod home;
 pub mod jobs_panel;
 pub mod media;
+pub mod mix;
 pub mod page;
 pub mod picker;
 pub mod prepare;

@@ -5,7 +5,7 @@ use crate::model::DatasetKind;
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{facts, media, Answer, Question};
+use crate::tui::screens::{facts, media, mix, Answer, Question};
 use crate::tui::widgets::{Level, Toast};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,8 @@ impl Home {
         match self.looks.get(&path).map(|seen| (seen.kind, seen.clone())) {
             Some((DatasetKind::Jsonl, seen)) => vec![Effect::Push(self.ask_to_index(path, &seen))],
             Some((DatasetKind::Metadataset, _)) => {
-                vec![]
+                let run = RunScreen::new(orders::metadataset(&path), self.env.clone());
+                vec![Effect::Push(Box::new(run))]
             }
             _ => vec![Effect::OpenPath(path)],
         }
@@ -142,8 +143,7 @@ impl Home {
             (false, Some(parent)) => (parent.to_owned(), Some(entry.path.clone())),
             _ => (entry.path.clone(), None),
         };
-        let _ = (folder, chosen);
-        Vec::new()
+        vec![Effect::Push(mix::open(folder, chosen, self.env.clone()))]
     }
 
     /// The word for an action on the selected entry, where the table's is not the best.

@@ -42,6 +42,26 @@ pub fn jsonl(path: &Path) -> Order {
     }
 }
 
+/// Checking a metadataset down to its members, and indexing its joins.
+pub fn metadataset(path: &Path) -> Order {
+    let name = name_of(path);
+    let file: PathBuf = path.to_owned();
+    Order {
+        crumbs: vec!["prepare".to_owned(), name.clone()],
+        words: Words {
+            ready: format!("{name} is ready to train on"),
+            done: format!("{name} can be read"),
+            idle: format!("{name} is ready to train on; nothing was to be written"),
+            overview: "Overview",
+            keeps_work: false,
+        },
+        command: format!("gristmill prepare {}", argument(path)),
+        next: vec![format!("What the mixture comes to: gristmill mix check {}", argument(path))],
+        start: Box::new(move |env: &UiEnv| env.jobs.start_metadataset(file.clone(), env.options.clone())),
+        depth: 1,
+    }
+}
+
 /// Describing media.
 pub fn media(plan: PrepareMediaPlan, command: String) -> Order {
     let path = PathBuf::from(&plan.path);

@@ -2,6 +2,7 @@
 
 use crate::job::jsonl::JsonlReport;
 use crate::job::media::MediaReport;
+use crate::job::metadataset::MetadatasetReport;
 use crate::job::prepare::OutputFile;
 use crate::model::text::{bytes, count, grouped};
 use crate::tui::jobs::JobResult;
@@ -30,6 +31,7 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<Line<'static>> {
             Err(_) => Vec::new(),
         },
         JobResult::Media(end) => end.as_ref().as_ref().map(|r| media(r, dot)).unwrap_or_default(),
+        JobResult::Metadataset(end) => end.as_ref().as_ref().map(|r| metadataset(r, dot)).unwrap_or_default(),
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
     }
 }
@@ -49,6 +51,22 @@ fn media(report: &MediaReport, dot: &str) -> Vec<Line<'static>> {
     if report.stale > 0 {
         let rows = count(report.stale, "row");
         lines.push(Line::from(format!("{rows} of entries that are gone, left; prune removes them")));
+    }
+    lines
+}
+
+fn metadataset(report: &MetadatasetReport, dot: &str) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::from(format!(
+        "{} {dot} {}",
+        count(report.splits, "split"),
+        count(report.joins.len() as u64, "join")
+    ))];
+    for join in &report.joins {
+        let mut words = format!("  {}: {} of {}", join.split, count(join.rows, "row"), grouped(join.samples));
+        if join.skipped > 0 {
+            words.push_str(&format!(", {} skipped", grouped(join.skipped)));
+        }
+        lines.push(Line::from(text::safe(&words)));
     }
     lines
 }
