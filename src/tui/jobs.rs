@@ -145,7 +145,7 @@ impl Jobs {
 
     /// Starts checking a metadataset, and indexing its joins, in the background. It has no plan either.
     pub fn start_metadataset(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
-        let job = job::metadataset::start(&path, options)?;
+        let job = job::metadataset::start(&path, false, options)?;
         Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), None))
     }
 

@@ -297,7 +297,9 @@ impl Screen for MediaScreen {
         match action {
             Action::DropRow if self.state.stop() == Stop::Patterns => None,
             Action::Toggle if self.state.stop() == Stop::Patterns => Some("the field takes letters".into()),
-            Action::SavePlan | Action::Left | Action::Right | Action::AddAux | Action::DropRow => Some("there is nothing like that here".into()),
+            Action::SavePlan | Action::Left | Action::Right | Action::AddAux | Action::DropRow => {
+                Some("there is nothing like that here".into())
+            }
             _ => None,
         }
     }

@@ -29,7 +29,7 @@ pub fn open(folder: PathBuf, chosen: Option<PathBuf>, env: UiEnv) -> Box<dyn Scr
     });
     let options = env.options.clone();
     let writer = Latest::start("mix", env.wake.clone(), move |plan: MixPlan| write(&plan, options.clone()));
-    let state = MixState::new(folder, chosen);
+    let state = MixState::new(folder, chosen, std::env::current_dir().unwrap_or_default());
     Box::new(MixScreen { env, state, search, work, writer, asked: None, cancel: Cancel::default() })
 }
 
@@ -219,7 +219,8 @@ impl Screen for MixScreen {
     fn why_disabled(&self, action: Action) -> Option<String> {
         let on_members = self.state.stop() == Stop::Members && !self.state.is_reviewing;
         match action {
-            Action::AddAux => self.state.why_no_aux().filter(|_| !self.state.is_reviewing),
+            Action::AddAux if !on_members => Some("go to the data sets first".into()),
+            Action::AddAux => self.state.why_no_aux(),
             Action::Left | Action::Right if !on_members => Some("no data set is selected".into()),
             Action::Toggle | Action::NextField if self.state.is_reviewing => Some("the file is shown".into()),
             Action::SavePlan => Some("the file itself can be edited and replayed".into()),

@@ -38,8 +38,6 @@ pub struct Row {
     pub chosen: bool,
     /// Weight or repetitions, as typed.
     pub amount: String,
-    /// Sources of media.
-    pub aux: Vec<MixAux>,
 }
 
 impl Row {
@@ -82,7 +80,9 @@ pub struct MixState {
     pub output: TextField,
     /// What the answers come to, and for which answers that was worked out.
     pub worked: Option<(MixPlan, Arc<Outcome<Worked>>)>,
-    /// A source of media is being typed for the selected row.
+    /// Sources of media, for every member that may have some.
+    pub sources: Vec<MixAux>,
+    /// A source of media is being typed.
     pub aux: Option<TextField>,
     /// The file is shown before it is written.
     pub is_reviewing: bool,
@@ -91,15 +91,22 @@ pub struct MixState {
     /// What was written.
     pub written: Option<PathBuf>,
     focus: usize,
+    /// The folder that the program runs in: what is below it is told relative to it, so that the file can move with its members.
+    base: PathBuf,
     /// The member that is chosen from the beginning.
     first: Option<PathBuf>,
 }
 
 impl MixState {
     /// The form of a folder, with one data set chosen already.
-    pub fn new(folder: PathBuf, first: Option<PathBuf>) -> Self {
-        let output = folder.join("mix.yaml");
-        Self { output: TextField::new(&output.to_string_lossy()), folder, first, ..Self::default() }
+    pub fn new(folder: PathBuf, first: Option<PathBuf>, base: PathBuf) -> Self {
+        Self { folder, first, base, ..Self::default() }
+    }
+
+    /// A path as the plan has it.
+    fn told(&self, path: &Path) -> String {
+        let below = path.strip_prefix(&self.base).ok().filter(|p| !p.as_os_str().is_empty());
+        below.unwrap_or(path).to_string_lossy().into_owned()
     }
 
     /// Takes the data sets that were found.
@@ -112,7 +119,7 @@ impl MixState {
                     let name = member.path.strip_prefix(&self.folder).unwrap_or(&member.path);
                     let name = name.to_string_lossy().into_owned();
                     let chosen = self.first.as_ref() == Some(&member.path);
-                    Row { name, chosen, member, amount: "1".to_owned(), aux: Vec::new() }
+                    Row { name, chosen, member, amount: "1".to_owned() }
                 };
                 self.rows = members.into_iter().map(row).collect();
                 self.list = ListState::new(self.rows.len());
@@ -131,7 +138,8 @@ impl MixState {
             n => self.folder.join(format!("mix-{n}.yaml")),
         });
         if let Some(path) = free.into_iter().find(|p| !taken(p)) {
-            self.output.set(&path.to_string_lossy());
+            let told = self.told(&path);
+            self.output.set(&told);
         }
     }
 
@@ -172,8 +180,10 @@ impl MixState {
         }
         let mut plan = MixPlan::new(self.output.value().trim(), self.kind);
         for row in self.rows.iter().filter(|r| r.chosen) {
-            let mut member = MixMember::new(row.member.path.to_string_lossy(), row.number()?);
-            member.aux.clone_from(&row.aux);
+            let mut member = MixMember::new(self.told(&row.member.path), row.number()?);
+            if row.may_have_aux() {
+                member.aux.clone_from(&self.sources);
+            }
             plan.members.push(member);
         }
         plan.splits = self.splits.value().split(',').map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect();
@@ -219,7 +229,18 @@ impl MixState {
     /// The same as a command, quoted for a shell.
     pub fn command(&self) -> String {
         let Some(plan) = self.plan() else { return String::new() };
-        crate::engine::plan::CommandLine::of_mix(&plan).text()
+        let flag = if plan.kind == MixKind::Epochized { "--epochized" } else { "--blend" };
+        let mut words = vec!["gristmill mix new".to_owned()];
+        let mut add = |flag: &str, value: &str| words.push(format!("{flag} {}", shell_quote(value)));
+        for member in &plan.members {
+            add(flag, &format!("{}={}", member.path, member.amount));
+        }
+        if plan.members.iter().any(|m| !m.aux.is_empty()) {
+            self.sources.iter().for_each(|source| add("--aux", &format!("{}={}", source.name, source.path)));
+        }
+        plan.splits.iter().for_each(|split| add("--split", split));
+        add("--output", &plan.output);
+        words.join(" ")
     }
 
     fn step_focus(&mut self, forward: bool) {
@@ -275,22 +296,15 @@ impl MixState {
         }
         let source = MixAux { name: name.to_owned(), path: path.to_owned() };
         self.aux = None;
-        if let Some(row) = self.selected() {
-            row.aux.retain(|a| a.name != source.name);
-            row.aux.push(source);
-            row.chosen = true;
-        }
+        self.sources.retain(|known| known.name != source.name);
+        self.sources.push(source);
         None
     }
 
-    /// Why a source of media cannot be added to the selected row.
+    /// Why no source of media can be added.
     pub fn why_no_aux(&self) -> Option<String> {
-        let row = self.list.get().and_then(|at| self.rows.get(at)).filter(|_| self.stop() == Stop::Members);
-        match row {
-            None => Some("no data set is selected".to_owned()),
-            Some(row) if !row.may_have_aux() => Some("only crude data sets and JSONL have sources of media".to_owned()),
-            Some(_) => None,
-        }
+        let any = self.rows.iter().any(|r| r.chosen && r.may_have_aux());
+        (!any).then(|| "only crude data sets and JSONL files have sources of media; choose one first".to_owned())
     }
 
     /// Does what a key means.
@@ -319,11 +333,7 @@ impl MixState {
             }
             (Stop::Members, Action::Left | Action::Right) => self.change_amount(action == Action::Right),
             (Stop::Members, Action::AddAux) => self.aux = Some(TextField::new("")),
-            (Stop::Members, Action::DropRow) => {
-                if let Some(row) = self.selected() {
-                    row.aux.clear();
-                }
-            }
+            (Stop::Members, Action::DropRow) => self.sources.clear(),
             (Stop::Members, moving) => self.move_in_list(moving),
             (Stop::Splits | Stop::Output, Action::DropRow) => {
                 if let Some(field) = self.field() {

@@ -3,7 +3,7 @@
 use super::state::{quoted, MixState, Row, Stop, Worked};
 use crate::engine::mix::{MixNode, MixNodeKind};
 use crate::engine::plan::fields::percent;
-use crate::model::mix::MixKind;
+use crate::model::mix::{MixAux, MixKind};
 use crate::model::text::{count, grouped};
 use crate::model::Failure;
 use crate::tui::keymap::{Action, Context};
@@ -14,6 +14,7 @@ use crate::tui::widgets::{panel, popup, split_bar, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
+use std::path::Path;
 
 /// Problems shown below the bars.
 const SHOWN_PROBLEMS: usize = 4;
@@ -30,13 +31,20 @@ pub fn draw(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
         return draw_review(state, frame, inner, ui);
     }
     match &state.found {
-        None => return draw_lines(frame.buffer_mut(), inner, [Line::from(format!("{} looking for data sets", ui.spinner()))]),
+        None => {
+            return draw_lines(
+                frame.buffer_mut(),
+                inner,
+                [Line::from(format!("{} looking for data sets", ui.spinner()))],
+            )
+        }
         Some(Err(why)) => {
             let lines = text::wrap(&format!("{} {why}", ui.glyphs.cross), usize::from(inner.width)).into_iter();
             return draw_lines(frame.buffer_mut(), inner, lines.map(|l| Line::from(Span::styled(l, ui.theme.error))));
         }
         Some(Ok(())) if state.rows.is_empty() => {
-            let words = "No prepared data set was found below this folder, up to three levels down. Prepare some first.";
+            let words =
+                "No prepared data set was found below this folder, up to three levels down. Prepare some first.";
             let lines = text::wrap(words, usize::from(inner.width)).into_iter().map(Line::from);
             return draw_lines(frame.buffer_mut(), inner, lines);
         }
@@ -95,16 +103,16 @@ fn draw_members(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     head.spans.push(Span::styled(format!("   {}", text::fit_end(&keys, room, ui.glyphs)), ui.theme.muted));
     draw_lines(frame.buffer_mut(), row(area, 0), [head]);
     let body = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area };
-    let rows = &state.rows;
+    let (rows, sources) = (&state.rows, &state.sources);
     let focused = state.stop() == Stop::Members;
     let mut list = state.list.clone();
     draw_list(frame.buffer_mut(), body.intersection(area), &mut list, focused, ui, |at, columns| {
-        rows.get(at).map(|r| member_line(r, columns, ui)).unwrap_or_default()
+        rows.get(at).map(|r| member_line(r, sources, columns, ui)).unwrap_or_default()
     });
     state.list = list;
 }
 
-fn member_line(member: &Row, columns: usize, ui: &Ui) -> Line<'static> {
+fn member_line(member: &Row, sources: &[MixAux], columns: usize, ui: &Ui) -> Line<'static> {
     let sign = if member.chosen { ui.glyphs.box_on } else { ui.glyphs.box_off };
     let kind = match member.member.kind {
         MixNodeKind::WebDataset if member.member.is_crude => "crude",
@@ -118,7 +126,8 @@ fn member_line(member: &Row, columns: usize, ui: &Ui) -> Line<'static> {
     let samples = member.member.samples.map(|n| count(n, "sample")).unwrap_or_default();
     let mut splits: Vec<&str> = member.member.splits.iter().map(|(name, _)| name.as_str()).collect();
     splits.truncate(5);
-    let aux: Vec<String> = member.aux.iter().map(|a| format!("+{}", a.name)).collect();
+    let has_sources = member.chosen && member.may_have_aux();
+    let aux: Vec<String> = sources.iter().filter(|_| has_sources).map(|a| format!("+{}", a.name)).collect();
     let more = [splits.join(" "), aux.join(" ")].join(" ");
     let names = (columns / 3).max(10);
     let name = text::pad_end(&text::fit_middle(&member.name, names, ui.glyphs), names);
@@ -128,7 +137,10 @@ fn member_line(member: &Row, columns: usize, ui: &Ui) -> Line<'static> {
         Span::styled(text::pad_start(&text::fit_end(&amount, 6, ui.glyphs), 6), amount_style),
         Span::styled(format!("  {}", text::pad_end(kind, 11)), ui.theme.muted),
         Span::raw(text::pad_start(&samples, 20)),
-        Span::styled(format!("  {}", text::fit_end(more.trim(), columns.saturating_sub(used), ui.glyphs)), ui.theme.muted),
+        Span::styled(
+            format!("  {}", text::fit_end(more.trim(), columns.saturating_sub(used), ui.glyphs)),
+            ui.theme.muted,
+        ),
     ])
 }
 
@@ -156,7 +168,7 @@ fn mixture(state: &MixState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     match state.worked_now() {
         None => vec![Line::from(Span::styled(format!("{} working it out", ui.spinner()), ui.theme.accent))],
         Some(Err(failure)) => failure_lines(failure, columns, ui),
-        Some(Ok(worked)) => worked_lines(worked, columns, ui),
+        Some(Ok(worked)) => worked_lines(worked, &state.folder, columns, ui),
     }
 }
 
@@ -167,7 +179,7 @@ fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static
     lines
 }
 
-fn worked_lines(worked: &Worked, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+fn worked_lines(worked: &Worked, folder: &Path, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for split in &worked.facts.splits {
         let epoch = split.root.samples_per_epoch.map(|n| format!("  {} an epoch", count(n, "sample")));
@@ -175,8 +187,9 @@ fn worked_lines(worked: &Worked, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
             Span::styled(text::fit_end(&split.name, columns / 2, ui.glyphs), ui.theme.title),
             Span::styled(epoch.unwrap_or_default(), ui.theme.muted),
         ]));
-        let members = if split.root.children.is_empty() { std::slice::from_ref(&split.root) } else { &split.root.children };
-        lines.extend(members.iter().enumerate().map(|(at, node)| node_line(node, at, columns, ui)));
+        let members =
+            if split.root.children.is_empty() { std::slice::from_ref(&split.root) } else { &split.root.children };
+        lines.extend(members.iter().enumerate().map(|(at, node)| node_line(node, folder, at, columns, ui)));
     }
     for problem in worked.facts.problems.iter().take(SHOWN_PROBLEMS) {
         lines.extend(problem_lines(problem, columns, ui));
@@ -189,9 +202,11 @@ fn worked_lines(worked: &Worked, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
 }
 
 /// One member: its bar, its share, the samples that one epoch takes from it, and how often each is seen.
-fn node_line(node: &MixNode, at: usize, columns: usize, ui: &Ui) -> Line<'static> {
+fn node_line(node: &MixNode, folder: &Path, at: usize, columns: usize, ui: &Ui) -> Line<'static> {
     let names = (columns / 4).clamp(6, 28);
-    let name = text::pad_end(&text::fit_middle(&node.label, names, ui.glyphs), names);
+    // As in the list above: from the folder that was searched.
+    let label = Path::new(&node.label).strip_prefix(folder).map_or(node.label.clone().into(), |p| p.to_string_lossy());
+    let name = text::pad_end(&text::fit_middle(&label, names, ui.glyphs), names);
     let samples = node.samples_per_epoch.or(node.samples).map(grouped).unwrap_or_default();
     let often = match node.oversampling {
         Some(times) if (times - 1.0).abs() > 0.005 => format!("each {times:.2}x"),
@@ -230,7 +245,12 @@ fn draw_review(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     }
     lines.push(Line::default());
     if let Some(Ok(worked)) = state.worked_now() {
-        lines.extend(worked.text.lines().map(|l| Line::from(format!("  {}", text::fit_end(l, columns.saturating_sub(2), ui.glyphs)))));
+        lines.extend(
+            worked
+                .text
+                .lines()
+                .map(|l| Line::from(format!("  {}", text::fit_end(l, columns.saturating_sub(2), ui.glyphs)))),
+        );
     }
     lines.push(Line::default());
     let mut head = heading("The same as a command", ui);
