@@ -10,6 +10,7 @@ mod frame_rate;
 pub mod iso;
 pub mod matroska;
 pub mod mpeg_audio;
+pub mod ogg;
 pub mod rational;
 pub mod riff;
 
@@ -39,6 +40,7 @@ struct Container {
 const CONTAINERS: &[Container] = &[
     Container { matches: matroska::matches, probe: matroska::probe },
     Container { matches: iso::matches, probe: iso::probe },
+    Container { matches: ogg::matches, probe: ogg::probe },
     Container { matches: flac::matches, probe: flac::probe },
     Container { matches: riff::avi::matches, probe: riff::avi::probe },
     Container { matches: riff::wav::matches, probe: riff::wav::probe },

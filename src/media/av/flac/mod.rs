@@ -28,6 +28,11 @@ const WORK: u64 = 1 << 24;
 /// The shortest block of samples that a header may state.
 const SHORTEST_BLOCK: u32 = 16;
 
+/// Samples per channel of the frame that `bytes` begin with; `None` where they begin with none.
+pub fn frame_samples(bytes: &[u8]) -> Option<u32> {
+    frame::Frame::parse(bytes).map(|frame| frame.samples)
+}
+
 /// Whether these first bytes are a FLAC file.
 pub fn matches(first: &[u8]) -> bool {
     first.starts_with(b"fLaC")

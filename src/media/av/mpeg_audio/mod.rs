@@ -9,7 +9,7 @@ mod recognise;
 mod tag;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use super::rational::{rescale, rescale_base, Rational, Rounding};
 use super::{after_id3, rational, AvProbed};
