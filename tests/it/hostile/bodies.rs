@@ -41,6 +41,7 @@ pub const ALL: &[(&str, Body)] = &[
     ("image", image),
     ("riff", riff),
     ("media_kind", media_kind),
+    ("sound_in_frames_and_pages", sound_in_frames_and_pages),
 ];
 
 /// What a reading of all lines at once makes of a file: the values of its index, and how many lines are bad.
@@ -348,6 +349,23 @@ fn assert_bounded(reader: &Reader) {
     // Each look costs a window at most; hostile entries make for many.
     let most = 64 * reader.len() + (64 << 20);
     assert!(reader.bytes_read() <= most, "{} bytes read of {}", reader.bytes_read(), reader.len());
+}
+
+/// Any bytes as MPEG audio and as Ogg, whatever they look like: read in bounds, and what is wrong is said safely.
+pub fn sound_in_frames_and_pages(bytes: &[u8]) {
+    for probe in [media::av::mpeg_audio::probe, media::av::ogg::probe] {
+        let cancel = Cancel::default();
+        let mut reader = Reader::new(&bytes, &cancel);
+        match probe(&mut reader) {
+            Ok(probed) => {
+                let seconds = [probed.facts.audio_duration, probed.facts.video_duration, probed.facts.video_fps];
+                assert!(seconds.into_iter().flatten().all(f64::is_finite), "{probed:?}");
+                probed.remarks.iter().for_each(|remark| assert_shown(&display_safe(remark)));
+            }
+            Err(error) => assert_shown(&display_safe(&error.to_string())),
+        }
+        assert_bounded(&reader);
+    }
 }
 
 /// Any bytes as the beginning of an entry, and as a name and patterns.

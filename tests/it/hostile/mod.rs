@@ -174,6 +174,10 @@ survives! {
     shown_text_survives_any_bytes: "display_safe", seeds::texts(), seeds::TEXT_TOKENS;
     wav_avi_flac_and_aac_survive_any_bytes: "riff", seeds::riff(), seeds::RIFF_TOKENS;
     pictures_survive_any_bytes: "image", seeds::media("images"), seeds::PICTURE_TOKENS;
+    sound_in_frames_and_pages_survives_any_bytes:
+        "sound_in_frames_and_pages",
+        [seeds::media("mpeg_audio"), seeds::media("ogg")].concat(),
+        seeds::SOUND_TOKENS;
     kinds_of_media_survive_any_bytes: "media_kind", seeds::media("images"), seeds::PICTURE_TOKENS;
 }
 

@@ -479,6 +479,27 @@ pub fn parts() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// What readers of MPEG audio and Ogg trip over.
+pub const SOUND_TOKENS: &[&[u8]] = &[
+    b"\xff\xfb\x90\x64",
+    b"\xff\xfb\x00\x64",
+    b"\xff\xe3\x18\xc4",
+    b"\xff\xff\xff\xff",
+    b"ID3\x03\0\0\0\0\0\x0a",
+    b"ID3\x04\0\x90\x7f\x7f\x7f\x7f",
+    b"APIC\xff\xff\xff\xff\0\x0f",
+    b"TAG",
+    b"APETAGEX",
+    b"Xing\0\0\0\x0f\xff\xff\xff\xff",
+    b"VBRI\0\x01",
+    b"OggS\0\0",
+    b"OggS\0\x04\xff\xff\xff\xff\xff\xff\xff\x7f",
+    b"\xff\xff\xff\xff\xff\xff\xff\xff",
+    b"\x05vorbis",
+    b"OpusHead",
+    b"\0\0\0\0",
+];
+
 /// The small files of one family of media, beside which lies what the peer says of them.
 pub fn media(family: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/media").join(family);
