@@ -86,7 +86,6 @@ impl Pages {
 }
 
 /// Reads a page: `None` where it does not end, `None` inside where its checksum is wrong.
-#[expect(clippy::type_complexity, reason = "used once, right above")]
 fn read(reader: &mut Reader, at: u64) -> Result<Option<Option<(Page, u64)>>, ProbeError> {
     let bytes = reader.up_to(at, LONGEST_PAGE)?;
     let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
