@@ -30,29 +30,48 @@ fn index(data: &[u8]) -> Option<bool> {
         Some(if big { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
     };
     let start = u32_at(4)? as usize;
-    let (mut pictures, mut entries) = (None, None);
+    let (mut pictures, mut entries, mut outside) = (None, None, 0_usize);
     for tag in 0..u16_at(start)?.min(MOST_TAGS) {
         let at = start + 2 + 12 * usize::from(tag);
-        let (id, kind, count) = (u16_at(at)?, u16_at(at + 2)?, u32_at(at + 4)?);
+        let (Some(id), Some(kind), Some(count)) = (u16_at(at), u16_at(at + 2), u32_at(at + 4)) else { break };
+        let Some(size) = unit(kind).and_then(|unit| unit.checked_mul(count as usize)) else { continue };
+        let mut place = at + 8;
+        if size > 4 {
+            place = u32_at(at + 8)? as usize;
+            outside = outside.saturating_add(size);
+            if outside > data.len() {
+                continue;
+            }
+            if place.saturating_add(size) > data.len() {
+                // The directory ends with a value that does not lie within it.
+                break;
+            }
+        }
         match (id, kind, count) {
-            (NUMBER_OF_PICTURES, 4, 1) => pictures = Some(u32_at(at + 8)?),
-            (NUMBER_OF_PICTURES, 3, 1) => pictures = Some(u32::from(u16_at(at + 8)?)),
-            (ENTRIES, 7, count) => entries = Some((if count > 4 { u32_at(at + 8)? as usize } else { at + 8 }, count)),
+            (NUMBER_OF_PICTURES, 4, 1) if pictures.is_none() => pictures = Some(u32_at(place)?),
+            (NUMBER_OF_PICTURES, 3, 1) if pictures.is_none() => pictures = Some(u32::from(u16_at(place)?)),
+            (ENTRIES, 7, _) if entries.is_none() => entries = Some((place, size)),
             _ => {}
         }
     }
     let (from, size) = entries?;
-    for picture in 0..pictures? {
+    for picture in 0..pictures? as usize {
         // The attribute of each entry holds the format of its picture; only JPEG is known.
         let entry = picture.checked_mul(16)?;
-        if entry.checked_add(16)? > size {
-            return None;
-        }
-        let attribute = u32_at(from.checked_add(entry as usize)?)?;
-        u32_at(from.checked_add(entry as usize)?.checked_add(12)?)?;
-        if attribute >> 24 & 7 != 0 {
+        if entry.checked_add(16)? > size || u32_at(from.checked_add(entry)?)? >> 24 & 7 != 0 {
             return None;
         }
     }
     Some(pictures? > 1)
+}
+
+/// Bytes per value.
+fn unit(kind: u16) -> Option<usize> {
+    match kind {
+        1 | 2 | 6 | 7 => Some(1),
+        3 | 8 => Some(2),
+        4 | 9 | 11 | 13 => Some(4),
+        5 | 10 | 12 | 16 => Some(8),
+        _ => None,
+    }
 }

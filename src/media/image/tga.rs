@@ -10,7 +10,8 @@ pub(super) fn accepts(_: &[u8]) -> bool {
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     let s = reader.up_to(0, 18)?;
     let (id, colour_map, kind) = (byte(s, 0)?, byte(s, 1)?, byte(s, 2)?);
-    let (depth, _) = (byte(s, 16)?, byte(s, 17)?);
+    let depth = byte(s, 16)?;
+    byte(s, 17)?;
     let (width, height) = (le16(s, 12)?, le16(s, 14)?);
     if colour_map > 1 || width == 0 || height == 0 || !matches!(depth, 1 | 8 | 16 | 24 | 32) {
         return Err(Stop::other("not a picture"));

@@ -11,9 +11,9 @@ const OUT: usize = 64 << 10;
 /// The picture at `start`.
 pub(super) fn check(reader: &mut Reader, start: u64) -> Result<(), ProbeError> {
     let mut chunks = Chunks { at: start.saturating_add(8), left: 0, reader };
-    let rows = chunks.to_data()?;
+    let rows = chunks.seek_data()?;
     pixels(&mut chunks, rows)?;
-    chunks.to_end()
+    chunks.finish()
 }
 
 /// Goes from chunk to chunk.
@@ -36,7 +36,7 @@ impl Chunks<'_, '_> {
     }
 
     /// Up to the picture data; the result is how the rows are laid out.
-    fn to_data(&mut self) -> Result<Rows, ProbeError> {
+    fn seek_data(&mut self) -> Result<Rows, ProbeError> {
         let mut rows = Rows::default();
         while let Some((kind, len)) = self.header()? {
             self.at += 8;
@@ -92,7 +92,7 @@ impl Chunks<'_, '_> {
     }
 
     /// The chunks behind the picture data. A missing last chunk is no harm, a cut one is.
-    fn to_end(&mut self) -> Result<(), ProbeError> {
+    fn finish(&mut self) -> Result<(), ProbeError> {
         self.at += self.left + 4;
         while let Some((kind, len)) = self.header()? {
             if &kind == b"IEND" || &kind == b"fcTL" {

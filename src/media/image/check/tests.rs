@@ -3,7 +3,7 @@ use super::*;
 use crate::model::{Cancel, MediaFacts};
 
 /// What Pillow loads is whole, and what it does not load is not. The pictures and what Pillow says of them are those that
-/// the headers are tested with; the names of those that are judged otherwise, and why, are listed here.
+/// the headers are tested with.
 #[test]
 fn pictures_are_whole_where_pillow_loads_them() {
     let own = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/media/images");
