@@ -295,6 +295,7 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Prepare, A::Left, &["left", "h"]),
     key(C::Prepare, A::Right, &["right", "l"]),
     key(C::Prepare, A::Details, &["i"]),
+    key(C::Prepare, A::Facts, &["f"]),
     key(C::Prepare, A::SavePlan, &["ctrl-s"]),
     key(C::Prepare, A::StartAfresh, &["N"]),
     key(C::Prepare, A::GoSource, &["1", "alt-1"]),

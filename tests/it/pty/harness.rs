@@ -94,7 +94,7 @@ const FOLDERS: [(&str, &str); 4] = [
 ];
 
 /// A picture of one pixel.
-const TINY_PNG: &[u8] = &[
+pub const TINY_PNG: &[u8] = &[
     0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0,
     0x1f, 0x15, 0xc4, 0x89, 0, 0, 0, 13, b'I', b'D', b'A', b'T', 0x78, 0x9c, 0x63, 0xfc, 0xcf, 0xc0, 0x50, 0x0f, 0,
     0x04, 0x85, 0x01, 0x80, 0x84, 0xa9, 0x8c, 0x21, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,

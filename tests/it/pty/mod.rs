@@ -7,4 +7,6 @@ mod exits;
 pub mod harness;
 mod home;
 mod looks;
+mod media;
+mod mix;
 mod prepare;

@@ -393,6 +393,10 @@ impl PrepareScreen {
                     effects.push(Effect::Copy(words));
                     effects.push(Effect::Toast(Toast::new(Level::Ok, "copied")));
                 }
+                Ask::Facts => {
+                    let facts = crate::tui::screens::facts::of_scan(&self.wizard.answers.facts);
+                    effects.push(Effect::Push(facts));
+                }
                 Ask::ForgetDraft => self.workers.forget_draft(self.draft.clone()),
                 Ask::Background => {
                     let words = "the run goes on in the background; J shows it";

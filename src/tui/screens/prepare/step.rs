@@ -147,6 +147,8 @@ pub enum Ask {
     Cancel,
     /// Leaves the run to itself and goes home.
     Background,
+    /// Draws how what was scanned is distributed.
+    Facts,
     /// Puts text into the clipboard.
     Copy(String),
     /// Forgets the draft.

@@ -264,3 +264,14 @@ fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
     assert!(shown.contains("it begins anew"), "other answers do not fit what was done: {shown}");
     assert_eq!(wizard.why_disabled(Action::StartAfresh), None);
 }
+
+#[test]
+fn what_was_scanned_can_be_looked_at_from_every_step() {
+    let mut wizard = wizard(facts());
+    wizard.step = Step::Media;
+    settle(&mut wizard);
+    assert_eq!(wizard.why_disabled(Action::Facts), None);
+    assert_eq!(wizard.act(Action::Facts), [Ask::Facts]);
+    let empty = super::super::fixture::wizard(DatasetFacts::new("/x".into(), crate::model::DatasetKind::PlainFolder));
+    assert!(empty.why_disabled(Action::Facts).is_some());
+}
