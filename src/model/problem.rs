@@ -100,9 +100,9 @@ problem_kinds! {
     OddJson => "odd-json", "value that not every reader takes";
     // Metadatasets.
     /// A key, value or structure that the loader refuses.
-    BadMetadataset => "bad-metadataset", "metadataset cannot be used";
+    BadMetadataset => "bad-metadataset", "mistake in a metadataset";
     /// A member that cannot be found or is not prepared.
-    BadMember => "bad-member", "member of a metadataset cannot be used";
+    BadMember => "bad-member", "trouble with a member";
     // Plans.
     /// An answer is missing.
     MissingAnswer => "missing-answer", "answer missing";
