@@ -24,7 +24,9 @@ fn joins() -> Sandbox {
 /// Two prepared data sets of 20 samples each, one typed, one crude, and a JSONL file of three lines.
 fn house() -> Sandbox {
     let sandbox = Sandbox::new();
-    for (root, sample_type) in [("a", "--sample-type TextSample --field-map text=txt"), ("b", "--sample-type CrudeWebdataset")] {
+    for (root, sample_type) in
+        [("a", "--sample-type TextSample --field-map text=txt"), ("b", "--sample-type CrudeWebdataset")]
+    {
         for (shard, first) in [("x0.tar", 0), ("x1.tar", 10)] {
             sandbox.tar(&format!("{root}/{shard}"), (first..first + 10).map(|n| format!("k{n:03}")));
         }
@@ -131,7 +133,11 @@ fn another_file_is_only_replaced_when_that_was_asked_for() {
     let sandbox = house();
     sandbox.say("mix new --blend a --output out.yaml").ends(0);
     sandbox.say("mix new --blend a --output out.yaml").ends(0).says("Nothing to do");
-    sandbox.say("mix new --blend b --output out.yaml").ends(1).complains("another file of that name").complains("--force-overwrite");
+    sandbox
+        .say("mix new --blend b --output out.yaml")
+        .ends(1)
+        .complains("another file of that name")
+        .complains("--force-overwrite");
     assert!(sandbox.text("out.yaml").contains("path: a\n"));
     sandbox.say("mix new --blend b --output out.yaml --force-overwrite").ends(0).says("replacing");
     assert!(sandbox.text("out.yaml").contains("path: b\n"));
@@ -141,7 +147,11 @@ fn another_file_is_only_replaced_when_that_was_asked_for() {
 fn paths_are_written_as_seen_from_the_file_and_a_dry_run_writes_none() {
     let sandbox = house();
     std::fs::create_dir_all(sandbox.path("deep/er")).unwrap();
-    sandbox.say("mix new --blend a --blend c.jsonl --output deep/er/m.yaml --dry-run").ends(0).says("path: ../../a").says("Nothing was written");
+    sandbox
+        .say("mix new --blend a --blend c.jsonl --output deep/er/m.yaml --dry-run")
+        .ends(0)
+        .says("path: ../../a")
+        .says("Nothing was written");
     assert!(!sandbox.has("deep/er/m.yaml"));
     sandbox.say("mix new --blend a --blend c.jsonl --output deep/er/m.yaml").ends(0);
     assert!(sandbox.text("deep/er/m.yaml").contains("path: ../../c.jsonl"));
@@ -190,10 +200,20 @@ fn mistakes_are_told_at_line_and_column_with_the_way_out() {
 #[test]
 fn bombs_circles_and_strangers_are_refused() {
     let sandbox = house();
-    let bomb: String = (0..9).map(|n| format!("a{n}: &a{n} [{}]\n", ["x"; 9].map(|x| if n == 0 { x.to_owned() } else { format!("*a{}", n - 1) }).join(", "))).collect();
+    let bomb: String = (0..9)
+        .map(|n| {
+            format!(
+                "a{n}: &a{n} [{}]\n",
+                ["x"; 9].map(|x| if n == 0 { x.to_owned() } else { format!("*a{}", n - 1) }).join(", ")
+            )
+        })
+        .collect();
     sandbox.write("bomb.yaml", bomb);
     sandbox.say("mix check bomb.yaml").ends(1).complains("an alias");
-    sandbox.write("circle.yaml", "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train: {path: circle.yaml}\n");
+    sandbox.write(
+        "circle.yaml",
+        "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train: {path: circle.yaml}\n",
+    );
     sandbox.say("mix check circle.yaml").ends(1).complains("in a circle");
     sandbox.write("not.yaml", [0xff, 0xfe, b'a']);
     sandbox.say("mix check not.yaml").ends(1).complains("no UTF-8 text");
@@ -222,6 +242,10 @@ fn questionable_flags_of_mix_new_are_usage_errors() {
         sandbox.say(line).ends(2).complains(why);
     }
     sandbox.say("mix new --blend a --blend nowhere --output x.yaml").ends(1).complains("no such file or folder");
-    sandbox.say("mix new --blend a --split test --output x.yaml").ends(1).complains("split 'test' of").complains("is empty");
+    sandbox
+        .say("mix new --blend a --split test --output x.yaml")
+        .ends(1)
+        .complains("split 'test' of")
+        .complains("is empty");
     assert!(!sandbox.has("x.yaml"));
 }

@@ -45,7 +45,7 @@ pub fn execute(plan: MixPlan, context: &Context) -> Finished {
     let done = match (dry, report.nothing_to_do, report.replaces) {
         (true, ..) => {
             for line in report.text.lines() {
-                context.printer.line(display_safe(line).into_owned());
+                context.printer.line(display_safe(line));
             }
             format!("Would write {shown}. Nothing was written.")
         }

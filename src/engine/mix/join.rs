@@ -104,7 +104,7 @@ fn sort_keys(
     let (mut runs, mut count): (Vec<Run>, u64) = (Vec::new(), 0);
     while let Some(row) = rows.next().map_err(|error| failed(&error))? {
         count += 1;
-        if count % STEP == 0 {
+        if count.is_multiple_of(STEP) {
             handles.cancel.check()?;
             handles.progress.add(STEP, 0);
         }
@@ -273,7 +273,7 @@ impl<'a> Matching<'a> {
         primary.advance()?;
         while !primary.is_done {
             self.counts.samples += 1;
-            if self.counts.samples % STEP == 0 {
+            if self.counts.samples.is_multiple_of(STEP) {
                 handles.cancel.check()?;
                 handles.progress.add(STEP, 0);
             }
@@ -399,7 +399,7 @@ fn write(
     let mut rows = 0u64;
     while let Some((row, [])) = merge.next()? {
         rows += 1;
-        if rows % STEP == 0 {
+        if rows.is_multiple_of(STEP) {
             handles.cancel.check()?;
             handles.progress.add(STEP, 0);
         }

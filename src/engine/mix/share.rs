@@ -56,8 +56,8 @@ fn count(node: &mut MixNode) {
     }
 }
 
-fn sum(numbers: impl Iterator<Item = Option<u64>>) -> Option<u64> {
-    numbers.fold(Some(0u64), |sum, number| Some(sum?.saturating_add(number?)))
+fn sum(mut numbers: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    numbers.try_fold(0u64, |sum, number| Some(sum.saturating_add(number?)))
 }
 
 /// Samples per epoch: repetitions multiply on the way down.

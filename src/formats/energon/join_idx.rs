@@ -118,7 +118,7 @@ impl JoinIdx {
             return Err(broken(format!("it tells of {} columns", columns as i64)));
         }
         let row = columns * CELL as u64;
-        if (file.len() - HEADER) % row != 0 {
+        if !(file.len() - HEADER).is_multiple_of(row) {
             return Err(broken(format!(
                 "its length of {} bytes is not a header and whole rows of {row} bytes",
                 file.len()

@@ -91,7 +91,7 @@ fn stale_indexes_go_after_success_and_only_then() {
     let body = "  train: {path: a}\n";
     metadataset(&path, body);
     let report = prepare(&path).unwrap();
-    assert_eq!(report.removed, [old.clone()]);
+    assert_eq!(report.removed, std::slice::from_ref(&old));
     assert!(!dir.path().join(&old).exists() && note.exists());
     assert!(prepare(&path).unwrap().nothing_to_do);
 }

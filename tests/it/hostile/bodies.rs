@@ -28,6 +28,8 @@ pub type Body = fn(&[u8]);
 pub const ALL: &[(&str, Body)] = &[
     ("tar_scan", tar_scan),
     ("tar_idx", tar_index),
+    ("metadataset", metadataset),
+    ("join_idx", join_index),
     ("split_yaml", split_yaml),
     ("info_json", info_json),
     ("dataset_yaml", dataset_yaml),
@@ -186,6 +188,43 @@ pub fn tar_index(bytes: &[u8]) {
         let (end, offsets) = words.split_last().expect("it has a last word");
         assert_eq!(tar_idx::encode(offsets, *end), bytes);
     }
+}
+
+/// Any text as a metadataset: what is understood is written so that it is understood again; mistakes have a place in the text.
+pub fn metadataset(bytes: &[u8]) {
+    use gristmill::formats::energon::metadataset::{read, render};
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    match read(text) {
+        Ok(read_once) => {
+            let written = render(&read_once);
+            let again =
+                read(&written).unwrap_or_else(|mistakes| panic!("{mistakes:?} in what was written:\n{written}"));
+            assert_eq!(render(&again), written);
+        }
+        Err(mistakes) => {
+            assert!(!mistakes.is_empty() && mistakes.len() <= 1_000);
+            let lines = text.lines().count() as u32 + 1;
+            assert!(mistakes.iter().all(|m| (1..=lines.max(1)).contains(&m.line) && m.column >= 1), "{mistakes:?}");
+        }
+    }
+}
+
+/// Join indexes: rows are read where they are, and nothing is taken for whole that is not.
+pub fn join_index(bytes: &[u8]) {
+    use gristmill::formats::energon::join_idx::{header, JoinIdx, CELL, HEADER};
+    let file = file_of(bytes, ".bin");
+    let Ok(index) = JoinIdx::open(file.path()) else { return };
+    let row = (index.columns() * CELL) as u64;
+    assert_eq!(HEADER + index.rows() * row, bytes.len() as u64);
+    assert_eq!(&bytes[..16], &header(index.columns())[..]);
+    for number in [0, index.rows() / 2, index.rows().saturating_sub(1)] {
+        let cells = index.row(number).unwrap();
+        assert_eq!(cells.is_some(), number < index.rows());
+        let written: Vec<u8> = cells.into_iter().flatten().flat_map(|cell| cell.to_bytes()).collect();
+        let at = (HEADER + number * row) as usize;
+        assert!(written.is_empty() || bytes[at..].starts_with(&written));
+    }
+    assert!(index.rows_with_nothing().unwrap() <= index.rows());
 }
 
 /// Any text as a `split.yaml`: what is understood is written so that it is understood again.

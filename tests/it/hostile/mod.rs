@@ -162,6 +162,8 @@ macro_rules! survives {
 survives! {
     the_tar_scan_survives_any_bytes: "tar_scan", seeds::tars(), seeds::TAR_TOKENS;
     tar_indexes_survive_any_bytes: "tar_idx", seeds::golden(".tar.idx"), seeds::TAR_TOKENS;
+    metadatasets_survive_any_text: "metadataset", seeds::metadataset(), seeds::YAML_TOKENS;
+    join_indexes_survive_any_bytes: "join_idx", seeds::golden(".bin"), seeds::TAR_TOKENS;
     split_yaml_survives_any_text: "split_yaml", seeds::split_yaml(), seeds::YAML_TOKENS;
     info_files_survive_any_text: "info_json", seeds::info(), seeds::YAML_TOKENS;
     dataset_yaml_survives_any_text: "dataset_yaml", seeds::dataset_yaml(), seeds::YAML_TOKENS;

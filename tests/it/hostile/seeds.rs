@@ -366,6 +366,21 @@ pub fn tars() -> Vec<Vec<u8>> {
     seeds
 }
 
+pub fn metadataset() -> Vec<Vec<u8>> {
+    let head = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n";
+    let blend = "  train:\n    blend:\n    - {path: a, weight: 0.5, aux: {m: 'filesystem://x'}, subset: {range: [0%, 50%]}}\n    - path: b.jsonl\n      weight: 2\n";
+    let join = "  val:\n    join:\n      x: {path: a}\n      y: {path: b, nonmatch: none}\n    joiner: {__module__: m, __function__: f}\n";
+    let old = "splits:\n  train:\n    datasets:\n    - {path: a, weight: 1, subflavor: x}\n";
+    let epochs = "  test: {blend_epochized: [{path: a, repetitions: 3, shuffle_over_epochs_multiplier: -1}], subset: {range: [5%, 6%]}}\n";
+    let texts = [
+        format!("{head}{blend}{join}{epochs}"),
+        format!("{head}{join}"),
+        old.to_owned(),
+        format!("{head}  train: &a [*a]\n"),
+    ];
+    with(golden("skip.yaml"), &texts.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 pub fn split_yaml() -> Vec<Vec<u8>> {
     with(
         golden("split.yaml"),

@@ -126,7 +126,7 @@ fn range_hint() -> Option<String> {
 enum End {
     Percent(f64),
     Number(i128),
-    TheEnd,
+    Last,
 }
 
 fn end(value: &Marked, found: &mut Found) -> Option<End> {
@@ -145,7 +145,7 @@ fn end(value: &Marked, found: &mut Found) -> Option<End> {
 /// `25%` or `end`, as the loader takes a text.
 fn end_of_text(text: &str) -> Option<End> {
     if text.trim() == "end" {
-        return Some(End::TheEnd);
+        return Some(End::Last);
     }
     let percent = parse_float(text.strip_suffix('%')?)?;
     (0.0..=100.0).contains(&percent).then_some(End::Percent(percent))
@@ -168,13 +168,13 @@ fn check_range(from: End, to: End) -> Result<Range, &'static str> {
             (Some(_), Some(_)) => Err("the range ends before it begins"),
             _ => Err("a sample number is 0 or more"),
         },
-        (End::Number(from), End::TheEnd) => match number(from) {
+        (End::Number(from), End::Last) => match number(from) {
             Some(from) => Ok(Range::Samples(from, None)),
             None => Err("a sample number is 0 or more"),
         },
         (End::Percent(_), End::Percent(_)) => Err("the range ends before it begins"),
-        (End::Percent(_), End::TheEnd) => Err("a range from a percent ends at a percent; the end is 100%"),
-        (End::TheEnd, _) => Err("a range does not begin at its end"),
+        (End::Percent(_), End::Last) => Err("a range from a percent ends at a percent; the end is 100%"),
+        (End::Last, _) => Err("a range does not begin at its end"),
         (End::Percent(_), End::Number(_)) | (End::Number(_), End::Percent(_)) => {
             Err("a range goes from percent to percent, or from sample number to sample number")
         }
