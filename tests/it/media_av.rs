@@ -53,6 +53,11 @@ fn matroska_and_webm_files_give_the_peers_facts() {
     golden("matroska");
 }
 
+#[test]
+fn mp4_and_mov_files_give_the_peers_facts() {
+    golden("iso");
+}
+
 /// Another folder of files, with the peer's answers in its `expected.json`: to look at more than what is kept here.
 #[test]
 fn a_corpus_that_is_pointed_at_gives_the_peers_facts() {

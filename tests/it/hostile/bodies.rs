@@ -44,6 +44,7 @@ pub const ALL: &[(&str, Body)] = &[
     ("riff", riff),
     ("media_kind", media_kind),
     ("sound_in_frames_and_pages", sound_in_frames_and_pages),
+    ("iso_media", iso_media),
 ];
 
 /// What a reading of all lines at once makes of a file: the values of its index, and how many lines are bad.
@@ -379,6 +380,24 @@ pub fn riff(bytes: &[u8]) {
             }
             Err(error) => assert_shown(&display_safe(&error.to_string())),
         }
+    }
+}
+
+/// Any bytes as a file of boxes.
+pub fn iso_media(bytes: &[u8]) {
+    let cancel = Cancel::default();
+    let mut reader = Reader::new(&bytes, &cancel);
+    let _ = media::av::iso::matches(bytes);
+    let probed = media::av::iso::probe(&mut reader);
+    assert_bounded(&reader);
+    match probed {
+        Ok(probed) => {
+            let facts = probed.facts;
+            let numbers = [facts.video_duration, facts.video_fps, facts.audio_duration];
+            assert!(numbers.into_iter().flatten().all(f64::is_finite), "{facts:?}");
+            probed.remarks.iter().for_each(|remark| assert_shown(remark));
+        }
+        Err(error) => assert_shown(&display_safe(&error.to_string())),
     }
 }
 
