@@ -4,7 +4,7 @@ use super::boxes;
 use super::edits::{self, Timeline};
 use super::fragments;
 use super::samples::{parsed, Sample};
-use super::track::{Kind, Track};
+use super::track::{Kind, Track, UNTOLD};
 use super::Movie;
 use crate::media::av::codec::{mp3_frame, AudioCodec, AudioSetup, Packet, Tally, VideoCodec};
 use crate::media::av::cover::Cover;
@@ -165,8 +165,15 @@ impl Stage<'_> {
             return Err(ProbeError::broken("its video has no samples", 0));
         }
         let base = track.base();
-        let start = line.start.or(view.first.map(|(_, shown)| shown));
-        let duration = seconds(line.duration.saturating_sub(start.unwrap_or(0)), base);
+        let start = line.start.or(view.first.filter(|_| view.count > 0).map(|(_, shown)| shown));
+        let mut end = Some(line.duration);
+        if line.duration == UNTOLD {
+            end = self.last_end(reader, index, &line)?;
+        }
+        let Some(end) = end else {
+            return Err(ProbeError::broken("its video has no duration", 0));
+        };
+        let duration = seconds(end.saturating_sub(start.unwrap_or(0)), base);
         let facts = &mut probed.facts;
         facts.video_duration = Some(duration);
         facts.video_num_frames = Some(view.count);
@@ -204,6 +211,20 @@ impl Stage<'_> {
         Ok(found)
     }
 
+    /// Where the last packet ends, for a stream whose duration is not told.
+    fn last_end(&self, reader: &mut Reader, index: usize, line: &Timeline) -> Result<Option<i64>, ProbeError> {
+        let early = self.movie.tracks.get(index).map_or(0, |track| track.early);
+        let mut end = None;
+        self.visit(reader, index, line, &mut |reader, sample| {
+            let there = sample.size == 0 || sample.at < reader.len();
+            if there {
+                end = Some(sample.time.saturating_add(sample.shift + early).saturating_add(sample.duration));
+            }
+            Ok(there)
+        })?;
+        Ok(end)
+    }
+
     fn size(&self, reader: &mut Reader, index: usize, line: &Timeline) -> Result<(u32, u32), ProbeError> {
         let Some(entry) = self.movie.tracks.get(index).and_then(|track| track.entry.as_ref()) else {
             return Ok((0, 0));
@@ -227,7 +248,9 @@ impl Stage<'_> {
         let Some(cover) = Cover::new(reader, mime.as_bytes(), at, end.saturating_sub(at))? else { return Ok(()) };
         let sound = self.movie.tracks.iter().find(|track| track.kind == Kind::Audio);
         let length = match sound {
-            Some(sound) => Some((edits::timeline(sound, reader)?.duration, sound.base())),
+            Some(sound) => {
+                Some((edits::timeline(sound, reader)?.duration, sound.base())).filter(|&(ticks, _)| ticks != UNTOLD)
+            }
             None => None,
         };
         cover.show(reader, length, &mut probed.facts)
@@ -297,7 +320,8 @@ impl Stage<'_> {
         facts.audio_sample_rate = Some(hearing.setup.rate);
         facts.audio_channels = Some(hearing.setup.channels);
         facts.audio_num_samples = Some(hearing.tally.samples());
-        facts.audio_duration = hearing.tally.duration(start, Some(line.duration));
+        facts.audio_duration =
+            hearing.tally.duration(start, Some(line.duration).filter(|&duration| duration != UNTOLD));
         Ok(())
     }
 }
@@ -363,7 +387,10 @@ impl Hearing<'_> {
             let head = reader.sparse(sample.at, count)?.to_vec();
             self.setup.samples(&head, size).unwrap_or(told)
         };
-        let duration = if (parsed(self.setup.codec) || duration == 0) && self.setup.rate > 0 {
+        // MPEG audio is taken apart only where time is counted in its samples.
+        let parsed =
+            parsed(self.setup.codec) && (self.setup.codec != AudioCodec::Mpeg || scale == i64::from(self.setup.rate));
+        let duration = if (parsed || duration == 0) && self.setup.rate > 0 {
             rescale(samples, scale, i64::from(self.setup.rate), Rounding::Down)
         } else {
             duration

@@ -147,7 +147,7 @@ impl Movie {
                 if self.tracks.len() >= TRACKS {
                     return Err(ProbeError::broken("it has too many tracks", head.at));
                 }
-                self.tracks.push(Track::default());
+                self.tracks.push(Track::new());
                 Some(head.body)
             }
             b"moof" => {

@@ -44,6 +44,9 @@ pub struct Edit {
     pub time: i64,
 }
 
+/// A duration that is not told.
+pub const UNTOLD: i64 = i64::MIN;
+
 /// Edits of one track that are kept: nobody cuts this often.
 const EDITS: u64 = 4096;
 
@@ -56,7 +59,7 @@ pub struct Track {
     pub id: Option<u32>,
     /// Ticks per second; 0 before it is known.
     pub scale: u32,
-    /// In ticks.
+    /// In ticks; [`UNTOLD`] where no box tells it.
     pub duration: i64,
     /// Width and height of the track in pixels.
     pub shown: (u32, u32),
@@ -114,6 +117,11 @@ pub struct Seen {
 }
 
 impl Track {
+    /// One that nothing is known of.
+    pub fn new() -> Self {
+        Self { duration: UNTOLD, ..Self::default() }
+    }
+
     /// The time base, once the track is read.
     pub fn base(&self) -> Rational {
         if self.usable {
