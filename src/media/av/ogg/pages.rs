@@ -87,10 +87,13 @@ impl Pages {
 
 /// Reads a page: `None` where it does not end, `None` inside where its checksum is wrong.
 fn read(reader: &mut Reader, at: u64) -> Result<Option<Option<(Page, u64)>>, ProbeError> {
-    let bytes = reader.up_to(at, LONGEST_PAGE)?;
+    // The header first: reading the longest page each time would read a file of short pages many times over.
+    let segments = reader.up_to(at, HEADER)?.get(HEADER - 1).map_or(0, |count| usize::from(*count));
+    let lengths = reader.up_to(at + HEADER as u64, segments)?.iter().map(|length| usize::from(*length));
+    let length = lengths.sum::<usize>();
+    let bytes = reader.up_to(at, HEADER + segments + length)?;
     let Some((header, rest)) = bytes.split_first_chunk::<HEADER>() else { return Ok(None) };
-    let Some((segments, rest)) = rest.split_at_checked(header[26].into()) else { return Ok(None) };
-    let length = segments.iter().map(|length| usize::from(*length)).sum();
+    let Some((segments, rest)) = rest.split_at_checked(segments) else { return Ok(None) };
     let Some(content) = rest.get(..length) else { return Ok(None) };
     let number = |from: usize| {
         let mut bytes = [0; 4];

@@ -21,3 +21,15 @@ fn only_pages_of_a_known_version_are_ogg() {
     assert!(!matches(b"OggS\x01\x02rest"));
     assert!(!matches(b"OggS"));
 }
+
+#[test]
+fn a_file_of_short_pages_is_read_about_once() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/media/ogg/o_8000_1.ogg");
+    let one = std::fs::read(path).unwrap();
+    let bytes = one.repeat(200);
+    let source = bytes.as_slice();
+    let cancel = Cancel::default();
+    let mut reader = Reader::new(&source, &cancel);
+    probe(&mut reader).unwrap();
+    assert!(reader.bytes_read() < 2 * reader.len(), "{} of {}", reader.bytes_read(), reader.len());
+}
