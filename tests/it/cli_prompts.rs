@@ -201,3 +201,20 @@ fn ctrl_c_at_a_question_writes_nothing() {
     }
     assert!(!sandbox.has("data/.nv-meta"));
 }
+
+#[test]
+fn media_are_asked_for_where_there_are_any_and_recorded() {
+    let sandbox = Sandbox::new();
+    let entries: Vec<(String, Vec<u8>)> = (0..3).map(|n| (format!("{n:03}.jpg"), Sandbox::jpeg(7, 5))).collect();
+    sandbox.tar_of("data/s_00.tar", &entries);
+    let line = "prepare data --plain --split-ratio 1,0,0 --sample-type CrudeWebdataset";
+    let mut dialogue = Dialogue::start(&sandbox, line, "xterm");
+    dialogue.expect("Leave out shards").answer("").expect("Exclude one sample").answer("");
+    dialogue.expect("Pictures, sound and video by their names").expect("jpg (3)");
+    dialogue.expect("Record their sizes and durations").expect("Number").answer("2");
+    dialogue.expect("Decode every picture whole").answer("n");
+    dialogue.expect("3 parts would be looked at").expect("\"width\":7").expect("Record these?").answer("y");
+    dialogue.expect("--media-metadata-by-extension").expect("What now?").expect("Number").answer("1");
+    dialogue.ends(0);
+    assert_eq!(sandbox.media_rows("data").len(), 3);
+}

@@ -11,6 +11,7 @@ mod field_map;
 mod fixture;
 mod interrupted;
 mod media;
+mod opening;
 mod recorded;
 mod review;
 mod run;
@@ -26,6 +27,7 @@ mod workers;
 use self::draft::Draft;
 use self::field_map::pixels::Pixels;
 use self::interrupted::Interrupted;
+use self::opening::{failure_lines, graphics_of, has_answers};
 use self::state::Wizard;
 use self::step::{Ask, Step};
 use self::workers::{Opened, Workers};
@@ -33,16 +35,15 @@ use crate::job::scan::LiveScan;
 use crate::model::text::{bytes, duration};
 use crate::model::{DatasetFacts, DatasetKind, Failure, Loading, MediaPlan, PreparePlan, ShardState};
 use crate::preview::cells::Depth;
-use crate::preview::pixels::Graphics;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::layout::{below, draw_lines};
-use crate::tui::widgets::{text, Level, Toast};
+use crate::tui::widgets::{Level, Toast};
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::Frame;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -446,25 +447,6 @@ impl PrepareScreen {
     }
 }
 
-/// How the terminal shows pictures as pixels, if it does, and how large its cells are. Asks the terminal nothing.
-fn graphics_of(env: &UiEnv) -> (Graphics, Option<(u16, u16)>) {
-    if env.ascii || env.colour == ColourMode::None {
-        return (Graphics::Cells, None);
-    }
-    let graphics = Graphics::detect(|name| std::env::var(name).ok());
-    if graphics == Graphics::Cells {
-        return (graphics, None);
-    }
-    let size = ratatui::crossterm::terminal::window_size().ok();
-    let cell = size.and_then(|s| Some((s.width.checked_div(s.columns)?, s.height.checked_div(s.rows)?)));
-    (graphics, cell.filter(|&(w, h)| w > 0 && h > 0))
-}
-
-/// Whether a plan from the command line answers anything but the path.
-fn has_answers(plan: &PreparePlan) -> bool {
-    *plan != PreparePlan::new(plan.path.clone())
-}
-
 impl Screen for PrepareScreen {
     fn context(&self) -> Context {
         if self.is_open {
@@ -603,18 +585,4 @@ impl Screen for PrepareScreen {
     fn closing(&mut self) {
         self.save_draft_now();
     }
-}
-
-fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
-    let words = format!("{} {failure}", ui.glyphs.cross);
-    for line in text::wrap(&words, columns) {
-        lines.push(Line::from(Span::styled(format!(" {line}"), ui.theme.error)));
-    }
-    for line in failure.hint.iter().flat_map(|h| text::wrap(h, columns)) {
-        lines.push(Line::from(format!(" {line}")));
-    }
-    lines.push(Line::default());
-    lines.push(Line::from(Span::styled(" Esc goes back", ui.theme.muted)));
-    lines
 }
