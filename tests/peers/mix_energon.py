@@ -395,6 +395,31 @@ def aux_sources(folder):
     return len(loaded)
 
 
+def media_store(folder):
+    """Media facts that gristmill writes, asked for through both file stores."""
+    from megatron.energon.cache.file_store import SystemFileStore, WebdatasetFileStore
+    from PIL import Image
+
+    pictures = {}
+    for number in range(6):
+        out = io.BytesIO()
+        Image.new("RGB" if number % 2 else "L", (10 + number, 20 + number)).save(out, "PNG")
+        pictures[f"p{number}"] = out.getvalue()
+    tars, loose = folder / "tars", folder / "loose"
+    data_set(tars, {"m.tar": list(pictures)}, "", "1,0,0", "CrudeWebdataset", part="png", text=pictures.get,
+             extra=["--media-metadata-by-extension"])
+    loose.mkdir()
+    for name, data in pictures.items():
+        (loose / f"{name}.png").write_bytes(data)
+    gristmill("prepare-media", loose, "--media-metadata-by-header")
+    for store in (WebdatasetFileStore(EPath(str(tars))), SystemFileStore(EPath(str(loose)))):
+        for number, name in enumerate(pictures):
+            facts = store.get_media_metadata(f"{name}.png")
+            found = (facts.width, facts.height, facts.format, facts.mode)
+            assert found == (10 + number, 20 + number, "PNG", "RGB" if number % 2 else "L"), found
+    return 2 * len(pictures)
+
+
 def refused_alike(folder):
     """What the check refuses, the loader does not load; what it accepts, the loader does."""
     house(folder)
@@ -440,7 +465,7 @@ def refused_alike(folder):
 
 
 CASES = [blend, relative_paths, epochized, subsets, nested, version_1, join_error, join_error_refused, join_skip, join_none,
-         join_excludes, join_in_a_blend, aux_sources, refused_alike]
+         join_excludes, join_in_a_blend, aux_sources, media_store, refused_alike]
 
 
 def main():
