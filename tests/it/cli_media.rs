@@ -315,3 +315,34 @@ fn a_folder_that_may_not_be_written_is_named() {
         ran.ends(3).complains(".nv-meta");
     }
 }
+
+#[test]
+fn damage_behind_a_good_header_is_found_by_decoding_only() {
+    let sandbox = Sandbox::new();
+    let mut noise = image::RgbImage::new(64, 64);
+    for (at, pixel) in noise.pixels_mut().enumerate() {
+        let value = (at * 7919 % 251) as u8;
+        *pixel = image::Rgb([value, value.wrapping_mul(3), value.wrapping_mul(7)]);
+    }
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    noise.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    let mut bytes = bytes.into_inner();
+    sandbox.write("m/good.png", &bytes);
+    let half = bytes.len() / 2;
+    bytes.truncate(half);
+    sandbox.write("m/half.png", &bytes);
+    sandbox.say(&format!("prepare-media m {EXTENSION}")).ends(0);
+    assert_eq!(keys(&sandbox, "m"), ["good.png", "half.png"], "the header tells");
+    sandbox.say("lint m").ends(0);
+    sandbox.say("lint m --decode").ends(1).complains("half.png").says("1 problem found");
+    sandbox
+        .say(&format!("prepare-media m {EXTENSION} --decode"))
+        .ends(1)
+        .complains("cannot be decoded, its header is described");
+    std::fs::remove_dir_all(sandbox.path("m/.nv-meta")).unwrap();
+    sandbox.say(&format!("prepare-media m {EXTENSION} --compat")).ends(1).complains("gets no row");
+    assert_eq!(keys(&sandbox, "m"), ["good.png"], "as the reference program leaves it out");
+    sandbox.tar_of("data/a.tar", &[("k.png".into(), bytes)]);
+    sandbox.say(&format!("{PREPARE} {EXTENSION}")).ends(0);
+    sandbox.say("lint data --decode").ends(1).complains("k.png");
+}
