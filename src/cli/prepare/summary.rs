@@ -177,6 +177,7 @@ fn changes_the_plan(problem: &Problem) -> bool {
         K::MissingFile,
         K::ShardChanged,
         K::NoSuchPart,
+        K::StaleMedia,
         K::FieldFails,
         K::BadMetadataset,
         K::BadMember,
