@@ -69,6 +69,7 @@ fn work(
         let message = "the filter picks no entry of this data set";
         context.problems.report(Problem::note(ProblemKind::MatchesNothing, Subject::path(&plan.path), message))?;
     }
+    context.progress.restart(1, 0);
     context.phase(Phase::Publish, "making the result visible");
     context.cancel.check()?;
     if !lock.is_still_ours() {
