@@ -214,7 +214,8 @@ impl<'a> Walk<'a> {
         let sound = self.track.kind == Kind::Audio;
         let mut samples = Samples::new(self.track, reader, 0)?;
         let mut wanted = time;
-        let (mut key, mut any): (Option<(u64, i64)>, Option<(u64, i64)>) = (None, None);
+        let mut key: Option<(u64, i64)> = None;
+        let mut any = None;
         let mut index = 0;
         while let Some(sample) = samples.next(reader)? {
             if index == 0 {

@@ -118,10 +118,9 @@ impl Movie {
             if kind == *b"root" {
                 self.read_to = head.end;
             }
-            if matches!(&head.kind, b"hoov") || self.free && matches!(&head.kind, b"free") {
-                if matches!(reader.up_to(head.body + 4, 4)?, b"mvhd" | b"cmov") {
-                    head.kind = *b"moov";
-                }
+            let disguised = &head.kind == b"hoov" || self.free && &head.kind == b"free";
+            if disguised && matches!(reader.up_to(head.body + 4, 4)?, b"mvhd" | b"cmov") {
+                head.kind = *b"moov";
             }
             let inside = stack.iter().any(|(kind, ..)| kind == b"trak");
             if let Some(start) = self.open(reader, &head, inside)? {
