@@ -225,6 +225,6 @@ fn side_name(class: usize) -> String {
 fn most<K: Ord>(counts: BTreeMap<K, u64>, name: impl Fn(K) -> String) -> Vec<(String, u64)> {
     let mut list: Vec<(K, u64)> = counts.into_iter().collect();
     // The map's own order decides among equal ones.
-    list.sort_by(|a, b| b.1.cmp(&a.1));
+    list.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     list.into_iter().take(LISTED).map(|(key, count)| (name(key), count)).collect()
 }
