@@ -69,6 +69,13 @@ impl MediaStep {
         Some(format!("{name}{more} in {share} % of samples: by extension would record {about}{} rows", grouped(rows)))
     }
 
+    /// The strategy behind this one; behind the last one, something else happens.
+    fn next_strategy(&mut self, behind_last: impl FnOnce(&mut Self)) {
+        if !self.form.step(true, Strategy::None) {
+            behind_last(self);
+        }
+    }
+
     fn matches_nothing(&self, answers: &Answers) -> bool {
         !answers.is_counting() && self.seen_now().is_some_and(|seen| seen.candidates == 0 && !seen.is_counting)
     }
@@ -99,18 +106,12 @@ impl StepState for MediaStep {
             (Stop::Strategy, Action::Up) => {
                 self.form.step(false, Strategy::None);
             }
-            (Stop::Strategy, Action::Down) => {
-                if !self.form.step(true, Strategy::None) {
-                    self.focus_next(answers);
-                }
-            }
+            (Stop::Strategy, Action::Down) => self.next_strategy(|step| {
+                step.focus_next(answers);
+            }),
             (Stop::Strategy, Action::First) => self.form.strategy = Strategy::None,
             (Stop::Strategy, Action::Last) => self.form.strategy = Strategy::Glob,
-            (Stop::Strategy, Action::Toggle) => {
-                if !self.form.step(true, Strategy::None) {
-                    self.form.strategy = Strategy::None;
-                }
-            }
+            (Stop::Strategy, Action::Toggle) => self.next_strategy(|step| step.form.strategy = Strategy::None),
             (Stop::Decode, Action::Toggle) => self.form.decode = !self.form.decode,
             (Stop::Patterns, Action::DropRow) => self.form.patterns.clear(),
             (_, Action::Up) => {
