@@ -11,6 +11,7 @@ fn help_names_every_command_and_no_other() {
         "prepare",
         "prepare-media",
         "run",
+        "mix",
         "info",
         "lint",
         "verify",
@@ -25,7 +26,7 @@ fn help_names_every_command_and_no_other() {
     ] {
         assert!(ran.out.contains(&format!("\n  {name} ")), "{name}\n{}", ran.out);
     }
-    for name in ["browse", "splits", "pack", "dedup", "mix", "index"] {
+    for name in ["browse", "splits", "pack", "dedup", "index"] {
         assert!(!ran.out.contains(&format!("\n  {name} ")), "{name} does not exist yet");
     }
     assert!(ran.out.contains("130, 143"), "exit codes are part of the help");
@@ -38,6 +39,7 @@ fn every_command_has_help_of_its_own() {
         "prepare",
         "prepare-media",
         "run",
+        "mix",
         "info",
         "lint",
         "verify",
@@ -107,12 +109,12 @@ fn a_signature_in_a_remote_path_is_not_shown() {
 }
 
 #[test]
-fn files_that_cannot_be_prepared_yet_are_told_apart_from_folders() {
+fn files_that_cannot_be_prepared_are_told_apart_from_folders() {
     let sandbox = Sandbox::new();
     sandbox.write("meta.yaml", "x: 1\n");
     sandbox.write("notes.md", "x\n");
-    sandbox.say("prepare meta.yaml --yes").ends(2).complains("metadatasets are not supported yet");
-    sandbox.say("prepare notes.md --yes").ends(2).complains("neither a folder of tar shards nor a .jsonl file");
+    sandbox.say("prepare meta.yaml --yes").ends(1).complains("line 1, column 1");
+    sandbox.say("prepare notes.md --yes").ends(2).complains("neither a folder of tar shards nor a .jsonl or .yaml file");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn a_path_that_is_not_there_or_no_folder_of_shards_is_told_apart() {
         ("empty", 1, "no tar shard"),
         ("a.tar", 2, "not supported yet"),
         ("lines.jsonl", 2, "means nothing for a JSONL file"),
-        ("meta.yaml", 2, "not supported yet"),
+        ("meta.yaml", 2, "means nothing for a metadataset"),
         ("file.bin", 2, "folder of tar shards"),
         ("s3://bucket/x", 2, "not supported yet"),
         ("", 2, "<PATH>"),
