@@ -114,7 +114,10 @@ fn files_that_cannot_be_prepared_are_told_apart_from_folders() {
     sandbox.write("meta.yaml", "x: 1\n");
     sandbox.write("notes.md", "x\n");
     sandbox.say("prepare meta.yaml --yes").ends(1).complains("line 1, column 1");
-    sandbox.say("prepare notes.md --yes").ends(2).complains("neither a folder of tar shards nor a .jsonl or .yaml file");
+    sandbox
+        .say("prepare notes.md --yes")
+        .ends(2)
+        .complains("neither a folder of tar shards nor a .jsonl or .yaml file");
 }
 
 #[test]
