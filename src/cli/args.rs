@@ -40,7 +40,7 @@ pub struct Cli {
 /// Every command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Prepare a folder of tar shards (guided in a terminal) or a .jsonl file for training
+    /// Prepare a folder of tar shards (guided in a terminal), a .jsonl file or a metadataset
     Prepare(Box<PrepareArgs>),
     /// Describe pictures, sound and video of a prepared data set or of a folder
     PrepareMedia(Box<PrepareMediaArgs>),
@@ -51,12 +51,12 @@ pub enum Command {
     },
     /// Print what a prepared data set holds
     Info {
-        /// Prepared data set, or a .jsonl file
+        /// Prepared data set, folder of described media, .jsonl file, or metadataset .yaml
         path: PathBuf,
     },
     /// Check a prepared data set: index, splits, excludes, field map
     Lint {
-        /// Prepared data set, or a .jsonl file
+        /// Prepared data set, folder of described media, .jsonl file, or metadataset .yaml
         path: PathBuf,
         /// Decode every picture that has media metadata
         #[arg(long)]
@@ -64,7 +64,7 @@ pub enum Command {
     },
     /// Check a prepared data set and read every sample of it
     Verify {
-        /// Prepared data set, or a .jsonl file
+        /// Prepared data set, folder of described media, .jsonl file, or metadataset .yaml
         path: PathBuf,
     },
     /// Write and check metadatasets: blends and joins of prepared data sets

@@ -326,11 +326,18 @@ fn damage_behind_a_good_header_is_found_by_decoding_only() {
     sandbox.say(&format!("prepare-media m {EXTENSION}")).ends(0);
     assert_eq!(keys(&sandbox, "m"), ["good.png", "half.png"], "the header tells");
     sandbox.say("lint m").ends(0);
-    sandbox.say("lint m --decode").ends(1).complains("half.png").says("1 problem found");
+    sandbox
+        .say("lint m --decode")
+        .ends(1)
+        .complains("half.png")
+        .complains("put a whole one in its place")
+        .says("1 problem found");
     sandbox
         .say(&format!("prepare-media m {EXTENSION} --decode"))
         .ends(1)
         .complains("cannot be decoded, its header is described");
+    let ran = sandbox.say(&format!("prepare-media m {EXTENSION} --decode --json")).ends(1).json("problems");
+    assert_eq!(ran["problems"].as_array().map(Vec::len), Some(1), "one damage is told once: {ran}");
     std::fs::remove_dir_all(sandbox.path("m/.nv-meta")).unwrap();
     sandbox.say(&format!("prepare-media m {EXTENSION} --compat")).ends(1).complains("gets no row");
     assert_eq!(keys(&sandbox, "m"), ["good.png"], "as the reference program leaves it out");

@@ -184,6 +184,22 @@ fn a_join_is_authored_prepared_and_replayed_from_a_plan() {
 }
 
 #[test]
+fn preparing_a_metadataset_can_be_kept_as_a_plan_and_replayed() {
+    let sandbox = joins();
+    sandbox
+        .say(
+            "mix new --join text=one --join more=two --joiner my.module:join_them --nonmatch more=none --output k.yaml",
+        )
+        .ends(0);
+    let dry = sandbox.say("prepare k.yaml --dry-run --save-plan again.yaml --json").ends(0).json("ok");
+    assert_eq!(dry["plan"]["path"], "k.yaml");
+    assert!(!sandbox.path("k.yaml.cache").exists());
+    sandbox.say("run again.yaml").ends(0).says("joined of");
+    assert!(sandbox.path("k.yaml.cache").is_dir());
+    sandbox.say("run again.yaml").ends(0).says("Nothing to do.");
+}
+
+#[test]
 fn mistakes_are_told_at_line_and_column_with_the_way_out() {
     let sandbox = house();
     sandbox.write("bad.yaml", "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n    blend:\n    - {path: a, wieght: 2}\n    - path: nowhere\n");

@@ -33,7 +33,7 @@ pub struct EnergonArgs {
 
 #[derive(Debug, Subcommand)]
 enum EnergonCommand {
-    /// Prepare a folder of tar shards, or a .jsonl file
+    /// Prepare a folder of tar shards, a .jsonl file or a metadataset
     Prepare(Box<PrepareArgs>),
     /// Print what a prepared data set holds
     Info(InfoArgs),
@@ -62,7 +62,7 @@ struct Later {
 #[derive(Args, Debug)]
 #[command(args_override_self = true)]
 struct PrepareArgs {
-    /// Folder of tar shards, or a .jsonl file
+    /// Folder of tar shards, .jsonl file, or metadataset .yaml
     path: PathBuf,
     /// Show progress
     #[arg(long, overrides_with = "no_progress")]

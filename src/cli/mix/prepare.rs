@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::end::{fields, Done, Finished};
 use super::super::jsonl::refuse_flags;
-use super::super::prepare::summary;
+use super::super::prepare::{save_plan, summary};
 use super::super::printer::{paint, Look};
 use super::super::task::{follow, tell};
 use crate::engine::plan::shell_quote;
@@ -12,12 +12,16 @@ use crate::model::text::{bytes, count, display_safe, duration};
 use crate::model::PreparePlan;
 use crate::storage::xdg;
 use crate::tui::recent;
-use serde_json::json;
+use serde_json::{json, Value};
 use std::path::Path;
 
 /// Makes the join indexes of the metadataset that a plan names.
 pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     refuse_flags(plan, "a metadataset", context)?;
+    if let Some(path) = &context.globals.save_plan {
+        save_plan(plan, path)?;
+        context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
+    }
     let path = Path::new(&plan.path);
     let dry = context.globals.dry_run;
     let options = context.run_options();
@@ -39,7 +43,9 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     if dry {
         result.insert("dry_run".into(), json!(true));
     }
-    result.insert("equivalent_command".into(), json!(format!("gristmill prepare {}", shell_quote(&plan.path))));
+    result.insert("plan".into(), serde_json::to_value(plan).unwrap_or(Value::Null));
+    let compat = if plan.compat { " --compat" } else { "" };
+    result.insert("equivalent_command".into(), json!(format!("gristmill prepare {}{compat}", shell_quote(&plan.path))));
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 

@@ -27,7 +27,7 @@ pub enum TgzArg {
 /// Flags of `prepare`, besides those that hold everywhere.
 #[derive(Args, Clone, Debug, Default)]
 pub struct PrepareArgs {
-    /// Folder of tar shards, or a .jsonl file
+    /// Folder of tar shards, .jsonl file, or metadataset .yaml
     pub path: PathBuf,
 
     /// Divide the shards by three numbers for train, val and test

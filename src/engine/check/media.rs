@@ -30,6 +30,7 @@ const CANCEL_EVERY: u64 = 1024;
 /// Rows of one slice of a folder's table.
 const SLICE: i64 = 2048;
 const AGAIN: &str = "gristmill prepare-media PATH makes its row again";
+const MEND: &str = "the file itself is damaged: put a whole one in its place, or exclude its sample";
 const PRUNE: &str = "gristmill prepare-media PATH --prune … removes such rows";
 
 fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
@@ -147,7 +148,8 @@ impl Look<'_> {
         };
         let Some(media_type) = wanted else { return Ok(()) };
         let report = |kind, message: String| {
-            self.handles.problems.report(Problem::problem(kind, subject(), message).with_hint(AGAIN))
+            let hint = if kind == ProblemKind::IndexMismatch { AGAIN } else { MEND };
+            self.handles.problems.report(Problem::problem(kind, subject(), message).with_hint(hint))
         };
         match self.prober.look_as(media_type, source)? {
             Verdict::Other | Verdict::Media { facts: None, .. } => Ok(()),
@@ -166,7 +168,8 @@ impl Look<'_> {
             Verdict::Broken(why) => report(ProblemKind::BrokenMedia, format!("it has a media row, but: {why}")),
             Verdict::Unreadable(error) => {
                 let why = Failure::io("reading a medium", "", &error).why;
-                report(ProblemKind::Unreadable, format!("it cannot be read: {why}"))
+                let problem = Problem::problem(ProblemKind::Unreadable, subject(), format!("it cannot be read: {why}"));
+                self.handles.problems.report(problem)
             }
         }
     }

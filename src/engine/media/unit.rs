@@ -128,13 +128,15 @@ impl Work<'_> {
         match verdict {
             Verdict::Other => return Ok(()),
             Verdict::Media { facts, remarks, damage } => {
-                for remark in remarks {
-                    report(Problem::note(ProblemKind::BrokenMedia, subject(), remark))?;
-                }
                 if let Some(damage) = damage {
+                    // What the header's reader remarked is the same damage, seen from its end.
                     let fate = if facts.is_some() { "its header is described" } else { "it gets no row" };
                     let message = format!("the picture cannot be decoded, {fate}: {damage}");
                     report(Problem::problem(ProblemKind::BrokenMedia, subject(), message))?;
+                } else {
+                    for remark in remarks {
+                        report(Problem::note(ProblemKind::BrokenMedia, subject(), remark))?;
+                    }
                 }
                 if let Some(facts) = facts {
                     self.rows.row(name, &facts)?;
