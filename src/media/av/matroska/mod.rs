@@ -1,6 +1,7 @@
 //! Matroska and WebM (RFC 9559).
 
 mod blocks;
+mod codecs;
 mod ebml;
 mod sound;
 mod tracks;
@@ -14,6 +15,7 @@ use blocks::Frame;
 use ebml::Element;
 use tracks::{Header, Kind};
 
+const HEAD: u32 = 0x1a45_dfa3;
 const SEGMENT: u32 = 0x1853_8067;
 
 /// Whether these first bytes are an EBML document.
@@ -35,6 +37,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     if video.is_none() && audio.is_none() && file.header.cover.is_none() {
         return Err(ProbeError::broken("it has no video and no sound", segment.body));
     }
+    file.header.check([video, audio])?;
     file.go_through(reader, video, audio, &mut probed)?;
     if video.is_none() {
         file.cover(reader, &mut probed)?;
@@ -52,12 +55,39 @@ fn segment(reader: &mut Reader) -> Result<Element, ProbeError> {
     // The head, perhaps something void, the segment.
     for _ in 0..8 {
         let element = Element::at(reader, at, reader.len())?.ok_or_else(|| broken(at))?;
-        if element.id == SEGMENT {
-            return Ok(element);
+        match element.id {
+            SEGMENT => return Ok(element),
+            HEAD => document(reader, &element)?,
+            _ => {}
         }
         at = element.end.ok_or_else(|| broken(at))?;
     }
     Err(broken(at))
+}
+
+/// The head of the document: versions that can be read, and a type.
+fn document(reader: &mut Reader, head: &Element) -> Result<(), ProbeError> {
+    let mut typed = false;
+    tracks::children(reader, head, &mut |reader, element| {
+        let most = match element.id {
+            0x42f7 => 1,
+            0x42f2 => 4,
+            0x42f3 => 8,
+            0x4285 => 3,
+            id => {
+                typed |= id == 0x4282;
+                return Ok(());
+            }
+        };
+        if element.unsigned(reader)?.unwrap_or(0) > most {
+            return Err(ProbeError::broken("it is of a version that nobody knows", element.body));
+        }
+        Ok(())
+    })?;
+    if !typed {
+        return Err(ProbeError::broken("it does not say what kind of document it is", head.body));
+    }
+    Ok(())
 }
 
 /// A file whose header was read.
@@ -76,6 +106,9 @@ impl File {
         while let Some(element) = Element::at(reader, at, end)? {
             match element.id {
                 0x1549_a966 => header.info(reader, &element)?,
+                0x1654_ae6b if element.end.is_some_and(|behind| behind > reader.len()) => {
+                    return Err(ProbeError::broken("it ends in the description of its tracks", reader.len()));
+                }
                 0x1654_ae6b => header.tracks(reader, &element)?,
                 0x1941_a469 => header.attachments(reader, &element)?,
                 0x1f43_b675 => {
@@ -91,7 +124,8 @@ impl File {
                 _ => break,
             }
         }
-        Ok(Self { header, clusters: (first_cluster.unwrap_or(at), end), sound: true })
+        let first = first_cluster.ok_or_else(|| ProbeError::broken("it ends before its first cluster", at))?;
+        Ok(Self { header, clusters: (first, end), sound: true })
     }
 
     /// The time of a frame in ticks of its track, the decoder's delay taken off.
@@ -120,6 +154,29 @@ impl File {
         i64::try_from(whole / u64::from(frame.laces.max(1))).ok().filter(|ticks| *ticks > 0)
     }
 
+    /// Time of the first frame from which on decoding is possible, in the stream that the peer searches in: the video,
+    /// or where it has no size or is none, the sound.
+    fn beginning(
+        &self,
+        reader: &mut Reader,
+        video: Option<usize>,
+        audio: Option<usize>,
+    ) -> Result<Option<i64>, ProbeError> {
+        let Some(track) = video.filter(|at| self.header.has_size(*at)).or(audio).or(video) else { return Ok(None) };
+        let number = self.header.tracks.get(track).map(|track| track.number);
+        let ((from, end), mut found) = (self.clusters, None);
+        blocks::visit(reader, from, end, &mut |_, frame| {
+            if Some(frame.track) == number && frame.key {
+                found = Some(self.time(track, &frame));
+            }
+            Ok(found.is_none())
+        })?;
+        match found {
+            None => Err(ProbeError::broken("it has no frame that decoding could begin with", from)),
+            found => Ok(found),
+        }
+    }
+
     /// Goes through all clusters and fills in what they tell.
     fn go_through(
         &mut self,
@@ -131,15 +188,9 @@ impl File {
         let number = |at: Option<usize>| at.and_then(|at| self.header.tracks.get(at)).map(|track| track.number);
         let (video_number, audio_number) = (number(video), number(audio));
         let (from, end) = self.clusters;
-        let mut seek = None;
-        if let (Some(video), Some(_)) = (video, audio) {
-            blocks::visit(reader, from, end, &mut |_, frame| {
-                if Some(frame.track) == video_number && frame.key {
-                    seek = Some(self.time(video, &frame));
-                }
-                Ok(seek.is_none())
-            })?;
-        }
+        let begin = self.beginning(reader, video, audio)?;
+        // Where there is sound alone it is searched in itself.
+        let seek = begin.filter(|_| video.is_some());
         let mut pictures = video.and_then(|at| video::Pictures::new(&self.header, at));
         let mut sound = audio.and_then(|at| sound::Sound::new(&self.header, at, seek, video.is_some()));
         let undamaged = blocks::visit(reader, from, end, &mut |reader, frame| {

@@ -13,7 +13,8 @@ pub struct Sound {
     setup: AudioSetup,
     /// Samples per second as the container tells them.
     container_rate: u32,
-    /// Samples that are cut at the beginning.
+    /// Samples that are cut at the beginning as the container tells it, and those that are cut.
+    told: i64,
     skip: i64,
     tally: Tally,
     /// Where the peer begins to decode, in ticks; frames before it are passed over until one behind it is met.
@@ -37,7 +38,8 @@ impl Sound {
         let mut setup = setup.as_ref().clone();
         let base = header.base(track);
         let delay = i64::try_from(track.codec_delay).unwrap_or(0);
-        let skip = rescale(delay, i64::from(setup.rate), 1_000_000_000, Rounding::Near);
+        let told = rescale(delay, i64::from(setup.rate), 1_000_000_000, Rounding::Near);
+        let skip = if told > 0 { told } else { i64::from(setup.preskip) };
         if setup.codec == AudioCodec::Tta {
             let length = header.duration.unwrap_or(0.0) * header.scale as f64 * f64::from(setup.rate) / 1e9;
             setup.left = length.round() as u64;
@@ -49,6 +51,7 @@ impl Sound {
             base,
             setup,
             container_rate,
+            told,
             skip,
             tally,
             seek,
@@ -142,7 +145,7 @@ impl Sound {
         }
         // The start is counted before the decoder has told its own rate.
         let rate = Rational::new(1, i64::from(self.container_rate.max(1)));
-        let start = self.first.map(|first| first.saturating_add(rescale_base(self.skip, rate, self.base)));
+        let start = self.first.map(|first| first.saturating_add(rescale_base(self.told, rate, self.base)));
         let behind = self.last.map(|(time, duration)| time.saturating_add(duration));
         facts.audio_duration = self.tally.duration(start, behind.or(whole));
         if self.first.is_none() {

@@ -1,5 +1,6 @@
 //! What precedes the clusters: time scale, tracks, attached pictures.
 
+use super::codecs;
 use super::ebml::Element;
 use crate::media::av::codec::{AudioCodec, AudioSetup, VideoCodec};
 use crate::media::av::rational::{Rational, INT_MAX};
@@ -9,6 +10,8 @@ use crate::media::{ProbeError, Reader};
 const SCALE: u64 = 1_000_000;
 /// Tracks that are kept; a hostile file may have a million.
 const MOST_TRACKS: usize = 1_000;
+/// Bytes of a codec's name that are kept.
+const LONGEST_NAME: usize = 64;
 
 /// A track of pictures or sound.
 #[derive(Clone, Debug)]
@@ -17,6 +20,8 @@ pub struct Track {
     pub number: u64,
     /// Pictures, or sound.
     pub kind: Kind,
+    /// What the file calls its codec.
+    pub codec: String,
     /// Nanoseconds of a frame, 0 where it is not told.
     pub default_duration: u64,
     /// Nanoseconds that the decoder is late.
@@ -72,6 +77,31 @@ impl Header {
     pub fn base(&self, track: &Track) -> Rational {
         let nanoseconds = (self.scale as f64 * track.scale) as i64;
         Rational::reduced(nanoseconds.max(1), 1_000_000_000, INT_MAX)
+    }
+
+    /// Whether a track has pictures of a size.
+    pub fn has_size(&self, track: usize) -> bool {
+        self.tracks.get(track).is_some_and(|track| match track.kind {
+            Kind::Video { size: (width, height), .. } => width > 0 && height > 0,
+            Kind::Audio { .. } => false,
+        })
+    }
+
+    /// Whether the codecs of these tracks are known to anybody.
+    ///
+    /// # Errors
+    /// [`ProbeError::Broken`] with the name of one that is not.
+    pub fn check(&self, tracks: [Option<usize>; 2]) -> Result<(), ProbeError> {
+        for track in tracks.into_iter().flatten().filter_map(|track| self.tracks.get(track)) {
+            let unknown = match &track.kind {
+                Kind::Video { codec, .. } => *codec == VideoCodec::Unknown,
+                Kind::Audio { setup, .. } => setup.codec == AudioCodec::Unknown,
+            };
+            if unknown {
+                return Err(ProbeError::broken(format!("its codec is unknown: {:?}", track.codec), 0));
+            }
+        }
+        Ok(())
     }
 
     /// Reads the segment's information.
@@ -136,12 +166,18 @@ pub fn children(reader: &mut Reader, parent: &Element, visitor: &mut Visitor) ->
     Ok(())
 }
 
+/// The name of a codec, up to the zero that may end it.
+fn name(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len()).min(LONGEST_NAME);
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
 /// The fields of a TrackEntry, as they stand.
 #[derive(Default)]
 struct Entry {
     number: u64,
     kind: u64,
-    codec: Vec<u8>,
+    codec: String,
     private: Vec<u8>,
     default_duration: u64,
     codec_delay: u64,
@@ -161,7 +197,7 @@ impl Entry {
             match element.id {
                 0xd7 => entry.number = element.unsigned(reader)?.unwrap_or(0),
                 0x83 => entry.kind = element.unsigned(reader)?.unwrap_or(0),
-                0x86 => entry.codec = element.bytes(reader)?,
+                0x86 => entry.codec = name(&element.bytes(reader)?),
                 0x63a2 => entry.private = element.bytes(reader)?,
                 0x23_e383 => entry.default_duration = element.unsigned(reader)?.unwrap_or(0),
                 0x56aa => entry.codec_delay = element.unsigned(reader)?.unwrap_or(0),
@@ -218,15 +254,17 @@ impl Entry {
         Ok(())
     }
 
+    /// The track, if it is one of pictures or sound and names a codec of that kind.
     fn track(self) -> Option<Track> {
-        let kind = match self.kind {
-            1 => self.video(),
-            2 => Kind::Audio { setup: Box::new(self.audio()), rate: self.container_rate() },
+        let kind = match (self.kind, self.codec.as_bytes().first()) {
+            (1, Some(b'V')) => self.video(),
+            (2, Some(b'A')) => Kind::Audio { setup: Box::new(self.audio()), rate: self.container_rate() },
             _ => return None,
         };
         Some(Track {
             number: self.number,
             kind,
+            codec: self.codec,
             default_duration: self.default_duration,
             codec_delay: self.codec_delay,
             scale: self.scale.filter(|scale| *scale >= 0.01 && scale.is_finite()).unwrap_or(1.0),
@@ -235,20 +273,10 @@ impl Entry {
     }
 
     fn video(&self) -> Kind {
-        let (codec, parsed) = match self.codec.as_slice() {
-            b"V_MPEG4/ISO/AVC" => (VideoCodec::H264, true),
-            b"V_MPEGH/ISO/HEVC" => (VideoCodec::Hevc, true),
-            b"V_VP8" => (VideoCodec::Vp8, false),
-            b"V_VP9" => (VideoCodec::Vp9, false),
-            b"V_AV1" => (VideoCodec::Av1, false),
-            b"V_MPEG4/ISO/SP" | b"V_MPEG4/ISO/ASP" | b"V_MPEG4/ISO/AP" => (VideoCodec::Mpeg4, true),
-            b"V_MPEG1" | b"V_MPEG2" => (VideoCodec::Mpeg2, true),
-            b"V_MJPEG" => (VideoCodec::Mjpeg, false),
-            b"V_PRORES" => (VideoCodec::Prores, false),
-            _ => (VideoCodec::Other, false),
-        };
-        let size = codec.size_in_config(&self.private).unwrap_or(self.size);
-        Kind::Video { codec, size, parsed }
+        let (codec, config) = codecs::video(&self.codec, &self.private);
+        let config = self.private.get(config..).unwrap_or_default();
+        let parsed = matches!(codec, VideoCodec::H264 | VideoCodec::Hevc | VideoCodec::Mpeg4 | VideoCodec::Mpeg2);
+        Kind::Video { codec, size: codec.size_in_config(config).unwrap_or(self.size), parsed }
     }
 
     fn container_rate(&self) -> u32 {
@@ -260,25 +288,10 @@ impl Entry {
     }
 
     fn audio(&self) -> AudioSetup {
-        let rate = self.container_rate();
         let channels = u32::try_from(self.channels).unwrap_or(0);
-        let bytes = u32::try_from(self.bits.div_ceil(8)).unwrap_or(0).max(1);
-        let codec = match self.codec.as_slice() {
-            id if id.starts_with(b"A_AAC") => AudioCodec::Aac,
-            b"A_MPEG/L1" | b"A_MPEG/L2" | b"A_MPEG/L3" => AudioCodec::Mpeg,
-            b"A_AC3" => AudioCodec::Ac3,
-            b"A_EAC3" => AudioCodec::Eac3,
-            b"A_ALAC" => AudioCodec::Alac,
-            b"A_OPUS" => AudioCodec::Opus,
-            b"A_VORBIS" => AudioCodec::Vorbis,
-            b"A_FLAC" => AudioCodec::Flac,
-            b"A_WAVPACK4" => AudioCodec::Wavpack,
-            b"A_TTA1" => AudioCodec::Tta,
-            id if id.starts_with(b"A_PCM/") => AudioCodec::Pcm(bytes),
-            _ => AudioCodec::Other,
-        };
-        let mut setup = AudioSetup::new(codec, rate, channels);
-        setup.configure(&self.private);
+        let (codec, config) = codecs::audio(&self.codec, &self.private, self.bits);
+        let mut setup = AudioSetup::new(codec, self.container_rate(), channels);
+        setup.configure(self.private.get(config..).unwrap_or_default());
         if codec == AudioCodec::Aac && self.output_rate > self.rate {
             setup.rate = self.output_rate as u32;
         }
