@@ -123,6 +123,13 @@ fn compressed_files_are_refused_by_name_and_by_content_with_the_command_that_unp
 }
 
 #[test]
+fn lines_that_end_with_cr_alone_are_told_without_being_asked() {
+    let sandbox = Sandbox::new();
+    sandbox.write("old.jsonl", b"{\"a\":1}\r{\"b\":2}\r");
+    sandbox.say("prepare old.jsonl").ends(0).says("1 sample").complains("CR alone").complains("tr '\\r' '\\n'");
+}
+
+#[test]
 fn names_that_loaders_do_not_know_are_told_apart() {
     let sandbox = Sandbox::new();
     for name in ["a.JSONL", "a.ndjson", "a.json"] {

@@ -181,6 +181,8 @@ fn changes_the_plan(problem: &Problem) -> bool {
         K::FieldFails,
         K::BadMetadataset,
         K::BadMember,
+        K::BadLine,
+        K::NotMedia,
         K::Other,
     ];
     problem.severity == Severity::Note && kinds.contains(&problem.kind)

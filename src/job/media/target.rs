@@ -57,13 +57,14 @@ fn files(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<FileList> {
     let root = Path::new(&plan.path);
     let found = media_folder::walk(root, |name| picks_file(&plan.media.filter, name), handles)?;
     if found.files.is_empty() {
-        let why = match found.seen {
-            0 => "the folder is empty".to_owned(),
-            seen => format!("the filter picks none of {}", crate::model::text::count(seen, "file")),
+        let (why, hint) = match found.seen {
+            0 => ("it holds no file".to_owned(), "name the folder that the media are in"),
+            seen => (
+                format!("the filter picks none of {}", crate::model::text::count(seen, "file")),
+                "--media-metadata-by-header also finds media whose names have no known ending",
+            ),
         };
-        return Err(Failure::data("looking for media", why)
-            .on(Subject::path(root))
-            .with_hint("--media-metadata-by-header also finds media whose names have no known ending"));
+        return Err(Failure::data("looking for media", why).on(Subject::path(root)).with_hint(hint));
     }
     Ok(found.files)
 }
