@@ -81,7 +81,7 @@ fn work(
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();
     record(context, plan, own, &report);
-    context.log(format!("described {}", text::count(report.images + report.av, "medium")));
+    context.log(format!("described {}", text::count(report.images + report.av, "entry")));
     Ok(report)
 }
 

@@ -181,6 +181,8 @@ fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
     let noun = view.status.item;
     match (p.items_done, p.items_total) {
         (0, 0) => {}
+        // The figures of the last phase, which one who was not there cannot make sense of.
+        (done, total) if view.status.state == JobState::Done && done < total => {}
         (done, 0) => facts.push(count(done, noun)),
         (done, total) => facts.push(format!("{}/{}", grouped(done), count(total, noun))),
     }

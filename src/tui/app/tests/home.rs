@@ -186,3 +186,27 @@ fn a_data_set_with_a_running_job_says_so() {
     assert!(screen.contains("preparing"), "{screen}");
     stage.assert_shows("1 job running");
 }
+
+#[test]
+fn what_is_known_of_a_jsonl_file_is_all_that_the_command_tells() {
+    let mut stage = stage();
+    let lines = "{\"text\": \"hello\", \"id\": 1}\n{\"text\": \"hi\", \"id\": null}\n";
+    put(&stage.folder.path().join("data/aa.jsonl"), lines.as_bytes());
+    stage.keys("f5").keys("home").keys("i").assert_shows("▸ info ▸ aa.jsonl");
+    stage.assert_shows("none: p on the list writes it");
+    stage.assert_shows("Keys of 2 records");
+    stage.assert_shows("string, 2 to 5 characters, 4 on average");
+    stage.assert_shows("number or null");
+    stage.assert_shows("First records");
+}
+
+#[test]
+fn what_is_known_of_a_metadataset_names_the_line_at_which_the_loader_stops() {
+    let mut stage = stage();
+    let yaml = "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n    path: ./gone\n";
+    put(&stage.folder.path().join("data/aa.yaml"), yaml.as_bytes());
+    stage.keys("f5").keys("home").keys("i").assert_shows("▸ info ▸ aa.yaml");
+    stage.assert_shows("cannot be used");
+    stage.assert_shows("Problems");
+    stage.assert_shows("line 5");
+}

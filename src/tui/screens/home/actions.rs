@@ -210,6 +210,7 @@ fn why_not_facts(seen: &Look) -> Option<String> {
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
         DatasetKind::Filesystem => None,
         _ if seen.is_media_folder() => Some("its media are not described yet".into()),
+        DatasetKind::Metadataset => Some("info tells the shares of its members".into()),
         _ => Some("there is nothing to be counted in it".into()),
     }
 }

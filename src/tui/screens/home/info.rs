@@ -1,37 +1,54 @@
-//! What is known of an entry, as a page. A prepared data set's small files are read on a worker thread.
+//! What is known of an entry, as a page. What is in the files is read on a worker thread.
+
+mod lines;
 
 use super::{headline, Entry, Look, State};
-use crate::engine::check::{info, InfoOptions, InfoReport, SplitInfo};
-use crate::model::text::{bytes, count, grouped};
-use crate::model::{DatasetKind, Outcome};
+use crate::engine::check::{info, media_folder_info, InfoOptions};
+use crate::engine::jsonl::facts_of;
+use crate::engine::mix;
+use crate::model::{Cancel, DatasetKind, Handles, Outcome, ProblemLog, Progress};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::page::{Page, PageLine, Tone};
+use crate::tui::theme::Glyphs;
 use crate::tui::work::Latest;
 use ratatui::layout::Rect;
 use ratatui::Frame;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Records of a JSONL file that are looked into.
+const RECORDS: u64 = 1_000;
 
 /// The page of `i`.
 pub struct InfoPage {
     page: Page,
     lines: Vec<PageLine>,
-    worker: Latest<PathBuf, Outcome<InfoReport>>,
+    worker: Latest<PathBuf, Outcome<Vec<PageLine>>>,
+    cancel: Cancel,
 }
 
 impl InfoPage {
     /// The page of an entry; what is not known yet follows.
     pub fn new(entry: &Entry, seen: &Look, env: &UiEnv) -> Self {
         let mut lines = first_lines(entry, seen, env.ascii);
-        let mut worker = Latest::start("info", env.wake.clone(), |path: PathBuf| info(&path, &InfoOptions::default()));
+        let (kind, glyphs, cancel) = (seen.kind, Glyphs::new(env.ascii), Cancel::default());
+        let stop = cancel.clone();
+        let answer = move |path: PathBuf| read(&path, kind, &glyphs, &stop);
+        let mut worker = Latest::start("info", env.wake.clone(), answer);
         let mut shown = lines.clone();
-        if seen.kind == DatasetKind::PreparedWebDataset {
+        if is_read(seen.kind) {
             worker.ask(entry.path.clone());
-            shown.push(PageLine::new(Tone::Muted, "reading what the preparation wrote"));
+            shown.push(PageLine::new(Tone::Muted, "reading"));
         }
         lines.push(PageLine::new(Tone::Plain, ""));
         let name = entry.path.file_name().map_or_else(|| entry.name.clone(), super::look::name_of);
-        Self { page: Page::new(vec!["info".to_owned(), name], shown), lines, worker }
+        Self { page: Page::new(vec!["info".to_owned(), name], shown), lines, worker, cancel }
+    }
+}
+
+impl Drop for InfoPage {
+    fn drop(&mut self) {
+        self.cancel.cancel();
     }
 }
 
@@ -55,49 +72,24 @@ fn first_lines(entry: &Entry, seen: &Look, ascii: bool) -> Vec<PageLine> {
     lines
 }
 
-fn report_lines(report: &InfoReport) -> Vec<PageLine> {
-    let item = |name: &str, value: String| PageLine::new(Tone::Plain, format!("{name:<16}{value}"));
-    let sample_type = report.sample_type.clone().unwrap_or_else(|| "none: there is no dataset yaml".to_owned());
-    let mut lines = vec![
-        item("samples", grouped(report.samples)),
-        item("shards", format!("{}, {}", grouped(report.shards), bytes(report.bytes))),
-        item("format", report.version.clone().unwrap_or_else(|| "not told".to_owned())),
-        item("sample type", sample_type),
-    ];
-    for field in report.field_map.iter().flatten() {
-        lines.push(item("", format!("{} = {}", field.field, field.expr)));
+/// Reads what the engine knows of a data set; on the worker thread.
+fn read(path: &Path, kind: DatasetKind, glyphs: &Glyphs, cancel: &Cancel) -> Outcome<Vec<PageLine>> {
+    match kind {
+        DatasetKind::Jsonl => facts_of(path, RECORDS).map(|facts| lines::jsonl(&facts)),
+        DatasetKind::Metadataset => {
+            let (progress, log) = (Progress::default(), ProblemLog::default());
+            let handles = Handles { progress: &progress, cancel, problems: &log };
+            mix::check(path, handles).map(|facts| lines::mixture(&facts, glyphs))
+        }
+        DatasetKind::Filesystem => media_folder_info(path).map(|report| lines::media_folder(&report)),
+        _ => info(path, &InfoOptions::default()).map(|report| lines::webdataset(&report)),
     }
-    if let Some(loader) = &report.sample_loader {
-        lines.push(item("sample loader", loader.clone()));
-    }
-    let by_name = if report.has_sample_tables { "yes" } else { "no: index.sqlite is missing" };
-    lines.push(item("found by name", by_name.to_owned()));
-    if report.excluded_shards + report.excluded_samples > 0 {
-        let (shards, samples) = (count(report.excluded_shards, "shard"), count(report.excluded_samples, "sample"));
-        lines.push(item("excluded", format!("{shards}, {samples}")));
-    }
-    lines.push(PageLine::new(Tone::Plain, ""));
-    lines.push(PageLine::new(Tone::Heading, "Splits"));
-    lines.extend(report.splits.iter().map(split_line));
-    if !report.unassigned.is_empty() {
-        lines.push(item("in no split", count(report.unassigned.len() as u64, "shard")));
-    }
-    for problem in &report.problems {
-        lines.push(PageLine::new(Tone::Warn, format!("! {problem}")));
-    }
-    lines
 }
 
-fn split_line(split: &SplitInfo) -> PageLine {
-    let samples = count(split.samples, "sample");
-    let shards = count(split.shards, "shard");
-    let text = format!(
-        "{:<12}{samples:>18}  {shards:>12}  {:>5.1} %  {}",
-        split.name,
-        split.share * 100.0,
-        bytes(split.bytes)
-    );
-    PageLine::new(Tone::Plain, text)
+/// Whether the engine has more to tell of a kind than the list shows.
+fn is_read(kind: DatasetKind) -> bool {
+    use DatasetKind::{Filesystem, Jsonl, Metadataset, PreparedWebDataset};
+    matches!(kind, PreparedWebDataset | Jsonl | Metadataset | Filesystem)
 }
 
 impl Screen for InfoPage {
@@ -121,7 +113,7 @@ impl Screen for InfoPage {
         let Some(answer) = self.worker.take() else { return false };
         let mut lines = self.lines.clone();
         match answer {
-            Ok(report) => lines.extend(report_lines(&report)),
+            Ok(told) => lines.extend(told),
             Err(failure) => {
                 lines.push(PageLine::new(Tone::Error, failure.to_string()));
                 lines.extend(failure.hint.map(|hint| PageLine::new(Tone::Muted, format!("hint: {hint}"))));

@@ -3,6 +3,7 @@
 use crate::engine::plan::shell_quote;
 use crate::model::{DatasetFacts, MediaFilter, MediaPlan, MediaType};
 use crate::tui::widgets::TextField;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 /// Which entries are media.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +42,12 @@ impl Strategy {
             Self::Glob => "shell patterns: *.jpg,front/*.png",
         }
     }
+}
+
+/// Whether a key writes a character.
+pub fn is_typed(key: &KeyEvent) -> bool {
+    let command = KeyModifiers::CONTROL | KeyModifiers::ALT;
+    matches!(key.code, KeyCode::Char(_)) && !key.modifiers.intersects(command)
 }
 
 /// Answers about media.

@@ -1,6 +1,6 @@
 //! The screen of `prepare-media`: one form, and beside it what its answers would record.
 
-use super::form::{MediaForm, Strategy};
+use super::form::{is_typed, MediaForm, Strategy};
 use super::view;
 use crate::engine::plan::CommandLine;
 use crate::job::media::{preview, MediaPreview};
@@ -11,6 +11,7 @@ use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Latest;
+use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::path::PathBuf;
@@ -71,6 +72,21 @@ impl MediaState {
     fn step_focus(&mut self, forward: bool) {
         let stops = self.stop_list().len();
         self.focus = (self.focus.min(stops - 1) + if forward { 1 } else { stops - 1 }) % stops;
+    }
+
+    /// Puts the focus where a pattern is missing.
+    fn focus_patterns_if_wanted(&mut self) {
+        if self.form.blocker().is_some() {
+            self.focus = self.stop_list().iter().position(|s| *s == Stop::Patterns).unwrap_or(self.focus);
+        }
+    }
+
+    /// Whether a key goes into the patterns. Where patterns are wanted and none is there, what is typed is one.
+    fn takes(&mut self, key: &KeyEvent) -> bool {
+        if self.stop() == Stop::Strategy && is_typed(key) {
+            self.focus_patterns_if_wanted();
+        }
+        self.stop() == Stop::Patterns
     }
 
     /// The answers; `None` while a pattern is missing.
@@ -198,6 +214,7 @@ impl MediaScreen {
 
     fn run(&mut self) -> Vec<Effect> {
         if let Some(why) = self.state.blocker() {
+            self.state.focus_patterns_if_wanted();
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
         let Some(plan) = self.state.plan() else { return Vec::new() };
@@ -248,7 +265,7 @@ impl Screen for MediaScreen {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(action) => return self.act(action),
-            Input::Key(key) if self.state.stop() == Stop::Patterns => {
+            Input::Key(key) if self.state.takes(&key) => {
                 self.state.form.patterns.key(key);
                 self.ask();
             }
@@ -280,6 +297,10 @@ impl Screen for MediaScreen {
 
     fn wants_text(&self) -> bool {
         self.state.stop() == Stop::Patterns
+    }
+
+    fn bar_right(&self) -> Option<String> {
+        Some(self.state.form.flags())
     }
 
     fn status_right(&self) -> Option<String> {

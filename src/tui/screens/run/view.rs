@@ -25,6 +25,8 @@ pub struct Words {
     pub idle: String,
     /// What the first tab is called while it runs: `Shards`.
     pub overview: &'static str,
+    /// Where Esc leads after a failure: `the answers`.
+    pub back: &'static str,
     /// A second try does not begin at the start again.
     pub keeps_work: bool,
 }
@@ -170,7 +172,11 @@ pub fn tabs(step: &RunState, words: &Words, ui: &Ui) -> Line<'static> {
         counts.iter().filter(|(s, _, _)| *s >= at_least).map(|(_, _, n)| n).sum()
     };
     let bad = counted(Severity::Problem);
-    let problems = format!("Problems {}", grouped(counted(Severity::Note)));
+    // The same number as the line above tells; what needs no action is counted apart.
+    let problems = match counted(Severity::Note) - bad {
+        0 => format!("Problems {}", grouped(bad)),
+        notes => format!("Problems {}, {}", grouped(bad), count(notes, "note")),
+    };
     let first = if step.is_done() { "Summary" } else { words.overview };
     let names = [(Tab::Overview, first.to_owned()), (Tab::Problems, problems), (Tab::Log, "Log".to_owned())];
     let mut spans = Vec::new();
@@ -232,7 +238,7 @@ pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure:
     lines.push(Line::from(vec![Span::styled(retry, ui.theme.key), Span::styled(tries, ui.theme.muted)]));
     lines.push(Line::from(vec![
         Span::styled(back, ui.theme.key),
-        Span::styled(" goes back to the answers.", ui.theme.muted),
+        Span::styled(format!(" goes back to {}.", words.back), ui.theme.muted),
     ]));
     draw_page(step, frame, area, lines, ui);
 }
@@ -245,6 +251,20 @@ fn problems_of(step: &RunState) -> Vec<Problem> {
     }
 }
 
+/// Length of the path of a folder that all rows begin with, which tells nothing in a list; 0 where there is none.
+fn shared_folder(rows: &[String]) -> usize {
+    let Some((first, others)) =
+        rows.split_first().filter(|(first, others)| first.starts_with('/') && !others.is_empty())
+    else {
+        return 0;
+    };
+    let path_end = first.find(": ").unwrap_or(first.len());
+    let shared = others
+        .iter()
+        .fold(path_end, |end, row| first.bytes().take(end).zip(row.bytes()).take_while(|(a, b)| a == b).count());
+    first.get(..shared).and_then(|path| path.rfind('/')).map_or(0, |slash| slash + 1)
+}
+
 fn draw_problems(step: &mut RunState, frame: &mut Frame, area: Rect, focused: bool, ui: &Ui) {
     let mut problems = problems_of(step);
     problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
@@ -253,12 +273,14 @@ fn draw_problems(step: &mut RunState, frame: &mut Frame, area: Rect, focused: bo
         return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.ok))]);
     }
     step.list.set_len(problems.len());
+    let rows: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    let shared = shared_folder(&rows);
     let sections = [Section::growing(2, problems.len(), 2), Section::growing(3, 5, 1)];
     let places = stack(area, &sections);
     draw_list(frame.buffer_mut(), places[0], &mut step.list, focused, ui, |at, columns| {
-        let Some(problem) = problems.get(at) else { return Line::default() };
+        let (Some(problem), Some(row)) = (problems.get(at), rows.get(at)) else { return Line::default() };
         let (sign, style) = severity_sign(problem.severity, ui);
-        let words = text::fit_end(&problem.to_string(), columns.saturating_sub(2), ui.glyphs);
+        let words = text::fit_end(row.get(shared..).unwrap_or(row), columns.saturating_sub(2), ui.glyphs);
         Line::from(vec![Span::styled(format!("{sign} "), style), Span::raw(words)])
     });
     if let Some(problem) = step.list.get().and_then(|at| problems.get(at)) {

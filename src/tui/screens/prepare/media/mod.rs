@@ -6,7 +6,7 @@ use super::step::{Answers, Ask, StepState};
 use crate::model::text::grouped;
 use crate::model::{MediaPlan, PreparePlan};
 use crate::tui::keymap::{Action, Context};
-use crate::tui::screens::media::form::{media_parts, MediaForm, Strategy};
+use crate::tui::screens::media::form::{is_typed, media_parts, MediaForm, Strategy};
 use crate::tui::screens::media::seen::Seen;
 use ratatui::crossterm::event::KeyEvent;
 use std::sync::Arc;
@@ -126,6 +126,10 @@ impl StepState for MediaStep {
     }
 
     fn key(&mut self, key: KeyEvent, _: &Answers) {
+        // Where patterns are wanted and none is there, what is typed is one.
+        if self.stop() == Stop::Strategy && self.form.blocker().is_some() && is_typed(&key) {
+            self.set_focus(1);
+        }
         if self.stop() == Stop::Patterns {
             self.form.patterns.key(key);
         }

@@ -39,6 +39,7 @@ fn words(answers: &Answers, ui: &Ui) -> Words {
         done: format!("{name} is prepared"),
         idle: format!("{name} was prepared like this already"),
         overview: "Shards",
+        back: "the answers",
         keeps_work: true,
     }
 }
@@ -83,6 +84,15 @@ fn draw_summary(
             "  {name}{}{}",
             text::pad_start(&count(split.shards, "shard"), 13),
             text::pad_start(&count(split.samples, "sample"), 20)
+        )));
+    }
+    if let Some(media) = &report.media {
+        lines.push(Line::from(format!(
+            "media: {} looked at {dot} {} {dot} {} of sound or video {dot} {}",
+            count(media.entries, "entry"),
+            count(media.images, "picture"),
+            count(media.av, "file"),
+            count(media.rows_in_all, "row")
         )));
     }
     let size: u64 = report.files.iter().map(|f| f.bytes).sum();
