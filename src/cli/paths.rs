@@ -7,9 +7,13 @@ use std::path::Path;
 /// A path as a plan holds it: local, and UTF-8.
 pub fn local(path: &Path) -> Outcome<String> {
     let Some(text) = path.to_str() else {
+        let hint = match path.is_file() {
+            true => "rename it",
+            false => "change into the folder and give `.` as the path",
+        };
         return Err(Failure::usage("reading the path", "it is not valid UTF-8, and a plan could not name it")
             .on(Subject::path(path))
-            .with_hint("change into the folder and give `.` as the path"));
+            .with_hint(hint));
     };
     if text.is_empty() {
         return Err(Failure::usage("reading the path", "it is empty").with_hint("`.` is the current folder"));
@@ -41,7 +45,11 @@ pub fn only_folders(path: &str) -> Outcome<()> {
                 .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)"))
         }
         None => match std::fs::metadata(path) {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                Err(Failure::usage("opening the data set", "it is a fifo, socket or device, not a file or folder")
+                    .on(Subject::path(path))
+                    .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)"))
+            }
             Err(error) => Err(Failure::io("opening the data set", path, &error)),
         },
     }
@@ -52,6 +60,9 @@ pub fn only_metadatasets(path: &str) -> Outcome<()> {
     match std::fs::metadata(path) {
         Err(error) => Err(Failure::io("opening the metadataset", path, &error)),
         Ok(_) if super::mix::is_metadataset(path) => Ok(()),
+        Ok(facts) if !facts.is_file() => Err(Failure::usage("opening the metadataset", "it is not a file that ends in .yaml")
+            .on(Subject::path(path))
+            .with_hint("`gristmill info PATH` shows other data sets")),
         Ok(_) => {
             Err(Failure::usage("opening the metadataset", "loaders know metadatasets by a name that ends in .yaml")
                 .on(Subject::path(path))

@@ -47,6 +47,8 @@ pub struct Printer {
     verbose: u8,
     bar: Mutex<Option<indicatif::ProgressBar>>,
     broken: Mutex<Option<io::Error>>,
+    /// The way out that was printed last: findings in a row that share one are not followed by it each time.
+    last_hint: Mutex<Option<String>>,
 }
 
 impl Printer {
@@ -65,7 +67,14 @@ impl Printer {
             }
         }
         set_color(color);
-        Self { json, quiet: false, verbose: 0, bar: Mutex::new(None), broken: Mutex::new(None) }
+        Self {
+            json,
+            quiet: false,
+            verbose: 0,
+            bar: Mutex::new(None),
+            broken: Mutex::new(None),
+            last_hint: Mutex::new(None),
+        }
     }
 
     /// The same printer, with what the parsed flags say.
@@ -150,7 +159,7 @@ impl Printer {
             Severity::Refusal => paint(Look::Error, "error:"),
         };
         self.err(&format!("{label} {problem}"), true);
-        self.hint(problem.hint.as_deref());
+        self.hint_once(problem.hint.as_deref());
     }
 
     /// A note that is told with or without `-v`; kept back with `-q`.
@@ -171,6 +180,15 @@ impl Printer {
         }
         self.err(&format!("{} {}", paint(Look::Warning, "warning:"), display_safe(text)), true);
         self.hint(hint);
+    }
+
+    /// The same way out as of the finding before is not printed again.
+    fn hint_once(&self, hint: Option<&str>) {
+        let mut last = self.last_hint.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_deref() != hint {
+            self.hint(hint);
+            *last = hint.map(str::to_owned);
+        }
     }
 
     fn hint(&self, hint: Option<&str>) {

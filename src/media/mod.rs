@@ -51,6 +51,9 @@ pub struct Probed {
 
 /// What an entry is, taken for the type that its name or its first bytes told. Within that type the content decides.
 pub fn probe(reader: &mut Reader, media_type: MediaType) -> Result<Probed, ProbeError> {
+    if reader.len() == 0 {
+        return Err(ProbeError::NotMedia("it is empty".to_owned()));
+    }
     match media_type {
         MediaType::Image => image::probe(reader),
         MediaType::Av => av::probe(reader),

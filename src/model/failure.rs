@@ -121,6 +121,9 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// "Too many levels of symbolic links" has no [`std::io::ErrorKind`] yet.
+const ELOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();
+
 fn io_reason(error: &std::io::Error) -> String {
     use std::io::ErrorKind as K;
     match error.kind() {
@@ -129,6 +132,7 @@ fn io_reason(error: &std::io::Error) -> String {
         K::StorageFull => "no space left on the device".into(),
         K::QuotaExceeded => "the disk quota is used up".into(),
         K::ReadOnlyFilesystem => "the file system is read-only".into(),
+        _ if error.raw_os_error() == Some(ELOOP) => "its links lead in a circle".into(),
         _ => {
             let text = error.to_string();
             match text.find(" (os error") {

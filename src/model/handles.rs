@@ -89,6 +89,9 @@ pub trait ProblemSink: Send + Sync {
     fn count_more(&self, _severity: Severity, _kind: ProblemKind, _number: u64) {}
 }
 
+/// The way out of a run that ended at its first problem.
+const GOES_ON: &str = "without --strict the run goes on, and lists such problems at its end";
+
 /// How many problems are kept with their reasons; more are only counted.
 pub const KEPT_PROBLEMS: usize = 1_000;
 
@@ -137,7 +140,9 @@ impl ProblemSink for ProblemLog {
             inner.kept.push(problem.clone());
         }
         if stop {
-            return Err(problem.into_failure());
+            let mut failure = problem.into_failure();
+            failure.hint.get_or_insert_with(|| GOES_ON.to_owned());
+            return Err(failure);
         }
         Ok(())
     }

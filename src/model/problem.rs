@@ -42,7 +42,7 @@ macro_rules! problem_kinds {
 problem_kinds! {
     // Found while looking for shards.
     /// A folder, fifo, device or dangling link that is named like a shard.
-    NotAFile => "not-a-file", "named like a shard, but not a file";
+    NotAFile => "not-a-file", "named like data, but not a file";
     /// A shard whose name is not UTF-8.
     ShardNameNotUtf8 => "shard-name-not-utf8", "shard name is not UTF-8";
     /// A shard name that the loader would brace-expand into something else.

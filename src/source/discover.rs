@@ -105,7 +105,7 @@ impl Discovery {
                 self.finding(ProblemKind::NotAFile, subject, why, "repair or remove the link");
             }
         } else {
-            let reason = io_failure("looking at", path, error).why;
+            let reason = io_failure("opening", path, error).why;
             let why = format!("it cannot be looked into ({reason}); shards in it are not found");
             self.finding(ProblemKind::Unreadable, Subject::path(path), why, "ask for access to it");
         }

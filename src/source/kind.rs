@@ -12,7 +12,7 @@ const LOOKED_AT: usize = 20_000;
 /// A folder counts as a raw WebDataset as soon as one shard is found; in folders with very many other files the search
 /// gives up after a while. A path that does not exist or may not be looked at is an error.
 pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
-    let facts = std::fs::metadata(path).map_err(|e| Failure::io("looking at", path, &e))?;
+    let facts = std::fs::metadata(path).map_err(|e| Failure::io("opening", path, &e))?;
     if facts.is_dir() {
         return Ok(kind_of_folder(path));
     }

@@ -135,18 +135,19 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
             return Ok(());
         }
         if !entry.file_type().is_file() {
-            let message = "it is named like a medium, and is no file (a fifo, socket or device); it is left out";
-            return self.tell(Problem::problem(ProblemKind::NotAFile, Subject::path(entry.path()), message));
+            let message = "it is left out: it is named like a medium, but it is a fifo, socket or device";
+            let problem = Problem::problem(ProblemKind::NotAFile, Subject::path(entry.path()), message);
+            return self.tell(problem.with_hint("take it out of the folder, or rename it"));
         }
         self.found.files.push(name);
         Ok(())
     }
 
     fn not_utf8(&self, path: &Path, what: &str) -> Outcome<()> {
-        let shown = display_safe_bytes(path.as_os_str().as_bytes());
+        let shown = path.file_name().map(|name| display_safe_bytes(name.as_bytes())).unwrap_or_default();
         let rest = if what == "folder" { " with what is in it" } else { "" };
         let message =
-            format!("the name of this {what} is not UTF-8, so no row can name it; it is left out{rest}: {shown}");
+            format!("it is left out{rest}: the name of this {what} is not UTF-8 ({shown}), so no row can name it");
         let problem = Problem::problem(ProblemKind::EntryNameNotUtf8, Subject::path(path), message);
         self.tell(problem.with_hint("rename it"))
     }
@@ -167,8 +168,12 @@ impl<W: Fn(&str) -> bool> Visitor<'_, W> {
             return Ok(());
         }
         let why = if is_dangling { "it is a link to something that is not there".to_owned() } else { why };
-        let message = format!("left out: {why}");
-        self.tell(Problem::problem(ProblemKind::Unreadable, Subject::path(path), message))
+        let hint = match path.is_symlink() {
+            true => "correct the link, or remove it",
+            false => "make it readable, or take it out of the folder",
+        };
+        let problem = Problem::problem(ProblemKind::Unreadable, Subject::path(path), format!("it is left out: {why}"));
+        self.tell(problem.with_hint(hint))
     }
 
     fn tell(&self, problem: Problem) -> Outcome<()> {

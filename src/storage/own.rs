@@ -85,8 +85,7 @@ impl OwnFolder {
     /// always enter; `work` is private.
     pub fn create(&self, fs: &dyn Fs) -> Outcome<()> {
         if !self.path.is_dir() {
-            let facts =
-                std::fs::metadata(&self.model).map_err(|error| Failure::io("looking at", &self.model, &error))?;
+            let facts = std::fs::metadata(&self.model).map_err(|error| Failure::io("opening", &self.model, &error))?;
             let mode = (facts.mode() & 0o2777) | PRIVATE_FOLDER;
             for folder in self.parents.iter().chain([&self.path]) {
                 fs.create_dir(folder, mode)?;

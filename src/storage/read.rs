@@ -62,7 +62,7 @@ pub fn stamp_of(facts: &Metadata) -> FileStamp {
 
 /// The stamp of a path, symbolic links followed.
 pub fn stamp_at(path: &Path) -> Outcome<FileStamp> {
-    std::fs::metadata(path).map(|facts| stamp_of(&facts)).map_err(|error| Failure::io("looking at", path, &error))
+    std::fs::metadata(path).map(|facts| stamp_of(&facts)).map_err(|error| Failure::io("opening", path, &error))
 }
 
 /// Reads a whole regular file of at most `limit` bytes; `None` when there is none.

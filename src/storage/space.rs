@@ -19,7 +19,7 @@ pub fn same_filesystem(a: &Path, b: &Path) -> Outcome<bool> {
 
 fn device(path: &Path) -> Outcome<u64> {
     let there = nearest(path);
-    std::fs::metadata(&there).map(|facts| facts.dev()).map_err(|error| Failure::io("looking at", path, &error))
+    std::fs::metadata(&there).map(|facts| facts.dev()).map_err(|error| Failure::io("opening", path, &error))
 }
 
 fn nearest(path: &Path) -> PathBuf {

@@ -54,6 +54,7 @@ fn lines(path: &str, facts: &JsonlFacts) -> Vec<String> {
     let item = |name: &str, value: &str| format!("- {}: {}", paint(Look::Strong, name), display_safe(value));
     let samples = match facts.samples {
         Some(number) => grouped(number),
+        None if facts.bytes == 0 => grouped(0),
         None => format!("not known before it is indexed: gristmill prepare {}", shell_quote(path)),
     };
     let index = match &facts.index {
@@ -90,7 +91,8 @@ fn spread(lengths: &Lengths) -> String {
     if lengths.min == lengths.max {
         return grouped(lengths.min);
     }
-    let ends = format!("{} to {}, {:.0} on average", grouped(lengths.min), grouped(lengths.max), lengths.mean());
+    let mean = grouped(lengths.mean().round() as u64);
+    let ends = format!("{} to {}, {mean} on average", grouped(lengths.min), grouped(lengths.max));
     match lengths.count {
         0..10 => ends,
         _ => format!("{ends}, half of them up to about {}", grouped(lengths.quantile(0.5))),
@@ -104,8 +106,8 @@ fn key_line(key: &KeyFacts, records: u64) -> String {
         line.push_str(&format!(", in {} of {}", grouped(key.seen), grouped(records)));
     }
     if key.text.count > 0 {
-        let (mean, longest) = (key.text.mean(), grouped(key.text.max));
-        line.push_str(&format!(", {mean:.0} characters on average, {longest} at most"));
+        let (mean, longest) = (grouped(key.text.mean().round() as u64), grouped(key.text.max));
+        line.push_str(&format!(", {mean} characters on average, {longest} at most"));
     }
     line
 }

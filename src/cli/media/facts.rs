@@ -38,7 +38,8 @@ pub fn spread_lines(spread: &MediaSpread) -> Vec<String> {
         }
     }
     if let Some([(width, height), (most_width, most_height)]) = spread.extent {
-        lines.push(item("pictures are", format!("{width}–{most_width} px wide, {height}–{most_height} px high")));
+        let (wide, high) = (span(width, most_width), span(height, most_height));
+        lines.push(item("pictures are", format!("{wide} px wide, {high} px high")));
     }
     if spread.seconds >= 1.0 {
         let all = Duration::try_from_secs_f64(spread.seconds).unwrap_or_default();
@@ -57,4 +58,12 @@ fn listed(list: &[(String, u64)]) -> String {
         text.push_str(", …");
     }
     text
+}
+
+/// `48` or `48–300`.
+fn span(least: u32, most: u32) -> String {
+    if least == most {
+        return grouped(u64::from(least));
+    }
+    format!("{}–{}", grouped(u64::from(least)), grouped(u64::from(most)))
 }

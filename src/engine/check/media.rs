@@ -1,7 +1,7 @@
 //! Media rows held against the entries that they describe: of a prepared data set shard by shard, of a folder in slices.
 
 use super::Prepared;
-use crate::engine::media::{is_in_samples, picks, picks_file, Prober, Verdict};
+use crate::engine::media::{is_in_samples, picks, picks_file, Prober, Verdict, WHOLE};
 use crate::formats::energon::layout;
 use crate::formats::energon::media_json::{from_json, to_json};
 use crate::formats::energon::tables::{failure, open_readonly};
@@ -155,7 +155,9 @@ impl Look<'_> {
             Verdict::Other | Verdict::Media { facts: None, .. } => Ok(()),
             Verdict::Media { facts: Some(facts), damage, .. } => {
                 if let Some(damage) = damage {
-                    report(ProblemKind::BrokenMedia, format!("the picture cannot be decoded: {damage}"))?;
+                    let message = format!("the picture cannot be decoded: {damage}");
+                    let problem = Problem::problem(ProblemKind::BrokenMedia, subject(), message);
+                    self.handles.problems.report(problem.with_hint(WHOLE))?;
                 }
                 let now = to_json(&facts);
                 if self.depth == Depth::Probe && now != row.json {

@@ -5,7 +5,8 @@ use crate::formats::energon::info::Info;
 use crate::formats::energon::layout;
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::energon::tables::{open_readonly, Tables};
-use crate::model::{Failure, FileStamp, Outcome, Shard, ShardId, Subject};
+use crate::model::{DatasetKind, Failure, FileStamp, Outcome, Shard, ShardId, Subject};
+use crate::source::kind::kind_of;
 use crate::storage::own::OwnFolder;
 use crate::storage::publish;
 use crate::storage::read::stamp_at;
@@ -120,7 +121,11 @@ fn not_prepared(root: &Path, interrupted: bool) -> Failure {
     if !root.exists() {
         return Failure::environment("looking at the data set", "no such file or folder").on(subject);
     }
+    let hint = match kind_of(root) {
+        Ok(DatasetKind::PlainFolder) => "no tar shard is in it; gristmill prepare-media PATH describes loose media",
+        _ => "gristmill prepare PATH",
+    };
     Failure::data("looking at the data set", "it is not prepared: .nv-meta/.info.json is missing")
         .on(subject)
-        .with_hint("gristmill prepare PATH")
+        .with_hint(hint)
 }

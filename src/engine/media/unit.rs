@@ -13,6 +13,8 @@ use std::path::Path;
 
 /// Entries between two looks at the cancel flag.
 const CANCEL_EVERY: u64 = 256;
+/// The way out of a picture that cannot be decoded whole.
+pub const WHOLE: &str = "loaders stop at it: put a sound copy in its place, or leave it out of the data";
 
 /// How entries are looked at, and where their rows go.
 #[derive(Clone, Copy)]
@@ -130,9 +132,9 @@ impl Work<'_> {
             Verdict::Media { facts, remarks, damage } => {
                 if let Some(damage) = damage {
                     // What the header's reader remarked is the same damage, seen from its end.
-                    let fate = if facts.is_some() { "its header is described" } else { "it gets no row" };
-                    let message = format!("the picture cannot be decoded, {fate}: {damage}");
-                    report(Problem::problem(ProblemKind::BrokenMedia, subject(), message))?;
+                    let fate = if facts.is_some() { "its row is made from its header" } else { "it gets no row" };
+                    let message = format!("the picture cannot be decoded: {damage}; {fate}");
+                    report(Problem::problem(ProblemKind::BrokenMedia, subject(), message).with_hint(WHOLE))?;
                 } else {
                     for remark in remarks {
                         report(Problem::note(ProblemKind::BrokenMedia, subject(), remark))?;

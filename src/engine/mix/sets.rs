@@ -166,7 +166,10 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
     let shown = path.display();
     let kind = match kind_of(path) {
         Ok(kind) => kind,
-        Err(_) if !path.exists() => return Err(Unusable::new(format!("there is no such file or folder: {shown}"))),
+        Err(_) if !path.exists() => {
+            return Err(Unusable::new(format!("there is no such file or folder: {shown}"))
+                .hint("correct the path (relative ones begin at the folder of this file), or leave the member out"));
+        }
         Err(failure) => return Err(failure.into()),
     };
     let prepare = || format!("gristmill prepare {}", quoted(path));

@@ -376,7 +376,8 @@ impl<'a> Walk<'a> {
         let identity = identity(&file.path);
         if self.open.contains(&identity) {
             let message = "the metadatasets name each other in a circle";
-            self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, Unusable::new(message));
+            let why = Unusable::new(message).hint("take one of the references out");
+            self.refuse(place.file, reference.at, ProblemKind::BadMetadataset, why);
             return Ok(Mode::Plain);
         }
         if self.open.len() >= DEEPEST {

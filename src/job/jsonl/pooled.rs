@@ -39,7 +39,7 @@ pub(super) fn scan_ranges(
     handles: &Handles<'_>,
     sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
 ) -> Outcome<(Counts, Vec<u64>)> {
-    let failed = |error: &std::io::Error| Failure::io("looking at", file.path(), error);
+    let failed = |error: &std::io::Error| Failure::io("opening", file.path(), error);
     let before = file.stamp().map_err(|error| failed(&error))?;
     let line = Line {
         inner: Mutex::new(Waiting { merge: Merge::new(sink), next: 0, early: BTreeMap::new(), line_ends: Vec::new() }),

@@ -120,6 +120,6 @@ pub(super) fn publish(
 }
 
 fn mode_of(path: &Path) -> Outcome<u32> {
-    let facts = std::fs::metadata(path).map_err(|error| Failure::io("looking at", path, &error))?;
+    let facts = std::fs::metadata(path).map_err(|error| Failure::io("opening", path, &error))?;
     Ok(facts.mode() & 0o7777)
 }

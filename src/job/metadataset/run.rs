@@ -67,11 +67,13 @@ pub(super) fn run(path: &Path, compat: bool, aim: Aim, context: &TaskContext) ->
 
 /// Reports what is wrong; what the loader stops at ends the run.
 fn tell(path: &Path, found: &Joins, context: &TaskContext) -> Outcome<()> {
-    for problem in &found.problems {
-        context.problems.report(problem.clone())?;
-    }
     let refusals: Vec<&Problem> =
         found.problems.iter().filter(|problem| problem.severity == Severity::Refusal).collect();
+    // The only one is the failure itself; twice on the screen it would look like two.
+    let is_told = |problem: &Problem| refusals.len() == 1 && problem.severity == Severity::Refusal;
+    for problem in found.problems.iter().filter(|problem| !is_told(problem)) {
+        context.problems.report(problem.clone())?;
+    }
     let Some(first) = refusals.first() else { return Ok(()) };
     let why = match refusals.len() {
         1 => first.message.clone(),
@@ -155,12 +157,12 @@ impl FileWork<'_> {
         }
         self.context.phase_of(Phase::Publish, "file", "writing the join indexes");
         self.context.cancel.check()?;
-        let facts = std::fs::metadata(self.file).map_err(|error| Failure::io("looking at", self.file, &error))?;
+        let facts = std::fs::metadata(self.file).map_err(|error| Failure::io("opening", self.file, &error))?;
         let mode = (facts.mode() & 0o777) | 0o600;
         let is_new_folder = !plans.is_empty() && !cache.is_dir();
         if is_new_folder {
             let folder = self.file.parent().unwrap_or(Path::new("/"));
-            let model = std::fs::metadata(folder).map_err(|error| Failure::io("looking at", folder, &error))?;
+            let model = std::fs::metadata(folder).map_err(|error| Failure::io("opening", folder, &error))?;
             fs.create_dir(&cache, (model.mode() & 0o2777) | 0o700)?;
             fs.sync_dir(folder)?;
         }

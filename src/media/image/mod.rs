@@ -24,6 +24,7 @@ mod webp;
 pub use check::check;
 
 use super::{ProbeError, Probed, Reader};
+use crate::model::text::grouped;
 use crate::model::{ImageFacts, MediaFacts};
 
 /// Pixels above which Pillow refuses a picture.
@@ -34,7 +35,8 @@ const TAIL: usize = 1024;
 /// Why a reader has no facts.
 #[derive(Debug)]
 enum Stop {
-    /// This is no picture of its format; another reader may know it.
+    /// This is no picture of its format, and why; another reader may know it. No reason is given where any file could be
+    /// taken for one.
     Other(String),
     /// It is a picture of its format, and broken; or it cannot be read at all.
     Error(ProbeError),
@@ -145,7 +147,7 @@ pub fn probe(reader: &mut Reader) -> Result<Probed, ProbeError> {
     let picture = identify(reader)?;
     let mut remarks = picture.remarks;
     if u64::from(picture.width) * u64::from(picture.height) > PILLOW_LIMIT {
-        remarks.push(format!("more than {PILLOW_LIMIT} pixels: readers built on Pillow refuse it"));
+        remarks.push(format!("more than {} pixels: readers built on Pillow refuse it", grouped(PILLOW_LIMIT)));
     }
     let facts = ImageFacts { width: picture.width, height: picture.height, format: picture.format, mode: picture.mode };
     Ok(Probed { facts: MediaFacts::Image(facts), remarks })
@@ -166,9 +168,8 @@ fn identify(reader: &mut Reader) -> Result<Picture, ProbeError> {
         }
     }
     Err(ProbeError::NotMedia(match why {
-        Some(reason) => format!("not a picture of a known format: {reason}"),
-        None if count == 0 => "empty, not a picture".to_owned(),
-        None => "not a picture of a known format".to_owned(),
+        Some(reason) if !reason.is_empty() => format!("not a picture of a known format: {reason}"),
+        _ => "not a picture of a known format".to_owned(),
     }))
 }
 

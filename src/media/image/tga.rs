@@ -14,7 +14,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     byte(s, 17)?;
     let (width, height) = (le16(s, 12)?, le16(s, 14)?);
     if colour_map > 1 || width == 0 || height == 0 || !matches!(depth, 1 | 8 | 16 | 24 | 32) {
-        return Err(Stop::other("not a picture"));
+        return Err(Stop::Other(String::new()));
     }
     let mode = match (kind, depth) {
         (3 | 11, 1) => "1",
@@ -24,11 +24,11 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
         (1 | 9, _) => "L",
         (2 | 10, 24) => "RGB",
         (2 | 10, _) => "RGBA",
-        _ => return Err(Stop::other("not a picture")),
+        _ => return Err(Stop::Other(String::new())),
     };
     let map_depth = byte(s, 7)?;
     if colour_map == 1 && !matches!(map_depth, 16 | 24 | 32) {
-        return Err(Stop::other("not a picture"));
+        return Err(Stop::Other(String::new()));
     }
     if !matches!((kind & 7, depth), (1, 8) | (3, 1 | 8 | 16) | (2, 16 | 24 | 32)) {
         return Err(Stop::broken("the Targa file has pixels of an unknown kind", 16));

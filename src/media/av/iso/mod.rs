@@ -89,7 +89,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         movie.walk(reader)?;
     }
     if !movie.found_header {
-        return Err(ProbeError::broken("it has no header (moov)", reader.len()));
+        return Err(ProbeError::broken("it has no moov header", reader.len()));
     }
     facts::assemble(reader, movie)
 }

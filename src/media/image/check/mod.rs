@@ -13,12 +13,16 @@ mod scans;
 mod tiff;
 
 use super::{identify, ProbeError, Reader, Stop, PILLOW_LIMIT};
+use crate::model::text::grouped;
 use crate::model::ImageFacts;
 
 /// Checks the picture that [`probe`](super::probe) found `facts` of. An error says what is wrong with it, and where.
 pub fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     if u64::from(facts.width) * u64::from(facts.height) > PILLOW_LIMIT {
-        return Err(ProbeError::broken(format!("more than {PILLOW_LIMIT} pixels: Pillow refuses to load it"), 0));
+        return Err(ProbeError::broken(
+            format!("more than {} pixels: readers built on Pillow refuse it", grouped(PILLOW_LIMIT)),
+            0,
+        ));
     }
     match facts.format {
         "JPEG" | "MPO" => jpeg::check(reader),
@@ -56,7 +60,7 @@ fn error(stop: Stop) -> ProbeError {
 
 /// The picture ends before all of it was there.
 fn cut(reader: &Reader) -> ProbeError {
-    ProbeError::broken("the picture is cut short", reader.len())
+    ProbeError::broken("it is cut short", reader.len())
 }
 
 #[cfg(test)]
