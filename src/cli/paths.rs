@@ -60,9 +60,11 @@ pub fn only_metadatasets(path: &str) -> Outcome<()> {
     match std::fs::metadata(path) {
         Err(error) => Err(Failure::io("opening the metadataset", path, &error)),
         Ok(_) if super::mix::is_metadataset(path) => Ok(()),
-        Ok(facts) if !facts.is_file() => Err(Failure::usage("opening the metadataset", "it is not a file that ends in .yaml")
-            .on(Subject::path(path))
-            .with_hint("`gristmill info PATH` shows other data sets")),
+        Ok(facts) if !facts.is_file() => {
+            Err(Failure::usage("opening the metadataset", "it is not a file that ends in .yaml")
+                .on(Subject::path(path))
+                .with_hint("`gristmill info PATH` shows other data sets"))
+        }
         Ok(_) => {
             Err(Failure::usage("opening the metadataset", "loaders know metadatasets by a name that ends in .yaml")
                 .on(Subject::path(path))

@@ -332,10 +332,7 @@ fn damage_behind_a_good_header_is_found_by_decoding_only() {
         .complains("half.png")
         .complains("put a whole one in its place")
         .says("1 problem found");
-    sandbox
-        .say(&format!("prepare-media m {EXTENSION} --decode"))
-        .ends(1)
-        .complains("its row is made from its header");
+    sandbox.say(&format!("prepare-media m {EXTENSION} --decode")).ends(1).complains("its row is made from its header");
     let ran = sandbox.say(&format!("prepare-media m {EXTENSION} --decode --json")).ends(1).json("problems");
     assert_eq!(ran["problems"].as_array().map(Vec::len), Some(1), "one damage is told once: {ran}");
     std::fs::remove_dir_all(sandbox.path("m/.nv-meta")).unwrap();

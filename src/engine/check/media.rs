@@ -30,7 +30,6 @@ const CANCEL_EVERY: u64 = 1024;
 /// Rows of one slice of a folder's table.
 const SLICE: i64 = 2048;
 const AGAIN: &str = "gristmill prepare-media PATH makes its row again";
-const MEND: &str = "the file itself is damaged: put a whole one in its place, or exclude its sample";
 const PRUNE: &str = "gristmill prepare-media PATH --prune … removes such rows";
 
 fn has_tables(connection: &Connection) -> rusqlite::Result<bool> {
@@ -148,16 +147,14 @@ impl Look<'_> {
         };
         let Some(media_type) = wanted else { return Ok(()) };
         let report = |kind, message: String| {
-            let hint = if kind == ProblemKind::IndexMismatch { AGAIN } else { MEND };
+            let hint = if kind == ProblemKind::IndexMismatch { AGAIN } else { WHOLE };
             self.handles.problems.report(Problem::problem(kind, subject(), message).with_hint(hint))
         };
         match self.prober.look_as(media_type, source)? {
             Verdict::Other | Verdict::Media { facts: None, .. } => Ok(()),
             Verdict::Media { facts: Some(facts), damage, .. } => {
                 if let Some(damage) = damage {
-                    let message = format!("the picture cannot be decoded: {damage}");
-                    let problem = Problem::problem(ProblemKind::BrokenMedia, subject(), message);
-                    self.handles.problems.report(problem.with_hint(WHOLE))?;
+                    report(ProblemKind::BrokenMedia, format!("the picture cannot be decoded: {damage}"))?;
                 }
                 let now = to_json(&facts);
                 if self.depth == Depth::Probe && now != row.json {

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Entries between two looks at the cancel flag.
 const CANCEL_EVERY: u64 = 256;
 /// The way out of a picture that cannot be decoded whole.
-pub const WHOLE: &str = "loaders stop at it: put a sound copy in its place, or leave it out of the data";
+pub const WHOLE: &str = "loaders stop at this file: put a whole one in its place, or exclude its sample";
 
 /// How entries are looked at, and where their rows go.
 #[derive(Clone, Copy)]
