@@ -8,6 +8,7 @@ use crate::job::recover::roll_forward;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::model::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemSink as _, Subject};
+use crate::storage::fs::Fs;
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
 use crate::storage::publish::replace_file;
@@ -40,6 +41,17 @@ fn locked(context: &TaskContext, plan: &PrepareMediaPlan, own: &OwnFolder, targe
     result
 }
 
+/// Makes the folder of the work. A run that did not get the lock takes away the folder above while it is empty, so that the
+/// two are made again a few times.
+fn make_work(fs: &dyn Fs, own: &OwnFolder, dir: &Path) -> Outcome<()> {
+    for _ in 0..4 {
+        if own.create(fs).and_then(|()| fs.create_dir(dir, 0o700)).is_ok() {
+            return Ok(());
+        }
+    }
+    fs.create_dir(dir, 0o700)
+}
+
 fn work(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
@@ -49,7 +61,7 @@ fn work(
 ) -> Outcome<MediaReport> {
     let (fs, dir) = (&*context.fs, own.media_work());
     fs.remove_dir_all(&dir)?;
-    fs.create_dir(&dir, 0o700)?;
+    make_work(fs, own, &dir)?;
     let rows = probe(context, plan, target, &dir)?;
     let (draft, written) = apply::fill(context, plan, own, target, &rows)?;
     let mut report = MediaReport {
