@@ -8,7 +8,8 @@ use gristmill::formats::energon::info::Info;
 use gristmill::formats::energon::split_yaml::SplitFile;
 use gristmill::formats::energon::tar_idx;
 use gristmill::formats::python::{braces, pattern::Pattern};
-use gristmill::media::{self, Reader};
+use gristmill::media::av::AvProbed;
+use gristmill::media::{self, ProbeError, Reader};
 use gristmill::model::field_map::FieldExpression;
 use gristmill::model::text::{display_safe, display_safe_bytes};
 use gristmill::model::{
@@ -45,6 +46,7 @@ pub const ALL: &[(&str, Body)] = &[
     ("media_kind", media_kind),
     ("sound_in_frames_and_pages", sound_in_frames_and_pages),
     ("iso_media", iso_media),
+    ("matroska", matroska),
 ];
 
 /// What a reading of all lines at once makes of a file: the values of its index, and how many lines are bad.
@@ -385,10 +387,20 @@ pub fn riff(bytes: &[u8]) {
 
 /// Any bytes as a file of boxes.
 pub fn iso_media(bytes: &[u8]) {
+    let _ = media::av::iso::matches(bytes);
+    container(bytes, media::av::iso::probe);
+}
+
+/// Any bytes as Matroska or WebM.
+pub fn matroska(bytes: &[u8]) {
+    let _ = media::av::matroska::matches(bytes);
+    container(bytes, media::av::matroska::probe);
+}
+
+fn container(bytes: &[u8], probe: fn(&mut Reader) -> Result<AvProbed, ProbeError>) {
     let cancel = Cancel::default();
     let mut reader = Reader::new(&bytes, &cancel);
-    let _ = media::av::iso::matches(bytes);
-    let probed = media::av::iso::probe(&mut reader);
+    let probed = probe(&mut reader);
     assert_bounded(&reader);
     match probed {
         Ok(probed) => {

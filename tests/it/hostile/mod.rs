@@ -181,6 +181,7 @@ survives! {
         [seeds::media("mpeg_audio"), seeds::media("ogg")].concat(),
         seeds::SOUND_TOKENS;
     files_of_boxes_survive_any_bytes: "iso_media", seeds::media("iso"), seeds::BOX_TOKENS;
+    matroska_files_survive_any_bytes: "matroska", seeds::media("matroska"), seeds::ELEMENT_TOKENS;
     kinds_of_media_survive_any_bytes: "media_kind", seeds::media("images"), seeds::PICTURE_TOKENS;
 }
 

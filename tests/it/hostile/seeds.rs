@@ -1,6 +1,9 @@
 //! Where hostile inputs begin: golden files, texts by hand, and the pieces that readers trip over.
 
+mod of_media;
+
 use crate::bad_input::tars;
+pub use of_media::*;
 use std::path::Path;
 
 pub const TAR_TOKENS: &[&[u8]] = &[
@@ -28,122 +31,6 @@ pub const TAR_TOKENS: &[&[u8]] = &[
     b"S",
     b"/",
     b".",
-];
-
-pub const BOX_TOKENS: &[&[u8]] = &[
-    &[0; 4],
-    &[0xff; 4],
-    &[0x7f, 0xff, 0xff, 0xff],
-    &[0x80, 0, 0, 0],
-    &[0, 0, 0, 1],
-    &[0, 0, 0, 2],
-    &[0, 0, 0, 8],
-    &[0, 0x10, 0, 0],
-    &[0, 0, 0, 1, b'm', b'o', b'o', b'v', 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
-    b"\0\0\0\x08moov",
-    b"\0\0\0\0moof",
-    b"\0\0\0\0traf",
-    b"\0\0\0\0trak",
-    b"\0\0\0\x14stts\0\0\0\0\0\0\0\x01\x7f\xff\xff\xff",
-    b"\0\0\0\x14stsz\0\0\0\0\0\0\0\x01\x7f\xff\xff\xff",
-    b"\0\0\0\x1celst\0\0\0\0\0\0\0\x01",
-    b"\0\0\0\x10stss\0\0\0\0\0\0\0\0",
-    b"co64",
-    b"stz2",
-    b"ctts",
-    b"mp4a",
-    b"Opus",
-    b"ima4",
-    b"sowt",
-    b"vide",
-    b"soun",
-    b"esds",
-    b"trun",
-    b"tfhd",
-    b"sidx",
-    b"covr",
-];
-
-pub const PICTURE_TOKENS: &[&[u8]] = &[
-    &[0; 4],
-    &[0xff; 4],
-    &[0xff; 2],
-    &[0x7f, 0xff, 0xff, 0xff],
-    &[0xff, 0xff, 0xff, 0x7f],
-    &[0x80, 0, 0, 0],
-    &[0, 0, 0, 1],
-    &[1, 0, 0, 0],
-    &[0, 1],
-    &[0; 40],
-    b"\xff\xd8\xff",
-    b"\xff\xd9",
-    b"\xff\xda\0\x08",
-    b"\xff\xc2\0\x11",
-    b"\x89PNG\r\n\x1a\n",
-    b"IHDR",
-    b"IDAT",
-    b"fcTL",
-    b"GIF89a",
-    b"!\xff\x0b",
-    b",",
-    b"VP8X",
-    b"ALPH",
-    b"VP8L",
-    b"BM",
-    b"II\x2a\0",
-    b"MM\0\x2a",
-    b"II\x2b\0",
-    b"\0\0\x01\0",
-    b"jp2h",
-    b"ihdr",
-    b"pclr",
-    b"\xff\x4f\xff\x51",
-    b"icns",
-    b"ipco",
-    b"ispe",
-    b"8BPS",
-    b"P6 ",
-    b"*",
-    b"[!",
-];
-
-pub const RIFF_TOKENS: &[&[u8]] = &[
-    &[0; 4],
-    &[0xff; 4],
-    &[0xff; 8],
-    &[0xff, 0xff, 0xff, 0x7f],
-    &[0, 0, 0, 0x80],
-    &[1, 0, 0, 0],
-    &[0xfe, 0xff],
-    b"RIFF\0\0\0\0WAVE",
-    b"RIFX",
-    b"RF64\xff\xff\xff\xffWAVEds64\x1c\0\0\0",
-    b"RIFF\0\0\0\0AVI ",
-    b"LIST\x04\0\0\0movi",
-    b"LIST\xff\xff\xff\xffhdrl",
-    b"fmt \x10\0\0\0",
-    b"fact\x04\0\0\0",
-    b"data\xff\xff\xff\xff",
-    b"data\0\0\0\0",
-    b"cue \xff\xff\xff\xff",
-    b"strh8\0\0\0auds",
-    b"strh8\0\0\0vids",
-    b"strf",
-    b"00dc\0\0\0\0",
-    b"01wb\xff\xff\0\0",
-    b"00pc\x08\0\0\0",
-    b"idx1",
-    b"ix00",
-    b"riff\x2e\x91\xcf\x11\xa5\xd6\x28\xdb\x04\xc1\0\0",
-    b"fLaC\0\0\0\x22",
-    b"\x84\xff\xff\xff",
-    b"\x06\0\x10\0",
-    b"\xff\xf8",
-    b"\xff\xf1\x50\x80",
-    b"\xff\xfb\x90\x64",
-    b"\x0b\x77",
-    b"ID3\x04\0\0\x7f\x7f\x7f\x7f",
-    b"ID3\x04\0\0\0\0\0\0",
 ];
 
 pub const YAML_TOKENS: &[&[u8]] = &[
@@ -525,44 +412,6 @@ pub fn parts() -> Vec<Vec<u8>> {
         image::DynamicImage::new_rgb8(5, 4).write_to(&mut bytes, format).unwrap();
         seeds.push(bytes.into_inner());
     }
-    seeds
-}
-
-/// What readers of MPEG audio and Ogg trip over.
-pub const SOUND_TOKENS: &[&[u8]] = &[
-    b"\xff\xfb\x90\x64",
-    b"\xff\xfb\x00\x64",
-    b"\xff\xe3\x18\xc4",
-    b"\xff\xff\xff\xff",
-    b"ID3\x03\0\0\0\0\0\x0a",
-    b"ID3\x04\0\x90\x7f\x7f\x7f\x7f",
-    b"APIC\xff\xff\xff\xff\0\x0f",
-    b"TAG",
-    b"APETAGEX",
-    b"Xing\0\0\0\x0f\xff\xff\xff\xff",
-    b"VBRI\0\x01",
-    b"OggS\0\0",
-    b"OggS\0\x04\xff\xff\xff\xff\xff\xff\xff\x7f",
-    b"\xff\xff\xff\xff\xff\xff\xff\xff",
-    b"\x05vorbis",
-    b"OpusHead",
-    b"\0\0\0\0",
-];
-
-/// The small files of one family of media, beside which lies what the peer says of them.
-pub fn media(family: &str) -> Vec<Vec<u8>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/media").join(family);
-    let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().flatten();
-    let files = files.filter(|entry| entry.file_type().is_file() && entry.file_name() != "expected.json");
-    let found: Vec<Vec<u8>> = files.map(|entry| std::fs::read(entry.path()).unwrap()).collect();
-    assert!(!found.is_empty(), "no media of {family}");
-    found.into_iter().filter(|bytes| bytes.len() <= 64 << 10).collect()
-}
-
-/// Media of the RIFF family, and the two whose frames come without a container.
-pub fn riff() -> Vec<Vec<u8>> {
-    let mut seeds = media("riff");
-    seeds.extend(media("flac_adts"));
     seeds
 }
 
