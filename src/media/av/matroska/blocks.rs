@@ -196,7 +196,8 @@ fn laces(reader: &mut Reader, body: u64, end: u64, lacing: u8) -> Result<Option<
         let frames = u64::from(count) + 1;
         return Ok(left.is_multiple_of(frames).then(|| (first, vec![left / frames; frames as usize])));
     }
-    let Some(last) = left.checked_sub(sizes.iter().sum()) else { return Ok(None) };
+    let told = sizes.iter().try_fold(0_u64, |sum, size| sum.checked_add(*size));
+    let Some(last) = told.and_then(|told| left.checked_sub(told)) else { return Ok(None) };
     sizes.push(last);
     Ok(Some((first, sizes)))
 }
@@ -283,6 +284,17 @@ mod tests {
         bytes.extend(CLUSTER_AT_100);
         bytes.extend([0xa3, 0x85, 0x81, 0xff, 0xff, 0x80, 7]);
         assert_eq!(frames(&bytes), (vec![(99, 18, 1)], false));
+    }
+
+    #[test]
+    fn laces_whose_lengths_come_to_more_than_a_number_holds_are_damage() {
+        let mut bytes = CLUSTER_AT_100.to_vec();
+        bytes.extend([0xa3, 0x41, 0x12, 0x81, 0, 8, 0x86, 255]);
+        for _ in 0..2 {
+            bytes.extend([0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe]);
+        }
+        bytes.extend([0xbf; 253]);
+        assert!(frames(&bytes).0.is_empty());
     }
 
     #[test]

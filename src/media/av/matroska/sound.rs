@@ -83,7 +83,12 @@ impl Sound {
         let own = match self.setup.codec {
             // Nobody parses these; only the container can tell how long they are.
             AudioCodec::Alac | AudioCodec::Wavpack => 0,
-            _ => rescale(samples, self.base.den, i64::from(self.setup.rate) * self.base.num, Rounding::Down),
+            _ => rescale(
+                samples,
+                self.base.den,
+                i64::from(self.setup.rate).saturating_mul(self.base.num),
+                Rounding::Down,
+            ),
         };
         let duration = duration.unwrap_or(own);
         let time = if frame.lace == 0 { time } else { self.next };
