@@ -123,14 +123,28 @@ impl Stage {
         lines.join("\n")
     }
 
+    /// A worker may still be at it on a busy machine: what is to come is waited for.
     fn assert_shows(&mut self, needle: &str) {
-        let screen = self.screen(100, 30);
+        let screen = self.screen_when(|screen| screen.contains(needle));
         assert!(screen.contains(needle), "no '{needle}' in\n{screen}");
     }
 
     fn assert_hides(&mut self, needle: &str) {
-        let screen = self.screen(100, 30);
+        let screen = self.screen_when(|screen| !screen.contains(needle));
         assert!(!screen.contains(needle), "'{needle}' in\n{screen}");
+    }
+
+    /// The screen once it is as expected, or what it still is after a long while.
+    fn screen_when(&mut self, expected: impl Fn(&str) -> bool) -> String {
+        let end = Instant::now() + Duration::from_secs(20);
+        loop {
+            let screen = self.screen(100, 30);
+            if expected(&screen) || Instant::now() >= end {
+                return screen;
+            }
+            self.app.handle(Event::Woken);
+            std::thread::yield_now();
+        }
     }
 }
 
