@@ -51,7 +51,7 @@ pub struct Probed {
 
 /// What an entry is, taken for the type that its name or its first bytes told. Within that type the content decides.
 pub fn probe(reader: &mut Reader, media_type: MediaType) -> Result<Probed, ProbeError> {
-    if reader.len() == 0 {
+    if reader.is_empty() {
         return Err(ProbeError::NotMedia("it is empty".to_owned()));
     }
     match media_type {
