@@ -129,5 +129,12 @@ impl Screen for Page {
         for (y, line) in (inner.y..inner.bottom()).zip(wrapped.into_iter().skip(self.top)) {
             frame.render_widget(line, Rect { y, height: 1, ..inner });
         }
+        if self.top > 0 {
+            frame.buffer_mut().set_string(inner.right(), inner.y, ui.glyphs.more_up, ui.theme.accent);
+        }
+        if self.total > self.top + self.height && self.height > 0 {
+            let y = inner.bottom().saturating_sub(1);
+            frame.buffer_mut().set_string(inner.right(), y, ui.glyphs.more_down, ui.theme.accent);
+        }
     }
 }

@@ -122,10 +122,12 @@ fn state_line(step: &RunState, status: &JobStatus, words: &Words, columns: usize
         Ok(_) if result.found() > 0 => {
             let with = format!("{} {}, with {}", ui.glyphs.warn, words.done, count(result.found(), "problem"));
             let key = ui.key(Context::Run, Action::ShowLog);
-            Line::from(vec![
-                Span::styled(text::safe(&with), ui.theme.warn),
-                Span::styled(format!("   in {took}; {key} shows them"), ui.theme.muted),
-            ])
+            let with = text::fit_middle(&with, columns, ui.glyphs);
+            let left = columns.saturating_sub(text::width(&with));
+            // A sentence that does not fit is left out whole: the bar has the key too.
+            let after = [format!("   in {took}; {key} shows them"), format!("   in {took}")];
+            let after = after.into_iter().find(|words| text::width(words) <= left).unwrap_or_default();
+            Line::from(vec![Span::styled(with, ui.theme.warn), Span::styled(after, ui.theme.muted)])
         }
         Ok(_) => Line::from(vec![
             Span::styled(format!("{} {}", ui.glyphs.check, fit(&words.ready)), ui.theme.ok),
@@ -267,7 +269,8 @@ fn shared_folder(rows: &[String]) -> usize {
 
 fn draw_problems(step: &mut RunState, frame: &mut Frame, area: Rect, focused: bool, ui: &Ui) {
     let mut problems = problems_of(step);
-    problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
+    // The gravest first, then by place: workers find them in any order.
+    problems.sort_by_cached_key(|p| (std::cmp::Reverse(p.severity), p.to_string()));
     if problems.is_empty() {
         let words = format!("{} no problems", ui.glyphs.check);
         return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.ok))]);
