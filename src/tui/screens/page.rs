@@ -31,6 +31,8 @@ pub enum Tone {
 pub struct PageLine {
     /// How it is meant.
     pub tone: Tone,
+    /// What stands before its text and is not wrapped; the text's further lines begin below the text. Often empty.
+    pub label: String,
     /// Its text.
     pub text: String,
 }
@@ -38,7 +40,27 @@ pub struct PageLine {
 impl PageLine {
     /// A line.
     pub fn new(tone: Tone, text: impl Into<String>) -> Self {
-        Self { tone, text: text.into() }
+        Self { tone, label: String::new(), text: text.into() }
+    }
+
+    /// A line of a table: a label, padded by the caller, and what it is about.
+    pub fn labelled(tone: Tone, label: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { tone, label: label.into(), text: text.into() }
+    }
+
+    /// The rows it takes in `columns`.
+    fn rows(&self, columns: usize) -> Vec<String> {
+        let label = text::safe(&self.label);
+        let indent = text::width(&label);
+        if indent > columns / 2 {
+            return text::wrap(&format!("{label}{}", self.text), columns);
+        }
+        let mut rows = text::wrap(&self.text, columns - indent);
+        for (at, row) in rows.iter_mut().enumerate() {
+            let before = if at == 0 { label.clone() } else { " ".repeat(indent) };
+            row.insert_str(0, &before);
+        }
+        rows
     }
 }
 
@@ -121,7 +143,7 @@ impl Screen for Page {
                 Tone::Warn => ui.theme.warn,
                 Tone::Error => ui.theme.error,
             };
-            wrapped.extend(text::wrap(&line.text, columns).into_iter().map(|l| Line::from(Span::styled(l, style))));
+            wrapped.extend(line.rows(columns).into_iter().map(|l| Line::from(Span::styled(l, style))));
         }
         self.total = wrapped.len();
         self.height = usize::from(inner.height);

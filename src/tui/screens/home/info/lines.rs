@@ -18,11 +18,13 @@ const SHOWN: usize = 8;
 const NODES: usize = 200;
 /// Keys of the records that are listed.
 const KEYS: usize = 50;
+/// First records that are shown.
+const RECORDS: usize = 5;
 /// Columns of the bar of a share.
 const BAR: usize = 14;
 
 fn item(name: &str, value: impl AsRef<str>) -> PageLine {
-    PageLine::new(Tone::Plain, format!("{name:<16}{}", value.as_ref()))
+    PageLine::labelled(Tone::Plain, format!("{name:<16}"), value.as_ref())
 }
 
 fn heading(lines: &mut Vec<PageLine>, text: impl Into<String>) {
@@ -135,7 +137,13 @@ pub fn jsonl(facts: &JsonlFacts) -> Vec<PageLine> {
     }
     if !facts.records.is_empty() {
         heading(&mut lines, "First records");
-        lines.extend(facts.records.iter().map(|r| PageLine::new(Tone::Plain, format!("{:<4}{}", r.line, r.text))));
+        lines.extend(
+            facts
+                .records
+                .iter()
+                .take(RECORDS)
+                .map(|r| PageLine::labelled(Tone::Plain, format!("{:<4}", r.line), &*r.text)),
+        );
     }
     if facts.unparsed > 0 {
         let text = format!("! {} cannot be parsed", count(facts.unparsed, "record"));
@@ -186,6 +194,8 @@ pub fn mixture(facts: &MixFacts, glyphs: &Glyphs) -> Vec<PageLine> {
         let all = count(aux.found + aux.missing, "name");
         lines.push(item("media of", format!("{}: {} of {all} found", aux.member, grouped(aux.found))));
     }
+    // Before the trees, which are long: they say why the loader stops.
+    problems(&facts.problems, &mut lines);
     for split in &facts.splits {
         heading(&mut lines, format!("{}: {}", split.name, summary(&split.root)));
         let mut left = NODES;
@@ -194,7 +204,6 @@ pub fn mixture(facts: &MixFacts, glyphs: &Glyphs) -> Vec<PageLine> {
             lines.push(PageLine::new(Tone::Muted, format!("only the first {NODES} are listed")));
         }
     }
-    problems(&facts.problems, &mut lines);
     lines
 }
 
@@ -218,7 +227,7 @@ fn node(node: &MixNode, depth: usize, glyphs: &Glyphs, left: &mut usize, lines: 
     let (share, bar) = (node.share * 100.0, split_bar(node.share, BAR, glyphs));
     let tone = if node.kind == MixNodeKind::Unusable { Tone::Error } else { Tone::Plain };
     lines.push(PageLine::new(tone, format!("{share:>5.1} % {bar} {indent}{}{part}", node.label)));
-    lines.push(PageLine::new(Tone::Muted, format!("{:23}{indent}{}", "", node_facts(node))));
+    lines.push(PageLine::labelled(Tone::Muted, format!("{:23}{indent}", ""), node_facts(node)));
     for child in &node.children {
         if node.kind == MixNodeKind::Join {
             lines.push(PageLine::new(Tone::Plain, format!("{:23}{indent}with {}", "", child.label)));
