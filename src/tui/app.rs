@@ -311,7 +311,7 @@ impl App {
         }
         let lines = vec![
             format!("{} still running.", count(running as u64, "job")),
-            "What was scanned is kept; nothing half-written stays.".to_owned(),
+            "A prepare goes on where it stops; nothing half-written stays.".to_owned(),
         ];
         let mut answers = vec![Answer::new("Stay", Vec::new())];
         if self.env.jobs.can_leave_all() {

@@ -131,11 +131,12 @@ fn member_line(member: &Row, sources: &[MixAux], columns: usize, ui: &Ui) -> Lin
     let more = [splits.join(" "), aux.join(" ")].join(" ");
     let names = (columns / 3).max(10);
     let name = text::pad_end(&text::fit_middle(&member.name, names, ui.glyphs), names);
+    let kind = text::fit_end(kind, columns.saturating_sub(names + 13), ui.glyphs);
     let used = names + 50;
     Line::from(vec![
         Span::raw(format!("{sign} {name} ")),
         Span::styled(text::pad_start(&text::fit_end(&amount, 6, ui.glyphs), 6), amount_style),
-        Span::styled(format!("  {}", text::pad_end(kind, 11)), ui.theme.muted),
+        Span::styled(format!("  {}", text::pad_end(&kind, 11)), ui.theme.muted),
         Span::raw(text::pad_start(&samples, 20)),
         Span::styled(
             format!("  {}", text::fit_end(more.trim(), columns.saturating_sub(used), ui.glyphs)),
