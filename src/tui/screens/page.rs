@@ -160,3 +160,16 @@ impl Screen for Page {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn further_rows_begin_below_the_text_unless_the_label_leaves_no_room() {
+        let line = PageLine::labelled(Tone::Plain, "keys    ", "one two three four");
+        assert_eq!(line.rows(18), ["keys    one two", "        three four"]);
+        assert_eq!(line.rows(12).first().map(String::as_str), Some("keys    one"));
+        assert_eq!(PageLine::new(Tone::Plain, "").rows(20), [""], "an empty line takes a row");
+    }
+}

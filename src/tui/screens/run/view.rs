@@ -264,7 +264,9 @@ fn shared_folder(rows: &[String]) -> usize {
     let shared = others
         .iter()
         .fold(path_end, |end, row| first.bytes().take(end).zip(row.bytes()).take_while(|(a, b)| a == b).count());
-    first.get(..shared).and_then(|path| path.rfind('/')).map_or(0, |slash| slash + 1)
+    // Of bytes: what is shared may end within a character.
+    let path = first.as_bytes().get(..shared).unwrap_or_default();
+    path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1)
 }
 
 fn draw_problems(step: &mut RunState, frame: &mut Frame, area: Rect, focused: bool, ui: &Ui) {
@@ -299,4 +301,21 @@ fn draw_log(step: &mut RunState, frame: &mut Frame, area: Rect, ui: &Ui) {
     // Newest last, as in the panel of jobs; the page begins at the end.
     let lines = log.iter().flat_map(|l| text::wrap(l, columns)).map(Line::from).collect();
     draw_page(step, frame, area, lines, ui);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_all_problems_share_is_left_out_of_their_list() {
+        let rows = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+        assert_eq!(shared_folder(&rows(&["/d/av/a.mp4: cut", "/d/av/b.mp4: cut"])), "/d/av/".len());
+        assert_eq!(shared_folder(&rows(&["/d/av/a.mp4: cut", "/d/b.mp4: see a/b"])), "/d/".len());
+        assert_eq!(shared_folder(&rows(&["/d/a: b/c", "/d/a: b/d"])), "/d/".len(), "what is said is no path");
+        assert_eq!(shared_folder(&rows(&["/d/a.mp4: cut"])), 0, "one row shares nothing");
+        assert_eq!(shared_folder(&rows(&["s_0.tar: cut", "s_1.tar: cut"])), 0);
+        assert_eq!(shared_folder(&rows(&["/d/é: x", "/d/è: x"])), "/d/".len());
+        assert_eq!(shared_folder(&[]), 0);
+    }
 }

@@ -88,3 +88,16 @@ fn the_answer_comes_back_from_a_draft_and_from_the_plan_of_the_last_run() {
     let third = wizard(facts);
     assert_eq!(third.answers.plan.media, plan.media);
 }
+
+#[test]
+fn what_is_typed_where_a_pattern_is_wanted_is_a_pattern() {
+    use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    let answers = &at_media().answers;
+    let mut step = MediaStep::default();
+    let star = KeyEvent::new(KeyCode::Char('*'), KeyModifiers::NONE);
+    step.key(star, answers);
+    assert_eq!(step.stop(), Stop::Strategy, "nothing is wanted yet");
+    step.form.strategy = Strategy::Glob;
+    step.key(star, answers);
+    assert_eq!((step.stop(), step.form.globs()), (Stop::Patterns, vec!["*".to_owned()]));
+}
