@@ -6,6 +6,7 @@ pub mod bits;
 mod mpeg;
 mod opus;
 pub mod tally;
+pub mod timing;
 pub mod video;
 pub mod vorbis;
 
@@ -14,6 +15,7 @@ pub use audio::{AudioCodec, AudioSetup};
 pub use mpeg::{mp3_frame, Layer, MpegHeader};
 pub use opus::opus_packet_samples;
 pub use tally::{Packet, Tally};
+pub use timing::Timing;
 pub use video::VideoCodec;
 
 /// What the header of an audio frame tells.

@@ -38,6 +38,11 @@ fn rate(index: usize) -> i64 {
     }
 }
 
+/// All rates that are tried, the common ones.
+pub fn standard() -> impl Iterator<Item = Rational> {
+    (0..TRIED).map(|index| Rational::new(rate(index), 12 * 1001))
+}
+
 impl Guess {
     /// For time stamps in ticks of `base`.
     pub fn new(base: Rational) -> Self {
@@ -82,6 +87,11 @@ impl Guess {
         let wanted = if tick > 0.0005 { 2 * LOOKED_AT } else { LOOKED_AT };
         let long = self.frames > MANY && time.saturating_sub(self.first.unwrap_or(time)) as f64 * tick >= LONG;
         self.enough = self.steps >= wanted || long;
+    }
+
+    /// Whether further time stamps change nothing.
+    pub fn is_done(&self) -> bool {
+        self.enough
     }
 
     /// Frames that were looked at.

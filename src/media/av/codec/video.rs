@@ -1,6 +1,7 @@
 //! The size of the first picture, from a codec's own headers.
 
 use super::bits::{without_emulation, Bits};
+use super::timing::{self, Timing};
 
 /// Video codecs whose headers are understood, and the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,14 +37,26 @@ impl VideoCodec {
     /// The size as a decoder's configuration (`avcC`, `hvcC`, `av1C`, an MPEG-4 header …) tells it.
     pub fn size_in_config(self, config: &[u8]) -> Option<Size> {
         match self {
-            Self::H264 => {
-                avcc(config).or_else(|| annex_b(config, |unit| (unit.first()? & 31 == 7).then(|| h264_sps(unit))?))
-            }
-            Self::Hevc => hvcc(config)
-                .or_else(|| annex_b(config, |unit| (unit.first()? >> 1 & 63 == 33).then(|| hevc_sps(unit))?)),
             Self::Av1 => av1(config.get(4..)?),
-            Self::Mpeg4 => mpeg4(config),
-            Self::Mpeg2 => mpeg2(config),
+            Self::H264 | Self::Hevc | Self::Mpeg4 | Self::Mpeg2 => self.sequence(config)?.size,
+            _ => None,
+        }
+    }
+
+    /// What a decoder's configuration, or the beginning of the first packet, tells of time.
+    pub fn timing(self, headers: &[u8]) -> Option<Timing> {
+        self.sequence(headers).map(|sequence| sequence.timing)
+    }
+
+    fn sequence(self, headers: &[u8]) -> Option<Sequence> {
+        match self {
+            Self::H264 => {
+                avcc(headers).or_else(|| annex_b(headers, |unit| (unit.first()? & 31 == 7).then(|| h264_sps(unit))?))
+            }
+            Self::Hevc => hvcc(headers)
+                .or_else(|| annex_b(headers, |unit| (unit.first()? >> 1 & 63 == 33).then(|| hevc_sps(unit))?)),
+            Self::Mpeg4 => mpeg4(headers),
+            Self::Mpeg2 => Some(Sequence { size: mpeg2(headers), timing: timing::mpeg2(headers).unwrap_or_default() }),
             _ => None,
         }
     }
@@ -54,7 +67,7 @@ impl VideoCodec {
             Self::Vp8 => vp8(packet),
             Self::Vp9 => vp9(packet),
             Self::Av1 => av1(packet),
-            Self::Mpeg4 => mpeg4(packet),
+            Self::Mpeg4 => mpeg4(packet)?.size,
             Self::Mpeg2 => mpeg2(packet),
             Self::Mjpeg => jpeg(packet),
             Self::Prores => prores(packet),
@@ -68,6 +81,12 @@ impl VideoCodec {
     }
 }
 
+/// What the header of a sequence of pictures tells.
+struct Sequence {
+    size: Option<Size>,
+    timing: Timing,
+}
+
 fn positive(width: u32, height: u32) -> Option<Size> {
     (width > 0 && height > 0).then_some((width, height))
 }
@@ -77,7 +96,7 @@ fn be16(bytes: &[u8], at: usize) -> Option<usize> {
 }
 
 /// ISO/IEC 14496-15 §5.3.3: the first sequence parameter set.
-fn avcc(config: &[u8]) -> Option<Size> {
+fn avcc(config: &[u8]) -> Option<Sequence> {
     if config.first() != Some(&1) || config.get(5)? & 31 == 0 {
         return None;
     }
@@ -86,7 +105,7 @@ fn avcc(config: &[u8]) -> Option<Size> {
 }
 
 /// ISO/IEC 14496-15 §8.3.3: the first sequence parameter set of the arrays.
-fn hvcc(config: &[u8]) -> Option<Size> {
+fn hvcc(config: &[u8]) -> Option<Sequence> {
     if config.first() == Some(&0) && config.get(1) == Some(&0) {
         return None;
     }
@@ -108,7 +127,7 @@ fn hvcc(config: &[u8]) -> Option<Size> {
 }
 
 /// The first answer for a NAL unit between start codes.
-fn annex_b(bytes: &[u8], read: impl Fn(&[u8]) -> Option<Size>) -> Option<Size> {
+fn annex_b(bytes: &[u8], read: impl Fn(&[u8]) -> Option<Sequence>) -> Option<Sequence> {
     let starts: Vec<usize> =
         bytes.windows(3).enumerate().filter(|(_, three)| *three == [0, 0, 1]).map(|(at, _)| at + 3).take(64).collect();
     starts.iter().enumerate().find_map(|(index, &start)| {
@@ -118,7 +137,7 @@ fn annex_b(bytes: &[u8], read: impl Fn(&[u8]) -> Option<Size>) -> Option<Size> {
 }
 
 /// H.264 §7.3.2.1.1, cropped.
-fn h264_sps(unit: &[u8]) -> Option<Size> {
+fn h264_sps(unit: &[u8]) -> Option<Sequence> {
     let plain = without_emulation(unit.get(1..)?);
     let mut bits = Bits::new(&plain);
     let profile = bits.number(8)?;
@@ -165,20 +184,28 @@ fn h264_sps(unit: &[u8]) -> Option<Size> {
         bits.skip(1)?;
     }
     bits.skip(1)?;
-    if !bits.bit()? {
-        return positive(width, height);
-    }
-    let (left, right, top, bottom) = (bits.ue()?, bits.ue()?, bits.ue()?, bits.ue()?);
+    let crop = window(&mut bits)?;
     let chroma = if separate { 0 } else { chroma };
     let across = if matches!(chroma, 1 | 2) { 2 } else { 1 };
     let down = (if chroma == 1 { 2 } else { 1 }) * (2 - frames);
-    cropped(width, height, (left, right, across), (top, bottom, down))
+    Some(Sequence { size: cropped(width, height, crop, across, down), timing: timing::h264(&mut bits) })
 }
 
-/// What is left of a picture. A crop that leaves nothing is not believed.
-fn cropped(width: u32, height: u32, across: (u32, u32, u32), down: (u32, u32, u32)) -> Option<Size> {
-    let cut = |(one, other, unit): (u32, u32, u32)| one.checked_add(other)?.checked_mul(unit);
-    match (cut(across).and_then(|cut| width.checked_sub(cut)), cut(down).and_then(|cut| height.checked_sub(cut))) {
+/// What is cut off: left, right, above, below.
+fn window(bits: &mut Bits) -> Option<[u32; 4]> {
+    match bits.bit()? {
+        true => Some([bits.ue()?, bits.ue()?, bits.ue()?, bits.ue()?]),
+        false => Some([0; 4]),
+    }
+}
+
+/// What is left of a picture, cut in units of so many pixels. A crop that leaves nothing is not believed.
+fn cropped(width: u32, height: u32, crop: [u32; 4], across: u32, down: u32) -> Option<Size> {
+    let [left, right, above, below] = crop;
+    let cut = |one: u32, other: u32, unit: u32| one.checked_add(other)?.checked_mul(unit);
+    let less = cut(left, right, across).and_then(|cut| width.checked_sub(cut));
+    let lower = cut(above, below, down).and_then(|cut| height.checked_sub(cut));
+    match (less, lower) {
         (Some(less), Some(lower)) if less > 0 && lower > 0 => Some((less, lower)),
         _ => positive(width, height),
     }
@@ -196,7 +223,7 @@ fn scaling_list(bits: &mut Bits, count: usize) -> Option<()> {
 }
 
 /// H.265 §7.3.2.2, cropped by the conformance window.
-fn hevc_sps(unit: &[u8]) -> Option<Size> {
+fn hevc_sps(unit: &[u8]) -> Option<Sequence> {
     let plain = without_emulation(unit.get(2..)?);
     let mut bits = Bits::new(&plain);
     bits.skip(4)?;
@@ -219,13 +246,10 @@ fn hevc_sps(unit: &[u8]) -> Option<Size> {
         bits.skip(1)?;
     }
     let (width, height) = (bits.ue()?, bits.ue()?);
-    if !bits.bit()? {
-        return positive(width, height);
-    }
-    let (left, right, top, bottom) = (bits.ue()?, bits.ue()?, bits.ue()?, bits.ue()?);
+    let crop = window(&mut bits)?;
     let across = if matches!(chroma, 1 | 2) { 2 } else { 1 };
     let down = if chroma == 1 { 2 } else { 1 };
-    cropped(width, height, (left, right, across), (top, bottom, down))
+    Some(Sequence { size: cropped(width, height, crop, across, down), timing: timing::hevc(&mut bits, layers) })
 }
 
 /// RFC 6386 §9.1: the header of a key frame.
@@ -341,7 +365,7 @@ fn uvlc(bits: &mut Bits) -> Option<()> {
 }
 
 /// ISO/IEC 14496-2 §6.2.3: the header of a video object layer.
-fn mpeg4(bytes: &[u8]) -> Option<Size> {
+fn mpeg4(bytes: &[u8]) -> Option<Sequence> {
     let at = bytes.windows(4).position(|four| matches!(four, [0, 0, 1, 0x20..=0x2f]))?;
     let mut bits = Bits::new(bytes.get(at + 4..)?);
     bits.skip(9)?;
@@ -368,16 +392,15 @@ fn mpeg4(bytes: &[u8]) -> Option<Size> {
     bits.skip(1)?;
     let resolution = bits.number(16)?;
     bits.skip(1)?;
-    if bits.bit()? {
-        bits.skip(32 - resolution.saturating_sub(1).leading_zeros().min(31) as usize)?;
-    }
+    let fixed = bits.bit()?;
+    let timing = timing::mpeg4(&mut bits, resolution, fixed)?;
     if shape != 0 {
-        return None;
+        return Some(Sequence { size: None, timing });
     }
     bits.skip(1)?;
     let width = bits.number(13)?;
     bits.skip(1)?;
-    positive(width, bits.number(13)?)
+    Some(Sequence { size: positive(width, bits.number(13)?), timing })
 }
 
 /// ISO/IEC 13818-2 §6.2.2: the sequence header and, in MPEG-2, its extension.
@@ -438,7 +461,9 @@ mod tests {
 
     #[test]
     fn pictures_are_as_large_as_their_headers_say() {
-        assert_eq!(h264_sps(&SPS), Some((1280, 720)));
+        let sequence = h264_sps(&SPS).unwrap();
+        assert_eq!(sequence.size, Some((1280, 720)));
+        assert_eq!(sequence.timing.rate, Some(crate::media::av::Rational::new(30, 1)));
         assert_eq!(vp8(&[0x10, 2, 0, 0x9d, 0x01, 0x2a, 61, 0, 47, 0x40]), Some((61, 47)));
         assert_eq!(jpeg(&[0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2, 0xff, 0xc0, 0, 17, 8, 0, 48, 0, 64]), Some((64, 48)));
     }
@@ -459,6 +484,6 @@ mod tests {
                 let _ = codec.size_in_packet(&SPS[..len]);
             }
         }
-        assert_eq!(h264_sps(&SPS[..6]), None);
+        assert!(h264_sps(&SPS[..6]).is_none());
     }
 }

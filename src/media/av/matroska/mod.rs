@@ -3,6 +3,7 @@
 mod blocks;
 mod codecs;
 mod ebml;
+mod rate;
 mod sound;
 mod tracks;
 mod video;

@@ -2,7 +2,7 @@
 
 use super::codecs;
 use super::ebml::Element;
-use crate::media::av::codec::{AudioCodec, AudioSetup, VideoCodec};
+use crate::media::av::codec::{AudioCodec, AudioSetup, Timing, VideoCodec};
 use crate::media::av::rational::{Rational, INT_MAX};
 use crate::media::{ProbeError, Reader};
 
@@ -41,8 +41,8 @@ pub enum Kind {
         codec: VideoCodec,
         /// In pixels, by the codec's configuration, else by the container.
         size: (u32, u32),
-        /// FFmpeg parses its packets and so knows how long a frame lasts.
-        parsed: bool,
+        /// What the codec's configuration tells of time.
+        timing: Option<Timing>,
     },
     /// Sound.
     Audio {
@@ -275,8 +275,8 @@ impl Entry {
     fn video(&self) -> Kind {
         let (codec, config) = codecs::video(&self.codec, &self.private);
         let config = self.private.get(config..).unwrap_or_default();
-        let parsed = matches!(codec, VideoCodec::H264 | VideoCodec::Hevc | VideoCodec::Mpeg4 | VideoCodec::Mpeg2);
-        Kind::Video { codec, size: codec.size_in_config(config).unwrap_or(self.size), parsed }
+        let size = codec.size_in_config(config).unwrap_or(self.size);
+        Kind::Video { codec, size, timing: codec.timing(config) }
     }
 
     fn container_rate(&self) -> u32 {

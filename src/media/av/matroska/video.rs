@@ -1,9 +1,9 @@
 //! The first video stream of a Matroska file: its frames, their times, their size.
 
 use super::blocks::Frame;
+use super::rate::Analysis;
 use super::tracks::{Header, Kind};
-use crate::media::av::codec::VideoCodec;
-use crate::media::av::frame_rate::Guess;
+use crate::media::av::codec::{Timing, VideoCodec};
 use crate::media::av::rational::{seconds, Rational};
 use crate::media::{ProbeError, Reader};
 use crate::model::AvFacts;
@@ -16,9 +16,10 @@ pub struct Pictures {
     base: Rational,
     /// As the container states it.
     rate: Option<Rational>,
-    guess: Guess,
+    /// Where the container states none; begun with the first frame.
+    analysis: Option<Analysis>,
     codec: VideoCodec,
-    parsed: bool,
+    timing: Option<Timing>,
     size: (u32, u32),
     frames: u64,
     first: Option<i64>,
@@ -31,15 +32,15 @@ impl Pictures {
     /// For a track of the header; `None` where it is no video.
     pub fn new(header: &Header, at: usize) -> Option<Self> {
         let track = header.tracks.get(at)?;
-        let Kind::Video { codec, size, parsed } = track.kind else { return None };
+        let Kind::Video { codec, size, timing } = track.kind else { return None };
         let base = header.base(track);
         let rate = i64::try_from(track.default_duration).ok().filter(|length| *length > 0);
         Some(Self {
             base,
             rate: rate.map(|length| Rational::reduced(1_000_000_000, length, 30_000)),
-            guess: Guess::new(base),
+            analysis: None,
             codec,
-            parsed,
+            timing,
             size,
             frames: 0,
             first: None,
@@ -59,16 +60,19 @@ impl Pictures {
         if self.frames == 0 {
             self.first = Some(time);
             self.look(reader, frame)?;
+            if self.rate.is_none() {
+                self.analysis = Some(Analysis::new(self.base, self.codec, self.timing.unwrap_or_default()));
+            }
         }
         self.frames += 1;
-        if self.rate.is_none() {
-            self.guess.add(time);
+        if let Some(analysis) = &mut self.analysis {
+            analysis.add(time, duration);
         }
         self.last = Some((time, duration));
         Ok(())
     }
 
-    /// The first packet may know the size better than the container.
+    /// The first packet may know the size, and what there is to know of time, better than the container.
     fn look(&mut self, reader: &mut Reader, frame: &Frame) -> Result<(), ProbeError> {
         if !self.codec.needs_packet() {
             return Ok(());
@@ -77,27 +81,37 @@ impl Pictures {
         let mut packet = self.stripped.clone();
         packet.extend_from_slice(reader.up_to(frame.at, count)?);
         self.size = self.codec.size_in_packet(&packet).unwrap_or(self.size);
+        self.timing = self.timing.filter(|timing| timing.rate.is_some()).or_else(|| self.codec.timing(&packet));
         Ok(())
     }
 
-    /// Fills in the facts; `whole` is the length of the segment in ticks, for a stream without frames.
+    /// Frames after which FFmpeg knows when the stream starts: reordered ones are told their time of decoding late, and
+    /// whether H.264 is reordered is known late where its headers do not say so.
+    fn needed(&self) -> u64 {
+        let reorder = u64::from(self.timing.unwrap_or_default().reorder);
+        match (self.codec, reorder) {
+            (VideoCodec::H264, 0) => 8,
+            (VideoCodec::H264, _) => reorder + 2,
+            _ => reorder + 1,
+        }
+    }
+
+    /// Fills in the facts; `whole` is the length of the segment in ticks, for a stream without frames or a known start.
+    ///
+    /// # Errors
+    /// [`ProbeError::Broken`] where frames had to be divided by no time.
     pub fn fill(self, whole: Option<i64>, facts: &mut AvFacts) -> Result<(), ProbeError> {
-        let guessed = if self.rate.is_none() { self.guess.rate() } else { None };
-        let own = match guessed {
-            // Frames that were read before the guess was made keep no length.
-            Some(rate) if self.parsed || self.frames > self.guess.frames() => {
-                (1.0 / (rate.as_f64() * self.base.as_f64())).floor() as i64
-            }
-            _ => 0,
-        };
+        let own = self.analysis.as_ref().map_or(0, Analysis::last);
         let end = self.last.map(|(time, duration)| time.saturating_add(duration.unwrap_or(own)));
-        let start = self.first.unwrap_or(0);
-        let duration = end.or(whole).map(|end| seconds(end.saturating_sub(start), self.base));
+        let started = self.frames >= self.needed();
+        let start = self.first.filter(|_| started).unwrap_or(0);
+        let end = if started { end.or(whole) } else { whole.or(end) };
+        let duration = end.map(|end| seconds(end.saturating_sub(start), self.base));
         facts.video_duration = duration;
         facts.video_num_frames = Some(self.frames);
-        facts.video_fps = match (self.rate.or(guessed), duration) {
+        let rate = self.rate.or_else(|| self.analysis.as_ref().and_then(Analysis::rate));
+        facts.video_fps = match (rate, duration) {
             (Some(rate), _) => Some(rate.as_f64()),
-            (None, Some(0.0)) if self.parsed => None,
             (None, Some(0.0)) => return Err(ProbeError::broken("its video has no duration", 0)),
             (None, duration) => duration.map(|duration| self.frames as f64 / duration),
         };
