@@ -111,6 +111,21 @@ pub fn rescale_base(ticks: i64, from: Rational, to: Rational) -> i64 {
     rescale(ticks, from.num.saturating_mul(to.den), from.den.saturating_mul(to.num), Rounding::Near)
 }
 
+/// `ticks` of `base` and a step in seconds together, in ticks: many steps in turn add up without drift (as
+/// `av_add_stable` with one step).
+pub fn add_stable(base: Rational, ticks: i64, step: Rational) -> i64 {
+    let (by, over) = (step.num.saturating_mul(base.den), step.den.saturating_mul(base.num));
+    if over <= 0 || by < over && by % over != 0 {
+        return ticks;
+    }
+    if by % over == 0 {
+        return ticks.saturating_add(by / over);
+    }
+    let steps = rescale_base(ticks, base, step);
+    let before = rescale_base(steps, step, base);
+    rescale_base(steps.saturating_add(1), step, base).saturating_add(ticks.saturating_sub(before))
+}
+
 /// The greatest common divisor; 0 of 0 and 0.
 pub fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
@@ -150,6 +165,8 @@ mod tests {
         assert_eq!(rescale(7, -1, -2, Rounding::Down), 3);
         assert_eq!(rescale(i64::MAX, i64::MAX, 1, Rounding::Near), i64::MAX);
         assert_eq!(rescale(1, 1, 0, Rounding::Near), 0);
+        assert_eq!(add_stable(Rational::new(1, 1000), 23, Rational::new(1024, 44_100)), 46);
+        assert_eq!(add_stable(Rational::new(1, 1000), 46, Rational::new(1024, 44_100)), 70);
         assert_eq!(rescale_base(1001, Rational::new(1, 30_000), Rational::new(1, 1000)), 33);
     }
 }

@@ -152,7 +152,9 @@ impl File {
             }
             None => return None,
         };
-        i64::try_from(whole / u64::from(frame.laces.max(1))).ok().filter(|ticks| *ticks > 0)
+        // What does not go into the frames evenly is spread over them.
+        let until = |frames: u32| u128::from(whole) * u128::from(frames) / u128::from(frame.laces.max(1));
+        i64::try_from(until(frame.lace + 1) - until(frame.lace)).ok().filter(|ticks| *ticks > 0)
     }
 
     /// Time of the first frame from which on decoding is possible, in the stream that the peer searches in: the video,

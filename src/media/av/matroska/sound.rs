@@ -3,7 +3,7 @@
 use super::blocks::Frame;
 use super::tracks::{Header, Kind};
 use crate::media::av::codec::{AudioCodec, AudioSetup, Packet, Tally};
-use crate::media::av::rational::{rescale, rescale_base, seconds, Rational, Rounding};
+use crate::media::av::rational::{add_stable, rescale, rescale_base, seconds, Rational, Rounding};
 use crate::media::{ProbeError, Reader};
 use crate::model::AvFacts;
 
@@ -90,9 +90,13 @@ impl Sound {
                 Rounding::Down,
             ),
         };
-        let duration = duration.unwrap_or(own);
         let time = if frame.lace == 0 { time } else { self.next };
-        self.next = time.saturating_add(duration);
+        self.next = match duration {
+            Some(told) => time.saturating_add(told),
+            None if own > 0 => add_stable(self.base, time, Rational::new(samples, i64::from(self.setup.rate))),
+            None => time,
+        };
+        let duration = duration.unwrap_or(own);
         if self.first.is_none() {
             self.first = Some(time);
         }
