@@ -81,6 +81,11 @@ impl Failure {
         failure
     }
 
+    /// Whether a file or folder was not there.
+    pub fn is_missing(&self) -> bool {
+        self.class == ExitClass::Environment && self.why == MISSING
+    }
+
     /// Exit code 130: cancelled by the person.
     pub fn cancelled() -> Self {
         Self::new(ExitClass::Interrupted, "the run", "it was cancelled")
@@ -124,10 +129,13 @@ impl std::error::Error for Failure {}
 /// "Too many levels of symbolic links" has no [`std::io::ErrorKind`] yet.
 const ELOOP: i32 = rustix::io::Errno::LOOP.raw_os_error();
 
+/// What is said of a file or folder that is not there.
+const MISSING: &str = "no such file or folder";
+
 fn io_reason(error: &std::io::Error) -> String {
     use std::io::ErrorKind as K;
     match error.kind() {
-        K::NotFound => "no such file or folder".into(),
+        K::NotFound => MISSING.into(),
         K::PermissionDenied => "permission denied".into(),
         K::StorageFull => "no space left on the device".into(),
         K::QuotaExceeded => "the disk quota is used up".into(),

@@ -63,8 +63,16 @@ impl DatasetLock {
     /// Takes the lock, or says who holds it. The lock of a process of this host that died is taken over; a lock of another
     /// host is never judged stale. `break_lock` removes whatever is there.
     pub fn acquire(fs: &dyn Fs, own: &OwnFolder, break_lock: bool) -> Outcome<Self> {
-        own.create(fs)?;
-        Self::acquire_with(fs, own, break_lock, true)
+        let mut looks = 0;
+        loop {
+            looks += 1;
+            let result = own.create(fs).and_then(|()| Self::acquire_with(fs, own, break_lock, true));
+            match result {
+                // Another run that has just ended may have taken the empty folder away under our hands.
+                Err(failure) if failure.is_missing() && looks < LOOKS => {}
+                result => return result,
+            }
+        }
     }
 
     /// Who holds the lock right now, if it is held; for lists and messages. A dead holder on this host does not count.
@@ -131,12 +139,20 @@ impl Drop for DatasetLock {
     }
 }
 
+/// What fails when somebody else holds the lock.
+const LOCKING: &str = "locking the data set";
+
+/// Whether a failure says that somebody else holds the lock: what lies beside it is theirs then.
+pub fn is_held(failure: &Failure) -> bool {
+    failure.what == LOCKING
+}
+
 fn held(path: &Path, holder: Option<&Holder>) -> Failure {
     let why = match holder {
         Some(holder) => format!("it is held by process {} on host {}", holder.process.pid, holder.process.host),
         None => "it is held by another process".to_owned(),
     };
-    Failure::environment("locking the data set", why)
+    Failure::environment(LOCKING, why)
         .on(Subject::path(path))
         .with_hint("wait for it to finish; if it is certainly gone, use --break-lock")
 }

@@ -2,7 +2,7 @@
 
 use crate::model::{Outcome, RunOptions};
 use crate::storage::fs::Fs;
-use crate::storage::lock::DatasetLock;
+use crate::storage::lock::{is_held, DatasetLock};
 use crate::storage::own::OwnFolder;
 use crate::storage::publish::recover;
 use std::path::{Path, PathBuf};
@@ -30,9 +30,10 @@ impl<'a> WorkPlace<'a> {
                 Ok(lock) => break lock,
                 Err(failure) => {
                     // A folder that was made only to fail in it; one that somebody is at work in is not empty.
-                    let in_use = own.lock().exists();
-                    let _ = in_use || fs.raw_rmdir(&own.work()).is_ok();
-                    let _ = fs.raw_rmdir(own.path());
+                    if !is_held(&failure) && !own.lock().exists() {
+                        let _ = fs.raw_rmdir(&own.work());
+                        let _ = fs.raw_rmdir(own.path());
+                    }
                     return Err(failure);
                 }
             }

@@ -68,7 +68,8 @@ fn prepare_media_without_a_strategy_opens_its_form_and_takes_a_pattern() {
     story.type_text("*.webp").wait_for("picks none of 7 files").keys("enter").wait_for("! ");
     story.keys("ctrl-u").type_text("p*.png").wait_for("Would be looked into: 5 entries").keys("enter");
     story.wait_for("the media of recordings are described").wait_for("5 rows written");
-    story.keys("esc").wait_for("▸ ").keys("q");
+    story.keys("esc").wait_gone("Summary");
+    story.keys("q");
     assert_eq!(story.exit_code(), 0);
 }
 

@@ -56,6 +56,8 @@ struct FactsScreen {
     scan: Option<LiveScan>,
     /// What the scan had found when it was drawn last.
     seen: Option<Arc<DatasetFacts>>,
+    /// The scan has ended, and everything that it found is drawn.
+    settled: bool,
     /// Pieces that are still being gathered.
     waiting: usize,
     cancel: Cancel,
@@ -72,6 +74,7 @@ impl FactsScreen {
             stream: None,
             scan: None,
             seen: None,
+            settled: false,
             waiting: 0,
             cancel: Cancel::default(),
             top: 0,
@@ -87,15 +90,18 @@ impl FactsScreen {
     }
 
     fn is_counting(&self) -> bool {
-        self.waiting > 0 || self.scan.as_ref().is_some_and(|scan| !scan.is_finished())
+        self.waiting > 0 || self.scan.is_some() && !self.settled
     }
 
     /// A scan is drawn as it grows.
     fn follow_scan(&mut self) -> bool {
         let Some(scan) = &self.scan else { return false };
+        // Asked first: what is found between the two questions is drawn at the next tick.
+        let finished = scan.is_finished();
         let facts = scan.facts();
-        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts)) || !facts.opened {
-            return false;
+        let was_settled = std::mem::replace(&mut self.settled, finished);
+        if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts)) || !facts.opened && !finished {
+            return finished != was_settled;
         }
         self.sheet = gather::of_scan(&facts);
         if let Some(failure) = scan.failure().filter(|f| !f.is_cancelled()) {
