@@ -58,7 +58,7 @@ pub enum Command {
     Lint {
         /// Prepared data set, folder of described media, .jsonl file, or metadataset .yaml
         path: PathBuf,
-        /// Decode every picture that has media metadata
+        /// Check every picture that has media metadata whole
         #[arg(long)]
         decode: bool,
     },

@@ -30,7 +30,7 @@ pub fn media(plan: &PrepareMediaPlan, options: &RunOptions) -> Outcome<Option<Pr
             _ => return Ok(None),
         };
         plan.media.decode =
-            ask.yes("Decode every picture whole, to find damage behind a good header?", plan.media.decode)?;
+            ask.yes("Check every picture whole, to find damage behind a good header?", plan.media.decode)?;
         if !show(&ask, &plan, options)? {
             continue;
         }
@@ -74,7 +74,7 @@ impl super::Guide {
                     )
                 }
             };
-            let question = "Decode every picture whole, to find damage behind a good header?";
+            let question = "Check every picture whole, to find damage behind a good header?";
             let plan = MediaPlan { filter, decode: self.ask.yes(question, false)? };
             let seen = outlook(&self.facts(), &plan);
             self.ask.tell(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));

@@ -21,7 +21,7 @@ pub struct MediaArgs {
     // Of older documents: says that one of the three follows.
     #[arg(long, hide = true)]
     media_metadata: bool,
-    /// Decode every picture whole: finds damage behind a good header
+    /// Check every picture whole: finds damage behind a good header
     #[arg(long)]
     pub decode: bool,
 }
