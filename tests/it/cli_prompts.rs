@@ -212,7 +212,7 @@ fn media_are_asked_for_where_there_are_any_and_recorded() {
     dialogue.expect("Leave out shards").answer("").expect("Exclude one sample").answer("");
     dialogue.expect("Pictures, sound and video by their names").expect("jpg (3)");
     dialogue.expect("Record their sizes and durations").expect("Number").answer("2");
-    dialogue.expect("Decode every picture whole").answer("n");
+    dialogue.expect("Check every picture whole").answer("n");
     dialogue.expect("3 parts would be looked at").expect("\"width\":7").expect("Record these?").answer("y");
     dialogue.expect("--media-metadata-by-extension").expect("What now?").expect("Number").answer("1");
     dialogue.ends(0);
