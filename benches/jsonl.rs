@@ -71,8 +71,8 @@ fn make() -> PathBuf {
     std::fs::create_dir_all(&dir).unwrap();
     let path = dir.join("corpus.jsonl");
     let words = "the quick brown fox jumps over a lazy dog while seven wizards box with quiet vigour and judge my vow ";
-    let text = words.repeat(6);
-    if std::fs::metadata(&path).is_ok_and(|facts| facts.len() > 480_000_000) {
+    let text = words.repeat(7);
+    if std::fs::metadata(&path).is_ok_and(|facts| facts.len() > 470_000_000) {
         return path;
     }
     let mut out = BufWriter::with_capacity(1 << 20, File::create(&path).unwrap());
