@@ -1,5 +1,6 @@
 //! The work itself: each engine takes units and handles, spawns no thread and knows no terminal.
 
+pub mod browse;
 pub mod check;
 pub mod dataset;
 pub mod index;

@@ -1,5 +1,6 @@
 //! Running a plan in the background: the only room that owns threads besides the terminal's input.
 
+pub mod browse;
 pub mod check;
 pub mod journal;
 pub mod jsonl;

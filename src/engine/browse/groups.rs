@@ -1,0 +1,115 @@
+//! The groups of a data set: counts, and the way from a sample's number to its place and back.
+
+use super::SampleAt;
+use std::sync::Arc;
+
+/// One shard, file or folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name relative to the root, raw: whoever shows it makes it safe.
+    pub name: Arc<str>,
+    /// Samples, as far as they are known.
+    pub samples: u64,
+    /// `samples` will not grow any more.
+    pub is_counted: bool,
+    /// Size of the shard or file, 0 while unknown; of a folder the number is not known.
+    pub bytes: u64,
+    /// Why it cannot be read, or reads slowly.
+    pub failure: Option<Arc<str>>,
+}
+
+/// One state of the groups; shared, never changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Groups {
+    /// Differs from one state to the next.
+    pub version: u64,
+    /// In the order of the data set.
+    pub groups: Vec<Group>,
+    /// Samples before each group, then all.
+    starts: Vec<u64>,
+    /// Every group is known and counted.
+    pub is_complete: bool,
+}
+
+impl Groups {
+    /// Adds up the counts.
+    pub fn new(version: u64, groups: Vec<Group>, is_complete: bool) -> Self {
+        let mut starts = Vec::with_capacity(groups.len() + 1);
+        let mut before = 0u64;
+        starts.push(0);
+        for group in &groups {
+            before = before.saturating_add(group.samples);
+            starts.push(before);
+        }
+        Self { version, groups, starts, is_complete }
+    }
+
+    /// Samples in all groups, as far as they are known.
+    pub fn total(&self) -> u64 {
+        self.starts.last().copied().unwrap_or(0)
+    }
+
+    /// The number of a sample in the data set, from 0. One that is not there gets the number it would have.
+    pub fn number(&self, at: SampleAt) -> u64 {
+        let before = self.starts.get(at.group as usize).copied().unwrap_or_else(|| self.total());
+        before.saturating_add(at.index)
+    }
+
+    /// Where the sample of that number is; `None` behind the last one.
+    pub fn locate(&self, number: u64) -> Option<SampleAt> {
+        if number >= self.total() {
+            return None;
+        }
+        let group = self.starts.partition_point(|&start| start <= number).checked_sub(1)?;
+        let before = self.starts.get(group)?;
+        Some(SampleAt { group: u32::try_from(group).ok()?, index: number - before })
+    }
+
+    /// One group.
+    pub fn group(&self, group: u32) -> Option<&Group> {
+        self.groups.get(group as usize)
+    }
+
+    /// The group of that name.
+    pub fn named(&self, name: &str) -> Option<u32> {
+        self.groups.iter().position(|group| &*group.name == name).and_then(|at| u32::try_from(at).ok())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn groups(counts: &[u64]) -> Groups {
+        let group = |samples: &u64| Group {
+            name: Arc::from(format!("g{samples}")),
+            samples: *samples,
+            is_counted: true,
+            bytes: 0,
+            failure: None,
+        };
+        Groups::new(1, counts.iter().map(group).collect(), true)
+    }
+
+    #[test]
+    fn numbers_and_places_lead_to_each_other_past_empty_groups() {
+        let groups = groups(&[0, 3, 0, 0, 2, 0]);
+        assert_eq!(groups.total(), 5);
+        let places: Vec<_> = (0..6).map(|n| groups.locate(n).map(|at| (at.group, at.index))).collect();
+        assert_eq!(places, [Some((1, 0)), Some((1, 1)), Some((1, 2)), Some((4, 0)), Some((4, 1)), None]);
+        for number in 0..5 {
+            assert_eq!(groups.number(groups.locate(number).unwrap()), number);
+        }
+        assert_eq!(groups.named("g2"), Some(4));
+        assert_eq!(groups.group(9), None);
+    }
+
+    #[test]
+    fn counts_beyond_all_measure_do_not_overflow() {
+        let groups = groups(&[u64::MAX, u64::MAX, 1]);
+        assert_eq!(groups.total(), u64::MAX);
+        assert_eq!(groups.locate(u64::MAX - 1).unwrap().group, 0);
+        assert_eq!(groups.number(SampleAt { group: 7, index: 9 }), u64::MAX);
+        assert_eq!(Groups::default().locate(0), None);
+    }
+}
