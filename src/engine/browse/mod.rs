@@ -4,12 +4,20 @@
 //! A catalog lists groups (shards, files, folders) and fetches windows of samples on demand, so that a list of 10⁷ samples costs
 //! as little memory as one of ten. Everything that a file says about itself (counts, offsets, sizes, names) is taken as a claim.
 
+pub mod filter;
 mod groups;
+mod marks;
+mod matches;
 mod prepared;
+pub mod problems;
 mod query;
 mod rows;
 
+pub use filter::{SampleFilter, SplitChoice};
 pub use groups::{Group, Groups};
+pub use marks::{Marks, SplitCount};
+pub use matches::Matches;
+pub use problems::ProblemList;
 pub use query::KeyQuery;
 
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
