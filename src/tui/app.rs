@@ -9,9 +9,9 @@ use super::screen::{Effect, Input, Screen, TerminalProgram, Ui, UiEnv};
 use super::screens::{Answer, JobsPanel, Picker, Question};
 use super::theme::{Glyphs, Theme};
 use super::widgets::toast::Level;
-use super::widgets::Toast;
+use super::widgets::{Gesture, Places, Toast};
 use crate::model::text::count;
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::{KeyEvent, KeyModifiers, MouseEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use std::path::PathBuf;
 
@@ -66,6 +66,8 @@ pub struct App {
     open_prepare: OpenPrepare,
     pressed: Vec<KeyEvent>,
     toast: Option<Toast>,
+    /// The items of the bottom bar, for the mouse.
+    bar: Places<Action>,
     interrupted_once: bool,
     changed: bool,
     exit: Option<u8>,
@@ -93,6 +95,7 @@ impl App {
             open_prepare,
             pressed: Vec::new(),
             toast: None,
+            bar: Places::default(),
             interrupted_once: false,
             changed: true,
             exit: None,
@@ -159,7 +162,7 @@ impl App {
         match event {
             Event::Key(key) => self.key(key),
             Event::Paste(text) => self.input(Input::Paste(text)),
-            Event::Mouse(mouse) => self.input(Input::Mouse(mouse)),
+            Event::Mouse(mouse) => self.mouse(mouse),
             // Always everything: the terminal may have come back to the old size over a smaller one that cut the screen.
             Event::Resized => self.redraw(),
             Event::Woken => self.update(),
@@ -242,6 +245,19 @@ impl App {
                 self.interrupted_once = false;
                 self.input(Input::Key(key));
             }
+        }
+    }
+
+    /// A click on an item of the bottom bar does it; everything else is the screen's. What is done with Shift belongs to
+    /// the terminal, which selects text by it.
+    fn mouse(&mut self, mouse: MouseEvent) {
+        if mouse.modifiers.contains(KeyModifiers::SHIFT) {
+            return;
+        }
+        self.pressed.clear();
+        match self.bar.gesture(mouse) {
+            Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) if self.toast.is_none() => self.act(on),
+            _ => self.input(Input::Mouse(mouse)),
         }
     }
 

@@ -101,14 +101,16 @@ fn read(gate: &Gate, sender: &Sender<Event>) {
     }
 }
 
-/// What the frame cares about: no key releases, no mouse that only moves.
+/// What the frame cares about: no key releases, of the mouse only presses and the wheel.
 fn convert(event: TerminalEvent) -> Option<Event> {
     match event {
         TerminalEvent::Key(key) if key.kind == KeyEventKind::Release => None,
         TerminalEvent::Key(key) => Some(Event::Key(key)),
         TerminalEvent::Paste(text) => Some(Event::Paste(text)),
-        TerminalEvent::Mouse(mouse) if mouse.kind == MouseEventKind::Moved => None,
-        TerminalEvent::Mouse(mouse) => Some(Event::Mouse(mouse)),
+        TerminalEvent::Mouse(mouse) => match mouse.kind {
+            MouseEventKind::Moved | MouseEventKind::Drag(_) | MouseEventKind::Up(_) => None,
+            _ => Some(Event::Mouse(mouse)),
+        },
         TerminalEvent::Resize(..) => Some(Event::Resized),
         TerminalEvent::FocusGained | TerminalEvent::FocusLost => None,
     }

@@ -4,7 +4,7 @@ use super::App;
 use crate::model::text::count;
 use crate::tui::keymap::{Action, Chord, Context, Entry};
 use crate::tui::screen::{Screen, Ui};
-use crate::tui::widgets::text;
+use crate::tui::widgets::{text, Places};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -33,14 +33,13 @@ impl App {
         if let Some(screen) = stack.get(base) {
             self.draw_head(frame, head, screen.as_ref(), &ui);
         }
-        if let Some(screen) = stack.last() {
-            draw_bar(frame, foot, screen.as_ref(), &ui);
-        }
+        let bar = stack.last().map(|screen| draw_bar(frame, foot, screen.as_ref(), &ui)).unwrap_or_default();
         if let Some(toast) = &self.toast {
             // In the place of the bar: the frame around the screen stays whole.
             toast.draw(frame, foot, &ui);
         }
         self.stack = stack;
+        self.bar = bar;
     }
 
     fn draw_head(&self, frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) {
@@ -76,6 +75,7 @@ fn draw_too_small(frame: &mut Frame, area: Rect) {
 
 /// One item of the bottom bar.
 struct Item {
+    action: Action,
     key: String,
     label: &'static str,
     columns: usize,
@@ -102,12 +102,19 @@ fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
         let Some(key) = key.map(|k| k.label_in(ui.glyphs.ascii)) else { continue };
         let label = screen.label(entry.action);
         let columns = text::width(&key) + 1 + text::width(label);
-        items.push(Item { key, label, columns, keep: matches!(entry.action, Action::Help | Action::Quit) });
+        items.push(Item {
+            action: entry.action,
+            key,
+            label,
+            columns,
+            keep: matches!(entry.action, Action::Help | Action::Quit),
+        });
     }
     items
 }
 
-fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) {
+/// Draws the bar, and says where its items stand.
+fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) -> Places<Action> {
     let columns = usize::from(area.width);
     let mut items = bar_items(screen, ui);
     let needed = |items: &[Item]| 1 + items.iter().map(|i| i.columns + 3).sum::<usize>();
@@ -116,11 +123,16 @@ fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) {
         let Some(least) = items.iter().rposition(|i| !i.keep) else { break };
         items.remove(least);
     }
+    let mut places = Places::default();
+    let mut x = area.x.saturating_add(1);
     let mut spans = vec![Span::raw(" ")];
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             spans.push(Span::styled(format!(" {} ", ui.glyphs.dot), ui.theme.muted));
         }
+        let width = u16::try_from(item.columns).unwrap_or(u16::MAX);
+        places.put(Rect { x, width, ..area }.intersection(area), item.action);
+        x = x.saturating_add(width.saturating_add(3));
         spans.push(Span::styled(item.key.clone(), ui.theme.key));
         spans.push(Span::styled(format!(" {}", item.label), ui.theme.muted));
     }
@@ -133,4 +145,5 @@ fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) {
         let place = Rect { x, width: area.right().saturating_sub(x), ..area };
         frame.render_widget(Line::from(Span::styled(shown, ui.theme.muted)), place);
     }
+    places
 }

@@ -110,6 +110,39 @@ impl Stage {
         self
     }
 
+    /// Where a text begins on the screen: column and row.
+    fn find(&mut self, needle: &str) -> (u16, u16) {
+        let screen = self.screen_when(|screen| screen.contains(needle));
+        let found = screen.lines().enumerate().find_map(|(row, line)| Some((line.split_once(needle)?.0, row)));
+        let Some((before, row)) = found else { panic!("no '{needle}' in\n{screen}") };
+        let column = crate::tui::widgets::text::width(before);
+        (u16::try_from(column).unwrap(), u16::try_from(row).unwrap())
+    }
+
+    fn mouse(&mut self, kind: MouseEventKind, column: u16, row: u16) -> &mut Self {
+        // Places are those that were drawn last.
+        self.screen(100, 30);
+        self.app.handle(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        self
+    }
+
+    fn click(&mut self, column: u16, row: u16) -> &mut Self {
+        self.mouse(MouseEventKind::Down(MouseButton::Left), column, row);
+        self.settle();
+        self
+    }
+
+    /// Two clicks with nothing between them, so that a busy machine cannot part them.
+    fn double_click(&mut self, column: u16, row: u16) -> &mut Self {
+        self.screen(100, 30);
+        for _ in 0..2 {
+            let kind = MouseEventKind::Down(MouseButton::Left);
+            self.app.handle(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        }
+        self.settle();
+        self
+    }
+
     fn terminal(&mut self, columns: u16, rows: u16) -> Terminal<TestBackend> {
         let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
         terminal.draw(|frame| self.app.draw(frame)).unwrap();

@@ -7,9 +7,9 @@ use crate::tui::jobs::JobView;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::toast::Level;
-use crate::tui::widgets::{draw_list, panel, progress_bar, text, ListState, Toast};
-use ratatui::crossterm::event::{MouseButton, MouseEventKind};
-use ratatui::layout::{Constraint, Layout, Position, Rect};
+use crate::tui::widgets::{draw_list, panel, progress_bar, text, Gesture, ListState, Places, Toast};
+use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -24,7 +24,16 @@ pub struct JobsPanel {
     /// Lines of the lower pane away from where it starts: the end of the log, the first problem.
     scrolled: usize,
     details_height: usize,
-    list_area: Rect,
+    /// The rows of jobs in view, as the list drew them.
+    rows: ListState,
+    places: Places<Pane>,
+}
+
+/// What the mouse can point at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pane {
+    Jobs,
+    Details,
 }
 
 /// Lines that one job takes in the list.
@@ -36,7 +45,16 @@ impl JobsPanel {
         let views = env.jobs.views();
         let mut list = ListState::new(views.len());
         list.select(usize::MAX);
-        Self { env, views, list, problems: false, scrolled: 0, details_height: 0, list_area: Rect::default() }
+        Self {
+            env,
+            views,
+            list,
+            problems: false,
+            scrolled: 0,
+            details_height: 0,
+            rows: ListState::default(),
+            places: Places::default(),
+        }
     }
 
     fn selected(&self) -> Option<&JobView> {
@@ -75,11 +93,29 @@ impl JobsPanel {
         }
     }
 
+    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+        match self.places.gesture(mouse) {
+            Some(Gesture::Wheel { on: Pane::Jobs, rows }) => {
+                self.act(if rows < 0 { Action::Up } else { Action::Down });
+            }
+            Some(Gesture::Wheel { on: Pane::Details, rows }) => self.scroll(rows > 0, rows.unsigned_abs()),
+            Some(Gesture::Click { on: Pane::Jobs, line, .. }) => {
+                if let Some(row) = self.rows.row_at(line) {
+                    self.list.select(row / JOB_LINES);
+                    self.scrolled = 0;
+                }
+            }
+            Some(Gesture::DoubleClick { .. }) => return vec![Effect::Do(Action::ShowLog)],
+            Some(Gesture::Click { .. }) | None => {}
+        }
+        Vec::new()
+    }
+
     fn draw_jobs(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let block = panel("Jobs", true, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.list_area = inner;
+        self.places.put(inner, Pane::Jobs);
         if self.views.is_empty() {
             let line = Line::from(Span::styled("   no jobs were started", ui.theme.muted));
             frame.render_widget(line, Rect { height: inner.height.min(1), ..inner });
@@ -98,14 +134,17 @@ impl JobsPanel {
                 _ => progress_line(view, columns, ui),
             }
         });
+        self.rows = rows;
     }
 
     fn draw_details(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        let Some(view) = self.selected() else { return };
+        let Some(view) = self.selected().cloned() else { return };
+        let view = &view;
         let title = if self.problems { "Problems" } else { "Log" };
         let block = panel(title, false, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
+        self.places.put(inner, Pane::Details);
         let columns = usize::from(inner.width).saturating_sub(2);
         let lines = if self.problems { problem_lines(view, columns, ui) } else { log_lines(view, columns, ui) };
         self.details_height = usize::from(inner.height);
@@ -288,16 +327,8 @@ impl Screen for JobsPanel {
                 self.refresh();
             }
             Input::Action(action) => self.act(action),
-            Input::Mouse(mouse) if matches!(mouse.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown) => {
-                self.scroll(mouse.kind == MouseEventKind::ScrollDown, 3);
-            }
-            Input::Mouse(mouse) if mouse.kind == MouseEventKind::Down(MouseButton::Left) => {
-                let at = Position { x: mouse.column, y: mouse.row };
-                if self.list_area.contains(at) {
-                    self.list.select(usize::from(at.y - self.list_area.y) / JOB_LINES);
-                }
-            }
-            _ => {}
+            Input::Mouse(mouse) => return self.mouse(mouse),
+            Input::Key(_) | Input::Paste(_) => {}
         }
         Vec::new()
     }
@@ -312,6 +343,7 @@ impl Screen for JobsPanel {
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        self.places.clear();
         if area.height < 12 || self.views.is_empty() {
             return self.draw_jobs(frame, area, ui);
         }

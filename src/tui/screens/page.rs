@@ -2,8 +2,8 @@
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
+use crate::tui::widgets::mouse::wheel;
 use crate::tui::widgets::{panel, text};
-use ratatui::crossterm::event::MouseEventKind;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -117,11 +117,7 @@ impl Screen for Page {
         match input {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(action) => self.act(action),
-            Input::Mouse(mouse) => match mouse.kind {
-                MouseEventKind::ScrollUp => self.scroll(-3),
-                MouseEventKind::ScrollDown => self.scroll(3),
-                _ => {}
-            },
+            Input::Mouse(mouse) => self.scroll(wheel(mouse).unwrap_or(0)),
             _ => {}
         }
         Vec::new()

@@ -3,11 +3,11 @@
 use crate::tui::keymap::{Action, Context, Keymap};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::toast::Level;
-use crate::tui::widgets::{draw_list, popup, text, ListState, TextField, Toast};
+use crate::tui::widgets::{draw_list, popup, text, Gesture, ListState, Places, TextField, Toast};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
-use ratatui::crossterm::event::{MouseButton, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
@@ -35,7 +35,7 @@ pub struct Picker {
     /// Items that match, best first.
     shown: Vec<usize>,
     list: ListState,
-    list_area: Rect,
+    places: Places<()>,
     matcher: Matcher,
 }
 
@@ -65,7 +65,7 @@ impl Picker {
         let shown: Vec<usize> = (0..items.len()).collect();
         let list = ListState::new(shown.len());
         let matcher = Matcher::new(Config::DEFAULT);
-        Self { kind, items, field: TextField::default(), shown, list, list_area: Rect::default(), matcher }
+        Self { kind, items, field: TextField::default(), shown, list, places: Places::default(), matcher }
     }
 
     fn filter(&mut self) {
@@ -119,18 +119,17 @@ impl Picker {
         Rect { height: inner.height - LINES - 1, ..inner }
     }
 
-    fn click(&mut self, at: Position) -> Vec<Effect> {
-        if !self.list_area.contains(at) {
-            return Vec::new();
-        }
-        match self.list.row_at(usize::from(at.y - self.list_area.y)) {
-            Some(row) if self.list.selected == row => self.run(),
-            Some(row) => {
+    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+        match self.places.gesture(mouse) {
+            Some(Gesture::Wheel { rows, .. }) => self.list.scroll(rows),
+            Some(Gesture::Click { line, .. }) => {
+                let row = self.list.row_at(line).unwrap_or(self.list.selected);
                 self.list.select(row);
-                Vec::new()
             }
-            None => Vec::new(),
+            Some(Gesture::DoubleClick { line, .. }) if self.list.row_at(line).is_some() => return self.run(),
+            Some(Gesture::DoubleClick { .. }) | None => {}
         }
+        Vec::new()
     }
 }
 
@@ -191,14 +190,7 @@ impl Screen for Picker {
                 self.field.paste(&pasted);
                 self.filter();
             }
-            Input::Mouse(mouse) => match mouse.kind {
-                MouseEventKind::Down(MouseButton::Left) => {
-                    return self.click(Position { x: mouse.column, y: mouse.row });
-                }
-                MouseEventKind::ScrollUp => self.list.scroll(-3),
-                MouseEventKind::ScrollDown => self.list.scroll(3),
-                _ => {}
-            },
+            Input::Mouse(mouse) => return self.mouse(mouse),
         }
         Vec::new()
     }
@@ -221,14 +213,16 @@ impl Screen for Picker {
         let field = Rect { x: inner.x + 3, width: inner.width - 4, height: 1, ..inner };
         self.field.draw(frame, field, true, "type to filter", ui);
         let inner = self.draw_sentence(frame, inner, ui);
-        self.list_area = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
+        let area = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
+        self.places.clear();
+        self.places.put(area, ());
         if self.shown.is_empty() {
             let line = Line::from(Span::styled("   nothing by that name", ui.theme.muted));
-            frame.render_widget(line, Rect { height: 1, ..self.list_area });
+            frame.render_widget(line, Rect { height: 1, ..area });
             return;
         }
         let (items, shown, kind) = (&self.items, &self.shown, self.kind);
-        draw_list(frame.buffer_mut(), self.list_area, &mut self.list, true, ui, |row, columns| {
+        draw_list(frame.buffer_mut(), area, &mut self.list, true, ui, |row, columns| {
             item_line(&items[shown[row]], kind, columns, ui)
         });
     }

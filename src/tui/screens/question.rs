@@ -2,9 +2,9 @@
 
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
-use crate::tui::widgets::{popup, text};
-use ratatui::crossterm::event::{KeyCode, MouseButton, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use crate::tui::widgets::{popup, text, Gesture, Places};
+use ratatui::crossterm::event::KeyCode;
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
@@ -29,13 +29,14 @@ pub struct Question {
     lines: Vec<String>,
     answers: Vec<Answer>,
     selected: usize,
-    places: Vec<Rect>,
+    /// Answers by their place, for the mouse.
+    places: Places<usize>,
 }
 
 impl Question {
     /// A question; the first answer is proposed. Lines may come from the data: they are made safe.
     pub fn new(title: &str, lines: Vec<String>, answers: Vec<Answer>) -> Self {
-        Self { title: title.to_owned(), lines, answers, selected: 0, places: Vec::new() }
+        Self { title: title.to_owned(), lines, answers, selected: 0, places: Places::default() }
     }
 
     fn choose(&mut self, index: usize) -> Vec<Effect> {
@@ -88,11 +89,11 @@ impl Screen for Question {
                 Vec::new()
             }
             Input::Key(key) => self.key(key.code),
-            Input::Mouse(mouse) if mouse.kind == MouseEventKind::Down(MouseButton::Left) => {
-                let at = Position { x: mouse.column, y: mouse.row };
-                let hit = self.places.iter().position(|place| place.contains(at));
-                hit.map(|index| self.choose(index)).unwrap_or_default()
-            }
+            // A button is pressed once, as anywhere.
+            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+                Some(Gesture::Click { on, .. }) => self.choose(on),
+                _ => Vec::new(),
+            },
             _ => Vec::new(),
         }
     }
@@ -116,7 +117,7 @@ impl Screen for Question {
             let width = to_u16(text::width(&label));
             let place = Rect { x, y: inner.bottom().saturating_sub(1), width, height: 1 }.intersection(inner);
             frame.render_widget(Line::from(Span::styled(label, style)), place);
-            self.places.push(place);
+            self.places.put(place, index);
             x = x.saturating_add(width + 2);
         }
     }

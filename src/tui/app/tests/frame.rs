@@ -262,3 +262,56 @@ fn the_bar_names_a_key_once_with_what_it_does_here() {
     assert!(bar.contains("Tab complete") && bar.contains("Enter next"), "{bar}");
     assert_eq!(bar.matches("Tab").count(), 1, "{bar}");
 }
+
+#[test]
+fn a_click_on_an_item_of_the_bottom_bar_does_it() {
+    let mut stage = stage();
+    let (column, row) = stage.find("r recent");
+    stage.click(column + 3, row).assert_shows("nothing was opened yet");
+    let (column, row) = stage.find("? help");
+    stage.click(column, row).assert_shows("Help: what works here");
+    let (column, row) = stage.find("Esc back");
+    stage.click(column, row).assert_hides("Help: what works here");
+    let (column, row) = stage.find("q quit");
+    stage.click(column, row);
+    assert_eq!(stage.app.exit_code(), Some(0));
+}
+
+#[test]
+fn the_dots_between_the_items_of_the_bar_do_nothing() {
+    let mut stage = stage();
+    let (column, row) = stage.find("r recent");
+    stage.click(column - 2, row).assert_hides("nothing was opened yet");
+}
+
+#[test]
+fn the_mouse_works_in_popups() {
+    let mut stage = stage();
+    stage.keys("?");
+    let (column, row) = stage.find("hidden files");
+    stage.click(column, row).assert_shows("Shows or hides entries");
+    stage.double_click(column, row).assert_shows(".hidden");
+    stage.assert_hides("Help:");
+    with_jobs(&mut stage);
+    stage.keys("q");
+    let (column, row) = stage.find("Stay");
+    stage.click(column, row).assert_hides("still running");
+}
+
+#[test]
+fn what_is_done_with_shift_belongs_to_the_terminal() {
+    let mut stage = stage();
+    let (column, row) = stage.find("? help");
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    stage.app.handle(Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::SHIFT }));
+    stage.assert_hides("Help: what works here");
+}
+
+#[test]
+fn a_click_selects_a_job_and_a_double_click_switches_log_and_problems() {
+    let mut stage = stage();
+    with_jobs(&mut stage);
+    stage.keys("J").assert_shows("shard_0011.tar: 10,004 samples");
+    let (column, row) = stage.find("prepare done");
+    stage.double_click(column, row).assert_shows("Problems");
+}

@@ -153,20 +153,40 @@ fn the_right_pane_can_be_walked_and_used() {
 }
 
 #[test]
-fn the_mouse_selects_opens_and_scrolls() {
+fn a_click_selects_and_a_double_click_opens() {
     let mut stage = stage();
-    let screen = stage.screen(100, 30);
-    let row = screen.lines().position(|l| l.contains("done/")).unwrap();
-    let click = |kind| MouseEvent { kind, column: 8, row: u16::try_from(row).unwrap(), modifiers: KeyModifiers::NONE };
-    stage.app.handle(Event::Mouse(click(MouseEventKind::Down(MouseButton::Left))));
+    let (column, row) = stage.find("done/");
+    stage.click(column, row).assert_shows("▸ done/");
+    stage.assert_hides("▸ prepare ▸ done");
+    stage.double_click(column, row).assert_shows("▸ prepare ▸ done");
+}
+
+#[test]
+fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
+    let mut stage = stage();
+    for number in 0..60 {
+        put(&stage.folder.path().join(format!("data/zz{number:02}.txt")), b"x");
+    }
+    stage.keys("f5 tab");
+    let (column, row) = stage.find("coco/");
+    for _ in 0..30 {
+        stage.mouse(MouseEventKind::ScrollDown, column, row);
+    }
     stage.settle();
-    stage.assert_shows("▸ done/");
-    stage.app.handle(Event::Mouse(click(MouseEventKind::Down(MouseButton::Left))));
-    stage.settle();
-    stage.assert_shows("▸ prepare ▸ done");
-    stage.keys("esc");
-    stage.app.handle(Event::Mouse(click(MouseEventKind::ScrollDown)));
-    stage.settle();
+    stage.assert_shows("zz59.txt");
+    stage.assert_hides("coco/ ");
+    stage.keys("l").assert_shows("this is not a folder");
+}
+
+#[test]
+fn a_click_focuses_the_filter_and_the_pane_of_actions() {
+    let mut stage = stage();
+    let (column, row) = stage.find("(/ to filter)");
+    stage.click(column, row).type_text("done").assert_hides("corpus.jsonl");
+    stage.keys("esc esc");
+    let (column, row) = stage.find("i  info");
+    stage.click(column, row).assert_shows("▸ i  info");
+    stage.double_click(column, row).assert_shows("▸ info ▸ done");
 }
 
 #[test]

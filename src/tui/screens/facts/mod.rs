@@ -11,9 +11,9 @@ use crate::model::{Cancel, DatasetFacts};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::layout::draw_lines;
+use crate::tui::widgets::mouse::wheel;
 use crate::tui::widgets::{panel, text, Chart};
 use crate::tui::work::Stream;
-use ratatui::crossterm::event::MouseEventKind;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -214,11 +214,7 @@ impl Screen for FactsScreen {
         match input {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(action) => self.act(action),
-            Input::Mouse(mouse) => match mouse.kind {
-                MouseEventKind::ScrollUp => self.scroll(-3),
-                MouseEventKind::ScrollDown => self.scroll(3),
-                _ => {}
-            },
+            Input::Mouse(mouse) => self.scroll(wheel(mouse).unwrap_or(0)),
             Input::Key(_) | Input::Paste(_) => {}
         }
         Vec::new()

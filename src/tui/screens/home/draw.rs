@@ -15,6 +15,7 @@ const TWO_PANES: u16 = 80;
 
 impl Home {
     pub(super) fn draw_all(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        self.places.clear();
         if area.width >= TWO_PANES {
             let halves = Layout::horizontal([Constraint::Percentage(58), Constraint::Percentage(42)]).split(area);
             self.draw_left(frame, halves[0], ui);
@@ -37,6 +38,8 @@ impl Home {
         frame.render_widget(block, area);
         self.areas.filter = Rect { height: inner.height.min(1), ..inner };
         self.areas.list = Rect { y: inner.y.saturating_add(1), height: inner.height.saturating_sub(1), ..inner };
+        self.places.put(self.areas.filter, Focus::Filter);
+        self.places.put(self.areas.list, Focus::List);
         self.draw_filter(frame, ui);
         self.draw_entries(frame, ui);
     }
@@ -141,6 +144,7 @@ impl Home {
         }
         let top = y.saturating_add(1);
         self.areas.actions = Rect { y: top, height: inner.bottom().saturating_sub(top), ..inner };
+        self.places.put(self.areas.actions, Focus::Actions);
         self.draw_actions(frame, focused, ui);
     }
 

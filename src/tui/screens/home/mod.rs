@@ -16,12 +16,12 @@ pub use look::{look, Entry, Look, State};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::widgets::{ListState, TextField};
+use crate::tui::widgets::{Gesture, ListState, Places, TextField};
 use crate::tui::work::{Latest, Stream};
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
-use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::{Position, Rect};
+use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -69,12 +69,14 @@ pub struct Home {
     looker: Stream<PathBuf, (PathBuf, Look)>,
     matcher: Matcher,
     areas: Areas,
+    /// The same areas, for the mouse.
+    places: Places<Focus>,
     /// The action on each drawn line of the right pane, for the mouse.
     action_rows: Vec<Action>,
     jobs_running: usize,
 }
 
-/// Where things were drawn last, for the mouse.
+/// Where things were drawn last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Areas {
     filter: Rect,
@@ -110,6 +112,7 @@ impl Home {
             looker,
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
             areas: Areas::default(),
+            places: Places::default(),
             action_rows: Vec::new(),
             jobs_running: 0,
         };
@@ -295,34 +298,46 @@ impl Home {
     }
 
     fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
-        let at = Position { x: mouse.column, y: mouse.row };
-        match mouse.kind {
-            MouseEventKind::ScrollUp => self.list.scroll(-3),
-            MouseEventKind::ScrollDown => self.list.scroll(3),
-            MouseEventKind::Down(MouseButton::Left) => return self.click(at),
-            _ => return Vec::new(),
+        let Some(gesture) = self.places.gesture(mouse) else { return Vec::new() };
+        match gesture {
+            Gesture::Wheel { on: Focus::Actions, rows } => self.actions.scroll(rows),
+            Gesture::Wheel { rows, .. } => {
+                self.list.scroll(rows);
+                self.selection_changed();
+            }
+            Gesture::Click { on, line, .. } => {
+                self.focus = on;
+                self.select_line(on, line);
+            }
+            Gesture::DoubleClick { on: Focus::List, line, .. } if self.list.row_at(line).is_some() => {
+                return self.open()
+            }
+            Gesture::DoubleClick { on: Focus::Actions, line, .. } => {
+                let chosen = self.action_rows.get(line).copied();
+                return chosen.map(|a| self.act_on_entry(a)).unwrap_or_default();
+            }
+            Gesture::DoubleClick { .. } => {}
         }
-        self.selection_changed();
         Vec::new()
     }
 
-    fn click(&mut self, at: Position) -> Vec<Effect> {
-        if self.areas.filter.contains(at) {
-            self.focus = Focus::Filter;
-        } else if self.areas.list.contains(at) {
-            self.focus = Focus::List;
-            let Some(row) = self.list.row_at(usize::from(at.y - self.areas.list.y)) else { return Vec::new() };
-            if row == self.list.selected {
-                return self.open();
+    /// Selects what was clicked on.
+    fn select_line(&mut self, pane: Focus, line: usize) {
+        match pane {
+            Focus::Filter => {}
+            Focus::List => {
+                if let Some(row) = self.list.row_at(line) {
+                    self.list.select(row);
+                    self.selection_changed();
+                }
             }
-            self.list.select(row);
-            self.selection_changed();
-        } else if self.areas.actions.contains(at) {
-            let row = usize::from(at.y - self.areas.actions.y);
-            let chosen = self.action_rows.get(row).copied();
-            return chosen.map(|a| self.act_on_entry(a)).unwrap_or_default();
+            Focus::Actions => {
+                let possible = self.possible();
+                let chosen = self.action_rows.get(line).and_then(|a| possible.iter().position(|p| p == a));
+                self.actions.set_len(possible.len());
+                self.actions.select(chosen.unwrap_or(self.actions.selected));
+            }
         }
-        Vec::new()
     }
 
     fn take_entries(&mut self, read: Read) {

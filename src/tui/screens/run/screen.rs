@@ -7,8 +7,8 @@ use crate::tui::jobs::{JobId, JobResult};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::layout::{draw_lines, heading};
+use crate::tui::widgets::mouse::wheel;
 use crate::tui::widgets::{panel, text, Level, Toast};
-use ratatui::crossterm::event::MouseEventKind;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -141,14 +141,10 @@ impl Screen for RunScreen {
         match input {
             Input::Action(action) => self.act(action),
             Input::Mouse(mouse) => {
-                let action = match mouse.kind {
-                    MouseEventKind::ScrollUp => Action::Up,
-                    MouseEventKind::ScrollDown => Action::Down,
-                    _ => return Vec::new(),
-                };
-                (0..3).for_each(|_| {
-                    self.run.follow(action);
-                });
+                let rows = wheel(mouse).unwrap_or(0);
+                for _ in 0..rows.unsigned_abs() {
+                    self.run.follow(if rows < 0 { Action::Up } else { Action::Down });
+                }
                 Vec::new()
             }
             // Any key but the one that stops takes the question back.

@@ -1,0 +1,203 @@
+//! The mouse, told by the areas that were drawn last: click, double click and wheel on a place of the screen.
+//!
+//! A screen keeps one [`Places`] with a word of its own for each pane or row, puts the areas into it while it draws, and asks it
+//! what an event means:
+//!
+//! ```
+//! # use gristmill::tui::widgets::mouse::{Gesture, Places};
+//! # use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+//! # use ratatui::layout::Rect;
+//! #[derive(Clone, Copy, Debug, PartialEq)]
+//! enum Pane { Shards, Samples }
+//! let mut places = Places::default();
+//! places.put(Rect::new(0, 0, 10, 5), Pane::Shards);
+//! places.put(Rect::new(10, 0, 10, 5), Pane::Samples);
+//! # let kind = MouseEventKind::Down(MouseButton::Left);
+//! # let event = MouseEvent { kind, column: 12, row: 3, modifiers: KeyModifiers::NONE };
+//! match places.gesture(event) {
+//!     Some(Gesture::Click { on: Pane::Samples, line, .. }) => assert_eq!(line, 3), // focus the pane, select the row
+//!     Some(Gesture::DoubleClick { .. }) => {} // what Enter does
+//!     Some(Gesture::Wheel { on: Pane::Shards, rows }) => drop(rows), // scroll that pane, wherever the focus is
+//!     _ => {}
+//! }
+//! ```
+//!
+//! Two clicks on one cell in short order are a double click; the first of them was told as a click. What is drawn by
+//! [`draw_list`](super::draw_list) finds its row by [`ListState::row_at`](super::ListState::row_at).
+
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::{Position, Rect};
+use std::time::{Duration, Instant};
+
+/// Two clicks within this time are a double click.
+const DOUBLE: Duration = Duration::from_millis(500);
+/// Rows that one step of the wheel moves.
+const WHEEL_ROWS: isize = 3;
+
+/// What the mouse did to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gesture<T> {
+    /// It was pressed: focuses the place and selects what is there.
+    Click {
+        /// The place.
+        on: T,
+        /// Rows below the top of its area.
+        line: usize,
+        /// Columns right of its left edge.
+        column: usize,
+    },
+    /// It was pressed again on the same cell: does what Enter does.
+    DoubleClick {
+        /// The place.
+        on: T,
+        /// Rows below the top of its area.
+        line: usize,
+        /// Columns right of its left edge.
+        column: usize,
+    },
+    /// The wheel was turned over it.
+    Wheel {
+        /// The place.
+        on: T,
+        /// Rows to scroll by; negative is up.
+        rows: isize,
+    },
+}
+
+/// Where things were drawn last, each with the screen's word for it. What is put later lies over what was put before.
+#[derive(Clone, Debug)]
+pub struct Places<T> {
+    areas: Vec<(Rect, T)>,
+    pressed: Option<(Instant, Position)>,
+}
+
+impl<T> Default for Places<T> {
+    fn default() -> Self {
+        Self { areas: Vec::new(), pressed: None }
+    }
+}
+
+impl<T: Clone> Places<T> {
+    /// Forgets all areas: at the beginning of drawing.
+    pub fn clear(&mut self) {
+        self.areas.clear();
+    }
+
+    /// Says where `place` is drawn.
+    pub fn put(&mut self, area: Rect, place: T) {
+        if !area.is_empty() {
+            self.areas.push((area, place));
+        }
+    }
+
+    /// What lies at a cell of the screen, and its area.
+    pub fn at(&self, at: Position) -> Option<(Rect, T)> {
+        self.areas.iter().rev().find(|(area, _)| area.contains(at)).cloned()
+    }
+
+    /// What an event means. `None` where nothing was put, and for what is no gesture (moving, other buttons).
+    pub fn gesture(&mut self, mouse: MouseEvent) -> Option<Gesture<T>> {
+        self.gesture_at(mouse, Instant::now())
+    }
+
+    fn gesture_at(&mut self, mouse: MouseEvent, now: Instant) -> Option<Gesture<T>> {
+        let at = Position { x: mouse.column, y: mouse.row };
+        let found = self.at(at);
+        let wheel = |rows| found.clone().map(|(_, on)| Gesture::Wheel { on, rows });
+        match mouse.kind {
+            MouseEventKind::ScrollUp => wheel(-WHEEL_ROWS),
+            MouseEventKind::ScrollDown => wheel(WHEEL_ROWS),
+            MouseEventKind::Down(MouseButton::Left) => {
+                let before = self.pressed.take();
+                let (area, on) = found?;
+                let (line, column) = (usize::from(at.y - area.y), usize::from(at.x - area.x));
+                if before.is_some_and(|(when, place)| place == at && now.duration_since(when) <= DOUBLE) {
+                    return Some(Gesture::DoubleClick { on, line, column });
+                }
+                self.pressed = Some((now, at));
+                Some(Gesture::Click { on, line, column })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The rows that a turned wheel scrolls by, wherever it is: for screens of one pane. Negative is up.
+pub fn wheel(mouse: MouseEvent) -> Option<isize> {
+    match mouse.kind {
+        MouseEventKind::ScrollUp => Some(-WHEEL_ROWS),
+        MouseEventKind::ScrollDown => Some(WHEEL_ROWS),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::crossterm::event::KeyModifiers;
+
+    const LEFT: MouseEventKind = MouseEventKind::Down(MouseButton::Left);
+
+    fn event(kind: MouseEventKind, column: u16, row: u16) -> MouseEvent {
+        MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }
+    }
+
+    fn places() -> Places<&'static str> {
+        let mut places = Places::default();
+        places.put(Rect::new(0, 0, 10, 10), "left");
+        places.put(Rect::new(10, 2, 10, 8), "right");
+        places.put(Rect::new(5, 5, 10, 2), "popup");
+        places.put(Rect::new(0, 0, 0, 3), "nothing");
+        places
+    }
+
+    #[test]
+    fn a_click_tells_the_uppermost_place_and_where_in_it() {
+        let mut places = places();
+        assert_eq!(places.gesture(event(LEFT, 12, 4)), Some(Gesture::Click { on: "right", line: 2, column: 2 }));
+        assert_eq!(places.gesture(event(LEFT, 7, 6)), Some(Gesture::Click { on: "popup", line: 1, column: 2 }));
+        assert_eq!(places.gesture(event(LEFT, 12, 1)), None);
+        assert_eq!(places.gesture(event(MouseEventKind::Moved, 12, 4)), None);
+        assert_eq!(places.gesture(event(MouseEventKind::Down(MouseButton::Right), 12, 4)), None);
+    }
+
+    #[test]
+    fn the_wheel_scrolls_what_is_under_it() {
+        let mut places = places();
+        assert_eq!(
+            places.gesture(event(MouseEventKind::ScrollUp, 1, 1)),
+            Some(Gesture::Wheel { on: "left", rows: -3 })
+        );
+        assert_eq!(
+            places.gesture(event(MouseEventKind::ScrollDown, 19, 9)),
+            Some(Gesture::Wheel { on: "right", rows: 3 })
+        );
+        assert_eq!(places.gesture(event(MouseEventKind::ScrollDown, 30, 9)), None);
+    }
+
+    #[test]
+    fn two_quick_clicks_on_one_cell_are_a_double_click_and_a_third_begins_anew() {
+        let mut places = places();
+        let start = Instant::now();
+        let mut press = |column, after| {
+            let told = places.gesture_at(event(LEFT, column, 4), start + Duration::from_millis(after));
+            matches!(told, Some(Gesture::DoubleClick { .. }))
+        };
+        assert!(!press(12, 0));
+        assert!(press(12, 300));
+        assert!(!press(12, 400), "the third click");
+        assert!(!press(13, 500), "another cell");
+        assert!(!press(13, 1200), "too late");
+        assert!(press(13, 1300));
+    }
+
+    #[test]
+    fn a_click_beside_everything_ends_what_might_become_a_double_click() {
+        let mut places = places();
+        let now = Instant::now();
+        places.gesture_at(event(LEFT, 12, 4), now);
+        places.gesture_at(event(LEFT, 40, 4), now);
+        let told = places.gesture_at(event(LEFT, 12, 4), now);
+        assert!(matches!(told, Some(Gesture::Click { .. })), "{told:?}");
+    }
+}
