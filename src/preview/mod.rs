@@ -11,11 +11,17 @@
 //! ```
 
 pub mod cells;
+pub mod hex;
+pub mod json;
+mod part;
 pub mod picture;
 pub mod pixels;
 pub mod text;
 pub mod tree;
 
+pub use part::{page, part, Page, PartBytes, PartPreview, PAGE_BYTES};
+
+use hex::HexView;
 use picture::Picture;
 use std::sync::Arc;
 use tree::TreeLine;
@@ -31,6 +37,8 @@ pub enum Drawable {
     Tree(Arc<[TreeLine]>),
     /// One short line: a number, a shape, a size.
     Fact(Arc<str>),
+    /// Bytes, digit by digit.
+    Hex(Arc<HexView>),
 }
 
 /// Characters of a text that are kept for showing; a note tells how many more there are.

@@ -2,6 +2,7 @@
 
 use super::tree::TreeLine;
 use crate::model::text::display_safe;
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -83,6 +84,60 @@ fn wrap_paragraph(paragraph: &str, width: usize, height: usize, lines: &mut Vec<
     lines.push(line.trim_end().to_owned());
 }
 
+/// Where the lines are into which safe text is cut to fit `width` columns, as byte ranges: at spaces where there are any,
+/// which then belong to no line. Nothing else is left out.
+pub fn wrap_ranges(text: &str, width: usize) -> Vec<Range<usize>> {
+    let width = width.max(2);
+    let mut out = Vec::new();
+    let mut start = 0;
+    for line in text.split('\n') {
+        wrap_line(line, start, width, &mut out);
+        start += line.len() + 1;
+    }
+    out
+}
+
+fn wrap_line(line: &str, base: usize, width: usize, out: &mut Vec<Range<usize>>) {
+    let mut from = 0;
+    loop {
+        let rest = &line[from..];
+        let fits = fitting(rest, width);
+        if fits == rest.len() {
+            out.push(base + from..base + line.len());
+            return;
+        }
+        // The line may end in front of a space, too, which then is the break.
+        let reach = rest[fits..].chars().next().filter(|c| *c == ' ').map_or(fits, |_| fits + 1);
+        match rest[..reach].rfind(' ').filter(|at| !rest[..*at].trim().is_empty()) {
+            Some(space) => {
+                out.push(base + from..base + from + space);
+                from += space + 1;
+            }
+            None => {
+                out.push(base + from..base + from + fits);
+                from += fits;
+            }
+        }
+    }
+}
+
+/// Bytes of the longest beginning that fits, at least one character.
+fn fitting(text: &str, width: usize) -> usize {
+    let plain = text.bytes().take(width + 1).take_while(u8::is_ascii).count();
+    if plain > width || plain == text.len() {
+        return plain.min(width);
+    }
+    let (mut used, mut end) = (0, 0);
+    for grapheme in text.graphemes(true) {
+        used += grapheme.width();
+        if used > width && end > 0 {
+            break;
+        }
+        end += grapheme.len();
+    }
+    end
+}
+
 /// Cuts text at its end to at most `width` columns; a cut is shown by `…`.
 pub fn cut_end(text: &str, width: usize) -> String {
     if text.width() <= width {
@@ -129,6 +184,17 @@ mod tests {
         assert_eq!(wrap("a man riding a wave", 8, 9), ["a man", "riding a", "wave"]);
         assert_eq!(wrap("abcdefghij", 4, 9), ["abcd", "efgh", "ij"]);
         assert_eq!(wrap("one\n\ntwo", 10, 9), ["one", "", "two"]);
+    }
+
+    #[test]
+    fn ranges_hold_every_character_but_the_spaces_at_breaks() {
+        let cut =
+            |text: &str, width| wrap_ranges(text, width).into_iter().map(|r| text[r].to_owned()).collect::<Vec<_>>();
+        assert_eq!(cut("a man riding a wave", 8), ["a man", "riding a", "wave"]);
+        assert_eq!(cut("abcdefghij\n\nx", 4), ["abcd", "efgh", "ij", "", "x"]);
+        assert_eq!(cut("    indented words here", 12), ["    indented", "words here"]);
+        assert_eq!(cut("日本語テキスト", 5), ["日本", "語テ", "キス", "ト"]);
+        assert_eq!(cut("e\u{301}e\u{301}e\u{301}", 2).len(), 2);
     }
 
     #[test]

@@ -1,36 +1,96 @@
-//! A JSON value as indented lines, bounded in depth and number.
+//! Nested values (JSON, MessagePack) as indented lines that can be folded, bounded in depth, number and length.
 
 use super::text::cut_end;
-use crate::model::text::display_safe;
+use crate::model::text::{count, display_safe};
 use serde_json::Value;
 
-/// Lines of one value that are made at most.
+/// Lines of one value that are made at most where it is shown in a few rows.
 pub const MAX_LINES: usize = 400;
-/// Levels below the top that are opened.
-const MAX_DEPTH: u8 = 12;
-/// Columns of a single value that are kept.
+/// Levels below the top that are opened by [`lines`].
+const MAX_DEPTH: u16 = 12;
+/// Columns of a single value that are kept by [`lines`].
 const MAX_VALUE: usize = 400;
 
-/// One line: a name, a value, or both. Safe to show.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TreeLine {
-    /// Levels below the top.
-    pub depth: u8,
-    /// Key or index; empty for the value itself.
-    pub label: String,
-    /// A scalar, or a short note on what is inside.
-    pub value: String,
+/// What a line stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LineKind {
+    /// One value without parts.
+    #[default]
+    Scalar,
+    /// Values with names.
+    Object,
+    /// Values in order.
+    Array,
+    /// A remark of ours, which is not in the data.
+    Note,
 }
 
-/// The lines of a value, in its own order.
+/// One line: a name, a value, or both. Safe to show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TreeLine {
+    /// Levels below the top.
+    pub depth: u16,
+    /// What it stands for.
+    pub kind: LineKind,
+    /// The label is a place in an array, not a name.
+    pub is_index: bool,
+    /// Key or index; empty for the value itself.
+    pub label: String,
+    /// A scalar, or a short note on what is inside. Empty where lines for the inside follow.
+    pub value: String,
+    /// Keys or items of an object or array.
+    pub children: u64,
+    /// The lines right after this one that are its inside.
+    pub inside: u32,
+}
+
+impl TreeLine {
+    /// What an object or array is in short: `{4 keys}`, `[3 items]`; the value of anything else.
+    pub fn summary(&self) -> String {
+        match self.kind {
+            LineKind::Object => format!("{{{}}}", count(self.children, "key")),
+            LineKind::Array => format!("[{}]", count(self.children, "item")),
+            LineKind::Scalar | LineKind::Note => self.value.clone(),
+        }
+    }
+}
+
+/// How a line is found from the top, in the grammar of the field map: `json[caption][0]`. `part` is the part's name.
+/// Safe to show.
+pub fn path(part: &str, lines: &[TreeLine], at: usize) -> String {
+    let mut steps: Vec<&str> = Vec::new();
+    let Some(line) = lines.get(at) else { return display_safe(part).into_owned() };
+    if !line.label.is_empty() {
+        steps.push(&line.label);
+    }
+    let mut depth = line.depth;
+    for above in lines.get(..at).unwrap_or_default().iter().rev() {
+        if depth == 0 {
+            break;
+        }
+        if above.depth < depth {
+            depth = above.depth;
+            steps.push(&above.label);
+        }
+    }
+    let mut out = display_safe(part).into_owned();
+    for step in steps.iter().rev() {
+        out.push('[');
+        out.push_str(step);
+        out.push(']');
+    }
+    out
+}
+
+/// The lines of a value, in its own order, at most [`MAX_LINES`].
 pub fn lines(value: &Value) -> Vec<TreeLine> {
     let mut out = Vec::new();
     match value {
         Value::Object(_) | Value::Array(_) if !is_empty(value) => children(value, 0, &mut out),
-        other => out.push(TreeLine { depth: 0, label: String::new(), value: scalar(other) }),
+        other => out.push(TreeLine { value: scalar(other), ..TreeLine::default() }),
     }
     if out.len() >= MAX_LINES {
-        out.push(TreeLine { depth: 0, label: String::new(), value: "… more".into() });
+        out.push(TreeLine { kind: LineKind::Note, value: "… more".into(), ..TreeLine::default() });
     }
     out
 }
@@ -38,8 +98,8 @@ pub fn lines(value: &Value) -> Vec<TreeLine> {
 /// One line that tells what a value is: `{4 keys}`, `[3 items]`, or the scalar.
 pub fn summary(value: &Value) -> String {
     match value {
-        Value::Object(map) => format!("{{{}}}", crate::model::text::count(map.len() as u64, "key")),
-        Value::Array(list) => format!("[{}]", crate::model::text::count(list.len() as u64, "item")),
+        Value::Object(map) => format!("{{{}}}", count(map.len() as u64, "key")),
+        Value::Array(list) => format!("[{}]", count(list.len() as u64, "item")),
         other => scalar(other),
     }
 }
@@ -52,11 +112,11 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn children(value: &Value, depth: u8, out: &mut Vec<TreeLine>) {
+fn children(value: &Value, depth: u16, out: &mut Vec<TreeLine>) {
     match value {
         Value::Object(map) => {
             for (key, child) in map {
-                push(display_safe(key).into_owned(), child, depth, out);
+                push(display_safe(key).into_owned(), false, child, depth, out);
             }
         }
         Value::Array(list) => {
@@ -64,24 +124,35 @@ fn children(value: &Value, depth: u8, out: &mut Vec<TreeLine>) {
                 if out.len() >= MAX_LINES {
                     return;
                 }
-                push(index.to_string(), child, depth, out);
+                push(index.to_string(), true, child, depth, out);
             }
         }
         _ => {}
     }
 }
 
-fn push(label: String, child: &Value, depth: u8, out: &mut Vec<TreeLine>) {
+fn push(label: String, is_index: bool, child: &Value, depth: u16, out: &mut Vec<TreeLine>) {
     if out.len() >= MAX_LINES {
         return;
     }
-    let nested = matches!(child, Value::Object(_) | Value::Array(_)) && !is_empty(child);
+    let (kind, number) = match child {
+        Value::Object(map) => (LineKind::Object, map.len() as u64),
+        Value::Array(list) => (LineKind::Array, list.len() as u64),
+        _ => (LineKind::Scalar, 0),
+    };
+    let nested = number > 0;
+    let line = TreeLine { depth, kind, is_index, label, children: number, ..TreeLine::default() };
     if nested && depth < MAX_DEPTH {
-        out.push(TreeLine { depth, label, value: String::new() });
+        let at = out.len();
+        out.push(line);
         children(child, depth + 1, out);
+        let inside = out.len() - at - 1;
+        if let Some(line) = out.get_mut(at) {
+            line.inside = u32::try_from(inside).unwrap_or(u32::MAX);
+        }
     } else {
         let value = if nested { summary(child) } else { scalar(child) };
-        out.push(TreeLine { depth, label, value });
+        out.push(TreeLine { value, ..line });
     }
 }
 
@@ -122,5 +193,15 @@ mod tests {
         let shown = lines(&json!({"a\u{1b}": "\u{202e}x"}));
         assert_eq!(tree_line(&shown[0]), "a␛: <U+202E>x");
         assert_eq!(summary(&json!([1, 2, 3])), "[3 items]");
+    }
+
+    #[test]
+    fn a_line_knows_its_path_in_the_grammar_of_the_field_map() {
+        let shown = lines(&json!({"id": 7, "caption": {"long": "A man", "tags": ["a", "b"]}, "none": {}}));
+        assert_eq!(path("json", &shown, 5), "json[caption][tags][1]");
+        assert_eq!(path("json", &shown, 6), "json[none]");
+        assert_eq!(path("json", &shown, 99), "json");
+        assert_eq!(shown[1].inside, 4);
+        assert_eq!(shown[1].summary(), "{2 keys}");
     }
 }

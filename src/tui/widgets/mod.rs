@@ -11,6 +11,7 @@ pub mod list;
 pub mod mouse;
 pub mod panel;
 pub mod popup;
+pub mod preview;
 pub mod table;
 pub mod text;
 pub mod toast;
@@ -22,6 +23,7 @@ pub use list::{draw_list, ListState};
 pub use mouse::{Gesture, Places};
 pub use panel::panel;
 pub use popup::popup;
+pub use preview::PreviewState;
 pub use table::{draw_table, Align, Cell, Column};
 pub use toast::{Level, Toast};
 

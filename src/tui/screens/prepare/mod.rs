@@ -25,7 +25,6 @@ mod step;
 mod workers;
 
 use self::draft::Draft;
-use self::field_map::pixels::Pixels;
 use self::interrupted::Interrupted;
 use self::opening::{failure_lines, graphics_of, has_answers};
 use self::state::Wizard;
@@ -40,6 +39,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::layout::{below, draw_lines};
+use crate::tui::widgets::preview::Pixels;
 use crate::tui::widgets::{Level, Toast};
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};

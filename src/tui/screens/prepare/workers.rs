@@ -2,7 +2,6 @@
 
 use super::derive::Derived;
 use super::draft::{self, Draft};
-use super::field_map::pixels::{Encoded, Pixels, Wanted};
 use super::field_map::samples::{Bench, Question, Results, SampleStore};
 use super::interrupted::{self, Interrupted};
 use super::splits::Alternatives;
@@ -17,6 +16,7 @@ use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use crate::tui::screen::UiEnv;
 use crate::tui::screens::media::seen::Seen;
+use crate::tui::widgets::preview::{Encoded, Pixels, Wanted};
 use crate::tui::widgets::Level;
 use crate::tui::work::Latest;
 use std::path::PathBuf;

@@ -1,7 +1,6 @@
 //! Step Field map: which part fills which field, shown at once on real samples.
 
 pub mod complete;
-pub mod pixels;
 pub mod samples;
 pub(super) mod view;
 
@@ -10,8 +9,8 @@ use crate::model::plan::FieldExpr;
 use crate::model::sample_type;
 use crate::model::{Loading, PreparePlan, Problem, ProblemKind, Severity};
 use crate::tui::keymap::{Action, Context};
+use crate::tui::widgets::preview::Pixels;
 use crate::tui::widgets::TextField;
-use pixels::Pixels;
 use ratatui::crossterm::event::KeyEvent;
 use samples::Results;
 use std::collections::{BTreeMap, BTreeSet};

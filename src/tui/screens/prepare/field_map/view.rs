@@ -2,19 +2,17 @@
 
 use super::super::draw::Look;
 use super::super::step::Answers;
-use super::pixels::Pixels;
 use super::samples::SampleResult;
 use super::FieldMapStep;
 use crate::model::{Loading, Severity};
-use crate::preview::picture::Picture;
 use crate::preview::{cells, text as wrapping, Drawable};
 use crate::tui::widgets::layout::{below, draw_lines, heading, severity_sign, stack, Section};
+use crate::tui::widgets::preview::draw_short;
 use crate::tui::widgets::text;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::{Color, Style};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
 use ratatui::Frame;
 use std::sync::Arc;
 
@@ -259,7 +257,7 @@ fn draw_sample(step: &mut FieldMapStep, buffer: &mut Buffer, area: Rect, sample:
         let name = results.fields.get(at).map(|f| f.field.clone()).unwrap_or_default();
         draw_field(buffer, place, &name, result, is_focus(at), look);
         if let Ok(Drawable::Picture(picture)) = result {
-            draw_picture(buffer, below(place, 1), picture, &mut step.pixels, look);
+            step.pixels.draw(buffer, below(place, 1), picture, look.depth);
         }
     }
 }
@@ -286,55 +284,11 @@ fn draw_field(
         vec![Span::styled(name, name_style), Span::styled(text::fit_end(&facts, room, ui.glyphs), ui.theme.muted)];
     draw_lines(buffer, area, [Line::from(head)]);
     let body = below(area, 1);
-    let plain = |words: &str| -> Vec<Line<'static>> {
-        wrapping::wrap(words, columns, rows.saturating_sub(1)).into_iter().map(Line::from).collect()
-    };
     match result {
         Err(why) => {
             let lines = wrapping::wrap(&format!("{} {why}", ui.glyphs.cross), columns, rows.saturating_sub(1));
             draw_lines(buffer, body, lines.into_iter().map(|l| Line::from(Span::styled(l, ui.theme.error))));
         }
-        // Whoever has the encoded pictures draws them.
-        Ok(Drawable::Picture(_)) => {}
-        Ok(Drawable::Text(words)) if words.is_empty() => {
-            draw_lines(buffer, body, [Line::from(Span::styled("(empty)", ui.theme.muted))]);
-        }
-        Ok(Drawable::Text(words) | Drawable::Fact(words)) => draw_lines(buffer, body, plain(words)),
-        Ok(Drawable::Tree(tree)) => {
-            let lines = tree.iter().map(|l| Line::from(text::fit_end(&wrapping::tree_line(l), columns, ui.glyphs)));
-            draw_lines(buffer, body, lines);
-        }
-    }
-}
-
-/// As pixels where the terminal can and they are encoded already, else as cells.
-fn draw_picture(buffer: &mut Buffer, area: Rect, picture: &Arc<Picture>, pixels: &mut Pixels, look: &Look) {
-    let (columns, rows) = cells::fit(picture, area.width, area.height);
-    if let Some(protocol) = pixels.get(picture, columns, rows) {
-        let size = protocol.size();
-        let place = Rect { width: size.width, height: size.height, ..area }.intersection(area);
-        return ratatui_image::Image::new(protocol).render(place, buffer);
-    }
-    let grid = cells::render(picture, area.width, area.height, look.depth);
-    for (y, row) in (area.y..area.bottom()).zip(grid.rows()) {
-        for (x, cell) in (area.x..area.right()).zip(row) {
-            let mut style = Style::new();
-            if let Some(fg) = cell.fg {
-                style = style.fg(colour(fg));
-            }
-            if let Some(bg) = cell.bg {
-                style = style.bg(colour(bg));
-            }
-            if let Some(target) = buffer.cell_mut((x, y)) {
-                target.set_symbol(cell.symbol).set_style(style);
-            }
-        }
-    }
-}
-
-fn colour(colour: cells::CellColour) -> Color {
-    match colour {
-        cells::CellColour::Rgb(r, g, b) => Color::Rgb(r, g, b),
-        cells::CellColour::Index(index) => Color::Indexed(index),
+        Ok(drawable) => draw_short(buffer, body, drawable, ui),
     }
 }

@@ -1,12 +1,19 @@
-//! Pictures as pixels, for terminals that can: which are wanted, and which are encoded already.
+//! Pictures on the screen: as pixels where the terminal can and they are encoded already, else as cells.
 
+use crate::preview::cells::{self, CellColour, CellGrid, Depth};
 use crate::preview::picture::Picture;
 use crate::preview::pixels::{encode, Graphics};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Style};
+use ratatui::widgets::Widget;
 use ratatui_image::protocol::Protocol;
 use std::sync::Arc;
 
 /// Encoded pictures that are kept; the oldest go first.
 const KEPT: usize = 24;
+/// Pictures kept as cells; the oldest go first.
+const KEPT_GRIDS: usize = 12;
 
 /// A picture and the box of cells it is to fill.
 #[derive(Clone, Debug)]
@@ -42,11 +49,12 @@ pub struct Pixels {
     cell: Option<(u16, u16)>,
     ready: Vec<Encoded>,
     wanted: Vec<Wanted>,
+    grids: Vec<(Wanted, Depth, Arc<CellGrid>)>,
 }
 
 impl Default for Pixels {
     fn default() -> Self {
-        Self { graphics: Graphics::Cells, cell: None, ready: Vec::new(), wanted: Vec::new() }
+        Self { graphics: Graphics::Cells, cell: None, ready: Vec::new(), wanted: Vec::new(), grids: Vec::new() }
     }
 }
 
@@ -92,6 +100,48 @@ impl Pixels {
         self.ready.extend(encoded);
         let too_many = self.ready.len().saturating_sub(KEPT);
         self.ready.drain(..too_many);
+    }
+
+    /// Draws a picture into the top left of `area`, its shape kept. Returns the columns and rows it took.
+    pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, picture: &Arc<Picture>, depth: Depth) -> (u16, u16) {
+        let (columns, rows) = cells::fit(picture, area.width, area.height);
+        if let Some(protocol) = self.get(picture, columns, rows) {
+            let size = protocol.size();
+            let place = Rect { width: size.width, height: size.height, ..area }.intersection(area);
+            ratatui_image::Image::new(protocol).render(place, buffer);
+            return (columns, rows);
+        }
+        let grid = self.grid(picture, area, depth);
+        for (y, row) in (area.y..area.bottom()).zip(grid.rows()) {
+            for (x, cell) in (area.x..area.right()).zip(row) {
+                let style = Style { fg: cell.fg.map(colour), bg: cell.bg.map(colour), ..Style::new() };
+                if let Some(target) = buffer.cell_mut((x, y)) {
+                    target.set_symbol(cell.symbol).set_style(style);
+                }
+            }
+        }
+        (columns, rows)
+    }
+
+    /// The cells of a picture for a box; scaled once.
+    fn grid(&mut self, picture: &Arc<Picture>, area: Rect, depth: Depth) -> Arc<CellGrid> {
+        let known = self.grids.iter().find(|(w, d, _)| *d == depth && w.is(picture, area.width, area.height));
+        if let Some((_, _, grid)) = known {
+            return Arc::clone(grid);
+        }
+        let grid = Arc::new(cells::render(picture, area.width, area.height, depth));
+        let wanted = Wanted { picture: Arc::clone(picture), columns: area.width, rows: area.height };
+        self.grids.push((wanted, depth, Arc::clone(&grid)));
+        let too_many = self.grids.len().saturating_sub(KEPT_GRIDS);
+        self.grids.drain(..too_many);
+        grid
+    }
+}
+
+fn colour(colour: CellColour) -> Color {
+    match colour {
+        CellColour::Rgb(r, g, b) => Color::Rgb(r, g, b),
+        CellColour::Index(index) => Color::Indexed(index),
     }
 }
 

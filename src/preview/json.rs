@@ -1,0 +1,463 @@
+//! JSON as written: numbers keep their digits, keys their order and their repetitions, and no depth can overflow a stack.
+//!
+//! The reader goes over the bytes once and makes tree lines as it goes; nothing is kept besides them. It takes what
+//! Python's reader takes, `NaN` and `Infinity` included, since that is what the trainer uses.
+
+use super::tree::{LineKind, TreeLine};
+use crate::model::text::{count, display_safe};
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+/// Deeper documents are refused.
+pub const MAX_DEPTH: usize = 1_000;
+/// Lines that are made at most; one line says how much there is besides.
+pub const MAX_TREE_LINES: usize = 100_000;
+/// Characters of one name or value that are kept; what is left out is counted.
+pub const MAX_VALUE_CHARACTERS: usize = 4_000;
+/// Characters of all names and values together that are kept.
+const MAX_KEPT: usize = 16 << 20;
+/// Keys of one object that are looked at for repetitions.
+const MAX_KEYS: usize = 10_000;
+
+/// What a document is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Document {
+    /// Text alone; raw.
+    Text(String),
+    /// A number, a truth value, null: as written.
+    Scalar(String),
+    /// An object or array.
+    Tree(Tree),
+}
+
+/// An object or array as lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tree {
+    /// The top itself is no line; `kind` and `children` tell what it is.
+    pub lines: Vec<TreeLine>,
+    /// Object or array.
+    pub kind: LineKind,
+    /// Keys or items at the top, as far as the document was read.
+    pub children: u64,
+    /// What a reader should know: keys that come twice, a document that was read in part.
+    pub notes: Vec<String>,
+}
+
+/// Where a document stops being JSON.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not valid JSON: {what} at line {line}, column {column}")]
+pub struct JsonError {
+    /// In a user's words; safe to show.
+    pub what: String,
+    /// From 1.
+    pub line: u64,
+    /// In bytes, from 1.
+    pub column: u64,
+}
+
+/// Reads a document. `is_whole` is false when `bytes` are only its beginning: then its end is not missed.
+pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, JsonError> {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut reader = Reader { bytes, at: 0, kept: 0 };
+    match reader.document(is_whole) {
+        Ok(document) => Ok(document),
+        Err(what) => Err(reader.error(what)),
+    }
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Characters kept so far.
+    kept: usize,
+}
+
+/// An object or array that is being read.
+struct Open {
+    is_object: bool,
+    /// Its line; none for the top, and for what lies beyond the lines that are kept.
+    line: Option<usize>,
+    children: u64,
+    keys: HashSet<u64>,
+}
+
+/// What the reader ran into; `End` may be forgiven.
+enum Stop {
+    End,
+    Wrong(String),
+}
+
+impl<'a> Reader<'a> {
+    fn error(&self, what: Stop) -> JsonError {
+        let what = match what {
+            Stop::End => "it ends too early".to_owned(),
+            Stop::Wrong(what) => what,
+        };
+        let before = self.bytes.get(..self.at).unwrap_or(self.bytes);
+        let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+        let line = memchr::memchr_iter(b'\n', before).count() as u64 + 1;
+        JsonError { what, line, column: (before.len() - line_start) as u64 + 1 }
+    }
+
+    fn document(&mut self, is_whole: bool) -> Result<Document, Stop> {
+        let document = match self.peek()? {
+            b'"' => {
+                let text = self.string(usize::MAX)?;
+                Document::Text(text)
+            }
+            b'{' | b'[' => Document::Tree(self.tree(is_whole)?),
+            _ => Document::Scalar(self.word()?.to_owned()),
+        };
+        match self.peek() {
+            Err(Stop::End) => Ok(document),
+            Ok(_) if !is_whole => Ok(document),
+            Ok(_) => Err(Stop::Wrong("more follows after its end".into())),
+            Err(other) => Err(other),
+        }
+    }
+
+    /// The next byte that is no white space.
+    fn peek(&mut self) -> Result<u8, Stop> {
+        loop {
+            match self.bytes.get(self.at) {
+                None => return Err(Stop::End),
+                Some(b' ' | b'\t' | b'\n' | b'\r') => self.at += 1,
+                Some(byte) => return Ok(*byte),
+            }
+        }
+    }
+
+    /// A tree, from its first bracket to its last.
+    fn tree(&mut self, is_whole: bool) -> Result<Tree, Stop> {
+        let mut builder = Builder::new(self.bytes.get(self.at) == Some(&b'{'));
+        self.at += 1;
+        let result = self.fill(&mut builder);
+        match result {
+            Ok(()) => {}
+            Err(Stop::End) if !is_whole => builder.notes.push("only its beginning was read".into()),
+            Err(stop) => return Err(stop),
+        }
+        Ok(builder.finish())
+    }
+
+    fn fill(&mut self, builder: &mut Builder) -> Result<(), Stop> {
+        while let Some((is_object, is_first)) = builder.open.last().map(|o| (o.is_object, o.children == 0)) {
+            let close = if is_object { b'}' } else { b']' };
+            let mut next = self.peek()?;
+            if next == close {
+                self.at += 1;
+                builder.close();
+                continue;
+            }
+            if !is_first {
+                if next != b',' {
+                    return Err(Stop::Wrong(format!("a comma or {} is missing", char::from(close))));
+                }
+                self.at += 1;
+                next = self.peek()?;
+                // Neither reader takes a comma before the end.
+                if next == close {
+                    return Err(Stop::Wrong("a comma stands before the end".into()));
+                }
+            }
+            let label = if is_object { Some(self.key(builder)?) } else { None };
+            if is_object {
+                next = self.peek()?;
+            }
+            self.value(next, label, builder)?;
+        }
+        Ok(())
+    }
+
+    fn key(&mut self, builder: &mut Builder) -> Result<String, Stop> {
+        if self.peek()? != b'"' {
+            return Err(Stop::Wrong("a name in quotes is missing".into()));
+        }
+        let raw = self.string(builder.room(self.kept))?;
+        builder.note_key(&raw);
+        if self.peek()? != b':' {
+            return Err(Stop::Wrong("a colon is missing".into()));
+        }
+        self.at += 1;
+        Ok(raw)
+    }
+
+    fn value(&mut self, next: u8, label: Option<String>, builder: &mut Builder) -> Result<(), Stop> {
+        match next {
+            b'{' | b'[' => {
+                if builder.open.len() >= MAX_DEPTH {
+                    return Err(Stop::Wrong("it is nested deeper than 1,000 levels".into()));
+                }
+                self.at += 1;
+                builder.begin(label, next == b'{');
+            }
+            b'"' => {
+                let text = self.string(builder.room(self.kept))?;
+                self.kept = self.kept.saturating_add(text.len());
+                builder.scalar(label, display_safe(&text).into_owned());
+            }
+            _ => {
+                let word = self.word()?.to_owned();
+                self.kept = self.kept.saturating_add(word.len());
+                builder.scalar(label, word);
+            }
+        }
+        Ok(())
+    }
+
+    /// A number or a word, as written.
+    fn word(&mut self) -> Result<&'a str, Stop> {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')).count();
+        let word = rest.get(..length).and_then(|w| std::str::from_utf8(w).ok()).unwrap_or_default();
+        let known = matches!(word, "true" | "false" | "null" | "NaN" | "Infinity" | "-Infinity");
+        if known || is_number(word) {
+            // A number at the very end of what was read may go on.
+            self.at += length;
+            return Ok(if word.len() > MAX_VALUE_CHARACTERS { &word[..MAX_VALUE_CHARACTERS] } else { word });
+        }
+        if rest.len() == length && (is_number_begun(word) || "true false null NaN Infinity -Infinity".contains(word)) {
+            self.at += length;
+            return Err(Stop::End);
+        }
+        Err(Stop::Wrong("a value is missing".into()))
+    }
+
+    /// A text in quotes, its escapes resolved: at most `limit` characters, and how many more there are.
+    fn string(&mut self, limit: usize) -> Result<String, Stop> {
+        self.at += 1;
+        let mut out = String::new();
+        let (mut characters, mut left_out) = (0_usize, 0_usize);
+        loop {
+            let rest = self.bytes.get(self.at..).unwrap_or_default();
+            let Some(stop) = memchr::memchr2(b'"', b'\\', rest) else {
+                self.at = self.bytes.len();
+                return Err(Stop::End);
+            };
+            let plain = &rest[..stop];
+            let room = limit.saturating_sub(characters);
+            let (taken, more) = take_characters(plain, room, &mut out);
+            characters += taken;
+            left_out += more;
+            self.at += stop + 1;
+            if rest[stop] == b'"' {
+                break;
+            }
+            let c = self.escape()?;
+            if characters < limit {
+                out.push(c);
+                characters += 1;
+            } else {
+                left_out += 1;
+            }
+        }
+        if left_out > 0 {
+            out.push_str(&format!("… {} more", count(left_out as u64, "character")));
+        }
+        Ok(out)
+    }
+
+    /// The character of an escape whose backslash was taken already. Half a pair becomes the replacement character.
+    fn escape(&mut self) -> Result<char, Stop> {
+        let byte = *self.bytes.get(self.at).ok_or(Stop::End)?;
+        self.at += 1;
+        Ok(match byte {
+            b'"' | b'\\' | b'/' => char::from(byte),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let first = self.unit(self.at)?;
+                self.at += 4;
+                if !(0xd800..0xdc00).contains(&first) {
+                    return Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER));
+                }
+                if self.bytes.get(self.at..self.at + 2) != Some(b"\\u") {
+                    return Ok(char::REPLACEMENT_CHARACTER);
+                }
+                let second = self.unit(self.at + 2)?;
+                if !(0xdc00..0xe000).contains(&second) {
+                    return Ok(char::REPLACEMENT_CHARACTER);
+                }
+                self.at += 6;
+                let code = 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00);
+                char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+            _ => return Err(Stop::Wrong("an escape is not known".into())),
+        })
+    }
+
+    fn unit(&self, at: usize) -> Result<u32, Stop> {
+        let digits = self.bytes.get(at..at + 4).ok_or(Stop::End)?;
+        let text = std::str::from_utf8(digits).ok().filter(|t| t.bytes().all(|b| b.is_ascii_hexdigit()));
+        let unit = text.and_then(|t| u32::from_str_radix(t, 16).ok());
+        unit.ok_or_else(|| Stop::Wrong("four hexadecimal digits are missing".into()))
+    }
+}
+
+/// Appends at most `room` characters, undecodable bytes as `\xNN`. Returns how many were taken and how many were not.
+fn take_characters(bytes: &[u8], room: usize, out: &mut String) -> (usize, usize) {
+    use std::fmt::Write as _;
+    let (mut taken, mut more) = (0, 0);
+    for chunk in bytes.utf8_chunks() {
+        let valid = chunk.valid();
+        let left = room - taken;
+        match valid.char_indices().nth(left) {
+            Some((end, _)) => {
+                out.push_str(&valid[..end]);
+                more += valid[end..].chars().count();
+                taken = room;
+            }
+            None => {
+                out.push_str(valid);
+                taken += valid.chars().count();
+            }
+        }
+        for byte in chunk.invalid() {
+            if taken < room {
+                let _ = write!(out, "\\x{byte:02x}");
+                taken += 1;
+            } else {
+                more += 1;
+            }
+        }
+    }
+    (taken, more)
+}
+
+fn is_number(word: &str) -> bool {
+    let rest = word.strip_prefix('-').unwrap_or(word);
+    let digits = |t: &str| t.bytes().take_while(u8::is_ascii_digit).count();
+    let whole = digits(rest);
+    if whole == 0 || (whole > 1 && rest.starts_with('0')) {
+        return false;
+    }
+    let mut rest = &rest[whole..];
+    if let Some(fraction) = rest.strip_prefix('.') {
+        let length = digits(fraction);
+        if length == 0 {
+            return false;
+        }
+        rest = &fraction[length..];
+    }
+    if let Some(exponent) = rest.strip_prefix(['e', 'E']) {
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let length = digits(exponent);
+        return length > 0 && exponent.len() == length;
+    }
+    rest.is_empty()
+}
+
+/// Whether a number could begin so.
+fn is_number_begun(word: &str) -> bool {
+    is_number(&format!("{word}0")) || is_number(&format!("{word}.0"))
+}
+
+struct Builder {
+    lines: Vec<TreeLine>,
+    open: Vec<Open>,
+    kind: LineKind,
+    children: u64,
+    notes: Vec<String>,
+    left_out: u64,
+    hasher: RandomState,
+}
+
+impl Builder {
+    fn new(is_object: bool) -> Self {
+        let top = Open { is_object, line: None, children: 0, keys: HashSet::new() };
+        let kind = if is_object { LineKind::Object } else { LineKind::Array };
+        Self {
+            lines: Vec::new(),
+            open: vec![top],
+            kind,
+            children: 0,
+            notes: Vec::new(),
+            left_out: 0,
+            hasher: RandomState::new(),
+        }
+    }
+
+    /// How many characters the next text may keep.
+    fn room(&self, kept: usize) -> usize {
+        if self.lines.len() >= MAX_TREE_LINES || kept >= MAX_KEPT {
+            0
+        } else {
+            MAX_VALUE_CHARACTERS
+        }
+    }
+
+    fn note_key(&mut self, raw: &str) {
+        let hash = self.hasher.hash_one(raw);
+        let Some(open) = self.open.last_mut() else { return };
+        if open.keys.len() < MAX_KEYS && !open.keys.insert(hash) && self.notes.len() < 3 && raw.len() < 200 {
+            self.notes.push(format!("the key '{}' comes twice; readers take the last", display_safe(raw)));
+        }
+    }
+
+    /// A line for the next value of what is open; `None` beyond the lines that are kept.
+    fn line(&mut self, label: Option<String>) -> Option<TreeLine> {
+        let depth = self.open.len().saturating_sub(1);
+        let open = self.open.last_mut()?;
+        let index = open.children;
+        open.children += 1;
+        if self.lines.len() >= MAX_TREE_LINES {
+            self.left_out += 1;
+            return None;
+        }
+        let is_index = label.is_none();
+        let label = label.map_or_else(|| index.to_string(), |raw| display_safe(&raw).into_owned());
+        Some(TreeLine { depth: u16::try_from(depth).unwrap_or(u16::MAX), is_index, label, ..TreeLine::default() })
+    }
+
+    fn scalar(&mut self, label: Option<String>, value: String) {
+        if let Some(line) = self.line(label) {
+            self.lines.push(TreeLine { value, ..line });
+        }
+    }
+
+    fn begin(&mut self, label: Option<String>, is_object: bool) {
+        let kind = if is_object { LineKind::Object } else { LineKind::Array };
+        let line = self.line(label).map(|line| {
+            self.lines.push(TreeLine { kind, ..line });
+            self.lines.len() - 1
+        });
+        self.open.push(Open { is_object, line, children: 0, keys: HashSet::new() });
+    }
+
+    fn close(&mut self) {
+        let Some(open) = self.open.pop() else { return };
+        let end = self.lines.len();
+        let Some(at) = open.line else {
+            if self.open.is_empty() {
+                self.children = open.children;
+            }
+            return;
+        };
+        let Some(line) = self.lines.get_mut(at) else { return };
+        line.children = open.children;
+        line.inside = u32::try_from(end - at - 1).unwrap_or(u32::MAX);
+        if open.children == 0 {
+            line.value = if open.is_object { "{}".into() } else { "[]".into() };
+        } else if line.inside == 0 {
+            // Its inside lies beyond the lines that are kept.
+            line.value = line.summary();
+        }
+    }
+
+    fn finish(mut self) -> Tree {
+        while !self.open.is_empty() {
+            self.close();
+        }
+        if self.left_out > 0 {
+            let value = format!("… {} more", count(self.left_out, "value"));
+            self.lines.push(TreeLine { kind: LineKind::Note, value, ..TreeLine::default() });
+        }
+        Tree { lines: self.lines, kind: self.kind, children: self.children, notes: self.notes }
+    }
+}
+
+#[cfg(test)]
+mod tests;

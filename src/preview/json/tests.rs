@@ -1,0 +1,86 @@
+use super::super::text::tree_line;
+use super::*;
+
+fn tree(text: &str) -> Tree {
+    match parse(text.as_bytes(), true).unwrap() {
+        Document::Tree(tree) => tree,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn shown(text: &str) -> Vec<String> {
+    tree(text).lines.iter().map(tree_line).collect()
+}
+
+#[test]
+fn a_document_is_shown_as_it_is_written() {
+    let text = r#"{"id": 12345678901234567890123, "f": 1.50, "tags": ["a", {"b": null}], "e": {}, "l": []}"#;
+    let lines = ["id: 12345678901234567890123", "f: 1.50", "tags:", "  0: a", "  1:", "    b: null", "e: {}", "l: []"];
+    assert_eq!(shown(text), lines);
+    let tree = tree(text);
+    assert_eq!((tree.kind, tree.children), (LineKind::Object, 5));
+    assert_eq!((tree.lines[2].inside, tree.lines[2].children), (3, 2));
+    assert_eq!(parse(b" \"a\\u0041\\ud83d\\ude00\\n\" ", true), Ok(Document::Text("aA😀\n".into())));
+    assert_eq!(parse(b"-0.5e+10", true), Ok(Document::Scalar("-0.5e+10".into())));
+}
+
+#[test]
+fn a_mistake_is_told_with_its_place() {
+    for (text, line, column) in
+        [("{\"a\":1,\n \"b\" 2}", 2, 6), ("[1,]", 1, 4), ("[01]", 1, 2), ("{a:1}", 1, 2), ("[1] x", 1, 5), ("[1", 1, 3)]
+    {
+        let error = parse(text.as_bytes(), true).unwrap_err();
+        assert_eq!((error.line, error.column), (line, column), "{text}: {error}");
+    }
+    assert!(parse(b"", true).is_err());
+    assert!(parse(b"\"abc", true).is_err());
+    assert!(parse(b"\"\\u12", true).is_err());
+    assert!(parse(b"\"\\q\"", true).is_err());
+}
+
+#[test]
+fn what_pythons_reader_takes_is_taken() {
+    assert_eq!(shown("[NaN, -Infinity, \"\\ud800\"]"), ["0: NaN", "1: -Infinity", "2: \u{fffd}"]);
+    assert_eq!(shown("\u{feff}[1]"), ["0: 1"]);
+}
+
+#[test]
+fn a_million_brackets_are_refused_and_a_thousand_are_not() {
+    let deep = |n: usize| "[".repeat(n) + &"]".repeat(n);
+    assert!(parse(deep(1_000_000).as_bytes(), true).unwrap_err().what.contains("deeper"));
+    assert!(parse("[".repeat(1_000_000).as_bytes(), true).is_err());
+    let tree = tree(&deep(1_000));
+    assert_eq!(tree.lines.len(), 999);
+    assert_eq!(tree.lines[998].depth, 998);
+    assert!(parse("{\"a\":".repeat(1_000_000).as_bytes(), true).unwrap_err().what.contains("deeper"));
+}
+
+#[test]
+fn the_beginning_of_a_document_is_shown_as_far_as_it_goes() {
+    let Document::Tree(tree) = parse(br#"{"a": [1, 2, "thr"#, false).unwrap() else { panic!() };
+    assert_eq!(tree.lines.iter().map(tree_line).collect::<Vec<_>>(), ["a:", "  0: 1", "  1: 2"]);
+    assert_eq!(tree.notes, ["only its beginning was read"]);
+    assert!(parse(br#"{"a": }"#, false).is_err());
+}
+
+#[test]
+fn endless_documents_are_cut_and_say_so() {
+    let text = format!("[{}1]", "1,".repeat(150_000));
+    let tree = tree(&text);
+    assert_eq!(tree.lines.len(), MAX_TREE_LINES + 1);
+    assert_eq!(tree.lines[MAX_TREE_LINES].value, "… 50,001 values more");
+    assert_eq!(tree.children, 150_001);
+    let long = format!("[\"{}\"]", "ä".repeat(10_000));
+    let value = shown(&long).remove(0);
+    assert!(value.ends_with("… 6,000 characters more"), "{}", &value[value.len() - 40..]);
+}
+
+#[test]
+fn names_and_values_are_safe_and_repeated_keys_are_told() {
+    let tree = tree("{\"\\u001b[31m\": \"\\u202e\", \"k\": 1, \"k\": 2}");
+    assert_eq!(tree_line(&tree.lines[0]), "␛[31m: <U+202E>");
+    assert_eq!(tree.notes, ["the key 'k' comes twice; readers take the last"]);
+    let broken = parse(b"[\"\xff\x1b\"]", true).unwrap();
+    let Document::Tree(broken) = broken else { panic!() };
+    assert_eq!(tree_line(&broken.lines[0]), "0: \\xff␛");
+}

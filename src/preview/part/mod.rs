@@ -1,0 +1,232 @@
+//! One part of a sample made ready to be looked at, by its name and its content.
+//!
+//! Nothing here fails: what is damaged, hostile or too large becomes words beside what can be shown. Parts are read through
+//! [`PartBytes`], so that a part of many gigabytes is never read whole.
+
+mod text;
+
+use super::hex::HexView;
+use super::json::{self, Document};
+use super::{picture, tree, Drawable};
+use crate::model::text::{bytes as size_words, display_safe};
+use crate::model::{Cancel, Outcome};
+use crate::source::decode::{part_class, PartClass};
+use std::sync::Arc;
+
+/// The content of one part, at positions.
+pub trait PartBytes: Send {
+    /// Length in bytes.
+    fn len(&self) -> u64;
+    /// Whether there is nothing in it.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Reads up to `limit` bytes at `from`; fewer only where the part ends.
+    fn read(&self, from: u64, limit: usize) -> Outcome<Vec<u8>>;
+}
+
+impl PartBytes for Vec<u8> {
+    fn len(&self) -> u64 {
+        <[u8]>::len(self) as u64
+    }
+    fn read(&self, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        let rest = usize::try_from(from).ok().and_then(|at| self.get(at..)).unwrap_or_default();
+        Ok(rest.get(..limit).unwrap_or(rest).to_vec())
+    }
+}
+
+/// A part ready to be drawn. All text in it is safe to show.
+#[derive(Clone, Debug)]
+pub struct PartPreview {
+    /// The part's name, raw characters made visible.
+    pub name: String,
+    /// Kind, measures and size: `jpg 640×427 RGB 48.1 KiB`.
+    pub title: String,
+    /// What is drawn.
+    pub body: Drawable,
+    /// More that is known, as name and value.
+    pub facts: Vec<(String, String)>,
+    /// What is wrong with it, or was left out.
+    pub notes: Vec<String>,
+    /// Which piece of a long part this is.
+    pub page: Page,
+}
+
+/// A piece of a part, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Where it begins.
+    pub from: u64,
+    /// Where it ends, and the next one begins.
+    pub to: u64,
+    /// Length of the part.
+    pub of: u64,
+}
+
+impl Page {
+    /// The whole part.
+    pub fn whole(of: u64) -> Self {
+        Self { from: 0, to: of, of }
+    }
+
+    /// Whether a piece follows.
+    pub fn has_more(&self) -> bool {
+        self.to < self.of
+    }
+}
+
+/// Bytes of text or of unknown content on one page.
+pub const PAGE_BYTES: usize = 64 << 10;
+/// Bytes of a JSON document that are read at most.
+const JSON_BYTES: usize = 16 << 20;
+/// Bytes of a picture file that are read at most.
+const PICTURE_BYTES: u64 = 64 << 20;
+
+/// The beginning of a part. Reads and decodes, so it runs on a worker; see [`page`] for the rest.
+pub fn part(name: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> PartPreview {
+    page(name, bytes, 0, cancel)
+}
+
+/// A part from byte `from` on, which is where the page before ended: long texts and unknown content come in pages. What
+/// has no pages is shown whole, whatever `from` is.
+pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> PartPreview {
+    let mut out = PartPreview {
+        name: display_safe(name).into_owned(),
+        title: String::new(),
+        body: Drawable::fact("(empty)"),
+        facts: Vec::new(),
+        notes: Vec::new(),
+        page: Page::whole(bytes.len()),
+    };
+    if bytes.is_empty() {
+        out.title = title(name, &["empty".into()]);
+        return out;
+    }
+    let looked = Look { name, bytes, from, cancel }.look(&mut out);
+    if let Err(failure) = looked {
+        out.title = title(name, &[size_words(bytes.len())]);
+        out.notes.insert(0, failure.to_string());
+        out.body = Drawable::fact("it could not be read");
+    }
+    out
+}
+
+struct Look<'a> {
+    name: &'a str,
+    bytes: &'a dyn PartBytes,
+    from: u64,
+    cancel: &'a Cancel,
+}
+
+impl Look<'_> {
+    fn look(&self, out: &mut PartPreview) -> Outcome<()> {
+        match part_class(self.name) {
+            PartClass::Image => self.picture(out),
+            PartClass::Json => self.json(out),
+            PartClass::Text | PartClass::Int => self.text(out),
+            PartClass::Media | PartClass::Array | PartClass::Bytes => self.by_content(out),
+        }
+    }
+
+    fn by_content(&self, out: &mut PartPreview) -> Outcome<()> {
+        let first = self.bytes.read(0, 4096)?;
+        if text::is_text(&first) {
+            return self.text(out);
+        }
+        self.hex(out)
+    }
+
+    fn picture(&self, out: &mut PartPreview) -> Outcome<()> {
+        let length = self.bytes.len();
+        if length > PICTURE_BYTES {
+            out.notes.push(format!("{} are too much for a picture to be shown", size_words(length)));
+            return self.hex(out);
+        }
+        let content = self.bytes.read(0, usize::try_from(length).unwrap_or(usize::MAX))?;
+        if self.cancel.is_cancelled() {
+            return Err(crate::model::Failure::cancelled());
+        }
+        match picture::decode(&content) {
+            Ok(picture) => {
+                let measures = format!("{}×{}", picture.width, picture.height);
+                out.title = title(self.name, &[measures, picture.colour.into(), size_words(length)]);
+                out.facts.push(("format".into(), picture.format.into()));
+                out.body = Drawable::Picture(Arc::new(picture));
+                Ok(())
+            }
+            Err(error) => {
+                out.notes.push(error.to_string());
+                if text::is_text(content.get(..4096).unwrap_or(&content)) {
+                    return self.text(out);
+                }
+                self.hex(out)
+            }
+        }
+    }
+
+    fn json(&self, out: &mut PartPreview) -> Outcome<()> {
+        let length = self.bytes.len();
+        let content = self.bytes.read(0, JSON_BYTES)?;
+        let is_whole = content.len() as u64 >= length;
+        match json::parse(&content, is_whole) {
+            Ok(Document::Tree(tree)) => {
+                let top = tree::TreeLine { kind: tree.kind, children: tree.children, ..Default::default() };
+                out.title = title(self.name, &[top.summary(), size_words(length)]);
+                if !is_whole {
+                    out.notes.push(format!("only the first {} are shown", size_words(content.len() as u64)));
+                }
+                out.notes.extend(tree.notes);
+                out.body = match tree.lines.is_empty() {
+                    true => Drawable::fact(if tree.kind == tree::LineKind::Object { "{}" } else { "[]" }),
+                    false => Drawable::Tree(tree.lines.into()),
+                };
+            }
+            Ok(Document::Text(text)) => {
+                out.title = title(self.name, &["text".into(), size_words(length)]);
+                out.body = Drawable::from_text(&text);
+            }
+            Ok(Document::Scalar(word)) => {
+                out.title = title(self.name, &[size_words(length)]);
+                out.body = Drawable::fact(word);
+            }
+            Err(error) => {
+                out.notes.push(error.to_string());
+                return self.text(out);
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&self, out: &mut PartPreview) -> Outcome<()> {
+        let length = self.bytes.len();
+        let page = text::page(self.bytes, self.from)?;
+        out.title = title(self.name, &[size_words(length)]);
+        out.page = Page { from: page.from, to: page.to, of: length };
+        out.body = Drawable::Text(page.text.into());
+        Ok(())
+    }
+
+    fn hex(&self, out: &mut PartPreview) -> Outcome<()> {
+        let length = self.bytes.len();
+        let row = super::hex::ROW as u64;
+        let from = self.from.min(length.saturating_sub(1)) / row * row;
+        let content = self.bytes.read(from, PAGE_BYTES)?;
+        out.title = title(self.name, &[size_words(length)]);
+        out.page = Page { from, to: from + content.len() as u64, of: length };
+        out.body = Drawable::Hex(Arc::new(HexView { from, bytes: content }));
+        Ok(())
+    }
+}
+
+/// The part's name, then what is known of it; safe to show.
+fn title(name: &str, words: &[String]) -> String {
+    let mut out = display_safe(name).into_owned();
+    for word in words.iter().filter(|w| !w.is_empty()) {
+        out.push(' ');
+        out.push_str(word);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

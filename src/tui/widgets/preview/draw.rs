@@ -1,0 +1,313 @@
+//! Draws what a preview holds.
+
+use super::{Pixels, PreviewState};
+use crate::preview::cells::{fit, Depth};
+use crate::preview::hex::HexView;
+use crate::preview::tree::{LineKind, TreeLine};
+use crate::preview::{text as wrapping, Drawable, PartPreview};
+use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::{below, draw_lines};
+use crate::tui::widgets::text;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What drawing a preview needs besides its state.
+#[derive(Clone, Copy)]
+pub struct PreviewLook<'a> {
+    /// Styles and glyphs.
+    pub ui: &'a Ui<'a>,
+    /// How pictures become cells.
+    pub depth: Depth,
+}
+
+/// Lines of notes above the body, at most.
+const NOTE_LINES: usize = 3;
+/// Lines below the body, at most: facts, or the selected line of a tree in full.
+const BELOW_LINES: usize = 4;
+
+/// Draws something short: as much of it as fits, nothing to scroll. Pictures are drawn by [`Pixels::draw`].
+pub fn draw_short(buffer: &mut Buffer, area: Rect, drawable: &Drawable, ui: &Ui) {
+    let (columns, rows) = (usize::from(area.width), usize::from(area.height));
+    match drawable {
+        Drawable::Picture(_) => {}
+        Drawable::Text(words) if words.is_empty() => {
+            draw_lines(buffer, area, [Line::from(Span::styled("(empty)", ui.theme.muted))]);
+        }
+        Drawable::Text(words) | Drawable::Fact(words) => {
+            draw_lines(buffer, area, wrapping::wrap(words, columns, rows).into_iter().map(Line::from));
+        }
+        Drawable::Tree(tree) => {
+            let lines = tree.iter().map(|l| Line::from(text::fit_end(&wrapping::tree_line(l), columns, ui.glyphs)));
+            draw_lines(buffer, area, lines);
+        }
+        Drawable::Hex(view) => {
+            let row_bytes = HexView::row_bytes(columns);
+            let lines =
+                (0..rows).map_while(|row| hex_line(view, row, row_bytes, ui.theme.muted, &[], ui.theme.matched));
+            draw_lines(buffer, area, lines);
+        }
+    }
+}
+
+impl PreviewState {
+    /// The title of the pane: kind, measures and size. Empty while nothing is shown.
+    pub fn title(&self, ui: &Ui) -> String {
+        self.preview().map(|p| with_glyphs(p.title.clone(), ui)).unwrap_or_default()
+    }
+
+    /// Draws notes, the body and facts; the title is the pane's. Returns where the body is, for the mouse.
+    pub fn draw(
+        &mut self,
+        buffer: &mut Buffer,
+        area: Rect,
+        focused: bool,
+        pixels: &mut Pixels,
+        look: &PreviewLook,
+    ) -> Rect {
+        let Some(preview) = self.preview.clone().filter(|_| !area.is_empty()) else { return area };
+        let ui = look.ui;
+        let columns = usize::from(area.width);
+        let notes = note_lines(&preview, columns, usize::from(area.height) / 3, ui);
+        let top = u16::try_from(notes.len()).unwrap_or(0);
+        draw_lines(buffer, area, notes);
+        let area = below(area, top);
+        self.rows.prepare(&preview.body, &self.folded, columns);
+        let mut foot = match &preview.body {
+            Drawable::Tree(_) if focused => self.selected_lines(columns, ui),
+            _ => fact_lines(&preview, columns, ui),
+        };
+        foot.truncate(BELOW_LINES.min(usize::from(area.height) / 4));
+        let foot_rows = u16::try_from(foot.len()).unwrap_or(0);
+        let mut body = Rect { height: area.height - foot_rows, ..area };
+        if let Drawable::Picture(picture) = &preview.body {
+            // Facts stand right below the picture, not at the far end of the pane.
+            body.height = body.height.min(fit(picture, body.width, body.height).1);
+        }
+        draw_lines(buffer, Rect { y: body.bottom(), height: foot_rows, ..area }, foot);
+        self.draw_body(buffer, body, &preview, focused, pixels, look);
+        body
+    }
+
+    fn draw_body(
+        &mut self,
+        buffer: &mut Buffer,
+        area: Rect,
+        preview: &PartPreview,
+        focused: bool,
+        pixels: &mut Pixels,
+        look: &PreviewLook,
+    ) {
+        let ui = look.ui;
+        self.height = usize::from(area.height);
+        self.settle();
+        let rows = self.offset..self.offset + self.height;
+        match &preview.body {
+            Drawable::Picture(picture) => {
+                pixels.draw(buffer, area, picture, look.depth);
+            }
+            Drawable::Text(words) | Drawable::Fact(words) => {
+                let lines =
+                    rows.map_while(|row| self.rows.text_range(row)).map(|range| self.text_line(words, range, ui));
+                draw_lines(buffer, area, lines);
+            }
+            Drawable::Tree(lines) => self.draw_tree(buffer, area, lines, focused, ui),
+            Drawable::Hex(view) => {
+                let row_bytes = self.rows.row_bytes();
+                let lines = rows.map_while(|row| {
+                    let range = row * row_bytes..(row + 1) * row_bytes;
+                    let found = self.search.as_ref().map(|s| s.within(&range)).unwrap_or_default();
+                    hex_line(view, row, row_bytes, ui.theme.muted, found, ui.theme.matched)
+                });
+                draw_lines(buffer, area, lines);
+            }
+        }
+        self.draw_more(buffer, area, preview, ui);
+    }
+
+    /// Keeps the view within the body, and the selection within the view.
+    fn settle(&mut self) {
+        let (count, height) = (self.rows.len(), self.height.max(1));
+        self.selected = self.selected.min(count.saturating_sub(1));
+        if self.tree().is_some() {
+            if self.offset == usize::MAX {
+                self.selected = count.saturating_sub(1);
+            }
+            self.offset = self.offset.min(self.selected).max((self.selected + 1).saturating_sub(height));
+        }
+        self.offset = self.offset.min(count.saturating_sub(height));
+    }
+
+    fn text_line(&self, words: &str, range: Range<usize>, ui: &Ui) -> Line<'static> {
+        let found = self.search.as_ref().map(|s| s.within(&range)).unwrap_or_default();
+        let start = range.start;
+        let line = words.get(range).unwrap_or_default();
+        let found: Vec<_> = found.iter().map(|f| f.start.saturating_sub(start)..f.end - start).collect();
+        Line::from(marked(line, &found, Style::new(), ui.theme.matched))
+    }
+
+    fn draw_tree(&self, buffer: &mut Buffer, area: Rect, lines: &[TreeLine], focused: bool, ui: &Ui) {
+        let columns = usize::from(area.width);
+        for (y, row) in (area.y..area.bottom()).zip(self.offset..) {
+            let Some((at, line)) = self.rows.tree_line(row).and_then(|at| Some((at, lines.get(at)?))) else { break };
+            let place = Rect { y, height: 1, ..area };
+            draw_lines(buffer, place, [self.tree_row(at, line, columns, ui)]);
+            if row == self.selected && focused {
+                buffer.set_style(place, ui.theme.selected);
+            }
+        }
+    }
+
+    fn tree_row(&self, at: usize, line: &TreeLine, columns: usize, ui: &Ui) -> Line<'static> {
+        let is_folded = self.folded.contains(&at);
+        let sign = match (line.inside > 0, is_folded) {
+            (true, true) => ui.glyphs.closed,
+            (true, false) => ui.glyphs.open,
+            (false, _) => " ",
+        };
+        // Deep values would run out of the pane: beyond half of it the depth is told by a number.
+        let indent = usize::from(line.depth) * 2;
+        let lead = match indent + 2 > columns / 2 {
+            true => format!("{}{} ", line.depth, ui.glyphs.ellipsis),
+            false => " ".repeat(indent),
+        };
+        let value = if line.inside > 0 { line.summary() } else { line.value.clone() };
+        let has_value = line.inside == 0 || is_folded;
+        let label = match (line.label.is_empty(), has_value) {
+            (true, _) => String::new(),
+            (false, true) => format!("{}: ", line.label),
+            (false, false) => format!("{}:", line.label),
+        };
+        let lead = format!("{sign} {lead}");
+        let room = columns.saturating_sub(text::width(&lead));
+        let label = text::fit_end(&label, room, ui.glyphs);
+        let room = room.saturating_sub(text::width(&label));
+        let value_style = match line.kind {
+            LineKind::Scalar => Style::new(),
+            _ => ui.theme.muted,
+        };
+        let label_style = if line.is_index { ui.theme.muted } else { ui.theme.accent };
+        let mut spans = vec![Span::styled(lead, ui.theme.muted)];
+        let found = |words: &str| self.search.as_ref().map(|s| s.in_line(words)).unwrap_or_default();
+        spans.extend(marked(&label, &found(&label), label_style, ui.theme.matched));
+        if has_value {
+            let value = text::fit_end(&value, room, ui.glyphs);
+            spans.extend(marked(&value, &found(&value), value_style, ui.theme.matched));
+        }
+        Line::from(spans)
+    }
+
+    /// The selected line of a tree in full: where it is, and its value where that is too long for its row.
+    fn selected_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let Some(path) = self.selected_path() else { return Vec::new() };
+        let mut out = vec![Line::from(Span::styled(text::fit_middle(&path, columns, ui.glyphs), ui.theme.muted))];
+        let line = self.rows.tree_line(self.selected).and_then(|at| self.tree()?.get(at));
+        if let Some(line) = line.filter(|l| l.inside == 0) {
+            let indent = usize::from(line.depth) * 2 + 4;
+            if indent + text::width(&line.label) + text::width(&line.value) > columns {
+                let lines = wrapping::wrap(&line.value, columns, BELOW_LINES - 1);
+                out.extend(lines.into_iter().map(|l| Line::from(with_glyphs(l, ui))));
+            }
+        }
+        out
+    }
+
+    /// Little arrows on the right edge where rows are out of view, and how much there is on other pages.
+    fn draw_more(&self, buffer: &mut Buffer, area: Rect, preview: &PartPreview, ui: &Ui) {
+        if area.width < 4 || area.height == 0 || matches!(preview.body, Drawable::Picture(_)) {
+            return;
+        }
+        let last = area.bottom() - 1;
+        let at_end = self.offset + self.height >= self.rows.len();
+        let page = preview.page;
+        if self.offset > 0 || page.from > 0 {
+            buffer.set_string(area.right() - 1, area.y, ui.glyphs.more_up, ui.theme.muted);
+        }
+        if !at_end || page.has_more() {
+            buffer.set_string(area.right() - 1, last, ui.glyphs.more_down, ui.theme.muted);
+        }
+        if at_end && page.has_more() {
+            let more = crate::model::text::bytes(page.of - page.to);
+            let words = format!(" {} {more} more ", ui.glyphs.ellipsis);
+            let width = u16::try_from(text::width(&words)).unwrap_or(0).min(area.width - 1);
+            let place = Rect { x: area.right() - 1 - width, y: last, width, height: 1 };
+            draw_lines(buffer, place, [Line::from(Span::styled(words, ui.theme.muted))]);
+        }
+    }
+}
+
+/// Text with places marked in it.
+fn marked(line: &str, found: &[Range<usize>], style: Style, mark: Style) -> Vec<Span<'static>> {
+    let mut spans = Vec::new();
+    let mut at = 0;
+    for place in found {
+        let (start, end) = (place.start.min(line.len()).max(at), place.end.min(line.len()));
+        let (Some(before), Some(words)) = (line.get(at..start), line.get(start..end)) else { continue };
+        spans.push(Span::styled(before.to_owned(), style));
+        spans.push(Span::styled(words.to_owned(), mark));
+        at = end;
+    }
+    spans.push(Span::styled(line.get(at..).unwrap_or_default().to_owned(), style));
+    spans
+}
+
+fn hex_line(
+    view: &Arc<HexView>,
+    row: usize,
+    row_bytes: usize,
+    muted: Style,
+    found: &[Range<usize>],
+    mark: Style,
+) -> Option<Line<'static>> {
+    let (offset, digits, characters) = view.row(row, row_bytes)?;
+    let start = row * row_bytes;
+    let mut in_digits = Vec::new();
+    let mut in_characters = Vec::new();
+    for place in found {
+        let (from, to) = (place.start.saturating_sub(start), (place.end - start).min(row_bytes));
+        let column = |at: usize| at * 3 + at / 8;
+        in_digits.push(column(from)..(column(to.saturating_sub(1)) + 2));
+        in_characters.push(from..to);
+    }
+    let mut spans = vec![Span::styled(format!("{offset}  "), muted)];
+    spans.extend(marked(&digits, &in_digits, Style::new(), mark));
+    spans.push(Span::raw(" "));
+    spans.extend(marked(&characters, &in_characters, muted, mark));
+    Some(Line::from(spans))
+}
+
+fn note_lines(preview: &PartPreview, columns: usize, room: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let mut out = Vec::new();
+    for note in &preview.notes {
+        for (at, words) in text::wrap(note, columns.saturating_sub(2)).into_iter().enumerate() {
+            let sign = if at == 0 { ui.glyphs.warn } else { " " };
+            out.push(Line::from(Span::styled(with_glyphs(format!("{sign} {words}"), ui), ui.theme.warn)));
+        }
+    }
+    out.truncate(NOTE_LINES.min(room.max(1)));
+    out
+}
+
+fn fact_lines(preview: &PartPreview, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let facts: Vec<String> = preview.facts.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    if facts.is_empty() {
+        return Vec::new();
+    }
+    let words = facts.join(&format!(" {} ", ui.glyphs.dot));
+    text::wrap(&words, columns)
+        .into_iter()
+        .map(|l| Line::from(Span::styled(with_glyphs(l, ui), ui.theme.muted)))
+        .collect()
+}
+
+/// Our own signs in the ASCII set where that is wanted.
+fn with_glyphs(words: String, ui: &Ui) -> String {
+    if ui.glyphs.ascii {
+        words.replace('×', "x").replace('…', "...")
+    } else {
+        words
+    }
+}

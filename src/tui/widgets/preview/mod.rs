@@ -1,0 +1,300 @@
+//! Draws a part of a sample, and remembers where one is in it: scrolling, folding, searching, pages.
+//!
+//! ```ignore
+//! state.show(Arc::new(preview::part("json", &bytes, &cancel)));   // the preview came from a worker
+//! state.draw(buffer, area, true, &mut pixels, &look);             // body, notes and facts; the title is the pane's
+//! if !state.act(action) { /* not for the preview */ }
+//! if let Some(from) = state.take_wanted_page() { /* ask the worker for preview::page(…, from, …), then show_page */ }
+//! ```
+
+mod draw;
+mod pixels;
+mod rows;
+mod search;
+
+pub use draw::{draw_short, PreviewLook};
+pub use pixels::{Encoded, Pixels, Wanted};
+
+use crate::preview::tree::{self, LineKind, TreeLine};
+use crate::preview::{Drawable, PartPreview};
+use crate::tui::keymap::Action;
+use rows::Rows;
+use search::Search;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What is shown of one part, and where in it one is.
+#[derive(Clone, Debug, Default)]
+pub struct PreviewState {
+    preview: Option<Arc<PartPreview>>,
+    /// First row in view.
+    offset: usize,
+    /// Selected row of a tree.
+    selected: usize,
+    /// Rows in view when it was drawn last.
+    height: usize,
+    rows: Rows,
+    folded: BTreeSet<usize>,
+    search: Option<Search>,
+    /// Where the pages before this one began.
+    earlier: Vec<u64>,
+    wanted: Option<u64>,
+    /// The page that comes is looked at from its end.
+    from_end: bool,
+}
+
+impl PreviewState {
+    /// Shows another part from its beginning. What is being searched for stays.
+    pub fn show(&mut self, preview: Arc<PartPreview>) {
+        let search = self.search.take().map(|s| s.words().to_owned());
+        *self = Self { preview: Some(preview), height: self.height, ..Self::default() };
+        self.fold_long();
+        if let Some(words) = search {
+            self.search = Some(Search::new(&words, self.body()));
+        }
+    }
+
+    /// Shows another page of the same part, as asked for by [`take_wanted_page`](Self::take_wanted_page).
+    pub fn show_page(&mut self, preview: Arc<PartPreview>) {
+        let (earlier, from_end) = (std::mem::take(&mut self.earlier), self.from_end);
+        self.show(preview);
+        self.earlier = earlier;
+        if from_end {
+            // The drawing knows how many rows there are.
+            self.offset = usize::MAX;
+        }
+    }
+
+    /// Shows nothing.
+    pub fn clear(&mut self) {
+        let search = self.search.take();
+        *self = Self { search, height: self.height, ..Self::default() };
+    }
+
+    /// What is shown.
+    pub fn preview(&self) -> Option<&Arc<PartPreview>> {
+        self.preview.as_ref()
+    }
+
+    fn body(&self) -> Option<&Drawable> {
+        self.preview.as_ref().map(|p| &p.body)
+    }
+
+    fn tree(&self) -> Option<&[TreeLine]> {
+        match self.body() {
+            Some(Drawable::Tree(lines)) => Some(lines),
+            _ => None,
+        }
+    }
+
+    /// Long lists begin folded, so that the names beside them are seen at once.
+    fn fold_long(&mut self) {
+        const LONG: u32 = 40;
+        let Some(lines) = self.tree() else { return };
+        let long = |(_, line): &(usize, &TreeLine)| line.kind == LineKind::Array && line.inside > LONG;
+        let long: BTreeSet<usize> = lines.iter().enumerate().filter(long).map(|(at, _)| at).collect();
+        self.folded = long;
+    }
+
+    /// Follows a moving or folding action. Returns whether it was one.
+    pub fn act(&mut self, action: Action) -> bool {
+        let page = isize::try_from(self.height.max(2)).unwrap_or(isize::MAX);
+        match action {
+            Action::Up => self.step(-1),
+            Action::Down => self.step(1),
+            Action::HalfUp => self.step(-page / 2),
+            Action::HalfDown => self.step(page / 2),
+            Action::PageUp => self.step(-page),
+            Action::PageDown => self.step(page),
+            Action::First => self.step(isize::MIN),
+            Action::Last => self.step(isize::MAX),
+            Action::Toggle => self.fold(None),
+            Action::Left => self.fold(Some(true)),
+            Action::Right => self.fold(Some(false)),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Moves by rows: the selection in trees, the view elsewhere. Beyond an end of a page another page is wanted.
+    fn step(&mut self, by: isize) {
+        let count = self.rows.len();
+        let is_tree = self.tree().is_some();
+        let last = if is_tree { count.saturating_sub(1) } else { count.saturating_sub(self.height.max(1)) };
+        let now = if is_tree { self.selected } else { self.offset.min(last) };
+        let is_far = by == isize::MIN || by == isize::MAX;
+        if by > 0 && now >= last && !is_far {
+            return self.want_next();
+        }
+        if by < 0 && now == 0 && !is_far {
+            return self.want_previous();
+        }
+        let next = now.saturating_add_signed(by).min(last);
+        if is_tree {
+            self.selected = next;
+        } else {
+            self.offset = next;
+        }
+    }
+
+    fn want_next(&mut self) {
+        if let Some(page) = self.preview.as_ref().map(|p| p.page).filter(|p| p.has_more()) {
+            self.earlier.push(page.from);
+            self.from_end = false;
+            self.wanted = Some(page.to);
+        }
+    }
+
+    fn want_previous(&mut self) {
+        if let Some(from) = self.earlier.pop() {
+            self.from_end = true;
+            self.wanted = Some(from);
+        }
+    }
+
+    /// The byte from which another page is to be read; once.
+    pub fn take_wanted_page(&mut self) -> Option<u64> {
+        self.wanted.take()
+    }
+
+    /// Moves the view by rows without a key, as the mouse wheel does.
+    pub fn scroll(&mut self, by: isize) {
+        let last = self.rows.len().saturating_sub(self.height.max(1));
+        self.offset = self.offset.min(last).saturating_add_signed(by).min(last);
+        let bottom = self.offset + self.height.max(1) - 1;
+        self.selected = self.selected.clamp(self.offset, bottom.max(self.offset));
+    }
+
+    /// Selects the row at a line of the drawn body (0 is its first). Returns whether it was selected before: then a
+    /// click folds.
+    pub fn click(&mut self, line: usize) -> bool {
+        let row = self.offset.saturating_add(line);
+        if self.tree().is_none() || row >= self.rows.len() {
+            return false;
+        }
+        let again = self.selected == row;
+        self.selected = row;
+        again
+    }
+
+    /// Folds (`Some(true)`), opens (`Some(false)`) or switches the selected line of a tree. A line without an inside
+    /// folds what it lies in.
+    fn fold(&mut self, fold: Option<bool>) {
+        let Some(lines) = self.tree() else { return };
+        let Some(at) = self.rows.tree_line(self.selected) else { return };
+        let has_inside = lines.get(at).is_some_and(|l| l.inside > 0);
+        let is_folded = self.folded.contains(&at);
+        let fold = fold.unwrap_or(!is_folded);
+        if !has_inside || (fold && is_folded) {
+            if fold {
+                self.select_outer(at);
+            }
+            return;
+        }
+        if fold {
+            self.folded.insert(at);
+        } else {
+            self.folded.remove(&at);
+        }
+        self.rows.forget();
+    }
+
+    /// Selects the line that the line `at` lies in.
+    fn select_outer(&mut self, at: usize) {
+        let Some(lines) = self.tree() else { return };
+        let depth = lines.get(at).map_or(0, |l| l.depth);
+        let outer = lines.get(..at).unwrap_or_default().iter().rposition(|l| l.depth < depth);
+        if let Some(row) = outer.and_then(|outer| self.rows.row_of_line(outer)) {
+            self.selected = row;
+        }
+    }
+
+    /// Folds everything that has an inside, or opens everything.
+    pub fn fold_all(&mut self, fold: bool) {
+        self.folded.clear();
+        if let Some(lines) = self.tree().filter(|_| fold) {
+            let all = lines.iter().enumerate().filter(|(_, l)| l.inside > 0).map(|(at, _)| at).collect();
+            self.folded = all;
+        }
+        self.selected = 0;
+        self.offset = 0;
+        self.rows.forget();
+    }
+
+    /// Where the selected line of a tree is, in the grammar of the field map; safe to show and to copy.
+    pub fn selected_path(&self) -> Option<String> {
+        let (preview, lines) = (self.preview.as_ref()?, self.tree()?);
+        Some(tree::path(&preview.name, lines, self.rows.tree_line(self.selected)?))
+    }
+
+    /// The value of the selected line of a tree, or a whole short text; safe to show and to copy.
+    pub fn selected_value(&self) -> Option<String> {
+        match self.body()? {
+            Drawable::Tree(lines) => {
+                let at = self.rows.tree_line(self.selected)?;
+                let line = lines.get(at)?;
+                if line.inside == 0 {
+                    return Some(line.value.clone());
+                }
+                let inside = lines.get(at + 1..at + 1 + line.inside as usize)?;
+                let inside: Vec<String> = inside.iter().map(crate::preview::text::tree_line).collect();
+                Some(inside.join("\n"))
+            }
+            Drawable::Text(text) | Drawable::Fact(text) => Some(text.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Searches for words, whatever their case; empty words end the search. Returns how many places there are on this
+    /// page, and goes to the first at or after the view.
+    pub fn find(&mut self, words: &str) -> usize {
+        self.search = (!words.is_empty()).then(|| Search::new(words, self.body()));
+        let from = self.position();
+        if let Some(search) = &mut self.search {
+            search.go_from(from);
+        }
+        self.go_to_match();
+        self.matches()
+    }
+
+    /// Goes to the next place found, or the one before, around the ends. Returns its number from 1, and how many there are.
+    pub fn find_next(&mut self, forward: bool) -> Option<(usize, usize)> {
+        let place = self.search.as_mut()?.advance(forward)?;
+        self.go_to_match();
+        Some(place)
+    }
+
+    /// Places found on this page.
+    pub fn matches(&self) -> usize {
+        self.search.as_ref().map_or(0, Search::len)
+    }
+
+    /// Where the view begins: a byte of the text or of the bytes, a line of a tree.
+    fn position(&self) -> usize {
+        self.rows.position(if self.tree().is_some() { self.selected } else { self.offset })
+    }
+
+    fn go_to_match(&mut self) {
+        let Some(position) = self.search.as_ref().and_then(Search::position) else { return };
+        if let Some(lines) = self.tree() {
+            let inside =
+                |at: &usize| lines.get(*at).is_some_and(|l| (*at + 1..*at + 1 + l.inside as usize).contains(&position));
+            let hiding: Vec<usize> = self.folded.iter().copied().filter(inside).collect();
+            if !hiding.is_empty() {
+                hiding.iter().for_each(|at| {
+                    self.folded.remove(at);
+                });
+                self.rows.forget();
+            }
+        }
+        let (preview, folded) = (self.preview.clone(), &self.folded);
+        if let Some(preview) = preview {
+            self.rows.prepare_as_before(&preview.body, folded);
+        }
+        let Some(row) = self.rows.row_at(position) else { return };
+        self.selected = row;
+        if row < self.offset || row >= self.offset + self.height.max(1) {
+            self.offset = row.saturating_sub(self.height / 3);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a preview's body is row by row, for the width it has.
+
+use crate::preview::hex::HexView;
+use crate::preview::tree::TreeLine;
+use crate::preview::{text, Drawable};
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The rows of a body. They are made when it is drawn for the first time, or in another width.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rows {
+    made: Option<(usize, Kind)>,
+    width: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// Byte ranges of a text.
+    Text(Arc<[Range<usize>]>),
+    /// Lines of a tree that no fold hides.
+    Tree(Arc<[usize]>),
+    /// Bytes to a row, and rows.
+    Hex(usize, usize),
+    /// It fills the room it is given.
+    Whole,
+}
+
+impl Rows {
+    /// Makes the rows for `width` columns, unless they are there.
+    pub(super) fn prepare(&mut self, body: &Drawable, folded: &BTreeSet<usize>, width: usize) {
+        self.width = width;
+        if self.made.as_ref().is_some_and(|(made_for, _)| *made_for == width) {
+            return;
+        }
+        let kind = match body {
+            Drawable::Text(words) | Drawable::Fact(words) => Kind::Text(text::wrap_ranges(words, width).into()),
+            Drawable::Tree(lines) => Kind::Tree(visible(lines, folded).into()),
+            Drawable::Hex(view) => {
+                let row = HexView::row_bytes(width);
+                Kind::Hex(row, view.rows(row))
+            }
+            Drawable::Picture(_) => Kind::Whole,
+        };
+        self.made = Some((width, kind));
+    }
+
+    /// Makes the rows for the width they had last.
+    pub(super) fn prepare_as_before(&mut self, body: &Drawable, folded: &BTreeSet<usize>) {
+        self.prepare(body, folded, if self.width == 0 { 80 } else { self.width });
+    }
+
+    /// The folds changed.
+    pub(super) fn forget(&mut self) {
+        self.made = None;
+    }
+
+    fn kind(&self) -> Option<&Kind> {
+        self.made.as_ref().map(|(_, kind)| kind)
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        match self.kind() {
+            Some(Kind::Text(ranges)) => ranges.len(),
+            Some(Kind::Tree(lines)) => lines.len(),
+            Some(Kind::Hex(_, rows)) => *rows,
+            Some(Kind::Whole) | None => 0,
+        }
+    }
+
+    /// The text of a row, as a range of the whole.
+    pub(super) fn text_range(&self, row: usize) -> Option<Range<usize>> {
+        match self.kind()? {
+            Kind::Text(ranges) => ranges.get(row).cloned(),
+            _ => None,
+        }
+    }
+
+    /// The tree line of a row.
+    pub(super) fn tree_line(&self, row: usize) -> Option<usize> {
+        match self.kind()? {
+            Kind::Tree(lines) => lines.get(row).copied(),
+            _ => None,
+        }
+    }
+
+    /// The row of a tree line, unless a fold hides it.
+    pub(super) fn row_of_line(&self, line: usize) -> Option<usize> {
+        match self.kind()? {
+            Kind::Tree(lines) => lines.binary_search(&line).ok(),
+            _ => None,
+        }
+    }
+
+    /// Bytes to a row of digits.
+    pub(super) fn row_bytes(&self) -> usize {
+        match self.kind() {
+            Some(Kind::Hex(bytes, _)) => *bytes,
+            _ => crate::preview::hex::ROW,
+        }
+    }
+
+    /// What a row begins with: a byte of the text or of the bytes, a line of the tree.
+    pub(super) fn position(&self, row: usize) -> usize {
+        match self.kind() {
+            Some(Kind::Text(ranges)) => ranges.get(row).map_or(0, |r| r.start),
+            Some(Kind::Tree(lines)) => lines.get(row).copied().unwrap_or(0),
+            Some(Kind::Hex(bytes, _)) => row.saturating_mul(*bytes),
+            Some(Kind::Whole) | None => 0,
+        }
+    }
+
+    /// The row in which a position lies.
+    pub(super) fn row_at(&self, position: usize) -> Option<usize> {
+        match self.kind()? {
+            Kind::Text(ranges) => ranges.partition_point(|r| r.start <= position).checked_sub(1),
+            Kind::Tree(lines) => lines.binary_search(&position).ok(),
+            Kind::Hex(bytes, _) => Some(position / (*bytes).max(1)),
+            Kind::Whole => None,
+        }
+    }
+}
+
+fn visible(lines: &[TreeLine], folded: &BTreeSet<usize>) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut at = 0;
+    while let Some(line) = lines.get(at) {
+        out.push(at);
+        at += 1 + if folded.contains(&at) { line.inside as usize } else { 0 };
+    }
+    out
+}

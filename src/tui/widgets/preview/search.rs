@@ -1,0 +1,108 @@
+//! Words searched for in a preview, whatever their case.
+
+use crate::preview::Drawable;
+use std::ops::Range;
+
+/// Places that are kept at most.
+const MAX_PLACES: usize = 10_000;
+
+/// A search and what it found.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    words: String,
+    /// Bytes of a text or of bytes; in trees, of the line whose number is the start.
+    places: Vec<Range<usize>>,
+    current: Option<usize>,
+}
+
+impl Search {
+    /// Looks for `words` in a body.
+    pub(super) fn new(words: &str, body: Option<&Drawable>) -> Self {
+        let places = body.map(|body| places(words, body)).unwrap_or_default();
+        Self { words: words.to_owned(), places, current: None }
+    }
+
+    pub(super) fn words(&self) -> &str {
+        &self.words
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Makes the first place at or after a position the current one, else the first of all.
+    pub(super) fn go_from(&mut self, position: usize) {
+        let next = self.places.partition_point(|p| p.start < position);
+        self.current = match self.places.len() {
+            0 => None,
+            count => Some(next % count),
+        };
+    }
+
+    /// Goes on by one, around the ends. Returns the number of the place from 1, and how many there are.
+    pub(super) fn advance(&mut self, forward: bool) -> Option<(usize, usize)> {
+        let count = self.places.len();
+        if count == 0 {
+            return None;
+        }
+        let next = match self.current {
+            None if forward => 0,
+            None => count - 1,
+            Some(at) if forward => (at + 1) % count,
+            Some(at) => (at + count - 1) % count,
+        };
+        self.current = Some(next);
+        Some((next + 1, count))
+    }
+
+    /// Where the current place begins.
+    pub(super) fn position(&self) -> Option<usize> {
+        self.places.get(self.current?).map(|p| p.start)
+    }
+
+    /// The places that touch a range of a text or of bytes.
+    pub(super) fn within(&self, range: &Range<usize>) -> &[Range<usize>] {
+        let from = self.places.partition_point(|p| p.end <= range.start);
+        let to = self.places.partition_point(|p| p.start < range.end);
+        self.places.get(from..to).unwrap_or_default()
+    }
+
+    /// Where in a shown line of a tree the words are.
+    pub(super) fn in_line(&self, line: &str) -> Vec<Range<usize>> {
+        pattern(&self.words).map(|p| p.find_iter(line).map(|m| m.range()).collect()).unwrap_or_default()
+    }
+}
+
+fn pattern(words: &str) -> Option<regex::Regex> {
+    regex::RegexBuilder::new(&regex::escape(words)).case_insensitive(true).build().ok()
+}
+
+fn places(words: &str, body: &Drawable) -> Vec<Range<usize>> {
+    match body {
+        Drawable::Text(text) | Drawable::Fact(text) => {
+            let found = pattern(words).map(|p| p.find_iter(text).take(MAX_PLACES).map(|m| m.range()).collect());
+            found.unwrap_or_default()
+        }
+        Drawable::Tree(lines) => {
+            let Some(pattern) = pattern(words) else { return Vec::new() };
+            let hits =
+                lines.iter().enumerate().filter(|(_, l)| pattern.is_match(&l.label) || pattern.is_match(&l.value));
+            hits.take(MAX_PLACES).map(|(at, _)| at..at + 1).collect()
+        }
+        Drawable::Hex(view) => bytes_of(words)
+            .and_then(|p| regex::bytes::RegexBuilder::new(&p).unicode(false).case_insensitive(true).build().ok())
+            .map(|p| p.find_iter(&view.bytes).take(MAX_PLACES).map(|m| m.range()).collect())
+            .unwrap_or_default(),
+        Drawable::Picture(_) => Vec::new(),
+    }
+}
+
+/// What words mean among bytes: pairs of digits with spaces between them (`ff d8`) are bytes, all else is text.
+fn bytes_of(words: &str) -> Option<String> {
+    let pairs: Vec<&str> = words.split(' ').collect();
+    let is_pair = |p: &&str| p.len() == 2 && p.bytes().all(|b| b.is_ascii_hexdigit());
+    if pairs.iter().all(is_pair) {
+        return Some(format!("(?-i){}", pairs.iter().map(|p| format!("\\x{p}")).collect::<String>()));
+    }
+    words.is_ascii().then(|| regex::escape(words))
+}
