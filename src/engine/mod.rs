@@ -11,4 +11,5 @@ pub mod outputs;
 pub mod plan;
 pub mod recorded;
 pub mod select;
+pub mod splits;
 pub mod spread;

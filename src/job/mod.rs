@@ -12,6 +12,7 @@ pub mod prepare;
 mod rate;
 pub mod recover;
 pub mod scan;
+pub mod splits;
 mod status;
 pub mod task;
 pub mod watch;

@@ -10,6 +10,7 @@ pub mod layout;
 pub mod media_json;
 pub mod metadataset;
 pub mod ratio;
+pub mod split_edit;
 pub mod split_yaml;
 pub mod tables;
 pub mod tar_idx;

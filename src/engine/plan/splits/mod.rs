@@ -10,6 +10,7 @@ mod ratio;
 mod tests;
 mod update;
 
+pub(crate) use patterns::Compiled;
 pub use patterns::{exclude_matches, pattern_matches, preview_patterns, PatternMatches, PatternsPreview};
 pub use ratio::fixing_ratio;
 

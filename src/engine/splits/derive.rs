@@ -1,0 +1,214 @@
+//! From the text to what is shown, and again after a change: only what changed is looked at.
+
+use super::editor::Base;
+use super::shards::{exclude_view, expanded, is_plain, Shards};
+use super::view::{ExcludeView, Matches, ShardView, SplitView};
+use crate::formats::energon::split_edit::{Item, Shared, SplitDoc, SplitEntry};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The views, and what they were made from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Views {
+    splits: Vec<SplitView>,
+    loose: SplitView,
+    excludes: Arc<Vec<ExcludeView>>,
+    seen_splits: Vec<SplitEntry>,
+    seen_excludes: Shared<Item>,
+    /// Per shard, by how many excludes it is excluded as a whole.
+    excluded: Arc<Vec<u32>>,
+    /// Per shard, in how many splits it is.
+    homes: Vec<u32>,
+    /// What was looked up: item → names of it that are there.
+    checked: Arc<HashMap<Arc<str>, u64>>,
+}
+
+impl Views {
+    pub(super) fn new(doc: &SplitDoc, shards: &Shards, base: Option<(&Base, &Self)>) -> Self {
+        let mut views = Self {
+            excluded: Arc::new(vec![0; shards.list().len()]),
+            checked: base.map(|(_, old)| Arc::clone(&old.checked)).unwrap_or_default(),
+            ..Self::default()
+        };
+        views.update(doc, shards, base.map(|(base, _)| base), true);
+        views
+    }
+
+    pub(super) fn splits(&self) -> &[SplitView] {
+        &self.splits
+    }
+    pub(super) fn loose(&self) -> &SplitView {
+        &self.loose
+    }
+    pub(super) fn excludes(&self) -> &[ExcludeView] {
+        &self.excludes
+    }
+    pub(super) fn is_excluded(&self, id: u32) -> bool {
+        self.excluded.get(id as usize).is_some_and(|count| *count > 0)
+    }
+
+    /// Follows the text after a change.
+    pub(super) fn follow(&mut self, doc: &SplitDoc, shards: &Shards, base: &Base) {
+        self.update(doc, shards, Some(base), false);
+    }
+
+    /// Takes in what was looked up.
+    pub(super) fn learn(&mut self, checked: HashMap<Arc<str>, u64>) {
+        Arc::make_mut(&mut self.checked).extend(checked);
+        for view in Arc::make_mut(&mut self.excludes) {
+            look_up(view, &self.checked);
+        }
+    }
+
+    /// Without a base nothing is new or moved.
+    fn update(&mut self, doc: &SplitDoc, shards: &Shards, base: Option<&Base>, is_first: bool) {
+        let excluded_changed = self.update_excludes(doc.excludes(), shards, base);
+        let mut old: HashMap<u32, (SplitEntry, SplitView)> = std::mem::take(&mut self.seen_splits)
+            .into_iter()
+            .zip(std::mem::take(&mut self.splits))
+            .map(|(entry, view)| (entry.id(), (entry, view)))
+            .collect();
+        let mut places_changed = is_first;
+        for entry in doc.splits() {
+            let kept = old.remove(&entry.id()).filter(|(seen, _)| seen.items().is_same(entry.items()));
+            let view = match kept {
+                Some((_, view)) if !excluded_changed => SplitView { name: Arc::clone(entry.name()), ..view },
+                Some((_, mut view)) => {
+                    for shard in Arc::make_mut(&mut view.shards) {
+                        shard.is_excluded = shard.id.is_some_and(|id| self.is_excluded(id));
+                    }
+                    SplitView { name: Arc::clone(entry.name()), ..view }
+                }
+                None => {
+                    places_changed = true;
+                    self.split_view(entry, shards, base)
+                }
+            };
+            self.splits.push(view);
+        }
+        places_changed |= !old.is_empty();
+        self.seen_splits = doc.splits().to_vec();
+        if places_changed || excluded_changed {
+            self.update_loose(shards, base);
+        }
+        self.update_shares();
+    }
+
+    /// Whether the shards that are excluded as a whole are others than before.
+    fn update_excludes(&mut self, items: &Shared<Item>, shards: &Shards, base: Option<&Base>) -> bool {
+        if self.seen_excludes.is_same(items) {
+            return false;
+        }
+        let (front, back) = self.seen_excludes.common(items);
+        let checked = &self.checked;
+        let made: Vec<ExcludeView> = items
+            .range(front, items.len() - back)
+            .map(|item| {
+                let is_new = base.is_some_and(|base| !base.excludes.contains(item.value()));
+                let mut view = exclude_view(item.value(), item.note(), is_new, shards);
+                look_up(&mut view, checked);
+                view
+            })
+            .collect();
+        let excluded = Arc::make_mut(&mut self.excluded);
+        let mut changed = false;
+        let mut count = |view: &ExcludeView, by: i64| {
+            for &id in view.shards.iter() {
+                if let Some(count) = excluded.get_mut(id as usize) {
+                    *count = count.saturating_add_signed(by as i32);
+                    changed = true;
+                }
+            }
+        };
+        made.iter().for_each(|view| count(view, 1));
+        let views = Arc::make_mut(&mut self.excludes);
+        let end = views.len() - back;
+        for gone in views.splice(front..end, made) {
+            count(&gone, -1);
+        }
+        self.seen_excludes = items.clone();
+        changed
+    }
+
+    fn split_view(&self, entry: &SplitEntry, shards: &Shards, base: Option<&Base>) -> SplitView {
+        let mut views = Vec::with_capacity(entry.items().len());
+        for (number, item) in (0u32..).zip(entry.items().iter()) {
+            let names: Cow<'_, [String]> = match is_plain(item.value()) {
+                true => {
+                    views.push(self.shard_view(Arc::clone(item.value()), number, entry.id(), shards, base));
+                    continue;
+                }
+                false => expanded(item.value()).unwrap_or_default(),
+            };
+            for name in names.iter() {
+                let name = match shards.id(name).and_then(|id| shards.name(id)) {
+                    Some(known) => Arc::clone(known),
+                    None => name.as_str().into(),
+                };
+                views.push(self.shard_view(name, number, entry.id(), shards, base));
+            }
+        }
+        SplitView {
+            name: Arc::clone(entry.name()),
+            shards: Arc::new(views),
+            samples: 0,
+            share: 0.0,
+            is_new: base.is_some_and(|base| !base.splits.contains(&entry.id())),
+        }
+    }
+
+    fn shard_view(&self, name: Arc<str>, item: u32, split: u32, shards: &Shards, base: Option<&Base>) -> ShardView {
+        let id = shards.id(&name);
+        let was_here = |base: &Base| base.homes.get(&name).is_some_and(|homes| homes.contains(&split));
+        ShardView {
+            id,
+            samples: id.map_or(0, |id| shards.samples(id)),
+            is_moved: base.is_some_and(|base| !was_here(base)),
+            is_excluded: id.is_some_and(|id| self.is_excluded(id)),
+            item,
+            name,
+        }
+    }
+
+    fn update_loose(&mut self, shards: &Shards, base: Option<&Base>) {
+        self.homes = vec![0; shards.list().len()];
+        for shard in self.splits.iter().flat_map(|split| split.shards.iter()) {
+            if let Some(count) = shard.id.and_then(|id| self.homes.get_mut(id as usize)) {
+                *count += 1;
+            }
+        }
+        let loose = (0u32..).zip(shards.list()).zip(&self.homes).filter(|(_, homes)| **homes == 0);
+        let loose = loose.map(|((id, (name, samples)), _)| ShardView {
+            name: Arc::clone(name),
+            id: Some(id),
+            samples: *samples,
+            is_moved: base.is_some_and(|base| base.homes.contains_key(name)),
+            is_excluded: self.is_excluded(id),
+            item: 0,
+        });
+        self.loose.shards = Arc::new(loose.collect());
+    }
+
+    fn update_shares(&mut self) {
+        for split in self.splits.iter_mut().chain([&mut self.loose]) {
+            split.samples = split.shards.iter().filter(|shard| !shard.is_excluded).map(|shard| shard.samples).sum();
+        }
+        let all: u64 = self.splits.iter().map(|split| split.samples).sum();
+        for split in &mut self.splits {
+            split.share = if all == 0 { 0.0 } else { split.samples as f64 / all as f64 };
+        }
+    }
+}
+
+/// Takes over what was found when the item was looked up.
+fn look_up(view: &mut ExcludeView, checked: &HashMap<Arc<str>, u64>) {
+    if view.matches != Matches::Unknown {
+        return;
+    }
+    match checked.get(&view.item) {
+        Some(0) => view.matches = Matches::Nothing,
+        Some(count) => view.matches = Matches::Some(*count),
+        None => {}
+    }
+}

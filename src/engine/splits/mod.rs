@@ -1,0 +1,28 @@
+//! Splits and excludes as a person edits them: pure state, no thread, nothing is written. `job::splits` writes.
+//!
+//! The text is the truth: every [`Edit`] changes the text of `split.yaml` (see `formats::energon::split_edit`), and what is shown is
+//! derived from the text again.
+
+mod apply;
+mod balance;
+mod check;
+mod derive;
+mod diff;
+mod edit;
+mod editor;
+mod matching;
+mod problems;
+mod shards;
+mod view;
+mod words;
+
+pub use balance::{balance, parse_ratios, Balance, BalanceMove, BalanceShare};
+pub use check::{check_items, CheckedItems};
+pub use diff::{diff_of, DiffKind, DiffLine};
+pub use edit::{Edit, ExcludeItem};
+pub use editor::{Draft, NotApplied, SplitEditor};
+pub use matching::matching;
+pub use view::{Applied, ExcludeView, Matches, Names, ShardView, SplitView};
+
+#[cfg(test)]
+mod tests;

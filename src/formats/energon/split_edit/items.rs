@@ -1,0 +1,179 @@
+//! A long list whose copies are cheap: items in chunks that copies share, so that every step of an undo costs one chunk.
+
+use std::sync::Arc;
+
+/// Items of one chunk, at most. Small enough to be copied at every key press, large enough that 300,000 items are few chunks.
+const CHUNK: usize = 512;
+
+/// A list that is cloned in no time and changed in time that grows with the change.
+#[derive(Clone, Debug)]
+pub struct Shared<T> {
+    chunks: Arc<Vec<Arc<Vec<T>>>>,
+    len: usize,
+}
+
+/// A change of a list: at `at`, `removed` items go and `inserted` take their place.
+#[derive(Clone, Debug)]
+pub struct Splice<T> {
+    /// Position before any change.
+    pub at: usize,
+    /// How many items go, from `at` on.
+    pub removed: usize,
+    /// What comes instead.
+    pub inserted: Vec<T>,
+}
+
+impl<T> Default for Shared<T> {
+    fn default() -> Self {
+        Self { chunks: Arc::default(), len: 0 }
+    }
+}
+
+impl<T: Clone> FromIterator<T> for Shared<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
+        let mut list = Self::default();
+        list.splice(vec![Splice { at: 0, removed: 0, inserted: items.into_iter().collect() }]);
+        list
+    }
+}
+
+impl<T> Shared<T> {
+    /// How many items there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// All items in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter())
+    }
+    /// The item at a position.
+    pub fn get(&self, index: usize) -> Option<&T> {
+        let mut left = index;
+        for chunk in self.chunks.iter() {
+            match chunk.get(left) {
+                Some(item) => return Some(item),
+                None => left -= chunk.len(),
+            }
+        }
+        None
+    }
+    /// The items `from..to`, as far as they are there.
+    pub fn range(&self, from: usize, to: usize) -> impl Iterator<Item = &T> {
+        let mut start = 0;
+        self.chunks.iter().flat_map(move |chunk| {
+            let (first, end) = (from.saturating_sub(start), to.saturating_sub(start));
+            start += chunk.len();
+            chunk.get(first.min(chunk.len())..end.min(chunk.len()).max(first.min(chunk.len()))).unwrap_or_default()
+        })
+    }
+    /// Whether both are copies of one list, neither changed since.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.chunks, &other.chunks)
+    }
+    /// How many items at the beginning and at the end are certainly the same in both, without a look at them.
+    pub fn common(&self, other: &Self) -> (usize, usize) {
+        let shared = |pairs: &mut dyn Iterator<Item = (&Arc<Vec<T>>, &Arc<Vec<T>>)>| {
+            let mut chunks = 0;
+            let items: usize =
+                pairs.take_while(|(a, b)| Arc::ptr_eq(a, b)).inspect(|_| chunks += 1).map(|(a, _)| a.len()).sum();
+            (chunks, items)
+        };
+        let (chunks, front) = shared(&mut self.chunks.iter().zip(other.chunks.iter()));
+        let rest = |list: &Self| list.chunks.len() - chunks;
+        let back =
+            shared(&mut self.chunks.iter().rev().zip(other.chunks.iter().rev()).take(rest(self).min(rest(other))));
+        (front, back.1)
+    }
+}
+
+impl<T: Clone> Shared<T> {
+    /// Makes all changes at once. They are in ascending order and do not overlap; positions are those before any change.
+    pub fn splice(&mut self, changes: Vec<Splice<T>>) {
+        let mut out = Vec::with_capacity(self.chunks.len() + 1);
+        let mut changes = changes.into_iter().peekable();
+        let (mut at, mut skip, mut open) = (0, 0, Vec::new());
+        for (number, chunk) in self.chunks.iter().enumerate() {
+            let end = at + chunk.len();
+            let takes_more = number + 1 == self.chunks.len() && chunk.len() < CHUNK;
+            let is_touched = skip > 0 || changes.peek().is_some_and(|next| next.at < end || takes_more);
+            if !is_touched {
+                out.push(Arc::clone(chunk));
+                at = end;
+                continue;
+            }
+            for item in chunk.iter() {
+                while let Some(change) = changes.next_if(|change| change.at <= at) {
+                    open.extend(change.inserted);
+                    skip += change.removed;
+                }
+                match skip {
+                    0 => open.push(item.clone()),
+                    _ => skip -= 1,
+                }
+                at += 1;
+            }
+            if !takes_more {
+                close(&mut open, &mut out);
+            }
+        }
+        open.extend(changes.flat_map(|change| change.inserted));
+        close(&mut open, &mut out);
+        self.len = out.iter().map(|chunk| chunk.len()).sum();
+        self.chunks = Arc::new(out);
+    }
+}
+
+/// Puts what was gathered into chunks of even size.
+fn close<T>(open: &mut Vec<T>, out: &mut Vec<Arc<Vec<T>>>) {
+    let parts = open.len().div_ceil(CHUNK);
+    let mut items = std::mem::take(open).into_iter();
+    for part in 0..parts {
+        let size = items.len().div_ceil(parts - part);
+        out.push(Arc::new(items.by_ref().take(size).collect()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_shared_list_changes_as_a_plain_one_does(
+            length in 0usize..3000, cuts in prop::collection::vec((0usize..3000, 0usize..700, 0usize..700), 0..6)
+        ) {
+            let mut plain: Vec<usize> = (0..length).collect();
+            let mut list: Shared<usize> = plain.iter().copied().collect();
+            let before = list.clone();
+            let mut cuts: Vec<_> = cuts.into_iter().map(|(at, gone, new)| (at.min(length), gone, new)).collect();
+            cuts.sort_unstable();
+            let mut free = 0;
+            let mut changes = Vec::new();
+            for (at, gone, new) in cuts {
+                if at < free || (at == free && at > 0) { continue; }
+                let removed = gone.min(length - at);
+                free = at + removed;
+                changes.push(Splice { at, removed, inserted: (0..new).map(|n| 1_000_000 + n).collect() });
+            }
+            for change in changes.iter().rev() {
+                plain.splice(change.at..change.at + change.removed, change.inserted.iter().copied());
+            }
+            list.splice(changes);
+            prop_assert_eq!(list.iter().copied().collect::<Vec<_>>(), plain.clone());
+            prop_assert_eq!(list.len(), plain.len());
+            prop_assert_eq!(list.get(plain.len() / 2).copied(), plain.get(plain.len() / 2).copied());
+            let (from, to) = (plain.len() / 3, plain.len() / 2);
+            prop_assert_eq!(list.range(from, to).copied().collect::<Vec<_>>(), &plain[from..to]);
+            let (front, back) = before.common(&list);
+            let old: Vec<usize> = before.iter().copied().collect();
+            prop_assert!(front + back <= old.len().min(plain.len()));
+            prop_assert_eq!(&old[..front], &plain[..front]);
+            prop_assert_eq!(&old[old.len() - back..], &plain[plain.len() - back..]);
+        }
+    }
+}
