@@ -5,6 +5,7 @@ pub mod check;
 pub mod dataset;
 pub mod index;
 pub mod jsonl;
+pub mod leaks;
 pub mod media;
 pub mod mix;
 pub mod outputs;

@@ -4,6 +4,7 @@ pub mod browse;
 pub mod check;
 pub mod journal;
 pub mod jsonl;
+pub mod leaks;
 pub mod media;
 pub mod metadataset;
 pub mod mix;

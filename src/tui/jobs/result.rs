@@ -1,6 +1,7 @@
 //! What came of a job, whatever kind of job it was.
 
 use crate::job::jsonl::JsonlReport;
+use crate::job::leaks::LeakReport;
 use crate::job::media::MediaReport;
 use crate::job::metadataset::MetadatasetReport;
 use crate::job::prepare::{OutputFile, PrepareReport};
@@ -69,6 +70,8 @@ reports! {
     Jsonl(JsonlReport), nothing_to_do;
     /// Of `prepare` on a metadataset.
     Metadataset(MetadatasetReport), nothing_to_do;
+    /// Of the leak check.
+    Leaks(LeakReport), never;
 }
 
 impl JobResult {

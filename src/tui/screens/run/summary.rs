@@ -1,6 +1,7 @@
 //! What a job made, in a few lines.
 
 use crate::job::jsonl::JsonlReport;
+use crate::job::leaks::LeakReport;
 use crate::job::media::MediaReport;
 use crate::job::metadataset::MetadatasetReport;
 use crate::job::prepare::OutputFile;
@@ -33,7 +34,24 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<Line<'static>> {
         JobResult::Media(end) => end.as_ref().as_ref().map(|r| media(r, dot)).unwrap_or_default(),
         JobResult::Metadataset(end) => end.as_ref().as_ref().map(|r| metadataset(r, dot)).unwrap_or_default(),
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
+        JobResult::Leaks(end) => end.as_ref().as_ref().map(|r| leaks(r, dot)).unwrap_or_default(),
     }
+}
+
+fn leaks(report: &LeakReport, dot: &str) -> Vec<Line<'static>> {
+    let compared = match report.content {
+        true => format!("{} compared", count(report.compared.contents, "part")),
+        false => "names compared, contents not".to_owned(),
+    };
+    let of = format!("{} of {}", count(report.compared.samples, "sample"), count(report.compared.shards, "shard"));
+    let mut lines = vec![Line::from(format!("{of} {dot} {compared}"))];
+    for found in &report.found.counts {
+        lines.push(Line::from(format!("  {} in two splits: {}", found.kind.title(), grouped(found.leaks))));
+    }
+    if report.found.counts.is_empty() {
+        lines.push(Line::from("no leak"));
+    }
+    lines
 }
 
 fn media(report: &MediaReport, dot: &str) -> Vec<Line<'static>> {

@@ -1,0 +1,232 @@
+//! Equal records side by side: when they are a leak, of what kind, and what can be done.
+
+use super::sieve::Which;
+use super::{Between, LeakCount, LeakKind, LeakPlace, Repair, LISTED_LEAKS, LISTED_PLACES};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// Splits of one leak that are taken for the table of pairs.
+const PAIRED_SPLITS: usize = 8;
+/// Repairs that are offered for one leak.
+const REPAIRS: usize = 4;
+
+/// One sample in one split, by numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) split: u32,
+    pub(super) shard: u32,
+    pub(super) sample: u64,
+    /// Number of the part's name; 0 for the whole sample.
+    pub(super) part: u64,
+}
+
+impl Place {
+    fn sample(self) -> (u32, u64) {
+        (self.shard, self.sample)
+    }
+}
+
+/// Records that are equal.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Group {
+    /// The first few of each split.
+    places: Vec<Place>,
+    /// Samples of each split, all of them.
+    counts: Vec<(u32, u64)>,
+    last: Option<Place>,
+    first: Option<(u32, u64)>,
+    has_others: bool,
+    tag: Option<u64>,
+    has_other_tags: bool,
+    ordinal: u64,
+}
+
+impl Group {
+    /// Adds a record: split, shard and sample, which part, and the tag of the whole sample.
+    pub(super) fn add(&mut self, [split, shard, sample]: [u64; 3], which: Which, tag: u64) {
+        let place = Place { split: split as u32, shard: shard as u32, sample, part: which.name };
+        self.ordinal = if self.first.is_none() { which.ordinal } else { self.ordinal.min(which.ordinal) };
+        self.has_others |= *self.first.get_or_insert(place.sample()) != place.sample();
+        self.has_other_tags |= *self.tag.get_or_insert(tag) != tag;
+        let is_again = self.last.is_some_and(|last| last.split == place.split && last.sample() == place.sample());
+        self.last = Some(place);
+        if is_again {
+            return;
+        }
+        let at = match self.counts.iter().position(|(known, _)| *known == place.split) {
+            Some(at) => at,
+            None => {
+                self.counts.push((place.split, 0));
+                self.counts.len() - 1
+            }
+        };
+        if let Some((_, count)) = self.counts.get_mut(at) {
+            if *count < LISTED_PLACES as u64 {
+                self.places.push(place);
+            }
+            *count += 1;
+        }
+    }
+
+    /// Empties it, for the next records.
+    pub(super) fn clear(&mut self) {
+        self.places.clear();
+        self.counts.clear();
+        (self.last, self.first, self.tag) = (None, None, None);
+        (self.has_others, self.has_other_tags) = (false, false);
+    }
+
+    /// Whether two splits have different samples of it.
+    pub(super) fn is_leak(&self) -> bool {
+        self.has_others && self.counts.len() > 1
+    }
+
+    /// The listed places, by split.
+    pub(super) fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        self.places.iter().copied()
+    }
+
+    /// Places that are not listed.
+    pub(super) fn more(&self) -> u64 {
+        let all: u64 = self.counts.iter().map(|(_, count)| count).sum();
+        all.saturating_sub(self.places.len() as u64)
+    }
+}
+
+/// How equal records are told from others, and what becomes of them.
+pub(super) trait Matcher<const N: usize> {
+    /// Whether a record belongs to those that began with `before`.
+    fn is_same(&self, before: &[u8], text: &[u8]) -> bool;
+    /// Takes one record.
+    fn add(&mut self, group: &mut Group, text: &[u8], numbers: [u64; N], found: &mut Grouped);
+    /// There are no more equal ones.
+    fn end(&mut self, group: &Group, found: &mut Grouped);
+}
+
+/// Records by hash.
+pub(super) struct Contents;
+
+impl Matcher<5> for Contents {
+    fn is_same(&self, before: &[u8], text: &[u8]) -> bool {
+        before == text
+    }
+
+    fn add(
+        &mut self,
+        group: &mut Group,
+        _text: &[u8],
+        [split, shard, sample, which, tag]: [u64; 5],
+        _found: &mut Grouped,
+    ) {
+        group.add([split, shard, sample], Which::unpacked(which), tag);
+    }
+
+    fn end(&mut self, group: &Group, found: &mut Grouped) {
+        if !group.is_leak() {
+            return;
+        }
+        if group.has_other_tags {
+            found.keep(LeakKind::Part, group);
+        } else if group.ordinal == 0 {
+            // Of samples that are the same as a whole every part is found; the first speaks for all.
+            found.keep(LeakKind::Sample, group);
+        }
+    }
+}
+
+/// What was found, counted, the first of each kind kept.
+#[derive(Default)]
+pub(super) struct Grouped {
+    kept: BTreeMap<LeakKind, Vec<Group>>,
+    counts: BTreeMap<LeakKind, u64>,
+    between: BTreeMap<(u32, u32), u64>,
+    pub(super) common_names: u64,
+}
+
+impl Grouped {
+    pub(super) fn keep(&mut self, kind: LeakKind, group: &Group) {
+        *self.counts.entry(kind).or_default() += 1;
+        if kind.is_sure() {
+            let mut splits: Vec<u32> = group.counts.iter().map(|(split, _)| *split).take(PAIRED_SPLITS).collect();
+            splits.sort_unstable();
+            for (n, &a) in splits.iter().enumerate() {
+                for &b in splits.iter().skip(n + 1) {
+                    *self.between.entry((a, b)).or_default() += 1;
+                }
+            }
+        }
+        let kept = self.kept.entry(kind).or_default();
+        if kept.len() < LISTED_LEAKS {
+            let mut group = group.clone();
+            group.places.sort_by_key(|place| (place.split, place.shard, place.sample));
+            kept.push(group);
+        }
+    }
+
+    /// Everything kept, by kind, then by its first place.
+    pub(super) fn kept(&self) -> Vec<(LeakKind, &Group)> {
+        let mut all: Vec<(LeakKind, &Group)> =
+            self.kept.iter().flat_map(|(kind, groups)| groups.iter().map(|group| (*kind, group))).collect();
+        let first = |group: &Group| group.places.first().map(|place| (place.shard, place.sample, group.ordinal));
+        all.sort_by_key(|(kind, group)| (*kind, first(group)));
+        all
+    }
+
+    pub(super) fn counts(&self) -> Vec<LeakCount> {
+        self.counts.iter().map(|(&kind, &leaks)| LeakCount { kind, leaks }).collect()
+    }
+
+    pub(super) fn between(&self, names: &[Arc<str>]) -> Vec<Between> {
+        let name = |number: u32| names.get(number as usize).cloned();
+        let pair = |(&(a, b), &leaks): (&(u32, u32), &u64)| Some(Between { splits: [name(a)?, name(b)?], leaks });
+        self.between.iter().filter_map(pair).collect()
+    }
+}
+
+/// What ends a leak, the best first: keep it in the larger split, since leaving a few samples out costs little there is little of.
+pub(super) fn repairs(kind: LeakKind, places: &[LeakPlace], sizes: &HashMap<Arc<str>, u64>) -> Vec<Repair> {
+    let mut splits: Vec<&Arc<str>> = Vec::new();
+    for place in places {
+        if !splits.contains(&&place.split) {
+            splits.push(&place.split);
+        }
+    }
+    splits.sort_by_key(|split| std::cmp::Reverse(sizes.get(*split).copied().unwrap_or(0)));
+    if kind == LeakKind::Shard {
+        return whole_shard(places, &splits);
+    }
+    let mut repairs: Vec<Repair> = splits.iter().take(REPAIRS - 1).filter_map(|keep| exclude(places, keep)).collect();
+    if let [large, small] = splits.as_slice() {
+        repairs.extend(moved(places, large, small));
+    }
+    repairs
+}
+
+fn whole_shard(places: &[LeakPlace], splits: &[&Arc<str>]) -> Vec<Repair> {
+    let Some(place) = places.first() else { return Vec::new() };
+    let stay = |keep: &&Arc<str>| Repair::Move { shard: Arc::clone(&place.shard), to: Arc::clone(keep) };
+    splits.iter().take(REPAIRS).map(stay).collect()
+}
+
+/// Excludes every copy but those of one split.
+fn exclude(places: &[LeakPlace], keep: &Arc<str>) -> Option<Repair> {
+    let item = |place: &LeakPlace| place.exclude_item();
+    // A shard that is in two splits cannot lose a sample in one of them.
+    let kept: HashSet<String> = places.iter().filter(|place| place.split == *keep).filter_map(item).collect();
+    let mut items: Vec<String> = Vec::new();
+    for item in places.iter().filter(|place| place.split != *keep).filter_map(item) {
+        if !kept.contains(&item) && !items.contains(&item) {
+            items.push(item);
+        }
+    }
+    (!items.is_empty()).then(|| Repair::Exclude { keep: Arc::clone(keep), items })
+}
+
+/// Moves the only shard that has copies in the smaller split.
+fn moved(places: &[LeakPlace], large: &Arc<str>, small: &Arc<str>) -> Option<Repair> {
+    let mut theirs = places.iter().filter(|place| place.split == *small).map(|place| &place.shard);
+    let shard = theirs.next()?;
+    let stays = |place: &LeakPlace| place.split == *large && place.shard == *shard;
+    let alone = theirs.all(|other| other == shard) && !places.iter().any(stays);
+    alone.then(|| Repair::Move { shard: Arc::clone(shard), to: Arc::clone(large) })
+}
