@@ -18,6 +18,7 @@ mod sieve;
 pub use search::{LeakSearch, LeakUnit, Sack, Taken};
 
 use super::outputs::exclude_item;
+use super::splits::{Edit, ExcludeItem, SplitEditor};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -35,6 +36,18 @@ pub struct SplitLayout {
     pub splits: Vec<(Arc<str>, Vec<Arc<str>>)>,
     /// `SHARD` or `SHARD/KEY` as written, braces not expanded.
     pub excludes: Vec<Arc<str>>,
+}
+
+impl SplitLayout {
+    /// The splits as they are edited now, written or not.
+    pub fn of(editor: &SplitEditor) -> Self {
+        let shards =
+            |split: &super::splits::SplitView| split.shards.iter().map(|shard| Arc::clone(&shard.name)).collect();
+        Self {
+            splits: editor.splits().iter().map(|split| (Arc::clone(&split.name), shards(split))).collect(),
+            excludes: editor.excludes().iter().map(|exclude| Arc::clone(&exclude.item)).collect(),
+        }
+    }
 }
 
 /// What to look for.
@@ -131,6 +144,16 @@ pub enum Repair {
         /// The split it joins.
         to: Arc<str>,
     },
+}
+
+impl Repair {
+    /// The change that does it.
+    pub fn edit(&self) -> Edit {
+        match self {
+            Self::Exclude { items, .. } => Edit::Exclude { items: items.iter().map(ExcludeItem::written).collect() },
+            Self::Move { shard, to } => Edit::MoveShards { shards: vec![Arc::clone(shard)], to: Some(Arc::clone(to)) },
+        }
+    }
 }
 
 /// One thing that at least two splits have.
