@@ -321,19 +321,27 @@ impl App {
 
     fn ask_to_quit(&mut self) {
         let running = self.env.jobs.running();
-        if running == 0 {
+        // Two screens on one thing say the same of it.
+        let mut lines: Vec<String> = Vec::new();
+        for sentence in self.stack.iter().filter_map(|screen| screen.unwritten()) {
+            if !lines.contains(&sentence) {
+                lines.push(sentence);
+            }
+        }
+        if running == 0 && lines.is_empty() {
             self.exit = Some(0);
             return;
         }
-        let lines = vec![
-            format!("{} still running.", count(running as u64, "job")),
-            "A prepare goes on where it stops; nothing half-written stays.".to_owned(),
-        ];
+        if running > 0 {
+            lines.push(format!("{} still running.", count(running as u64, "job")));
+            lines.push("A prepare goes on where it stops; nothing half-written stays.".to_owned());
+        }
         let mut answers = vec![Answer::new("Stay", Vec::new())];
-        if self.env.jobs.can_leave_all() {
+        if running > 0 && self.env.jobs.can_leave_all() {
             answers.push(Answer::new("Leave to finish", vec![Effect::LeaveJobsAndQuit]));
         }
-        answers.push(Answer::new("Quit and stop", vec![Effect::Quit]));
+        let quit = if running > 0 { "Quit and stop" } else { "Quit" };
+        answers.push(Answer::new(quit, vec![Effect::Quit]));
         self.push(Box::new(Question::new("Quit", lines, answers)));
     }
 

@@ -19,6 +19,8 @@ pub enum Start {
     Home(Option<PathBuf>),
     /// The guided prepare of a data set, with the answers that are given already; the home screen lies below it.
     Prepare(PathBuf, Box<PreparePlan>),
+    /// The editor of the splits and excludes of a prepared data set; the home screen lies below it.
+    Splits(PathBuf),
     /// The screen of `prepare-media`, with the answers that are given already; the home screen lies below it.
     Media(Box<PrepareMediaPlan>),
 }
@@ -71,6 +73,11 @@ fn build(start: Start, env: &UiEnv) -> App {
         Start::Prepare(path, plan) => {
             let mut app = above_home(&path, env);
             app.push(super::screens::open_prepare_with(path, *plan, env.clone()));
+            app
+        }
+        Start::Splits(path) => {
+            let mut app = above_home(&path, env);
+            app.push(super::screens::splits::open(path, env.clone()));
             app
         }
         Start::Media(plan) => {

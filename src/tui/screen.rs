@@ -198,6 +198,11 @@ pub trait Screen {
         None
     }
 
+    /// What would be left undone if the UI ended now, as one sentence; asked before it ends. What is kept anyway is said, too.
+    fn unwritten(&self) -> Option<String> {
+        None
+    }
+
     /// Ctrl-C: stops the job in focus, if there is one. Returns whether something was stopped.
     fn interrupt(&mut self) -> bool {
         false

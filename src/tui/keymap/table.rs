@@ -60,11 +60,22 @@ actions! {
     Resume, "resume", "resume", "Goes on with the preparation that was interrupted.";
     Media, "media", "media metadata", "Records the sizes and durations of pictures, sounds and videos.";
     Facts, "facts", "facts", "Draws how sizes, formats, durations and lengths are distributed.";
+    Splits, "splits", "splits", "Edits which shards belong to which split, and what is excluded.";
     Mix, "mix", "mix", "Puts prepared data sets together into a mixture, and writes its file.";
     Info, "info", "info", "Shows what is known of the data set: shards, samples, splits.";
     Hidden, "hidden", "hidden files", "Shows or hides entries whose names start with a dot.";
     Reload, "reload", "reload", "Reads the folder again.";
     Edit, "edit", "edit", "Opens the file in your editor ($VISUAL, $EDITOR) and comes back.";
+    // Splits and excludes, in their editor and in the browser.
+    MoveTo, "move-to", "move", "Moves the selected shards to a split that you choose.";
+    ByPattern, "by-pattern", "pattern", "Moves or excludes the shards whose names a regular expression matches.";
+    Balance, "balance", "balance", "Moves as few shards as it takes to reach a ratio of samples; shows the result first.";
+    AddExclude, "add-exclude", "add exclude", "Excludes what you type: a shard, shard/key, or a range such as shard/{001..009}.";
+    Note, "note", "note", "Writes a note beside an exclude, as a comment in the file.";
+    LeakCheck, "leak-check", "leak check", "Looks for samples that are in two splits, by key and by content.";
+    EditText, "edit-text", "edit as text", "Opens the file with its unwritten changes in your editor ($VISUAL, $EDITOR), then takes it back.";
+    RenameSplit, "rename-split", "rename split", "Gives the selected split another name.";
+    Write, "write", "write", "Shows the changes as a diff, and writes them when you agree.";
     // Jobs.
     CancelJob, "cancel-job", "cancel job", "Asks the selected job to stop at the next safe point; nothing half-written stays.";
     ShowLog, "log", "log", "Switches between the job's log and its problems.";
@@ -134,6 +145,18 @@ pub enum Context {
     PrepareHand,
     /// The review of what will be written.
     PrepareReview,
+    /// The columns of the split editor.
+    Splits,
+    /// The excludes in the split editor.
+    SplitsExcludes,
+    /// A list over the split editor from which something is chosen.
+    SplitsList,
+    /// A text field over the split editor: letters type.
+    SplitsText,
+    /// The diff of what the split editor would write.
+    SplitsReview,
+    /// The leaks that were found.
+    SplitsLeaks,
     /// A form on one page: answers, and what they come to.
     Form,
     /// A text field of a form: letters type.
@@ -160,6 +183,12 @@ impl Context {
         Self::PrepareShards,
         Self::PrepareHand,
         Self::PrepareReview,
+        Self::Splits,
+        Self::SplitsExcludes,
+        Self::SplitsList,
+        Self::SplitsText,
+        Self::SplitsReview,
+        Self::SplitsLeaks,
         Self::Form,
         Self::FormText,
         Self::Run,
@@ -183,6 +212,12 @@ impl Context {
             Self::PrepareShards => &[Self::PrepareShards, Self::Prepare, Self::List, Self::Global],
             Self::PrepareHand => &[Self::PrepareHand, Self::Prepare, Self::List, Self::Global],
             Self::PrepareReview => &[Self::PrepareReview, Self::Prepare, Self::List, Self::Global],
+            Self::Splits => &[Self::Splits, Self::List, Self::Global],
+            Self::SplitsExcludes => &[Self::SplitsExcludes, Self::Splits, Self::List, Self::Global],
+            Self::SplitsList => &[Self::SplitsList, Self::List, Self::Global],
+            Self::SplitsText => &[Self::SplitsText, Self::Global],
+            Self::SplitsReview => &[Self::SplitsReview, Self::List, Self::Global],
+            Self::SplitsLeaks => &[Self::SplitsLeaks, Self::List, Self::Global],
             Self::Form => &[Self::Form, Self::List, Self::Global],
             Self::FormText => &[Self::FormText, Self::Global],
             Self::Run => &[Self::Run, Self::List, Self::Global],
@@ -206,6 +241,12 @@ impl Context {
             Self::PrepareShards => "shards",
             Self::PrepareHand => "splits by hand",
             Self::PrepareReview => "review",
+            Self::Splits => "splits",
+            Self::SplitsExcludes => "excludes",
+            Self::SplitsList => "choose",
+            Self::SplitsText => "field",
+            Self::SplitsReview => "changes",
+            Self::SplitsLeaks => "leaks",
             Self::Form | Self::FormText => "form",
             Self::Run => "run",
         }
@@ -249,6 +290,7 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Home, A::Media, &["m"]),
     key(C::Home, A::Facts, &["f"]),
     key(C::Home, A::Info, &["i"]),
+    key(C::Home, A::Splits, &["s"]),
     key(C::Home, A::Mix, &["x"]),
     key(C::Home, A::Edit, &["e"]),
     key(C::Home, A::Hidden, &["."]),
@@ -321,6 +363,49 @@ pub const BINDINGS: &[Binding] = &[
     key(C::PrepareText, A::GoFieldMap, &["alt-4"]),
     key(C::PrepareText, A::GoMedia, &["alt-5"]),
     key(C::PrepareText, A::GoReview, &["alt-6"]),
+    bar(C::SplitsExcludes, A::Exclude, &["x", "delete"]),
+    bar(C::SplitsExcludes, A::Note, &["n"]),
+    bar(C::Splits, A::Right, &["right", "l"]),
+    bar(C::Splits, A::MoveTo, &["m"]),
+    bar(C::Splits, A::Exclude, &["x"]),
+    bar(C::Splits, A::Mark, &["V", "v"]),
+    bar(C::Splits, A::ByPattern, &["/"]),
+    bar(C::Splits, A::Balance, &["b"]),
+    bar(C::Splits, A::LeakCheck, &["L"]),
+    bar(C::Splits, A::EditText, &["e"]),
+    bar(C::Splits, A::Undo, &["u"]),
+    bar(C::Splits, A::Redo, &["ctrl-r"]),
+    bar(C::Splits, A::Write, &["w"]),
+    key(C::Splits, A::Left, &["left", "h"]),
+    key(C::Splits, A::NextPane, &["tab"]),
+    key(C::Splits, A::PreviousPane, &["backtab"]),
+    key(C::Splits, A::AddExclude, &["a"]),
+    key(C::Splits, A::Note, &["n"]),
+    key(C::Splits, A::AddSplit, &["A"]),
+    key(C::Splits, A::RenameSplit, &["R"]),
+    key(C::Splits, A::DropSplit, &["D"]),
+    key(C::Splits, A::Details, &["i", "enter"]),
+    key(C::Splits, A::Reload, &["f5"]),
+    key(C::Splits, A::Close, &["esc"]),
+    bar(C::SplitsList, A::Accept, &["enter"]),
+    bar(C::SplitsList, A::Close, &["esc"]),
+    bar(C::SplitsText, A::Accept, &["enter"]),
+    bar(C::SplitsText, A::Close, &["esc"]),
+    bar(C::SplitsText, A::NextField, &["tab"]),
+    key(C::SplitsText, A::PreviousField, &["backtab"]),
+    key(C::SplitsText, A::Up, &["up", "ctrl-p"]),
+    key(C::SplitsText, A::Down, &["down", "ctrl-n"]),
+    key(C::SplitsText, A::PageUp, &["pageup"]),
+    key(C::SplitsText, A::PageDown, &["pagedown"]),
+    bar(C::SplitsReview, A::Accept, &["enter", "w"]),
+    bar(C::SplitsReview, A::EditText, &["e"]),
+    bar(C::SplitsReview, A::Close, &["esc"]),
+    bar(C::SplitsLeaks, A::Exclude, &["x"]),
+    bar(C::SplitsLeaks, A::MoveTo, &["m"]),
+    bar(C::SplitsLeaks, A::Undo, &["u"]),
+    bar(C::SplitsLeaks, A::Redo, &["ctrl-r"]),
+    bar(C::SplitsLeaks, A::Write, &["w"]),
+    bar(C::SplitsLeaks, A::Close, &["esc"]),
     bar(C::Form, A::Run, &["enter", "R"]),
     bar(C::Form, A::Close, &["esc"]),
     bar(C::Form, A::NextField, &["tab"]),

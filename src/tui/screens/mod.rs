@@ -10,6 +10,7 @@ pub mod picker;
 pub mod prepare;
 pub mod question;
 pub mod run;
+pub mod splits;
 
 pub use home::Home;
 pub use jobs_panel::JobsPanel;

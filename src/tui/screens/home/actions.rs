@@ -5,7 +5,7 @@ use crate::model::DatasetKind;
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{facts, media, mix, Answer, Question};
+use crate::tui::screens::{facts, media, mix, splits, Answer, Question};
 use crate::tui::widgets::{Level, Toast};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,7 @@ const ACTIONS: &[Action] = &[
     Action::Media,
     Action::Facts,
     Action::Info,
+    Action::Splits,
     Action::Mix,
     Action::Enter,
     Action::Edit,
@@ -48,6 +49,9 @@ impl Home {
             Action::Media => why_not_media(seen),
             Action::Facts => why_not_facts(seen),
             Action::Mix => why_not_mix(seen),
+            Action::Splits if seen.kind != DatasetKind::PreparedWebDataset => {
+                Some("only a prepared WebDataset has splits".into())
+            }
             _ => None,
         }
     }
@@ -91,6 +95,7 @@ impl Home {
             Action::Edit => edit(&entry),
             Action::Media => vec![Effect::Push(media::open(path, self.env.clone()))],
             Action::Facts => vec![Effect::Push(facts::open(path, self.env.clone()))],
+            Action::Splits => vec![Effect::Push(splits::open(path, self.env.clone()))],
             Action::Mix => self.mix(&entry),
             _ => Vec::new(),
         }

@@ -1,0 +1,216 @@
+//! Balancing the splits: ratios are typed, and what they come to is shown before anything is moved.
+
+use super::pattern::failure_lines;
+use super::session::SplitSession;
+use crate::engine::splits::{balance, parse_ratios, Balance, BalanceShare, SplitEditor};
+use crate::model::text::{count, grouped};
+use crate::model::Outcome;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui};
+use crate::tui::widgets::layout::{draw_lines, row};
+use crate::tui::widgets::{draw_list, popup, split_bar, text, Level, ListState, TextField, Toast};
+use crate::tui::work::Latest;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// The dialog.
+pub struct BalanceDialog {
+    session: SplitSession,
+    field: TextField,
+    list: ListState,
+    /// What the ratios come to, and for which text.
+    found: Option<(String, Outcome<Balance>)>,
+    worker: Latest<(SplitEditor, String), (String, Outcome<Balance>)>,
+}
+
+impl BalanceDialog {
+    /// With the ratios that the splits have now, rounded.
+    pub fn new(session: SplitSession) -> Self {
+        let worker = Latest::start("balance", session.env().wake, |(editor, typed): (SplitEditor, String)| {
+            let found = parse_ratios(&editor, &typed).map(|ratios| balance(&editor, &ratios));
+            (typed, found)
+        });
+        let field = TextField::new(&session.editor().map(|editor| ratios_now(&editor)).unwrap_or_default());
+        let mut dialog = Self { session, field, list: ListState::default(), found: None, worker };
+        dialog.ask();
+        dialog
+    }
+
+    fn ask(&mut self) {
+        if let Some(editor) = self.session.editor() {
+            self.worker.ask((editor.clone(), self.field.value().to_owned()));
+        }
+    }
+
+    fn accept(&mut self) -> Vec<Effect> {
+        let say = |words: String| vec![Effect::Toast(Toast::new(Level::Warn, words))];
+        let found = self.found.as_ref().filter(|(typed, _)| typed == self.field.value()).map(|(_, found)| found);
+        match found {
+            None => say("still counting".to_owned()),
+            Some(Err(failure)) => say(failure.why.clone()),
+            Some(Ok(balance)) => match balance.edit() {
+                None => say("there is nothing to move: no move of a whole shard comes nearer to it".to_owned()),
+                Some(edit) => {
+                    let mut effects = vec![Effect::Pop];
+                    effects.extend(self.session.apply(edit));
+                    effects
+                }
+            },
+        }
+    }
+}
+
+/// The ratios of the splits as whole numbers that add up to about ten, or a hundred where ten says too little.
+fn ratios_now(editor: &SplitEditor) -> String {
+    let shares: Vec<f64> = editor.splits().iter().map(|split| split.share).collect();
+    let by = |parts: f64| shares.iter().map(|share| (share * parts).round()).collect::<Vec<f64>>();
+    let is_lost = |rounded: &[f64]| rounded.iter().zip(&shares).any(|(r, share)| *r == 0.0 && *share > 0.0);
+    let rounded = Some(by(10.0)).filter(|r| !is_lost(r)).unwrap_or_else(|| by(100.0));
+    rounded.iter().map(|ratio| format!("{ratio:.0}")).collect::<Vec<_>>().join(",")
+}
+
+impl Screen for BalanceDialog {
+    fn context(&self) -> Context {
+        Context::SplitsText
+    }
+    fn title(&self) -> Vec<String> {
+        Vec::new()
+    }
+    fn is_popup(&self) -> bool {
+        true
+    }
+    fn wants_text(&self) -> bool {
+        true
+    }
+    fn is_busy(&self) -> bool {
+        self.worker.is_waiting()
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::Accept => "move them",
+            action => action.label(),
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        matches!(action, Action::NextField | Action::PreviousField).then(|| "there is one field only".to_owned())
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(Action::Close) => return vec![Effect::Pop],
+            Input::Action(Action::Accept) => return self.accept(),
+            Input::Action(action) => {
+                self.list.act(action);
+            }
+            Input::Key(key) => {
+                if self.field.key(key) {
+                    self.ask();
+                }
+            }
+            Input::Paste(words) => {
+                self.field.paste(&words);
+                self.ask();
+            }
+            Input::Mouse(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        let Some(found) = self.worker.take() else { return false };
+        self.list = ListState::new(found.1.as_ref().map_or(0, |balance| balance.moves.len()));
+        self.found = Some(found);
+        true
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let found = self.found.as_ref().filter(|(typed, _)| typed == self.field.value()).map(|(_, found)| found);
+        draw(&self.field, found, &mut self.list, frame, area, ui);
+    }
+}
+
+/// Draws the dialog.
+pub fn draw(
+    field: &TextField,
+    found: Option<&Outcome<Balance>>,
+    list: &mut ListState,
+    frame: &mut Frame,
+    area: Rect,
+    ui: &Ui,
+) {
+    let inner = popup(frame, area, area.width.saturating_sub(2).min(80), 20, "Balance by samples", ui);
+    let text_area = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let columns = usize::from(text_area.width);
+    let label = "ratio  ";
+    draw_lines(frame.buffer_mut(), row(text_area, 0), [Line::from(Span::styled(label, ui.theme.muted))]);
+    let indent = u16::try_from(label.len()).unwrap_or(0).min(text_area.width);
+    let field_area = Rect { x: text_area.x + indent, width: text_area.width - indent, ..row(text_area, 0) };
+    field.draw(frame, field_area, true, "8,1,1 in the order of the splits, or train=8,val=2", ui);
+    let lines = match found {
+        None => vec![Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.muted))],
+        Some(Err(failure)) => failure_lines(failure, columns, ui),
+        Some(Ok(balance)) => balance_lines(balance, columns, ui),
+    };
+    let used = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(inner.height);
+    let below_field =
+        Rect { y: text_area.y + 2.min(text_area.height), height: text_area.height.saturating_sub(2), ..text_area };
+    draw_lines(frame.buffer_mut(), below_field, lines);
+    let Some(Ok(balance)) = found else { return };
+    let below = Rect { y: inner.y + used, height: inner.height - used, ..inner };
+    draw_list(frame.buffer_mut(), below, list, false, ui, |at, columns| {
+        let Some(one) = balance.moves.get(at) else { return Line::default() };
+        let route = format!("{} {} {}", one.from, ui.glyphs.arrow, one.to);
+        let route = text::fit_end(&route, columns / 2, ui.glyphs);
+        let samples = text::pad_start(&grouped(one.samples), 10);
+        let room = columns.saturating_sub(text::width(&route) + samples.len() + 4);
+        let name = text::pad_end(&text::fit_middle(&one.shard, room, ui.glyphs), room);
+        Line::from(vec![
+            Span::raw(format!("{name} ")),
+            Span::styled(samples, ui.theme.muted),
+            Span::styled(format!("  {route}"), ui.theme.accent),
+        ])
+    });
+}
+
+/// A bar for each split after the moves, and how it stood before.
+fn balance_lines(balance: &Balance, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let names =
+        balance.shares.iter().map(|share| text::width(&text::safe(&share.name))).max().unwrap_or(0).clamp(4, 14);
+    let mut lines: Vec<Line> =
+        balance.shares.iter().enumerate().map(|(at, share)| share_line(share, at, names, columns, ui)).collect();
+    lines.push(Line::default());
+    let words = match balance.moves.len() {
+        0 => "no move of a whole shard comes nearer to it".to_owned(),
+        moves => format!("{} to move", count(moves as u64, "shard")),
+    };
+    lines.push(Line::from(Span::styled(words, ui.theme.title)));
+    lines
+}
+
+fn share_line(share: &BalanceShare, at: usize, names: usize, columns: usize, ui: &Ui) -> Line<'static> {
+    let percent = |part: f64| format!("{:.1} %", part * 100.0);
+    let sign = if share.is_new { "+" } else { " " };
+    let name = text::pad_end(&text::fit_end(&share.name, names, ui.glyphs), names);
+    let change = format!(
+        "{} {} {}",
+        text::pad_start(&percent(share.before), 7),
+        ui.glyphs.arrow,
+        text::pad_start(&percent(share.after), 7)
+    );
+    let wanted = format!("  wanted {}", text::pad_start(&percent(share.wanted), 7));
+    let samples = text::pad_start(&grouped(share.samples_after), 12);
+    let facts = match columns {
+        0..50 => change,
+        50..64 => format!("{change}{wanted}"),
+        _ => format!("{samples}  {change}{wanted}"),
+    };
+    let room = columns.saturating_sub(names + 3 + text::width(&facts) + 1);
+    Line::from(vec![
+        Span::raw(format!("{sign} {name} ")),
+        Span::styled(split_bar(share.after, room, ui.glyphs), ui.theme.bar(at)),
+        Span::raw(format!(" {facts}")),
+    ])
+}

@@ -1,0 +1,165 @@
+//! A popup from which one thing is chosen: the split to move to, what to do about a draft or a changed file.
+
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui};
+use crate::tui::widgets::mouse::{Gesture, Places};
+use crate::tui::widgets::{draw_list, popup, text, Level, ListState, Toast};
+use ratatui::crossterm::event::KeyCode;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// One thing that can be chosen. Its texts may come from the data: they are made safe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Offer {
+    /// What it is called.
+    pub label: String,
+    /// What it means, or what is known of it.
+    pub note: String,
+    /// Why it cannot be chosen now.
+    pub why_not: Option<String>,
+}
+
+impl Offer {
+    /// An offer.
+    pub fn new(label: impl Into<String>, note: impl Into<String>) -> Self {
+        Self { label: label.into(), note: note.into(), why_not: None }
+    }
+
+    /// An offer that cannot be chosen, and why.
+    #[must_use]
+    pub fn unless(mut self, why_not: Option<String>) -> Self {
+        self.why_not = why_not;
+        self
+    }
+}
+
+/// What happens when the offer of a number is chosen; the popup is taken away first.
+type Chosen = Box<dyn FnMut(usize) -> Vec<Effect>>;
+
+/// The popup. Esc takes it away and does nothing.
+pub struct Choice {
+    title: String,
+    lines: Vec<String>,
+    offers: Vec<Offer>,
+    list: ListState,
+    chosen: Chosen,
+    places: Places<()>,
+}
+
+/// The widest that the popup becomes, its border left out.
+const MAX_COLUMNS: usize = 72;
+
+impl Choice {
+    /// A popup with the first offer selected. `lines` stand above the offers and are wrapped.
+    pub fn new(
+        title: &str,
+        lines: Vec<String>,
+        offers: Vec<Offer>,
+        chosen: impl FnMut(usize) -> Vec<Effect> + 'static,
+    ) -> Self {
+        let list = ListState::new(offers.len());
+        let title = title.to_owned();
+        Self { title, lines, offers, list, chosen: Box::new(chosen), places: Places::default() }
+    }
+
+    /// Selects another offer than the first.
+    #[must_use]
+    pub fn selecting(mut self, row: usize) -> Self {
+        self.list.select(row);
+        self
+    }
+
+    fn choose(&mut self, row: usize) -> Vec<Effect> {
+        let Some(offer) = self.offers.get(row) else { return Vec::new() };
+        if let Some(why) = &offer.why_not {
+            return vec![Effect::Toast(Toast::new(Level::Warn, why.clone()))];
+        }
+        let mut effects = vec![Effect::Pop];
+        effects.append(&mut (self.chosen)(row));
+        effects
+    }
+
+    fn line(&self, row: usize, columns: usize, label_columns: usize, ui: &Ui) -> Line<'static> {
+        let Some(offer) = self.offers.get(row) else { return Line::default() };
+        // Nine digits are there to choose by.
+        let digit = if row < 9 { format!("{} ", row + 1) } else { "  ".to_owned() };
+        let label = text::pad_end(&text::fit_middle(&offer.label, label_columns, ui.glyphs), label_columns);
+        let note = offer.why_not.as_ref().unwrap_or(&offer.note);
+        let room = columns.saturating_sub(label_columns + 4);
+        let style = if offer.why_not.is_some() { ui.theme.disabled } else { ui.theme.text };
+        Line::from(vec![
+            Span::styled(digit, ui.theme.key),
+            Span::styled(label, style),
+            Span::raw("  "),
+            Span::styled(text::fit_end(note, room, ui.glyphs), ui.theme.muted),
+        ])
+    }
+}
+
+impl Screen for Choice {
+    fn context(&self) -> Context {
+        Context::SplitsList
+    }
+    fn title(&self) -> Vec<String> {
+        Vec::new()
+    }
+    fn is_popup(&self) -> bool {
+        true
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(Action::Close) => return vec![Effect::Pop],
+            Input::Action(Action::Accept) => return self.choose(self.list.selected),
+            Input::Action(action) => {
+                self.list.act(action);
+            }
+            Input::Key(key) => {
+                if let KeyCode::Char(c @ '1'..='9') = key.code {
+                    return self.choose(c as usize - '1' as usize);
+                }
+            }
+            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+                Some(Gesture::Click { line, .. }) => {
+                    if let Some(row) = self.list.row_at(line) {
+                        self.list.select(row);
+                        return self.choose(row);
+                    }
+                }
+                Some(Gesture::Wheel { rows, .. }) => self.list.scroll(rows),
+                _ => {}
+            },
+            Input::Paste(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let to_u16 = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+        let room = usize::from(area.width).saturating_sub(6).clamp(1, MAX_COLUMNS);
+        let lines: Vec<String> = self.lines.iter().flat_map(|line| text::wrap(line, room)).collect();
+        let widths = |f: fn(&Offer) -> &String| self.offers.iter().map(move |o| text::width(&text::safe(f(o))));
+        let label_columns = widths(|o| &o.label).max().unwrap_or(0).min(room.saturating_sub(8).max(8));
+        let note_columns = widths(|o| o.why_not.as_ref().unwrap_or(&o.note)).max().unwrap_or(0);
+        let widest = lines.iter().map(|l| text::width(l)).max().unwrap_or(0).max(label_columns + note_columns + 8);
+        let width = to_u16(widest.min(room).max(28) + 4);
+        let gap = usize::from(!lines.is_empty());
+        let height = to_u16(lines.len() + gap + self.offers.len() + 2);
+        let inner = popup(frame, area, width, height, &self.title, ui);
+        let list_rows = to_u16(self.offers.len()).min(inner.height);
+        let text_rows = inner.height - list_rows;
+        let text_area = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), height: text_rows, ..inner };
+        for (y, line) in (text_area.y..text_area.bottom()).zip(lines) {
+            frame.render_widget(Line::from(line), Rect { y, height: 1, ..text_area });
+        }
+        let list_area = Rect { y: inner.y + text_rows, height: list_rows, ..inner };
+        self.places.clear();
+        self.places.put(list_area, ());
+        let mut list = self.list.clone();
+        draw_list(frame.buffer_mut(), list_area, &mut list, true, ui, |row, columns| {
+            self.line(row, columns, label_columns, ui)
+        });
+        self.list = list;
+    }
+}

@@ -1,0 +1,61 @@
+//! The file was changed by somebody else since it was opened: three ways out, each shown as a diff before it is taken.
+
+use super::choice::{Choice, Offer};
+use super::session::SplitSession;
+use crate::job::splits::ThreeWay;
+use crate::model::text::count;
+use crate::tui::screen::{Effect, Screen};
+use crate::tui::widgets::{Level, Toast};
+
+/// Lines of what they changed that are counted.
+fn changed_lines(three: &ThreeWay) -> (u64, u64) {
+    use crate::engine::splits::{diff_of, DiffKind};
+    let (base, theirs) = (String::from_utf8_lossy(&three.base), String::from_utf8_lossy(&three.theirs));
+    let lines = diff_of(&base, &theirs);
+    let of = |kind| lines.iter().filter(|line| line.kind == kind).count() as u64;
+    (of(DiffKind::Added), of(DiffKind::Removed))
+}
+
+/// The popup that asks.
+pub fn ask(session: SplitSession, three: ThreeWay) -> Box<dyn Screen> {
+    let (added, removed) = changed_lines(&three);
+    let mut lines = vec![if three.theirs.is_empty() {
+        "The file is gone since it was opened. Nothing was written.".to_owned()
+    } else {
+        format!(
+            "Somebody else changed the file since it was opened: {} added, {} removed. Nothing was written.",
+            count(added, "line"),
+            count(removed, "line")
+        )
+    }];
+    if let Some(unreadable) = &three.unreadable {
+        lines.push(format!("It cannot be read as it is now: {}", unreadable.why));
+    }
+    for lost in three.not_applied.iter().take(3) {
+        lines.push(format!("On it this cannot be done any more: {}: {}", lost.edit.title(), lost.failure.why));
+    }
+    lines.push(String::new());
+    let pending = count(session.pending() as u64, "change");
+    let without = three.merged.is_none().then(|| "it cannot be read".to_owned());
+    let offers = vec![
+        Offer::new("theirs, and my changes again", format!("{pending} on the file as it is; shown first"))
+            .unless(without),
+        Offer::new("mine", "writes over what they changed"),
+        Offer::new("neither", "nothing is written; the changes stay unwritten"),
+    ];
+    let mut merged = three.merged;
+    let chosen = move |row| match row {
+        0 => {
+            let Some(editor) = merged.take() else { return Vec::new() };
+            session.adopt(editor);
+            let told = "these are your changes on their file; write them when they are right";
+            vec![Effect::Toast(Toast::new(Level::Info, told))]
+        }
+        1 => {
+            session.write_now(true);
+            Vec::new()
+        }
+        _ => vec![Effect::Toast(Toast::new(Level::Info, "nothing was written"))],
+    };
+    Box::new(Choice::new("The file has changed", lines, offers, chosen))
+}

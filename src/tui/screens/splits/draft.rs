@@ -1,0 +1,96 @@
+//! Changes that are not written yet, kept in the state folder so that a crash loses nothing.
+
+use crate::engine::splits::Draft;
+use crate::model::{Failure, Outcome};
+use crate::storage::fs::{Fs, RealFs};
+use crate::storage::publish::write_file;
+use crate::storage::read::read_whole;
+use crate::tui::recent::create_folders;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// A draft larger than this was not written by us.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A draft that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The changes, and what they were made on.
+    pub draft: Draft,
+    /// How long ago it was kept.
+    pub age: Duration,
+}
+
+/// Where the draft of a data set is kept: named by a hash of its absolute path, and of the name of its split file.
+pub fn place(state_dir: &Path, dataset: &Path) -> PathBuf {
+    let absolute = dataset.canonicalize().unwrap_or_else(|_| dataset.to_path_buf());
+    let hash = xxhash_rust::xxh3::xxh3_128(absolute.as_os_str().as_encoded_bytes());
+    state_dir.join("drafts").join(format!("{hash:032x}.splits.json"))
+}
+
+/// The draft at a place. One that cannot be read is none: it is a convenience, not data.
+pub fn load(place: &Path) -> Option<Found> {
+    let bytes = read_whole(place, MAX_BYTES).ok().flatten()?;
+    let draft: Draft = serde_json::from_slice(&bytes)
+        .map_err(|error| tracing::warn!(%error, "a draft of splits cannot be read"))
+        .ok()?;
+    if draft.edits.is_empty() {
+        return None;
+    }
+    let modified = std::fs::metadata(place).and_then(|m| m.modified()).unwrap_or_else(|_| SystemTime::now());
+    Some(Found { draft, age: SystemTime::now().duration_since(modified).unwrap_or_default() })
+}
+
+/// Keeps changes; none forgets the draft.
+pub fn save(place: &Path, draft: Option<&Draft>) -> Outcome<()> {
+    let Some(draft) = draft else {
+        forget(place);
+        return Ok(());
+    };
+    let text = serde_json::to_vec(draft).map_err(|e| Failure::environment("keeping the draft", e.to_string()))?;
+    if let Some(folder) = place.parent() {
+        create_folders(folder)?;
+    }
+    write_file(&RealFs, place, &text, 0o600)
+}
+
+/// Forgets a draft.
+pub fn forget(place: &Path) {
+    if place.exists() {
+        if let Err(failure) = RealFs.remove_file(place) {
+            tracing::warn!(%failure, "a draft of splits could not be removed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::splits::Edit;
+
+    #[test]
+    fn changes_come_back_as_they_were_kept_until_they_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = place(folder.path(), Path::new("/data/coco"));
+        assert_eq!(load(&place), None);
+        let edits = vec![
+            Edit::AddSplit { name: "holdout".into() },
+            Edit::MoveShards { shards: vec!["a \"b\".tar".into()], to: Some("holdout".into()) },
+        ];
+        let draft = Draft { base: "x".into(), edits };
+        save(&place, Some(&draft)).unwrap();
+        assert_eq!(load(&place).map(|found| found.draft), Some(draft));
+        save(&place, None).unwrap();
+        assert!(!place.exists(), "no change is no draft");
+    }
+
+    #[test]
+    fn what_is_no_draft_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("x.json");
+        for text in ["", "{", "[]", "{\"base\":\"x\",\"edits\":[]}", "{\"base\":\"x\",\"edits\":[{\"fly\":1}]}"] {
+            write_file(&RealFs, &place, text.as_bytes(), 0o600).unwrap();
+            assert_eq!(load(&place), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Splits and excludes: the changes to them ([`SplitSession`]), their editor, and what both ask on the way.
+//!
+//! The browser holds a session, too: `x` and `s` change it, [`SplitSession::write`] reviews and writes it.
+
+mod add_exclude;
+mod balance;
+mod choice;
+mod conflict;
+mod draft;
+mod pattern;
+mod prompt;
+mod review;
+mod screen;
+mod session;
+mod state;
+mod text_edit;
+mod view;
+mod work;
+
+pub use choice::{Choice, Offer};
+pub use prompt::Prompt;
+pub use screen::{ask_note, choose_split, open, open_shared};
+pub use session::SplitSession;

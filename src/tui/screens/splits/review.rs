@@ -1,0 +1,253 @@
+//! The changes as a diff, asked about once, written, and what was written.
+
+use super::session::SplitSession;
+use crate::engine::splits::{DiffKind, DiffLine, SplitEditor};
+use crate::job::splits::Written;
+use crate::model::text::{bytes, count};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui};
+use crate::tui::widgets::layout::draw_lines;
+use crate::tui::widgets::{draw_list, panel, text, Level, ListState, Toast};
+use crate::tui::work::Latest;
+use ratatui::crossterm::event::MouseEventKind;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::sync::Arc;
+
+/// What the diff says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Changes {
+    /// The lines.
+    pub lines: Vec<DiffLine>,
+    /// The changes in words.
+    pub titles: Vec<String>,
+}
+
+impl Changes {
+    /// The changes of an editor that are not written.
+    pub fn of(editor: &SplitEditor) -> Self {
+        Self { lines: editor.diff(), titles: editor.log().iter().map(|edit| edit.title()).collect() }
+    }
+}
+
+/// The screen.
+pub struct Review {
+    session: SplitSession,
+    changes: Option<Changes>,
+    list: ListState,
+    worker: Latest<SplitEditor, Changes>,
+    asked: Option<u64>,
+    is_writing: bool,
+    written: Option<Arc<Written>>,
+}
+
+impl Review {
+    /// The review of what a session has not written.
+    pub fn new(session: SplitSession) -> Self {
+        let worker = Latest::start("diff", session.env().wake, |editor: SplitEditor| Changes::of(&editor));
+        let mut review = Self {
+            session,
+            changes: None,
+            list: ListState::default(),
+            worker,
+            asked: None,
+            is_writing: false,
+            written: None,
+        };
+        review.ask();
+        review
+    }
+
+    fn ask(&mut self) {
+        let version = self.session.version();
+        if self.asked == Some(version) || self.written.is_some() {
+            return;
+        }
+        if let Some(editor) = self.session.editor() {
+            self.worker.ask(editor.clone());
+            self.asked = Some(version);
+        }
+    }
+
+    fn accept(&mut self) -> Vec<Effect> {
+        if self.written.is_some() {
+            return vec![Effect::Pop];
+        }
+        if let Some(why) = self.session.why_not() {
+            return vec![Effect::Toast(Toast::new(Level::Warn, why))];
+        }
+        if self.changes.is_some() {
+            self.is_writing = true;
+            self.session.write_now(false);
+        }
+        Vec::new()
+    }
+}
+
+impl Screen for Review {
+    fn context(&self) -> Context {
+        Context::SplitsReview
+    }
+
+    fn title(&self) -> Vec<String> {
+        vec!["splits".to_owned(), self.session.name(), "changes".to_owned()]
+    }
+
+    fn status_right(&self) -> Option<String> {
+        self.session.doing().map(str::to_owned)
+    }
+
+    fn is_busy(&self) -> bool {
+        self.worker.is_waiting() || self.session.is_busy()
+    }
+
+    fn unwritten(&self) -> Option<String> {
+        self.session.unwritten()
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        match (action, self.written.is_some()) {
+            (Action::Accept, true) => "done",
+            (Action::Accept, false) => "write it",
+            (action, _) => action.label(),
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        match action {
+            Action::EditText if self.written.is_some() => Some("it is written already".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(Action::Close) => return vec![Effect::Pop],
+            Input::Action(Action::Accept) => return self.accept(),
+            Input::Action(Action::EditText) => return self.session.edit_text(),
+            Input::Action(action) => {
+                self.list.act(action);
+            }
+            Input::Mouse(mouse) => match mouse.kind {
+                MouseEventKind::ScrollUp => self.list.scroll(-3),
+                MouseEventKind::ScrollDown => self.list.scroll(3),
+                _ => {}
+            },
+            Input::Key(_) | Input::Paste(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let mut changed = self.session.tick(effects);
+        if self.is_writing && self.session.doing() != Some("writing") {
+            self.is_writing = false;
+            self.written = self.session.written();
+            changed = true;
+        }
+        self.ask();
+        if let Some(changes) = self.worker.take() {
+            self.list.set_len(changes.lines.len());
+            self.changes = Some(changes);
+            changed = true;
+        }
+        changed
+    }
+
+    fn resumed(&mut self) {
+        self.session.text_returned();
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        match &self.written {
+            Some(written) => draw_written(written, self.changes.as_ref(), frame, area, ui),
+            None => draw_changes(self.changes.as_ref(), &mut self.list, frame, area, ui),
+        }
+    }
+}
+
+/// Draws the diff.
+pub fn draw_changes(changes: Option<&Changes>, list: &mut ListState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let of = |kind| changes.map_or(0, |c| c.lines.iter().filter(|line| line.kind == kind).count());
+    let (added, removed) = (of(DiffKind::Added), of(DiffKind::Removed));
+    let title = match changes {
+        None => "What would be written".to_owned(),
+        Some(changes) => {
+            let edits = count(changes.titles.len() as u64, "change");
+            format!("What would be written: {edits}, +{added} -{removed} lines")
+        }
+    };
+    let block = panel(&title, true, ui);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let Some(changes) = changes else {
+        let words = format!(" {} comparing", ui.spinner());
+        return draw_lines(frame.buffer_mut(), inner, [Line::from(Span::styled(words, ui.theme.muted))]);
+    };
+    if changes.lines.is_empty() {
+        let words = " The changes come to nothing: the file is as it would be written.";
+        return draw_lines(frame.buffer_mut(), inner, [Line::from(Span::styled(words, ui.theme.muted))]);
+    }
+    let last = changes.lines.iter().rev().find_map(|line| line.new.max(line.old)).unwrap_or(0);
+    let digits = last.to_string().len();
+    draw_list(frame.buffer_mut(), inner, list, false, ui, |row, columns| {
+        changes.lines.get(row).map(|line| diff_line(line, digits, columns, ui)).unwrap_or_default()
+    });
+}
+
+fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'static> {
+    let style = match line.kind {
+        DiffKind::Added => ui.theme.ok,
+        DiffKind::Removed => ui.theme.error,
+        DiffKind::Context => ui.theme.text,
+        DiffKind::Gap | DiffKind::More(_) => ui.theme.muted,
+    };
+    if matches!(line.kind, DiffKind::Gap | DiffKind::More(_)) {
+        let words = format!("{} {}", ui.glyphs.ellipsis, line.text);
+        return Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style));
+    }
+    // Narrow terminals need the room for the line itself.
+    let numbers = if columns >= 50 {
+        let number = |n: Option<u32>| text::pad_start(&n.map(|n| n.to_string()).unwrap_or_default(), digits);
+        format!("{} {} ", number(line.old), number(line.new))
+    } else {
+        String::new()
+    };
+    let room = columns.saturating_sub(text::width(&numbers) + 2);
+    Line::from(vec![
+        Span::styled(numbers, ui.theme.muted),
+        Span::styled(format!("{} {}", line.sign(), text::fit_end(&line.text, room, ui.glyphs)), style),
+    ])
+}
+
+/// Draws what was written.
+pub fn draw_written(written: &Written, changes: Option<&Changes>, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let block = panel("Written", true, ui);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let columns = usize::from(inner.width);
+    let path = written.path.to_string_lossy();
+    let (sign, told) = if written.nothing_to_do {
+        (ui.glyphs.dot, "the file was as it was to be".to_owned())
+    } else {
+        (ui.glyphs.check, format!("{}, {}", count(written.edits as u64, "change"), bytes(written.size)))
+    };
+    let mut lines = vec![
+        Line::from(Span::styled(format!("{sign} {told}"), ui.theme.ok)),
+        Line::from(format!("  {}", text::fit_middle(&path, columns.saturating_sub(2), ui.glyphs))),
+        Line::default(),
+    ];
+    let titles = changes.map(|c| c.titles.as_slice()).unwrap_or_default();
+    let room = usize::from(inner.height).saturating_sub(lines.len() + 1);
+    for title in titles.iter().take(room) {
+        let words = text::fit_end(title, columns.saturating_sub(2), ui.glyphs);
+        lines.push(Line::from(Span::styled(format!("  {words}"), ui.theme.muted)));
+    }
+    if titles.len() > room {
+        let words = format!("  and {} more", titles.len() - room);
+        lines.push(Line::from(Span::styled(words, ui.theme.muted)));
+    }
+    draw_lines(frame.buffer_mut(), inner, lines);
+}

@@ -1,0 +1,517 @@
+//! The split editor: columns of shards, the excludes below, and what each key does to them.
+
+use super::add_exclude::AddExclude;
+use super::balance::BalanceDialog;
+use super::choice::{Choice, Offer};
+use super::pattern::PatternDialog;
+use super::prompt::Prompt;
+use super::session::SplitSession;
+use super::state::{column, column_name, columns, State};
+use super::view::{self, Spot};
+use crate::engine::splits::{Edit, ExcludeItem, ShardView, SplitEditor};
+use crate::model::text::{count, grouped};
+use crate::model::Severity;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::{Page, PageLine, Tone};
+use crate::tui::widgets::mouse::{Gesture, Places};
+use crate::tui::widgets::{Level, Toast};
+use ratatui::layout::Rect;
+use ratatui::Frame;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The split editor of a data set. Nothing is read on this thread.
+pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
+    let session = SplitSession::open(&path, &env);
+    Box::new(SplitsScreen::new(session, true))
+}
+
+/// The split editor on changes that another screen holds, too.
+pub fn open_shared(session: SplitSession) -> Box<dyn Screen> {
+    Box::new(SplitsScreen::new(session, false))
+}
+
+/// A popup that asks to which split shards go, and moves them. `from` is the split that they are in.
+pub fn choose_split(session: &SplitSession, shards: Vec<Arc<str>>, from: Option<&str>) -> Vec<Effect> {
+    choose_target(session, shards, from, false)
+}
+
+/// As [`choose_split`]; excluding the shards may be offered, too.
+pub fn choose_target(
+    session: &SplitSession,
+    shards: Vec<Arc<str>>,
+    from: Option<&str>,
+    offers_exclude: bool,
+) -> Vec<Effect> {
+    let Some(editor) = session.editor() else { return Vec::new() };
+    let what = match shards.as_slice() {
+        [] => return say(Level::Info, "no shard is selected"),
+        [one] => one.to_string(),
+        many => count(many.len() as u64, "shard"),
+    };
+    let names: Vec<Arc<str>> = editor.splits().iter().map(|split| Arc::clone(&split.name)).collect();
+    let is_here = |name: Option<&str>| (from == name).then(|| "it is there".to_owned());
+    let mut offers: Vec<Offer> = editor
+        .splits()
+        .iter()
+        .map(|split| {
+            let known = format!("{}, {:.1} %", count(split.shards.len() as u64, "shard"), split.share * 100.0);
+            Offer::new(&*split.name, known).unless(is_here(Some(&split.name)))
+        })
+        .collect();
+    let is_loose = from == Some("");
+    let out = Offer::new("no split", "not used for training").unless(is_loose.then(|| "it is there".to_owned()));
+    offers.push(out);
+    offers.push(Offer::new("a new split", "its name is asked for"));
+    if offers_exclude {
+        offers.push(Offer::new("exclude them", "they stay in their splits, and are not read"));
+    }
+    // The next one after the split they are in is what is meant most often.
+    let next = names.iter().position(|name| from == Some(name)).map_or(0, |at| (at + 1) % offers.len());
+    drop(editor);
+    let session = session.clone();
+    let chosen = move |row: usize| {
+        let shards = shards.clone();
+        match names.get(row) {
+            Some(name) => session.apply(Edit::MoveShards { shards, to: Some(Arc::clone(name)) }),
+            None if row == names.len() => session.apply(Edit::MoveShards { shards, to: None }),
+            None if row == names.len() + 2 => {
+                let items = shards.iter().map(|shard| ExcludeItem::shard(shard)).collect();
+                session.apply(Edit::Exclude { items })
+            }
+            None => vec![Effect::Push(ask_new_split(session.clone(), shards))],
+        }
+    };
+    vec![Effect::Push(Box::new(Choice::new(&format!("Move {what} to"), Vec::new(), offers, chosen).selecting(next)))]
+}
+
+/// Asks for the name of a new split; shards that are given go there.
+fn ask_new_split(session: SplitSession, shards: Vec<Arc<str>>) -> Box<dyn Screen> {
+    let line = match shards.len() {
+        0 => "The name of the new split:".to_owned(),
+        many => format!("The name of the new split for {}:", count(many as u64, "shard")),
+    };
+    Box::new(Prompt::new("New split", line, "", "holdout", move |name| {
+        let name = usable_name(&session, name)?;
+        let add = Edit::AddSplit { name: name.clone() };
+        let moved = Edit::MoveShards { shards: shards.clone(), to: Some(name.as_str().into()) };
+        Ok(match shards.is_empty() {
+            true => session.apply(add),
+            false => session.apply(Edit::Many { title: moved.title(), edits: vec![add, moved] }),
+        })
+    }))
+}
+
+/// A name that no split has yet.
+fn usable_name(session: &SplitSession, name: &str) -> Result<String, String> {
+    let name = name.trim();
+    let Some(editor) = session.editor() else { return Err("the splits are still being read".to_owned()) };
+    match () {
+        () if name.is_empty() => Err("a split needs a name".to_owned()),
+        () if editor.splits().iter().any(|split| &*split.name == name) => {
+            Err(format!("there is a split '{name}' already"))
+        }
+        () => Ok(name.to_owned()),
+    }
+}
+
+/// Asks for a note, and does with it what `then` says; an empty one is none.
+pub fn ask_note(
+    title: &str,
+    line: String,
+    value: &str,
+    then: impl Fn(Option<String>) -> Vec<Effect> + 'static,
+) -> Box<dyn Screen> {
+    Box::new(Prompt::new(title, line, value, "why; written as a comment in the file", move |note| {
+        let note = note.trim();
+        Ok(then((!note.is_empty()).then(|| note.to_owned())))
+    }))
+}
+
+fn say(level: Level, words: impl Into<String>) -> Vec<Effect> {
+    vec![Effect::Toast(Toast::new(level, words))]
+}
+
+/// The screen.
+pub struct SplitsScreen {
+    session: SplitSession,
+    state: State,
+    /// The session is its own: leaving the screen leaves the changes.
+    is_own: bool,
+    seen: Option<u64>,
+    places: Places<Spot>,
+}
+
+impl SplitsScreen {
+    fn new(session: SplitSession, is_own: bool) -> Self {
+        let mut screen = Self { session, state: State::default(), is_own, seen: None, places: Places::default() };
+        screen.follow();
+        screen
+    }
+
+    /// Takes notice of changes, whoever made them.
+    fn follow(&mut self) -> bool {
+        let version = self.session.editor().map(|editor| editor.version());
+        if version == self.seen {
+            return false;
+        }
+        self.seen = version;
+        if let Some(editor) = self.session.editor() {
+            self.state.follow(&editor);
+        }
+        true
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Close => return self.leave(),
+            Action::Undo => return self.session.undo(),
+            Action::Redo => return self.session.redo(),
+            Action::Write => return self.session.write(),
+            Action::EditText => return self.session.edit_text(),
+            Action::Reload => {
+                self.session.reload();
+                return Vec::new();
+            }
+            Action::Details => return self.details(),
+            Action::MoveTo => return self.move_to(),
+            Action::Exclude => return self.exclude(),
+            Action::Note => return self.note(),
+            Action::AddExclude => return vec![Effect::Push(Box::new(AddExclude::new(self.session.clone())))],
+            Action::ByPattern => return vec![Effect::Push(Box::new(PatternDialog::new(self.session.clone())))],
+            Action::Balance => return vec![Effect::Push(Box::new(BalanceDialog::new(self.session.clone())))],
+            Action::AddSplit => return vec![Effect::Push(ask_new_split(self.session.clone(), Vec::new()))],
+            Action::RenameSplit => return self.rename(),
+            Action::DropSplit => return self.drop_split(),
+            action => {
+                self.state.act(action);
+            }
+        }
+        Vec::new()
+    }
+
+    fn leave(&mut self) -> Vec<Effect> {
+        if self.state.mark.take().is_some() {
+            return Vec::new();
+        }
+        let pending = self.session.pending();
+        if !self.is_own || pending == 0 {
+            return vec![Effect::Pop];
+        }
+        let lines = vec![format!("{} not written.", were(pending))];
+        let offers = vec![
+            Offer::new("write them", "shows them first"),
+            Offer::new("leave", "they are kept, and offered when it is opened again"),
+            Offer::new("give them up", "the file stays as it is"),
+            Offer::new("stay", ""),
+        ];
+        let session = self.session.clone();
+        let chosen = move |row| match row {
+            0 => session.write(),
+            1 => {
+                session.keep_now();
+                vec![Effect::Pop]
+            }
+            2 => {
+                session.discard();
+                vec![Effect::Pop]
+            }
+            _ => Vec::new(),
+        };
+        vec![Effect::Push(Box::new(Choice::new("Leave", lines, offers, chosen)))]
+    }
+
+    fn move_to(&mut self) -> Vec<Effect> {
+        let Some(editor) = self.session.editor() else { return Vec::new() };
+        let shards: Vec<Arc<str>> = self.state.shards(&editor).iter().map(|s| Arc::clone(&s.name)).collect();
+        let from = column(&editor, self.state.at).map(|view| Arc::clone(&view.name));
+        drop(editor);
+        choose_split(&self.session, shards, from.as_deref())
+    }
+
+    fn exclude(&mut self) -> Vec<Effect> {
+        let edit = self.session.editor().and_then(|editor| match self.state.is_on_excludes {
+            true => self.state.remove_excludes(),
+            false => self.state.exclude_shards(&editor, None),
+        });
+        edit.map(|edit| self.session.apply(edit)).unwrap_or_default()
+    }
+
+    fn note(&mut self) -> Vec<Effect> {
+        if !self.state.is_on_excludes {
+            return self.exclude_with_note();
+        }
+        let Some(index) = self.state.excludes.get() else { return Vec::new() };
+        let Some(editor) = self.session.editor() else { return Vec::new() };
+        let Some(exclude) = editor.excludes().get(index) else { return Vec::new() };
+        let session = self.session.clone();
+        let (line, value) = (exclude.item.to_string(), exclude.note.as_deref().unwrap_or_default().to_owned());
+        let then = move |note| session.apply(Edit::SetNote { index, note });
+        vec![Effect::Push(ask_note("Note", line, &value, then))]
+    }
+
+    /// Excludes the selected shards with a note; the note of one that is excluded already is changed.
+    fn exclude_with_note(&mut self) -> Vec<Effect> {
+        let Some(editor) = self.session.editor() else { return Vec::new() };
+        let shards = self.state.shards(&editor);
+        if let [ShardView { id: Some(id), is_excluded: true, .. }] = shards {
+            let index = editor.excludes().iter().position(|exclude| exclude.whole_shards().contains(id));
+            drop(editor);
+            let Some(index) = index else { return Vec::new() };
+            self.state.is_on_excludes = true;
+            self.state.mark = None;
+            self.state.excludes.select(index);
+            return self.note();
+        }
+        let line = match shards {
+            [] => return say(Level::Info, "no shard is selected"),
+            [one] => format!("Exclude {}, because:", one.name),
+            many => format!("Exclude {}, because:", count(many.len() as u64, "shard")),
+        };
+        let session = self.session.clone();
+        let state = self.state.clone();
+        let then = move |note: Option<String>| {
+            let edit = session.editor().and_then(|editor| state.exclude_shards(&editor, note.clone()));
+            edit.map(|edit| session.apply(edit)).unwrap_or_default()
+        };
+        vec![Effect::Push(ask_note("Exclude", line, "", then))]
+    }
+
+    fn rename(&mut self) -> Vec<Effect> {
+        let Some(from) = self.split_in_focus() else { return Vec::new() };
+        let session = self.session.clone();
+        let line = format!("Another name for the split '{from}':");
+        let value = from.to_string();
+        vec![Effect::Push(Box::new(Prompt::new("Rename split", line, &value, "", move |to| {
+            let to = usable_name(&session, to)?;
+            Ok(session.apply(Edit::RenameSplit { from: Arc::clone(&from), to }))
+        })))]
+    }
+
+    fn drop_split(&mut self) -> Vec<Effect> {
+        match self.split_in_focus() {
+            Some(name) => self.session.apply(Edit::RemoveSplit { name }),
+            None => Vec::new(),
+        }
+    }
+
+    /// The split in focus; none where the shards of no split are, or the excludes.
+    fn split_in_focus(&self) -> Option<Arc<str>> {
+        let editor = self.session.editor()?;
+        let view = column(&editor, self.state.at).filter(|_| !self.state.is_on_excludes)?;
+        (!view.name.is_empty()).then(|| Arc::clone(&view.name))
+    }
+
+    /// Everything about the selected row, and everything that is odd.
+    fn details(&self) -> Vec<Effect> {
+        let Some(editor) = self.session.editor() else { return Vec::new() };
+        let mut lines = selected_lines(&self.state, &editor);
+        let problems = self.session.problems();
+        lines.push(PageLine::new(Tone::Plain, ""));
+        lines.push(PageLine::new(Tone::Heading, count(problems.len() as u64, "problem and note")));
+        for problem in problems.iter() {
+            let tone = match problem.severity {
+                Severity::Refusal => Tone::Error,
+                Severity::Problem => Tone::Warn,
+                Severity::Note => Tone::Muted,
+            };
+            lines.push(PageLine::labelled(tone, "  ", problem.to_string()));
+            lines.extend(problem.hint.iter().map(|hint| PageLine::labelled(Tone::Muted, "    ", hint.clone())));
+        }
+        let crumbs = vec!["splits".to_owned(), self.session.name(), "details".to_owned()];
+        vec![Effect::Push(Box::new(Page::new(crumbs, lines)))]
+    }
+
+    fn mouse(&mut self, gesture: Gesture<Spot>) -> Vec<Effect> {
+        let (spot, line, is_double) = match gesture {
+            Gesture::Wheel { on, rows } => {
+                let list = match on {
+                    Spot::Column(at) => self.state.lists.get_mut(at),
+                    Spot::Excludes => Some(&mut self.state.excludes),
+                };
+                if let Some(list) = list {
+                    list.scroll(rows);
+                }
+                return Vec::new();
+            }
+            Gesture::Click { on, line, .. } => (on, line, false),
+            Gesture::DoubleClick { on, line, .. } => (on, line, true),
+        };
+        let was = (self.state.at, self.state.is_on_excludes);
+        self.state.is_on_excludes = spot == Spot::Excludes;
+        if let Spot::Column(at) = spot {
+            self.state.at = at.min(self.state.lists.len().saturating_sub(1));
+        }
+        if was != (self.state.at, self.state.is_on_excludes) {
+            self.state.mark = None;
+        }
+        if let Some(list) = self.state.list() {
+            if let Some(row) = list.row_at(line) {
+                list.select(row);
+            }
+        }
+        match is_double {
+            true => self.details(),
+            false => Vec::new(),
+        }
+    }
+}
+
+/// `3 changes are`, for a sentence.
+fn were(pending: usize) -> String {
+    let is = if pending == 1 { "is" } else { "are" };
+    format!("{} {is}", count(pending as u64, "change"))
+}
+
+/// What is known of the selected row.
+fn selected_lines(state: &State, editor: &SplitEditor) -> Vec<PageLine> {
+    let mut lines = Vec::new();
+    let mut tell =
+        |label: &str, words: String| lines.push(PageLine::labelled(Tone::Plain, format!("{label:<10}"), words));
+    if state.is_on_excludes {
+        let Some(exclude) = state.excludes.get().and_then(|row| editor.excludes().get(row)) else { return lines };
+        tell("exclude", exclude.item.to_string());
+        tell("names", view::exclude_words(exclude));
+        if let Some(note) = &exclude.note {
+            tell("note", note.to_string());
+        }
+        return lines;
+    }
+    if let (Some(view), Some(shard)) = (column(editor, state.at), state.shards(editor).first()) {
+        tell("shard", shard.name.to_string());
+        tell("samples", grouped(shard.samples));
+        let homes: Vec<&str> = columns(editor)
+            .filter(|other| other.shards.iter().any(|s| s.name == shard.name))
+            .map(column_name)
+            .collect();
+        tell("in", homes.join(", "));
+        tell("split", format!("{}, {}", column_name(view), count(view.samples, "sample")));
+        if shard.is_excluded {
+            tell("excluded", "as a whole".to_owned());
+        }
+    }
+    lines
+}
+
+impl Screen for SplitsScreen {
+    fn context(&self) -> Context {
+        match self.state.is_on_excludes {
+            true => Context::SplitsExcludes,
+            false => Context::Splits,
+        }
+    }
+
+    fn title(&self) -> Vec<String> {
+        vec!["splits".to_owned(), self.session.name()]
+    }
+
+    fn status_right(&self) -> Option<String> {
+        if let Some(doing) = self.session.doing() {
+            return Some(doing.to_owned());
+        }
+        match self.session.pending() {
+            0 => None,
+            pending => Some(format!("{} not written (w)", count(pending as u64, "change"))),
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.session.is_busy()
+    }
+
+    fn unwritten(&self) -> Option<String> {
+        self.session.unwritten()
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::Right => "split",
+            Action::Exclude if self.state.is_on_excludes => "take back in",
+            action => action.label(),
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        let on_excludes = self.state.is_on_excludes;
+        match action {
+            Action::Close | Action::Reload => None,
+            action if !needs_editor(action) => None,
+            _ if self.session.why_not().is_some() => self.session.why_not(),
+            Action::Write if self.session.pending() == 0 => Some("there is nothing to write".to_owned()),
+            Action::MoveTo if on_excludes => Some("go to a column of shards first".to_owned()),
+            Action::Note | Action::Exclude if on_excludes && self.state.excludes.len == 0 => {
+                Some("nothing is excluded".to_owned())
+            }
+            Action::RenameSplit | Action::DropSplit if self.split_in_focus().is_none() => {
+                Some("no split is in focus".to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        let effects = match input {
+            Input::Action(action) => self.act(action),
+            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+                Some(gesture) => self.mouse(gesture),
+                None => Vec::new(),
+            },
+            Input::Key(_) | Input::Paste(_) => Vec::new(),
+        };
+        self.follow();
+        effects
+    }
+
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let changed = self.session.tick(effects);
+        self.follow() || changed
+    }
+
+    fn interrupt(&mut self) -> bool {
+        false
+    }
+
+    fn resumed(&mut self) {
+        self.session.text_returned();
+        self.follow();
+    }
+
+    fn closing(&mut self) {
+        self.session.keep_now();
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        self.follow();
+        self.places.clear();
+        let problems = self.session.problems();
+        match self.session.editor() {
+            Some(editor) => view::draw(&mut self.state, &editor, &problems, &mut self.places, frame, area, ui),
+            None => view::draw_nothing(self.session.failure().as_ref(), frame, area, ui),
+        }
+    }
+}
+
+/// Whether an action does nothing without the splits.
+fn needs_editor(action: Action) -> bool {
+    use Action as A;
+    matches!(
+        action,
+        A::MoveTo
+            | A::Exclude
+            | A::Mark
+            | A::ByPattern
+            | A::Balance
+            | A::LeakCheck
+            | A::EditText
+            | A::Undo
+            | A::Redo
+            | A::Write
+            | A::AddExclude
+            | A::Note
+            | A::AddSplit
+            | A::RenameSplit
+            | A::DropSplit
+            | A::Details
+    )
+}

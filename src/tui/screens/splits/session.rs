@@ -1,0 +1,551 @@
+//! The splits and excludes of one data set while they are edited: shared by the browser and the split editor.
+//!
+//! A [`SplitSession`] is a handle; its clones share the same changes. It reads and writes on worker threads. Whichever
+//! screens hold it call [`SplitSession::tick`] from their own `tick`, and compare [`SplitSession::revision`] with the one
+//! that they drew last.
+
+use super::choice::{Choice, Offer};
+use super::draft;
+use super::review::Review;
+use super::text_edit;
+use super::work::{start_workers, Opened, Rework, Reworked, Workers, WriteEnd};
+use crate::engine::browse::{Groups, Marks};
+use crate::engine::splits::{Draft, Edit, Matches, SplitEditor};
+use crate::job::splits::Written;
+use crate::model::text::{count, duration};
+use crate::model::{Cancel, Failure, Problem};
+use crate::tui::screen::{Effect, Screen, UiEnv};
+use crate::tui::widgets::{Level, Toast};
+use std::cell::{Ref, RefCell};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How many changes of a draft are named when it is offered.
+const NAMED: usize = 5;
+
+struct Inner {
+    env: UiEnv,
+    root: PathBuf,
+    place: Option<PathBuf>,
+    editor: Option<SplitEditor>,
+    failure: Option<Failure>,
+    problems: Arc<Vec<Problem>>,
+    revision: u64,
+    /// The state of the changes that was asked to be kept last.
+    kept: Option<u64>,
+    /// The state of the changes that was checked last.
+    checked: Option<u64>,
+    is_writing: bool,
+    is_reworking: bool,
+    written: Option<Arc<Written>>,
+    /// The index cannot be asked whether excludes are there.
+    cannot_look_up: bool,
+    /// The text that is open in an editor.
+    text: Option<PathBuf>,
+    marks: Arc<Marks>,
+    /// Versions of the splits and of the groups for which the marks were asked last.
+    marked: Option<(u64, u64)>,
+    workers: Workers,
+    cancel: Cancel,
+}
+
+/// The splits of one data set while they are edited. Clones share it.
+#[derive(Clone)]
+pub struct SplitSession {
+    inner: Rc<RefCell<Inner>>,
+}
+
+impl SplitSession {
+    /// Opens the splits of a data set, in the background. A draft that was left is offered by [`tick`](Self::tick).
+    pub fn open(root: &Path, env: &UiEnv) -> Self {
+        let mut workers = start_workers(env);
+        workers.open.ask((root.to_owned(), env.state_dir.clone()));
+        let inner = Inner {
+            env: env.clone(),
+            root: root.to_owned(),
+            place: None,
+            editor: None,
+            failure: None,
+            problems: Arc::default(),
+            revision: 0,
+            kept: None,
+            checked: None,
+            is_writing: false,
+            is_reworking: false,
+            written: None,
+            cannot_look_up: false,
+            text: None,
+            marks: Arc::default(),
+            marked: None,
+            workers,
+            cancel: Cancel::default(),
+        };
+        Self { inner: Rc::new(RefCell::new(inner)) }
+    }
+
+    /// The data set.
+    pub fn root(&self) -> PathBuf {
+        self.inner.borrow().root.clone()
+    }
+
+    /// What the data set is called; raw.
+    pub fn name(&self) -> String {
+        let inner = self.inner.borrow();
+        let name = inner.root.file_name().map_or_else(|| inner.root.to_string_lossy(), |n| n.to_string_lossy());
+        name.into_owned()
+    }
+
+    /// The surroundings that it was opened in.
+    pub fn env(&self) -> UiEnv {
+        self.inner.borrow().env.clone()
+    }
+
+    /// Splits and excludes as they are now; `None` while they are read, and where they cannot be.
+    ///
+    /// Do not hold it over a call that changes them.
+    pub fn editor(&self) -> Option<Ref<'_, SplitEditor>> {
+        Ref::filter_map(self.inner.borrow(), |inner| inner.editor.as_ref()).ok()
+    }
+
+    /// Why the splits cannot be edited: not prepared, not readable, not understood.
+    pub fn failure(&self) -> Option<Failure> {
+        self.inner.borrow().failure.clone()
+    }
+
+    /// How many changes are not written yet.
+    pub fn pending(&self) -> usize {
+        self.inner.borrow().editor.as_ref().map_or(0, SplitEditor::pending)
+    }
+
+    /// The version of splits and excludes: another one with every change and undo; 0 while they are read.
+    pub fn version(&self) -> u64 {
+        self.inner.borrow().editor.as_ref().map_or(0, SplitEditor::version)
+    }
+
+    /// Another number whenever something that is shown may have changed.
+    pub fn revision(&self) -> u64 {
+        self.inner.borrow().revision
+    }
+
+    /// What is odd about splits and excludes, as far as it was looked into.
+    pub fn problems(&self) -> Arc<Vec<Problem>> {
+        Arc::clone(&self.inner.borrow().problems)
+    }
+
+    /// What the last write of this session wrote.
+    pub fn written(&self) -> Option<Arc<Written>> {
+        self.inner.borrow().written.clone()
+    }
+
+    /// Splits and excludes for the groups of a catalog: those of the newest version that a worker has finished. Ask with every
+    /// [`tick`](Self::tick), or when the groups have changed; [`revision`](Self::revision) tells when newer ones are there.
+    pub fn marks(&self, groups: &Arc<Groups>) -> Arc<Marks> {
+        let mut inner = self.inner.borrow_mut();
+        let inner = &mut *inner;
+        if let Some(editor) = &inner.editor {
+            let wanted = (editor.version(), groups.version);
+            // What is being worked out is waited for: groups that grow all the time would never be marked.
+            if inner.marked != Some(wanted) && !inner.workers.marks.is_waiting() {
+                inner.marked = Some(wanted);
+                inner.workers.marks.ask((editor.clone(), Arc::clone(groups)));
+            }
+        }
+        Arc::clone(&inner.marks)
+    }
+
+    /// Whether a worker reads, writes or checks; the screen wants to be drawn again then.
+    pub fn is_busy(&self) -> bool {
+        let inner = self.inner.borrow();
+        inner.workers.open.is_waiting() || inner.is_reworking || inner.is_writing
+    }
+
+    /// What a worker does that a person waits for.
+    pub fn doing(&self) -> Option<&'static str> {
+        let inner = self.inner.borrow();
+        match () {
+            () if inner.workers.open.is_waiting() => Some("reading"),
+            () if inner.is_writing => Some("writing"),
+            () if inner.is_reworking => Some("taking up changes"),
+            () if inner.workers.items.is_waiting() => Some("looking up excludes"),
+            () => None,
+        }
+    }
+
+    /// Why nothing can be changed now.
+    pub fn why_not(&self) -> Option<String> {
+        let inner = self.inner.borrow();
+        match (&inner.editor, &inner.failure) {
+            (_, Some(failure)) => Some(failure.why.clone()),
+            (None, None) => Some("the splits are still being read".to_owned()),
+            _ if inner.is_writing => Some("the changes are being written".to_owned()),
+            _ if inner.is_reworking => Some("changes are being taken up".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// What would be left undone if the UI ended now: the sentence for [`Screen::unwritten`].
+    pub fn unwritten(&self) -> Option<String> {
+        let (pending, name) = (self.pending(), self.name());
+        (pending > 0).then(|| {
+            let changes = count(pending as u64, "change");
+            let are = if pending == 1 { "is" } else { "are" };
+            format!("{changes} to the splits of {name} {are} not written. Opening it again offers them.")
+        })
+    }
+
+    /// Makes a change. The effects tell what came of it.
+    pub fn apply(&self, edit: Edit) -> Vec<Effect> {
+        if let Some(why) = self.why_not() {
+            return vec![Effect::Toast(Toast::new(Level::Warn, why))];
+        }
+        let mut inner = self.inner.borrow_mut();
+        let Some(editor) = inner.editor.as_mut() else { return Vec::new() };
+        let told = editor.apply(edit);
+        let toast = match told {
+            Err(failure) => Toast::failure(&failure),
+            Ok(applied) => match applied.problems.first() {
+                Some(problem) => Toast::new(Level::Warn, format!("{}; {}", applied.message, problem.message)),
+                None => Toast::new(Level::Ok, applied.message),
+            },
+        };
+        inner.follow();
+        vec![Effect::Toast(toast)]
+    }
+
+    /// Takes the last change back.
+    pub fn undo(&self) -> Vec<Effect> {
+        self.step(SplitEditor::undo, "undone", "there is nothing to undo")
+    }
+
+    /// Makes the change again that was taken back last.
+    pub fn redo(&self) -> Vec<Effect> {
+        self.step(SplitEditor::redo, "done again", "there is nothing to do again")
+    }
+
+    fn step(&self, step: fn(&mut SplitEditor) -> Option<String>, done: &str, nothing: &str) -> Vec<Effect> {
+        if let Some(why) = self.why_not() {
+            return vec![Effect::Toast(Toast::new(Level::Warn, why))];
+        }
+        let mut inner = self.inner.borrow_mut();
+        let toast = match inner.editor.as_mut().and_then(step) {
+            Some(title) => Toast::new(Level::Info, format!("{done}: {title}")),
+            None => Toast::new(Level::Info, nothing),
+        };
+        inner.follow();
+        vec![Effect::Toast(toast)]
+    }
+
+    /// The screen that shows the changes as a diff and writes them.
+    pub fn review(&self) -> Box<dyn Screen> {
+        Box::new(Review::new(self.clone()))
+    }
+
+    /// What `w` does: the review, or the notice that there is nothing to write.
+    pub fn write(&self) -> Vec<Effect> {
+        if let Some(why) = self.why_not() {
+            return vec![Effect::Toast(Toast::new(Level::Warn, why))];
+        }
+        match self.pending() {
+            0 => vec![Effect::Toast(Toast::new(Level::Info, "there is nothing to write"))],
+            _ => vec![Effect::Push(self.review())],
+        }
+    }
+
+    /// Writes the changes in the background. `overwrite` writes them over what somebody else wrote meanwhile.
+    pub fn write_now(&self, overwrite: bool) {
+        let mut inner = self.inner.borrow_mut();
+        let Some(editor) = inner.editor.clone() else { return };
+        inner.is_writing = true;
+        inner.revision += 1;
+        inner.workers.write.ask((editor, overwrite));
+    }
+
+    /// Opens the text, with its unwritten changes, in the person's editor. The screen calls [`text_returned`](Self::text_returned)
+    /// when the terminal is its own again.
+    pub fn edit_text(&self) -> Vec<Effect> {
+        if let Some(why) = self.why_not() {
+            return vec![Effect::Toast(Toast::new(Level::Warn, why))];
+        }
+        let mut inner = self.inner.borrow_mut();
+        if let Some(editor) = inner.editor.clone() {
+            let state_dir = inner.env.state_dir.clone();
+            inner.is_reworking = true;
+            inner.revision += 1;
+            inner.workers.text.ask((editor, state_dir));
+        }
+        Vec::new()
+    }
+
+    /// Opens a text that was refused again, at a line.
+    pub(super) fn edit_again(&self, file: &Path, line: Option<u64>) -> Vec<Effect> {
+        self.inner.borrow_mut().text = Some(file.to_owned());
+        vec![Effect::RunInTerminal(text_edit::program(file, line))]
+    }
+
+    /// The terminal is ours again: takes the text that was edited, if one was.
+    pub fn text_returned(&self) {
+        let file = self.inner.borrow_mut().text.take();
+        if let Some(file) = file {
+            self.rework(Rework::Text(file));
+        }
+    }
+
+    /// Forgets a text that was edited and not taken.
+    pub(super) fn drop_text(&self, file: &Path) {
+        let mut inner = self.inner.borrow_mut();
+        let question = file.to_owned();
+        inner.workers.drop_text.ask(question);
+    }
+
+    fn rework(&self, work: Rework) {
+        let mut inner = self.inner.borrow_mut();
+        let Some(editor) = inner.editor.clone() else { return };
+        inner.is_reworking = true;
+        inner.revision += 1;
+        inner.workers.rework.ask((editor, work));
+    }
+
+    /// Gives all unwritten changes up.
+    pub fn discard(&self) {
+        let mut inner = self.inner.borrow_mut();
+        while inner.editor.as_mut().and_then(SplitEditor::undo).is_some() {}
+        inner.follow();
+    }
+
+    /// Reads the file again. Unwritten changes are made again on it.
+    pub fn reload(&self) {
+        let mut inner = self.inner.borrow_mut();
+        inner.keep_now();
+        inner.failure = None;
+        let question = (inner.root.clone(), inner.env.state_dir.clone());
+        inner.workers.open.ask(question);
+        inner.revision += 1;
+    }
+
+    /// Keeps the draft before it returns: for the end of the UI, when no worker may have the time.
+    pub fn keep_now(&self) {
+        self.inner.borrow_mut().keep_now();
+    }
+
+    /// Picks up what the workers brought. Returns whether something to be drawn changed.
+    pub fn tick(&self, effects: &mut Vec<Effect>) -> bool {
+        let before = self.revision();
+        let opened = self.inner.borrow_mut().workers.open.take();
+        if let Some(opened) = opened {
+            self.take_opened(opened, effects);
+        }
+        let reworked = self.inner.borrow_mut().workers.rework.take();
+        if let Some(reworked) = reworked {
+            self.take_reworked(reworked, effects);
+        }
+        let written = self.inner.borrow_mut().workers.write.take();
+        if let Some(end) = written {
+            self.take_written(end, effects);
+        }
+        let put = self.inner.borrow_mut().workers.text.take();
+        if let Some(put) = put {
+            let mut inner = self.inner.borrow_mut();
+            inner.is_reworking = false;
+            match put {
+                Ok(file) => {
+                    effects.push(Effect::RunInTerminal(text_edit::program(&file, None)));
+                    inner.text = Some(file);
+                }
+                Err(failure) => effects.push(Effect::failure(&failure)),
+            }
+        }
+        let mut inner = self.inner.borrow_mut();
+        inner.take_small_answers();
+        inner.revision != before
+    }
+
+    fn take_opened(&self, opened: Opened, effects: &mut Vec<Effect>) {
+        let mut inner = self.inner.borrow_mut();
+        inner.revision += 1;
+        inner.place = Some(opened.place);
+        match opened.editor {
+            Err(failure) => {
+                inner.editor = None;
+                inner.failure = Some(failure);
+            }
+            Ok(editor) => {
+                let had_changes = inner.editor.as_ref().is_some_and(|old| old.pending() > 0);
+                inner.kept = Some(editor.version());
+                let base = editor.base_hash();
+                inner.editor = Some(editor);
+                inner.failure = None;
+                inner.check();
+                drop(inner);
+                match opened.found {
+                    // They were there a moment ago: nobody need be asked.
+                    Some(found) if had_changes => self.rework(Rework::Draft(found.draft.edits)),
+                    Some(found) => effects.push(Effect::Push(self.offer(found, &base))),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// Offers a draft that was left.
+    fn offer(&self, found: draft::Found, base: &str) -> Box<dyn Screen> {
+        let Draft { base: made_on, edits } = found.draft;
+        let changes = count(edits.len() as u64, "change");
+        let were = if edits.len() == 1 { "was" } else { "were" };
+        let mut lines = vec![format!("{changes} of {} ago {were} not written:", duration(found.age))];
+        lines.extend(edits.iter().take(NAMED).map(|edit| format!("  {}", edit.title())));
+        if edits.len() > NAMED {
+            lines.push(format!("  and {} more", edits.len() - NAMED));
+        }
+        if made_on != base {
+            lines.push("The file was changed since; they are made again on what is there now.".to_owned());
+        }
+        let offers = vec![
+            Offer::new("take them up", "they stay unwritten until you write them"),
+            Offer::new("forget them", "the file stays as it is"),
+        ];
+        let session = self.clone();
+        let mut edits = Some(edits);
+        let chosen = move |row| {
+            match (row, edits.take()) {
+                (0, Some(edits)) => session.rework(Rework::Draft(edits)),
+                _ => session.inner.borrow_mut().forget_draft(),
+            }
+            Vec::new()
+        };
+        Box::new(Choice::new("Unwritten changes", lines, offers, chosen))
+    }
+
+    fn take_reworked(&self, reworked: Reworked, effects: &mut Vec<Effect>) {
+        let mut inner = self.inner.borrow_mut();
+        inner.is_reworking = false;
+        match reworked.told {
+            Ok(told) => {
+                inner.editor = Some(reworked.editor);
+                effects.push(Effect::Toast(told));
+            }
+            Err(refused) => effects.push(Effect::Push(text_edit::refused(self.clone(), refused))),
+        }
+        inner.follow();
+    }
+
+    fn take_written(&self, end: WriteEnd, effects: &mut Vec<Effect>) {
+        let mut inner = self.inner.borrow_mut();
+        inner.is_writing = false;
+        inner.revision += 1;
+        match end {
+            WriteEnd::Written(end) => {
+                let (written, editor) = *end;
+                inner.editor = Some(editor);
+                inner.follow();
+                inner.written = Some(Arc::new(written));
+            }
+            WriteEnd::Failed(failure) => effects.push(Effect::failure(&failure)),
+            WriteEnd::Changed(three) => {
+                drop(inner);
+                effects.push(Effect::Push(super::conflict::ask(self.clone(), *three)));
+            }
+        }
+    }
+
+    /// Puts an editor in place: the file as somebody else left it, with the changes made again.
+    pub(super) fn adopt(&self, editor: SplitEditor) {
+        let mut inner = self.inner.borrow_mut();
+        inner.editor = Some(editor);
+        inner.follow();
+    }
+}
+
+impl Inner {
+    /// After a change: keeps the draft, and looks into what is odd now.
+    fn follow(&mut self) {
+        self.revision += 1;
+        self.written = None;
+        self.keep();
+        self.check();
+    }
+
+    fn take_small_answers(&mut self) {
+        // Nobody waits for the draft, but whether it is kept is told by this.
+        self.workers.keep.take();
+        if let Some(checked) = self.workers.check.take() {
+            if self.checked == Some(checked.version) {
+                self.problems = checked.problems;
+                self.revision += 1;
+            }
+        }
+        match self.workers.items.take() {
+            Some(Ok(found)) => {
+                if let Some(editor) = &mut self.editor {
+                    editor.take_checked(found);
+                    self.check();
+                    self.revision += 1;
+                }
+            }
+            Some(Err(failure)) => {
+                tracing::warn!(%failure, "excludes could not be looked up");
+                self.cannot_look_up = true;
+                self.revision += 1;
+            }
+            None => {}
+        }
+        if let Some(marked) = self.workers.marks.take() {
+            self.marks = marked;
+            self.revision += 1;
+        }
+    }
+
+    fn keep(&mut self) {
+        let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
+        if self.kept != Some(editor.version()) {
+            self.kept = Some(editor.version());
+            let question = (place.clone(), editor.clone());
+            self.workers.keep.ask(question);
+        }
+    }
+
+    fn keep_now(&mut self) {
+        let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
+        if !self.workers.keep.is_waiting() {
+            return;
+        }
+        if let Err(failure) = draft::save(place, editor.draft().as_ref()) {
+            tracing::warn!(%failure, "the draft of splits could not be kept");
+        }
+    }
+
+    fn forget_draft(&mut self) {
+        let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
+        let question = (place.clone(), editor.clone());
+        self.workers.keep.ask(question);
+    }
+
+    fn check(&mut self) {
+        let Some(editor) = &self.editor else { return };
+        if self.checked != Some(editor.version()) {
+            self.checked = Some(editor.version());
+            self.workers.check.ask(editor.clone());
+            self.look_up();
+        }
+    }
+
+    /// Asks for the excludes that were not looked up yet. What is being looked up is waited for: a change takes nothing of it away.
+    fn look_up(&mut self) {
+        let Some(editor) = &self.editor else { return };
+        if !self.cannot_look_up && !self.workers.items.is_waiting() && has_unknown(editor) {
+            self.workers.items.ask((editor.clone(), self.cancel.clone()));
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        self.keep_now();
+    }
+}
+
+/// Whether an exclude was not looked up yet.
+fn has_unknown(editor: &SplitEditor) -> bool {
+    editor.excludes().iter().any(|exclude| exclude.matches == Matches::Unknown)
+}

@@ -1,0 +1,201 @@
+//! What the split editor shows and where its keys go. Pure: it looks at the editor and draws nothing.
+
+use crate::engine::splits::{Edit, ExcludeItem, ExcludeView, Matches, Names, ShardView, SplitEditor, SplitView};
+use crate::tui::keymap::Action;
+use crate::tui::widgets::ListState;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// How the shards in no split are called on the screen.
+pub const NONE: &str = "no split";
+
+/// Columns, panes, selections.
+#[derive(Clone, Debug, Default)]
+pub struct State {
+    /// One list per column, in the order of [`columns`].
+    pub lists: Vec<ListState>,
+    /// The names of the columns, so that each keeps its list when others come and go.
+    names: Vec<Arc<str>>,
+    /// The column in focus.
+    pub at: usize,
+    /// The first column in view.
+    pub first: usize,
+    /// The excludes have the focus, not the columns.
+    pub is_on_excludes: bool,
+    /// The list of excludes.
+    pub excludes: ListState,
+    /// Where a marked range begins, in the list in focus.
+    pub mark: Option<usize>,
+    /// What is excluded in all.
+    pub totals: Totals,
+}
+
+/// What is excluded in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Whole shards.
+    pub shards: u64,
+    /// Single samples, as far as they were looked up.
+    pub samples: u64,
+    /// Excludes that match nothing.
+    pub idle: u64,
+}
+
+impl Totals {
+    fn of(excludes: &[ExcludeView]) -> Self {
+        let mut totals = Self::default();
+        for exclude in excludes {
+            let whole = exclude.whole_shards().len() as u64;
+            let all = match (exclude.matches, exclude.names) {
+                (Matches::Nothing, _) => 0,
+                (Matches::Some(found), _) => found,
+                (Matches::Unknown, Names::Range(all)) => all,
+                (Matches::Unknown, _) => 1,
+            };
+            totals.shards += whole;
+            totals.samples += all.saturating_sub(whole);
+            totals.idle += u64::from(exclude.matches == Matches::Nothing);
+        }
+        totals
+    }
+}
+
+/// The columns: the splits in their order, then the shards in no split where there are any.
+pub fn columns(editor: &SplitEditor) -> impl Iterator<Item = &SplitView> {
+    let loose = Some(editor.loose()).filter(|loose| !loose.shards.is_empty() || editor.splits().is_empty());
+    editor.splits().iter().chain(loose)
+}
+
+/// A column by its number.
+pub fn column(editor: &SplitEditor, at: usize) -> Option<&SplitView> {
+    columns(editor).nth(at)
+}
+
+/// The name of a column on the screen; raw.
+pub fn column_name(view: &SplitView) -> &str {
+    if view.name.is_empty() {
+        NONE
+    } else {
+        &view.name
+    }
+}
+
+impl State {
+    /// Takes notice of a change.
+    pub fn follow(&mut self, editor: &SplitEditor) {
+        let mut lists = Vec::new();
+        let mut names = Vec::new();
+        for view in columns(editor) {
+            let old = self.names.iter().position(|name| *name == view.name);
+            let mut list = old.and_then(|at| self.lists.get(at).cloned()).unwrap_or_default();
+            list.set_len(view.shards.len());
+            lists.push(list);
+            names.push(Arc::clone(&view.name));
+        }
+        self.lists = lists;
+        self.names = names;
+        self.at = self.at.min(self.lists.len().saturating_sub(1));
+        self.excludes.set_len(editor.excludes().len());
+        self.totals = Totals::of(editor.excludes());
+        self.mark = None;
+    }
+
+    /// The list in focus.
+    pub fn list(&mut self) -> Option<&mut ListState> {
+        if self.is_on_excludes {
+            Some(&mut self.excludes)
+        } else {
+            self.lists.get_mut(self.at)
+        }
+    }
+
+    /// Follows a moving action. Returns whether it was one.
+    pub fn act(&mut self, action: Action) -> bool {
+        match action {
+            Action::Left if !self.is_on_excludes => self.go(self.at.saturating_sub(1)),
+            Action::Right if !self.is_on_excludes => self.go(self.at + 1),
+            Action::Left | Action::Right => self.is_on_excludes = false,
+            Action::NextPane | Action::PreviousPane => {
+                self.is_on_excludes = !self.is_on_excludes;
+                self.mark = None;
+            }
+            Action::Mark => {
+                let row = self.list().and_then(|list| list.get());
+                self.mark = if self.mark.is_some() { None } else { row };
+            }
+            moving => return self.list().is_some_and(|list| list.act(moving)),
+        }
+        true
+    }
+
+    fn go(&mut self, to: usize) {
+        let to = to.min(self.lists.len().saturating_sub(1));
+        if to != self.at {
+            self.at = to;
+            self.mark = None;
+        }
+    }
+
+    /// The rows that an action takes: the marked range, or the selected row.
+    pub fn rows(&self) -> Option<RangeInclusive<usize>> {
+        let list = if self.is_on_excludes { &self.excludes } else { self.lists.get(self.at)? };
+        let row = list.get()?;
+        let from = self.mark.unwrap_or(row).min(list.len.saturating_sub(1));
+        Some(from.min(row)..=from.max(row))
+    }
+
+    /// The shards that an action takes; none while the excludes have the focus.
+    pub fn shards<'e>(&self, editor: &'e SplitEditor) -> &'e [ShardView] {
+        if self.is_on_excludes {
+            return &[];
+        }
+        let found = self.rows().zip(column(editor, self.at));
+        found.and_then(|(rows, view)| view.shards.get(rows)).unwrap_or_default()
+    }
+
+    /// How many columns fit side by side, and the first of them, so that the one in focus is in view.
+    pub fn window(&mut self, width: u16) -> std::ops::Range<usize> {
+        let fit = usize::from(width / COLUMN_MIN).clamp(1, self.lists.len().max(1));
+        self.first = self.first.min(self.at).max((self.at + 1).saturating_sub(fit));
+        self.first = self.first.min(self.lists.len().saturating_sub(fit));
+        self.first..(self.first + fit).min(self.lists.len())
+    }
+
+    /// Excludes the chosen shards; takes them back in where all of them are excluded.
+    pub fn exclude_shards(&self, editor: &SplitEditor, note: Option<String>) -> Option<Edit> {
+        let shards = self.shards(editor);
+        let out: Vec<&ShardView> = shards.iter().filter(|s| !s.is_excluded).collect();
+        if shards.is_empty() {
+            return None;
+        }
+        if out.is_empty() {
+            let edits = shards.iter().map(|s| Edit::Include { shard: Arc::clone(&s.name), key: None }).collect();
+            return Some(together(format!("include {} shards", shards.len()), edits));
+        }
+        let items = out.iter().map(|s| ExcludeItem::shard(&s.name).with_note(note.clone())).collect();
+        Some(Edit::Exclude { items })
+    }
+
+    /// Removes the chosen excludes.
+    pub fn remove_excludes(&self) -> Option<Edit> {
+        let rows = self.rows().filter(|_| self.is_on_excludes)?;
+        let count = rows.clone().count();
+        // From the end, so that no position changes before its turn.
+        let edits = rows.rev().map(|index| Edit::RemoveItem { index }).collect();
+        Some(together(format!("remove {count} excludes"), edits))
+    }
+}
+
+/// The narrowest that a column is drawn where there is more than one.
+pub const COLUMN_MIN: u16 = 27;
+
+/// One change as it is, several as one step.
+pub fn together(title: String, mut edits: Vec<Edit>) -> Edit {
+    match (edits.len(), edits.pop()) {
+        (1, Some(only)) => only,
+        (_, last) => {
+            edits.extend(last);
+            Edit::Many { title, edits }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Editing the whole text elsewhere: a copy for the person's editor, and what came back of it.
+
+use super::choice::{Choice, Offer};
+use super::session::SplitSession;
+use crate::engine::splits::{Edit, SplitEditor};
+use crate::model::{Failure, Outcome, Subject};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use crate::storage::read::read_whole;
+use crate::tui::recent::create_folders;
+use crate::tui::screen::{Screen, TerminalProgram};
+use crate::tui::widgets::{Level, Toast};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const WHAT: &str = "taking up the edited text";
+/// A text larger than this is not taken.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// A text that was not taken, and where it still is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Refused {
+    /// Why.
+    pub failure: Failure,
+    /// The copy that was edited.
+    pub file: PathBuf,
+}
+
+/// Writes a copy of the text for an editor. Its name ends like the real one, for editors that go by that.
+pub fn put(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
+    let folder = state_dir.join("edit");
+    create_folders(&folder)?;
+    let name = editor.path().file_name().map_or_else(|| "split.yaml".into(), |n| n.to_string_lossy());
+    let file = folder.join(format!("{}-{name}", std::process::id()));
+    write_file(&RealFs, &file, &editor.text()?, 0o600)?;
+    Ok(file)
+}
+
+/// Takes the edited text as one change; the copy is removed then. The notice says what was done.
+pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Toast, Refused> {
+    let refused = |failure: Failure| Refused { failure, file: file.to_owned() };
+    let bytes = read_whole(file, MAX_BYTES).map_err(refused)?;
+    let gone = || Failure::environment(WHAT, "the copy is gone").on(Subject::path(file));
+    let bytes = bytes.ok_or_else(|| refused(gone()))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| refused(Failure::data(WHAT, "it is not UTF-8 text").on(Subject::path(file))))?;
+    let before = editor.text().map_err(refused)?;
+    if text.as_bytes() == before {
+        remove(file);
+        return Ok(Toast::new(Level::Info, "nothing was changed"));
+    }
+    let applied = editor.apply(Edit::ReplaceText { text }).map_err(refused)?;
+    remove(file);
+    Ok(match applied.problems.first() {
+        Some(problem) => Toast::new(Level::Warn, format!("{}; {}", applied.message, problem.message)),
+        None => Toast::new(Level::Ok, applied.message),
+    })
+}
+
+/// Removes a copy that is of no use any more.
+pub fn remove(file: &Path) {
+    use crate::storage::fs::Fs as _;
+    if let Err(failure) = RealFs.remove_file(file) {
+        tracing::warn!(%failure, "the copy of the text could not be removed");
+    }
+}
+
+/// The person's editor on a file, at a line where the editor is known to take one.
+pub fn program(file: &Path, line: Option<u64>) -> TerminalProgram {
+    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
+    program_of(&named.unwrap_or_else(|| "vi".to_owned()), file, line)
+}
+
+/// An editor may be given with arguments; it is split at spaces and never handed to a shell.
+fn program_of(editor: &str, file: &Path, line: Option<u64>) -> TerminalProgram {
+    let mut argv: Vec<OsString> = editor.split_whitespace().map(OsString::from).collect();
+    let name = editor.split_whitespace().next().and_then(|program| Path::new(program).file_name());
+    let takes_line = name.and_then(|name| name.to_str()).is_some_and(|name| LINE_EDITORS.contains(&name));
+    if let Some(line) = line.filter(|_| takes_line) {
+        argv.push(format!("+{line}").into());
+    }
+    argv.push(file.as_os_str().to_owned());
+    TerminalProgram { argv }
+}
+
+/// Editors that go to a line by `+LINE` before the file.
+const LINE_EDITORS: &[&str] =
+    &["vi", "vim", "nvim", "view", "nano", "pico", "emacs", "emacsclient", "micro", "kak", "joe", "mg"];
+
+/// The popup about a text that was not taken.
+pub fn refused(session: SplitSession, refused: Refused) -> Box<dyn Screen> {
+    let Refused { failure, file } = refused;
+    let line = failure.subject.line;
+    let place = match (line, failure.subject.column) {
+        (Some(line), Some(column)) => format!("Line {line}, column {column}: {}", failure.why),
+        (Some(line), None) => format!("Line {line}: {}", failure.why),
+        _ => failure.why.clone(),
+    };
+    let mut lines = vec![place];
+    lines.extend(failure.hint.clone());
+    lines.push(String::new());
+    let offers = vec![
+        Offer::new("edit it again", line.map_or(String::new(), |line| format!("at line {line}"))),
+        Offer::new("drop the text", "splits and excludes stay as they were"),
+    ];
+    let chosen = move |row| match row {
+        0 => session.edit_again(&file, line),
+        _ => {
+            session.drop_text(&file);
+            Vec::new()
+        }
+    };
+    Box::new(Choice::new("The text was not taken", lines, offers, chosen))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_given_to_editors_that_take_one_and_nothing_goes_through_a_shell() {
+        let argv = |editor: &str, line| program_of(editor, Path::new("/tmp/a b.yaml"), line).argv;
+        assert_eq!(argv("vim -n", Some(7)), ["vim", "-n", "+7", "/tmp/a b.yaml"]);
+        assert_eq!(argv("/usr/bin/nano", Some(7)), ["/usr/bin/nano", "+7", "/tmp/a b.yaml"]);
+        assert_eq!(argv("code --wait", Some(7)), ["code", "--wait", "/tmp/a b.yaml"]);
+        assert_eq!(argv("vi", None), ["vi", "/tmp/a b.yaml"]);
+    }
+}

@@ -1,0 +1,307 @@
+//! Draws the columns, the excludes below them, and the line of problems.
+
+use super::state::{column_name, columns, State};
+use crate::engine::splits::{ExcludeView, Matches, Names, ShardView, SplitEditor, SplitView};
+use crate::model::text::{count, grouped};
+use crate::model::{Failure, Problem};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::{draw_lines, severity_sign};
+use crate::tui::widgets::mouse::Places;
+use crate::tui::widgets::{draw_list, panel, text};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::ops::RangeInclusive;
+
+/// Below so many rows only the pane in focus is drawn whole.
+const SMALL_ROWS: u16 = 14;
+
+/// A place on the screen, for the mouse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    /// The inside of a column, by its number.
+    Column(usize),
+    /// The inside of the list of excludes.
+    Excludes,
+}
+
+/// Draws the editor, and says where what is.
+pub fn draw(
+    state: &mut State,
+    editor: &SplitEditor,
+    problems: &[Problem],
+    places: &mut Places<Spot>,
+    frame: &mut Frame,
+    area: Rect,
+    ui: &Ui,
+) {
+    let problem_rows = u16::from(!problems.is_empty() && area.height > 4);
+    let bottom = Rect { y: area.bottom() - problem_rows, height: problem_rows, ..area };
+    let area = Rect { height: area.height - problem_rows, ..area };
+    let (above, below) = divide(state, area);
+    if above.height > 1 {
+        for (at, inner) in draw_columns(state, editor, frame, above, ui) {
+            places.put(inner, Spot::Column(at));
+        }
+    } else {
+        draw_lines(frame.buffer_mut(), above, [columns_line(editor, usize::from(above.width), ui)]);
+    }
+    if below.height > 1 {
+        places.put(draw_excludes(state, editor, frame, below, ui), Spot::Excludes);
+    } else {
+        draw_lines(frame.buffer_mut(), below, [excludes_line(state, usize::from(below.width), ui)]);
+    }
+    draw_lines(frame.buffer_mut(), bottom, problems_line(problems, usize::from(bottom.width), ui));
+}
+
+/// The columns above, the excludes below. In a small terminal the one without the keys is one line.
+fn divide(state: &State, area: Rect) -> (Rect, Rect) {
+    let excludes = u16::try_from(state.excludes.len).unwrap_or(u16::MAX);
+    let rows = match (state.is_on_excludes, area.height < SMALL_ROWS) {
+        (true, true) => area.height.saturating_sub(1),
+        (false, true) => 1.min(area.height),
+        (true, false) => excludes.saturating_add(2).clamp(5, area.height / 2),
+        (false, false) => excludes.saturating_add(2).clamp(3, (area.height / 3).max(3)),
+    };
+    let above = Rect { height: area.height - rows, ..area };
+    let below = Rect { y: above.bottom(), height: rows, ..area };
+    (above, below)
+}
+
+fn draw_columns(state: &mut State, editor: &SplitEditor, frame: &mut Frame, area: Rect, ui: &Ui) -> Vec<(usize, Rect)> {
+    let window = state.window(area.width);
+    let fit = u16::try_from(window.len()).unwrap_or(1).max(1);
+    let (width, wider) = (area.width / fit, area.width % fit);
+    let chosen = state.rows().filter(|_| state.mark.is_some() && !state.is_on_excludes);
+    let (at, all) = (state.at, state.lists.len());
+    let views: Vec<&SplitView> = columns(editor).collect();
+    let mut x = area.x;
+    let mut places = Vec::new();
+    for (place, index) in window.clone().enumerate() {
+        // What is left over by the division goes to the first columns.
+        let width = width + u16::from(place < usize::from(wider));
+        let rect = Rect { x, width, ..area };
+        x += width;
+        let (Some(view), Some(list)) = (views.get(index), state.lists.get_mut(index)) else { continue };
+        let focused = index == at && !state.is_on_excludes;
+        let mut block = panel(&title(view, usize::from(width).saturating_sub(4), ui), focused, ui);
+        let last = place + 1 == window.len();
+        if let Some(more) = beyond(&window, place == 0, last, all) {
+            let more = Line::from(Span::styled(format!(" {more} "), ui.theme.accent));
+            block = block.title_bottom(if last { more.right_aligned() } else { more });
+        }
+        let inner = block.inner(rect);
+        frame.render_widget(block, rect);
+        places.push((index, inner));
+        if view.shards.is_empty() {
+            let words = if view.name.is_empty() { " every shard is in a split" } else { " no shards" };
+            draw_lines(frame.buffer_mut(), inner, [Line::from(Span::styled(words, ui.theme.muted))]);
+            continue;
+        }
+        let chosen = chosen.clone().filter(|_| index == at);
+        draw_list(frame.buffer_mut(), inner, list, focused, ui, |row, columns| {
+            view.shards.get(row).map(|shard| shard_line(shard, row, chosen.as_ref(), columns, ui)).unwrap_or_default()
+        });
+    }
+    places
+}
+
+/// How many columns lie out of view, said at the edge where they would be.
+fn beyond(window: &std::ops::Range<usize>, is_first: bool, is_last: bool, all: usize) -> Option<String> {
+    let (before, after) = (window.start, all - window.end);
+    match (is_first && before > 0, is_last && after > 0) {
+        (true, true) => Some(format!("< {before}  {after} >")),
+        (true, false) => Some(format!("< {before} more")),
+        (false, true) => Some(format!("{after} more >")),
+        (false, false) => None,
+    }
+}
+
+/// `train  16 shards  80.1 %`, as much of it as fits.
+fn title(view: &SplitView, room: usize, ui: &Ui) -> String {
+    let shards = view.shards.len() as u64;
+    let sign = if view.is_new { "+ " } else { "" };
+    let name = format!("{sign}{}", text::safe(column_name(view)));
+    if view.name.is_empty() {
+        return best_fit(&name, &[&count(shards, "shard"), &grouped(shards)], room, ui);
+    }
+    if view.samples == 0 {
+        let why = if shards == 0 { "empty" } else { "empty: all excluded" };
+        return best_fit(&format!("{} {name}", ui.glyphs.warn), &[why, "empty"], room, ui);
+    }
+    let share = format!("{:.1} %", view.share * 100.0);
+    let long = format!("{}  {share}", count(shards, "shard"));
+    let longest = format!("{}  {}  {share}", count(shards, "shard"), count(view.samples, "sample"));
+    let short = format!("{}  {share}", grouped(shards));
+    best_fit(&name, &[&longest, &long, &short, &share], room, ui)
+}
+
+/// A name with the first of the facts that fits behind it.
+fn best_fit(name: &str, facts: &[&str], room: usize, ui: &Ui) -> String {
+    let fitting = facts.iter().find(|fact| text::width(name) + 2 + text::width(fact) <= room);
+    match fitting {
+        Some(fact) => format!("{name}  {fact}"),
+        None => text::fit_middle(name, room, ui.glyphs),
+    }
+}
+
+fn shard_line(
+    shard: &ShardView,
+    row: usize,
+    chosen: Option<&RangeInclusive<usize>>,
+    columns: usize,
+    ui: &Ui,
+) -> Line<'static> {
+    let is_marked = chosen.is_some_and(|rows| rows.contains(&row));
+    let (sign, style) = match shard {
+        _ if is_marked => ("*", ui.theme.matched),
+        ShardView { id: None, .. } => (ui.glyphs.warn, ui.theme.error),
+        ShardView { is_excluded: true, .. } => ("x", ui.theme.disabled),
+        ShardView { is_moved: true, .. } => ("+", ui.theme.accent),
+        _ => (" ", ui.theme.text),
+    };
+    let right = match shard.id {
+        None => "no such shard".to_owned(),
+        Some(_) => grouped(shard.samples),
+    };
+    let right = if columns >= 20 { right } else { String::new() };
+    let room = columns.saturating_sub(text::width(&right) + 4);
+    let name = text::pad_end(&text::fit_middle(&shard.name, room, ui.glyphs), room);
+    Line::from(vec![Span::styled(format!("{sign} {name} "), style), Span::styled(right, ui.theme.muted)])
+}
+
+fn excluded_words(state: &State) -> String {
+    let totals = state.totals;
+    let mut words = Vec::new();
+    if totals.shards > 0 {
+        words.push(count(totals.shards, "shard"));
+    }
+    if totals.samples > 0 {
+        words.push(count(totals.samples, "sample"));
+    }
+    if totals.idle > 0 {
+        words.push(format!("{} matching nothing", grouped(totals.idle)));
+    }
+    if words.is_empty() {
+        words.push("nothing".to_owned());
+    }
+    words.join(", ")
+}
+
+fn draw_excludes(state: &mut State, editor: &SplitEditor, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
+    let title = format!("Excluded  {}", excluded_words(state));
+    let focused = state.is_on_excludes;
+    let block = panel(&title, focused, ui);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let excludes = editor.excludes();
+    if excludes.is_empty() {
+        let key = |action| ui.key(Context::SplitsExcludes, action);
+        let words = format!(
+            " {} excludes what is selected; {} excludes what you type",
+            ui.key(Context::Splits, Action::Exclude),
+            key(Action::AddExclude)
+        );
+        let words = text::fit_end(&words, usize::from(inner.width), ui.glyphs);
+        draw_lines(frame.buffer_mut(), inner, [Line::from(Span::styled(words, ui.theme.muted))]);
+        return inner;
+    }
+    let chosen = state.rows().filter(|_| state.mark.is_some() && focused);
+    draw_list(frame.buffer_mut(), inner, &mut state.excludes, focused, ui, |row, columns| {
+        let Some(exclude) = excludes.get(row) else { return Line::default() };
+        exclude_line(exclude, chosen.as_ref().is_some_and(|rows| rows.contains(&row)), columns, ui)
+    });
+    inner
+}
+
+fn exclude_line(exclude: &ExcludeView, is_marked: bool, columns: usize, ui: &Ui) -> Line<'static> {
+    let state = exclude_words(exclude);
+    let is_idle = exclude.matches == Matches::Nothing;
+    let (sign, style) = match (is_marked, is_idle, exclude.is_new) {
+        (true, ..) => ("*", ui.theme.matched),
+        (_, true, _) => (ui.glyphs.warn, ui.theme.warn),
+        (_, _, true) => ("+", ui.theme.accent),
+        _ => (" ", ui.theme.text),
+    };
+    let right = text::width(&state);
+    let room = columns.saturating_sub(right + 4);
+    let note = exclude.note.as_deref().unwrap_or_default();
+    let item_room = if note.is_empty() { room } else { (room * 3 / 5).max(room.min(12)) };
+    let item = text::fit_middle(&exclude.item, item_room, ui.glyphs);
+    let item_columns = if note.is_empty() { room } else { text::width(&item).max(room * 2 / 5).min(item_room) };
+    let item = text::pad_end(&item, item_columns);
+    let note_room = room.saturating_sub(item_columns + 2);
+    let note = if note_room > 3 { text::fit_end(note, note_room, ui.glyphs) } else { String::new() };
+    let gap = room.saturating_sub(item_columns + text::width(&note));
+    Line::from(vec![
+        Span::styled(format!("{sign} {item}"), style),
+        Span::styled(format!("  {note}"), ui.theme.text),
+        Span::raw(" ".repeat(gap.saturating_sub(2) + 1)),
+        Span::styled(state, if is_idle { ui.theme.warn } else { ui.theme.muted }),
+    ])
+}
+
+/// What an exclude comes to, in a word or two.
+pub fn exclude_words(exclude: &ExcludeView) -> String {
+    match (exclude.names, exclude.matches) {
+        (Names::Broken, _) => "braces cannot be read".to_owned(),
+        (Names::NoShard, _) => "no such shard".to_owned(),
+        (_, Matches::Nothing) => "matches nothing".to_owned(),
+        (Names::Shard, _) => "shard".to_owned(),
+        (Names::Sample, Matches::Unknown) => "sample?".to_owned(),
+        (Names::Sample, _) => "sample".to_owned(),
+        (Names::Range(all), Matches::Some(found)) if found == all => format!("all {}", grouped(all)),
+        (Names::Range(all), Matches::Some(found)) => format!("{} of {}", grouped(found), grouped(all)),
+        (Names::Range(all), Matches::Unknown) => format!("{}?", grouped(all)),
+    }
+}
+
+/// The columns on one line, where there is no room for them.
+fn columns_line(editor: &SplitEditor, columns_wide: usize, ui: &Ui) -> Line<'static> {
+    let parts: Vec<String> =
+        columns(editor).map(|view| format!("{} {}", column_name(view), grouped(view.shards.len() as u64))).collect();
+    let words = format!(" {}", parts.join(&format!(" {} ", ui.glyphs.dot)));
+    Line::from(Span::styled(text::fit_end(&words, columns_wide, ui.glyphs), ui.theme.muted))
+}
+
+/// The excludes on one line, where there is no room for them.
+fn excludes_line(state: &State, columns: usize, ui: &Ui) -> Line<'static> {
+    let words = format!(" Excluded  {}", excluded_words(state));
+    let style = if state.totals.idle > 0 { ui.theme.warn } else { ui.theme.muted };
+    Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style))
+}
+
+/// The worst problem, and how many more there are.
+fn problems_line(problems: &[Problem], columns: usize, ui: &Ui) -> Option<Line<'static>> {
+    let worst = problems.iter().rev().max_by_key(|p| p.severity)?;
+    let (sign, style) = severity_sign(worst.severity, ui);
+    let key = ui.key(Context::Splits, Action::Details);
+    let more = match problems.len() - 1 {
+        0 => String::new(),
+        more => format!("  {} {} more ({key})", ui.glyphs.dot, grouped(more as u64)),
+    };
+    let room = columns.saturating_sub(text::width(&more) + 4);
+    Some(Line::from(vec![
+        Span::styled(format!(" {sign} {}", text::fit_end(&worst.to_string(), room, ui.glyphs)), style),
+        Span::styled(more, ui.theme.muted),
+    ]))
+}
+
+/// Draws what is to be said while there is nothing to edit.
+pub fn draw_nothing(failure: Option<&Failure>, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let block = panel("Splits", true, ui);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let columns = usize::from(inner.width);
+    let Some(failure) = failure else {
+        let words = format!("{} reading", ui.spinner());
+        return draw_lines(frame.buffer_mut(), inner, [Line::from(Span::styled(words, ui.theme.muted))]);
+    };
+    let told = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
+    let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
+    let lines = told.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error)));
+    let hints = hint.map(|line| Line::from(Span::styled(line, ui.theme.muted)));
+    draw_lines(frame.buffer_mut(), inner, lines.chain([Line::default()]).chain(hints));
+}
