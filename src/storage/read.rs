@@ -1,4 +1,8 @@
 //! Reading at positions, safely: whatever a path turns out to be, opening it never blocks.
+//!
+//! With `GRISTMILL_SLOW_READS_MS` in the environment, every opening, every look at a file's metadata and every reading at a
+//! position takes so many milliseconds longer (at most ten seconds), as on storage far away: for tests and benches of what
+//! must not wait. What SQLite reads is slowed down once per question, by the catalogs.
 
 use crate::model::problem::Subject;
 use crate::model::{Failure, FileStamp, Outcome};
@@ -7,6 +11,8 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 /// A regular file open for reading. Shared freely between threads: every read says where.
 #[derive(Debug)]
@@ -17,8 +23,25 @@ pub struct ReadFile {
     mode: u32,
 }
 
+/// The longest pause in front of a read.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Waits as long as the environment asks for: nothing, ordinarily.
+pub fn pause() {
+    static PAUSE: OnceLock<Option<Duration>> = OnceLock::new();
+    let pause = PAUSE.get_or_init(|| {
+        let text = std::env::var("GRISTMILL_SLOW_READS_MS").ok()?;
+        let pause = Duration::from_millis(text.trim().parse().ok()?).min(LONGEST_PAUSE);
+        (!pause.is_zero()).then_some(pause)
+    });
+    if let Some(pause) = pause {
+        std::thread::sleep(*pause);
+    }
+}
+
 /// Opens a regular file, following symbolic links. A folder, fifo, device or socket is refused without waiting for it.
 pub fn open_read(path: &Path) -> Outcome<ReadFile> {
+    pause();
     let failed = |error: &io::Error| Failure::io("opening", path, error);
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = loop {
@@ -62,6 +85,7 @@ pub fn stamp_of(facts: &Metadata) -> FileStamp {
 
 /// The stamp of a path, symbolic links followed.
 pub fn stamp_at(path: &Path) -> Outcome<FileStamp> {
+    pause();
     std::fs::metadata(path).map(|facts| stamp_of(&facts)).map_err(|error| Failure::io("opening", path, &error))
 }
 
@@ -89,6 +113,7 @@ fn text_size(bytes: u64) -> String {
 impl ReadFile {
     /// Reads up to `buf.len()` bytes at `offset`; 0 at the end of the file. An interrupted call is repeated.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
+        pause();
         loop {
             match self.file.read_at(buf, offset) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -98,6 +123,7 @@ impl ReadFile {
     }
     /// Fills `buf` from `offset`; an error of kind `UnexpectedEof` when the file is too short.
     pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
+        pause();
         self.file.read_exact_at(buf, offset)
     }
     /// Size in bytes when it was opened.

@@ -5,13 +5,22 @@
 //! as little memory as one of ten. Everything that a file says about itself (counts, offsets, sizes, names) is taken as a claim.
 
 pub mod filter;
+mod folder;
 mod groups;
+mod headers;
+mod jsonl;
+pub mod loader;
 mod marks;
 mod matches;
+pub mod offsets;
+mod packed;
 mod prepared;
 pub mod problems;
 mod query;
+pub mod random;
+mod raw;
 mod rows;
+mod state;
 
 pub use filter::{SampleFilter, SplitChoice};
 pub use groups::{Group, Groups};
@@ -23,11 +32,14 @@ pub use query::KeyQuery;
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
 use crate::source::contents;
 use crate::source::kind::kind_of;
+use crate::storage::read::open_read;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The longest key or part name that is kept, in bytes; of a longer one the beginning is shown.
 pub const LONGEST_NAME: usize = 4096;
+/// Samples of one window that are fetched at most.
+const MOST_ROWS: usize = 20_000;
 /// Parts of one sample that are listed; of more only their first.
 pub const MOST_PARTS: usize = 4096;
 
@@ -132,6 +144,19 @@ pub trait Catalog: Send + Sync {
     /// The sample of exactly this key; in the group of this name, when one is given. `None` when there is none.
     fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>>;
 
+    /// Samples with problems that are known without looking: findings of a scan. Never waits.
+    fn problems(&self) -> Arc<ProblemList> {
+        Arc::default()
+    }
+
+    /// What the index of the data set says about a sample; `None` where it says nothing, or there is none.
+    fn indexed(&self, _at: SampleAt, _cancel: &Cancel) -> Outcome<Option<BrowseSample>> {
+        Ok(None)
+    }
+
+    /// The shard of a group, as it was found or is named; `None` where groups are no shards.
+    fn shard(&self, group: u32) -> Outcome<Option<Shard>>;
+
     /// Goes through all samples of a group in order until `take` says no.
     fn visit(
         &self,
@@ -155,12 +180,15 @@ pub struct Opening {
     pub background: Vec<Background>,
 }
 
-/// Opens a data set for looking at it: a WebDataset. Reads only small files.
+/// Opens a data set for looking at it: a WebDataset, prepared or not, a JSONL file, or a folder of loose files. Reads only small files.
 ///
 /// What cannot be browsed is a failure that says what can.
 pub fn open(path: &Path) -> Outcome<Opening> {
     match kind_of(path)? {
         DatasetKind::PreparedWebDataset => prepared::open(path),
+        DatasetKind::RawWebDataset => raw::open(path),
+        DatasetKind::Jsonl => jsonl::open(path),
+        kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => folder::open(path, kind),
         kind => Err(Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
             .on(Subject::path(path))
             .with_hint("give a folder of tar shards, a .jsonl file, or a folder of media files")),
@@ -189,6 +217,95 @@ fn over_groups(
         index = 0;
     }
     Ok(window)
+}
+
+/// Rows, or where a shard cannot be read rows that say so: the list goes on behind it.
+fn or_defects(window: Outcome<Vec<BrowseSample>>, group: u32, first: u64, count: u64) -> Outcome<Vec<BrowseSample>> {
+    match window {
+        Err(failure) if !failure.is_cancelled() => {
+            let why: Arc<str> = Arc::from(failure.why);
+            let row = |index| BrowseSample::broken(SampleAt { group, index }, Arc::clone(&why));
+            Ok((first..first.saturating_add(count)).map(row).collect())
+        }
+        other => other,
+    }
+}
+
+/// [`Catalog::find`] where no index of keys is. A group that cannot be read is left out.
+fn find_by_visits(
+    catalog: &dyn Catalog,
+    query: &KeyQuery,
+    cancel: &Cancel,
+    found: &mut dyn FnMut(SampleAt) -> bool,
+) -> Outcome<()> {
+    let mut goes_on = true;
+    let mut group = 0;
+    while goes_on && catalog.groups().group(group).is_some() {
+        cancel.check()?;
+        let wanted = Wanted { keys: true, ..Wanted::default() };
+        let visited = catalog.visit(group, wanted, cancel, &mut |sample| {
+            if query.matches(sample.key) {
+                goes_on = found(SampleAt { group, index: sample.index });
+            }
+            goes_on
+        });
+        match visited {
+            Err(failure) if failure.is_cancelled() => return Err(failure),
+            _ => group += 1,
+        }
+    }
+    Ok(())
+}
+
+/// [`Catalog::locate`] where no index of keys is.
+fn locate_by_visits(
+    catalog: &dyn Catalog,
+    group: Option<&str>,
+    key: &str,
+    cancel: &Cancel,
+) -> Outcome<Option<SampleAt>> {
+    let groups = catalog.groups();
+    let range = match group.map(|name| groups.named(name)) {
+        None => 0..u32::try_from(groups.groups.len()).unwrap_or(u32::MAX),
+        Some(Some(group)) => group..group.saturating_add(1),
+        Some(None) => return Ok(None),
+    };
+    let mut found = None;
+    for group in range {
+        cancel.check()?;
+        let wanted = Wanted { keys: true, ..Wanted::default() };
+        let visited = catalog.visit(group, wanted, cancel, &mut |sample| {
+            if sample.key == key {
+                found = Some(SampleAt { group, index: sample.index });
+            }
+            found.is_none()
+        });
+        match visited {
+            Err(failure) if failure.is_cancelled() => return Err(failure),
+            _ if found.is_some() => break,
+            _ => {}
+        }
+    }
+    Ok(found)
+}
+
+/// Some bytes of a part that lies in a file of its own, or is a line of one. The file is asked before memory is taken.
+fn read_in_file(path: &Path, offset: u64, size: u64, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+    let file = open_read(path)?;
+    let begin = offset.saturating_add(from);
+    let left = size.saturating_sub(from).min(file.len().saturating_sub(begin));
+    let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(limit);
+    let mut bytes = vec![0; wanted];
+    let mut filled = 0;
+    while let Some(space) = bytes.get_mut(filled..).filter(|space| !space.is_empty()) {
+        match file.read_at(space, begin.saturating_add(filled as u64)) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) => return Err(Failure::io("reading a part", path, &error)),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
 }
 
 /// Some bytes of a part that lies in a shard. Offset and size are claims: the file is asked before memory is taken.

@@ -2,20 +2,19 @@
 //! sample has no row.
 
 use super::rows::Asking;
-use super::{Background, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
+use super::{headers, Background, BrowseSample, Catalog, Group, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
 use crate::formats::energon::info::Info;
 use crate::formats::energon::layout;
 use crate::formats::energon::tables::Tables;
+use crate::formats::energon::tar_idx::TarIdx;
 use crate::model::{Cancel, DatasetKind, Failure, FileStamp, Outcome, Shard, Subject};
-use crate::storage::read::stamp_at;
+use crate::storage::read::{pause, stamp_at};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 const WHAT: &str = "looking at the data set";
 /// Connections that are kept for the next question.
 const KEPT: usize = 4;
-/// Samples of one window that are fetched at most.
-pub(super) const MOST_ROWS: usize = 20_000;
 
 /// Opens the small files; the shards are looked at in the background.
 pub(super) fn open(root: &Path) -> Outcome<Opening> {
@@ -128,29 +127,46 @@ impl Prepared {
     fn ask<T>(&self, cancel: &Cancel, question: impl FnOnce(&Asking<'_>) -> Outcome<T>) -> Outcome<T> {
         cancel.check()?;
         let tables = self.check_out(cancel)?;
+        pause();
         let answer = question(&Asking { tables: &tables, path: &self.database, cancel });
         self.put_back(tables);
         answer
     }
 
-    fn shard(&self, group: u32) -> Outcome<Shard> {
+    fn shard_of(&self, group: u32) -> Outcome<Shard> {
         let groups = self.groups();
         let name = groups.group(group).map(|group| Arc::clone(&group.name)).unwrap_or_default();
         shard_named(&self.root, &name)
     }
 
-    /// Rows of one shard; what has none is left for the headers.
+    /// Rows of one shard. What has none is read from the headers, where `.tar.idx` says.
     fn window(&self, group: u32, first: u64, count: u64, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         let rows = match self.has_tables {
             true => self.ask(cancel, |asking| asking.window(group, first, count))?,
             false => std::iter::repeat_with(|| None).take(usize::try_from(count).unwrap_or(0)).collect(),
         };
-        let mut window = Vec::with_capacity(rows.len());
-        for (index, row) in (first..).zip(rows) {
-            let at = SampleAt { group, index };
-            window.push(row.unwrap_or_else(|| BrowseSample::broken(at, "the index has no row for this sample")));
+        let lacking = |row: &(u64, Option<BrowseSample>)| row.1.is_none();
+        let mut rows: Vec<(u64, Option<BrowseSample>)> = (first..).zip(rows).collect();
+        for run in rows.chunk_by_mut(|a, b| lacking(a) == lacking(b)).filter(|run| run.first().is_some_and(lacking)) {
+            let Some(&(start, _)) = run.first() else { continue };
+            let found = self.from_headers(group, start, run.len(), cancel);
+            let found = super::or_defects(found, group, start, run.len() as u64)?;
+            run.iter_mut().zip(found).for_each(|((_, slot), row)| *slot = Some(row));
         }
-        Ok(window)
+        let nowhere =
+            |index| BrowseSample::broken(SampleAt { group, index }, "no index of the shard lists this sample");
+        Ok(rows.into_iter().map(|(index, row)| row.unwrap_or_else(|| nowhere(index))).collect())
+    }
+
+    fn from_headers(&self, group: u32, first: u64, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+        let shard = self.shard_of(group)?;
+        let idx = TarIdx::open(&self.root.join(shard.index_name()))?;
+        let mut spans = idx.spans(first, count)?;
+        // The loader takes the first sample to begin at byte 0, whatever the file says.
+        if let (0, Some(span)) = (first, spans.first_mut()) {
+            span.0 = 0;
+        }
+        headers::window(&shard, group, first, &spans, cancel)
     }
 }
 
@@ -173,16 +189,19 @@ impl Catalog for Prepared {
 
     fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         let groups = self.groups();
-        super::over_groups(&groups, from, count.min(MOST_ROWS), |group, first, count| {
+        super::over_groups(&groups, from, count.min(super::MOST_ROWS), |group, first, count| {
             self.window(group, first, count, cancel)
         })
     }
 
     fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
-        super::read_in_shard(&self.shard(sample.at.group)?, sample.parts.get(part), from, limit)
+        super::read_in_shard(&self.shard_of(sample.at.group)?, sample.parts.get(part), from, limit)
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
+        if !self.has_tables {
+            return super::find_by_visits(self, query, cancel, found);
+        }
         let groups = self.groups();
         let mut known =
             |at: SampleAt| groups.group(at.group).is_none_or(|group| at.index >= group.samples) || found(at);
@@ -190,6 +209,9 @@ impl Catalog for Prepared {
     }
 
     fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
+        if !self.has_tables {
+            return super::locate_by_visits(self, group, key, cancel);
+        }
         let group = match group {
             Some(name) => match self.groups().named(name) {
                 Some(group) => Some(group),
@@ -200,6 +222,17 @@ impl Catalog for Prepared {
         self.ask(cancel, |asking| asking.locate(group, key))
     }
 
+    fn indexed(&self, at: SampleAt, cancel: &Cancel) -> Outcome<Option<BrowseSample>> {
+        if !self.has_tables {
+            return Ok(None);
+        }
+        Ok(self.ask(cancel, |asking| asking.window(at.group, at.index, 1))?.pop().flatten())
+    }
+
+    fn shard(&self, group: u32) -> Outcome<Option<Shard>> {
+        self.shard_of(group).map(Some)
+    }
+
     fn visit(
         &self,
         group: u32,
@@ -207,6 +240,9 @@ impl Catalog for Prepared {
         cancel: &Cancel,
         take: &mut dyn FnMut(Visited<'_>) -> bool,
     ) -> Outcome<()> {
+        if !self.has_tables {
+            return super::raw::visit_shard(&self.shard_of(group)?, wanted, cancel, take);
+        }
         self.ask(cancel, |asking| asking.visit(group, wanted, take))
     }
 }

@@ -253,23 +253,23 @@ fn add_part(sample: &mut BrowseSample, row: &Row<'_>, names: &mut Names) -> rusq
 
 /// Names of the parts of one sample, in one piece of memory.
 #[derive(Default)]
-struct PartNames {
+pub(super) struct PartNames {
     text: String,
     ends: Vec<usize>,
 }
 
 impl PartNames {
-    fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.text.clear();
         self.ends.clear();
     }
-    fn push(&mut self, name: &str) {
+    pub(super) fn push(&mut self, name: &str) {
         if self.ends.len() < MOST_PARTS {
             self.text.push_str(clipped(name));
             self.ends.push(self.text.len());
         }
     }
-    fn with<T>(&self, use_them: impl FnOnce(&[&str]) -> T) -> T {
+    pub(super) fn with<T>(&self, use_them: impl FnOnce(&[&str]) -> T) -> T {
         const USUAL: usize = 16;
         let mut from = 0;
         let mut next = |end: &usize| self.text.get(std::mem::replace(&mut from, *end)..*end).unwrap_or_default();

@@ -113,6 +113,18 @@ impl TarIdx {
         }
         Ok((if sample_index == 0 { 0 } else { first }, end))
     }
+    /// First byte and end of up to `count` samples from `first` on, in one read. A pair that goes down is handed out as it is: whoever
+    /// takes it must not believe it.
+    pub fn spans(&self, first: u64, count: usize) -> Outcome<Vec<(u64, u64)>> {
+        let count = usize::try_from(self.samples.saturating_sub(first)).unwrap_or(usize::MAX).min(count);
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let mut bytes = vec![0; (count + 1) * WORD];
+        let read = self.file.read_exact_at(&mut bytes, first * WORD as u64);
+        read.map_err(|e| Failure::io(WHAT, self.file.path(), &e))?;
+        Ok((0..count).map(|at| (word_at(&bytes, at), word_at(&bytes, at + 1))).collect())
+    }
     /// Hands out every word in order, the end included; refuses words that go down.
     pub fn each(&self, mut take: impl FnMut(u64) -> Outcome<()>) -> Outcome<()> {
         let mut buffer = vec![0; PIECE];
@@ -166,6 +178,8 @@ mod tests {
         let index = TarIdx::open(&path).unwrap();
         assert_eq!(index.samples(), 20_000);
         assert_eq!(index.span(19_999).unwrap(), (19_999 * 1536, 30_720_000));
+        assert_eq!(index.spans(19_998, 9).unwrap(), [(19_998 * 1536, 19_999 * 1536), (19_999 * 1536, 30_720_000)]);
+        assert_eq!(index.spans(20_000, 9).unwrap(), []);
         assert!(index.span(20_000).is_err());
     }
 

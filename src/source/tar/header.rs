@@ -154,6 +154,11 @@ fn unsigned_sum(block: &[u8; BLOCK]) -> u32 {
     all - own + 256
 }
 
+/// What the checksum field of a block has to say.
+pub(super) fn sum_of(block: &[u8; BLOCK]) -> u32 {
+    unsigned_sum(block)
+}
+
 /// Some old systems summed signed characters.
 fn signed_sum(block: &[u8; BLOCK]) -> i32 {
     let signed = |bytes: &[u8]| bytes.iter().map(|&b| i32::from(b as i8)).sum::<i32>();

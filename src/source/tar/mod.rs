@@ -10,6 +10,7 @@ mod notes;
 mod pax;
 mod resync;
 mod scan;
+mod span;
 mod walk;
 mod window;
 
@@ -30,6 +31,7 @@ pub trait ScanSink {
 }
 
 pub use crate::model::facts::PART_NAMES_KEPT;
+pub use span::{each_entry, header_fields, header_offset, HeaderField, SpanEntry, SpanItem};
 
 /// Samples kept whole per shard, for questions and field maps.
 pub const SKETCHES_KEPT: usize = 8;

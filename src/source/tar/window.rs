@@ -40,25 +40,34 @@ pub(super) struct FileWindow {
     start: u64,
     filled: usize,
     chunk: usize,
+    /// Nothing behind this offset is read.
+    until: u64,
 }
 
 impl FileWindow {
     pub(super) fn new(file: Arc<ReadFile>) -> Self {
         let len = file.len();
-        Self { file, len, buffer: vec![0; CHUNK_MAX], start: 0, filled: 0, chunk: CHUNK_MIN * 4 }
+        Self { file, len, buffer: vec![0; CHUNK_MAX], start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: u64::MAX }
+    }
+
+    /// The bytes before an offset as if they were the whole file.
+    pub(super) fn until(file: Arc<ReadFile>, end: u64) -> Self {
+        let len = file.len().min(end);
+        Self { file, len, buffer: Vec::new(), start: 0, filled: 0, chunk: CHUNK_MIN * 4, until: len }
     }
 
     fn refill(&mut self, offset: u64, len: usize) -> Outcome<()> {
         let end = self.start + self.filled as u64;
         let near = offset >= self.start && offset <= end.saturating_add(JUMP_WORTH);
         self.chunk = if near { (self.chunk * 2).min(CHUNK_MAX) } else { CHUNK_MIN };
-        let want = self.chunk.max(len);
+        let left = usize::try_from(self.until.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let want = self.chunk.max(len).min(left);
         if self.buffer.len() < want {
             self.buffer.resize(want, 0);
         }
         self.start = offset;
         self.filled = 0;
-        while self.filled < len {
+        while self.filled < len.min(want) {
             let at = offset.saturating_add(self.filled as u64);
             match self.file.read_at(&mut self.buffer[self.filled..want], at) {
                 Ok(0) => break,

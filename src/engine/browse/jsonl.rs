@@ -1,0 +1,310 @@
+//! A JSONL file: a line is a sample whose key is its number, with one part `json`. Places come from `.jsonl.idx` when it fits the file;
+//! else the lines are found while one looks at them.
+
+use super::packed::PackedOffsets;
+use super::problems::ProblemList;
+use super::state::GroupsState;
+use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
+use crate::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
+use crate::model::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
+use crate::source::jsonl::{is_white, start_of, FileStart};
+use crate::storage::read::{open_read, ReadFile};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+const WHAT: &str = "reading the lines";
+/// Bytes read at a time while lines are looked for.
+const PIECE: usize = 256 << 10;
+/// Samples between two looks whether to stop.
+const BEAT: u64 = 512;
+
+/// Opens the file and its index.
+pub(super) fn open(path: &Path) -> Outcome<Opening> {
+    let file = Arc::new(open_read(path)?);
+    let refused = |why: String, hint: &str| Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint);
+    match start_of(&file)? {
+        FileStart::Compressed(packed) => {
+            return Err(refused(format!("it is compressed with {}", packed.name), packed.command))
+        }
+        FileStart::Wide(name) => {
+            return Err(refused(format!("it is text in {name}, not in UTF-8"), "convert it with iconv"))
+        }
+        FileStart::Empty | FileStart::Text => {}
+    }
+    let stop = Cancel::default();
+    let shared = Arc::new(Shared {
+        path: path.to_owned(),
+        state: GroupsState::default(),
+        lines: Mutex::new(PackedOffsets::new(1)),
+        problems: Mutex::default(),
+    });
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let index = match state_of(path) {
+        Ok(IndexState::Fits { .. }) => JsonlIdx::open(&index_path(path)).ok(),
+        _ => None,
+    };
+    shared.state.begin(std::iter::once((Arc::from(name), file.len(), None)), None);
+    let mut background: Vec<Background> = Vec::new();
+    match &index {
+        Some(index) => shared.state.finish(0, index.samples(), None),
+        None => {
+            let shared = Arc::clone(&shared);
+            background.push(Box::new(move |cancel| shared.find_lines(&file, cancel)));
+        }
+    }
+    Ok(Opening { catalog: Arc::new(Jsonl { shared, index, stop: stop.clone() }), stop, background })
+}
+
+struct Jsonl {
+    shared: Arc<Shared>,
+    index: Option<JsonlIdx>,
+    stop: Cancel,
+}
+
+impl Drop for Jsonl {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+struct Shared {
+    path: PathBuf,
+    state: GroupsState,
+    lines: Mutex<PackedOffsets>,
+    problems: Mutex<Arc<ProblemList>>,
+}
+
+/// The line that is being gone through.
+#[derive(Default)]
+struct Line {
+    /// Its first byte that is no white space.
+    first: Option<u8>,
+    /// The last one.
+    last: u8,
+}
+
+impl Shared {
+    fn lines(&self) -> MutexGuard<'_, PackedOffsets> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn find_lines(&self, file: &ReadFile, cancel: &Cancel) {
+        let failure = match self.scan(file, cancel) {
+            Err(failure) if failure.is_cancelled() => return,
+            Err(failure) => Some(Arc::from(failure.why)),
+            Ok(()) => None,
+        };
+        self.state.finish(0, self.lines().len(), failure);
+    }
+
+    fn scan(&self, file: &ReadFile, cancel: &Cancel) -> Outcome<()> {
+        let mut buffer = vec![0; PIECE];
+        let (mut at, mut line) = (0u64, Line::default());
+        let mut found = Found { shared: self, begin: 0, batch: Vec::new() };
+        loop {
+            cancel.check()?;
+            let read = file.read_at(&mut buffer, at).map_err(|error| Failure::io(WHAT, &self.path, &error))?;
+            if read == 0 {
+                break;
+            }
+            let mut rest = buffer.get(..read).unwrap_or_default();
+            while !rest.is_empty() {
+                let newline = memchr::memchr(b'\n', rest);
+                let (text, behind) = rest.split_at(newline.map_or(rest.len(), |at| at + 1));
+                line.take(text);
+                at += text.len() as u64;
+                rest = behind;
+                if newline.is_some() {
+                    found.line(std::mem::take(&mut line), at);
+                }
+            }
+            found.hand_over();
+        }
+        found.line(line, at);
+        found.hand_over();
+        let mut lines = self.lines();
+        lines.set_end(at);
+        lines.shrink();
+        Ok(())
+    }
+}
+
+impl Line {
+    fn take(&mut self, text: &[u8]) {
+        if let Some(first) = text.iter().find(|byte| !is_white(**byte)) {
+            self.first.get_or_insert(*first);
+            self.last = text.iter().rev().find(|byte| !is_white(**byte)).copied().unwrap_or(self.last);
+        }
+    }
+}
+
+/// Lines on their way into the list.
+struct Found<'a> {
+    shared: &'a Shared,
+    begin: u64,
+    batch: Vec<(u64, u64, bool)>,
+}
+
+impl Found<'_> {
+    /// Takes a line that ends at `end`. Blank ones belong to the sample before them, at the beginning to the first.
+    fn line(&mut self, line: Line, end: u64) {
+        let Some(first) = line.first else {
+            match self.batch.last_mut() {
+                Some(before) => before.1 = end,
+                None => {
+                    let mut lines = self.shared.lines();
+                    if lines.len() == 0 {
+                        return;
+                    }
+                    lines.set_end(end);
+                }
+            }
+            self.begin = end;
+            return;
+        };
+        self.batch.push((self.begin, end, first == b'{' && line.last == b'}'));
+        self.begin = end;
+    }
+
+    fn hand_over(&mut self) {
+        let mut lines = self.shared.lines();
+        let first = lines.len();
+        let mut bad = Vec::new();
+        for (index, (begin, end, is_object)) in (first..).zip(self.batch.drain(..)) {
+            lines.push(begin, end);
+            if !is_object {
+                bad.push(index);
+            }
+        }
+        let count = lines.len();
+        drop(lines);
+        if !bad.is_empty() {
+            let mut problems = self.shared.problems.lock().unwrap_or_else(PoisonError::into_inner);
+            let list = Arc::make_mut(&mut problems);
+            for index in bad {
+                list.add(SampleAt { group: 0, index }, Arc::from(NO_OBJECT));
+            }
+        }
+        self.shared.state.grow(0, count);
+    }
+}
+
+/// What is said of a line that is no object by its ends.
+const NO_OBJECT: &str = "the line is not a JSON object";
+
+impl Jsonl {
+    fn spans(&self, first: u64, count: usize) -> Outcome<Vec<(u64, u64)>> {
+        match &self.index {
+            Some(index) => index.spans(first, count),
+            None => Ok(self.shared.lines().spans(first, count)),
+        }
+    }
+
+    fn row(&self, index: u64, (from, to): (u64, u64), problems: &ProblemList) -> BrowseSample {
+        let at = SampleAt { group: 0, index };
+        let size = to.saturating_sub(from);
+        let part = BrowsePart { name: Arc::from("json"), byte_offset: from, byte_size: size };
+        let defect = match to < from {
+            true => Some(Arc::from("the index says that it ends before it begins")),
+            false => problems.get(at).cloned(),
+        };
+        BrowseSample {
+            at,
+            key: Arc::from(index.to_string()),
+            byte_offset: from,
+            byte_size: size,
+            parts: vec![part],
+            defect,
+        }
+    }
+}
+
+impl Catalog for Jsonl {
+    fn kind(&self) -> DatasetKind {
+        DatasetKind::Jsonl
+    }
+
+    fn root(&self) -> &Path {
+        &self.shared.path
+    }
+
+    fn group_word(&self) -> &'static str {
+        "file"
+    }
+
+    fn groups(&self) -> Arc<Groups> {
+        self.shared.state.groups()
+    }
+
+    fn problems(&self) -> Arc<ProblemList> {
+        Arc::clone(&self.shared.problems.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn samples(&self, from: SampleAt, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+        cancel.check()?;
+        let problems = self.problems();
+        super::over_groups(&self.groups(), from, count.min(super::MOST_ROWS), |_, first, count| {
+            let spans = self.spans(first, usize::try_from(count).unwrap_or(usize::MAX))?;
+            Ok((first..).zip(spans).map(|(index, span)| self.row(index, span, &problems)).collect())
+        })
+    }
+
+    fn read(&self, sample: &BrowseSample, part: usize, from: u64, limit: usize) -> Outcome<Vec<u8>> {
+        let Some(part) = sample.parts.get(part) else {
+            return Err(
+                Failure::usage("reading a part", "the sample has no such part").on(Subject::path(&self.shared.path))
+            );
+        };
+        super::read_in_file(&self.shared.path, part.byte_offset, part.byte_size, from, limit)
+    }
+
+    fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {
+        super::find_by_visits(self, query, cancel, found)
+    }
+
+    fn locate(&self, _group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
+        let index = key.parse::<u64>().ok().filter(|index| index.to_string() == key);
+        Ok(index.filter(|&index| index < self.groups().total()).map(|index| SampleAt { group: 0, index }))
+    }
+
+    fn shard(&self, _group: u32) -> Outcome<Option<Shard>> {
+        Ok(None)
+    }
+
+    fn visit(
+        &self,
+        _group: u32,
+        wanted: Wanted,
+        cancel: &Cancel,
+        take: &mut dyn FnMut(Visited<'_>) -> bool,
+    ) -> Outcome<()> {
+        const STEP: usize = 4_096;
+        let total = self.groups().total();
+        let (mut first, mut key) = (0u64, String::new());
+        while first < total {
+            cancel.check()?;
+            let spans = match wanted.sizes {
+                true => self.spans(first, STEP)?,
+                false => vec![(0, 0); STEP.min(usize::try_from(total - first).unwrap_or(STEP))],
+            };
+            if spans.is_empty() {
+                break;
+            }
+            for (from, to) in &spans {
+                if first.is_multiple_of(BEAT) {
+                    cancel.check()?;
+                }
+                key.clear();
+                if wanted.keys {
+                    let _ = write!(key, "{first}");
+                }
+                if !take(Visited { index: first, key: &key, byte_size: to.saturating_sub(*from), parts: &["json"] }) {
+                    return Ok(());
+                }
+                first += 1;
+            }
+        }
+        Ok(())
+    }
+}

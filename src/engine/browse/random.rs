@@ -1,0 +1,79 @@
+//! Samples by chance that two people can both look at: the same seed gives the same numbers for the same count of samples.
+
+use super::{Groups, Matches, SampleAt};
+use std::collections::HashSet;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// The `nth` number below `total` for a seed, all equally likely; `None` when there is none.
+pub fn number(seed: u64, nth: u64, total: u64) -> Option<u64> {
+    if total == 0 {
+        return None;
+    }
+    let bits = xxh3_64_with_seed(&nth.to_le_bytes(), seed);
+    u64::try_from((u128::from(bits) * u128::from(total)) >> 64).ok()
+}
+
+/// The `nth` random sample: of the matches, when a filter is set, else of all.
+pub fn sample(groups: &Groups, matches: Option<&Matches>, seed: u64, nth: u64) -> Option<SampleAt> {
+    match matches {
+        Some(matches) => matches.select(number(seed, nth, matches.total())?),
+        None => groups.locate(number(seed, nth, groups.total())?),
+    }
+}
+
+/// Up to `count` different random samples, in the order of drawing.
+pub fn distinct(groups: &Groups, matches: Option<&Matches>, seed: u64, count: usize) -> Vec<SampleAt> {
+    let total = matches.map_or_else(|| groups.total(), Matches::total);
+    let count = usize::try_from(total).unwrap_or(usize::MAX).min(count);
+    let (mut seen, mut found) = (HashSet::new(), Vec::new());
+    // Where nearly all are wanted, drawing takes long to hit the last ones; the rest is then taken in order.
+    let draws = (count as u64).saturating_mul(20).saturating_add(100);
+    let numbers = (0..draws).filter_map(|nth| number(seed, nth, total)).chain(0..total);
+    for number in numbers {
+        if found.len() >= count {
+            break;
+        }
+        if seen.insert(number) {
+            found.extend(matches.map_or_else(|| groups.locate(number), |matches| matches.select(number)));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Group;
+    use super::*;
+
+    fn groups(samples: u64) -> Groups {
+        let group = Group { name: "a".into(), samples, is_counted: true, bytes: 0, failure: None };
+        Groups::new(1, vec![group], true)
+    }
+
+    #[test]
+    fn a_seed_draws_the_same_samples_again_and_another_seed_others() {
+        let groups = groups(1_000_000);
+        let drawn = distinct(&groups, None, 7, 20);
+        assert_eq!(drawn, distinct(&groups, None, 7, 20));
+        assert_eq!(drawn[0], sample(&groups, None, 7, 0).unwrap());
+        assert_ne!(drawn, distinct(&groups, None, 8, 20));
+        assert_eq!(drawn.iter().collect::<HashSet<_>>().len(), 20);
+    }
+
+    #[test]
+    fn all_of_few_are_drawn_and_of_none_none() {
+        assert_eq!(distinct(&groups(5), None, 3, 9).len(), 5);
+        assert_eq!(distinct(&groups(0), None, 3, 9), []);
+        assert_eq!(distinct(&groups(5), Some(&Matches::default()), 3, 9), []);
+        assert_eq!(sample(&groups(0), None, 1, 1), None);
+    }
+
+    #[test]
+    fn numbers_spread_over_the_whole_range() {
+        let mut tenths = [0u32; 10];
+        for nth in 0..10_000 {
+            tenths[(number(42, nth, 1_000).unwrap() / 100) as usize] += 1;
+        }
+        assert!(tenths.iter().all(|&count| (850..1_150).contains(&count)), "{tenths:?}");
+    }
+}
