@@ -14,3 +14,4 @@ pub mod recorded;
 pub mod select;
 pub mod splits;
 pub mod spread;
+pub mod texts;

@@ -102,6 +102,7 @@ fn facts_of_what_is_not_prepared_are_counted_by_a_scan() {
     let house = House::furnished();
     let mut story = Start::new(&house).run();
     story.wait_for("WebDataset, not prepared").keys("f").wait_for("4 of 4 shards read").wait_for("samples with part");
+    story.wait_for("length of 'txt', in characters").wait_for("5 to 5");
     story.keys("esc").wait_for("▸ coco/").keys("p").wait_for("12 samples").keys("f").wait_for("samples with part");
     story.keys("esc").wait_for("shard_0003.tar");
 }
@@ -113,5 +114,5 @@ fn facts_of_a_prepared_data_set_come_from_its_index() {
     assert_eq!(run_plainly(&house, &flags), Some(0));
     let mut story = Start::new(&house).run();
     story.wait_for("WebDataset, prepared").keys("f").wait_for("12 samples").wait_for("bytes a sample");
-    story.wait_for("bytes of jpg");
+    story.wait_for("bytes of jpg").keys("G").wait_for("length of 'txt', in characters");
 }

@@ -1,11 +1,14 @@
 //! Gathers what the facts view draws. Runs on a worker thread.
 
+use crate::engine::browse;
 use crate::engine::jsonl::{self, JsonlFacts};
 use crate::engine::media::{self, MediaSpread};
 use crate::engine::spread::{spread_of, DatasetSpread};
+use crate::engine::texts::text_lengths;
 use crate::job::scan::LiveScan;
 use crate::model::text::{bytes, count, duration, grouped};
 use crate::model::{Cancel, DatasetFacts, DatasetKind, Outcome, RunOptions, ShardState};
+use crate::source::decode::{part_class, PartClass};
 use crate::source::kind::kind_of;
 use crate::tui::widgets::{Chart, Unit};
 use std::path::Path;
@@ -15,6 +18,8 @@ use std::time::Duration;
 const JSONL_RECORDS: u64 = 100_000;
 /// Parts that are drawn one by one.
 const PARTS: usize = 6;
+/// Texts that are drawn one by one.
+const TEXTS: usize = 4;
 
 /// What is gathered in one go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +28,13 @@ pub enum Piece {
     Samples,
     /// Pictures, sounds, videos.
     Media,
+    /// Texts of a WebDataset: they have to be read.
+    Texts,
 }
 
 impl Piece {
     /// All pieces, the quickest first.
-    pub const ALL: [Self; 2] = [Self::Samples, Self::Media];
+    pub const ALL: [Self; 3] = [Self::Samples, Self::Media, Self::Texts];
 }
 
 /// What is drawn.
@@ -39,6 +46,15 @@ pub struct Sheet {
     pub charts: Vec<Chart>,
     /// What could not be counted, and why. Raw.
     pub troubles: Vec<String>,
+}
+
+impl Sheet {
+    /// Puts another one behind it.
+    pub fn add(&mut self, other: Self) {
+        self.figures.extend(other.figures);
+        self.charts.extend(other.charts);
+        self.troubles.extend(other.troubles);
+    }
 }
 
 /// What gathering brings.
@@ -65,6 +81,7 @@ pub(super) fn counted(path: &Path, piece: Piece, cancel: &Cancel) -> Sheet {
         (Piece::Samples, DatasetKind::Jsonl) => Ok(of_jsonl(&jsonl::facts_of(path, JSONL_RECORDS)?)),
         (Piece::Samples, DatasetKind::PreparedWebDataset) => Ok(of_dataset(&spread_of(path, cancel)?)),
         (Piece::Media, DatasetKind::PreparedWebDataset | DatasetKind::Filesystem) => of_media(path, kind, cancel),
+        (Piece::Texts, DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset) => of_texts(path, cancel),
         _ => Ok(Sheet::default()),
     });
     sheet.unwrap_or_else(|failure| Sheet {
@@ -84,7 +101,7 @@ fn of_jsonl(facts: &JsonlFacts) -> Sheet {
     }
     let name = facts.text_key.as_deref().unwrap_or_default();
     let lengths = facts.text_lengths().and_then(|l| Chart::of_lengths("text length", l, Unit::Characters));
-    sheet.charts.extend(lengths.map(|chart| Chart { title: format!("length of '{name}', in characters"), ..chart }));
+    sheet.charts.extend(lengths.map(|chart| Chart { title: length_title(name), ..chart }));
     sheet.charts.extend(Chart::of_lengths("bytes a line", &facts.line_bytes, Unit::Bytes));
     let keys: Vec<(String, u64)> = facts.keys.iter().map(|key| (key.name.clone(), key.seen)).collect();
     sheet.charts.extend(Chart::of_shares("records with key", &keys, facts.looked_at));
@@ -113,7 +130,9 @@ fn of_dataset(spread: &DatasetSpread) -> Sheet {
     let with: Vec<(String, u64)> = spread.parts.iter().map(|p| (p.name.clone(), p.bytes.count)).collect();
     sheet.charts.extend(Chart::of_shares("samples with part", &with, spread.looked_at));
     sheet.charts.extend(Chart::of_shares("samples that lack a part", &missing, spread.looked_at));
-    for part in spread.parts.iter().take(PARTS) {
+    // Texts are drawn by their characters.
+    let is_text = |name: &str| part_class(name) == PartClass::Text;
+    for part in spread.parts.iter().filter(|part| !is_text(&part.name)).take(PARTS) {
         sheet.charts.extend(Chart::of_lengths(&format!("bytes of {}", part.name), &part.bytes, Unit::Bytes));
     }
     sheet
@@ -157,6 +176,31 @@ fn media_sheet(spread: &MediaSpread) -> Sheet {
     ];
     sheet.charts.extend(lists.into_iter().filter_map(|(title, counts)| Chart::of(title, counts)));
     sheet
+}
+
+/// Lengths of the texts of a WebDataset. One that is not prepared is scanned first.
+fn of_texts(path: &Path, cancel: &Cancel) -> Outcome<Sheet> {
+    let opening = browse::open(path)?;
+    for work in opening.background {
+        work(cancel);
+    }
+    let lengths = text_lengths(opening.catalog.as_ref(), cancel)?;
+    let mut sheet = Sheet::default();
+    for spread in lengths.texts.iter().take(TEXTS) {
+        let chart = Chart::of_lengths(&length_title(&spread.name), &spread.characters, Unit::Characters);
+        sheet.charts.extend(chart);
+    }
+    if !lengths.is_complete && !sheet.charts.is_empty() {
+        sheet.figures.push(format!("texts of {} samples, evenly spread", grouped(lengths.looked_at)));
+    }
+    if lengths.unread > 0 {
+        sheet.troubles.push(format!("{} cannot be read as text", count(lengths.unread, "text part")));
+    }
+    Ok(sheet)
+}
+
+fn length_title(name: &str) -> String {
+    format!("length of '{name}', in characters")
 }
 
 /// What a scan has found so far.

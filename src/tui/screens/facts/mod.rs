@@ -44,13 +44,15 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
 /// The facts view of what a scan has found so far.
 pub fn of_scan(facts: &Arc<DatasetFacts>) -> Box<dyn Screen> {
     let mut screen = FactsScreen::empty(&facts.root);
-    screen.take(gather::of_scan(facts));
+    screen.scanned = gather::of_scan(facts);
     Box::new(screen)
 }
 
 struct FactsScreen {
     name: String,
     sheet: Sheet,
+    /// What the scan has found, drawn before the rest.
+    scanned: Sheet,
     stream: Option<Stream<(PathBuf, Piece), Found>>,
     /// A scan that goes on while it is looked at.
     scan: Option<LiveScan>,
@@ -71,6 +73,7 @@ impl FactsScreen {
         Self {
             name: path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy()).into_owned(),
             sheet: Sheet::default(),
+            scanned: Sheet::default(),
             stream: None,
             scan: None,
             seen: None,
@@ -84,9 +87,14 @@ impl FactsScreen {
     }
 
     fn take(&mut self, piece: Sheet) {
-        self.sheet.figures.extend(piece.figures);
-        self.sheet.charts.extend(piece.charts);
-        self.sheet.troubles.extend(piece.troubles);
+        self.sheet.add(piece);
+    }
+
+    /// Everything that is known by now.
+    fn all(&self) -> Sheet {
+        let mut sheet = self.scanned.clone();
+        sheet.add(self.sheet.clone());
+        sheet
     }
 
     fn is_counting(&self) -> bool {
@@ -103,9 +111,9 @@ impl FactsScreen {
         if self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts)) || !facts.opened && !finished {
             return finished != was_settled;
         }
-        self.sheet = gather::of_scan(&facts);
+        self.scanned = gather::of_scan(&facts);
         if let Some(failure) = scan.failure().filter(|f| !f.is_cancelled()) {
-            self.sheet.troubles.push(failure.to_string());
+            self.scanned.troubles.push(failure.to_string());
         }
         self.seen = Some(facts);
         true
@@ -131,20 +139,20 @@ impl FactsScreen {
         }
     }
 
-    fn head(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    fn head(&self, sheet: &Sheet, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
-        if !self.sheet.figures.is_empty() {
-            let figures = self.sheet.figures.join(&format!(" {} ", ui.glyphs.dot));
+        if !sheet.figures.is_empty() {
+            let figures = sheet.figures.join(&format!(" {} ", ui.glyphs.dot));
             lines.extend(text::wrap(&figures, columns).into_iter().map(Line::from));
         }
         if self.is_counting() {
             lines.push(Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.accent)));
         }
-        for trouble in &self.sheet.troubles {
+        for trouble in &sheet.troubles {
             let words = text::wrap(&format!("{} {trouble}", ui.glyphs.warn), columns).into_iter();
             lines.extend(words.map(|l| Line::from(Span::styled(l, ui.theme.warn))));
         }
-        if self.sheet.charts.is_empty() && !self.is_counting() && self.sheet.troubles.is_empty() {
+        if sheet.charts.is_empty() && !self.is_counting() && sheet.troubles.is_empty() {
             lines.push(Line::from(Span::styled("there is nothing to be drawn", ui.theme.muted)));
         }
         lines.push(Line::default());
@@ -152,14 +160,15 @@ impl FactsScreen {
     }
 
     fn page(&self, columns: u16, ui: &Ui) -> Vec<Line<'static>> {
-        let mut lines = self.head(usize::from(columns), ui);
+        let sheet = self.all();
+        let mut lines = self.head(&sheet, usize::from(columns), ui);
         if columns < TWO_COLUMNS {
-            for (at, chart) in self.sheet.charts.iter().enumerate() {
+            for (at, chart) in sheet.charts.iter().enumerate() {
                 lines.extend(chart.lines(usize::from(columns), MOST_BARS, at, ui));
                 lines.push(Line::default());
             }
         } else {
-            lines.extend(two_columns(&self.sheet.charts, usize::from(columns), ui));
+            lines.extend(two_columns(&sheet.charts, usize::from(columns), ui));
         }
         while lines.last().is_some_and(|l| l.width() == 0) {
             lines.pop();
