@@ -1,5 +1,7 @@
 //! Processor time and memory of whole processes, as the kernel counts them.
 
+#![allow(dead_code)] // Each bench uses some of it.
+
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -27,7 +29,7 @@ pub fn cpu_time(children: bool) -> Duration {
     Duration::from_millis(ticks * 1000 / TICKS)
 }
 
-fn memory_kib(pid: u32) -> u64 {
+pub fn memory_kib(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let field = |name: &str| {
         let line = status.lines().find_map(|line| line.strip_prefix(name));

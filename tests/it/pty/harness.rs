@@ -4,6 +4,7 @@ use portable_pty::{native_pty_system, Child, CommandBuilder, MasterPty, PtySize,
 use rustix::process::{kill_process, Pid, Signal};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -191,24 +192,43 @@ fn nonzero(size: u16) -> std::num::NonZeroU16 {
     std::num::NonZeroU16::new(size).expect("a terminal has a size")
 }
 
+/// What the program writes behind each frame: the end of a synchronized update.
+const FRAME_END: &[u8] = b"\x1b[?2026l";
+
 /// What the terminal shows.
 struct Emulator {
     parser: Mutex<vt100::Parser>,
     changed: Condvar,
+    frames: AtomicU64,
 }
 
 impl Emulator {
     fn new(rows: u16, columns: u16) -> Self {
-        Self { parser: Mutex::new(vt100::Parser::new(nonzero(rows), nonzero(columns), 0)), changed: Condvar::new() }
+        Self {
+            parser: Mutex::new(vt100::Parser::new(nonzero(rows), nonzero(columns), 0)),
+            changed: Condvar::new(),
+            frames: AtomicU64::new(0),
+        }
     }
 
     fn read(&self, reader: &mut dyn Read) {
         let mut buffer = [0; 4096];
+        // How much of a frame's end the last bytes were: it may come in pieces.
+        let mut matched = 0;
         while let Ok(count) = reader.read(&mut buffer) {
             if count == 0 {
                 return;
             }
-            self.parser.lock().unwrap().process(&buffer[..count]);
+            let mut parser = self.parser.lock().unwrap();
+            parser.process(&buffer[..count]);
+            for byte in &buffer[..count] {
+                matched = if *byte == FRAME_END[matched] { matched + 1 } else { usize::from(*byte == FRAME_END[0]) };
+                if matched == FRAME_END.len() {
+                    self.frames.fetch_add(1, Ordering::Relaxed);
+                    matched = 0;
+                }
+            }
+            drop(parser);
             self.changed.notify_all();
         }
     }
@@ -254,6 +274,18 @@ impl Story {
         }
         drop(parser);
         self
+    }
+
+    /// Frames drawn so far.
+    pub fn frames(&self) -> u64 {
+        self.emulator.frames.load(Ordering::Relaxed)
+    }
+
+    /// Waits until more than `frames` frames are drawn.
+    #[track_caller]
+    pub fn wait_for_frame(&mut self, frames: u64) -> &mut Self {
+        let emulator = Arc::clone(&self.emulator);
+        self.wait_until("waiting for a frame", move |_| emulator.frames.load(Ordering::Relaxed) > frames)
     }
 
     /// Waits for a text on the screen.

@@ -25,6 +25,21 @@ fn a_storm_of_sizes_is_survived() {
 }
 
 #[test]
+fn a_frame_is_drawn_for_what_changes_and_none_for_what_does_not() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("WebDataset, not prepared");
+    let before = story.frames();
+    // The first key has no meaning here; the second moves the selection. Both are read in this order.
+    story.keys("Z").keys("j").wait_for_frame(before).wait_for("▸ corpus.jsonl").wait_for("JSONL");
+    let after = story.frames();
+    assert!(
+        (before + 1..=before + 3).contains(&after),
+        "{before} to {after}: one for the key, at most two for what is found out"
+    );
+}
+
+#[test]
 fn without_colour_the_selection_is_seen() {
     let house = House::furnished();
     let mut story = Start::new(&house).variable("NO_COLOR", "1").run();
