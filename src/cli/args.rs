@@ -1,5 +1,6 @@
 //! What can be typed: the flags that hold everywhere, and one variant per command.
 
+use super::browse::BrowseArgs;
 use super::dropin::energon::EnergonArgs;
 use super::media::PrepareMediaArgs;
 use super::mix::MixArgs;
@@ -67,6 +68,8 @@ pub enum Command {
         /// Prepared data set, folder of described media, .jsonl file, or metadataset .yaml
         path: PathBuf,
     },
+    /// Look at shards and samples; without a full screen, print a few
+    Browse(BrowseArgs),
     /// Write and check metadatasets: blends and joins of prepared data sets
     Mix(MixArgs),
     /// Write a small data set to try everything on, and prepare it
@@ -112,6 +115,7 @@ impl Command {
             Self::Info { .. } => "info",
             Self::Lint { .. } => "lint",
             Self::Verify { .. } => "verify",
+            Self::Browse(_) => "browse",
             Self::Mix(args) => args.name(),
             Self::Demo { .. } => "demo",
             Self::Jobs { .. } => "jobs",

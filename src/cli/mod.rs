@@ -4,6 +4,7 @@
 //! and checks; decides nothing that a plan does not say.
 
 mod args;
+mod browse;
 mod context;
 mod demo;
 mod doctor;
@@ -73,6 +74,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
             lint::run(&path, &LintOptions { decode, ..LintOptions::default() }, context)
         }
         Some(Command::Verify { path }) => lint::verify(&path, context),
+        Some(Command::Browse(args)) => browse::run(&args, context),
         Some(Command::Demo { dir }) => demo::run(dir, context),
         Some(Command::Mix(args)) => mix::run(args, context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),

@@ -21,6 +21,8 @@ pub enum Start {
     Prepare(PathBuf, Box<PreparePlan>),
     /// The editor of the splits and excludes of a prepared data set; the home screen lies below it.
     Splits(PathBuf),
+    /// The browser on a data set, at a sample; the home screen lies below it.
+    Browse(PathBuf, super::screens::browse::Start),
     /// The screen of `prepare-media`, with the answers that are given already; the home screen lies below it.
     Media(Box<PrepareMediaPlan>),
 }
@@ -78,6 +80,11 @@ fn build(start: Start, env: &UiEnv) -> App {
         Start::Splits(path) => {
             let mut app = above_home(&path, env);
             app.push(super::screens::splits::open(path, env.clone()));
+            app
+        }
+        Start::Browse(path, at) => {
+            let mut app = above_home(&path, env);
+            app.push(super::screens::browse::open_at(path, at, env.clone()));
             app
         }
         Start::Media(plan) => {

@@ -76,6 +76,29 @@ actions! {
     EditText, "edit-text", "edit as text", "Opens the file with its unwritten changes in your editor ($VISUAL, $EDITOR), then takes it back.";
     RenameSplit, "rename-split", "rename split", "Gives the selected split another name.";
     Write, "write", "write", "Shows the changes as a diff, and writes them when you agree.";
+    // Browser.
+    Browse, "browse", "browse", "Shows shards, samples and their parts, sample by sample; nothing is written by looking.";
+    FindKey, "find-key", "find key", "Finds samples by key: plain text anywhere in it, ^text at its beginning, /text/ as a regular expression.";
+    FindNext, "find-next", "next found", "Moves to the next sample that was found.";
+    FindPrevious, "find-previous", "previous found", "Moves to the previous sample that was found.";
+    GoToNumber, "go-to-number", "go to number", "Moves to a sample by its number, counted from 0; typing the digits does it, too.";
+    Random, "random", "random", "Moves to a sample drawn by chance from all that are listed.";
+    NextProblem, "next-problem", "next problem", "Moves to the next sample with a problem.";
+    PreviousProblem, "previous-problem", "previous problem", "Moves to the previous sample with a problem.";
+    FilterSamples, "filter-samples", "filter", "Lists only samples of a split, with or without a part, excluded, of a size, or with problems.";
+    ExcludeSample, "exclude-sample", "exclude", "Excludes the sample (in the list of shards: the shard), or takes it back in; written by w.";
+    LoaderView, "loader-view", "as loaded", "Shows the sample as the training loader gets it: field, type, shape, value, or the error it raises.";
+    OffsetView, "offset-view", "offsets", "Shows the bytes of the tar header beside the row of the index that points at them.";
+    ContactSheet, "contact-sheet", "contact sheet", "Shows a sheet of samples drawn by chance; the same seed draws the same ones.";
+    NewSeed, "new-seed", "new seed", "Draws other samples, by another seed.";
+    SetSeed, "set-seed", "set seed", "Asks for the seed, so that two people look at the same samples.";
+    CopyKey, "copy-key", "copy key", "Copies the sample's key to the clipboard (OSC 52, works over SSH).";
+    CopyPath, "copy-path", "copy path", "Copies the path of the file that the sample lies in to the clipboard.";
+    OpenPart, "open-part", "edit a copy", "Opens a read-only copy of the part in your editor ($VISUAL, $EDITOR).";
+    Export, "export", "export", "Writes the part or the whole sample into a folder of your choice.";
+    NextPart, "next-part", "next part", "Shows the next part of the sample.";
+    PreviousPart, "previous-part", "previous part", "Shows the previous part of the sample.";
+    Zoom, "zoom", "large", "Gives the whole screen to what is shown of the sample, or takes it back.";
     // Jobs.
     CancelJob, "cancel-job", "cancel job", "Asks the selected job to stop at the next safe point; nothing half-written stays.";
     ShowLog, "log", "log", "Switches between the job's log and its problems.";
@@ -157,6 +180,14 @@ pub enum Context {
     SplitsReview,
     /// The leaks that were found.
     SplitsLeaks,
+    /// The browser: its lists of shards and samples.
+    Browse,
+    /// The browser's view of one sample.
+    BrowseDetail,
+    /// A line to type into over the browser: letters type.
+    BrowseText,
+    /// The sheet of samples drawn by chance.
+    BrowseSheet,
     /// A form on one page: answers, and what they come to.
     Form,
     /// A text field of a form: letters type.
@@ -189,6 +220,10 @@ impl Context {
         Self::SplitsText,
         Self::SplitsReview,
         Self::SplitsLeaks,
+        Self::Browse,
+        Self::BrowseDetail,
+        Self::BrowseText,
+        Self::BrowseSheet,
         Self::Form,
         Self::FormText,
         Self::Run,
@@ -218,6 +253,10 @@ impl Context {
             Self::SplitsText => &[Self::SplitsText, Self::Global],
             Self::SplitsReview => &[Self::SplitsReview, Self::List, Self::Global],
             Self::SplitsLeaks => &[Self::SplitsLeaks, Self::List, Self::Global],
+            Self::Browse => &[Self::Browse, Self::List, Self::Global],
+            Self::BrowseDetail => &[Self::BrowseDetail, Self::Browse, Self::List, Self::Global],
+            Self::BrowseText => &[Self::BrowseText, Self::Global],
+            Self::BrowseSheet => &[Self::BrowseSheet, Self::List, Self::Global],
             Self::Form => &[Self::Form, Self::List, Self::Global],
             Self::FormText => &[Self::FormText, Self::Global],
             Self::Run => &[Self::Run, Self::List, Self::Global],
@@ -247,6 +286,10 @@ impl Context {
             Self::SplitsText => "field",
             Self::SplitsReview => "changes",
             Self::SplitsLeaks => "leaks",
+            Self::Browse => "browse",
+            Self::BrowseDetail => "sample",
+            Self::BrowseText => "field",
+            Self::BrowseSheet => "contact sheet",
             Self::Form | Self::FormText => "form",
             Self::Run => "run",
         }
@@ -287,6 +330,7 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Home, A::Parent, &["h", "backspace", "left", "-"]),
     key(C::Home, A::Prepare, &["p"]),
     key(C::Home, A::Resume, &["c"]),
+    key(C::Home, A::Browse, &["b"]),
     key(C::Home, A::Media, &["m"]),
     key(C::Home, A::Facts, &["f"]),
     key(C::Home, A::Info, &["i"]),
@@ -406,6 +450,48 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::SplitsLeaks, A::Redo, &["ctrl-r"]),
     bar(C::SplitsLeaks, A::Write, &["w"]),
     bar(C::SplitsLeaks, A::Close, &["esc"]),
+    bar(C::Browse, A::FindKey, &["/"]),
+    bar(C::Browse, A::GoToNumber, &["#"]),
+    bar(C::Browse, A::Random, &["r"]),
+    bar(C::Browse, A::ExcludeSample, &["x"]),
+    bar(C::Browse, A::MoveTo, &["s"]),
+    bar(C::Browse, A::LoaderView, &["v"]),
+    bar(C::Browse, A::OffsetView, &["o"]),
+    bar(C::Browse, A::ContactSheet, &["c"]),
+    bar(C::Browse, A::Facts, &["f"]),
+    bar(C::Browse, A::Write, &["w"]),
+    key(C::Browse, A::Splits, &["S"]),
+    key(C::Browse, A::FindNext, &["n"]),
+    key(C::Browse, A::FindPrevious, &["N"]),
+    key(C::Browse, A::NextProblem, &["]"]),
+    key(C::Browse, A::PreviousProblem, &["["]),
+    key(C::Browse, A::FilterSamples, &["F"]),
+    key(C::Browse, A::Undo, &["u"]),
+    key(C::Browse, A::Redo, &["ctrl-r"]),
+    key(C::Browse, A::CopyKey, &["y"]),
+    key(C::Browse, A::CopyPath, &["Y"]),
+    key(C::Browse, A::OpenPart, &["e"]),
+    key(C::Browse, A::Export, &["E"]),
+    key(C::Browse, A::NextPart, &["."]),
+    key(C::Browse, A::PreviousPart, &[","]),
+    key(C::Browse, A::Zoom, &["enter", "z"]),
+    key(C::Browse, A::NextPane, &["tab"]),
+    key(C::Browse, A::PreviousPane, &["backtab"]),
+    key(C::Browse, A::Left, &["h", "left"]),
+    key(C::Browse, A::Right, &["l", "right"]),
+    key(C::Browse, A::Reload, &["f5"]),
+    key(C::Browse, A::Close, &["esc"]),
+    bar(C::BrowseDetail, A::NextPart, &["."]),
+    bar(C::BrowseDetail, A::Zoom, &["z"]),
+    bar(C::BrowseDetail, A::Toggle, &["enter", "space"]),
+    bar(C::BrowseText, A::Accept, &["enter"]),
+    bar(C::BrowseText, A::Close, &["esc"]),
+    bar(C::BrowseSheet, A::Accept, &["enter"]),
+    bar(C::BrowseSheet, A::NewSeed, &["n", "r"]),
+    bar(C::BrowseSheet, A::SetSeed, &["s"]),
+    bar(C::BrowseSheet, A::Close, &["esc"]),
+    key(C::BrowseSheet, A::Left, &["h", "left"]),
+    key(C::BrowseSheet, A::Right, &["l", "right"]),
     bar(C::Form, A::Run, &["enter", "R"]),
     bar(C::Form, A::Close, &["esc"]),
     bar(C::Form, A::NextField, &["tab"]),

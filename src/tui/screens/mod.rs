@@ -1,5 +1,6 @@
 //! One module per screen.
 
+pub mod browse;
 pub mod facts;
 pub mod home;
 pub mod jobs_panel;

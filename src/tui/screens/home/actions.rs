@@ -5,7 +5,7 @@ use crate::model::DatasetKind;
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{facts, media, mix, splits, Answer, Question};
+use crate::tui::screens::{browse, facts, media, mix, splits, Answer, Question};
 use crate::tui::widgets::{Level, Toast};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 const ACTIONS: &[Action] = &[
     Action::Prepare,
     Action::Resume,
+    Action::Browse,
     Action::Media,
     Action::Facts,
     Action::Info,
@@ -46,6 +47,7 @@ impl Home {
         let Some(seen) = seen else { return Some("still looking".into()) };
         match action {
             Action::Prepare | Action::Resume => why_not_prepare(action, seen),
+            Action::Browse => why_not_browse(seen),
             Action::Media => why_not_media(seen),
             Action::Facts => why_not_facts(seen),
             Action::Mix => why_not_mix(seen),
@@ -93,12 +95,18 @@ impl Home {
             }
             Action::Info => self.info(&entry),
             Action::Edit => edit(&entry),
+            Action::Browse => self.browse(path),
             Action::Media => vec![Effect::Push(media::open(path, self.env.clone()))],
             Action::Facts => vec![Effect::Push(facts::open(path, self.env.clone()))],
             Action::Splits => vec![Effect::Push(splits::open(path, self.env.clone()))],
             Action::Mix => self.mix(&entry),
             _ => Vec::new(),
         }
+    }
+
+    fn browse(&self, path: PathBuf) -> Vec<Effect> {
+        crate::tui::recent::remember(&self.env.state_dir, &path);
+        vec![Effect::Push(browse::open(path, self.env.clone()))]
     }
 
     fn prepare(&mut self, path: PathBuf) -> Vec<Effect> {
@@ -196,6 +204,18 @@ fn why_not_prepare(action: Action, seen: &Look) -> Option<String> {
         return Some("no preparation was interrupted here".into());
     }
     None
+}
+
+fn why_not_browse(seen: &Look) -> Option<String> {
+    match seen.kind {
+        _ if seen.is_shard => Some("this is one shard; its folder is browsed".into()),
+        DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
+        DatasetKind::Filesystem => None,
+        DatasetKind::PlainFolder if seen.media > 0 => None,
+        DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
+        DatasetKind::Metadataset => Some("its members are browsed, each by itself".into()),
+        DatasetKind::OtherFile => Some("only shards, JSONL files and folders of media are browsed".into()),
+    }
 }
 
 fn why_not_media(seen: &Look) -> Option<String> {

@@ -26,7 +26,8 @@ mod workers;
 
 use self::draft::Draft;
 use self::interrupted::Interrupted;
-use self::opening::{failure_lines, graphics_of, has_answers};
+pub(super) use self::opening::graphics_of;
+use self::opening::{failure_lines, has_answers};
 use self::state::Wizard;
 use self::step::{Ask, Step};
 use self::workers::{Opened, Workers};

@@ -1,0 +1,188 @@
+//! `browse`: the browser where there is a full screen, else a few samples line by line.
+
+use super::context::Context;
+use super::end::{fields, Done, Finished};
+use super::paths;
+use super::printer::{paint, Look};
+use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt};
+use crate::model::text::{bytes, count, display_safe, grouped};
+use crate::model::{Cancel, Failure, Outcome, Subject};
+use crate::tui::screens::browse::{locate, Start as At};
+use crate::tui::Start;
+use clap::Args;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Samples that are printed when none is named.
+const PRINTED: usize = 10;
+/// Between two looks at a scan that goes on.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What `browse` takes.
+#[derive(Args, Clone, Debug)]
+pub struct BrowseArgs {
+    /// Folder of tar shards (prepared or not), .jsonl file, or folder of media
+    pub path: PathBuf,
+    /// Begin at the sample of this key; SHARD/KEY where several shards have it
+    #[arg(long, value_name = "KEY", conflicts_with = "number")]
+    pub sample: Option<String>,
+    /// Begin at the sample of this number, counted from 0
+    #[arg(long, value_name = "N")]
+    pub number: Option<u64>,
+}
+
+/// Opens the browser, or prints what it would begin with.
+pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
+    let path = PathBuf::from(paths::local(&args.path)?);
+    let start = match (&args.sample, args.number) {
+        (Some(key), _) => At::Key(key.clone()),
+        (None, Some(number)) => At::Number(number),
+        (None, None) => At::First,
+    };
+    if context.may_ask() && !context.prefers_prompts() {
+        return super::prepare::screen(Start::Browse(path, start), context);
+    }
+    print(&path, &start, context)
+}
+
+/// What is printed, and the result object of `--json`.
+#[derive(Serialize)]
+struct Listing {
+    path: String,
+    kind: &'static str,
+    samples: u64,
+    /// Whether `samples` is final: the scan is over.
+    is_complete: bool,
+    /// What a group is: shard, file or folder.
+    group_word: &'static str,
+    groups: usize,
+    unreadable: Vec<Unreadable>,
+    listed: Vec<Listed>,
+}
+
+#[derive(Serialize)]
+struct Unreadable {
+    group: String,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    number: u64,
+    group: String,
+    key: String,
+    bytes: u64,
+    parts: Vec<ListedPart>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    defect: Option<String>,
+}
+
+#[derive(Serialize)]
+struct ListedPart {
+    name: String,
+    bytes: u64,
+}
+
+fn print(path: &Path, start: &At, context: &Context) -> Finished {
+    let catalog = crate::job::browse::open(path)?;
+    let cancel = Cancel::default();
+    let (from, wanted) = match start {
+        At::First => (SampleAt::default(), PRINTED),
+        At::Number(number) => (numbered(catalog.as_ref(), *number)?, 1),
+        At::Key(key) => (keyed(catalog.as_ref(), key, &cancel)?, 1),
+    };
+    let groups =
+        wait_until(catalog.as_ref(), |groups| groups.total() >= groups.number(from).saturating_add(wanted as u64));
+    let samples = match groups.total() {
+        0 => Vec::new(),
+        _ => catalog.samples(from, wanted, &cancel)?,
+    };
+    let listing = listing(catalog.as_ref(), &groups, &samples);
+    for line in lines(&listing) {
+        context.printer.line(line);
+    }
+    Ok(Done::ok(fields(&listing)))
+}
+
+/// Waits until a scan that goes on has come far enough, or is over.
+fn wait_until(catalog: &dyn Catalog, is_enough: impl Fn(&Groups) -> bool) -> Arc<Groups> {
+    loop {
+        let groups = catalog.groups();
+        if groups.is_complete || is_enough(&groups) {
+            return groups;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn numbered(catalog: &dyn Catalog, number: u64) -> Outcome<SampleAt> {
+    let groups = wait_until(catalog, |groups| groups.total() > number);
+    groups.locate(number).ok_or_else(|| {
+        let why = format!("there are {}, counted from 0", count(groups.total(), "sample"));
+        Failure::usage(format!("finding sample {number}"), why).on(Subject::path(catalog.root()))
+    })
+}
+
+/// The sample of a key; `shard/key` where no sample has that whole key.
+fn keyed(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<SampleAt> {
+    wait_until(catalog, |_| false);
+    if let Some(at) = locate(catalog, key, cancel)? {
+        return Ok(at);
+    }
+    Err(Failure::usage(format!("finding sample {key}"), "no sample has that key")
+        .on(Subject::path(catalog.root()))
+        .with_hint("--number N goes to a sample by its number; / in the browser finds keys by a part of them"))
+}
+
+fn listing(catalog: &dyn Catalog, groups: &Groups, samples: &[BrowseSample]) -> Listing {
+    let name = |group: u32| groups.group(group).map_or_else(String::new, |group| group.name.to_string());
+    let unreadable = groups.groups.iter().filter_map(|group| {
+        Some(Unreadable { group: group.name.to_string(), why: group.failure.as_ref()?.to_string() })
+    });
+    let listed = samples.iter().map(|sample| Listed {
+        number: groups.number(sample.at),
+        group: name(sample.at.group),
+        key: sample.key.to_string(),
+        bytes: sample.byte_size,
+        parts: sample.parts.iter().map(|p| ListedPart { name: p.name.to_string(), bytes: p.byte_size }).collect(),
+        defect: sample.defect.as_ref().map(ToString::to_string),
+    });
+    Listing {
+        path: catalog.root().to_string_lossy().into_owned(),
+        kind: catalog.kind().title(),
+        samples: groups.total(),
+        is_complete: groups.is_complete,
+        group_word: catalog.group_word(),
+        groups: groups.groups.len(),
+        unreadable: unreadable.collect(),
+        listed: listed.collect(),
+    }
+}
+
+fn lines(listing: &Listing) -> Vec<String> {
+    let samples = count(listing.samples, "sample");
+    let samples = if listing.is_complete { samples } else { format!("at least {samples}") };
+    let groups = count(listing.groups as u64, listing.group_word);
+    let mut lines = vec![
+        paint(Look::Strong, &format!("# {}", display_safe(&listing.path))),
+        format!("{}, {samples}, {groups}", listing.kind),
+    ];
+    for entry in &listing.unreadable {
+        lines.push(format!("{} {}: {}", listing.group_word, display_safe(&entry.group), display_safe(&entry.why)));
+    }
+    for sample in &listing.listed {
+        let parts: Vec<String> =
+            sample.parts.iter().map(|part| format!("{} {}", display_safe(&part.name), bytes(part.bytes))).collect();
+        let key = paint(Look::Strong, &display_safe(&sample.key));
+        lines.push(format!(
+            "{} {key} in {}: {}",
+            grouped(sample.number),
+            display_safe(&sample.group),
+            parts.join(", ")
+        ));
+        lines.extend(sample.defect.as_ref().map(|why| format!("  problem: {}", display_safe(why))));
+    }
+    lines
+}

@@ -1,0 +1,381 @@
+//! What keys and the mouse do in the browser.
+
+use super::prompt::{number, Asked, Prompt};
+use super::screen::{BrowseScreen, Place, Sifting, Stage};
+use super::state::{Mode, Pane, Search};
+use crate::engine::browse::{KeyQuery, SampleAt};
+use crate::model::text::{display_safe, grouped};
+use crate::preview::{Drawable, PartPreview};
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, Input};
+use crate::tui::screens::facts;
+use crate::tui::widgets::{Gesture, Level, Toast};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent};
+use std::sync::Arc;
+
+/// Names of parts that are looked through for one that was meant.
+const MOST_PARTS: usize = 2_000;
+
+fn told(level: Level, words: impl Into<String>) -> Vec<Effect> {
+    vec![Effect::Toast(Toast::new(level, words))]
+}
+
+impl BrowseScreen {
+    pub(super) fn handle_input(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(action) if self.prompt.is_some() => self.act_in_prompt(action),
+            Input::Action(action) if self.form.is_some() => {
+                self.act_in_form(action);
+                Vec::new()
+            }
+            Input::Action(action) => self.act(action),
+            Input::Key(key) => {
+                self.key(key);
+                Vec::new()
+            }
+            Input::Paste(pasted) => {
+                if let Some(prompt) = &mut self.prompt {
+                    prompt.trouble = None;
+                    prompt.field.paste(&pasted);
+                } else if let Some(form) = &mut self.form {
+                    form.paste(&pasted);
+                }
+                Vec::new()
+            }
+            Input::Mouse(mouse) => self.mouse(mouse),
+        }
+    }
+
+    fn key(&mut self, key: KeyEvent) {
+        if let Some(prompt) = &mut self.prompt {
+            prompt.trouble = None;
+            prompt.field.key(key);
+            return;
+        }
+        if let Some(form) = &mut self.form {
+            form.key(key);
+            return;
+        }
+        if let KeyCode::Char(digit @ '0'..='9') = key.code {
+            if matches!(self.stage, Stage::Open(..)) {
+                self.prompt = Some(Prompt::new(Asked::Number, &digit.to_string()));
+            }
+        }
+    }
+
+    fn act_in_prompt(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Close => self.prompt = None,
+            Action::Accept => return self.accept_prompt(),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn act_in_form(&mut self, action: Action) {
+        match action {
+            Action::Close => self.last_form = self.form.take().unwrap_or_default(),
+            Action::Run | Action::Accept => self.apply_form(),
+            action => {
+                if let Some(form) = &mut self.form {
+                    form.act(action);
+                }
+            }
+        }
+    }
+
+    fn apply_form(&mut self) {
+        let mut parts: Vec<Arc<str>> = Vec::new();
+        for part in self.state.rows.samples().flat_map(|sample| &sample.parts).take(MOST_PARTS) {
+            if !parts.contains(&part.name) {
+                parts.push(Arc::clone(&part.name));
+            }
+        }
+        let Some(filter) = self.form.as_mut().and_then(|form| form.filter(&parts)) else { return };
+        self.last_form = self.form.take().unwrap_or_default();
+        if filter.is_empty() {
+            return self.end_filter();
+        }
+        self.sifting = Some(Sifting { filter, is_over: false, trouble: None });
+        self.sift();
+    }
+
+    fn open_form(&mut self) {
+        let mut form = self.last_form.clone();
+        form.set_splits(self.marks.splits().iter().map(|split| Arc::clone(&split.name)).collect());
+        form.trouble = None;
+        self.form = Some(form);
+    }
+
+    fn step_problem(&mut self, forward: bool) -> Vec<Effect> {
+        let here = self.state.at.unwrap_or_default();
+        let step = |at| if forward { self.problems.after(at) } else { self.problems.before(at) };
+        let listed = |at: &SampleAt| self.state.listing.contains(*at);
+        let Some(at) = std::iter::successors(step(here), |at| step(*at)).find(listed) else {
+            let more = if self.problems.is_empty() { "no problem is known" } else { "no further problem that way" };
+            let words = match self.state.groups.is_complete {
+                true => more.to_owned(),
+                false => format!("{more} so far"),
+            };
+            return told(Level::Info, words);
+        };
+        self.state.go_to(at);
+        self.problems.get(at).map(|why| told(Level::Warn, why.to_string())).unwrap_or_default()
+    }
+
+    fn accept_prompt(&mut self) -> Vec<Effect> {
+        let Some(mut prompt) = self.prompt.take() else { return Vec::new() };
+        let typed = prompt.field.value().to_owned();
+        let trouble = match prompt.asked {
+            Asked::Key if typed.is_empty() => {
+                self.end_find();
+                None
+            }
+            Asked::Key => self.find(&typed).err(),
+            Asked::Number => match number(&typed) {
+                Some(number) => return self.go_to_number(number),
+                None if typed.is_empty() => None,
+                None => Some("that is not a number".to_owned()),
+            },
+        };
+        if trouble.is_some() {
+            prompt.trouble = trouble;
+            self.prompt = Some(prompt);
+        }
+        Vec::new()
+    }
+
+    fn find(&mut self, typed: &str) -> Result<(), String> {
+        let query = KeyQuery::parse(typed).map_err(|failure| failure.why)?;
+        self.state.begin_find(typed);
+        if let Some(workers) = self.workers() {
+            workers.find(query);
+        }
+        Ok(())
+    }
+
+    fn end_find(&mut self) {
+        self.state.find = None;
+        if let Some(workers) = self.workers() {
+            workers.stop_finding();
+        }
+    }
+
+    fn go_to_number(&mut self, number: u64) -> Vec<Effect> {
+        if self.state.go_to_number(number) {
+            return match self.state.at.map(|at| self.state.groups.number(at)) {
+                Some(here) if here != number => told(Level::Info, "the filter leaves that one out; this is the next"),
+                _ => Vec::new(),
+            };
+        }
+        if !self.state.groups.is_complete {
+            self.state.pending = Some(number);
+            return told(Level::Info, format!("going to {} as soon as the scan gets there", grouped(number)));
+        }
+        let last = self.state.groups.total().saturating_sub(1);
+        told(Level::Warn, format!("there is no sample {}; the last one is {}", grouped(number), grouped(last)))
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::FindKey => {
+                let text = self.state.find.as_ref().map_or(String::new(), |find| find.text.clone());
+                self.prompt = Some(Prompt::new(Asked::Key, &text));
+            }
+            Action::GoToNumber => self.prompt = Some(Prompt::new(Asked::Number, "")),
+            Action::FindNext | Action::FindPrevious => {
+                return match self.state.step_found(action == Action::FindNext) {
+                    Ok(None) => Vec::new(),
+                    Ok(Some(words)) => told(Level::Info, words),
+                    Err(why) => told(Level::Warn, why),
+                };
+            }
+            Action::Random => self.state.go_random(),
+            Action::NextProblem | Action::PreviousProblem => return self.step_problem(action == Action::NextProblem),
+            Action::FilterSamples => self.open_form(),
+            Action::LoaderView => self.switch(Mode::Loader),
+            Action::OffsetView => self.switch(Mode::Offsets),
+            Action::NextPart | Action::PreviousPart => {
+                self.state.step_part(action == Action::NextPart);
+            }
+            Action::NextPane | Action::PreviousPane => self.state.step_pane(action == Action::NextPane),
+            Action::Left | Action::Right if self.is_in_tree() => {
+                self.preview.act(action);
+            }
+            Action::Left | Action::Right => self.state.step_sideways(action == Action::Right),
+            Action::Zoom => {
+                self.state.is_large = !self.state.is_large;
+                self.state.pane = if self.state.is_large { Pane::Detail } else { Pane::Samples };
+            }
+            Action::Facts => return vec![Effect::Push(facts::open(self.path.clone(), self.env.clone()))],
+            Action::Reload => self.reload(),
+            Action::CopyKey => return self.copy_key(),
+            Action::CopyPath => return self.copy_path(),
+            Action::Close => return self.close(),
+            moving if self.state.pane == Pane::Detail && self.state.mode == Mode::Parts => {
+                self.preview.act(moving);
+            }
+            moving => {
+                self.state.follow(moving);
+            }
+        }
+        Vec::new()
+    }
+
+    /// Whether the keys go to a tree that folds.
+    fn is_in_tree(&self) -> bool {
+        let is_tree = |preview: &Arc<PartPreview>| matches!(preview.body, Drawable::Tree(_));
+        self.state.pane == Pane::Detail && self.state.mode == Mode::Parts && self.preview.preview().is_some_and(is_tree)
+    }
+
+    fn switch(&mut self, mode: Mode) {
+        self.state.mode = if self.state.mode == mode { Mode::Parts } else { mode };
+    }
+
+    /// One step back: the search, the large view, the browser.
+    fn close(&mut self) -> Vec<Effect> {
+        if self.state.find.is_some() {
+            self.end_find();
+        } else if self.state.is_large {
+            self.state.is_large = false;
+            self.state.pane = Pane::Samples;
+        } else if self.state.mode != Mode::Parts {
+            self.state.mode = Mode::Parts;
+        } else if self.sifting.is_some() {
+            self.end_filter();
+        } else {
+            return vec![Effect::Pop];
+        }
+        Vec::new()
+    }
+
+    fn copy_key(&self) -> Vec<Effect> {
+        let Some(sample) = self.state.sample() else { return Vec::new() };
+        copied(&sample.key, "the key")
+    }
+
+    fn copy_path(&self) -> Vec<Effect> {
+        let (Some(catalog), Some(group)) = (self.catalog(), self.state.group()) else { return Vec::new() };
+        let path = match catalog.kind() != crate::model::DatasetKind::Jsonl {
+            true => catalog.root().join(&*group.name),
+            false => catalog.root().to_owned(),
+        };
+        copied(&path.to_string_lossy(), "the path")
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+        if self.prompt.is_some() || self.form.is_some() {
+            return Vec::new();
+        }
+        match self.places.gesture(mouse) {
+            Some(Gesture::Wheel { on: Place::Preview | Place::Pane(Pane::Detail), rows }) => self.preview.scroll(rows),
+            Some(Gesture::Wheel { on: Place::Rows(pane) | Place::Pane(pane), rows }) => self.state.scroll(pane, rows),
+            Some(Gesture::Click { on: Place::Rows(pane), line, .. }) => {
+                self.state.click(pane, line);
+            }
+            Some(Gesture::Click { on: Place::Pane(pane), .. }) => self.state.pane = pane,
+            Some(Gesture::Click { on: Place::Preview, line, .. }) => {
+                self.state.pane = Pane::Detail;
+                if self.preview.click(line) {
+                    self.preview.act(Action::Toggle);
+                }
+            }
+            Some(Gesture::DoubleClick { on: Place::Rows(_) | Place::Pane(_), .. }) => return self.act(Action::Zoom),
+            Some(Gesture::DoubleClick { on: Place::Preview, .. }) | None => {}
+        }
+        Vec::new()
+    }
+
+    /// Why an action cannot be done now.
+    pub(super) fn why_not(&self, action: Action) -> Option<String> {
+        use Action as A;
+        let of_sample = matches!(
+            action,
+            A::CopyKey
+                | A::OpenPart
+                | A::Export
+                | A::LoaderView
+                | A::OffsetView
+                | A::NextPart
+                | A::PreviousPart
+                | A::Zoom
+        );
+        let of_list = of_sample
+            || matches!(
+                action,
+                A::FindKey
+                    | A::GoToNumber
+                    | A::Random
+                    | A::ContactSheet
+                    | A::FilterSamples
+                    | A::CopyPath
+                    | A::ExcludeSample
+            );
+        match &self.stage {
+            Stage::Opening if of_list => return Some("it is still being opened".into()),
+            Stage::Failed(_) if of_list => return Some("it could not be opened".into()),
+            _ => {}
+        }
+        if of_list && self.state.groups.total() == 0 {
+            return Some("there is no sample".into());
+        }
+        match action {
+            A::LoaderView
+            | A::OffsetView
+            | A::ContactSheet
+            | A::ExcludeSample
+            | A::MoveTo
+            | A::Write
+            | A::Splits
+            | A::OpenPart
+            | A::Export
+            | A::Undo
+            | A::Redo => Some("this comes with the next step of the browser".into()),
+            A::Copy | A::SavePlan | A::AddAux if self.form.is_some() => Some("there is nothing like that here".into()),
+            A::Toggle if self.form.as_ref().is_some_and(|form| form.wants_text()) => {
+                Some("the field takes letters".into())
+            }
+            A::FindNext | A::FindPrevious if self.state.find.is_none() => Some("nothing was looked for yet".into()),
+            _ if of_sample && self.state.at.is_none() => Some("no sample is selected".into()),
+            _ => None,
+        }
+    }
+
+    /// The filter and what it leaves, in words.
+    pub(super) fn filter_words(&self) -> Option<String> {
+        let sifting = self.sifting.as_ref()?;
+        let left = grouped(self.state.listing.len(&self.state.groups));
+        let state = match &sifting.trouble {
+            Some(why) => format!("{left} listed, then: {why}"),
+            None if !self.state.listing.is_filtered() => "looking".to_owned(),
+            None if sifting.is_over => format!("{left} listed"),
+            None => format!("{left} listed so far"),
+        };
+        Some(format!("{}  {state}", display_safe(&sifting.filter.title())))
+    }
+
+    /// Whether a search is over and how, in words.
+    pub(super) fn find_words(&self) -> Option<String> {
+        let find = self.state.find.as_ref()?;
+        let found = grouped(find.found.count());
+        let state = match &find.search {
+            Search::Running => format!("{found} found so far"),
+            Search::Done => format!("{found} found"),
+            Search::Stopped => format!("{found} found, then stopped"),
+            Search::Failed(why) => format!("{found} found, then: {why}"),
+        };
+        Some(format!("{}  {state}", display_safe(&find.text)))
+    }
+}
+
+/// Puts a text from the data into the clipboard, made safe; when that changed it, the notice says so.
+fn copied(raw: &str, what: &str) -> Vec<Effect> {
+    let safe = display_safe(raw).into_owned();
+    let changed = safe != raw;
+    let mut effects = vec![Effect::Copy(safe)];
+    if changed {
+        let words = format!("{what} holds characters that are not copied as they are, but as they are shown");
+        effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
+    }
+    effects
+}

@@ -1,0 +1,47 @@
+//! The browser: shards, samples, and what is in them, side by side.
+//!
+//! The list of samples is one list over the whole data set, however long: [`rows`] holds what is in view, [`workers`] fetch it,
+//! and a row that is not there yet is drawn as its number. [`state`] is pure; nothing here waits for storage.
+
+mod act;
+mod detail;
+mod filter;
+mod found;
+mod listing;
+mod prompt;
+mod rows;
+mod sample_view;
+mod screen;
+mod state;
+mod view;
+mod workers;
+
+#[cfg(test)]
+mod tests;
+
+pub use workers::locate;
+
+use crate::tui::screen::{Screen, UiEnv};
+use std::path::PathBuf;
+
+/// Where the browser begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// At the first sample.
+    #[default]
+    First,
+    /// At the sample of this number, counted from 0.
+    Number(u64),
+    /// At the sample of this key; `shard/key` names its shard, too.
+    Key(String),
+}
+
+/// The browser on a data set. Nothing is read on this thread.
+pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
+    open_at(path, Start::First, env)
+}
+
+/// The browser on a data set, at a sample.
+pub fn open_at(path: PathBuf, start: Start, env: UiEnv) -> Box<dyn Screen> {
+    Box::new(screen::BrowseScreen::new(path, start, env))
+}

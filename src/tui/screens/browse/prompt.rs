@@ -1,0 +1,76 @@
+//! A line to type into at the bottom of the browser.
+
+use crate::tui::screen::Ui;
+use crate::tui::widgets::{text, TextField};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// A key to look for.
+    Key,
+    /// The number of a sample.
+    Number,
+}
+
+/// The line.
+pub struct Prompt {
+    /// What is asked for.
+    pub asked: Asked,
+    /// What is typed.
+    pub field: TextField,
+    /// Why what was typed cannot be taken. Raw.
+    pub trouble: Option<String>,
+}
+
+impl Prompt {
+    /// A line that holds `text` already.
+    pub fn new(asked: Asked, text: &str) -> Self {
+        Self { asked, field: TextField::new(text), trouble: None }
+    }
+
+    fn words(&self) -> (&'static str, &'static str) {
+        match self.asked {
+            Asked::Key => (" find key ", "text, ^beginning, or /regular expression/"),
+            Asked::Number => (" go to number ", "counted from 0"),
+        }
+    }
+
+    /// Draws it over the first row of `area`.
+    pub fn draw(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let area = Rect { height: area.height.min(1), ..area };
+        let (label, placeholder) = self.words();
+        let columns = u16::try_from(text::width(label)).unwrap_or(0).min(area.width);
+        frame.render_widget(Line::from(Span::styled(label, ui.theme.accent)), area);
+        let trouble = self.trouble.as_ref().map(|why| text::fit_end(why, usize::from(area.width) / 2, ui.glyphs));
+        let right = trouble.as_ref().map_or(0, |why| u16::try_from(text::width(why) + 2).unwrap_or(0));
+        let width = area.width.saturating_sub(columns + right + 1);
+        self.field.draw(frame, Rect { x: area.x + columns, width, ..area }, true, placeholder, ui);
+        if let Some(why) = trouble {
+            let place = Rect { x: area.right().saturating_sub(right), width: right, ..area };
+            frame.render_widget(Line::from(Span::styled(format!(" {why}"), ui.theme.error)), place);
+        }
+    }
+}
+
+/// A number as people write it: with or without separators.
+pub fn number(typed: &str) -> Option<u64> {
+    let digits: String = typed.trim().chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
+    digits.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn numbers_are_read_with_and_without_separators() {
+        assert_eq!(number("1,234,567"), Some(1_234_567));
+        assert_eq!(number(" 12_000 "), Some(12_000));
+        assert_eq!(number("12a"), None);
+        assert_eq!(number(""), None);
+        assert_eq!(number("99999999999999999999"), None);
+    }
+}

@@ -1,0 +1,151 @@
+//! Drawing one sample: where it is, its parts, and what the chosen view shows of it.
+
+use super::detail::{Body, Look};
+use super::rows::Row;
+use super::screen::{BrowseScreen, Place};
+use super::state::{Mode, Pane};
+use crate::engine::browse::BrowseSample;
+use crate::model::text::{bytes, grouped};
+use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::{below, draw_lines, row};
+use crate::tui::widgets::preview::PreviewLook;
+use crate::tui::widgets::{panel, text};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+impl BrowseScreen {
+    pub(super) fn draw_detail(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let focused = self.state.pane == Pane::Detail;
+        let sample = self.state.sample().cloned();
+        let title = match (&sample, self.state.at) {
+            (Some(sample), _) => text::fit_middle(&sample.key, usize::from(area.width).saturating_sub(6), ui.glyphs),
+            (None, Some(at)) => format!("#{}", grouped(self.state.groups.number(at))),
+            (None, None) => "Sample".to_owned(),
+        };
+        let block = panel(&title, focused, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        self.places.put(area, Place::Pane(Pane::Detail));
+        let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        if inner.is_empty() {
+            return;
+        }
+        let Some(sample) = sample else {
+            return draw_lines(frame.buffer_mut(), inner, self.without_sample(usize::from(inner.width), ui));
+        };
+        let head = self.head_lines(&sample, usize::from(inner.width), ui);
+        let rows = u16::try_from(head.len()).unwrap_or(u16::MAX);
+        draw_lines(frame.buffer_mut(), inner, head);
+        self.draw_body(frame, below(inner, rows), &sample, ui);
+    }
+
+    /// What is said where there is no sample to show.
+    fn without_sample(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let (words, style) = match self.state.at.and_then(|at| self.state.rows.get(at)) {
+            Some(Row::Failed(why)) => (format!("{} {why}", ui.glyphs.warn), ui.theme.warn),
+            _ if self.state.at.is_some() => (format!("{} reading", ui.spinner()), ui.theme.muted),
+            _ => match self.state.group().and_then(|group| group.failure.clone()) {
+                Some(why) => (format!("{} {why}", ui.glyphs.warn), ui.theme.warn),
+                None if !self.state.groups.is_complete => ("not scanned yet".to_owned(), ui.theme.muted),
+                None if self.state.listing.is_filtered() => {
+                    ("the filter leaves nothing here".to_owned(), ui.theme.muted)
+                }
+                None => (format!("this {} holds no samples", self.group_word()), ui.theme.muted),
+            },
+        };
+        text::wrap(&words, columns).into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
+    }
+
+    /// Where the sample is, what is wrong with it, and its parts.
+    fn head_lines(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let mut facts = vec![format!("#{}", grouped(self.state.groups.number(sample.at)))];
+        if !self.state.is_drawn(Pane::Groups) {
+            facts.extend(self.state.groups.group(sample.at.group).map(|group| group.name.to_string()));
+        }
+        facts.push(bytes(sample.byte_size));
+        facts.push(format!("at byte {}", grouped(sample.byte_offset)));
+        let facts = facts.join(&format!(" {} ", ui.glyphs.dot));
+        let mut lines = vec![Line::from(Span::styled(text::fit_middle(&facts, columns, ui.glyphs), ui.theme.muted))];
+        if let Some(defect) = &sample.defect {
+            let words = text::wrap(&format!("{} {defect}", ui.glyphs.warn), columns);
+            lines.extend(words.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.warn))));
+        }
+        if self.state.mode == Mode::Parts && !sample.parts.is_empty() {
+            lines.push(self.tab_line(sample, columns, ui));
+        }
+        lines
+    }
+
+    /// The names of the parts, the shown one marked.
+    fn tab_line(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> Line<'static> {
+        let shown = self.state.part_index(sample);
+        let mut spans: Vec<Span> = Vec::new();
+        let mut used = 0;
+        // Scrolled so that the shown one is in view.
+        let name =
+            |index: usize| sample.parts.get(index).map_or(String::new(), |p| text::fit_end(&p.name, 24, ui.glyphs));
+        let mut from = shown;
+        let mut width = text::width(&name(shown)) + 3;
+        while from > 0 && width + text::width(&name(from - 1)) + 3 <= columns / 2 {
+            from -= 1;
+            width += text::width(&name(from)) + 3;
+        }
+        for index in from..sample.parts.len() {
+            let label = format!(" {} ", name(index));
+            if used + text::width(&label) + 1 > columns {
+                break;
+            }
+            used += text::width(&label) + 1;
+            spans.push(Span::styled(label, if index == shown { ui.theme.selected } else { ui.theme.muted }));
+            spans.push(Span::raw(" "));
+        }
+        Line::from(spans)
+    }
+
+    fn draw_body(&mut self, frame: &mut Frame, area: Rect, sample: &BrowseSample, ui: &Ui) {
+        if area.is_empty() {
+            return;
+        }
+        let part = if self.state.mode == Mode::Parts { self.state.part_index(sample) } else { 0 };
+        let look = Look { at: sample.at, mode: self.state.mode, part };
+        let Some(detail) = self.detail.as_ref().filter(|detail| detail.look == look) else {
+            let line = Line::from(Span::styled(format!("{} reading", ui.spinner()), ui.theme.muted));
+            return frame.render_widget(line, row(area, 0));
+        };
+        match &detail.body {
+            Body::Part { peeks, .. } => {
+                let others = peek_lines(sample, part, peeks, usize::from(area.width), ui);
+                let room = area.height / 3;
+                let rows = u16::try_from(others.len()).unwrap_or(u16::MAX).min(room);
+                // A line between them.
+                let gap = u16::from(rows > 0);
+                let body = Rect { height: area.height.saturating_sub(rows + gap), ..area };
+                let title = text::fit_end(&self.preview.title(ui), usize::from(area.width), ui.glyphs);
+                frame.render_widget(Line::from(Span::styled(title, ui.theme.accent)), row(body, 0));
+                let focused = self.state.pane == Pane::Detail;
+                let look = PreviewLook { ui, depth: self.depth };
+                let drawn = self.preview.draw(frame.buffer_mut(), below(body, 1), focused, &mut self.pixels, &look);
+                self.places.put(drawn, Place::Preview);
+                draw_lines(frame.buffer_mut(), below(area, body.height + gap), others);
+            }
+        }
+    }
+}
+
+/// One line of each part that is not shown.
+fn peek_lines(sample: &BrowseSample, shown: usize, peeks: &[String], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let others = || sample.parts.iter().zip(peeks).enumerate().filter(|(index, _)| *index != shown);
+    let names = others().map(|(_, (part, _))| text::width(&text::safe(&part.name))).max().unwrap_or(0).min(columns / 3);
+    others()
+        .map(|(_, (part, peek))| {
+            let name = text::pad_end(&text::fit_end(&part.name, names, ui.glyphs), names);
+            let room = columns.saturating_sub(names + 2);
+            Line::from(vec![
+                Span::styled(name, ui.theme.title),
+                Span::raw("  "),
+                Span::raw(text::fit_end(peek, room, ui.glyphs)),
+            ])
+        })
+        .collect()
+}

@@ -1,0 +1,435 @@
+//! The screen: what the frame asks of it, and the workers that it keeps busy.
+
+use super::detail::{Body, Detail, Look, Question};
+use super::filter::FilterForm;
+use super::listing::Listing;
+use super::prompt::Prompt;
+use super::state::{BrowseState, Find, Mode, Pane, Search};
+use super::workers::{opener, Opener, Workers};
+use super::Start;
+use crate::engine::browse::{Catalog, Marks, ProblemList, SampleFilter};
+use crate::model::text::{count, grouped};
+use crate::model::{Cancel, Failure};
+use crate::preview::cells::Depth;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::prepare::graphics_of;
+use crate::tui::theme::ColourMode;
+use crate::tui::widgets::preview::{Encoded, Pixels, Wanted};
+use crate::tui::widgets::{Level, Places, PreviewState, Toast};
+use crate::tui::work::Latest;
+use ratatui::layout::Rect;
+use ratatui::Frame;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Rows that are taken to be in view before anything was drawn.
+const FIRST_HEIGHT: u64 = 24;
+
+/// Whether there is something to look at.
+pub(super) enum Stage {
+    /// It is being opened.
+    Opening,
+    /// It is there.
+    Open(Arc<dyn Catalog>, Box<Workers>),
+    /// It cannot be browsed.
+    Failed(Failure),
+}
+
+/// What lies at a place of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// A pane, its border included.
+    Pane(Pane),
+    /// The rows of a list.
+    Rows(Pane),
+    /// The body of what is shown of a part.
+    Preview,
+}
+
+/// A filter in force.
+pub(super) struct Sifting {
+    pub(super) filter: SampleFilter,
+    /// Everything was looked through.
+    pub(super) is_over: bool,
+    /// Why it stopped early. Raw.
+    pub(super) trouble: Option<String>,
+}
+
+/// The browser.
+pub struct BrowseScreen {
+    pub(super) env: UiEnv,
+    pub(super) path: PathBuf,
+    pub(super) stage: Stage,
+    pub(super) state: BrowseState,
+    pub(super) detail: Option<Detail>,
+    /// What the sample was asked for last.
+    asked: Option<Look>,
+    /// The line that is typed into.
+    pub(super) prompt: Option<Prompt>,
+    /// The dialog of the filter.
+    pub(super) form: Option<FilterForm>,
+    /// What the dialog held last.
+    pub(super) last_form: FilterForm,
+    pub(super) sifting: Option<Sifting>,
+    pub(super) marks: Arc<Marks>,
+    pub(super) problems: Arc<ProblemList>,
+    pub(super) start: Start,
+    opener: Opener,
+    /// Where things were drawn last, for the mouse.
+    pub(super) places: Places<Place>,
+    /// What is shown of the part, and where in it one is.
+    pub(super) preview: PreviewState,
+    pub(super) pixels: Pixels,
+    pub(super) depth: Depth,
+    encoder: Latest<Vec<Wanted>, Vec<Encoded>>,
+    /// Rows in view, from which what is wanted follows.
+    pub(super) view: std::ops::Range<u64>,
+}
+
+impl BrowseScreen {
+    /// The browser; the data set is opened in the background.
+    pub fn new(path: PathBuf, start: Start, env: UiEnv) -> Self {
+        let mut opener = opener(env.wake.clone());
+        opener.ask(path.clone());
+        let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.subsec_nanos());
+        let state = BrowseState { seed: u64::from(seed), ..BrowseState::default() };
+        let (graphics, cell) = graphics_of(&env);
+        let variable = |name: &str| std::env::var(name).ok();
+        let colours = env.colour != ColourMode::None;
+        let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
+        let encoder =
+            Latest::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
+        Self {
+            env,
+            path,
+            stage: Stage::Opening,
+            state,
+            detail: None,
+            asked: None,
+            prompt: None,
+            form: None,
+            last_form: FilterForm::default(),
+            sifting: None,
+            marks: Arc::default(),
+            problems: Arc::default(),
+            start,
+            opener,
+            places: Places::default(),
+            preview: PreviewState::default(),
+            pixels: Pixels::new(graphics, cell),
+            depth,
+            encoder,
+            view: 0..FIRST_HEIGHT,
+        }
+    }
+
+    /// The browser on a catalog that is open.
+    #[cfg(test)]
+    pub(super) fn with_catalog(catalog: Arc<dyn Catalog>, start: Start, env: UiEnv) -> Self {
+        let mut screen = Self::new(catalog.root().to_owned(), start, env);
+        screen.opener = opener(screen.env.wake.clone());
+        screen.opened(catalog);
+        screen
+    }
+
+    fn opened(&mut self, catalog: Arc<dyn Catalog>) {
+        let mut workers = Workers::start(&catalog, &self.env.wake);
+        workers.want_problems();
+        self.state.rows.forget_all();
+        self.detail = None;
+        self.asked = None;
+        match std::mem::take(&mut self.start) {
+            Start::First => {}
+            Start::Number(number) => self.state.pending = Some(number),
+            Start::Key(key) => {
+                workers.locate(key.clone());
+                self.start = Start::Key(key);
+            }
+        }
+        self.state.adopt(&catalog.groups());
+        self.stage = Stage::Open(catalog, Box::new(workers));
+        self.sift();
+        self.ask();
+    }
+
+    /// Applies the filter (again).
+    pub(super) fn sift(&mut self) {
+        let Some(sifting) = &mut self.sifting else { return };
+        let Stage::Open(_, workers) = &mut self.stage else { return };
+        sifting.is_over = false;
+        sifting.trouble = None;
+        workers.sift(sifting.filter.clone(), Arc::clone(&self.marks), Arc::clone(&self.problems));
+    }
+
+    /// Takes the filter away.
+    pub(super) fn end_filter(&mut self) {
+        self.sifting = None;
+        if let Some(workers) = self.workers() {
+            workers.stop_sifting();
+        }
+        self.state.list_only(Listing::All);
+    }
+
+    /// Reads everything again.
+    pub(super) fn reload(&mut self) {
+        self.start = self.state.at.map_or(Start::First, |at| Start::Number(self.state.groups.number(at)));
+        self.stage = Stage::Opening;
+        self.opener.ask(self.path.clone());
+    }
+
+    /// The catalog, once it is open.
+    pub(super) fn catalog(&self) -> Option<&Arc<dyn Catalog>> {
+        match &self.stage {
+            Stage::Open(catalog, _) => Some(catalog),
+            _ => None,
+        }
+    }
+
+    pub(super) fn workers(&mut self) -> Option<&mut Workers> {
+        match &mut self.stage {
+            Stage::Open(_, workers) => Some(workers),
+            _ => None,
+        }
+    }
+
+    /// What a group is called here.
+    pub(super) fn group_word(&self) -> &'static str {
+        self.catalog().map_or("shard", |catalog| catalog.group_word())
+    }
+
+    /// Asks the workers for what is missing on the screen.
+    pub(super) fn ask(&mut self) {
+        let Stage::Open(_, workers) = &mut self.stage else { return };
+        let state = &mut self.state;
+        let height = self.view.end.saturating_sub(self.view.start).max(1);
+        let row = state.list.selected as u64;
+        // The view follows the selection when it is drawn; what is asked for must not wait for that.
+        let view = match self.view.contains(&row) {
+            true => self.view.clone(),
+            false => row.saturating_sub(height / 2)..row.saturating_add(height),
+        };
+        if let Some(pieces) = state.rows.wanted(view, &state.listing, &state.groups) {
+            workers.want_rows(pieces);
+        }
+        let Some(sample) = state.sample().cloned() else { return };
+        let part = if state.mode == Mode::Parts { state.part_index(&sample) } else { 0 };
+        let further = self.preview.take_wanted_page();
+        let question = Question {
+            sample,
+            mode: state.mode,
+            part,
+            from: further.unwrap_or(0),
+            is_back: further == Some(0),
+            cancel: Cancel::default(),
+        };
+        let look = question.look();
+        if further.is_some() && self.asked.as_ref() == Some(&look) {
+            return workers.look(question);
+        }
+        if self.asked.as_ref() != Some(&look) {
+            self.asked = Some(look);
+            workers.look(question);
+        }
+    }
+
+    /// Picks up what the workers brought.
+    fn gather(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let mut changed = false;
+        if let Some(result) = self.opener.take() {
+            match result {
+                Ok(catalog) => self.opened(catalog),
+                Err(failure) => self.stage = Stage::Failed(failure),
+            }
+            changed = true;
+        }
+        let Stage::Open(catalog, workers) = &mut self.stage else { return changed };
+        changed |= self.state.adopt(&catalog.groups());
+        for fetched in workers.take_rows() {
+            for samples in fetched.spans.iter().flatten() {
+                if samples.iter().any(|sample| sample.defect.is_some()) {
+                    Arc::make_mut(&mut self.problems).add_defects(samples);
+                }
+            }
+            changed |= self.state.rows.take(fetched, &self.state.groups);
+        }
+        if let Some(sifting) = &mut self.sifting {
+            let sifted = workers.take_sifted();
+            if let Some(matches) = sifted.matches {
+                self.state.list_only(Listing::Picked(matches));
+                changed = true;
+            }
+            if let Some(ended) = sifted.ended {
+                sifting.is_over = true;
+                sifting.trouble =
+                    ended.err().filter(|failure| !failure.is_cancelled()).map(|failure| failure.to_string());
+                changed = true;
+            }
+        }
+        match workers.take_problems() {
+            Some(Ok(problems)) => {
+                Arc::make_mut(&mut self.problems).merge(&problems);
+                changed = true;
+            }
+            Some(Err(failure)) if !failure.is_cancelled() => effects.push(Effect::failure(&failure)),
+            _ => {}
+        }
+        if let Some(detail) = workers.take_detail() {
+            match &detail.body {
+                Body::Part { preview, is_further: true, .. } => self.preview.show_page(Arc::clone(preview)),
+                Body::Part { preview, .. } => self.preview.show(Arc::clone(preview)),
+            }
+            self.detail = Some(detail);
+            changed = true;
+        }
+        if let Some(encoded) = self.encoder.take() {
+            self.pixels.put(encoded);
+            changed = true;
+        }
+        if self.state.find.is_some() {
+            let (found, ended) = workers.take_found();
+            if !found.is_empty() || ended.is_some() {
+                let nothing = matches!(ended, Some(Search::Done));
+                self.state.take_found(found, ended);
+                changed = true;
+                if let Some(find) = self.state.find.as_ref().filter(|find| nothing && find.found.count() == 0) {
+                    let words = format!("no key fits {}", find.text);
+                    effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
+                }
+            }
+        }
+        self.gather_start(effects);
+        if let Some(number) = self.state.pending.filter(|_| self.state.groups.is_complete) {
+            self.state.pending = None;
+            let total = self.state.groups.total();
+            let words = format!("there is no sample {}; there are {}", grouped(number), grouped(total));
+            effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
+        }
+        self.ask();
+        changed
+    }
+
+    /// Goes to the sample of the key that the browser was opened with.
+    fn gather_start(&mut self, effects: &mut Vec<Effect>) {
+        let Stage::Open(catalog, workers) = &mut self.stage else { return };
+        let Start::Key(key) = &self.start else { return };
+        match workers.take_located() {
+            None => {}
+            Some(Ok(Some(at))) => {
+                self.state.go_to(at);
+                self.start = Start::First;
+            }
+            // It may be in what is not scanned yet.
+            Some(Ok(None)) if !catalog.groups().is_complete => workers.locate(key.clone()),
+            Some(Ok(None)) => {
+                let words = format!("no sample has the key {key}");
+                effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
+                self.start = Start::First;
+            }
+            Some(Err(failure)) => {
+                effects.push(Effect::failure(&failure));
+                self.start = Start::First;
+            }
+        }
+    }
+
+    /// Whether something is looked for.
+    pub(super) fn is_searching(&self) -> bool {
+        matches!(&self.state.find, Some(Find { search: Search::Running, .. }))
+    }
+
+    /// Whether a filter still looks.
+    pub(super) fn is_sifting(&self) -> bool {
+        self.sifting.as_ref().is_some_and(|sifting| !sifting.is_over)
+    }
+
+    fn name(&self) -> String {
+        let path = &self.path;
+        path.file_name().map_or_else(|| path.to_string_lossy(), |name| name.to_string_lossy()).into_owned()
+    }
+}
+
+impl Screen for BrowseScreen {
+    fn context(&self) -> Context {
+        match self.state.pane {
+            _ if self.prompt.is_some() => Context::BrowseText,
+            _ if self.form.as_ref().is_some_and(FilterForm::wants_text) => Context::FormText,
+            _ if self.form.is_some() => Context::Form,
+            Pane::Detail => Context::BrowseDetail,
+            _ => Context::Browse,
+        }
+    }
+
+    fn title(&self) -> Vec<String> {
+        vec!["browse".to_owned(), self.name()]
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        let effects = self.handle_input(input);
+        self.ask();
+        effects
+    }
+
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
+        self.gather(effects)
+    }
+
+    fn is_busy(&self) -> bool {
+        match &self.stage {
+            Stage::Opening => true,
+            Stage::Open(_, workers) => {
+                !self.state.groups.is_complete || self.is_searching() || self.is_sifting() || workers.is_looking()
+            }
+            Stage::Failed(_) => false,
+        }
+    }
+
+    fn wants_text(&self) -> bool {
+        self.prompt.is_some() || self.form.as_ref().is_some_and(FilterForm::wants_text)
+    }
+
+    fn status_right(&self) -> Option<String> {
+        let Stage::Open(..) = &self.stage else { return None };
+        let groups = &self.state.groups;
+        let mut words = vec![count(groups.total(), "sample")];
+        if !groups.is_complete {
+            let done = groups.groups.iter().filter(|group| group.is_counted).count();
+            words.insert(0, format!("scanning {}/{}", grouped(done as u64), grouped(groups.groups.len() as u64)));
+        }
+        Some(words.join("  "))
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::Run => "apply",
+            Action::Toggle if self.form.is_none() => "fold",
+            action => action.label(),
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        self.why_not(action)
+    }
+
+    fn interrupt(&mut self) -> bool {
+        let was_searching = self.is_searching() || self.is_sifting();
+        if let Some(workers) = self.workers() {
+            workers.stop_finding();
+            workers.stop_sifting();
+        }
+        was_searching
+    }
+
+    fn resumed(&mut self) {
+        self.ask();
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        self.draw_all(frame, area, ui);
+        let wanted = self.pixels.take_wanted();
+        if !wanted.is_empty() {
+            self.encoder.ask(wanted);
+        }
+        self.ask();
+    }
+}

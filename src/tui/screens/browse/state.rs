@@ -1,0 +1,395 @@
+//! What the browser shows and where in it one is. Pure: it reads nothing, and every change is a function of what it is told.
+
+use super::found::FoundSet;
+use super::listing::Listing;
+use super::rows::Rows;
+use crate::engine::browse::{BrowseSample, Group, Groups, SampleAt};
+use crate::tui::keymap::Action;
+use crate::tui::widgets::ListState;
+use std::sync::Arc;
+
+/// Where the keys go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pane {
+    /// The list of shards, files or folders.
+    Groups,
+    /// The list of samples.
+    #[default]
+    Samples,
+    /// What is shown of the sample.
+    Detail,
+}
+
+/// What is shown of the sample.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// Its parts.
+    #[default]
+    Parts,
+    /// The fields that training gets.
+    Loader,
+    /// Headers and index.
+    Offsets,
+}
+
+/// How many panes stand beside each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Breadth {
+    /// Groups, samples, detail.
+    #[default]
+    Three,
+    /// Two of them.
+    Two,
+    /// One.
+    One,
+}
+
+impl Breadth {
+    /// The panes that fit a width.
+    pub fn of(columns: u16) -> Self {
+        match columns {
+            96.. => Self::Three,
+            60.. => Self::Two,
+            _ => Self::One,
+        }
+    }
+}
+
+/// How a search stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// Still looking.
+    Running,
+    /// Everything was looked at.
+    Done,
+    /// It was stopped by the person.
+    Stopped,
+    /// It failed; why. Raw.
+    Failed(String),
+}
+
+/// A search for keys.
+pub struct Find {
+    /// As it was typed.
+    pub text: String,
+    /// What was found so far.
+    pub found: FoundSet,
+    /// Whether there may be more.
+    pub search: Search,
+    /// Where one was when it began: the first one found after it is gone to.
+    pub from: SampleAt,
+    /// One was gone to, or the person moved on.
+    pub is_settled: bool,
+}
+
+/// The state.
+#[derive(Default)]
+pub struct BrowseState {
+    /// Shards, files or folders.
+    pub groups: Arc<Groups>,
+    /// Which samples are listed.
+    pub listing: Listing,
+    /// Selection and view of the list of samples.
+    pub list: ListState,
+    /// The selected sample; stays the same one when rows before it come or go.
+    pub at: Option<SampleAt>,
+    /// Selection and view of the list of groups.
+    pub group_list: ListState,
+    /// The rows that are known.
+    pub rows: Rows,
+    /// Where the keys go.
+    pub pane: Pane,
+    /// What is shown of the sample.
+    pub mode: Mode,
+    /// The detail has the whole screen.
+    pub is_large: bool,
+    /// The part that is looked at, by name: the same one in the next sample.
+    pub part: Option<Arc<str>>,
+    /// The search.
+    pub find: Option<Find>,
+    /// A number to go to as soon as there are so many samples.
+    pub pending: Option<u64>,
+    /// Panes that fit beside each other.
+    pub breadth: Breadth,
+    /// For samples drawn by chance.
+    pub seed: u64,
+}
+
+impl BrowseState {
+    /// Takes a new state of the groups. Returns whether it is one.
+    pub fn adopt(&mut self, groups: &Arc<Groups>) -> bool {
+        if self.groups.version == groups.version && self.groups.groups.len() == groups.groups.len() {
+            return false;
+        }
+        self.groups = Arc::clone(groups);
+        self.rows.forget_failed();
+        self.group_list.set_len(groups.groups.len());
+        self.relist();
+        if let Some(number) = self.pending.filter(|number| *number < groups.total()) {
+            self.pending = None;
+            self.go_to_number(number);
+        }
+        true
+    }
+
+    /// Lists other samples; the selected one stays, or the next one that is listed.
+    pub fn list_only(&mut self, listing: Listing) {
+        self.listing = listing;
+        self.relist();
+    }
+
+    fn relist(&mut self) {
+        let len = self.listing.len(&self.groups);
+        self.list.set_len(usize::try_from(len).unwrap_or(usize::MAX));
+        match self.at {
+            Some(at) => self.select_row(self.listing.row_of(at, &self.groups)),
+            // The first one, unless one stands on a group that has none.
+            None if self.pane == Pane::Groups && self.group_list.selected > 0 => self.enter_group(),
+            None => self.select_row(0),
+        }
+    }
+
+    fn select_row(&mut self, row: u64) {
+        self.list.select(usize::try_from(row).unwrap_or(usize::MAX));
+        self.follow_list();
+    }
+
+    /// The selected row decides which sample and which group is selected.
+    fn follow_list(&mut self) {
+        self.at = self.list.get().and_then(|row| self.listing.at(row as u64, &self.groups));
+        if let Some(at) = self.at {
+            self.group_list.select(at.group as usize);
+        }
+    }
+
+    /// The selected group decides which sample is selected: its first one that is listed, if there is one.
+    fn enter_group(&mut self) {
+        let Some(group) = self.group_list.get().and_then(|row| u32::try_from(row).ok()) else { return };
+        let row = self.listing.row_of(SampleAt { group, index: 0 }, &self.groups);
+        self.list.select(usize::try_from(row).unwrap_or(usize::MAX));
+        self.at = self.listing.at(row, &self.groups).filter(|at| at.group == group);
+    }
+
+    /// The selected sample, when it is there already.
+    pub fn sample(&self) -> Option<&Arc<BrowseSample>> {
+        self.at.and_then(|at| self.rows.sample(at))
+    }
+
+    /// The selected group.
+    pub fn group(&self) -> Option<&Group> {
+        self.group_list.get().and_then(|row| self.groups.groups.get(row))
+    }
+
+    /// The part that is looked at: the one of that name, else the first.
+    pub fn part_index(&self, sample: &BrowseSample) -> usize {
+        let named = self.part.as_ref().and_then(|name| sample.parts.iter().position(|part| part.name == *name));
+        named.unwrap_or(0)
+    }
+
+    /// Shows the next or the previous part.
+    pub fn step_part(&mut self, forward: bool) -> bool {
+        let Some(sample) = self.sample().cloned().filter(|sample| sample.parts.len() > 1) else { return false };
+        let count = sample.parts.len();
+        let index = (self.part_index(&sample) + if forward { 1 } else { count - 1 }) % count;
+        self.part = sample.parts.get(index).map(|part| Arc::clone(&part.name));
+        self.mode = Mode::Parts;
+        true
+    }
+
+    /// Follows a moving action in the pane that has the keys; true when the selection changed.
+    pub fn follow(&mut self, action: Action) -> bool {
+        let before = (self.at, self.group_list.selected);
+        match self.pane {
+            Pane::Groups => {
+                if self.group_list.act(action) {
+                    self.enter_group();
+                }
+            }
+            Pane::Samples | Pane::Detail => {
+                if self.list.act(action) || self.at.is_none() {
+                    self.follow_list();
+                }
+            }
+        }
+        self.settle(before)
+    }
+
+    fn settle(&mut self, before: (Option<SampleAt>, usize)) -> bool {
+        let changed = before != (self.at, self.group_list.selected);
+        if changed {
+            if let Some(find) = &mut self.find {
+                find.is_settled = true;
+            }
+        }
+        changed
+    }
+
+    /// Turns the wheel over a pane.
+    pub fn scroll(&mut self, pane: Pane, rows: isize) {
+        match pane {
+            Pane::Groups => {
+                let before = self.group_list.selected;
+                self.group_list.scroll(rows);
+                if self.group_list.selected != before {
+                    self.enter_group();
+                }
+            }
+            Pane::Samples => {
+                self.list.scroll(rows);
+                self.follow_list();
+            }
+            Pane::Detail => {}
+        }
+    }
+
+    /// Selects the row that was clicked; false when it is selected already or there is none.
+    pub fn click(&mut self, pane: Pane, line: usize) -> bool {
+        self.pane = pane;
+        match pane {
+            Pane::Groups => {
+                let row = self.group_list.row_at(line).filter(|row| *row != self.group_list.selected);
+                let Some(row) = row else { return false };
+                self.group_list.select(row);
+                self.enter_group();
+            }
+            Pane::Samples => {
+                let row = self.list.row_at(line).filter(|row| *row != self.list.selected || self.at.is_none());
+                let Some(row) = row else { return false };
+                self.select_row(row as u64);
+            }
+            Pane::Detail => return false,
+        }
+        true
+    }
+
+    /// Goes to a sample. Returns whether it is listed; if not, the next one that is listed is gone to.
+    pub fn go_to(&mut self, at: SampleAt) -> bool {
+        let before = (self.at, self.group_list.selected);
+        self.select_row(self.listing.row_of(at, &self.groups));
+        self.settle(before);
+        self.at == Some(at)
+    }
+
+    /// Goes to the sample of a number in the data set; false when there are not so many.
+    pub fn go_to_number(&mut self, number: u64) -> bool {
+        match self.groups.locate(number) {
+            Some(at) => {
+                self.go_to(at);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Goes to a sample drawn by chance from all that are listed.
+    pub fn go_random(&mut self) {
+        let len = self.listing.len(&self.groups);
+        if len == 0 {
+            return;
+        }
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let row = scrambled(self.seed) % len;
+        if let Some(at) = self.listing.at(row, &self.groups) {
+            self.go_to(at);
+        }
+    }
+
+    /// Moves the focus to the next or the previous pane.
+    pub fn step_pane(&mut self, forward: bool) {
+        self.pane = match (self.pane, forward) {
+            (Pane::Groups, true) | (Pane::Detail, false) => Pane::Samples,
+            (Pane::Samples, true) | (Pane::Groups, false) => Pane::Detail,
+            (Pane::Detail, true) | (Pane::Samples, false) => Pane::Groups,
+        };
+        if self.pane != Pane::Detail {
+            self.is_large = false;
+        }
+    }
+
+    /// One pane to the left or right; stops at the outermost.
+    pub fn step_sideways(&mut self, right: bool) {
+        match (self.pane, right) {
+            (Pane::Groups, false) | (Pane::Detail, true) => {}
+            (_, forward) => self.step_pane(forward),
+        }
+    }
+
+    /// Whether a pane is drawn now.
+    pub fn is_drawn(&self, pane: Pane) -> bool {
+        if self.is_large {
+            return pane == Pane::Detail;
+        }
+        match self.breadth {
+            Breadth::Three => true,
+            Breadth::Two if self.pane == Pane::Groups => pane != Pane::Detail,
+            Breadth::Two => pane != Pane::Groups,
+            Breadth::One => pane == self.pane,
+        }
+    }
+
+    /// Begins a search where one is.
+    pub fn begin_find(&mut self, text: &str) {
+        let from = self.at.unwrap_or_default();
+        self.find = Some(Find {
+            text: text.to_owned(),
+            found: FoundSet::default(),
+            search: Search::Running,
+            from,
+            is_settled: false,
+        });
+    }
+
+    /// Takes what a search found; the first one after where it began is gone to. Returns whether that happened.
+    pub fn take_found(&mut self, found: impl IntoIterator<Item = SampleAt>, ended: Option<Search>) -> bool {
+        let Some(find) = &mut self.find else { return false };
+        find.found.extend(found);
+        let is_over = ended.is_some();
+        if let Some(ended) = ended {
+            find.search = ended;
+        }
+        if find.is_settled {
+            return false;
+        }
+        let ahead = find.found.from(find.from);
+        // Nothing ahead: only when everything was looked at it is known that one has to go round.
+        let Some(at) = ahead.or_else(|| find.found.first().filter(|_| is_over)) else { return false };
+        find.is_settled = true;
+        self.go_to(at);
+        true
+    }
+
+    /// Goes to the next or previous one that was found and is listed. What to tell when it went round, or why it did not move.
+    pub fn step_found(&mut self, forward: bool) -> Result<Option<&'static str>, &'static str> {
+        let Some(find) = &self.find else { return Err("nothing was looked for yet; / does") };
+        let here = self.at.unwrap_or_default();
+        let listed = |at: &SampleAt| self.listing.contains(*at);
+        let step = |at: SampleAt| if forward { find.found.after(at) } else { find.found.before(at) };
+        let ahead = std::iter::successors(step(here), |at| step(*at)).take(MOST_STEPS).find(listed);
+        let start = || if forward { find.found.first() } else { find.found.last() };
+        let round = || std::iter::successors(start(), |at| step(*at)).take(MOST_STEPS).find(listed);
+        let (at, told) = match ahead {
+            Some(at) => (at, None),
+            None => match round() {
+                Some(at) if at == here => return Err("this is the only one found"),
+                Some(at) if forward => (at, Some("from the beginning again")),
+                Some(at) => (at, Some("from the end again")),
+                None if find.search == Search::Running => return Err("nothing found yet"),
+                None if find.found.count() > 0 => return Err("none of those found is listed; F changes the filter"),
+                None => return Err("nothing was found"),
+            },
+        };
+        self.go_to(at);
+        Ok(told)
+    }
+}
+
+/// Samples that were found and are not listed which are passed over in one step, at most.
+const MOST_STEPS: usize = 200_000;
+
+/// A number that looks drawn by chance, from one that does not (SplitMix64).
+pub fn scrambled(seed: u64) -> u64 {
+    let mut x = seed;
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}

@@ -1,0 +1,5 @@
+//! The browser on a data set of ten million samples that exist nowhere.
+
+mod fake;
+mod screens;
+mod steps;

@@ -1,0 +1,245 @@
+//! Drawing: the panes, and what is said when there is nothing to show.
+
+use super::rows::Row;
+use super::screen::{BrowseScreen, Place, Stage};
+use super::state::{Breadth, Pane};
+use crate::engine::browse::{BrowseSample, SampleAt};
+use crate::model::text::grouped;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::{below, draw_lines, row};
+use crate::tui::widgets::{draw_list, panel, text};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+impl BrowseScreen {
+    /// Draws everything.
+    pub(super) fn draw_all(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        self.places.clear();
+        self.state.breadth = Breadth::of(area.width);
+        let area = self.draw_foot(frame, area, ui);
+        if let Some(lines) = self.instead(usize::from(area.width).saturating_sub(6).min(76), ui) {
+            return draw_message(frame, area, &self.path.to_string_lossy(), lines, ui);
+        }
+        for (pane, place) in self.pane_areas(area) {
+            match pane {
+                Pane::Groups => self.draw_groups(frame, place, ui),
+                Pane::Samples => self.draw_samples(frame, place, ui),
+                Pane::Detail => self.draw_detail(frame, place, ui),
+            }
+        }
+        if let Some(form) = &self.form {
+            form.draw(frame, area, ui);
+        }
+    }
+
+    /// The last row: what is typed, or what was searched for. Returns what is left.
+    fn draw_foot(&self, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
+        let foot = Rect { y: area.bottom().saturating_sub(1), height: 1.min(area.height), ..area };
+        let rest = Rect { height: area.height.saturating_sub(1), ..area };
+        if let Some(prompt) = &self.prompt {
+            prompt.draw(frame, foot, ui);
+            return rest;
+        }
+        let found = [(Action::FindNext, "next"), (Action::FindPrevious, "previous"), (Action::Close, "end")];
+        let listed = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
+        let (words, is_running, keys) = match (self.find_words(), self.filter_words()) {
+            (Some(words), _) => (words, self.is_searching(), &found[..]),
+            (None, Some(words)) => (words, self.is_sifting(), &listed[..]),
+            (None, None) => return area,
+        };
+        let sign = if is_running { ui.spinner() } else { "/" };
+        let key = |action: Action| ui.key(Context::Browse, action);
+        let keys: Vec<(String, &str)> = keys.iter().map(|(action, word)| (key(*action), *word)).collect();
+        let help: usize = keys.iter().map(|(key, word)| text::width(key) + text::width(word) + 3).sum();
+        let room = usize::from(area.width).saturating_sub(help + 4);
+        let mut spans = vec![
+            Span::styled(format!(" {sign} "), ui.theme.accent),
+            Span::raw(text::pad_end(&text::fit_end(&words, room, ui.glyphs), room)),
+        ];
+        for (key, word) in keys {
+            spans.push(Span::styled(format!("  {key}"), ui.theme.key));
+            spans.push(Span::styled(format!(" {word}"), ui.theme.muted));
+        }
+        frame.render_widget(Line::from(spans), foot);
+        rest
+    }
+
+    /// What is said in the place of the panes; `None` when there is something to show.
+    fn instead(&self, columns: usize, ui: &Ui) -> Option<Vec<Line<'static>>> {
+        let wrapped = |words: &str, style| -> Vec<Line<'static>> {
+            text::wrap(words, columns).into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
+        };
+        let hint = |words: String| wrapped(&words, ui.theme.muted);
+        let back = ui.key(Context::Browse, Action::Close);
+        let again = ui.key(Context::Browse, Action::Reload);
+        match &self.stage {
+            Stage::Opening => Some(wrapped(&format!("{} opening", ui.spinner()), ui.theme.accent)),
+            Stage::Failed(failure) => {
+                let mut lines = wrapped(&format!("{} {failure}", ui.glyphs.cross), ui.theme.error);
+                lines.push(Line::default());
+                lines.extend(failure.hint.iter().flat_map(|words| wrapped(words, ui.theme.text)));
+                lines.extend(hint(format!("{again} tries again, {back} goes back.")));
+                Some(lines)
+            }
+            Stage::Open(catalog, _) if self.state.groups.groups.is_empty() => {
+                let word = catalog.group_word();
+                if !self.state.groups.is_complete {
+                    return Some(wrapped(&format!("{} looking for {word}s", ui.spinner()), ui.theme.accent));
+                }
+                let mut lines = wrapped(&format!("This data set is empty: it has no {word}."), ui.theme.text);
+                lines.extend(hint(format!("{again} looks again, {back} goes back.")));
+                Some(lines)
+            }
+            Stage::Open(..) => None,
+        }
+    }
+
+    /// The panes that are drawn, and where.
+    fn pane_areas(&self, area: Rect) -> Vec<(Pane, Rect)> {
+        let drawn: Vec<Pane> =
+            [Pane::Groups, Pane::Samples, Pane::Detail].into_iter().filter(|pane| self.state.is_drawn(*pane)).collect();
+        let width = |pane: Pane| match (pane, drawn.len()) {
+            (_, 1) | (Pane::Detail, _) => 0,
+            (Pane::Groups, _) => (area.width / 4).clamp(22, 34),
+            (Pane::Samples, 2) if drawn.contains(&Pane::Groups) => 0,
+            (Pane::Samples, _) => (area.width * 3 / 10).clamp(28, 46),
+        };
+        let fixed: u16 = drawn.iter().map(|pane| width(*pane)).sum();
+        let mut x = area.x;
+        drawn
+            .iter()
+            .map(|&pane| {
+                let columns = match width(pane) {
+                    0 => area.width.saturating_sub(fixed),
+                    columns => columns,
+                };
+                let place = Rect { x, width: columns, ..area }.intersection(area);
+                x = x.saturating_add(columns);
+                (pane, place)
+            })
+            .collect()
+    }
+
+    fn draw_groups(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let focused = self.state.pane == Pane::Groups;
+        let word = self.group_word();
+        let title = format!("{}{}s", word[..1].to_uppercase(), &word[1..]);
+        let block = panel(&title, focused, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        self.places.put(area, Place::Pane(Pane::Groups));
+        self.places.put(inner, Place::Rows(Pane::Groups));
+        let groups = std::sync::Arc::clone(&self.state.groups);
+        draw_list(frame.buffer_mut(), inner, &mut self.state.group_list, focused, ui, |index, columns| {
+            let Some(group) = groups.groups.get(index) else { return Line::default() };
+            let (sign, style) = match (&group.failure, group.is_counted) {
+                (Some(_), _) => (format!(" {}", ui.glyphs.warn), ui.theme.warn),
+                (None, false) => (format!(" {}", ui.glyphs.ellipsis), ui.theme.muted),
+                (None, true) => (String::new(), ui.theme.muted),
+            };
+            let number = grouped(group.samples);
+            let room = columns.saturating_sub(text::width(&number) + text::width(&sign) + 2);
+            Line::from(vec![
+                Span::raw(text::pad_end(&text::fit_middle(&group.name, room, ui.glyphs), room)),
+                Span::styled(format!(" {number}"), ui.theme.muted),
+                Span::styled(sign, style),
+            ])
+        });
+    }
+
+    fn draw_samples(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let focused = self.state.pane == Pane::Samples;
+        let title = match self.state.at {
+            Some(at) => format!("Samples  #{}", grouped(self.state.groups.number(at))),
+            None => "Samples".to_owned(),
+        };
+        let block = panel(&title, focused, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        self.places.put(area, Place::Pane(Pane::Samples));
+        self.places.put(inner, Place::Rows(Pane::Samples));
+        if self.state.list.len == 0 {
+            let words = match self.state.groups.is_complete && !self.is_sifting() {
+                true if self.sifting.is_some() => "the filter leaves none",
+                true => "no samples",
+                false => "no sample was found yet",
+            };
+            let line = Line::from(Span::styled(format!("   {words}"), ui.theme.muted));
+            frame.render_widget(line, row(inner, 0));
+            return;
+        }
+        let window = self.state.list.clone().window(usize::from(inner.height));
+        self.view = window.start as u64..window.end as u64;
+        let ats: Vec<Option<SampleAt>> =
+            window.clone().map(|at| self.state.listing.at(at as u64, &self.state.groups)).collect();
+        let parts = |at: &SampleAt| self.state.rows.sample(*at).map_or(0, |sample| text::width(&part_names(sample)));
+        let columns = usize::from(inner.width).saturating_sub(4);
+        let part_columns = ats.iter().flatten().map(parts).max().unwrap_or(0).min(columns / 2);
+        let mut list = std::mem::take(&mut self.state.list);
+        draw_list(frame.buffer_mut(), inner, &mut list, focused, ui, |index, _| {
+            let at = index.checked_sub(window.start).and_then(|line| ats.get(line)).copied().flatten();
+            at.map_or_else(Line::default, |at| self.sample_line(at, columns, part_columns, ui))
+        });
+        self.state.list = list;
+    }
+
+    fn sample_line(&self, at: SampleAt, columns: usize, part_columns: usize, ui: &Ui) -> Line<'static> {
+        let key_columns = columns.saturating_sub(part_columns + 4);
+        match self.state.rows.get(at) {
+            Some(Row::Ready(sample)) => {
+                let key = text::pad_end(&text::fit_middle(&sample.key, key_columns, ui.glyphs), key_columns);
+                let style = if sample.defect.is_some() { ui.theme.warn } else { ui.theme.text };
+                let parts = text::fit_end(&part_names(sample), part_columns, ui.glyphs);
+                let (sign, sign_style) = self.sign_of(sample, ui);
+                Line::from(vec![
+                    Span::styled(key, style),
+                    Span::styled(format!("  {}", text::pad_end(&parts, part_columns)), ui.theme.muted),
+                    Span::styled(format!(" {sign}"), sign_style),
+                ])
+            }
+            Some(Row::Failed(_)) => {
+                let words = format!("#{} cannot be read", grouped(self.state.groups.number(at)));
+                Line::from(vec![
+                    Span::styled(text::fit_end(&words, columns.saturating_sub(2), ui.glyphs), ui.theme.warn),
+                    Span::styled(format!(" {}", ui.glyphs.warn), ui.theme.warn),
+                ])
+            }
+            None => {
+                let words = format!("#{} {}", grouped(self.state.groups.number(at)), ui.glyphs.ellipsis);
+                Line::from(Span::styled(words, ui.theme.muted))
+            }
+        }
+    }
+
+    /// The sign after a row: excluded, damaged, found.
+    fn sign_of(&self, sample: &BrowseSample, ui: &Ui) -> (&'static str, ratatui::style::Style) {
+        if sample.defect.is_some() {
+            return (ui.glyphs.warn, ui.theme.warn);
+        }
+        if self.state.find.as_ref().is_some_and(|find| find.found.contains(sample.at)) {
+            return ("/", ui.theme.matched);
+        }
+        (" ", ui.theme.text)
+    }
+}
+
+/// `jpg txt json`
+fn part_names(sample: &BrowseSample) -> String {
+    let names: Vec<String> = sample.parts.iter().take(20).map(|part| text::safe(&part.name)).collect();
+    names.join(" ")
+}
+
+/// A few lines in the middle of a pane.
+fn draw_message(frame: &mut Frame, area: Rect, title: &str, lines: Vec<Line<'static>>, ui: &Ui) {
+    let title = text::fit_middle(title, usize::from(area.width).saturating_sub(6), ui.glyphs);
+    let block = panel(&title, true, ui);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let top = inner.height.saturating_sub(u16::try_from(lines.len()).unwrap_or(u16::MAX)) / 3;
+    let widest = lines.iter().map(Line::width).max().unwrap_or(0);
+    let margin = inner.width.saturating_sub(u16::try_from(widest).unwrap_or(u16::MAX)) / 2;
+    let place = Rect { x: inner.x + margin, width: inner.width.saturating_sub(margin), ..below(inner, top) };
+    draw_lines(frame.buffer_mut(), place, lines);
+}
