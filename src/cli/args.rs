@@ -205,6 +205,9 @@ pub struct Globals {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
     pub color: Color,
+    /// Colours of the screen: 16-colour, dark, light, high-contrast, or a theme of your own
+    #[arg(long, global = true, value_name = "NAME")]
+    pub theme: Option<String>,
     /// No box drawing and no other special characters on the screen
     #[arg(long, global = true, overrides_with = "ascii")]
     pub ascii: bool,

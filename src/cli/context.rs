@@ -3,8 +3,14 @@
 use super::args::{Color, Globals};
 use super::printer::Printer;
 use super::signals::Signals;
-use crate::model::RunOptions;
+use crate::model::{Failure, Outcome, RunOptions, Subject};
+use crate::preview::cells::Depth;
+use crate::storage::xdg;
+use crate::tui::config::{self, Settings};
+use crate::tui::theme::{ColourMode, Theme};
+use crate::tui::UiEnv;
 use std::io::IsTerminal;
+use std::sync::Arc;
 
 /// Threads that are used when nobody says otherwise, at most.
 const MOST_THREADS: usize = 16;
@@ -62,6 +68,50 @@ impl Context {
             Color::Never => true,
             Color::Auto => set("NO_COLOR") || std::env::var_os("TERM").is_some_and(|term| term == "dumb"),
         }
+    }
+}
+
+impl Context {
+    /// The person's settings, with what is wrong in them.
+    pub fn settings(&self) -> Settings {
+        config::load(&xdg::config_dir())
+    }
+
+    /// What the full-screen program is given: the flags, then the settings. A theme asked for by `--theme` has to be there.
+    pub fn ui_env(&self) -> Outcome<UiEnv> {
+        let settings = self.settings();
+        let mut env = UiEnv::new(self.run_options(), xdg::state_dir());
+        env.mistakes = settings.told();
+        env.ascii = self.globals.ascii || settings.config.ascii.unwrap_or(false);
+        env.mouse = settings.config.mouse.unwrap_or(true);
+        env.pictures = settings.config.pictures;
+        env.keymap = Arc::new(settings.config.keymap);
+        let theme = match &self.globals.theme {
+            Some(name) => Some(named_theme(name)?),
+            None => settings.theme,
+        };
+        let is_colourless = |theme: &Theme| *theme == Theme::new(ColourMode::None);
+        if self.has_no_colour() || theme.as_ref().is_some_and(is_colourless) {
+            env.colour = ColourMode::None;
+        }
+        let variable = |name| std::env::var(name).ok();
+        let depth = Depth::detect(true, false, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
+        env.theme = theme.map(|theme| Arc::new(theme.for_depth(depth)));
+        Ok(env)
+    }
+}
+
+/// A theme that was asked for by name: one that is not there, or has a mistake, is refused.
+fn named_theme(name: &str) -> Outcome<Theme> {
+    let refuse = |why: String, hint: Option<String>| {
+        let mut failure = Failure::usage("choosing the theme", why).on(Subject::field("--theme"));
+        failure.hint = hint;
+        failure
+    };
+    let (theme, mistakes) = config::theme(name, &xdg::config_dir()).map_err(|(why, hint)| refuse(why, hint))?;
+    match mistakes.into_iter().next() {
+        None => Ok(theme),
+        Some((_, m)) => Err(refuse(format!("line {}, column {}: {}", m.at.line, m.at.column, m.message), m.hint)),
     }
 }
 

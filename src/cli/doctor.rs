@@ -11,6 +11,7 @@ use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
 use crate::storage::{publish, space, xdg};
 use serde_json::{json, Map};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Less free space than this is named.
@@ -23,15 +24,15 @@ struct Check {
     name: String,
     fine: bool,
     found: String,
-    hint: Option<&'static str>,
+    hint: Option<Cow<'static, str>>,
 }
 
 impl Check {
     fn new(name: impl Into<String>, fine: bool, found: impl Into<String>) -> Self {
         Self { name: name.into(), fine, found: found.into(), hint: None }
     }
-    fn hint(mut self, hint: &'static str) -> Self {
-        self.hint = Some(hint);
+    fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.hint = Some(hint.into());
         self
     }
 }
@@ -46,13 +47,13 @@ pub fn run(path: Option<&Path>, context: &Context) -> Finished {
     for check in &checks {
         let sign = if check.fine { paint(Look::Good, "ok  ") } else { paint(Look::Warning, "look") };
         context.printer.line(format!("{sign} {}: {}", check.name, display_safe(&check.found)));
-        if let Some(hint) = check.hint.filter(|_| !check.fine) {
-            context.printer.line(format!("     {hint}"));
+        if let Some(hint) = check.hint.as_ref().filter(|_| !check.fine) {
+            context.printer.line(format!("     {}", display_safe(hint)));
         }
     }
     let values: Vec<_> = checks
         .iter()
-        .map(|c| json!({ "check": c.name, "fine": c.fine, "found": c.found, "hint": c.hint.filter(|_| !c.fine) }))
+        .map(|c| json!({ "check": c.name, "fine": c.fine, "found": c.found, "hint": c.hint.as_ref().filter(|_| !c.fine) }))
         .collect();
     let status = if checks.iter().all(|check| check.fine) { Status::Ok } else { Status::Problems };
     Ok(Done { status, ..Done::ok(Map::from_iter([("checks".to_owned(), json!(values))])) })
@@ -72,7 +73,27 @@ fn machine(context: &Context) -> Vec<Check> {
     let scratch = context.globals.scratch.clone().or_else(|| std::env::var_os("TMPDIR").map(PathBuf::from));
     checks.push(free("scratch folder", &scratch.unwrap_or_else(xdg::cache_dir)));
     checks.push(free("state folder", &xdg::state_dir()));
+    checks.extend(settings(context));
     checks
+}
+
+/// The settings file, and one check for each mistake in it.
+fn settings(context: &Context) -> Vec<Check> {
+    let settings = context.settings();
+    let path = settings.path.to_string_lossy();
+    let mistakes = settings.told();
+    if mistakes.is_empty() {
+        let found = if settings.is_there { format!("in {path}") } else { format!("none; they would be in {path}") };
+        return vec![Check::new("settings", true, found)];
+    }
+    let check = |(told, hint): (String, Option<String>)| {
+        let check = Check::new("settings", false, told);
+        match hint {
+            Some(hint) => check.hint(hint),
+            None => check,
+        }
+    };
+    mistakes.into_iter().map(check).collect()
 }
 
 fn files_limit() -> Check {

@@ -1,4 +1,4 @@
-//! `keys`: which key does what, from the table that the screens use.
+//! `keys`: which key does what, from the table that the screens use, with the person's own keys in it.
 
 use super::context::Context;
 use super::end::{Done, Finished};
@@ -9,25 +9,39 @@ use serde_json::{json, Map, Value};
 
 /// Prints the key table.
 pub fn run(context: &Context) -> Finished {
-    let keymap = Keymap::default();
-    let mut sections = Vec::new();
-    for place in Place::ALL {
-        let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("", Align::Left)]);
-        let mut entries = Vec::new();
-        for entry in keymap.entries(*place).filter(|entry| entry.context == *place) {
-            let keys: Vec<String> = entry.keys.iter().map(|key| key.label_in(context.globals.ascii)).collect();
-            table.row([keys.join(" "), entry.action.label().to_owned(), entry.action.help().to_owned()]);
-            entries.push(json!({ "action": entry.action.id(), "keys": keys, "label": entry.action.label() }));
-        }
-        if table.is_empty() {
-            continue;
-        }
-        context.printer.line(paint(Look::Strong, place.title()));
-        for line in table.lines() {
-            context.printer.line(line);
-        }
-        context.printer.line("");
-        sections.push(json!({ "where": place.title(), "keys": entries }));
+    let settings = context.settings();
+    for (told, hint) in settings.told() {
+        context.printer.warning(&told, hint.as_deref());
     }
+    let ascii = context.globals.ascii || settings.config.ascii.unwrap_or(false);
+    let sections: Vec<Value> =
+        Place::ALL.iter().filter_map(|place| section(*place, &settings.config.keymap, ascii, context)).collect();
+    context
+        .printer
+        .line("Names on the left of `keys:` in the settings file are those of places in brackets and of actions.");
+    context.printer.line(format!("The file: {}", crate::model::text::display_safe(&settings.path.to_string_lossy())));
     Ok(Done::ok(Map::from_iter([("keys".to_owned(), Value::Array(sections))])))
+}
+
+/// What works in one place; nothing where nothing is bound.
+fn section(place: Place, keymap: &Keymap, ascii: bool, context: &Context) -> Option<Value> {
+    let mut table = Table::new(&[("", Align::Left), ("", Align::Left), ("", Align::Left)]);
+    let mut entries = Vec::new();
+    for entry in keymap.entries(place).filter(|entry| entry.context == place) {
+        let keys: Vec<String> = entry.keys.iter().map(|key| key.label_in(ascii)).collect();
+        let shown = if keys.is_empty() { "(none)".to_owned() } else { keys.join(" ") };
+        table.row([shown, entry.action.id().to_owned(), entry.action.help().to_owned()]);
+        entries.push(json!({ "action": entry.action.id(), "keys": keys, "label": entry.action.label() }));
+    }
+    if table.is_empty() {
+        return None;
+    }
+    let id = place.id();
+    let name = if id == place.title() { String::new() } else { format!(" ({id})") };
+    context.printer.line(format!("{}{name}", paint(Look::Strong, place.title())));
+    for line in table.lines() {
+        context.printer.line(line);
+    }
+    context.printer.line("");
+    Some(json!({ "where": place.title(), "context": id, "keys": entries }))
 }

@@ -1,9 +1,12 @@
-//! The log file: only when asked for, only in the state folder, never on the terminal.
+//! The log file: only when asked for, only in the state folder, never on the terminal. Whoever reads it in a terminal is safe:
+//! names from the data are made so before they are written.
 
 use super::args::LogLevel;
 use super::context::Context;
+use crate::model::text::{display_safe_bytes, display_safe_lines};
 use crate::model::{Failure, Outcome, Subject};
 use crate::storage::xdg;
+use std::io::{self, Write};
 use std::sync::Mutex;
 use tracing::level_filters::LevelFilter;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
@@ -45,7 +48,39 @@ fn open(filter: LevelFilter) -> Outcome<()> {
         .build(&folder)
         .map_err(|error| refused(error.to_string()))?;
     // Lines are few; written at once, none is lost when the program is killed.
-    let subscriber =
-        tracing_subscriber::fmt().with_max_level(filter).with_ansi(false).with_writer(Mutex::new(appender)).finish();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(filter)
+        .with_ansi(false)
+        .with_writer(Mutex::new(SafeWriter(appender)))
+        .finish();
     tracing::subscriber::set_global_default(subscriber).map_err(|error| refused(error.to_string()))
+}
+
+/// Makes whole lines safe on their way: the subscriber hands over one at a time.
+struct SafeWriter<W: Write>(W);
+
+impl<W: Write> Write for SafeWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.0.write_all(display_safe_lines(text).as_bytes())?,
+            Err(_) => self.0.write_all(display_safe_bytes(bytes).as_bytes())?,
+        }
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_can_be_read_in_a_terminal() {
+        let mut writer = SafeWriter(Vec::new());
+        writer.write_all("shard \u{1b}]0;x\u{7}.tar\n".as_bytes()).unwrap();
+        writer.write_all(b"odd \xff").unwrap();
+        assert_eq!(String::from_utf8(writer.0).unwrap(), "shard ␛]0;x␇.tar\nodd \\xff");
+    }
 }

@@ -1,14 +1,16 @@
 //! The only way to stdout and stderr of the command line.
 //!
-//! Text from data is made safe by whoever composes a line (`Failure` and `Problem` do it themselves). A reader that went
+//! Text from data is made safe by whoever composes a line (`Failure` and `Problem` do it themselves); what slipped past is
+//! made safe here, where every line but help, completions and manual pages goes through [`guarded`]. A reader that went
 //! away is no error; any other failure to write is remembered and ends the program with exit code 3.
 
 use super::args::{Color, Globals};
 use super::end::error_value;
-use crate::model::text::{display_safe, is_printable};
+use crate::model::text::{display_safe, display_safe_lines, is_printable};
 use crate::model::{Failure, Problem, Severity};
 use anstream::ColorChoice;
 use serde_json::{json, Value};
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -31,13 +33,37 @@ pub enum Look {
 /// `text` in its role's colours; whoever writes it strips them where they do not belong.
 pub fn paint(look: Look, text: &str) -> String {
     let code = match look {
-        Look::Error => "1;31",
-        Look::Warning => "1;33",
-        Look::Good => "32",
-        Look::Strong => "1",
-        Look::Faint => "2",
+        Look::Error => LOOKS[0],
+        Look::Warning => LOOKS[1],
+        Look::Good => LOOKS[2],
+        Look::Strong => LOOKS[3],
+        Look::Faint => LOOKS[4],
     };
-    format!("\x1b[{code}m{text}\x1b[0m")
+    format!("{code}{text}{PLAIN}")
+}
+
+const LOOKS: [&str; 5] = ["\x1b[1;31m", "\x1b[1;33m", "\x1b[32m", "\x1b[1m", "\x1b[2m"];
+const PLAIN: &str = "\x1b[0m";
+
+/// A text of ours made safe whatever got into it: only line feeds and the looks of [`paint`] stay.
+fn guarded(text: &str) -> Cow<'_, str> {
+    if !text.contains('\x1b') {
+        return display_safe_lines(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\x1b') {
+        out.push_str(&display_safe_lines(&rest[..at]));
+        rest = &rest[at..];
+        let code = LOOKS.into_iter().chain([PLAIN]).find(|code| rest.starts_with(code));
+        match code {
+            Some(code) => out.push_str(code),
+            None => out.push('␛'),
+        }
+        rest = &rest[code.map_or(1, str::len)..];
+    }
+    out.push_str(&display_safe_lines(rest));
+    Cow::Owned(out)
 }
 
 /// The only way to stdout and stderr.
@@ -110,21 +136,21 @@ impl Printer {
     /// A line of the result: what was asked for. Kept back with `--json`.
     pub fn line(&self, text: impl AsRef<str>) {
         if !self.json {
-            self.out(text.as_ref(), true);
+            self.out(&guarded(text.as_ref()), true);
         }
     }
 
     /// A line about the work: kept back with `--json` and `-q`.
     pub fn say(&self, text: impl AsRef<str>) {
         if !self.json && !self.quiet {
-            self.out(text.as_ref(), true);
+            self.out(&guarded(text.as_ref()), true);
         }
     }
 
     /// A line about the work on stderr, for progress: kept back with `--json` and `-q`.
     pub fn progress_line(&self, text: impl AsRef<str>) {
         if !self.json && !self.quiet {
-            self.err(text.as_ref(), true);
+            self.err(&guarded(text.as_ref()), true);
         }
     }
 
@@ -143,7 +169,7 @@ impl Printer {
         if self.json {
             return self.event(json!({ "event": "error", "error": error_value(failure) }));
         }
-        self.err(&format!("{} {failure}", paint(Look::Error, "error:")), true);
+        self.err(&guarded(&format!("{} {failure}", paint(Look::Error, "error:"))), true);
         self.hint(failure.hint.as_deref());
     }
 
@@ -158,7 +184,7 @@ impl Printer {
             Severity::Problem => paint(Look::Warning, "warning:"),
             Severity::Refusal => paint(Look::Error, "error:"),
         };
-        self.err(&format!("{label} {problem}"), true);
+        self.err(&guarded(&format!("{label} {problem}")), true);
         self.hint_once(problem.hint.as_deref());
     }
 
@@ -168,7 +194,7 @@ impl Printer {
             return self.event(json!({ "event": "problem", "problem": problem }));
         }
         if !self.quiet {
-            self.err(&format!("{} {problem}", paint(Look::Strong, "note:")), true);
+            self.err(&guarded(&format!("{} {problem}", paint(Look::Strong, "note:"))), true);
             self.hint(problem.hint.as_deref());
         }
     }
@@ -275,4 +301,19 @@ fn set_color(color: Color) {
         Color::Never => ColorChoice::Never,
     }
     .write_global();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_looks_and_line_feeds_get_through() {
+        let line = format!("{} a\nb", paint(Look::Error, "error:"));
+        assert_eq!(guarded(&line), line);
+        assert_eq!(guarded("name\x1b[2J\x1b[31m\x1b]0;x\x07\u{202e}"), "name␛[2J␛[31m␛]0;x␇<U+202E>");
+        assert_eq!(guarded("plain"), "plain");
+        assert_eq!(guarded("\x1b"), "␛");
+        assert_eq!(guarded("a\rb\tc"), "a␍b␉c");
+    }
 }

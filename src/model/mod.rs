@@ -12,6 +12,7 @@ pub mod nearest;
 pub mod options;
 pub mod plan;
 pub mod problem;
+mod safe;
 pub mod sample;
 pub mod sample_type;
 pub mod shard;

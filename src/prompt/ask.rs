@@ -1,7 +1,7 @@
 //! Single questions on the terminal: text, numbered choice, yes or no. One line each, nothing is redrawn.
 
 use super::plain::PlainWriter;
-use crate::model::text::display_safe;
+use crate::model::text::{display_safe, display_safe_lines};
 use crate::model::{Failure, Outcome};
 use dialoguer::console::Term;
 use dialoguer::theme::SimpleTheme;
@@ -23,18 +23,25 @@ impl Ask {
         Ok(Self { term: Term::read_write_pair(std::io::stdin(), PlainWriter::new()) })
     }
 
-    /// A line of information. Text from data must be safe already.
+    /// A line of information, or several. Whatever is in it is made safe.
     pub fn tell(&self, line: impl AsRef<str>) {
         // A terminal that went away ends the next question with an error.
-        let _ = writeln!(&self.term, "{}", line.as_ref());
+        let _ = writeln!(&self.term, "{}", display_safe_lines(line.as_ref()));
     }
 
     /// A line of text; an empty answer takes the default, or is empty where that is allowed.
     pub fn text(&self, question: &str, default: Option<&str>, may_be_empty: bool) -> Outcome<String> {
+        let mut question = display_safe(question).into_owned();
+        let shown = default.map(display_safe);
+        let is_shown_as_it_is = shown.as_deref() == default;
+        if let Some(shown) = shown.filter(|_| !is_shown_as_it_is) {
+            // The answer is the true text; what is drawn of it is not.
+            question = format!("{question} [{shown}]");
+        }
         let mut input =
             Input::<String>::with_theme(&SimpleTheme).with_prompt(question).allow_empty(may_be_empty).report(false);
         if let Some(default) = default {
-            input = input.default(default.to_owned()).show_default(true);
+            input = input.default(default.to_owned()).show_default(is_shown_as_it_is);
         }
         input.interact_on(&self.term).map(|text| text.trim().to_owned()).map_err(lost)
     }

@@ -7,15 +7,19 @@ use super::jobs::Jobs;
 use super::keymap::{is_for_text_field, Action, Keymap, Meaning};
 use super::screen::{Effect, Input, Screen, TerminalProgram, Ui, UiEnv};
 use super::screens::{Answer, JobsPanel, Picker, Question};
-use super::theme::{Glyphs, Theme};
+use super::theme::{ColourMode, Glyphs, Theme};
 use super::widgets::toast::Level;
 use super::widgets::{Gesture, Places, Toast};
 use crate::model::text::count;
 use ratatui::crossterm::event::{KeyEvent, KeyModifiers, MouseEvent};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 mod draw;
+mod save;
+
+use save::Saver;
 
 /// What the frame waits for.
 #[derive(Debug)]
@@ -61,13 +65,16 @@ pub struct App {
     env: UiEnv,
     theme: Theme,
     glyphs: Glyphs,
-    keymap: Keymap,
+    keymap: Arc<Keymap>,
     stack: Vec<Box<dyn Screen>>,
     open_prepare: OpenPrepare,
     pressed: Vec<KeyEvent>,
     toast: Option<Toast>,
     /// The items of the bottom bar, for the mouse.
     bar: Places<Action>,
+    /// The next frame is to be saved as a picture, and who does it.
+    wants_picture: bool,
+    saver: Option<Saver>,
     interrupted_once: bool,
     changed: bool,
     exit: Option<u8>,
@@ -78,6 +85,14 @@ pub struct App {
 /// How long jobs may take to stop before they are started again without the UI.
 const LEAVE_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
+/// The theme in force: without colours nothing else counts.
+fn theme_of(env: &UiEnv) -> Theme {
+    match (&env.theme, env.colour) {
+        (Some(theme), ColourMode::Sixteen) => Theme::clone(theme),
+        (_, colour) => Theme::new(colour),
+    }
+}
+
 /// Exit code of a signal.
 const fn signal_code(signal: i32) -> u8 {
     128_u8.saturating_add(signal as u8)
@@ -87,15 +102,17 @@ impl App {
     /// A frame with one screen.
     pub fn new(env: UiEnv, root: Box<dyn Screen>, open_prepare: OpenPrepare) -> Self {
         Self {
-            theme: Theme::new(env.colour),
+            theme: theme_of(&env),
             glyphs: Glyphs::new(env.ascii),
-            keymap: Keymap::default(),
+            keymap: Arc::clone(&env.keymap),
             env,
             stack: vec![root],
             open_prepare,
             pressed: Vec::new(),
             toast: None,
             bar: Places::default(),
+            wants_picture: false,
+            saver: None,
             interrupted_once: false,
             changed: true,
             exit: None,
@@ -190,6 +207,7 @@ impl App {
 
     /// Lets every screen pick up what workers and jobs brought.
     fn update(&mut self) {
+        self.tell_saved();
         let mut effects = Vec::new();
         for screen in &mut self.stack {
             self.changed |= screen.tick(&mut effects);
@@ -282,6 +300,7 @@ impl App {
             Action::Quit => self.ask_to_quit(),
             Action::Suspend => self.requests.push(Request::Suspend),
             Action::Redraw => self.redraw(),
+            Action::SaveScreen => self.wants_picture = true,
             Action::Help => self.open_picker(Picker::help),
             Action::Palette => self.open_picker(Picker::palette),
             Action::Jobs => self.push(Box::new(JobsPanel::new(self.env.clone()))),

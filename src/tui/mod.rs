@@ -4,6 +4,7 @@
 //! and [`work::Latest`] workers, whose results a screen picks up in [`screen::Screen::tick`]. Drawing only reads state.
 
 pub mod app;
+pub mod config;
 mod input;
 pub mod jobs;
 pub mod keymap;
@@ -11,6 +12,7 @@ pub mod recent;
 mod run;
 pub mod screen;
 pub mod screens;
+pub mod svg;
 pub mod term;
 pub mod theme;
 pub mod widgets;

@@ -43,12 +43,15 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
     let (sender, events) = channel();
     env.wake.connect(sender.clone());
     let mut app = build(start, &env);
+    if !env.mistakes.is_empty() {
+        app.push(Box::new(super::screens::settings_page(&env.mistakes)));
+    }
     let panics = sender.clone();
     install_panic_hook(std::thread::current().id(), move |message| {
         let _ = panics.send(Event::WorkerPanicked(message));
     });
     let signals = SignalEar::start(sender.clone()).map_err(|e| terminal_failure(&e))?;
-    let mut term = Term::enter().map_err(|e| terminal_failure(&e))?;
+    let mut term = Term::enter(env.mouse).map_err(|e| terminal_failure(&e))?;
     let reader = Reader::start(sender).map_err(|e| terminal_failure(&e))?;
     let code = Loop { app: &mut app, term: &mut term, reader: &reader, events: &events, continued: 0 }.run()?;
     app.close();

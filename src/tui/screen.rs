@@ -15,6 +15,7 @@ use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What drawing needs besides a screen's own state.
 #[derive(Clone, Copy)]
@@ -51,6 +52,20 @@ pub struct UiEnv {
     pub ascii: bool,
     /// Colours or none.
     pub colour: ColourMode,
+    /// The theme, unless there are to be no colours; the default where there is none.
+    pub theme: Option<Arc<Theme>>,
+    /// The keys in force.
+    pub keymap: Arc<Keymap>,
+    /// Whether the mouse is listened to.
+    pub mouse: bool,
+    /// How pictures are shown, by a person's wish: a value of `GRISTMILL_PICTURES`.
+    pub pictures: Option<&'static str>,
+    /// Where pictures of the screen are saved.
+    pub save_dir: PathBuf,
+    /// Variables that count in place of the environment's, by name.
+    pub variables: Vec<(String, String)>,
+    /// What is wrong with the settings, each with its way out; shown at the start.
+    pub mistakes: Vec<(String, Option<String>)>,
     /// Whether spinners turn.
     pub animate: bool,
     /// The person's own folder, written as `~`.
@@ -70,6 +85,13 @@ impl UiEnv {
             options,
             ascii: false,
             colour: ColourMode::default(),
+            theme: None,
+            keymap: Arc::default(),
+            mouse: true,
+            pictures: None,
+            save_dir: PathBuf::from("."),
+            variables: Vec::new(),
+            mistakes: Vec::new(),
             animate: true,
             home: std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
             state_dir,
@@ -80,6 +102,21 @@ impl UiEnv {
 }
 
 impl UiEnv {
+    /// An environment variable; where `GRISTMILL_PICTURES` is not set, the settings speak for it.
+    pub fn variable(&self, name: &str) -> Option<String> {
+        let given = self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let set = given.or_else(|| std::env::var(name).ok());
+        match name {
+            "GRISTMILL_PICTURES" => set.or_else(|| self.pictures.map(str::to_owned)),
+            _ => set,
+        }
+    }
+
+    /// The key that does `action` in `context`, as it is shown: for sentences that are made before they are drawn.
+    pub fn key(&self, context: Context, action: Action) -> String {
+        self.keymap.key_for(context, action).map(|k| k.label_in(self.ascii)).unwrap_or_default()
+    }
+
     /// A path as people write it: their own folder is `~`. Still to be made safe.
     pub fn short_path(&self, path: &Path) -> String {
         let below = self.home.as_ref().and_then(|home| path.strip_prefix(home).ok());

@@ -4,8 +4,8 @@
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
-use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture};
-use ratatui::crossterm::style::ResetColor;
+use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste};
+use ratatui::crossterm::style::{Print, ResetColor};
 use ratatui::crossterm::terminal::{
     disable_raw_mode, enable_raw_mode, BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen,
     LeaveAlternateScreen,
@@ -19,6 +19,12 @@ use std::thread::ThreadId;
 
 /// The terminal is ours now.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+/// The mouse is listened to while the terminal is ours.
+static MOUSE: AtomicBool = AtomicBool::new(true);
+
+/// Asks for presses and the wheel, told by numbers of any size (modes 1000 and 1006). Moves and drags are not asked for: they
+/// would only flood a slow line.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
 
 type Output = BufWriter<Stdout>;
 
@@ -31,7 +37,11 @@ fn take() -> io::Result<()> {
         return Ok(());
     }
     enable_raw_mode()?;
-    execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste, Hide)
+    execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
+    if MOUSE.load(Ordering::SeqCst) {
+        execute!(io::stdout(), Print(MOUSE_ON))?;
+    }
+    Ok(())
 }
 
 /// Gives the terminal back as it was, unless it is back already. Errors are of no use to anybody then: each step is tried.
@@ -54,8 +64,9 @@ pub struct Term {
 }
 
 impl Term {
-    /// Takes the terminal.
-    pub fn enter() -> io::Result<Self> {
+    /// Takes the terminal; its mouse, too, if it is wanted.
+    pub fn enter(mouse: bool) -> io::Result<Self> {
+        MOUSE.store(mouse, Ordering::SeqCst);
         let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BUFFER, io::stdout()));
         let terminal = Terminal::new(backend)?;
         if let Err(error) = take() {

@@ -4,9 +4,8 @@ use super::super::context::Context;
 use super::super::end::{Done, Finished};
 use super::super::logging;
 use crate::model::PreparePlan;
-use crate::storage::xdg;
 use crate::tui::theme::ColourMode;
-use crate::tui::{Start, UiEnv};
+use crate::tui::Start;
 use serde_json::Map;
 
 /// Asks for what the plan leaves open, then runs it.
@@ -25,10 +24,10 @@ pub fn guided(plan: PreparePlan, context: &Context) -> Finished {
 /// Runs the full-screen program until the person leaves it.
 pub fn screen(start: Start, context: &Context) -> Finished {
     logging::start_for_screen(context);
-    let mut env = UiEnv::new(context.run_options(), xdg::state_dir());
-    env.ascii = context.globals.ascii;
-    if context.has_no_colour() {
-        env.colour = ColourMode::None;
+    let env = context.ui_env()?;
+    if env.colour != ColourMode::None {
+        // Colours were decided on already; the backend must not decide otherwise.
+        ratatui::crossterm::style::force_color_output(true);
     }
     let code = crate::tui::run(start, env)?;
     Ok(Done::with_code(code))

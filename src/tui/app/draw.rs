@@ -18,6 +18,8 @@ impl App {
     /// Draws everything.
     pub fn draw(&mut self, frame: &mut Frame) {
         let area = frame.area();
+        // A theme may have a background of its own: it is that of everything.
+        frame.buffer_mut().set_style(area, self.theme.text);
         if area.width < MIN_COLUMNS || area.height < MIN_ROWS {
             return draw_too_small(frame, area);
         }
@@ -40,6 +42,9 @@ impl App {
         }
         self.stack = stack;
         self.bar = bar;
+        if std::mem::take(&mut self.wants_picture) {
+            self.save(frame.buffer_mut().clone());
+        }
     }
 
     fn draw_head(&self, frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) {

@@ -66,6 +66,7 @@ impl Stage {
         env.ascii = ascii;
         env.animate = false;
         env.home = Some(folder.path().to_owned());
+        env.save_dir = folder.path().to_owned();
         let home = Home::new(Some(folder.path().join("data")), env.clone());
         let open = |path: PathBuf, _: UiEnv| -> Box<dyn Screen> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -11,7 +11,7 @@ pub struct Chord(Vec<(KeyCode, KeyModifiers)>);
 /// Why a text is not a [`Chord`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{0}' is not a key; write keys like q, G, ctrl-d, enter, f1, or a sequence like g g")]
-pub struct ChordError(String);
+pub struct ChordError(pub String);
 
 const NAMES: &[(&str, KeyCode)] = &[
     ("enter", KeyCode::Enter),
@@ -30,6 +30,21 @@ const NAMES: &[(&str, KeyCode)] = &[
     ("pageup", KeyCode::PageUp),
     ("pagedown", KeyCode::PageDown),
     ("space", KeyCode::Char(' ')),
+];
+
+/// Other words for the same keys: as they are shown, and as other programs write them.
+const ALIASES: &[(&str, &str)] = &[
+    ("return", "enter"),
+    ("escape", "esc"),
+    ("del", "delete"),
+    ("ins", "insert"),
+    ("pgup", "pageup"),
+    ("pgdn", "pagedown"),
+    ("pgdown", "pagedown"),
+    ("↑", "up"),
+    ("↓", "down"),
+    ("←", "left"),
+    ("→", "right"),
 ];
 
 impl Chord {
@@ -56,6 +71,24 @@ impl Chord {
     /// As it is shown, on a screen that may hold only ASCII.
     pub fn label_in(&self, ascii: bool) -> String {
         self.0.iter().map(|&(code, mods)| label_one(code, mods, ascii)).collect()
+    }
+
+    /// Whether no other keys can be told from it while they are pressed: they are the same, or one begins with the other.
+    pub fn clashes_with(&self, other: &Self) -> bool {
+        self == other || self.starts_with(other) || other.starts_with(self)
+    }
+
+    /// What was probably meant by a text that is no key.
+    pub fn suggestion(text: &str) -> Option<String> {
+        let plain = (2..=3).contains(&text.chars().count()) && text.chars().all(|c| c.is_ascii_alphanumeric());
+        let (mods, name) = text.rsplit_once('-').map_or(("", text), |(mods, name)| (mods, name));
+        let near = crate::model::nearest::nearest(name, NAMES.iter().map(|(name, _)| *name));
+        match near {
+            Some(near) if mods.is_empty() => Some(near.to_owned()),
+            Some(near) => Some(format!("{}-{near}", mods.to_lowercase())),
+            None if plain => Some(text.chars().map(String::from).collect::<Vec<_>>().join(" ")),
+            None => None,
+        }
     }
 
     /// Whether a focused text field would take its first key.
@@ -122,24 +155,29 @@ impl FromStr for Chord {
 }
 
 fn one(text: &str) -> Option<(KeyCode, KeyModifiers)> {
+    const MODIFIERS: [(&str, KeyModifiers); 3] =
+        [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)];
     let mut rest = text;
     let mut mods = KeyModifiers::NONE;
-    for (prefix, modifier) in
-        [("ctrl-", KeyModifiers::CONTROL), ("alt-", KeyModifiers::ALT), ("shift-", KeyModifiers::SHIFT)]
-    {
-        if let Some(after) = rest.strip_prefix(prefix) {
-            mods |= modifier;
-            rest = after;
-        }
+    // In any order; the case of a word does not count, that of a single character does.
+    while let Some((after, modifier)) = MODIFIERS.into_iter().find_map(|(prefix, modifier)| {
+        let head = rest.get(..prefix.len()).filter(|head| head.eq_ignore_ascii_case(prefix))?;
+        let after = &rest[head.len()..];
+        (!after.is_empty()).then_some((after, modifier))
+    }) {
+        mods |= modifier;
+        rest = after;
     }
-    let named = NAMES.iter().find(|(name, _)| *name == rest).map(|&(_, code)| code);
-    let code = named.or_else(|| {
-        let mut chars = rest.chars();
-        match (chars.next(), chars.next()) {
-            (Some(c), None) => Some(KeyCode::Char(c)),
-            (Some('f'), Some(_)) => rest[1..].parse().ok().filter(|n| (1..=12).contains(n)).map(KeyCode::F),
-            _ => None,
+    let mut chars = rest.chars();
+    let code = match (chars.next(), chars.next()) {
+        (Some(c), None) if !ALIASES.iter().any(|(alias, _)| *alias == rest) => KeyCode::Char(c),
+        _ => {
+            let word = rest.to_lowercase();
+            let word = ALIASES.iter().find(|(alias, _)| *alias == word).map_or(word.as_str(), |(_, name)| name);
+            let named = NAMES.iter().find(|(name, _)| *name == word).map(|&(_, code)| code);
+            let function = || word.strip_prefix('f')?.parse().ok().filter(|n| (1..=12).contains(n)).map(KeyCode::F);
+            named.or_else(function)?
         }
-    })?;
+    };
     Some(normal(code, mods))
 }

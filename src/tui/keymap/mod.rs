@@ -5,14 +5,16 @@
 //! To add an action: one line in `actions!` and one in `BINDINGS` (see [`table`]).
 
 mod key;
+mod own;
 mod table;
 
 pub use key::{Chord, ChordError};
+pub use own::{Clash, OwnKeys};
 pub use table::{Action, Binding, Context, BINDINGS};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// The bindings in force: the table's defaults, later patched by the person's own.
+/// The bindings in force: the table's defaults, patched by the person's own ([`Keymap::patch`]).
 #[derive(Clone, Debug)]
 pub struct Keymap {
     entries: Vec<Entry>,

@@ -35,6 +35,7 @@ actions! {
     Interrupt, "interrupt", "stop", "Stops the job in focus; pressed twice in a row, leaves the program.";
     Suspend, "suspend", "suspend", "Puts the program to sleep and returns to the shell; `fg` comes back.";
     Redraw, "redraw", "redraw", "Draws the whole screen again.";
+    SaveScreen, "save-screen", "save screen", "Saves what is on the screen as a picture (SVG) into the current folder.";
     // Moving, wherever there is a list.
     Up, "up", "up", "Moves to the row above.";
     Down, "down", "down", "Moves to the row below.";
@@ -263,34 +264,53 @@ impl Context {
         }
     }
 
-    /// The heading of its section in help.
+    /// The stable name, as a configuration writes it: `prepare-shards`.
+    pub fn id(self) -> String {
+        let mut id = String::new();
+        for c in format!("{self:?}").chars() {
+            if c.is_uppercase() && !id.is_empty() {
+                id.push('-');
+            }
+            id.push(c.to_ascii_lowercase());
+        }
+        id
+    }
+
+    /// Whether letters are typed, or choose by themselves, where this context is: keys that type cannot be bound in it.
+    pub fn takes_text(self) -> bool {
+        self != Self::Global && !self.layers().contains(&Self::List)
+    }
+
+    /// The heading of its section in help; each has its own.
     pub fn title(self) -> &'static str {
         match self {
             Self::Global => "everywhere",
             Self::List => "moving",
             Self::Home => "home",
-            Self::HomeFilter => "filter",
+            Self::HomeFilter => "home: filter",
             Self::Jobs => "jobs",
-            Self::Picker => "list",
+            Self::Picker => "help and commands",
             Self::Question => "question",
             Self::Page => "page",
-            Self::Prepare | Self::PrepareText => "prepare",
-            Self::PrepareExpression => "expression",
-            Self::PrepareRail => "steps",
-            Self::PrepareShards => "shards",
-            Self::PrepareHand => "splits by hand",
-            Self::PrepareReview => "review",
+            Self::Prepare => "prepare",
+            Self::PrepareText => "prepare: text",
+            Self::PrepareExpression => "prepare: expression",
+            Self::PrepareRail => "prepare: steps",
+            Self::PrepareShards => "prepare: shards",
+            Self::PrepareHand => "prepare: splits by hand",
+            Self::PrepareReview => "prepare: review",
             Self::Splits => "splits",
-            Self::SplitsExcludes => "excludes",
-            Self::SplitsList => "choose",
-            Self::SplitsText => "field",
-            Self::SplitsReview => "changes",
-            Self::SplitsLeaks => "leaks",
+            Self::SplitsExcludes => "splits: excludes",
+            Self::SplitsList => "splits: choose",
+            Self::SplitsText => "splits: text",
+            Self::SplitsReview => "splits: changes",
+            Self::SplitsLeaks => "splits: leaks",
             Self::Browse => "browse",
-            Self::BrowseDetail => "sample",
-            Self::BrowseText => "field",
-            Self::BrowseSheet => "contact sheet",
-            Self::Form | Self::FormText => "form",
+            Self::BrowseDetail => "browse: sample",
+            Self::BrowseText => "browse: text",
+            Self::BrowseSheet => "browse: contact sheet",
+            Self::Form => "form",
+            Self::FormText => "form: text",
             Self::Run => "run",
         }
     }
@@ -351,7 +371,7 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::Jobs, A::ClearFinished, &["c"]),
     bar(C::Picker, A::Accept, &["enter"]),
     bar(C::Picker, A::Close, &["esc"]),
-    key(C::Picker, A::Up, &["up", "ctrl-k"]),
+    key(C::Picker, A::Up, &["up", "ctrl-p"]),
     key(C::Picker, A::Down, &["down", "ctrl-j", "ctrl-n"]),
     key(C::Picker, A::PageUp, &["pageup"]),
     key(C::Picker, A::PageDown, &["pagedown"]),
@@ -529,6 +549,7 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::Global, A::Help, &["?", "f1"]),
     bar(C::Global, A::Palette, &[":", "ctrl-p"]),
     bar(C::Global, A::Quit, &["q"]),
+    key(C::Global, A::SaveScreen, &["f2"]),
     key(C::Global, A::Interrupt, &["ctrl-c"]),
     key(C::Global, A::Suspend, &["ctrl-z"]),
     key(C::Global, A::Redraw, &["ctrl-l"]),

@@ -121,3 +121,117 @@ fn a_text_field_takes_letters_and_editing_keys_but_not_commands() {
     assert!(!is_for_text_field(&plain(KeyCode::Enter)));
     assert!(!is_for_text_field(&plain(KeyCode::Esc)));
 }
+
+fn own(context: Context, action: Action, keys: &[&str]) -> OwnKeys {
+    OwnKeys { context, action, keys: keys.iter().map(|k| k.parse().unwrap()).collect() }
+}
+
+#[test]
+fn own_keys_take_the_place_of_the_tables() {
+    let mut keymap = Keymap::default();
+    let clashes = keymap.patch(&[own(Context::Home, Action::Prepare, &["P", "ctrl-k"])]);
+    assert_eq!(clashes, []);
+    assert_eq!(keymap.meaning(Context::Home, &press("P")), Meaning::Do(Action::Prepare));
+    assert_eq!(keymap.meaning(Context::Home, &press("p")), Meaning::Nothing);
+    assert_eq!(keymap.key_for(Context::Home, Action::Prepare).unwrap().label(), "P");
+}
+
+#[test]
+fn an_action_can_lose_all_its_keys() {
+    let mut keymap = Keymap::default();
+    assert_eq!(keymap.patch(&[own(Context::Global, Action::Jobs, &[])]), []);
+    assert_eq!(keymap.meaning(Context::Home, &press("J")), Meaning::Nothing);
+    assert_eq!(keymap.key_for(Context::Home, Action::Jobs), None);
+    assert!(keymap.can_do(Context::Home, Action::Jobs), "the palette still finds it");
+}
+
+#[test]
+fn keys_may_change_places() {
+    let mut keymap = Keymap::default();
+    let swapped = [own(Context::Home, Action::Prepare, &["m"]), own(Context::Home, Action::Media, &["p"])];
+    assert_eq!(keymap.patch(&swapped), []);
+    assert_eq!(keymap.meaning(Context::Home, &press("m")), Meaning::Do(Action::Prepare));
+    assert_eq!(keymap.meaning(Context::Home, &press("p")), Meaning::Do(Action::Media));
+}
+
+#[test]
+fn a_key_that_another_action_has_is_taken_from_the_table_and_told() {
+    let mut keymap = Keymap::default();
+    let clashes = keymap.patch(&[own(Context::List, Action::Up, &["g"])]);
+    let key: Chord = "g".parse().unwrap();
+    let told = Clash { context: Context::List, key, action: Action::Up, other: Action::First, is_taken: true };
+    assert_eq!(clashes, [told]);
+    assert_eq!(keymap.meaning(Context::Home, &press("g")), Meaning::Do(Action::Up));
+    let home = KeyEvent::new(KeyCode::Home, KeyModifiers::NONE);
+    assert_eq!(keymap.meaning(Context::Home, &[home]), Meaning::Do(Action::First), "its other key stays");
+}
+
+#[test]
+fn of_two_own_wishes_for_one_key_the_first_is_granted() {
+    let mut keymap = Keymap::default();
+    let wishes = [own(Context::Home, Action::Prepare, &["z"]), own(Context::Home, Action::Media, &["z"])];
+    let clashes = keymap.patch(&wishes);
+    assert_eq!(clashes.iter().map(|c| (c.action, c.is_taken)).collect::<Vec<_>>(), [(Action::Media, false)]);
+    assert_eq!(keymap.meaning(Context::Home, &press("z")), Meaning::Do(Action::Prepare));
+}
+
+#[test]
+fn an_action_of_all_places_may_have_a_key_of_its_own_in_one() {
+    let mut keymap = Keymap::default();
+    assert_eq!(keymap.patch(&[own(Context::Jobs, Action::Help, &["h"])]), []);
+    assert_eq!(keymap.meaning(Context::Jobs, &press("h")), Meaning::Do(Action::Help));
+    assert_eq!(keymap.meaning(Context::Run, &press("h")), Meaning::Nothing);
+    assert_eq!(keymap.meaning(Context::Jobs, &press("?")), Meaning::Do(Action::Help));
+}
+
+#[test]
+fn keys_are_read_in_every_way_they_are_written() {
+    let same = |a: &str, b: &str| assert_eq!(a.parse::<Chord>().unwrap(), b.parse::<Chord>().unwrap(), "{a} {b}");
+    same("Ctrl-D", "ctrl-d");
+    same("Alt-ctrl-x", "ctrl-alt-x");
+    same("Shift-Tab", "backtab");
+    same("PgUp", "pageup");
+    same("Enter", "return");
+    same("↑", "up");
+    same("Space", "space");
+    same("F5", "f5");
+    same("ctrl--", "ctrl--");
+    assert_ne!("g".parse::<Chord>(), "G".parse::<Chord>());
+    assert_eq!("-".parse::<Chord>().unwrap().label(), "-");
+    assert_eq!("ctrl--".parse::<Chord>().unwrap().label(), "Ctrl--");
+    for binding in BINDINGS {
+        for key in binding.keys {
+            let chord: Chord = key.parse().unwrap();
+            if let [_] = chord.pairs() {
+                assert_eq!(chord.label().parse::<Chord>().as_ref(), Ok(&chord), "the label of {key} reads back");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_key_is_told_with_what_was_probably_meant() {
+    let meant = |text: &str| Chord::suggestion(text);
+    assert_eq!(meant("gg").as_deref(), Some("g g"));
+    assert_eq!(meant("entr").as_deref(), Some("enter"));
+    assert_eq!(meant("ctrl-pgeup").as_deref(), Some("ctrl-pageup"));
+    assert_eq!(meant("whatever"), None);
+}
+
+#[test]
+fn every_context_has_a_name_and_a_title_of_its_own() {
+    let (mut ids, mut titles) = (std::collections::HashSet::new(), std::collections::HashSet::new());
+    for context in Context::ALL {
+        assert!(ids.insert(context.id()) && titles.insert(context.title()), "{context:?}");
+    }
+    assert_eq!(Context::PrepareShards.id(), "prepare-shards");
+}
+
+#[test]
+fn no_key_of_the_table_would_be_typed_into_a_text_field() {
+    for binding in BINDINGS.iter().filter(|b| b.context.takes_text()) {
+        for key in binding.keys {
+            assert!(!key.parse::<Chord>().unwrap().types_text(), "{key} of {binding:?}");
+        }
+    }
+}

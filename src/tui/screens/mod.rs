@@ -24,6 +24,20 @@ use super::screen::{Screen, UiEnv};
 use crate::model::PreparePlan;
 use std::path::PathBuf;
 
+/// What is wrong with the settings, and how to put it right; shown before anything else.
+pub fn settings_page(mistakes: &[(String, Option<String>)]) -> Page {
+    let mut lines = vec![
+        PageLine::new(Tone::Heading, "Some of your settings cannot be used. All others are in force."),
+        PageLine::new(Tone::Muted, "Go back to go on. `gristmill doctor` shows this again."),
+    ];
+    for (told, hint) in mistakes {
+        lines.push(PageLine::new(Tone::Plain, ""));
+        lines.push(PageLine::labelled(Tone::Warn, "! ", told));
+        lines.extend(hint.iter().map(|hint| PageLine::labelled(Tone::Plain, "  ", hint)));
+    }
+    Page::new(vec!["settings".to_owned()], lines)
+}
+
 /// The guided prepare of a data set.
 pub fn open_prepare(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     Box::new(PrepareScreen::new(path, env))

@@ -19,6 +19,7 @@ pub fn popup(frame: &mut Frame, area: Rect, width: u16, height: u16, title: &str
     let block = panel(title, true, ui);
     let inner = block.inner(outer);
     frame.render_widget(Clear, outer);
+    frame.buffer_mut().set_style(outer, ui.theme.text);
     frame.render_widget(block, outer);
     inner
 }

@@ -55,6 +55,7 @@ impl Toast {
         let columns = u16::try_from(width(&text) + 4).unwrap_or(area.width).min(area.width);
         let rect = Rect { x: area.right() - columns, y: area.bottom() - 1, width: columns, height: 1 };
         frame.render_widget(Clear, rect);
+        frame.buffer_mut().set_style(rect, ui.theme.text);
         let line = Line::from(vec![Span::raw(" "), Span::styled(format!("{glyph} {text}"), style), Span::raw(" ")]);
         frame.render_widget(line, rect);
     }

@@ -10,3 +10,4 @@ mod looks;
 mod media;
 mod mix;
 mod prepare;
+mod settings;

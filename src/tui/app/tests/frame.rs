@@ -315,3 +315,24 @@ fn a_click_selects_a_job_and_a_double_click_switches_log_and_problems() {
     let (column, row) = stage.find("prepare done");
     stage.double_click(column, row).assert_shows("Problems");
 }
+
+#[test]
+fn the_screen_is_saved_as_a_picture_and_never_over_another_one() {
+    let mut stage = stage();
+    for number in 1..=2 {
+        stage.keys("f2");
+        let name = format!("gristmill-screen-{number}.svg");
+        stage.assert_shows(&name);
+        let svg = std::fs::read_to_string(stage.folder.path().join(&name)).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n") && svg.contains("corpus.jsonl"), "{svg}");
+        assert!(!svg.contains("gristmill-screen"), "the notice of the last one is gone");
+    }
+}
+
+#[test]
+fn the_palette_saves_the_screen_below_it() {
+    let mut stage = stage();
+    stage.keys(":").type_text("save-screen").keys("enter").assert_shows("gristmill-screen-1.svg");
+    let svg = std::fs::read_to_string(stage.folder.path().join("gristmill-screen-1.svg")).unwrap();
+    assert!(!svg.contains("Commands") && svg.contains("corpus.jsonl"), "{svg}");
+}

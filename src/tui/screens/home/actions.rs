@@ -2,7 +2,7 @@
 
 use super::{Entry, Focus, Home, InfoPage, Look, Place, State};
 use crate::model::DatasetKind;
-use crate::tui::keymap::Action;
+use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::screens::{browse, facts, media, mix, splits, Answer, Question};
@@ -66,7 +66,9 @@ impl Home {
         match self.looks.get(&path) {
             Some(seen) if seen.can_prepare() && is_folder => vec![Effect::OpenPath(path)],
             Some(seen) if seen.is_shard => {
-                let text = "This is one shard. Prepare works on its folder: press h, then Enter";
+                let key = |action| self.env.key(Context::Home, action);
+                let (up, open) = (key(Action::Parent), key(Action::Open));
+                let text = format!("This is one shard. Prepare works on its folder: press {up}, then {open}");
                 vec![Effect::Toast(Toast::new(Level::Info, text))]
             }
             _ if is_folder => {

@@ -4,6 +4,7 @@ use super::state::Wizard;
 use super::step::Step;
 use super::{field_map, media, review, run, sample_type, source, splits};
 use crate::model::text as words;
+use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::below;
 use crate::tui::widgets::{panel, text};
@@ -44,7 +45,8 @@ pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &Look) -> 
         true => wizard.step.title().to_owned(),
         false => {
             let shown = wizard.rail.unwrap_or(wizard.step);
-            let arrow = if wizard.rail.is_some() { "Enter: go to " } else { "" };
+            let key = ui.key(Context::PrepareRail, Action::Accept);
+            let arrow = if wizard.rail.is_some() { format!("{key}: go to ") } else { String::new() };
             format!("{arrow}{} ({} of {})", shown.title(), shown.index() + 1, Step::ALL.len())
         }
     };
@@ -79,7 +81,7 @@ fn draft_line(wizard: &Wizard, ui: &Ui) -> Option<Line<'static>> {
     Some(Line::from(vec![
         Span::styled(format!("{} ", ui.glyphs.arrow), ui.theme.accent),
         Span::raw(format!("draft from {} found: your answers are back. ", age(draft.age))),
-        Span::styled("N", ui.theme.key),
+        Span::styled(ui.key(Context::Prepare, Action::StartAfresh), ui.theme.key),
         Span::styled(" starts afresh", ui.theme.muted),
     ]))
 }

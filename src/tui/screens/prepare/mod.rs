@@ -108,11 +108,12 @@ impl PrepareScreen {
         let (graphics, cell) = graphics_of(&env);
         let mut workers = Workers::start(&env, graphics, cell);
         workers.open(path.clone(), draft.clone());
-        let variable = |name: &str| std::env::var(name).ok();
+        let variable = |name: &str| env.variable(name);
         let colours = env.colour != ColourMode::None;
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
         let mut wizard = Wizard::new(&path.to_string_lossy(), facts);
         wizard.field_map.pixels = Pixels::new(graphics, cell);
+        wizard.review.keymap = Arc::clone(&env.keymap);
         Self {
             wizard,
             workers,
@@ -401,7 +402,8 @@ impl PrepareScreen {
                 }
                 Ask::ForgetDraft => self.workers.forget_draft(self.draft.clone()),
                 Ask::Background => {
-                    let words = "the run goes on in the background; J shows it";
+                    let key = self.env.key(Context::Global, Action::Jobs);
+                    let words = format!("the run goes on in the background; {key} shows it");
                     effects.extend([Effect::Pop, Effect::Toast(Toast::new(Level::Info, words))]);
                 }
                 Ask::Leave => {
@@ -493,7 +495,7 @@ impl Screen for PrepareScreen {
         let asks = match input {
             Input::Action(action) => self.wizard.act(action),
             Input::Key(key) => {
-                if let Some(action) = self.wizard.command_of(&key) {
+                if let Some(action) = self.wizard.command_of(&key, &self.env.keymap) {
                     return vec![Effect::Do(action)];
                 }
                 self.wizard.key(key);

@@ -2,6 +2,7 @@
 
 use crate::model::{Failure, PreparePlan};
 use crate::preview::pixels::Graphics;
+use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Ui, UiEnv};
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::text;
@@ -12,7 +13,7 @@ pub fn graphics_of(env: &UiEnv) -> (Graphics, Option<(u16, u16)>) {
     if env.ascii || env.colour == ColourMode::None {
         return (Graphics::Cells, None);
     }
-    let graphics = Graphics::detect(|name| std::env::var(name).ok());
+    let graphics = Graphics::detect(|name| env.variable(name));
     if graphics == Graphics::Cells {
         return (graphics, None);
     }
@@ -37,6 +38,7 @@ pub fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'st
         lines.push(Line::from(format!(" {line}")));
     }
     lines.push(Line::default());
-    lines.push(Line::from(Span::styled(" Esc goes back", ui.theme.muted)));
+    lines
+        .push(Line::from(Span::styled(format!(" {} goes back", ui.key(Context::Page, Action::Close)), ui.theme.muted)));
     lines
 }

@@ -247,14 +247,14 @@ impl Wizard {
     }
 
     /// What a letter typed into the ratio means: no ratio holds it, so it keeps its meaning as a command.
-    pub fn command_of(&self, key: &KeyEvent) -> Option<Action> {
+    pub fn command_of(&self, key: &KeyEvent, keymap: &Keymap) -> Option<Action> {
         let in_ratio = self.step == Step::Splits && self.rail.is_none() && self.splits.is_typing_ratio(&self.answers);
         let is_letter =
             matches!(key.code, KeyCode::Char(c) if key.modifiers.is_empty() && !super::splits::is_ratio_char(c));
         if !in_ratio || !is_letter {
             return None;
         }
-        match Keymap::default().meaning(Context::Prepare, &[*key]) {
+        match keymap.meaning(Context::Prepare, &[*key]) {
             Meaning::Do(action) => Some(action),
             _ => None,
         }

@@ -66,7 +66,8 @@ impl RunScreen {
     }
 
     fn background(&self) -> Vec<Effect> {
-        let words = "the run goes on in the background; J shows it";
+        let key = self.env.key(Context::Global, Action::Jobs);
+        let words = format!("the run goes on in the background; {key} shows it");
         let mut effects = self.leave();
         effects.push(Effect::Toast(Toast::new(Level::Info, words)));
         effects

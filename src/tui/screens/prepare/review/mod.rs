@@ -28,6 +28,8 @@ pub struct ReviewStep {
     pub dry_run: bool,
     /// The name of a plan file is being typed.
     pub saving: Option<TextField>,
+    /// The keys in force: the way to a refused answer is told by its key.
+    pub keymap: Arc<Keymap>,
 }
 
 impl ReviewStep {
@@ -44,8 +46,7 @@ impl ReviewStep {
     /// Where the refused answer was given and how to get there: `1 goes to Source`.
     pub fn way_out(&self, answers: &Answers) -> Option<String> {
         let step = self.refused(answers).map(|p| answers.step_of(p))?;
-        let keymap = Keymap::default();
-        let key = keymap.key_for(Context::PrepareReview, step.action()?)?;
+        let key = self.keymap.key_for(Context::PrepareReview, step.action()?)?;
         Some(format!("{} goes to {}", key.label_in(true), step.title()))
     }
 

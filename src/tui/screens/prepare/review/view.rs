@@ -40,7 +40,8 @@ pub fn draw(step: &mut ReviewStep, frame: &mut Frame, area: Rect, answers: &Answ
         let place = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
         field.draw(frame, place.intersection(inner), true, "plan.yaml", ui);
         let below = Rect { y: inner.y + 2, height: 1, ..inner }.intersection(inner);
-        let words = Span::styled(" Enter saves; `gristmill run FILE` replays it", ui.theme.muted);
+        let key = ui.key(Context::PrepareText, Action::Next);
+        let words = Span::styled(format!(" {key} saves; `gristmill run FILE` replays it"), ui.theme.muted);
         draw_lines(frame.buffer_mut(), below, [Line::from(words)]);
     }
 }

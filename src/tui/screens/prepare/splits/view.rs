@@ -7,6 +7,7 @@ use super::{has_rule, recorded_rule, recorded_splits, Mode, SplitsStep, Stop};
 use crate::engine::plan::fields::percent;
 use crate::model::text::{count, grouped};
 use crate::model::{Problem, ProblemKind, ShardId};
+use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, OptionLine, Section};
 use crate::tui::widgets::{popup, split_bar, text};
 use ratatui::layout::Rect;
@@ -65,7 +66,9 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
         let inner = popup(frame, area, 44, 5, "Name of the new split", look.ui);
         let field = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
         naming.draw(frame, field.intersection(inner), true, "holdout", look.ui);
-        let keys = Span::styled("  Enter adds it, Esc does not", look.ui.theme.muted);
+        let key = |action| look.ui.key(Context::PrepareText, action);
+        let words = format!("  {} adds it, {} does not", key(Action::Next), key(Action::Close));
+        let keys = Span::styled(words, look.ui.theme.muted);
         draw_lines(
             frame.buffer_mut(),
             Rect { y: inner.y + 2, height: 1, ..inner }.intersection(inner),

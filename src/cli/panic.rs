@@ -1,0 +1,26 @@
+//! What is printed when the program finds that it is wrong itself.
+
+use crate::model::text::display_safe_lines;
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::Write as _;
+use std::panic::PanicHookInfo;
+
+/// From now on the message of a panic, which may quote text from the data, is printed safely. One line tells what to do.
+pub fn install() {
+    std::panic::set_hook(Box::new(|info| {
+        // There is no further place to complain at.
+        let _ = anstream::stderr().lock().write_all(told(info).as_bytes());
+    }));
+}
+
+fn told(info: &PanicHookInfo) -> String {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("unnamed").to_owned();
+    let mut text = format!("gristmill ended by a mistake of its own, in thread '{name}': {info}\n");
+    let trace = Backtrace::capture();
+    if trace.status() == BacktraceStatus::Captured {
+        text.push_str(&format!("{trace}\n"));
+    }
+    text.push_str("Nothing half-written is visible. Please report it with what `gristmill bug-report` prints.\n");
+    display_safe_lines(&text).into_owned()
+}

@@ -1,0 +1,172 @@
+//! The one way in which untrusted text becomes text on a screen, in a message or in a log.
+//!
+//! Everything in a data set is hostile: names, texts, numbers in headers. What a terminal would obey, what turns the order of
+//! characters around, and what takes no place on the screen is shown by a visible stand-in, so that nothing vanishes silently.
+//! What is safe already stays as it is, so that passing twice does no harm.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthChar;
+
+/// Characters that may follow the first one of a cluster: combining marks, above all.
+const MOST_MARKS: usize = 16;
+
+/// Makes untrusted text safe to print on one line: controls, escapes, bidi and invisible characters become visible stand-ins.
+///
+/// Nothing vanishes silently: `\n` becomes `␊`, ESC `␛`, other C0 controls their picture, C1 and format characters `<U+202E>`.
+/// At most 16 marks are kept on one base character, then `…` stands for the rest; a mark without a base gets `◌` as one, so that
+/// it cannot sit on what is printed before it.
+pub fn display_safe(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|b| (0x20..0x7f).contains(&b)) {
+        return Cow::Borrowed(text);
+    }
+    let mapped = with_stand_ins(text);
+    if mapped.is_ascii() {
+        return Cow::Owned(mapped);
+    }
+    let mut out = String::with_capacity(mapped.len() + 16);
+    for cluster in mapped.graphemes(true) {
+        let Some(first) = cluster.chars().next() else { continue };
+        if first.width() == Some(0) {
+            // A cluster cannot begin with a mark but where the text does; anything else without a width is invisible.
+            if !is_mark(first) {
+                stand_in(first, &mut out);
+                continue;
+            }
+            out.push('◌');
+        }
+        let end = cluster.char_indices().nth(MOST_MARKS + 1).map_or(cluster.len(), |(end, _)| end);
+        out.push_str(&cluster[..end]);
+        if end < cluster.len() {
+            out.push('…');
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// [`display_safe`] for bytes that may not be UTF-8: undecodable bytes become `\xNN`.
+pub fn display_safe_bytes(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(&display_safe(chunk.valid()));
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out
+}
+
+/// [`display_safe`] for text of several lines: line feeds stay.
+pub fn display_safe_lines(text: &str) -> Cow<'_, str> {
+    if text.bytes().all(|b| b == b'\n' || (0x20..0x7f).contains(&b)) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for (at, line) in text.split('\n').enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        out.push_str(&display_safe(line));
+    }
+    Cow::Owned(out)
+}
+
+/// Whether [`display_safe`] leaves a single character as it is.
+pub fn is_printable(c: char) -> bool {
+    !c.is_control() && !is_unsafe(c)
+}
+
+fn with_stand_ins(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut before = None;
+    for c in text.chars() {
+        match c {
+            '\u{0}'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('?')),
+            '\u{7f}' => out.push('␡'),
+            c if is_unsafe(c) || !may_follow(c, before) => stand_in(c, &mut out),
+            c => out.push(c),
+        }
+        before = Some(c);
+    }
+    out
+}
+
+fn stand_in(c: char, out: &mut String) {
+    let _ = write!(out, "<U+{:04X}>", c as u32);
+}
+
+/// A variation selector chooses the look of what stands right before it: one of them, and for those of ideographs only an
+/// ideograph. A flood of them is a message that nobody sees.
+fn may_follow(c: char, before: Option<char>) -> bool {
+    let is_ideograph =
+        |b: char| matches!(b as u32, 0x2e80..=0x2fff | 0x3400..=0x9fff | 0xf900..=0xfaff | 0x20000..=0x3ffff);
+    match c as u32 {
+        0xfe00..=0xfe0f => before.is_some_and(|b| b > ' ' && !is_selector(b) && is_printable(b)),
+        0xe0100..=0xe01ef => before.is_some_and(is_ideograph),
+        _ => true,
+    }
+}
+
+fn is_selector(c: char) -> bool {
+    matches!(c as u32, 0xfe00..=0xfe0f | 0xe0100..=0xe01ef)
+}
+
+/// Whether it joins what stands before it.
+fn is_mark(c: char) -> bool {
+    let mut pair = String::from("a");
+    pair.push(c);
+    pair.graphemes(true).count() == 1
+}
+
+/// Controls beyond C0, bidi controls, and what is invisible by design: zero-width, fillers, tags, format controls, noncharacters.
+fn is_unsafe(c: char) -> bool {
+    let number = c as u32;
+    matches!(number,
+        0x80..=0x9f | 0xad | 0x34f | 0x061c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f
+        | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfdd0..=0xfdef | 0xfeff | 0xffa0 | 0xfff0..=0xfffb
+        | 0x13430..=0x13455 | 0x1bca0..=0x1bca3 | 0x1d173..=0x1d17a | 0xe0000..=0xe00ff | 0xe01f0..=0xe0fff)
+        || number & 0xfffe == 0xfffe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dangerous_character_becomes_a_visible_stand_in() {
+        assert_eq!(display_safe("plain.tar"), "plain.tar");
+        assert_eq!(display_safe("a\x1b[31mb\n"), "a␛[31mb␊");
+        assert_eq!(display_safe("x\u{202e}y\u{9b}z"), "x<U+202E>y<U+009B>z");
+        assert_eq!(display_safe_bytes(b"a\xffb"), "a\\xffb");
+        assert_eq!(display_safe("a\u{200b}b\u{e0041}c\u{7f}"), "a<U+200B>b<U+E0041>c␡");
+    }
+
+    #[test]
+    fn writing_of_all_kinds_stays_as_it_is() {
+        for text in ["Übergrößenträger", "数据集", "мир", "❤\u{fe0f}", "한국어", "שלום", "नमस्ते", "葛\u{e0100}", "🇩🇪"]
+        {
+            assert_eq!(display_safe(text), text);
+        }
+    }
+
+    #[test]
+    fn marks_and_selectors_do_not_come_in_floods() {
+        let tower = format!("e{}x", "\u{301}".repeat(200));
+        assert_eq!(display_safe(&tower), format!("e{}…x", "\u{301}".repeat(16)));
+        assert_eq!(display_safe("a\u{fe0f}\u{fe0e}b"), "a\u{fe0f}<U+FE0E>b");
+        assert_eq!(display_safe("a\u{e0101}"), "a<U+E0101>");
+        assert_eq!(display_safe("\u{fe0f}a"), "<U+FE0F>a");
+    }
+
+    #[test]
+    fn a_mark_without_a_base_cannot_sit_on_what_is_printed_before() {
+        assert_eq!(display_safe("\u{301}a"), "◌\u{301}a");
+    }
+
+    #[test]
+    fn of_several_lines_only_the_line_feeds_stay() {
+        assert_eq!(display_safe_lines("a\nb\r\n\x1bc"), "a\nb␍\n␛c");
+        assert_eq!(display_safe_lines("a\nb"), "a\nb");
+    }
+}

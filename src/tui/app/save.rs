@@ -1,0 +1,62 @@
+//! The screen saved as a picture.
+
+use super::App;
+use crate::model::{Failure, Outcome};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use crate::tui::svg::{self, Palette};
+use crate::tui::widgets::toast::Level;
+use crate::tui::widgets::Toast;
+use crate::tui::work::Latest;
+use ratatui::buffer::Buffer;
+use std::path::{Path, PathBuf};
+
+/// Pictures beside each other in one folder, at most.
+const MOST_PICTURES: u32 = 10_000;
+
+/// A frame to be saved, with its title.
+pub(super) struct Frame {
+    buffer: Buffer,
+    title: String,
+    palette: Palette,
+    folder: PathBuf,
+}
+
+/// The worker that draws and writes pictures.
+pub(super) type Saver = Latest<Frame, Outcome<PathBuf>>;
+
+impl App {
+    /// Hands a frame over to be saved.
+    pub(super) fn save(&mut self, buffer: Buffer) {
+        let crumbs = self.stack.iter().rev().find(|s| !s.is_popup()).map(|s| s.title()).unwrap_or_default();
+        let title = format!("Gristmill: {}", if crumbs.is_empty() { "home".to_owned() } else { crumbs.join(", ") });
+        let palette = Palette::of(&self.theme);
+        let wake = self.env.wake.clone();
+        let saver = self.saver.get_or_insert_with(|| Latest::start("picture", wake, |frame: Frame| write(&frame)));
+        saver.ask(Frame { buffer, title, palette, folder: self.env.save_dir.clone() });
+    }
+
+    /// Says what became of it.
+    pub(super) fn tell_saved(&mut self) {
+        match self.saver.as_mut().and_then(Saver::take) {
+            Some(Ok(path)) => self.notify(Toast::new(Level::Ok, format!("saved as {}", path.to_string_lossy()))),
+            Some(Err(failure)) => self.notify(Toast::failure(&failure)),
+            None => {}
+        }
+    }
+}
+
+fn write(frame: &Frame) -> Outcome<PathBuf> {
+    let path = free_name(&frame.folder)?;
+    let text = svg::draw(&frame.buffer, &frame.title, &frame.palette);
+    write_file(&RealFs, &path, text.as_bytes(), 0o644)?;
+    Ok(path)
+}
+
+/// `gristmill-screen-1.svg`, or the next number that is free.
+fn free_name(folder: &Path) -> Outcome<PathBuf> {
+    (1..=MOST_PICTURES)
+        .map(|number| folder.join(format!("gristmill-screen-{number}.svg")))
+        .find(|path| path.symlink_metadata().is_err())
+        .ok_or_else(|| Failure::environment("saving the screen", "there are too many pictures in the folder"))
+}

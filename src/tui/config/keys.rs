@@ -1,0 +1,148 @@
+//! The `keys` of the settings file: context, action, list of keys.
+
+use super::Mistake;
+use crate::formats::python::yaml_read::{Mark, Marked, MarkedValue};
+use crate::model::nearest::nearest;
+use crate::tui::keymap::{Action, Chord, Clash, Context, Keymap, OwnKeys};
+use crate::tui::theme::file::text_of;
+
+/// Puts the keys of the file into the table, and tells what cannot be done.
+pub(super) fn read(value: Marked, keymap: &mut Keymap, mistakes: &mut Vec<Mistake>) {
+    let MarkedValue::Map(contexts) = value.value else {
+        let hint = "write it like `home:`, below it `prepare: [P]`; `gristmill keys` prints the names".to_owned();
+        return mistakes.push(Mistake::new(
+            value.at,
+            "'keys' names contexts, each with actions and their keys",
+            Some(hint),
+        ));
+    };
+    let mut own = Vec::new();
+    let mut places = Vec::new();
+    for (name, at, actions) in contexts {
+        let Some(context) = context_of(&name, at, mistakes) else { continue };
+        let MarkedValue::Map(actions) = actions.value else {
+            let hint = Some("write an action and its keys, such as `prepare: [P]`".to_owned());
+            mistakes.push(Mistake::new(actions.at, format!("nothing is bound in '{name}'"), hint));
+            continue;
+        };
+        for (name, at, keys) in actions {
+            let Some(action) = action_of(&name, context, at, keymap, mistakes) else { continue };
+            let Some(keys) = keys_of(&keys, action, context, at, mistakes) else { continue };
+            own.push(OwnKeys { context, action, keys });
+            places.push(at);
+        }
+    }
+    let clashes = keymap.patch(&own);
+    for clash in clashes {
+        let of_it = |wish: &OwnKeys| wish.context == clash.context && wish.action == clash.action;
+        let at = own.iter().zip(&places).find(|(wish, _)| of_it(wish)).map_or(Mark::default(), |(_, at)| *at);
+        mistakes.push(clash_told(&clash, at));
+    }
+}
+
+fn clash_told(clash: &Clash, at: Mark) -> Mistake {
+    let (key, context) = (clash.key.label(), clash.context.id());
+    let (action, other) = (clash.action.id(), clash.other.id());
+    match clash.is_taken {
+        true => Mistake::new(
+            at,
+            format!("{key} in '{context}' was the key of '{other}', which has lost it to '{action}'"),
+            Some(format!("give '{other}' another key, or write `{other}: []` to agree")),
+        ),
+        false => Mistake::new(
+            at,
+            format!("{key} in '{context}' is given to '{other}' too, which keeps it"),
+            Some("give one of them another key".into()),
+        ),
+    }
+}
+
+fn context_of(name: &str, at: Mark, mistakes: &mut Vec<Mistake>) -> Option<Context> {
+    let found = Context::ALL.iter().copied().find(|context| context.id() == name || context.title() == name);
+    if found.is_none() {
+        let ids: Vec<String> = Context::ALL.iter().map(|context| context.id()).collect();
+        let hint = match nearest(name, ids.iter().map(String::as_str)) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => format!("contexts: {}", ids.join(", ")),
+        };
+        mistakes.push(Mistake::new(at, format!("there is no context '{name}'"), Some(hint)));
+    }
+    found
+}
+
+fn action_of(name: &str, context: Context, at: Mark, keymap: &Keymap, mistakes: &mut Vec<Mistake>) -> Option<Action> {
+    let Some(action) = Action::ALL.iter().copied().find(|action| action.id() == name) else {
+        let here = keymap.entries(context).map(|entry| entry.action.id());
+        let hint = match nearest(name, here.chain(Action::ALL.iter().map(|a| a.id()))) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => "`gristmill keys` prints the names of all actions".to_owned(),
+        };
+        mistakes.push(Mistake::new(at, format!("there is no action '{name}'"), Some(hint)));
+        return None;
+    };
+    if !keymap.can_do(context, action) {
+        let works = |c: &&Context| keymap.entries(**c).any(|e| e.context == **c && e.action == action);
+        let there: Vec<String> = Context::ALL.iter().filter(works).map(|c| c.id()).collect();
+        let message = format!("'{name}' does nothing in '{}'", context.id());
+        mistakes.push(Mistake::new(at, message, Some(format!("it works in: {}", there.join(", ")))));
+        return None;
+    }
+    Some(action)
+}
+
+/// The keys of one action; `None` where the list cannot be used at all. A key that cannot be used is left out.
+fn keys_of(
+    value: &Marked,
+    action: Action,
+    context: Context,
+    at: Mark,
+    mistakes: &mut Vec<Mistake>,
+) -> Option<Vec<Chord>> {
+    let items: Vec<&Marked> = match &value.value {
+        MarkedValue::List(items) => items.iter().collect(),
+        MarkedValue::Scalar(_) => vec![value],
+        MarkedValue::Nothing | MarkedValue::Map(_) => {
+            let hint = "write a list such as [P, ctrl-k], or [] for no key".to_owned();
+            mistakes.push(Mistake::new(value.at, format!("the keys of '{}' are missing", action.id()), Some(hint)));
+            return None;
+        }
+    };
+    let had_some = !items.is_empty();
+    let keys: Vec<Chord> = items.into_iter().filter_map(|item| key_of(item, context, mistakes)).collect();
+    if had_some && keys.is_empty() {
+        // Every one of them was a mistake: the table's stay.
+        return None;
+    }
+    if action == Action::Interrupt && context == Context::Global && keys.is_empty() {
+        let hint = Some("other keys may do it, but one has to".to_owned());
+        mistakes.push(Mistake::new(at, "'interrupt' keeps its key: it is the way out", hint));
+        return None;
+    }
+    Some(keys)
+}
+
+fn key_of(item: &Marked, context: Context, mistakes: &mut Vec<Mistake>) -> Option<Chord> {
+    let Some(text) = text_of(item) else {
+        let hint = "put signs in quotes: \"-\", \"~\", \"?\"".to_owned();
+        mistakes.push(Mistake::new(item.at, "a key is missing here", Some(hint)));
+        return None;
+    };
+    let chord: Chord = match text.parse() {
+        Ok(chord) => chord,
+        Err(_) => {
+            let hint = match Chord::suggestion(&text) {
+                Some(near) => format!("did you mean '{near}'?"),
+                None => "write keys like q, G, ctrl-d, enter, f1, or a sequence like g g".to_owned(),
+            };
+            mistakes.push(Mistake::new(item.at, format!("'{text}' is not a key"), Some(hint)));
+            return None;
+        }
+    };
+    if context.takes_text() && chord.types_text() {
+        let message = format!("{} is typed in '{}', so it can do nothing else there", chord.label(), context.id());
+        let hint = "take a key with ctrl- or alt-, or a function key".to_owned();
+        mistakes.push(Mistake::new(item.at, message, Some(hint)));
+        return None;
+    }
+    Some(chord)
+}

@@ -1,0 +1,217 @@
+//! The settings file: theme, pictures, mouse, signs, keys.
+//!
+//! ```yaml
+//! # $XDG_CONFIG_HOME/gristmill/config.yaml
+//! theme: dark            # or the name of a file in themes/ beside this one
+//! pictures: cells        # auto, cells, kitty, iterm2, sixel
+//! mouse: false
+//! ascii: true
+//! keys:
+//!   home:
+//!     prepare: [P, ctrl-k]
+//!     mix: []            # no key at all; `:` still finds it
+//! ```
+//!
+//! A mistake is told with its line, its column and what was probably meant; what it is about keeps its default, and the
+//! program starts all the same. Reading is pure ([`read`]); [`load`] finds the files.
+
+mod keys;
+
+#[cfg(test)]
+mod tests;
+
+use super::keymap::Keymap;
+use super::theme::file::{entries_of, text_of};
+use super::theme::{Theme, BUILT_IN};
+use crate::formats::python::yaml_read::{Mark, Marked, MarkedValue};
+use crate::formats::python::Node;
+use crate::model::nearest::nearest;
+use crate::storage::read::read_whole;
+use std::path::{Path, PathBuf};
+
+pub use super::theme::Mistake;
+
+/// Longer files are no settings.
+const MOST_BYTES: u64 = 1 << 20;
+/// Mistakes beyond these are not told: the file is something else.
+const MOST_MISTAKES: usize = 100;
+
+/// The keys of the file, in the order of the documentation.
+const KEYS: [&str; 5] = ["theme", "pictures", "mouse", "ascii", "keys"];
+
+/// How pictures may be shown.
+pub const PICTURES: [&str; 5] = ["auto", "cells", "kitty", "iterm2", "sixel"];
+
+/// What the file says; what it leaves out is the default.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// The name of a theme, as it is written, and where.
+    pub theme: Option<(Mark, String)>,
+    /// How pictures are shown: one of [`PICTURES`].
+    pub pictures: Option<&'static str>,
+    /// Whether the mouse is listened to.
+    pub mouse: Option<bool>,
+    /// Whether only ASCII signs are drawn.
+    pub ascii: Option<bool>,
+    /// The key table with the person's own keys in it.
+    pub keymap: Keymap,
+}
+
+/// The settings with everything that was found about them.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// What the file says.
+    pub config: Config,
+    /// The theme that is asked for, by the file or by name; `None`: the default.
+    pub theme: Option<Theme>,
+    /// The file.
+    pub path: PathBuf,
+    /// Whether there is such a file.
+    pub is_there: bool,
+    /// What is wrong, by file: in the settings first, then in the theme.
+    pub mistakes: Vec<(PathBuf, Mistake)>,
+}
+
+impl Settings {
+    /// The mistakes in words, each with the file's name, line and column, and its way out. To be made safe by who shows it.
+    pub fn told(&self) -> Vec<(String, Option<String>)> {
+        let tell = |(path, mistake): &(PathBuf, Mistake)| {
+            let name = path.file_name().map_or_else(|| path.to_string_lossy(), |n| n.to_string_lossy());
+            let place = match mistake.at.line {
+                0 => name.into_owned(),
+                line => format!("{name}, line {line}, column {}", mistake.at.column),
+            };
+            (format!("{place}: {}", mistake.message), mistake.hint.clone())
+        };
+        self.mistakes.iter().map(tell).collect()
+    }
+}
+
+/// Reads the settings in a folder. Nothing there is no mistake; neither does anything that is there keep the program from
+/// starting.
+pub fn load(folder: &Path) -> Settings {
+    let path = folder.join("config.yaml");
+    let mut settings = Settings { path: path.clone(), ..Settings::default() };
+    match text_at(&path) {
+        Ok(None) => {}
+        Ok(Some(text)) => {
+            settings.is_there = true;
+            let (config, mistakes) = read(&text);
+            settings.config = config;
+            settings.mistakes.extend(mistakes.into_iter().map(|m| (path.clone(), m)));
+        }
+        Err(why) => {
+            settings.is_there = true;
+            settings.mistakes.push((path.clone(), Mistake::new(Mark::default(), why, None)));
+        }
+    }
+    if let Some((at, name)) = settings.config.theme.clone() {
+        match theme(&name, folder) {
+            Ok((theme, mistakes)) => {
+                settings.theme = Some(theme);
+                settings.mistakes.extend(mistakes);
+            }
+            Err((message, hint)) => settings.mistakes.push((path, Mistake::new(at, message, hint))),
+        }
+    }
+    settings
+}
+
+/// A theme with what is wrong in its file.
+pub type ThemeRead = (Theme, Vec<(PathBuf, Mistake)>);
+
+/// A theme by its name: one that is built in, a file `themes/NAME.yaml` in the folder of settings, or a path to a file.
+/// The error is a sentence and its way out.
+pub fn theme(name: &str, folder: &Path) -> Result<ThemeRead, (String, Option<String>)> {
+    if let Some(theme) = Theme::built_in(name) {
+        return Ok((theme, Vec::new()));
+    }
+    let is_path = name.contains('/') || name.ends_with(".yaml");
+    let path = if is_path { PathBuf::from(name) } else { folder.join("themes").join(format!("{name}.yaml")) };
+    match text_at(&path) {
+        Ok(Some(text)) => {
+            let (theme, mistakes) = super::theme::file::read(&text);
+            Ok((theme, mistakes.into_iter().map(|m| (path.clone(), m)).collect()))
+        }
+        Ok(None) => {
+            let own = own_themes(folder);
+            let names = || BUILT_IN.iter().map(|(name, _)| *name).chain(own.iter().map(String::as_str));
+            let hint = match nearest(name, names()) {
+                Some(near) if !is_path => format!("did you mean '{near}'?"),
+                _ => format!("themes: {}", names().collect::<Vec<_>>().join(", ")),
+            };
+            Err((format!("there is no theme '{name}'"), Some(hint)))
+        }
+        Err(why) => Err((format!("the theme '{name}' cannot be read: {why}"), None)),
+    }
+}
+
+/// The names of a person's own themes.
+fn own_themes(folder: &Path) -> Vec<String> {
+    let listed = std::fs::read_dir(folder.join("themes")).into_iter().flatten().flatten();
+    let names = listed.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".yaml").map(str::to_owned));
+    let mut names: Vec<String> = names.take(1_000).collect();
+    names.sort();
+    names
+}
+
+/// The text of a file; `None` where there is none; else why it cannot be read.
+fn text_at(path: &Path) -> Result<Option<String>, String> {
+    let Some(bytes) = read_whole(path, MOST_BYTES).map_err(|failure| failure.why)? else { return Ok(None) };
+    String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8 text".into())
+}
+
+/// Reads the text of the file.
+pub fn read(text: &str) -> (Config, Vec<Mistake>) {
+    let mut config = Config::default();
+    let mut mistakes = Vec::new();
+    for (key, at, value) in entries_of(text, "the settings file", &mut mistakes) {
+        match key.as_str() {
+            "theme" => match text_of(&value) {
+                Some(name) => config.theme = Some((value.at, name)),
+                None => mistakes.push(Mistake::new(value.at, "'theme' is the name of a theme", Some(themes_hint()))),
+            },
+            "pictures" => config.pictures = pictures(&value, &mut mistakes),
+            "mouse" => config.mouse = switch("mouse", &value, &mut mistakes),
+            "ascii" => config.ascii = switch("ascii", &value, &mut mistakes),
+            "keys" => keys::read(value, &mut config.keymap, &mut mistakes),
+            unknown => {
+                let hint = match nearest(unknown, KEYS) {
+                    Some(near) => format!("did you mean '{near}'?"),
+                    None => format!("settings: {}", KEYS.join(", ")),
+                };
+                mistakes.push(Mistake::new(at, format!("there is no setting '{unknown}'"), Some(hint)));
+            }
+        }
+    }
+    mistakes.sort_by_key(|mistake| mistake.at);
+    mistakes.truncate(MOST_MISTAKES);
+    (config, mistakes)
+}
+
+fn themes_hint() -> String {
+    format!("themes: {}", BUILT_IN.map(|(name, _)| name).join(", "))
+}
+
+fn pictures(value: &Marked, mistakes: &mut Vec<Mistake>) -> Option<&'static str> {
+    let name = text_of(value).unwrap_or_default();
+    let known = PICTURES.into_iter().find(|known| *known == name);
+    if known.is_none() {
+        let hint = match nearest(&name, PICTURES) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => format!("ways: {}", PICTURES.join(", ")),
+        };
+        mistakes.push(Mistake::new(value.at, format!("pictures cannot be shown by '{name}'"), Some(hint)));
+    }
+    known
+}
+
+fn switch(name: &str, value: &Marked, mistakes: &mut Vec<Mistake>) -> Option<bool> {
+    match value.value {
+        MarkedValue::Scalar(Node::Bool(on)) => Some(on),
+        _ => {
+            mistakes.push(Mistake::new(value.at, format!("'{name}' is true or false"), None));
+            None
+        }
+    }
+}

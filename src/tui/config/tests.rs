@@ -1,0 +1,181 @@
+use super::*;
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use crate::tui::keymap::{Action, Chord, Context};
+
+/// The mistakes as a person reads them.
+fn told(text: &str) -> Vec<String> {
+    let told = |m: &Mistake| {
+        format!("{}:{} {} -> {}", m.at.line, m.at.column, m.message, m.hint.as_deref().unwrap_or_default())
+    };
+    read(text).1.iter().map(told).collect()
+}
+
+fn keys(config: &Config, context: Context, action: Action) -> Vec<String> {
+    let entry = config.keymap.entries(context).find(|e| e.action == action);
+    entry.map(|e| e.keys.iter().map(Chord::label).collect()).unwrap_or_default()
+}
+
+fn put(path: &Path, text: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    write_file(&RealFs, path, text.as_bytes(), 0o644).unwrap();
+}
+
+#[test]
+fn a_file_with_everything_in_it_is_understood() {
+    let text = "\
+# mine
+theme: dark
+pictures: cells
+mouse: no
+ascii: true
+keys:
+  home:
+    prepare: [P, ctrl-k]
+    mix: []
+    info: I
+  global:
+    help: [\"?\", F1, ctrl-g]
+  moving:
+    down: [n, down]
+";
+    let (config, mistakes) = read(text);
+    assert_eq!(mistakes, []);
+    assert_eq!(config.theme.as_ref().map(|(at, name)| (at.line, name.as_str())), Some((2, "dark")));
+    assert_eq!((config.pictures, config.mouse, config.ascii), (Some("cells"), Some(false), Some(true)));
+    assert_eq!(keys(&config, Context::Home, Action::Prepare), ["P", "Ctrl-k"]);
+    assert_eq!(keys(&config, Context::Home, Action::Mix), Vec::<String>::new());
+    assert_eq!(keys(&config, Context::Home, Action::Info), ["I"], "one key needs no list");
+    assert_eq!(keys(&config, Context::Global, Action::Help), ["?", "F1", "Ctrl-g"]);
+    assert_eq!(keys(&config, Context::List, Action::Down), ["n", "↓"], "a place may be called by its title");
+    assert_eq!(keys(&config, Context::Home, Action::Media), ["m"], "the rest stays");
+}
+
+#[test]
+fn an_empty_file_changes_nothing() {
+    for text in ["", "# nothing\n", "keys: {}\n", "\u{feff}theme: light\n"] {
+        assert_eq!(told(text), Vec::<String>::new(), "{text:?}");
+    }
+}
+
+#[test]
+fn every_mistake_says_where_it_is_and_what_was_probably_meant() {
+    let text = "\
+tehme: dark
+pictures: kity
+mouse: maybe
+keys:
+  hom:
+    prepare: [P]
+  home:
+    prepar: [P]
+    cancel-job: [X]
+    mix: [entr, gg, \"\"]
+    info:
+    facts: [~]
+  home-filter:
+    close: [x]
+  list: [a]
+  global:
+    interrupt: []
+";
+    assert_eq!(
+        told(text),
+        [
+            "1:1 there is no setting 'tehme' -> did you mean 'theme'?",
+            "2:11 pictures cannot be shown by 'kity' -> did you mean 'kitty'?",
+            "3:8 'mouse' is true or false -> ",
+            "5:3 there is no context 'hom' -> did you mean 'home'?",
+            "8:5 there is no action 'prepar' -> did you mean 'prepare'?",
+            "9:5 'cancel-job' does nothing in 'home' -> it works in: jobs, run",
+            "10:11 'entr' is not a key -> did you mean 'enter'?",
+            "10:17 'gg' is not a key -> did you mean 'g g'?",
+            "10:21 '' is not a key -> write keys like q, G, ctrl-d, enter, f1, or a sequence like g g",
+            "11:9 the keys of 'info' are missing -> write a list such as [P, ctrl-k], or [] for no key",
+            "12:13 a key is missing here -> put signs in quotes: \"-\", \"~\", \"?\"",
+            "14:13 x is typed in 'home-filter', so it can do nothing else there -> take a key with ctrl- or alt-, or a function key",
+            "15:9 nothing is bound in 'list' -> write an action and its keys, such as `prepare: [P]`",
+            "17:5 'interrupt' keeps its key: it is the way out -> other keys may do it, but one has to",
+        ]
+    );
+}
+
+#[test]
+fn what_is_wrong_keeps_its_default_and_the_rest_is_in_force() {
+    let (config, mistakes) = read("mouse: 7\nascii: true\nkeys:\n  home:\n    mix: [entr]\n    prepare: [P, nokey]\n");
+    assert_eq!(mistakes.len(), 3);
+    assert_eq!((config.mouse, config.ascii), (None, Some(true)));
+    assert_eq!(keys(&config, Context::Home, Action::Mix), ["x"]);
+    assert_eq!(keys(&config, Context::Home, Action::Prepare), ["P"]);
+}
+
+#[test]
+fn a_key_that_two_actions_want_is_told_with_the_way_to_agree() {
+    assert_eq!(
+        told("keys:\n  home:\n    prepare: [m]\n"),
+        ["3:5 m in 'home' was the key of 'media', which has lost it to 'prepare' -> give 'media' another key, or write `media: []` to agree"]
+    );
+    assert_eq!(told("keys:\n  home:\n    prepare: [m]\n    media: []\n"), Vec::<String>::new());
+    assert_eq!(
+        told("keys:\n  home:\n    prepare: [z]\n    media: [z]\n"),
+        ["4:5 z in 'home' is given to 'prepare' too, which keeps it -> give one of them another key"]
+    );
+}
+
+#[test]
+fn a_file_that_is_no_yaml_is_told_at_its_line_and_nothing_of_it_is_used() {
+    for (text, place) in [
+        ("theme: [dark\n", "1:8 unclosed bracket"),
+        ("mouse: true\nmouse: false\n", "2:1 the key 'mouse' is there twice"),
+        ("theme: !tag dark\n", "1:13 a tag"),
+        ("theme: *x\n", "1:8 an alias"),
+        ("- theme\n", "1:1 the settings file is a list of `name: value` lines"),
+        ("hello\n", "1:1 the settings file is a list of `name: value` lines"),
+    ] {
+        let told = told(text);
+        assert!(told.len() == 1 && told[0].starts_with(place), "{text:?}: {told:?}");
+        assert!(!told[0].contains("loader"), "{told:?}");
+    }
+}
+
+#[test]
+fn a_file_of_nonsense_is_not_told_without_end() {
+    let text: String = (0..5_000).map(|n| format!("key{n}: 1\n")).collect();
+    assert_eq!(read(&text).1.len(), MOST_MISTAKES);
+}
+
+#[test]
+fn no_file_is_no_mistake_and_neither_kind_of_file_stops_the_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = load(dir.path());
+    assert!(!settings.is_there && settings.mistakes.is_empty());
+    // A folder in its place, then bytes that are no text.
+    std::fs::create_dir(dir.path().join("config.yaml")).unwrap();
+    assert_eq!(load(dir.path()).told()[0].0, "config.yaml: it is a folder, not a file");
+    std::fs::remove_dir(dir.path().join("config.yaml")).unwrap();
+    write_file(&RealFs, &dir.path().join("config.yaml"), b"theme: \xff\n", 0o644).unwrap();
+    assert_eq!(load(dir.path()).told()[0].0, "config.yaml: it is not UTF-8 text");
+}
+
+#[test]
+fn a_theme_of_ones_own_is_found_by_name_and_its_mistakes_are_told_in_its_own_file() {
+    let dir = tempfile::tempdir().unwrap();
+    put(&dir.path().join("config.yaml"), "theme: dusk\n");
+    put(&dir.path().join("themes/dusk.yaml"), "base: dark\naccent: magenta\nok: grene\n");
+    let settings = load(dir.path());
+    assert_eq!(settings.theme.as_ref().unwrap().accent, ratatui::style::Style::new().magenta());
+    assert_eq!(settings.told()[0].0, "dusk.yaml, line 3, column 5: 'grene' is neither a colour nor a manner");
+    put(&dir.path().join("config.yaml"), "theme: duks\n");
+    let (told, hint) = load(dir.path()).told().remove(0);
+    assert_eq!(told, "config.yaml, line 1, column 8: there is no theme 'duks'");
+    assert_eq!(hint.as_deref(), Some("did you mean 'dusk'?"));
+}
+
+#[test]
+fn the_example_of_the_documentation_is_understood() {
+    let page = include_str!("../../../docs/settings.md");
+    let blocks: Vec<&str> = page.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(blocks.len() >= 2, "an example of settings, one of a theme");
+    assert_eq!(told(blocks[0]), Vec::<String>::new());
+    assert_eq!(crate::tui::theme::file::read(blocks[1]).1, []);
+}

@@ -1,0 +1,296 @@
+//! A theme as a file: one line per role, each a style in words.
+//!
+//! ```yaml
+//! base: dark                  # what is not said below comes from here; 16-colour without this line
+//! accent: "#ff8800 bold"      # a colour; quotes, because a bare # begins a comment
+//! selected: black on yellow   # and a background
+//! muted: dim                  # no colour, only a manner
+//! bars: [cyan, magenta, blue, yellow]
+//! ```
+//!
+//! Colours: the sixteen of the terminal by name, a number of the 256-colour palette, `#rrggbb`. Manners: `bold`, `dim`,
+//! `italic`, `underline`, `reverse`. `default` stands for nothing at all.
+
+use super::Theme;
+use crate::formats::python::yaml_read::{self, Mark, Marked, MarkedValue};
+use crate::formats::python::Node;
+use crate::model::nearest::nearest;
+use ratatui::style::{Color, Modifier, Style};
+
+/// The themes that are built in, by name.
+pub const BUILT_IN: [(&str, &str); 5] = [
+    ("16-colour", include_str!("../../../assets/themes/16-colour.yaml")),
+    ("dark", include_str!("../../../assets/themes/dark.yaml")),
+    ("light", include_str!("../../../assets/themes/light.yaml")),
+    ("high-contrast", include_str!("../../../assets/themes/high-contrast.yaml")),
+    ("no-colour", include_str!("../../../assets/themes/no-colour.yaml")),
+];
+
+/// Every role, by its name in a file; the bars are numbered.
+pub(super) const ROLES: [&str; 19] = [
+    "text",
+    "ok",
+    "warn",
+    "error",
+    "accent",
+    "muted",
+    "selected",
+    "selected-idle",
+    "border",
+    "border-focus",
+    "title",
+    "key",
+    "input",
+    "matched",
+    "disabled",
+    "bar 1",
+    "bar 2",
+    "bar 3",
+    "bar 4",
+];
+
+const KEYS: [&str; 17] = [
+    "base",
+    "text",
+    "ok",
+    "warn",
+    "error",
+    "accent",
+    "muted",
+    "selected",
+    "selected-idle",
+    "border",
+    "border-focus",
+    "title",
+    "key",
+    "input",
+    "matched",
+    "disabled",
+    "bars",
+];
+
+const COLOURS: [(&str, Color); 17] = [
+    ("black", Color::Black),
+    ("red", Color::Red),
+    ("green", Color::Green),
+    ("yellow", Color::Yellow),
+    ("blue", Color::Blue),
+    ("magenta", Color::Magenta),
+    ("cyan", Color::Cyan),
+    ("white", Color::White),
+    ("grey", Color::Gray),
+    ("gray", Color::Gray),
+    ("dark-grey", Color::DarkGray),
+    ("light-red", Color::LightRed),
+    ("light-green", Color::LightGreen),
+    ("light-yellow", Color::LightYellow),
+    ("light-blue", Color::LightBlue),
+    ("light-magenta", Color::LightMagenta),
+    ("light-cyan", Color::LightCyan),
+];
+
+const MANNERS: [(&str, Modifier); 5] = [
+    ("bold", Modifier::BOLD),
+    ("dim", Modifier::DIM),
+    ("italic", Modifier::ITALIC),
+    ("underline", Modifier::UNDERLINED),
+    ("reverse", Modifier::REVERSED),
+];
+
+/// Something in a settings or theme file that cannot be used, with the way out. What it is about keeps its default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// Where it is; line 0 for what is in no line.
+    pub at: Mark,
+    /// What is wrong.
+    pub message: String,
+    /// How to put it right.
+    pub hint: Option<String>,
+}
+
+impl Mistake {
+    /// A mistake at a place.
+    pub fn new(at: Mark, message: impl Into<String>, hint: Option<String>) -> Self {
+        Self { at, message: message.into(), hint }
+    }
+}
+
+/// The place of a role's style.
+pub(super) fn slot<'a>(theme: &'a mut Theme, role: &str) -> Option<&'a mut Style> {
+    let bar = role.strip_prefix("bar ").and_then(|n| n.parse::<usize>().ok()).and_then(|n| n.checked_sub(1));
+    Some(match role {
+        "text" => &mut theme.text,
+        "ok" => &mut theme.ok,
+        "warn" => &mut theme.warn,
+        "error" => &mut theme.error,
+        "accent" => &mut theme.accent,
+        "muted" => &mut theme.muted,
+        "selected" => &mut theme.selected,
+        "selected-idle" => &mut theme.selected_idle,
+        "border" => &mut theme.border,
+        "border-focus" => &mut theme.border_focus,
+        "title" => &mut theme.title,
+        "key" => &mut theme.key,
+        "input" => &mut theme.input,
+        "matched" => &mut theme.matched,
+        "disabled" => &mut theme.disabled,
+        _ => return theme.bars.get_mut(bar?),
+    })
+}
+
+/// Reads a theme. What cannot be used is told and stays as in the theme that the file is based on.
+pub fn read(text: &str) -> (Theme, Vec<Mistake>) {
+    let mut mistakes = Vec::new();
+    let entries = entries_of(text, "a theme", &mut mistakes);
+    let mut theme = base_of(&entries, &mut mistakes);
+    for (key, at, value) in &entries {
+        match key.as_str() {
+            "base" => {}
+            "bars" => read_bars(value, &mut theme, &mut mistakes),
+            role if KEYS.contains(&role) => {
+                if let (Some(style), Some(slot)) = (style_of(value, &mut mistakes), slot(&mut theme, role)) {
+                    *slot = style;
+                }
+            }
+            unknown => {
+                let hint = match nearest(unknown, KEYS) {
+                    Some(near) => format!("did you mean '{near}'?"),
+                    None => format!("roles: {}", KEYS[1..].join(", ")),
+                };
+                mistakes.push(Mistake::new(*at, format!("a theme has no role '{unknown}'"), Some(hint)));
+            }
+        }
+    }
+    (theme, mistakes)
+}
+
+/// The entries of the one map that a file is; anything else is a mistake, and nothing is read of it.
+pub(in crate::tui) fn entries_of(text: &str, what: &str, mistakes: &mut Vec<Mistake>) -> Vec<(String, Mark, Marked)> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match yaml_read::read_marked(text) {
+        Ok(None) => Vec::new(),
+        Ok(Some(Marked { value: MarkedValue::Map(entries), .. })) => entries,
+        Ok(Some(other)) => {
+            mistakes.push(Mistake::new(other.at, format!("{what} is a list of `name: value` lines"), None));
+            Vec::new()
+        }
+        Err(error) => {
+            let within = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+            let at = Mark { line: within(error.line), column: within(error.column) };
+            let message = error.message.replace(" by the loader", " here");
+            mistakes.push(Mistake::new(
+                at,
+                message,
+                Some("nothing of the file is used until this is put right".into()),
+            ));
+            Vec::new()
+        }
+    }
+}
+
+fn base_of(entries: &[(String, Mark, Marked)], mistakes: &mut Vec<Mistake>) -> Theme {
+    let Some((_, _, value)) = entries.iter().find(|(key, ..)| key == "base") else {
+        return Theme::default_colours(entries);
+    };
+    let name = text_of(value).unwrap_or_default();
+    Theme::built_in(&name).unwrap_or_else(|| {
+        let names = BUILT_IN.map(|(name, _)| name);
+        let hint = match nearest(&name, names) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => format!("themes: {}", names.join(", ")),
+        };
+        mistakes.push(Mistake::new(value.at, format!("there is no theme '{name}' to begin with"), Some(hint)));
+        Theme::new(super::ColourMode::Sixteen)
+    })
+}
+
+impl Theme {
+    /// What a file without `base` begins with: the default, unless the file says everything itself.
+    fn default_colours(entries: &[(String, Mark, Marked)]) -> Self {
+        let says = |key: &&str| entries.iter().any(|(known, ..)| known == key);
+        // The default is such a file itself.
+        match KEYS[1..].iter().all(|key| says(&key)) {
+            true => Self::default(),
+            false => Self::built_in("16-colour").unwrap_or_default(),
+        }
+    }
+}
+
+fn read_bars(value: &Marked, theme: &mut Theme, mistakes: &mut Vec<Mistake>) {
+    let MarkedValue::List(items) = &value.value else {
+        let hint = Some("write it like [cyan, magenta, blue, yellow]".to_owned());
+        return mistakes.push(Mistake::new(value.at, "'bars' is a list of four styles", hint));
+    };
+    if items.len() != theme.bars.len() {
+        let message = format!("'bars' has {} styles; there are {} bars", items.len(), theme.bars.len());
+        mistakes.push(Mistake::new(value.at, message, None));
+    }
+    for (bar, item) in theme.bars.iter_mut().zip(items) {
+        *bar = style_of(item, mistakes).unwrap_or(*bar);
+    }
+}
+
+/// The text of a scalar: numbers and truth values as they are written most simply.
+pub(in crate::tui) fn text_of(value: &Marked) -> Option<String> {
+    match &value.value {
+        MarkedValue::Scalar(Node::Str(text)) => Some(text.clone()),
+        MarkedValue::Scalar(Node::Int(number)) => Some(number.to_string()),
+        MarkedValue::Scalar(Node::Bool(value)) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+fn style_of(value: &Marked, mistakes: &mut Vec<Mistake>) -> Option<Style> {
+    let Some(text) = text_of(value) else {
+        let hint = "a colour in #rrggbb needs quotes; 'default' changes nothing".to_owned();
+        mistakes.push(Mistake::new(value.at, "a style is missing here", Some(hint)));
+        return None;
+    };
+    match style(&text) {
+        Ok(style) => Some(style),
+        Err(word) => {
+            let names = COLOURS.iter().map(|(name, _)| *name).chain(MANNERS.iter().map(|(name, _)| *name));
+            let hint = match nearest(&word, names.chain(["default"])) {
+                Some(near) => format!("did you mean '{near}'?"),
+                None => "write a colour (cyan, 208, \"#ff8800\"), `on` and a background, bold, dim, underline, reverse"
+                    .into(),
+            };
+            mistakes.push(Mistake::new(value.at, format!("'{word}' is neither a colour nor a manner"), Some(hint)));
+            None
+        }
+    }
+}
+
+/// A style in words; the word that is none.
+fn style(text: &str) -> Result<Style, String> {
+    let mut style = Style::new();
+    let mut behind = false;
+    for word in text.split_whitespace() {
+        if word == "default" {
+            behind = false;
+        } else if word == "on" {
+            behind = true;
+        } else if let Some((_, manner)) = MANNERS.iter().find(|(name, _)| *name == word) {
+            style = style.add_modifier(*manner);
+        } else {
+            let colour = colour(word).ok_or_else(|| word.to_owned())?;
+            style = if std::mem::take(&mut behind) { style.bg(colour) } else { style.fg(colour) };
+        }
+    }
+    if behind {
+        return Err("on".into());
+    }
+    Ok(style)
+}
+
+fn colour(word: &str) -> Option<Color> {
+    if let Some(digits) = word.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit())) {
+        let number = u32::from_str_radix(digits, 16).ok()?;
+        let [_, r, g, b] = number.to_be_bytes();
+        return Some(Color::Rgb(r, g, b));
+    }
+    if let Ok(number) = word.parse::<u8>() {
+        return Some(Color::Indexed(number));
+    }
+    COLOURS.iter().find(|(name, _)| *name == word).map(|&(_, colour)| colour)
+}

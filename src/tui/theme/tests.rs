@@ -1,0 +1,143 @@
+use super::*;
+use ratatui::style::Modifier;
+
+#[test]
+fn every_built_in_theme_says_every_role_and_has_no_mistake() {
+    for (name, text) in BUILT_IN {
+        let (theme, mistakes) = file::read(text);
+        assert_eq!(mistakes, [], "{name}");
+        assert_eq!(theme.roles().len(), 19);
+        for role in file::ROLES.iter().filter(|role| !role.starts_with("bar ")) {
+            assert!(text.lines().any(|line| line.starts_with(&format!("{role}:"))), "{name} leaves out {role}");
+        }
+    }
+}
+
+#[test]
+fn every_role_of_every_theme_stays_as_it_was_looked_at() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    for (name, _) in BUILT_IN {
+        let theme = Theme::built_in(name).unwrap();
+        let line = |(role, style): (&str, Style)| {
+            let colour = |c: Option<Color>| c.map_or_else(|| "-".to_owned(), |c| c.to_string());
+            let manner = format!("{:?}", style.add_modifier);
+            format!("{role:<14} {:<10} on {:<10} {manner}", colour(style.fg), colour(style.bg))
+        };
+        let lines: Vec<String> = theme.roles().into_iter().map(line).collect();
+        settings.bind(|| insta::assert_snapshot!(format!("theme_{name}"), lines.join("\n")));
+    }
+}
+
+#[test]
+fn the_colourless_theme_holds_no_colour_at_all() {
+    for (role, style) in Theme::new(ColourMode::None).roles() {
+        assert_eq!((style.fg, style.bg, style.underline_color), (None, None, None), "{role}");
+    }
+}
+
+#[test]
+fn the_selection_is_visible_in_every_theme() {
+    for (name, _) in BUILT_IN {
+        let theme = Theme::built_in(name).unwrap();
+        assert_ne!(theme.selected, theme.text, "{name}");
+        assert_ne!(theme.selected, theme.selected_idle, "{name}");
+        assert_ne!(theme.border, theme.border_focus, "{name}");
+        let marked = theme.selected.add_modifier.contains(Modifier::REVERSED) || theme.selected.bg.is_some();
+        assert!(marked, "{name}: a whole row has to be seen, not its letters alone");
+    }
+}
+
+/// How far two colours are apart for the eye: from 1 (the same) to 21 (black and white), as the web's guidelines count.
+fn contrast(a: Color, b: Color) -> f64 {
+    let light = |colour| {
+        let Color::Rgb(r, g, b) = colour else { panic!("{colour} is no 24-bit colour") };
+        let part = |v: u8| {
+            let v = f64::from(v) / 255.0;
+            if v <= 0.040_45 {
+                v / 12.92
+            } else {
+                ((v + 0.055) / 1.055).powf(2.4)
+            }
+        };
+        0.2126 * part(r) + 0.7152 * part(g) + 0.0722 * part(b)
+    };
+    let (a, b) = (light(a), light(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+#[test]
+fn in_themes_with_a_background_every_role_can_be_read_on_it() {
+    for (name, least) in [("dark", 4.5), ("light", 4.5), ("high-contrast", 7.0)] {
+        let theme = Theme::built_in(name).unwrap();
+        let (text, page) = (theme.text.fg.unwrap(), theme.text.bg.unwrap());
+        for (role, style) in theme.roles() {
+            let (fg, bg) = (style.fg.unwrap_or(text), style.bg.unwrap_or(page));
+            // Borders and what cannot be used are to stand back, but not to vanish.
+            let least = if matches!(role, "border" | "disabled") { 1.9 } else { least };
+            assert!(contrast(fg, bg) >= least, "{name}: {role} has a contrast of {:.1}", contrast(fg, bg));
+        }
+    }
+}
+
+#[test]
+fn the_default_theme_uses_only_the_terminals_own_colours() {
+    for (role, style) in Theme::new(ColourMode::Sixteen).roles() {
+        for colour in [style.fg, style.bg].into_iter().flatten() {
+            assert!(!matches!(colour, Color::Rgb(..) | Color::Indexed(_)), "{role}");
+        }
+    }
+}
+
+#[test]
+fn a_theme_of_ones_own_changes_what_it_says_and_keeps_the_rest() {
+    let (theme, mistakes) = file::read("base: dark\naccent: \"#ff8800 bold\"\nselected: black on yellow\nmuted: 245\n");
+    assert_eq!(mistakes, []);
+    let dark = Theme::built_in("dark").unwrap();
+    assert_eq!(theme.accent, Style::new().fg(Color::Rgb(255, 136, 0)).add_modifier(Modifier::BOLD));
+    assert_eq!(theme.selected, Style::new().fg(Color::Black).bg(Color::Yellow));
+    assert_eq!(theme.muted, Style::new().fg(Color::Indexed(245)));
+    assert_eq!((theme.text, theme.error, theme.bars), (dark.text, dark.error, dark.bars));
+    assert_eq!(file::read("").0, Theme::new(ColourMode::Sixteen), "without base it is the default");
+}
+
+#[test]
+fn mistakes_in_a_theme_say_where_and_what_was_probably_meant() {
+    let text = "base: drak\nacent: red\nok: grene\nerror: red on\nbars: red\ntitle: #fff000\n";
+    let (_, mistakes) = file::read(text);
+    let told: Vec<String> = mistakes
+        .iter()
+        .map(|m| format!("{}:{} {} ({})", m.at.line, m.at.column, m.message, m.hint.as_deref().unwrap_or_default()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "1:7 there is no theme 'drak' to begin with (did you mean 'dark'?)",
+            "2:1 a theme has no role 'acent' (did you mean 'accent'?)",
+            "3:5 'grene' is neither a colour nor a manner (did you mean 'green'?)",
+            "4:8 'on' is neither a colour nor a manner (write a colour (cyan, 208, \"#ff8800\"), `on` and a background, bold, dim, underline, reverse)",
+            "5:7 'bars' is a list of four styles (write it like [cyan, magenta, blue, yellow])",
+            "6:6 a style is missing here (a colour in #rrggbb needs quotes; 'default' changes nothing)",
+        ]
+    );
+}
+
+#[test]
+fn where_24_bits_cannot_be_shown_the_nearest_colours_are_taken() {
+    let theme = Theme::built_in("dark").unwrap();
+    for (depth, allowed) in [
+        (Depth::Indexed, (|c| matches!(c, Color::Indexed(16..))) as fn(Color) -> bool),
+        (Depth::Shades, |c| !matches!(c, Color::Rgb(..) | Color::Indexed(_))),
+    ] {
+        for (role, style) in theme.clone().for_depth(depth).roles() {
+            assert!([style.fg, style.bg].into_iter().flatten().all(allowed), "{role} {style:?}");
+        }
+    }
+    assert_eq!(nearest_indexed(255, 255, 255), 231);
+    assert_eq!(nearest_indexed(0, 0, 0), 16);
+    assert_eq!(nearest_indexed(118, 118, 118), 243);
+    assert_eq!(nearest_of_sixteen(250, 90, 80), Color::LightRed);
+    assert_eq!(theme.clone().for_depth(Depth::True), theme);
+}
