@@ -5,6 +5,7 @@ use super::dropin::energon::EnergonArgs;
 use super::media::PrepareMediaArgs;
 use super::mix::MixArgs;
 use super::prepare::PrepareArgs;
+use super::splits::SplitsArgs;
 use clap::builder::styling::{AnsiColor, Effects, Styles};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -70,6 +71,8 @@ pub enum Command {
     },
     /// Look at shards and samples; without a full screen, print a few
     Browse(BrowseArgs),
+    /// Edit splits and excludes (an editor in a terminal), and look for samples that two splits share
+    Splits(SplitsArgs),
     /// Write and check metadatasets: blends and joins of prepared data sets
     Mix(MixArgs),
     /// Write a small data set to try everything on, and prepare it
@@ -116,6 +119,7 @@ impl Command {
             Self::Lint { .. } => "lint",
             Self::Verify { .. } => "verify",
             Self::Browse(_) => "browse",
+            Self::Splits(args) => args.name(),
             Self::Mix(args) => args.name(),
             Self::Demo { .. } => "demo",
             Self::Jobs { .. } => "jobs",

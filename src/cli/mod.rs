@@ -27,6 +27,7 @@ mod progress;
 mod report;
 mod run_plan;
 mod signals;
+mod splits;
 mod table;
 mod task;
 
@@ -78,6 +79,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Verify { path }) => lint::verify(&path, context),
         Some(Command::Browse(args)) => browse::run(&args, context),
         Some(Command::Demo { dir }) => demo::run(dir, context),
+        Some(Command::Splits(args)) => splits::run(args, context),
         Some(Command::Mix(args)) => mix::run(args, context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),

@@ -12,7 +12,7 @@ pub use args::PrepareArgs;
 pub use execute::{absolute, execute, save_plan, tell_notes, write_plan};
 pub use guided::{guided, screen};
 pub use missing::{refuse_missing, Consent};
-pub use plan::{field_map, split_patterns, without_database, yaml_name};
+pub use plan::{exclude_lines, field_map, split_patterns, without_database, yaml_name};
 
 use super::context::Context;
 use super::end::Finished;

@@ -79,7 +79,7 @@ fn take_split_file(path: &Path, plan: &mut PreparePlan) -> Outcome<()> {
 }
 
 /// One item a line; blank lines and lines that begin with `#` say nothing.
-fn exclude_lines(text: &str) -> Vec<String> {
+pub fn exclude_lines(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim_end_matches('\r'));
     lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
 }

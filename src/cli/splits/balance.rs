@@ -1,0 +1,86 @@
+//! `splits balance`.
+
+use super::super::context::Context;
+use super::super::end::Finished;
+use super::super::table::{Align, Table};
+use super::change::Change;
+use super::{is_split, no_split, open};
+use crate::engine::splits::{balance, parse_ratios, Balance};
+use crate::model::text::{count, display_safe, grouped};
+use serde_json::{json, Value};
+use std::path::Path;
+
+/// Moves that are listed for people.
+const LISTED: usize = 20;
+
+/// Proposes moves and makes them.
+pub(super) fn run(path: &Path, ratios: &str, new: bool, context: &Context) -> Finished {
+    let editor = open(path)?;
+    let ratios = parse_ratios(&editor, ratios)?;
+    if let Some((name, _)) = ratios.iter().find(|(name, _)| !new && !is_split(&editor, name)) {
+        return Err(no_split(&editor, name).into());
+    }
+    let proposal = balance(&editor, &ratios);
+    for line in lines(&proposal) {
+        context.printer.line(line);
+    }
+    let mut change = Change::new(editor);
+    change.result.insert("balance".into(), value(&proposal));
+    if let Some(edit) = proposal.edit() {
+        change.apply(edit)?;
+    }
+    change.finish(context)
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn lines(proposal: &Balance) -> Vec<String> {
+    let columns = [
+        ("split", Align::Left),
+        ("wanted", Align::Right),
+        ("now", Align::Right),
+        ("then", Align::Right),
+        ("samples", Align::Right),
+    ];
+    let mut table = Table::new(&columns);
+    for share in &proposal.shares {
+        table.row([
+            display_safe(&share.name).into_owned(),
+            percent(share.wanted),
+            percent(share.before),
+            percent(share.after),
+            grouped(share.samples_after),
+        ]);
+    }
+    let mut lines = table.lines();
+    lines.push(format!("{} to move.", count(proposal.moves.len() as u64, "shard")));
+    for one in proposal.moves.iter().take(LISTED) {
+        let samples = count(one.samples, "sample");
+        lines.push(format!(
+            "  {}: {} -> {} ({samples})",
+            display_safe(&one.shard),
+            display_safe(&one.from),
+            display_safe(&one.to)
+        ));
+    }
+    if proposal.moves.len() > LISTED {
+        lines.push(format!("  and {} more", grouped((proposal.moves.len() - LISTED) as u64)));
+    }
+    lines
+}
+
+fn value(proposal: &Balance) -> Value {
+    let moves = proposal
+        .moves
+        .iter()
+        .map(|one| json!({ "shard": *one.shard, "samples": one.samples, "from": *one.from, "to": *one.to }));
+    let shares = proposal.shares.iter().map(|share| {
+        json!({
+            "split": *share.name, "wanted": share.wanted, "before": share.before, "after": share.after,
+            "samples_before": share.samples_before, "samples_after": share.samples_after, "is_new": share.is_new,
+        })
+    });
+    json!({ "moves": moves.collect::<Vec<_>>(), "shares": shares.collect::<Vec<_>>() })
+}

@@ -1,0 +1,131 @@
+//! A change of `split.yaml` from the first edit to the last byte: what it does, the difference, the question, the file.
+
+use super::super::context::Context;
+use super::super::end::{Done, Finished};
+use super::super::printer::{paint, Look};
+use crate::engine::splits::{DiffKind, DiffLine, Edit, SplitEditor};
+use crate::job::splits::write;
+use crate::model::text::{display_safe, grouped};
+use crate::model::{Outcome, Problem, Severity};
+use crate::storage::xdg;
+use crate::tui::recent;
+use serde_json::{json, Map, Value};
+
+/// Edits that are made and not written yet.
+pub(super) struct Change {
+    pub(super) editor: SplitEditor,
+    /// What was wrong before.
+    before: Vec<Problem>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) messages: Vec<String>,
+    /// Further fields of the result object.
+    pub(super) result: Map<String, Value>,
+}
+
+impl Change {
+    pub(super) fn new(editor: SplitEditor) -> Self {
+        let before = editor.problems();
+        Self { editor, before, problems: Vec::new(), messages: Vec::new(), result: Map::new() }
+    }
+
+    /// Makes one edit.
+    pub(super) fn apply(&mut self, edit: Edit) -> Outcome<()> {
+        let applied = self.editor.apply(edit)?;
+        self.messages.push(applied.message);
+        self.problems.extend(applied.problems);
+        Ok(())
+    }
+
+    /// What the edits brought about that was not so before.
+    fn new_problems(&self) -> Vec<Problem> {
+        let mut problems = self.problems.clone();
+        for problem in self.editor.problems() {
+            let is_old = self.before.contains(&problem)
+                || problems.iter().any(|known| known.subject == problem.subject && known.kind == problem.kind);
+            if !is_old && problem.severity > Severity::Note {
+                problems.push(problem);
+            }
+        }
+        problems
+    }
+
+    /// Shows, asks where somebody can answer, and writes.
+    pub(super) fn finish(mut self, context: &Context) -> Finished {
+        let printer = &context.printer;
+        let problems = self.new_problems();
+        let diff = self.editor.diff();
+        let is_dry = context.globals.dry_run;
+        let shown = shown_path(&self.editor);
+        for problem in &problems {
+            match problem.severity {
+                Severity::Note => printer.note(problem),
+                _ => printer.problem(problem),
+            }
+        }
+        let is_idle = self.editor.pending() == 0;
+        let mut written = false;
+        for message in self.messages.iter().filter(|message| !message.is_empty()) {
+            printer.say(sentence(message));
+        }
+        if is_idle {
+            printer.say(format!("{} {shown} stays as it is.", paint(Look::Good, "Nothing to do.")));
+        } else if is_dry {
+            diff_lines(&diff).iter().for_each(|line| printer.line(line));
+            printer.say("Nothing was written.");
+        } else {
+            let asks = context.may_ask();
+            if asks {
+                diff_lines(&diff).iter().for_each(|line| printer.line(line));
+            }
+            if asks && !crate::prompt::confirm(&format!("Write {shown}?"), true)? {
+                printer.say("Nothing was written.");
+            } else {
+                let report = write(self.editor.root(), &self.editor, &context.run_options(), false)?;
+                recent::remember_now(&xdg::state_dir(), self.editor.root());
+                written = !report.nothing_to_do;
+                printer.say(format!("{}.", paint(Look::Good, &format!("Written {shown}"))));
+            }
+        }
+        let mut result = Map::new();
+        result.insert("path".into(), json!(self.editor.root()));
+        result.insert("file".into(), json!(self.editor.path()));
+        result.insert("written".into(), json!(written));
+        result.insert("nothing_to_do".into(), json!(is_idle));
+        if is_dry {
+            result.insert("dry_run".into(), json!(true));
+        }
+        result.insert("messages".into(), json!(self.messages));
+        result.insert("diff".into(), json!(diff));
+        result.insert("splits".into(), super::show::splits_value(&self.editor, false));
+        result.insert("problems".into(), json!(problems));
+        result.append(&mut self.result);
+        Ok(Done::with_findings(result, problems.iter().map(|problem| (problem.severity, problem.kind))))
+    }
+}
+
+/// `split.yaml` as it is named in sentences: below the data set.
+pub(super) fn shown_path(editor: &SplitEditor) -> String {
+    display_safe(&editor.path().to_string_lossy()).into_owned()
+}
+
+/// A message of the editor as a sentence of its own.
+fn sentence(message: &str) -> String {
+    let mut chars = message.chars();
+    let text: String = chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect();
+    format!("{}.", display_safe(&text))
+}
+
+/// A difference as people know it: `-` and `+` before the lines.
+pub(super) fn diff_lines(diff: &[DiffLine]) -> Vec<String> {
+    let line = |line: &DiffLine| {
+        let text = display_safe(&line.text);
+        match line.kind {
+            DiffKind::Context => format!("  {text}"),
+            DiffKind::Removed => paint(Look::Error, &format!("- {text}")),
+            DiffKind::Added => paint(Look::Good, &format!("+ {text}")),
+            DiffKind::Gap => paint(Look::Faint, "  ..."),
+            DiffKind::More(more) => paint(Look::Faint, &format!("  ... {} more lines", grouped(more))),
+        }
+    };
+    diff.iter().map(line).collect()
+}

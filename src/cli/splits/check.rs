@@ -1,0 +1,200 @@
+//! `splits check`: mistakes in the file, and leaks between the splits.
+
+use super::super::context::Context;
+use super::super::end::{fields, Done, Finished};
+use super::super::prepare::summary;
+use super::super::printer::{paint, Look};
+use super::super::table::{Align, Table};
+use super::super::task::{follow, tell};
+use super::args::CheckArgs;
+use super::exclude::has_sample_tables;
+use super::open;
+use crate::engine::leaks::{Leak, LeakKind, LeakOptions, LeakPlace, Repair, SplitLayout};
+use crate::engine::plan::shell_quote;
+use crate::engine::splits::{check_items, SplitEditor};
+use crate::job::leaks::{start, LeakReport};
+use crate::model::text::{bytes, count, display_safe, grouped};
+use crate::model::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use serde_json::json;
+use std::path::Path;
+
+/// Leaks of each kind that get a line of their own, without `-v`.
+const LISTED: usize = 10;
+
+/// Checks and prints what it found.
+pub(super) fn run(args: &CheckArgs, context: &Context) -> Finished {
+    let mut editor = open(&args.path)?;
+    if let Some(path) = &args.excludes_to {
+        refuse_existing(path)?;
+    }
+    if !editor.unchecked_items().is_empty() && has_sample_tables(editor.root()) {
+        let checked = check_items(editor.root(), &editor.unchecked_items(), &context.signals.listen())?;
+        editor.take_checked(checked);
+    }
+    let problems = editor.problems();
+    let options = LeakOptions {
+        content: args.content,
+        parts: args.part.clone(),
+        smallest_part: args.smallest_part.unwrap_or(LeakOptions::default().smallest_part),
+    };
+    let task = start(editor.root(), SplitLayout::of(&editor), options, context.run_options())?;
+    let report = follow(task, Some("comparing"), context)?;
+    for problem in summary::worth_a_line(&problems, context.printer.is_verbose()) {
+        context.printer.problem(problem);
+    }
+    for note in problems.iter().filter(|problem| problem.severity == Severity::Note) {
+        context.printer.note(note);
+    }
+    tell(&report.problems, &report.counts, context);
+    for line in lines(&editor, &report, context) {
+        context.printer.line(line);
+    }
+    let mut result = fields(&report);
+    let all: Vec<&Problem> = problems.iter().chain(&report.problems).collect();
+    if let Some(path) = &args.excludes_to {
+        let items = items(&report);
+        write_items(path, &items)?;
+        context.printer.say(written(&editor, path, items.len()));
+        result.insert("excludes_written".into(), json!(items.len()));
+    }
+    result.insert("path".into(), json!(editor.root()));
+    result.insert("problems".into(), json!(all));
+    let leaks = (report.found.sure() > 0).then_some((Severity::Problem, ProblemKind::Leak));
+    let found = all.iter().map(|problem| (problem.severity, problem.kind));
+    let counted = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
+    Ok(Done::with_findings(result, found.chain(counted).chain(leaks).collect::<Vec<_>>()))
+}
+
+fn lines(editor: &SplitEditor, report: &LeakReport, context: &Context) -> Vec<String> {
+    let mut lines = Vec::new();
+    let most = if context.printer.is_verbose() { usize::MAX } else { LISTED };
+    for count in &report.found.counts {
+        lines.push(heading(count.kind, count.leaks));
+        let listed = report.found.leaks.iter().filter(|leak| leak.kind == count.kind).take(most);
+        let before = lines.len();
+        lines.extend(listed.map(leak_line));
+        let more = count.leaks - (lines.len() - before) as u64;
+        if more > 0 {
+            lines.push(format!("  and {} more", grouped(more)));
+        }
+    }
+    if report.found.common_names > 0 {
+        let names = count(report.found.common_names, "name");
+        lines.push(format!("{names} that many folders share look like numbers and were left aside."));
+    }
+    if !report.found.between.is_empty() {
+        let mut table = Table::new(&[("between", Align::Left), ("", Align::Left), ("leaks", Align::Right)]);
+        for pair in &report.found.between {
+            let [a, b] = &pair.splits;
+            table.row([display_safe(a).into_owned(), display_safe(b).into_owned(), grouped(pair.leaks)]);
+        }
+        lines.extend(table.lines());
+    }
+    if let Some(line) = repair_line(editor, report) {
+        lines.push(line);
+    }
+    lines.push(verdict(report));
+    lines
+}
+
+fn heading(kind: LeakKind, leaks: u64) -> String {
+    let number = grouped(leaks);
+    match kind {
+        LeakKind::Name => {
+            format!("{}: {number}, in different folders; the contents may differ", paint(Look::Strong, kind.title()))
+        }
+        _ => format!("{} in two splits: {number}", paint(Look::Warning, kind.title())),
+    }
+}
+
+fn leak_line(leak: &Leak) -> String {
+    let places: Vec<String> = leak.places.iter().map(place).collect();
+    let more = if leak.more > 0 { format!(" and {} more", grouped(leak.more)) } else { String::new() };
+    format!("  {}{more}", places.join(" = "))
+}
+
+fn place(place: &LeakPlace) -> String {
+    let mut text = place.shard.to_string();
+    if let Some(key) = &place.key {
+        text.push_str(&format!("/{key}"));
+    }
+    if let Some(part) = &place.part {
+        text.push_str(&format!(" ({part})"));
+    }
+    format!("{} [{}]", display_safe(&text), display_safe(&place.split))
+}
+
+fn verdict(report: &LeakReport) -> String {
+    let of = format!("{} of {}", count(report.compared.samples, "sample"), count(report.compared.shards, "shard"));
+    let how = match report.content {
+        true => format!("{} compared, {} read", count(report.compared.contents, "content"), bytes(report.bytes)),
+        false => "names compared; --content compares what is in them".to_owned(),
+    };
+    let found = match report.found.sure() {
+        0 => paint(Look::Good, "No leak found"),
+        n => paint(Look::Warning, &format!("{} found", count(n, "leak"))),
+    };
+    format!("{found} in {of} ({how}).")
+}
+
+/// How the first leak can be ended.
+fn repair_line(editor: &SplitEditor, report: &LeakReport) -> Option<String> {
+    let path = shell_quote(&editor.root().to_string_lossy());
+    let repair = report.found.leaks.iter().filter(|leak| leak.kind.is_sure()).find_map(|leak| leak.repairs.first())?;
+    let command = match repair {
+        Repair::Exclude { items, .. } => {
+            let items: Vec<String> = items.iter().map(|item| shell_quote(item)).collect();
+            format!("exclude {path} {}", items.join(" "))
+        }
+        Repair::Move { shard, to } => format!("move {path} {} --to {}", shell_quote(shard), shell_quote(to)),
+    };
+    let next = paint(Look::Strong, "To end the first:");
+    Some(format!("{next} gristmill splits {command}\n  for all of them --excludes-to FILE writes a list for splits exclude --from"))
+}
+
+/// Of every sure leak the excludes that keep it in its largest split.
+fn items(report: &LeakReport) -> Vec<&str> {
+    let sure = report.found.leaks.iter().filter(|leak| leak.kind.is_sure());
+    let mut items: Vec<&str> = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    for leak in sure {
+        let first = leak.repairs.iter().find_map(|repair| match repair {
+            Repair::Exclude { items, .. } => Some(items),
+            Repair::Move { .. } => None,
+        });
+        items.extend(first.into_iter().flatten().map(String::as_str).filter(|item| seen.insert(*item)));
+    }
+    items
+}
+
+fn refuse_existing(path: &Path) -> Outcome<()> {
+    if path.symlink_metadata().is_ok() {
+        return Err(Failure::usage("writing the excludes", "there is such a file already")
+            .on(Subject::path(path))
+            .with_hint("give the name of a new file"));
+    }
+    Ok(())
+}
+
+fn write_items(path: &Path, items: &[&str]) -> Outcome<()> {
+    let mut text = String::from("# what ends the leaks found by gristmill splits check\n");
+    for item in items.iter().filter(|item| !item.contains(['\n', '\r'])) {
+        text.push_str(item);
+        text.push('\n');
+    }
+    write_file(&RealFs, path, text.as_bytes(), 0o644)
+}
+
+fn written(editor: &SplitEditor, path: &Path, items: usize) -> String {
+    let (root, file) = (editor.root().to_string_lossy(), path.to_string_lossy());
+    format!(
+        "{} written to {}. {} gristmill splits exclude {} --from {}",
+        count(items as u64, "exclude"),
+        display_safe(&file),
+        paint(Look::Strong, "Next:"),
+        shell_quote(&root),
+        shell_quote(&file)
+    )
+}

@@ -1,0 +1,117 @@
+//! `splits diff`: the file against an older one.
+
+use super::super::context::Context;
+use super::super::end::{Done, Finished};
+use super::super::printer::{paint, Look};
+use super::change::{diff_lines, shown_path};
+use crate::engine::splits::{diff_of, SplitEditor};
+use crate::formats::energon::layout;
+use crate::formats::python::yaml_read;
+use crate::model::text::{count, display_safe};
+use crate::model::{Failure, Outcome, Subject};
+use crate::storage::read::read_whole;
+use serde_json::{json, Map};
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+const WHAT: &str = "comparing the splits";
+/// Moved shards that are listed for people.
+const LISTED: usize = 20;
+
+/// A shard that is in other splits than before.
+struct Moved<'a> {
+    shard: &'a str,
+    from: Vec<&'a str>,
+    to: Vec<&'a str>,
+}
+
+/// Compares with `file`, or with the newest backup.
+pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) -> Finished {
+    let path = match file {
+        Some(path) => path.to_path_buf(),
+        None => newest_backup(editor)?,
+    };
+    let Some(bytes) = read_whole(&path, yaml_read::MAX_BYTES as u64)? else {
+        return Err(Failure::io(WHAT, &path, &std::io::ErrorKind::NotFound.into()).into());
+    };
+    let counts = editor.shards().iter().map(|(name, samples)| (name.to_string(), *samples)).collect();
+    let old = SplitEditor::from_bytes(editor.root(), &path, bytes, counts)?;
+    let text = |editor: &SplitEditor| String::from_utf8_lossy(editor.base_bytes()).into_owned();
+    let diff = diff_of(&text(&old), &text(editor));
+    let moved = moved(&old, editor);
+    let items = |editor: &SplitEditor| -> HashSet<String> {
+        editor.excludes().iter().map(|view| view.item.to_string()).collect()
+    };
+    let (before, after) = (items(&old), items(editor));
+    let mut added: Vec<&String> = after.difference(&before).collect();
+    let mut removed: Vec<&String> = before.difference(&after).collect();
+    added.sort_unstable();
+    removed.sort_unstable();
+    let printer = &context.printer;
+    printer.line(format!("{} -> {}", display_safe(&path.to_string_lossy()), shown_path(editor)));
+    if diff.is_empty() {
+        printer.line(paint(Look::Good, "No difference."));
+    }
+    diff_lines(&diff).iter().for_each(|line| printer.line(line));
+    for one in moved.iter().take(LISTED) {
+        let place = |splits: &[&str]| {
+            if splits.is_empty() {
+                "no split".to_owned()
+            } else {
+                display_safe(&splits.join(", ")).into_owned()
+            }
+        };
+        printer.line(format!("{}: {} -> {}", display_safe(one.shard), place(&one.from), place(&one.to)));
+    }
+    if moved.len() > LISTED {
+        printer.line(format!("and {}", count((moved.len() - LISTED) as u64, "more shard")));
+    }
+    if !added.is_empty() || !removed.is_empty() {
+        let (more, less) = (count(added.len() as u64, "exclude"), count(removed.len() as u64, "exclude"));
+        printer.line(format!("{more} added, {less} removed."));
+    }
+    let moves: Vec<_> = moved.iter().map(|one| json!({ "shard": one.shard, "from": one.from, "to": one.to })).collect();
+    let mut result = Map::new();
+    result.insert("path".into(), json!(editor.root()));
+    result.insert("old".into(), json!(path));
+    result.insert("new".into(), json!(editor.path()));
+    result.insert("is_same".into(), json!(diff.is_empty()));
+    result.insert("diff".into(), json!(diff));
+    result.insert("moved".into(), json!(moves));
+    result.insert("excludes_added".into(), json!(added));
+    result.insert("excludes_removed".into(), json!(removed));
+    Ok(Done::ok(result))
+}
+
+/// `split.yaml.bak-TIME` with the latest time.
+fn newest_backup(editor: &SplitEditor) -> Outcome<PathBuf> {
+    let folder = editor.root().join(layout::NV_META);
+    let entries = std::fs::read_dir(&folder).map_err(|error| Failure::io(WHAT, &folder, &error))?;
+    let start = format!("{}.bak-", layout::SPLIT_YAML);
+    let names = entries.flatten().map(|entry| entry.file_name());
+    let newest = names.filter(|name| name.to_string_lossy().starts_with(&start)).max();
+    newest.map(|name| folder.join(name)).ok_or_else(|| {
+        Failure::usage(WHAT, "there is no backup to compare with")
+            .on(Subject::path(folder))
+            .with_hint("name the older file: gristmill splits diff PATH FILE")
+    })
+}
+
+/// Shards by the splits they are in.
+fn homes(editor: &SplitEditor) -> BTreeMap<&str, Vec<&str>> {
+    let mut homes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for split in editor.splits() {
+        for shard in split.shards.iter() {
+            homes.entry(&shard.name).or_default().push(&split.name);
+        }
+    }
+    homes
+}
+
+fn moved<'a>(old: &'a SplitEditor, new: &'a SplitEditor) -> Vec<Moved<'a>> {
+    let (before, after) = (homes(old), homes(new));
+    let names: std::collections::BTreeSet<&&str> = before.keys().chain(after.keys()).collect();
+    let splits = |homes: &BTreeMap<&'a str, Vec<&'a str>>, name: &str| homes.get(name).cloned().unwrap_or_default();
+    let one = |shard: &'a str| Moved { shard, from: splits(&before, shard), to: splits(&after, shard) };
+    names.into_iter().map(|name| one(name)).filter(|one| one.from != one.to).collect()
+}

@@ -1,0 +1,168 @@
+//! `splits exclude` and `splits include`.
+
+use super::super::context::Context;
+use super::super::end::{Finished, Stopped};
+use super::super::paths;
+use super::super::prepare::exclude_lines;
+use super::args::ExcludeArgs;
+use super::change::Change;
+use super::{open, WHAT};
+use crate::engine::splits::{check_items, Edit, ExcludeItem, Matches, Names, SplitEditor};
+use crate::formats::energon::layout;
+use crate::formats::python::braces;
+use crate::model::text::{count, grouped};
+use crate::model::{Failure, Outcome, Problem, ProblemKind, Subject};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The largest file of items, in bytes.
+const MOST_BYTES: u64 = 1 << 30;
+/// Items that are refused one by one; more are counted.
+const LISTED: usize = 20;
+
+/// `splits exclude`: everything must match something, unless it was said that it need not.
+pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> Finished {
+    let mut texts = args.items.clone();
+    if let Some(path) = &args.from {
+        texts.extend(exclude_lines(&paths::read_text(path, "reading --from", MOST_BYTES)?));
+    }
+    if texts.is_empty() {
+        return Err(Failure::usage(WHAT, "there is nothing to exclude")
+            .with_hint("SHARD, SHARD/KEY, or --from FILE")
+            .into());
+    }
+    let editor = open(&args.path)?;
+    let items = texts.into_iter().map(|text| ExcludeItem::written(text).with_note(args.note.clone())).collect();
+    let mut change = Change::new(editor);
+    change.apply(Edit::Exclude { items })?;
+    look_up(&mut change, context)?;
+    if !args.allow_unmatched {
+        refuse_unmatched(&change.editor)?;
+    }
+    tell_partly(&mut change);
+    change.finish(context)
+}
+
+/// Asks the index about the new items; without sample tables nobody knows.
+fn look_up(change: &mut Change, context: &Context) -> Outcome<()> {
+    let is_open = |view: &&crate::engine::splits::ExcludeView| view.is_new && view.matches == Matches::Unknown;
+    let items: Vec<Arc<str>> =
+        change.editor.excludes().iter().filter(is_open).map(|view| Arc::clone(&view.item)).collect();
+    if items.is_empty() {
+        return Ok(());
+    }
+    let root = change.editor.root().to_path_buf();
+    if !has_sample_tables(&root) {
+        let message = "the data set has no sample tables, so nobody looked whether these samples are there";
+        change.problems.push(Problem::note(ProblemKind::MatchesNothing, Subject::default(), message));
+        return Ok(());
+    }
+    let checked = check_items(&root, &items, &context.signals.listen())?;
+    change.editor.take_checked(checked);
+    Ok(())
+}
+
+/// Whether samples can be looked up by key.
+pub(super) fn has_sample_tables(root: &Path) -> bool {
+    let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    let tables = crate::formats::energon::tables::Tables::open(&database);
+    tables.is_ok_and(|tables| tables.has_table("samples").unwrap_or(false))
+}
+
+fn refuse_unmatched(editor: &SplitEditor) -> Result<(), Stopped> {
+    let lost: Vec<_> =
+        editor.excludes().iter().filter(|view| view.is_new && view.matches == Matches::Nothing).collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let known: Vec<&str> = editor.shards().iter().take(10_000).map(|(name, _)| &**name).collect();
+    let mut failures: Vec<Failure> =
+        lost.iter().take(LISTED).map(|view| unmatched(&view.item, view.names, &known)).collect();
+    if lost.len() > LISTED {
+        let more = count((lost.len() - LISTED) as u64, "more item");
+        failures.push(Failure::usage(WHAT, format!("{more} match nothing")));
+    }
+    Err(failures.into())
+}
+
+fn unmatched(item: &str, names: Names, known: &[&str]) -> Failure {
+    let allow = "--allow-unmatched writes it all the same";
+    let (why, hint) = match names {
+        Names::NoShard | Names::Broken => {
+            let shard = item.split_inclusive(".tar").next().unwrap_or(item);
+            let near = crate::model::nearest::nearest(shard, known.iter().copied());
+            let near =
+                near.map(|near| format!("did you mean '{near}{}'? ", item.get(shard.len()..).unwrap_or_default()));
+            (
+                "it names no shard of the data set",
+                format!("{}an item is SHARD or SHARD/KEY; {allow}", near.unwrap_or_default()),
+            )
+        }
+        Names::Range(_) => ("none of its names is there", allow.to_owned()),
+        Names::Shard | Names::Sample => ("the shard has no such sample", allow.to_owned()),
+    };
+    Failure::usage(WHAT, why).on(Subject::field(item)).with_hint(hint)
+}
+
+/// Ranges of which only a part is there.
+fn tell_partly(change: &mut Change) {
+    let mut told = Vec::new();
+    for view in change.editor.excludes().iter().filter(|view| view.is_new) {
+        if let (Names::Range(all), Matches::Some(found)) = (view.names, view.matches) {
+            if found < all {
+                let message = format!("{} of its {} names are there", grouped(found), grouped(all));
+                told.push(Problem::note(ProblemKind::MatchesNothing, Subject::field(view.item.as_ref()), message));
+            }
+        }
+    }
+    change.problems.extend(told);
+}
+
+/// `splits include`: an exclude as it is written goes as a whole; what it names in part leaves the rest.
+pub(super) fn include(path: &Path, items: &[String], context: &Context) -> Finished {
+    let editor = open(path)?;
+    let ids: HashSet<&str> = editor.shards().iter().map(|(name, _)| &**name).collect();
+    let written: HashMap<&str, usize> =
+        editor.excludes().iter().enumerate().map(|(index, view)| (view.item.as_ref(), index)).collect();
+    let (mut whole, mut edits) = (Vec::new(), Vec::new());
+    for item in items {
+        if let Some(&index) = written.get(item.as_str()) {
+            whole.push(index);
+            continue;
+        }
+        let is_name = shard_and_key(item, &ids).is_some();
+        let names = match is_name {
+            true => vec![item.clone()],
+            false => braces::expand(item, braces::MAX_RESULTS)
+                .map_err(|error| Failure::usage(WHAT, error.to_string()).on(Subject::field(item)))?,
+        };
+        edits.extend(names.into_iter().map(|name| {
+            let (shard, key) = shard_and_key(&name, &ids).unwrap_or((&name, None));
+            Edit::Include { shard: shard.into(), key: key.map(Arc::from) }
+        }));
+    }
+    // From the last one on, so that the positions of the others stay.
+    whole.sort_unstable();
+    whole.dedup();
+    edits.extend(whole.into_iter().rev().map(|index| Edit::RemoveItem { index }));
+    let removals = edits.iter().position(|edit| matches!(edit, Edit::RemoveItem { .. })).unwrap_or(edits.len());
+    edits.rotate_left(removals);
+    let edit = match edits.len() {
+        1 => edits.remove(0),
+        n => Edit::Many { title: format!("include {}", count(n as u64, "item")), edits },
+    };
+    let mut change = Change::new(editor);
+    change.apply(edit)?;
+    change.finish(context)
+}
+
+/// The shard that a name begins with, the longest there is, and the key behind it.
+fn shard_and_key<'n>(name: &'n str, shards: &HashSet<&str>) -> Option<(&'n str, Option<&'n str>)> {
+    if shards.contains(name) {
+        return Some((name, None));
+    }
+    let mut ends = name.rmatch_indices('/').map(|(at, _)| at);
+    let at = ends.find(|at| shards.contains(&name[..*at]))?;
+    Some((&name[..at], Some(&name[at + 1..])))
+}

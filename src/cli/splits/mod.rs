@@ -1,0 +1,107 @@
+//! Splits and excludes on the command line: each command edits `split.yaml` as the editor does, or looks at it.
+
+mod args;
+mod balance;
+mod change;
+mod check;
+mod choose;
+mod diff;
+mod exclude;
+mod show;
+
+pub use args::SplitsArgs;
+
+use super::context::Context;
+use super::end::Finished;
+use super::paths;
+use crate::engine::splits::{Edit, SplitEditor};
+use crate::job::recover::before_looking;
+use crate::model::nearest::nearest;
+use crate::model::{DatasetKind, Failure, Outcome, ProblemLog, Subject};
+use crate::source::kind::kind_of;
+use args::{MoveArgs, SplitsCommand};
+use change::Change;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const WHAT: &str = "editing the splits";
+
+/// Does what the arguments say.
+pub fn run(args: SplitsArgs, context: &Context) -> Finished {
+    match args.command {
+        None => editor(args.path.as_deref().unwrap_or(Path::new(".")), context),
+        Some(SplitsCommand::Show { path, shards, excludes }) => show::run(&open(&path)?, shards, excludes, context),
+        Some(SplitsCommand::Move(args)) => moved(&args, context),
+        Some(SplitsCommand::Exclude(args)) => exclude::exclude(&args, context),
+        Some(SplitsCommand::Include { path, items }) => exclude::include(&path, &items, context),
+        Some(SplitsCommand::Balance { path, ratios, new }) => balance::run(&path, &ratios, new, context),
+        Some(SplitsCommand::Check(args)) => check::run(&args, context),
+        Some(SplitsCommand::Diff { path, file }) => diff::run(&open(&path)?, file.as_deref(), context),
+    }
+}
+
+/// The editor, where there is a terminal.
+fn editor(path: &Path, context: &Context) -> Finished {
+    let editor = open(path)?;
+    let ways = "gristmill splits show|move|exclude|include|balance|check|diff PATH";
+    if !context.may_ask() {
+        return Err(Failure::usage("opening the editor", "this is not a terminal")
+            .on(Subject::path(editor.root()))
+            .with_hint(format!("as commands: {ways}; --help tells more"))
+            .into());
+    }
+    show::with_commands(&editor, context)
+}
+
+/// Opens the splits of a data set. What has none is a failure that says so.
+fn open(path: &Path) -> Outcome<SplitEditor> {
+    let path = PathBuf::from(paths::local(path)?);
+    let why = match kind_of(&path)? {
+        DatasetKind::Jsonl => "a JSONL file has no splits",
+        DatasetKind::Metadataset => "a metadataset names its splits itself",
+        DatasetKind::Filesystem | DatasetKind::PlainFolder => "a folder without tar shards has no splits",
+        DatasetKind::OtherFile => "it is not a prepared data set",
+        DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => {
+            // An interrupted run is finished first; what it tells, info and lint tell too.
+            before_looking(&path, &ProblemLog::default())?;
+            return SplitEditor::open(&path, None);
+        }
+    };
+    Err(Failure::usage("opening the splits", why)
+        .on(Subject::path(&path))
+        .with_hint("give the folder of a prepared WebDataset"))
+}
+
+/// `splits move`.
+fn moved(args: &MoveArgs, context: &Context) -> Finished {
+    let editor = open(&args.path)?;
+    let shards = choose::shards(&editor, &args.shards, &args.range, &args.pattern)?;
+    let to: Option<Arc<str>> = args.to.as_deref().map(Arc::from);
+    let edit = Edit::MoveShards { shards, to: to.clone() };
+    let new = to.filter(|to| args.new && !is_split(&editor, to));
+    if let Some(to) = args.to.as_deref().filter(|to| !args.new && !is_split(&editor, to)) {
+        return Err(no_split(&editor, to).into());
+    }
+    let mut change = Change::new(editor);
+    match new {
+        Some(name) => {
+            let title = edit.title();
+            change.apply(Edit::Many { title, edits: vec![Edit::AddSplit { name: name.to_string() }, edit] })?;
+        }
+        None => change.apply(edit)?,
+    }
+    change.finish(context)
+}
+
+fn is_split(editor: &SplitEditor, name: &str) -> bool {
+    editor.splits().iter().any(|split| *split.name == *name)
+}
+
+fn no_split(editor: &SplitEditor, name: &str) -> Failure {
+    let names = || editor.splits().iter().map(|split| &*split.name);
+    let hint = match nearest(name, names()) {
+        Some(near) => format!("did you mean '{near}'? --new adds a split"),
+        None => format!("the splits are {}; --new adds one", names().collect::<Vec<_>>().join(", ")),
+    };
+    Failure::usage(WHAT, "there is no such split").on(Subject::field(name)).with_hint(hint)
+}

@@ -1,0 +1,133 @@
+//! `splits show`, and what the editor says where there is no full screen.
+
+use super::super::context::Context;
+use super::super::end::{Done, Finished};
+use super::super::printer::{paint, Look};
+use super::super::table::{Align, Table};
+use super::change::shown_path;
+use crate::engine::plan::shell_quote;
+use crate::engine::splits::{ExcludeView, Matches, Names, SplitEditor, SplitView};
+use crate::model::text::{count, display_safe, grouped};
+use serde_json::{json, Map, Value};
+
+/// Prints the splits; with `shards` and `excludes` each list too.
+pub(super) fn run(editor: &SplitEditor, shards: bool, excludes: bool, context: &Context) -> Finished {
+    for line in lines(editor, shards, excludes) {
+        context.printer.line(line);
+    }
+    let mut result = Map::new();
+    result.insert("path".into(), json!(editor.root()));
+    result.insert("file".into(), json!(editor.path()));
+    result.insert("splits".into(), splits_value(editor, true));
+    result.insert("in_no_split".into(), split_value(editor.loose(), true));
+    result.insert("excludes".into(), editor.excludes().iter().map(exclude_value).collect());
+    Ok(Done::ok(result))
+}
+
+/// The splits, and the commands that change them: for terminals without a full screen.
+pub(super) fn with_commands(editor: &SplitEditor, context: &Context) -> Finished {
+    let done = run(editor, false, true, context)?;
+    let path = shell_quote(&editor.root().to_string_lossy());
+    context.printer.line(format!("{} without a full screen each change is a command:", paint(Look::Strong, "Next:")));
+    for rest in [
+        "move PATH SHARD --to SPLIT",
+        "exclude PATH SHARD/KEY --note WHY",
+        "include PATH SHARD/KEY",
+        "balance PATH 8,1,1",
+        "check PATH --content",
+    ] {
+        context.printer.line(format!("  gristmill splits {}", rest.replace("PATH", &path)));
+    }
+    Ok(done)
+}
+
+fn lines(editor: &SplitEditor, shards: bool, excludes: bool) -> Vec<String> {
+    let columns =
+        [("split", Align::Left), ("shards", Align::Right), ("samples", Align::Right), ("share", Align::Right)];
+    let mut table = Table::new(&columns);
+    for split in editor.splits() {
+        table.row([
+            display_safe(&split.name).into_owned(),
+            grouped(split.shards.len() as u64),
+            grouped(split.samples),
+            format!("{:.1} %", split.share * 100.0),
+        ]);
+    }
+    let mut lines = vec![format!("{}:", shown_path(editor))];
+    lines.extend(table.lines());
+    let loose = editor.loose();
+    if !loose.shards.is_empty() {
+        let shards = count(loose.shards.len() as u64, "shard");
+        lines.push(format!("{shards} in no split ({}).", count(loose.samples, "sample")));
+    }
+    let number = editor.excludes().len() as u64;
+    if number > 0 {
+        let rest = "excluded shards are not counted above, single samples are";
+        lines.push(format!("{}: {rest}.", count(number, "exclude")));
+    }
+    if shards {
+        for split in editor.splits().iter().chain([loose]).filter(|split| !split.shards.is_empty()) {
+            let name = if split.name.is_empty() { "in no split".into() } else { display_safe(&split.name) };
+            lines.push(format!("{}:", paint(Look::Strong, &name)));
+            for shard in split.shards.iter() {
+                let number = shard.id.map_or_else(|| "?".to_owned(), |id| id.to_string());
+                let state = match (shard.id, shard.is_excluded) {
+                    (None, _) => "not in the index".to_owned(),
+                    (_, true) => format!("{}, excluded", count(shard.samples, "sample")),
+                    _ => count(shard.samples, "sample"),
+                };
+                lines.push(format!("  {number:>6}  {}  {state}", display_safe(&shard.name)));
+            }
+        }
+    }
+    if excludes && number > 0 {
+        lines.push(format!("{}:", paint(Look::Strong, "excludes")));
+        lines.extend(editor.excludes().iter().map(exclude_line));
+    }
+    lines
+}
+
+fn exclude_line(view: &ExcludeView) -> String {
+    let what = match view.names {
+        Names::Shard => "shard".to_owned(),
+        Names::Sample => "sample".to_owned(),
+        Names::Range(names) => count(names, "name"),
+        Names::NoShard => "matches nothing: no such shard".to_owned(),
+        Names::Broken => "its braces cannot be expanded".to_owned(),
+    };
+    let note = view.note.as_ref().map_or_else(String::new, |note| format!("  # {}", display_safe(note)));
+    format!("  {}  ({what}){note}", display_safe(&view.item))
+}
+
+/// All splits for the result object; with `shards` the names of their shards.
+pub(super) fn splits_value(editor: &SplitEditor, shards: bool) -> Value {
+    editor.splits().iter().map(|split| split_value(split, shards)).collect()
+}
+
+fn split_value(split: &SplitView, shards: bool) -> Value {
+    let excluded = split.shards.iter().filter(|shard| shard.is_excluded).count();
+    let mut value = json!({
+        "name": *split.name, "shards": split.shards.len(), "excluded_shards": excluded, "samples": split.samples,
+        "share": split.share,
+    });
+    if let (true, Some(object)) = (shards, value.as_object_mut()) {
+        object.insert("shard_names".into(), split.shards.iter().map(|shard| json!(*shard.name)).collect());
+    }
+    value
+}
+
+fn exclude_value(view: &ExcludeView) -> Value {
+    let (kind, number) = match view.names {
+        Names::Shard => ("shard", Some(1)),
+        Names::Sample => ("sample", Some(1)),
+        Names::Range(names) => ("range", Some(names)),
+        Names::NoShard => ("nothing", None),
+        Names::Broken => ("broken", None),
+    };
+    let matches = match view.matches {
+        Matches::Unknown => None,
+        Matches::Nothing => Some(0),
+        Matches::Some(number) => Some(number),
+    };
+    json!({ "item": *view.item, "note": view.note.as_deref(), "is": kind, "names": number, "matches": matches })
+}
