@@ -20,6 +20,7 @@ mod cli_second_run;
 mod cli_settings;
 mod cli_signals;
 mod cli_small;
+mod cli_splits;
 mod cli_support;
 mod cli_usage;
 mod hostile;

@@ -42,7 +42,7 @@ pub enum SplitsCommand {
         /// Prepared data set
         path: PathBuf,
         /// SHARD or SHARD/KEY, or an exclude as it is written; braces are expanded (repeat)
-        #[arg(required = true, value_name = "ITEM", allow_hyphen_values = true)]
+        #[arg(required = true, value_name = "ITEM")]
         items: Vec<String>,
     },
     /// Move as few shards as it takes to reach a ratio of samples
@@ -73,7 +73,7 @@ pub struct MoveArgs {
     /// Prepared data set
     pub path: PathBuf,
     /// Shards by name; braces are expanded (repeat)
-    #[arg(value_name = "SHARD", allow_hyphen_values = true)]
+    #[arg(value_name = "SHARD")]
     pub shards: Vec<String>,
     /// Shards from one to another, as the data set counts them: two names, or numbers from 0 (repeat)
     #[arg(long, value_name = "FIRST..LAST", help_heading = "Shards")]
@@ -98,7 +98,7 @@ pub struct ExcludeArgs {
     /// Prepared data set
     pub path: PathBuf,
     /// SHARD or SHARD/KEY; braces are ranges: s_0.tar/k_{001..009} (repeat)
-    #[arg(value_name = "ITEM", allow_hyphen_values = true, required_unless_present = "from")]
+    #[arg(value_name = "ITEM", required_unless_present = "from")]
     pub items: Vec<String>,
     /// Why: kept as a comment beside each item
     #[arg(long, value_name = "TEXT")]

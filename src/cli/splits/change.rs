@@ -6,7 +6,7 @@ use super::super::printer::{paint, Look};
 use crate::engine::splits::{DiffKind, DiffLine, Edit, SplitEditor};
 use crate::job::splits::write;
 use crate::model::text::{display_safe, grouped};
-use crate::model::{Outcome, Problem, Severity};
+use crate::model::{Outcome, Problem, ProblemKind, Severity};
 use crate::storage::xdg;
 use crate::tui::recent;
 use serde_json::{json, Map, Value};
@@ -18,6 +18,8 @@ pub(super) struct Change {
     before: Vec<Problem>,
     pub(super) problems: Vec<Problem>,
     pub(super) messages: Vec<String>,
+    /// Excludes may match nothing: that was said.
+    pub(super) allows_unmatched: bool,
     /// Further fields of the result object.
     pub(super) result: Map<String, Value>,
 }
@@ -25,7 +27,7 @@ pub(super) struct Change {
 impl Change {
     pub(super) fn new(editor: SplitEditor) -> Self {
         let before = editor.problems();
-        Self { editor, before, problems: Vec::new(), messages: Vec::new(), result: Map::new() }
+        Self { editor, before, problems: Vec::new(), messages: Vec::new(), allows_unmatched: false, result: Map::new() }
     }
 
     /// Makes one edit.
@@ -44,6 +46,11 @@ impl Change {
                 || problems.iter().any(|known| known.subject == problem.subject && known.kind == problem.kind);
             if !is_old && problem.severity > Severity::Note {
                 problems.push(problem);
+            }
+        }
+        for problem in problems.iter_mut().filter(|problem| problem.kind == ProblemKind::MatchesNothing) {
+            if self.allows_unmatched {
+                problem.severity = Severity::Note;
             }
         }
         problems

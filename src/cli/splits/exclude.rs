@@ -7,6 +7,7 @@ use super::super::prepare::exclude_lines;
 use super::args::ExcludeArgs;
 use super::change::Change;
 use super::{open, WHAT};
+use crate::engine::plan::shell_quote;
 use crate::engine::splits::{check_items, Edit, ExcludeItem, Matches, Names, SplitEditor};
 use crate::formats::energon::layout;
 use crate::formats::python::braces;
@@ -37,6 +38,7 @@ pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> Finished {
     let mut change = Change::new(editor);
     change.apply(Edit::Exclude { items })?;
     look_up(&mut change, context)?;
+    change.allows_unmatched = args.allow_unmatched;
     if !args.allow_unmatched {
         refuse_unmatched(&change.editor)?;
     }
@@ -131,15 +133,17 @@ pub(super) fn include(path: &Path, items: &[String], context: &Context) -> Finis
             whole.push(index);
             continue;
         }
-        let is_name = shard_and_key(item, &ids).is_some();
-        let names = match is_name {
-            true => vec![item.clone()],
-            false => braces::expand(item, braces::MAX_RESULTS)
-                .map_err(|error| Failure::usage(WHAT, error.to_string()).on(Subject::field(item)))?,
-        };
-        edits.extend(names.into_iter().map(|name| {
-            let (shard, key) = shard_and_key(&name, &ids).unwrap_or((&name, None));
-            Edit::Include { shard: shard.into(), key: key.map(Arc::from) }
+        let literal = shard_and_key(item, &ids).map(|(shard, key)| include_edit(shard, key));
+        // Braces may belong to the name; then an exclude of just that name is there.
+        if let Some(edit) = literal.filter(|edit| !item.contains('{') || editor.clone().apply(edit.clone()).is_ok()) {
+            edits.push(edit);
+            continue;
+        }
+        let names = braces::expand(item, braces::MAX_RESULTS)
+            .map_err(|error| Failure::usage(WHAT, error.to_string()).on(Subject::field(item)))?;
+        edits.extend(names.iter().map(|name| {
+            let (shard, key) = shard_and_key(name, &ids).unwrap_or((name, None));
+            include_edit(shard, key)
         }));
     }
     // From the last one on, so that the positions of the others stay.
@@ -152,9 +156,15 @@ pub(super) fn include(path: &Path, items: &[String], context: &Context) -> Finis
         1 => edits.remove(0),
         n => Edit::Many { title: format!("include {}", count(n as u64, "item")), edits },
     };
+    let lists =
+        format!("gristmill splits show {} --excludes lists them", shell_quote(&editor.root().to_string_lossy()));
     let mut change = Change::new(editor);
-    change.apply(edit)?;
+    change.apply(edit).map_err(|failure| Failure { hint: failure.hint.clone().or(Some(lists)), ..failure })?;
     change.finish(context)
+}
+
+fn include_edit(shard: &str, key: Option<&str>) -> Edit {
+    Edit::Include { shard: shard.into(), key: key.map(Arc::from) }
 }
 
 /// The shard that a name begins with, the longest there is, and the key behind it.
