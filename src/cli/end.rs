@@ -7,6 +7,7 @@ use crate::model::{ExitClass, Failure, ProblemKind, Severity};
 use clap::error::ErrorKind;
 use clap::CommandFactory;
 use serde_json::{json, Map, Value};
+use std::ffi::OsString;
 
 /// Version of the result object; grows when a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -158,7 +159,7 @@ pub fn error_value(failure: &Failure) -> Value {
 }
 
 /// Ends the program because the arguments do not parse; `--help` and `--version` come this way too.
-pub fn usage(printer: &Printer, error: &clap::Error) -> u8 {
+pub fn usage(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
     if !error.use_stderr() {
         printer.raw(&error.render().ansi().to_string());
         return printer.write_failure().map_or(0, |failure| failure.class.code());
@@ -169,8 +170,40 @@ pub fn usage(printer: &Printer, error: &clap::Error) -> u8 {
     }
     let failure = usage_failure(error.kind(), &error.render().to_string());
     printer.error(&failure);
-    printer.result(object("none", "error", 2, Map::new(), &[failure]));
+    printer.result(object(&command_name(args), "error", 2, Map::new(), &[failure]));
     2
+}
+
+/// The command that arguments name although they do not parse, as [`Command::name`](super::args::Command::name) has it; `none` when they
+/// name none.
+fn command_name(args: &[OsString]) -> String {
+    let program = Cli::command();
+    let mut at = &program;
+    let globals: Vec<clap::Arg> = at.get_arguments().cloned().collect();
+    let mut names: Vec<&str> = Vec::new();
+    let mut words = args.iter().skip(1).map_while(|word| word.to_str()).take_while(|word| *word != "--");
+    while let Some(word) = words.next() {
+        if word.starts_with('-') {
+            let is_it = |arg: &&clap::Arg| {
+                let short =
+                    arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4])));
+                short || arg.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long))
+            };
+            let flag = at.get_arguments().chain(&globals).find(is_it);
+            if flag.is_some_and(|arg| arg.get_action().takes_values()) {
+                words.next();
+            }
+            continue;
+        }
+        let Some(command) = at.find_subcommand(word) else { break };
+        names.push(command.get_name());
+        at = command;
+    }
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(" ")
+    }
 }
 
 /// The parser's message as a failure: its first line is the reason, its tip, choices or usage the hint.
@@ -229,6 +262,18 @@ mod tests {
     fn an_unknown_command_is_answered_with_those_that_exist() {
         let failure = usage_failure(ErrorKind::InvalidSubcommand, "error: unrecognized subcommand 'browse'\n");
         assert!(failure.hint.unwrap().starts_with("the commands are prepare, prepare-media, run, info"));
+    }
+
+    #[test]
+    fn arguments_that_do_not_parse_still_name_their_command() {
+        let name = |line: &str| command_name(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(name("gristmill lint --foo"), "lint");
+        assert_eq!(name("gristmill --threads 4 --json mix --scratch x new --foo"), "mix new");
+        assert_eq!(name("gristmill splits move d --foo"), "splits move");
+        assert_eq!(name("gristmill splits d --foo"), "splits");
+        assert_eq!(name("gristmill energon prepare --foo"), "energon prepare");
+        assert_eq!(name("gristmill --foo"), "none");
+        assert_eq!(name("gristmill nonsense lint"), "none");
     }
 
     #[test]

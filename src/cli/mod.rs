@@ -48,7 +48,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     let printer = Printer::from_raw_args(&args);
     let mut cli = match parse(&args) {
         Ok(cli) => cli,
-        Err(error) => return end::usage(&printer, &error),
+        Err(error) => return end::usage(&printer, &error, &args),
     };
     if let Some(Command::Energon(args)) = &cli.command {
         dropin::energon::adjust(args, &mut cli.globals);

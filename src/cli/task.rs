@@ -5,7 +5,7 @@ use super::end::Stopped;
 use super::prepare::{summary, tell_notes};
 use super::progress::ProgressView;
 use crate::job::task::Task;
-use crate::model::{Failure, Problem, ProblemKind, Severity};
+use crate::model::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -42,9 +42,22 @@ fn with_findings(
     counts: &[(Severity, ProblemKind, u64)],
     context: &Context,
 ) -> Stopped {
-    let mut stopped = Stopped::from(failure);
+    let (refusals, others): (Vec<Problem>, Vec<Problem>) =
+        problems.iter().cloned().partition(|problem| problem.severity == Severity::Refusal);
+    // A failure that sums up refusals says nothing that they don't say one by one.
+    let each = |problem: Problem| Failure {
+        class: failure.class,
+        what: failure.what.clone(),
+        subject: problem.subject,
+        why: problem.message,
+        hint: problem.hint,
+    };
+    let mut stopped = match refusals.is_empty() || failure.class != ExitClass::Data {
+        true => Stopped::from(failure),
+        false => Stopped::from(refusals.into_iter().map(each).collect::<Vec<_>>()),
+    };
     if !counts.is_empty() {
-        tell(problems, counts, context);
+        tell(&others, counts, context);
         stopped.result.insert("problems".into(), json!(problems));
         stopped.result.insert("counts".into(), summary::counts_value(counts));
     }

@@ -298,6 +298,19 @@ impl fmt::Display for Subject {
     }
 }
 
+/// Puts findings about media behind the others and in the order of their places: media are looked at side by side, and the list shall
+/// not depend on who was faster.
+pub fn settle_media(problems: &mut [Problem]) {
+    let is_media = |problem: &Problem| matches!(problem.kind, ProblemKind::NotMedia | ProblemKind::BrokenMedia);
+    problems.sort_by(|a, b| {
+        let place = |problem: &Problem| {
+            let Subject { path, shard, byte_offset, key, .. } = problem.subject.clone();
+            is_media(problem).then_some((shard, path, byte_offset, key, problem.severity))
+        };
+        place(a).cmp(&place(b))
+    });
+}
+
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Problem {

@@ -342,3 +342,41 @@ fn damage_behind_a_good_header_is_found_by_decoding_only() {
     sandbox.say(&format!("{PREPARE} {EXTENSION}")).ends(0);
     sandbox.say("lint data --decode").ends(1).complains("k.png");
 }
+
+#[test]
+fn media_rows_stay_when_sample_tables_are_left_out() {
+    let sandbox = Sandbox::new();
+    picture_shards(&sandbox, 0..2);
+    sandbox.say(&format!("{PREPARE} {EXTENSION}")).ends(0);
+    let rows = sandbox.media_rows("data");
+    assert_eq!(rows.len(), 4);
+    sandbox.say(&format!("{PREPARE} --skip-sample-tables --force-overwrite")).ends(0);
+    assert_eq!(sandbox.media_rows("data"), rows);
+    sandbox.say("lint data").ends(0);
+    sandbox.say("info data").ends(0);
+    let empty = Sandbox::new();
+    picture_shards(&empty, 0..1);
+    empty.say(PREPARE).ends(0);
+    empty.say(&format!("{PREPARE} --skip-sample-tables --force-overwrite")).ends(0);
+    assert!(!empty.has("data/.nv-meta/index.sqlite"), "a database without media is of no use");
+}
+
+#[test]
+fn broken_media_are_told_in_the_order_of_the_data() {
+    let sandbox = Sandbox::new();
+    for shard in 0..12 {
+        let entries: Vec<(String, Vec<u8>)> =
+            (0..20).map(|n| (format!("k{shard:02}{n:02}.png"), b"no picture".to_vec())).collect();
+        sandbox.tar_of(&format!("data/s_{shard:02}.tar"), &entries);
+    }
+    let value = sandbox.say(&format!("{PREPARE} {EXTENSION} --threads 8 --json")).ends(1).json("problems");
+    let place = |problem: &serde_json::Value| {
+        (
+            problem["subject"]["shard"].to_string(),
+            problem["subject"]["byte_offset"].as_u64(),
+            problem["subject"]["key"].to_string(),
+        )
+    };
+    let places: Vec<_> = value["problems"].as_array().unwrap().iter().map(place).collect();
+    assert!(places.len() >= 240 && places.is_sorted(), "{places:?}");
+}

@@ -207,8 +207,10 @@ fn mistakes_are_told_at_line_and_column_with_the_way_out() {
     ran.complains("no key 'wieght'").complains("did you mean 'weight'?").says("The loader stops at 1 place");
     sandbox.write("bad.yaml", "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n    blend:\n    - {path: a, weight: 0}\n    - {path: b, weight: 0}\n");
     sandbox.say("mix check bad.yaml").ends(1).complains("'weight' is 0");
-    sandbox.say("prepare bad.yaml").ends(1).complains("the loader would stop at 2 places");
+    let ran = sandbox.say("prepare bad.yaml").ends(1).complains("line 6, column 25").complains("line 7, column 25");
+    assert_eq!(ran.err.matches("error: ").count(), 2, "each once: {}", ran.err);
     let found = sandbox.say("prepare bad.yaml --json").ends(1).json("refused");
+    assert_eq!(found["errors"].as_array().unwrap().len(), 2);
     assert_eq!(found["problems"][0]["subject"]["line"], 6);
     assert_eq!(found["problems"][0]["subject"]["column"], 25);
 }
@@ -264,4 +266,16 @@ fn questionable_flags_of_mix_new_are_usage_errors() {
         .complains("split 'test' of")
         .complains("is empty");
     assert!(!sandbox.has("x.yaml"));
+}
+
+#[test]
+fn a_join_that_leaves_out_splits_of_its_members_says_so() {
+    let sandbox = house();
+    let line = "mix new --join text=a --join more=b --joiner my.module:join_them --output j.yaml";
+    let ran = sandbox.say(line).ends(0);
+    ran.complains("only the split train is written; the members have val too").complains("--split NAME");
+    let value = sandbox.say(&format!("{line} --json")).ends(0).json("ok");
+    assert_eq!(value["notes"].as_array().unwrap().len(), 1);
+    let ran = sandbox.say(&format!("{line} --split val --force-overwrite")).ends(0);
+    assert!(!ran.err.contains("only the split"), "{}", ran.err);
 }

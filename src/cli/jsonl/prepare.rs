@@ -1,52 +1,29 @@
 //! `prepare FILE.jsonl`: no question is open, so none is asked.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
-use super::super::prepare::{save_plan, summary};
+use super::super::end::Finished;
+use super::super::prepare::direct::{begin, end, Told};
+use super::super::prepare::summary;
 use super::super::printer::{paint, Look};
-use super::super::task::{follow, tell};
+use super::super::task::follow;
 use super::flags::given;
 use crate::engine::plan::shell_quote;
 use crate::job::jsonl::{start, start_dry, JsonlReport};
 use crate::model::text::{bytes, count, display_safe, duration};
 use crate::model::{Failure, Outcome, PreparePlan, Subject};
-use crate::storage::xdg;
-use crate::tui::recent;
-use serde_json::{json, Value};
 use std::path::Path;
 
 /// Indexes the file that a plan names. Under a drop-in name flags that mean nothing are noted, else they are refused.
 pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
-    refuse_flags(plan, "a JSONL file", context)?;
-    if let Some(path) = &context.globals.save_plan {
-        save_plan(plan, path)?;
-        context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
-    }
+    begin(plan, "a JSONL file", context)?;
     let path = Path::new(&plan.path);
     let dry = context.globals.dry_run;
     let options = context.run_options();
     let task = if dry { start_dry(path, options)? } else { start(path, options)? };
-    if !dry {
-        recent::remember_now(&xdg::state_dir(), path);
-    }
     let report = follow(task, None, context)?;
-    tell(&report.problems, &report.counts, context);
     let lines = lines(plan, &report, dry);
-    for line in lines {
-        if dry {
-            context.printer.line(line);
-        } else {
-            context.printer.say(line);
-        }
-    }
-    let mut result = fields(&report);
-    result.insert("counts".into(), summary::counts_value(&report.counts));
-    if dry {
-        result.insert("dry_run".into(), json!(true));
-    }
-    result.insert("plan".into(), serde_json::to_value(plan).unwrap_or(Value::Null));
-    result.insert("equivalent_command".into(), json!(command(plan)));
-    Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+    let told = Told { problems: &report.problems, counts: &report.counts, lines, command: command(plan) };
+    Ok(end(plan, &report, told, context))
 }
 
 /// Refuses flags that mean nothing for `what`; under a drop-in name they are noted.

@@ -9,11 +9,12 @@ use super::args::NewArgs;
 use super::tree;
 use crate::engine::mix::author::takes_aux;
 use crate::engine::plan::{file, shell_quote};
+use crate::formats::energon::split_yaml::SplitFile;
 use crate::job::mix::{start, start_dry};
 use crate::model::mix::{MixAux, MixKind, MixMember, MixPlan, MixSubflavor, Nonmatch};
 use crate::model::nearest::nearest;
 use crate::model::text::display_safe;
-use crate::model::{Failure, Outcome, Subject};
+use crate::model::{Failure, Outcome, Problem, ProblemKind, Subject};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use serde_json::{json, Value};
@@ -54,6 +55,18 @@ pub fn execute(plan: MixPlan, context: &Context) -> Finished {
         _ => format!("{}.", paint(Look::Good, &format!("Written {shown}"))),
     };
     context.printer.say(done);
+    let alone = (plan.kind == MixKind::Join && plan.splits.is_empty())
+        .then(|| other_splits(&plan))
+        .filter(|names| !names.is_empty());
+    let note = alone.map(|names| {
+        let message = format!("only the split train is written; the members have {} too", names.join(" and "));
+        Problem::note(ProblemKind::Other, Subject::path(&plan.output), message).with_hint(
+            "--split NAME writes another: one file for each split, since the loader keeps one join index a file",
+        )
+    });
+    if let Some(note) = &note {
+        context.printer.note(note);
+    }
     if report.needs_prepare {
         let next = paint(Look::Strong, "Next:");
         context.printer.say(format!("{next} gristmill prepare {} makes the join", shell_quote(&plan.output)));
@@ -63,8 +76,20 @@ pub fn execute(plan: MixPlan, context: &Context) -> Finished {
     if dry {
         result.insert("dry_run".into(), json!(true));
     }
+    if let Some(note) = note {
+        result.insert("notes".into(), json!([note]));
+    }
     let findings: Vec<_> = report.facts.problems.iter().map(|problem| (problem.severity, problem.kind)).collect();
     Ok(Done::with_findings(result, findings))
+}
+
+/// Usual splits besides train that the first member of a join has.
+fn other_splits(plan: &MixPlan) -> Vec<&'static str> {
+    let file = plan.members.first().and_then(|member| SplitFile::read(Path::new(&member.path)).ok().flatten());
+    let has = |name: &&str| {
+        file.iter().flat_map(|file| &file.split_parts).any(|(split, shards)| split == name && !shards.is_empty())
+    };
+    ["val", "test"].into_iter().filter(has).collect()
 }
 
 /// Writes a plan for `gristmill run`, with absolute paths: it may be replayed from another folder.

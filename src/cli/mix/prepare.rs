@@ -1,52 +1,30 @@
 //! `prepare META.yaml`: no question is open, so none is asked.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
-use super::super::jsonl::refuse_flags;
-use super::super::prepare::{save_plan, summary};
+use super::super::end::Finished;
+use super::super::prepare::direct::{begin, end, Told};
+use super::super::prepare::summary;
 use super::super::printer::{paint, Look};
-use super::super::task::{follow, tell};
+use super::super::task::follow;
 use crate::engine::plan::shell_quote;
 use crate::job::metadataset::{start, start_dry, JoinReport, MetadatasetReport};
 use crate::model::text::{bytes, count, display_safe, duration};
 use crate::model::PreparePlan;
-use crate::storage::xdg;
-use crate::tui::recent;
-use serde_json::{json, Value};
 use std::path::Path;
 
 /// Makes the join indexes of the metadataset that a plan names.
 pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
-    refuse_flags(plan, "a metadataset", context)?;
-    if let Some(path) = &context.globals.save_plan {
-        save_plan(plan, path)?;
-        context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
-    }
+    begin(plan, "a metadataset", context)?;
     let path = Path::new(&plan.path);
     let dry = context.globals.dry_run;
     let options = context.run_options();
     let task = if dry { start_dry(path, plan.compat, options)? } else { start(path, plan.compat, options)? };
-    if !dry {
-        recent::remember_now(&xdg::state_dir(), path);
-    }
     let report = follow(task, None, context)?;
-    tell(&report.problems, &report.counts, context);
-    for line in lines(plan, &report, dry) {
-        if dry {
-            context.printer.line(line);
-        } else {
-            context.printer.say(line);
-        }
-    }
-    let mut result = fields(&report);
-    result.insert("counts".into(), summary::counts_value(&report.counts));
-    if dry {
-        result.insert("dry_run".into(), json!(true));
-    }
-    result.insert("plan".into(), serde_json::to_value(plan).unwrap_or(Value::Null));
+    let lines = lines(plan, &report, dry);
     let compat = if plan.compat { " --compat" } else { "" };
-    result.insert("equivalent_command".into(), json!(format!("gristmill prepare {}{compat}", shell_quote(&plan.path))));
-    Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+    let command = format!("gristmill prepare {}{compat}", shell_quote(&plan.path));
+    let told = Told { problems: &report.problems, counts: &report.counts, lines, command };
+    Ok(end(plan, &report, told, context))
 }
 
 fn lines(plan: &PreparePlan, report: &MetadatasetReport, dry: bool) -> Vec<String> {

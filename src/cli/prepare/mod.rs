@@ -1,6 +1,7 @@
 //! `prepare`: flags → plan → job → summary.
 
 mod args;
+pub mod direct;
 mod execute;
 mod fields;
 mod guided;

@@ -50,7 +50,10 @@ fn editor(path: &Path, context: &Context) -> Finished {
             .with_hint(format!("as commands: {ways}; --help tells more"))
             .into());
     }
-    show::with_commands(&editor, context)
+    if context.prefers_prompts() {
+        return show::with_commands(&editor, context);
+    }
+    super::prepare::screen(crate::tui::Start::Splits(editor.root().to_path_buf()), context)
 }
 
 /// Opens the splits of a data set. What has none is a failure that says so.

@@ -7,6 +7,7 @@ use crate::engine::plan::file as plan_file;
 use crate::job::recover::roll_forward;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
+use crate::model::problem::settle_media;
 use crate::model::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::lock::DatasetLock;
@@ -90,6 +91,7 @@ fn work(
     }
     apply::publish(context, plan, target, &draft, &mut report)?;
     report.problems = context.problems.kept();
+    settle_media(&mut report.problems);
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();
     record(context, plan, own, &report);

@@ -2,7 +2,7 @@
 
 use super::collect::Selection;
 use super::{Context, MediaSummary};
-use crate::engine::index::{BuiltIndex, CarriedMedia, SpooledShard};
+use crate::engine::index::{carry_media_tables, BuiltIndex, CarriedMedia, SpooledShard};
 use crate::engine::media::{has_filter, is_in_samples, probe_shard, write_rows, MediaRows, OldRows, Probing, Written};
 use crate::formats::energon::layout;
 use crate::job::{pool, Phase};
@@ -11,7 +11,7 @@ use crate::model::{
 };
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Rows of all shards, in index order.
 pub(super) struct Found {
@@ -154,6 +154,27 @@ fn tell_stale(handles: &Handles<'_>, root: &Path, written: &Written) -> Outcome<
     let subject = Subject::path(layout::in_nv_meta(root, layout::INDEX_SQLITE));
     let note = Problem::note(ProblemKind::StaleMedia, subject, message);
     handles.problems.report(note.with_hint("gristmill prepare-media PATH --prune … removes them"))
+}
+
+/// A database of nothing but the media tables that are there, for a run that makes no sample tables; `None` where there are none.
+pub(super) fn kept_alone(context: &Context, own: &OwnFolder) -> Outcome<Option<PathBuf>> {
+    let fs = &*context.shared.fs;
+    let old = layout::in_nv_meta(&context.shared.root, layout::INDEX_SQLITE);
+    if !old.is_file() {
+        return Ok(None);
+    }
+    let new = own.work().join(layout::INDEX_SQLITE);
+    fs.remove_file(&new)?;
+    // An empty file is an empty database.
+    fs.create_file(&new)?.close()?;
+    let carried = carry_media_tables(fs, &old, &new, &context.shared.cancel)?;
+    context.board.log(format!("media metadata of the old database: {carried:?}"));
+    tell_lost(context, &carried)?;
+    if matches!(carried, CarriedMedia::Rows { .. }) {
+        return Ok(Some(new));
+    }
+    fs.remove_file(&new)?;
+    Ok(None)
 }
 
 /// What became of media rows of an earlier run that cannot be read.

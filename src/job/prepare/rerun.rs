@@ -147,7 +147,8 @@ pub(super) fn differences(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Strin
     lines
 }
 
-/// A database left by a failed run, or by a run with tables when this one makes none.
+/// A database left by a failed run, or by a run with tables when this one makes none. One that holds media tables is replaced by
+/// one of these alone.
 pub(super) fn drops_database(plan: &PreparePlan) -> bool {
     plan.scope == crate::model::Scope::WithoutSampleTables
 }

@@ -15,6 +15,7 @@ use crate::formats::energon::layout;
 use crate::job::journal::Journal;
 use crate::job::recover::roll_forward;
 use crate::job::Phase;
+use crate::model::problem::settle_media;
 use crate::model::{
     text, DatasetFacts, Duplicates, ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
     Scope, Severity, ShardFacts, Subject, Tgz,
@@ -227,9 +228,11 @@ fn build(
     shared.progress.restart(samples, 0);
     context.board.phase(Phase::Tables, format!("sorting {}, building the tables", text::count(samples, "key")));
     if context.plan.scope == Scope::WithoutSampleTables {
-        let built =
-            BuiltIndex { database: None, duplicates: Vec::new(), duplicate_count: 0, samples, parts: 0, bytes: 0 };
-        return Ok((built, None));
+        let database = media::kept_alone(context, own)?;
+        return Ok((
+            BuiltIndex { database, duplicates: Vec::new(), duplicate_count: 0, samples, parts: 0, bytes: 0 },
+            None,
+        ));
     }
     let options = BuildOptions { duplicates: context.plan.duplicates, ..BuildOptions::default() };
     let fs = &*shared.fs;
@@ -309,6 +312,7 @@ fn finish(
         counts: shared.problems.counts(),
         elapsed: context.board.elapsed(),
     };
+    settle_media(&mut report.problems);
     let texts = match context.plan.scope {
         Scope::TarIndexOnly => info_as_it_is(&shared.root)?,
         _ => publish::texts(context, counts, &named, excludes, facts),

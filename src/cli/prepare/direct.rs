@@ -1,0 +1,59 @@
+//! Preparing what leaves no question open: JSONL files and metadatasets.
+
+use super::super::context::Context;
+use super::super::end::{fields, Done};
+use super::super::jsonl::refuse_flags;
+use super::super::task::tell;
+use super::{save_plan, summary};
+use crate::model::{Outcome, PreparePlan, Problem, ProblemKind, Severity};
+use crate::storage::xdg;
+use crate::tui::recent;
+use serde::Serialize;
+use serde_json::{json, Value};
+use std::path::Path;
+
+/// Refuses flags that mean nothing for `what`, and writes the plan where that is asked for.
+pub fn begin(plan: &PreparePlan, what: &str, context: &Context) -> Outcome<()> {
+    refuse_flags(plan, what, context)?;
+    if let Some(path) = &context.globals.save_plan {
+        save_plan(plan, path)?;
+        context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
+    }
+    if !context.globals.dry_run {
+        recent::remember_now(&xdg::state_dir(), Path::new(&plan.path));
+    }
+    Ok(())
+}
+
+/// What a report is about besides its own fields.
+pub struct Told<'a> {
+    /// What was found.
+    pub problems: &'a [Problem],
+    /// All of it, counted.
+    pub counts: &'a [(Severity, ProblemKind, u64)],
+    /// What is said.
+    pub lines: Vec<String>,
+    /// The same by flags.
+    pub command: String,
+}
+
+/// Tells how it went.
+pub fn end(plan: &PreparePlan, report: &impl Serialize, told: Told<'_>, context: &Context) -> Done {
+    tell(told.problems, told.counts, context);
+    let dry = context.globals.dry_run;
+    for line in told.lines {
+        if dry {
+            context.printer.line(line);
+        } else {
+            context.printer.say(line);
+        }
+    }
+    let mut result = fields(report);
+    result.insert("counts".into(), summary::counts_value(told.counts));
+    if dry {
+        result.insert("dry_run".into(), json!(true));
+    }
+    result.insert("plan".into(), serde_json::to_value(plan).unwrap_or(Value::Null));
+    result.insert("equivalent_command".into(), json!(told.command));
+    Done::with_findings(result, told.counts.iter().map(|(severity, kind, _)| (*severity, *kind)))
+}
