@@ -77,7 +77,7 @@ impl Set {
 }
 
 /// A ustar header.
-fn header(name: &str, size: usize) -> [u8; BLOCK] {
+pub fn header(name: &str, size: usize) -> [u8; BLOCK] {
     let mut block = [0; BLOCK];
     block[..name.len()].copy_from_slice(name.as_bytes());
     block[100..108].copy_from_slice(b"0000644\0");

@@ -19,12 +19,12 @@ pub(super) fn window(
     spans: &[(u64, u64)],
     cancel: &Cancel,
 ) -> Outcome<Vec<BrowseSample>> {
-    let row = |(index, (from, to)): (u64, &(u64, u64))| {
+    let row = |((from, to), index): (&(u64, u64), u64)| {
         let at = SampleAt { group, index };
         let size = to.saturating_sub(*from);
         BrowseSample { at, key: Arc::from(""), byte_offset: *from, byte_size: size, parts: Vec::new(), defect: None }
     };
-    let mut rows: Vec<BrowseSample> = (first..).zip(spans).map(row).collect();
+    let mut rows: Vec<BrowseSample> = spans.iter().zip(first..).map(row).collect();
     let (Some(from), Some(to)) = (spans.iter().map(|span| span.0).min(), spans.iter().map(|span| span.1).max()) else {
         return Ok(rows);
     };

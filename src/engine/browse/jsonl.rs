@@ -246,7 +246,7 @@ impl Catalog for Jsonl {
         let problems = self.problems();
         super::over_groups(&self.groups(), from, count.min(super::MOST_ROWS), |_, first, count| {
             let spans = self.spans(first, usize::try_from(count).unwrap_or(usize::MAX))?;
-            Ok((first..).zip(spans).map(|(index, span)| self.row(index, span, &problems)).collect())
+            Ok(spans.into_iter().zip(first..).map(|(span, index)| self.row(index, span, &problems)).collect())
         })
     }
 

@@ -207,7 +207,7 @@ fn over_groups(
 ) -> Outcome<Vec<BrowseSample>> {
     let mut window = Vec::new();
     let mut index = from.index;
-    for group in from.group.. {
+    for group in from.group..=u32::MAX {
         let left = count.saturating_sub(window.len()) as u64;
         let Some(known) = groups.group(group).filter(|_| left > 0) else { break };
         let here = known.samples.saturating_sub(index).min(left);

@@ -203,7 +203,7 @@ impl OffsetView {
     /// Holds what is said about the whole sample against what was found.
     fn compare(&mut self, sample: &BrowseSample) {
         let parts = || self.entries.iter().filter(|entry| entry.part.is_some());
-        let end = parts().last().map(|entry| {
+        let end = parts().next_back().map(|entry| {
             let padded = entry.size.checked_next_multiple_of(BLOCK as u64).unwrap_or(u64::MAX);
             entry.content_offset.saturating_add(padded)
         });

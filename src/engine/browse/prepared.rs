@@ -146,10 +146,11 @@ impl Prepared {
             false => std::iter::repeat_with(|| None).take(usize::try_from(count).unwrap_or(0)).collect(),
         };
         let lacking = |row: &(u64, Option<BrowseSample>)| row.1.is_none();
-        let mut rows: Vec<(u64, Option<BrowseSample>)> = (first..).zip(rows).collect();
+        let mut rows: Vec<(u64, Option<BrowseSample>)> =
+            rows.into_iter().zip(first..).map(|(row, index)| (index, row)).collect();
         for run in rows.chunk_by_mut(|a, b| lacking(a) == lacking(b)).filter(|run| run.first().is_some_and(lacking)) {
             let Some(&(start, _)) = run.first() else { continue };
-            let found = self.from_headers(group, start, run.len(), cancel);
+            let found = self.header_window(group, start, run.len(), cancel);
             let found = super::or_defects(found, group, start, run.len() as u64)?;
             run.iter_mut().zip(found).for_each(|((_, slot), row)| *slot = Some(row));
         }
@@ -158,7 +159,7 @@ impl Prepared {
         Ok(rows.into_iter().map(|(index, row)| row.unwrap_or_else(|| nowhere(index))).collect())
     }
 
-    fn from_headers(&self, group: u32, first: u64, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
+    fn header_window(&self, group: u32, first: u64, count: usize, cancel: &Cancel) -> Outcome<Vec<BrowseSample>> {
         let shard = self.shard_of(group)?;
         let idx = TarIdx::open(&self.root.join(shard.index_name()))?;
         let mut spans = idx.spans(first, count)?;

@@ -84,6 +84,12 @@ impl ProblemList {
 #[derive(Deserialize)]
 struct Report {
     #[serde(default)]
+    result: ReportedResult,
+}
+
+#[derive(Default, Deserialize)]
+struct ReportedResult {
+    #[serde(default)]
     problems: Vec<Reported>,
 }
 
@@ -111,7 +117,7 @@ pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> 
     let own = OwnFolder::for_webdataset(catalog.root());
     let Some(bytes) = read_whole(&own.report(), LARGEST_REPORT)? else { return Ok(list) };
     let Ok(report) = serde_json::from_slice::<Report>(&bytes) else { return Ok(list) };
-    for problem in report.problems.into_iter().filter(|problem| problem.severity != "note") {
+    for problem in report.result.problems.into_iter().filter(|problem| problem.severity != "note") {
         cancel.check()?;
         let subject = problem.subject;
         let at = match (&subject.key, &subject.shard, subject.byte_offset) {

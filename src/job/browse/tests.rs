@@ -1,7 +1,12 @@
 //! Catalogs of real data sets, held against each other and against another reader of tars.
 
+mod agree;
+mod hostile;
+mod kinds;
+mod views;
+
 use super::open;
-use crate::engine::browse::{BrowseSample, Catalog, KeyQuery, SampleAt};
+use crate::engine::browse::{self, BrowseSample, Catalog, KeyQuery, SampleAt};
 use crate::job::prepare::PrepareJob;
 use crate::model::{Cancel, Loading, PreparePlan, RunOptions, SplitPlan};
 use std::path::Path;
@@ -47,6 +52,15 @@ fn small_set() -> tempfile::TempDir {
     );
     put_tar(&dir.path().join("c/b.tar"), &[("x/100.txt", b"1"), ("x/101.txt", b"2"), ("x/102.txt", b"3")]);
     dir
+}
+
+/// A catalog whose background work is done.
+fn scanned(path: &Path) -> Arc<dyn Catalog> {
+    let opening = browse::open(path).unwrap();
+    for work in opening.background {
+        work(&opening.stop);
+    }
+    opening.catalog
 }
 
 fn all(catalog: &dyn Catalog) -> Vec<BrowseSample> {
@@ -101,4 +115,27 @@ fn keys_of_a_prepared_data_set_are_found_by_prefix_substring_and_pattern() {
     assert_eq!(place(Some("a.tar"), "x/101"), None);
     cancel.cancel();
     assert!(catalog.find(&KeyQuery::Substring("0".into()), &cancel, &mut |_| true).unwrap_err().is_cancelled());
+}
+
+#[test]
+fn a_scan_in_the_background_comes_to_its_end_and_stops_with_its_catalog() {
+    let dir = small_set();
+    let catalog = open(dir.path()).unwrap();
+    let start = std::time::Instant::now();
+    while !catalog.groups().is_complete {
+        assert!(start.elapsed().as_secs() < 120, "the scan does not end");
+        std::thread::yield_now();
+    }
+    assert_eq!(catalog.groups().total(), 6);
+    drop(catalog);
+    drop(open(dir.path()).unwrap());
+}
+
+#[test]
+fn what_cannot_be_browsed_is_told_with_what_can() {
+    let dir = tempfile::tempdir().unwrap();
+    put(&dir.path().join("m.yaml"), b"");
+    let failure = open(&dir.path().join("m.yaml")).err().unwrap();
+    assert!(failure.why.contains("metadataset") && failure.hint.unwrap().contains("folder of tar shards"));
+    assert!(open(&dir.path().join("none")).is_err());
 }

@@ -160,7 +160,9 @@ fn read_field(block: &[u8; BLOCK], bytes: &[u8], kind: Kind) -> (String, Option<
         let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
         crate::model::text::display_safe_bytes(bytes.get(..end).unwrap_or_default())
     };
-    let value = number(bytes);
+    // The others are as long as a number can be.
+    let is_number = !matches!(kind, Kind::Text | Kind::Type);
+    let value = if is_number { number(bytes) } else { None };
     match (kind, value) {
         (Kind::Text, _) => {
             let shown = text();
