@@ -5,7 +5,7 @@ use super::packed::PackedNames;
 use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
 use crate::formats::energon::layout::NV_META;
-use crate::model::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
+use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use crate::storage::read::stamp_at;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt as _;
@@ -261,10 +261,6 @@ impl Catalog for Folder {
 
     fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
         super::locate_by_visits(self, group, key, cancel)
-    }
-
-    fn shard(&self, _group: u32) -> Outcome<Option<Shard>> {
-        Ok(None)
     }
 
     fn visit(

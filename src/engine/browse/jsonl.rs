@@ -6,7 +6,7 @@ use super::problems::ProblemList;
 use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
 use crate::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
-use crate::model::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
+use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use crate::source::jsonl::{is_white, start_of, FileStart};
 use crate::storage::read::{open_read, ReadFile};
 use std::fmt::Write as _;
@@ -266,10 +266,6 @@ impl Catalog for Jsonl {
     fn locate(&self, _group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
         let index = key.parse::<u64>().ok().filter(|index| index.to_string() == key);
         Ok(index.filter(|&index| index < self.groups().total()).map(|index| SampleAt { group: 0, index }))
-    }
-
-    fn shard(&self, _group: u32) -> Outcome<Option<Shard>> {
-        Ok(None)
     }
 
     fn visit(
