@@ -33,4 +33,5 @@ mod plan;
 mod pty;
 mod readme;
 mod safe_text;
+mod splits_write;
 mod support;

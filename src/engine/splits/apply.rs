@@ -48,6 +48,15 @@ impl SplitEditor {
                 applied.message = format!("'{item}' is no longer excluded");
                 true
             }
+            Edit::RemoveExclude { item } => {
+                let place = self.doc.excludes().iter().position(|other| **other.value() == **item);
+                let at = place.ok_or_else(|| {
+                    Failure::usage(EDITING, "there is no such exclude").on(Subject::field(item.as_str()))
+                })?;
+                self.doc.change(List::Exclude, vec![Splice { at, removed: 1, inserted: Vec::new() }]);
+                applied.message = format!("'{item}' is no longer excluded");
+                true
+            }
             Edit::SetNote { index, note } => self.set_note(*index, note.as_deref(), applied)?,
             Edit::ReplaceText { text } => self.replace_text(text, applied)?,
             Edit::Many { title, edits } => {

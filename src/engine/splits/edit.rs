@@ -56,6 +56,11 @@ pub enum Edit {
         /// Its position, from 0.
         index: usize,
     },
+    /// Removes the first exclude that is written like this.
+    RemoveExclude {
+        /// As it stands in the file, quotes resolved.
+        item: String,
+    },
     /// Sets or removes the note of an exclude.
     SetNote {
         /// Its position, from 0.
@@ -133,6 +138,7 @@ impl Edit {
             Self::Include { shard, key: None } => format!("include {shard}"),
             Self::Include { shard, key: Some(key) } => format!("include {shard}/{key}"),
             Self::RemoveItem { index } => format!("remove exclude {}", index + 1),
+            Self::RemoveExclude { item } => format!("remove exclude {item}"),
             Self::SetNote { index, note: Some(_) } => format!("note on exclude {}", index + 1),
             Self::SetNote { index, note: None } => format!("remove the note of exclude {}", index + 1),
             Self::ReplaceText { .. } => "edit as text".to_owned(),

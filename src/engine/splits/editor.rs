@@ -258,6 +258,54 @@ impl SplitEditor {
         tried.filter_map(|(edit, result)| Some(NotApplied { edit: edit.clone(), failure: result.err()? })).collect()
     }
 
+    /// Makes the edits of this editor again on `theirs`, another version of the same file. What speaks of an exclude by its position
+    /// is made on the same item there. An edit as text cannot be made again.
+    pub fn reapply_on(&self, theirs: &mut Self) -> Vec<NotApplied> {
+        let mut not_applied = Vec::new();
+        let mut mine = self.clone();
+        for step in &self.undo {
+            mine.set_doc(step.before.clone());
+            let result = mine.translated(&step.edit, theirs).and_then(|edit| theirs.apply(edit));
+            if let Err(failure) = result {
+                not_applied.push(NotApplied { edit: step.edit.clone(), failure });
+            }
+        }
+        not_applied
+    }
+
+    /// The same edit for another version of the file; steps through the parts of one of many.
+    fn translated(&mut self, edit: &Edit, theirs: &Self) -> Outcome<Edit> {
+        let same_item = |index: usize| {
+            let gone = |what: String| Failure::data(words::EDITING, what);
+            let item = self.doc.excludes().get(index).map(|item| Arc::clone(item.value()));
+            let item = item.ok_or_else(|| gone(format!("there is no exclude number {}", index + 1)))?;
+            let place = theirs.doc.excludes().iter().position(|other| *other.value() == item);
+            place.ok_or_else(|| gone(format!("the exclude '{item}' is not there any more")))
+        };
+        Ok(match edit {
+            Edit::RemoveItem { index } => {
+                same_item(*index)?;
+                let item = self.doc.excludes().get(*index).map(|item| item.value().to_string());
+                Edit::RemoveExclude { item: item.unwrap_or_default() }
+            }
+            Edit::SetNote { index, note } => Edit::SetNote { index: same_item(*index)?, note: note.clone() },
+            Edit::ReplaceText { .. } => {
+                return Err(Failure::data(words::EDITING, "the text was edited as a whole")
+                    .with_hint("make that change again on the new file"));
+            }
+            Edit::Many { title, edits } => {
+                let mut made = Vec::with_capacity(edits.len());
+                for edit in edits {
+                    made.push(self.translated(edit, theirs)?);
+                    let mut applied = Applied { message: String::new(), problems: Vec::new() };
+                    self.run(edit, &mut applied)?;
+                }
+                Edit::Many { title: title.clone(), edits: made }
+            }
+            other => other.clone(),
+        })
+    }
+
     /// The bytes to be written. They are read again, and must mean what the edits intend.
     pub fn text(&self) -> Outcome<Vec<u8>> {
         if self.pending() == 0 {

@@ -15,6 +15,10 @@ const NAMED: usize = 20;
 /// excludes that match nothing, as far as that is known.
 pub(super) fn all(editor: &SplitEditor) -> Vec<Problem> {
     let mut problems = Vec::new();
+    if editor.doc.has_nothing() {
+        let message = "a list is left out or null, and the loader stops at it; the next edit writes [] there";
+        problems.push(Problem::problem(ProblemKind::BadFile, Subject::path(editor.path()), message));
+    }
     broken(editor, &mut problems);
     unknown(editor, &mut problems);
     empty(editor, &mut problems);

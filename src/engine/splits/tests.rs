@@ -81,3 +81,111 @@ fn balancing_equal_shards_takes_as_few_moves_as_can_be() {
     assert_eq!(plan.moves.len(), 2);
     assert_eq!(plan.shares.iter().map(|share| share.samples_after).collect::<Vec<_>>(), [800, 100, 100]);
 }
+
+#[test]
+fn edits_are_made_again_on_another_version_of_the_file() {
+    let mut mine = editor(FILE);
+    mine.apply(moved(&["s_3.tar"], Some("val"))).unwrap();
+    mine.apply(Edit::RemoveItem { index: 1 }).unwrap();
+    mine.apply(Edit::SetNote { index: 0, note: Some("blurred".into()) }).unwrap();
+    mine.apply(Edit::RemoveSplit { name: "test".into() }).unwrap();
+    let theirs =
+        "# theirs\n".to_owned() + &FILE.replace("exclude:\n", "exclude:\n- s_9.tar\n").replace("  test: []\n", "");
+    let mut merged = editor(&theirs);
+    let lost = mine.reapply_on(&mut merged);
+    assert_eq!(lost.len(), 1, "{lost:?}");
+    assert_eq!(lost[0].edit, Edit::RemoveSplit { name: "test".into() });
+    let now = text(&merged);
+    assert!(now.starts_with("# theirs\n"), "{now}");
+    assert!(now.ends_with("exclude:\n- s_9.tar\n- s_1.tar/k{01..05}  # blurred\n"), "{now}");
+    assert_eq!(names(&merged.splits()[1]), ["s_3.tar", "s_8.tar"]);
+}
+
+#[test]
+fn a_draft_is_saved_and_made_again() {
+    let mut mine = editor(FILE);
+    mine.apply(moved(&["s_3.tar", "s_9.tar"], None)).unwrap();
+    mine.apply(Edit::Exclude { items: vec![ExcludeItem::sample("s_3.tar", "a{1}").with_note(Some("why".into()))] })
+        .unwrap();
+    let saved = serde_json::to_string(&mine.draft().unwrap()).unwrap();
+    let draft: Draft = serde_json::from_str(&saved).unwrap();
+    let mut again = editor(FILE);
+    assert_eq!(draft.base, again.base_hash());
+    assert!(again.replay(&draft.edits).is_empty());
+    assert_eq!(text(&again), text(&mine));
+    assert!(text(&again).ends_with("- s_3.tar/a\\{1\\}  # why\n"), "{}", text(&again));
+}
+
+#[test]
+fn names_with_braces_are_escaped_and_ranges_are_not() {
+    let mut editor = editor(FILE);
+    for item in [ExcludeItem::sample("s_1.tar", "{a,b}"), ExcludeItem::written("s_1.tar/z{1..3}")] {
+        editor.apply(Edit::Exclude { items: vec![item] }).unwrap();
+    }
+    let views = &editor.excludes()[2..];
+    assert_eq!((&*views[0].item, views[0].names), ("s_1.tar/\\{a,b\\}", Names::Sample));
+    assert_eq!((&*views[1].item, views[1].names), ("s_1.tar/z{1..3}", Names::Range(3)));
+    let odd = editor.apply(Edit::Exclude { items: vec![ExcludeItem::written("s_x.tar/1")] }).unwrap();
+    assert_eq!(odd.problems.len(), 1, "{odd:?}");
+    assert!(editor.apply(Edit::Exclude { items: vec![ExcludeItem::written("s_x.tar/{1..")] }).is_err());
+    assert!(editor.excludes()[2].is_new && !editor.excludes()[1].is_new);
+}
+
+#[test]
+fn a_glob_is_answered_with_the_pattern_that_was_meant() {
+    let editor = editor(FILE);
+    assert_eq!(matching(&editor, r"s_[12]").unwrap(), [1, 2]);
+    let failure = matching(&editor, "*_1.tar").unwrap_err();
+    assert!(failure.hint.unwrap().contains("did you mean"), "{}", failure.why);
+    assert!(matching(&editor, "t_*").unwrap_err().hint.is_some());
+}
+
+#[test]
+fn a_diff_shows_changes_with_what_surrounds_them() {
+    let mut editor = editor(FILE);
+    assert!(editor.diff().is_empty());
+    editor.apply(moved(&["s_0.tar"], Some("val"))).unwrap();
+    let shown: Vec<String> = editor.diff().iter().map(|line| format!("{}{}", line.sign(), line.text)).collect();
+    let wanted = [
+        " split_parts:",
+        "   train:",
+        "-  - s_{0..7}.tar",
+        "+  - s_{1..7}.tar",
+        "   val:",
+        "+  - s_0.tar",
+        "   - s_8.tar",
+        "   test: []",
+        " exclude:",
+    ];
+    assert_eq!(shown, wanted);
+}
+
+#[test]
+fn a_mistake_in_edited_text_is_told_with_its_place_and_changes_nothing() {
+    let mut editor = editor(FILE);
+    let failure = editor.apply(Edit::ReplaceText { text: "split_parts:\n  train: [a\n".into() }).unwrap_err();
+    assert!(failure.subject.line.is_some(), "{failure:?}");
+    assert!(failure.why.contains("column"), "{failure:?}");
+    assert_eq!((editor.pending(), text(&editor)), (0, FILE.to_owned()));
+    editor.apply(Edit::ReplaceText { text: FILE.replace("val", "dev") }).unwrap();
+    assert!(editor.splits()[1].is_new && !editor.splits()[0].is_new);
+    assert_eq!(editor.undo().as_deref(), Some("edit as text"));
+    assert_eq!(text(&editor), FILE);
+}
+
+#[test]
+fn balancing_unequal_shards_comes_as_close_as_whole_shards_allow() {
+    let sizes = [900u64, 850, 400, 350, 300, 120, 80, 60, 40, 10];
+    let counts = sizes.iter().enumerate().map(|(n, size)| (format!("s_{n}.tar"), *size)).collect();
+    let text = "split_parts:\n  train:\n  - s_{0..9}.tar\n  val: []\nexclude: []\n";
+    let path = Path::new("/d/.nv-meta/split.yaml");
+    let mut editor = SplitEditor::from_bytes(Path::new("/d"), path, text.into(), counts).unwrap();
+    let ratios = parse_ratios(&editor, "train=9,val=1").unwrap();
+    let plan = balance(&editor, &ratios);
+    assert_eq!(plan.shares[1].samples_after, 310, "{plan:?}");
+    assert_eq!(plan.moves.len(), 2, "{plan:?}");
+    editor.apply(plan.edit().unwrap()).unwrap();
+    assert_eq!(editor.splits()[1].samples, 310);
+    assert!(balance(&editor, &ratios).moves.is_empty());
+    assert!(parse_ratios(&editor, "8,1,1").is_err());
+}

@@ -61,7 +61,7 @@ impl SplitFile {
         Self::from_node(fields::parse_json(text)?)
     }
 
-    fn from_node(node: Node) -> Result<Self, ContentError> {
+    pub(super) fn from_node(node: Node) -> Result<Self, ContentError> {
         let mut file = Self::default();
         let mut has_parts = false;
         for (key, value) in fields::map(node, "the file")? {

@@ -22,6 +22,26 @@ pub fn dump_for_loader(node: &Node) -> String {
     write(node, true)
 }
 
+/// A text as an item of [`dump_for_loader`], but on one line however long it is.
+pub fn on_one_line(text: &str) -> String {
+    let analysis = analyze(text);
+    match style(text, &analysis, false, true) {
+        Style::Plain => text.to_owned(),
+        Style::Single if !analysis.multiline => format!("'{}'", text.replace('\'', "''")),
+        _ => {
+            let mut out = String::from("\"");
+            for c in text.chars() {
+                match escaped(c) {
+                    Some(escape) => out.push_str(&escape),
+                    None => out.push(c),
+                }
+            }
+            out.push('"');
+            out
+        }
+    }
+}
+
 fn write(node: &Node, for_loader: bool) -> String {
     let out = String::new();
     let mut emitter = Emitter { out, column: 0, after_space: true, at_indent: true, indent: None, for_loader };

@@ -1,6 +1,6 @@
 //! Writing edited splits: under the lock, only where the file is still the one that was opened, and whole or not at all.
 
-use crate::engine::splits::{Edit, NotApplied, SplitEditor};
+use crate::engine::splits::{NotApplied, SplitEditor};
 use crate::formats::python::yaml_read;
 use crate::model::{Failure, Outcome, RunOptions, Subject};
 use crate::storage::fs::{Fs, RealFs};
@@ -111,10 +111,9 @@ pub fn conflict(root: &Path, editor: &SplitEditor) -> Outcome<Option<ThreeWay>> 
     }
     let counts = editor.shards().iter().map(|(name, samples)| (name.to_string(), *samples)).collect();
     let theirs = theirs.unwrap_or_default();
-    let edits: Vec<Edit> = editor.log();
     let (merged, not_applied, unreadable) = match SplitEditor::from_bytes(root, editor.path(), theirs.clone(), counts) {
         Ok(mut merged) => {
-            let not_applied = merged.replay(&edits);
+            let not_applied = editor.reapply_on(&mut merged);
             (Some(merged), not_applied, None)
         }
         Err(failure) => (None, Vec::new(), Some(failure)),

@@ -1,11 +1,20 @@
-//! `split.yaml` as a person edits it.
+//! `split.yaml` as a person edits it: every byte outside of an edit stays as it is.
+//!
+//! A YAML library that keeps comments still writes lines anew, and is too slow for hundreds of thousands of excludes. So the text is
+//! cut into the pieces that an edit can replace (splits, items with their comments, what is between), and put together again. What
+//! a piece means is taken from the same parser that the readers use; a text whose pieces do not add up to it is refused.
 
 mod items;
+mod list;
+mod parse;
+mod scalar;
 
 pub use items::{Shared, Splice};
+pub use list::Item;
 
 use super::fields::ContentError;
-use super::split_yaml::SplitFile;
+use list::{split_lead, Around, Form, Layout, ListText};
+use scalar::{written, Manner, Quote};
 use std::sync::Arc;
 
 /// One of the lists of the file.
@@ -15,24 +24,6 @@ pub enum List {
     Split(usize),
     /// The excludes.
     Exclude,
-}
-
-/// An item of a list, with what a person wrote around it.
-#[derive(Clone, Debug)]
-pub struct Item {
-    value: Arc<str>,
-    note: Option<Arc<str>>,
-}
-
-impl Item {
-    /// What the loader reads: quotes resolved, braces not expanded.
-    pub fn value(&self) -> &Arc<str> {
-        &self.value
-    }
-    /// The comment on the item's line, else the comment lines right above it; without `#`.
-    pub fn note(&self) -> Option<&Arc<str>> {
-        self.note.as_ref()
-    }
 }
 
 /// An item to be written.
@@ -49,7 +40,12 @@ pub struct NewItem {
 pub struct SplitEntry {
     id: u32,
     name: Arc<str>,
-    items: Shared<Item>,
+    /// What precedes the key: comment and blank lines, indentation.
+    lead: Arc<str>,
+    key: Arc<str>,
+    list: ListText,
+    /// Between braces: what follows up to the comma.
+    tail: Arc<str>,
 }
 
 impl SplitEntry {
@@ -63,106 +59,345 @@ impl SplitEntry {
     }
     /// Its shard expressions.
     pub fn items(&self) -> &Shared<Item> {
-        &self.items
+        &self.list.items
     }
+    fn indent(&self) -> &str {
+        self.lead.rsplit('\n').next().unwrap_or_default()
+    }
+    fn push_to(&self, out: &mut String) {
+        out.push_str(&self.lead);
+        out.push_str(&self.key);
+        self.list.push_to(out);
+        out.push_str(&self.tail);
+    }
+    /// Whether its last line has a line end.
+    fn is_ended(&self) -> bool {
+        match self.list.items.iter().next_back() {
+            Some(item) if self.list.close.is_empty() => item.text.ends_with('\n'),
+            _ => self.list.close.ends_with('\n'),
+        }
+    }
+}
+
+/// The map of splits.
+#[derive(Clone, Debug, Default)]
+struct Splits {
+    /// From the end of the key on: colon, comment, line end, or the brace.
+    intro: Arc<str>,
+    entries: Vec<SplitEntry>,
+    /// The closing brace and the rest of its line.
+    close: Arc<str>,
+    in_flow: bool,
+    /// Nothing is written where the map should be.
+    is_nothing: bool,
 }
 
 /// The text of a `split.yaml`, understood. Copies are cheap.
 #[derive(Clone, Debug)]
 pub struct SplitDoc {
-    splits: Vec<SplitEntry>,
-    exclude: Shared<Item>,
+    exclude_first: bool,
+    before_splits: Arc<str>,
+    splits: Splits,
+    before_exclude: Arc<str>,
+    exclude: Option<ListText>,
+    tail: Arc<str>,
     next_id: u32,
+    /// A list is left out or null, which the loader refuses; the first edit writes `[]`.
+    had_nothing: bool,
+    in_flow: bool,
+    eol: &'static str,
+    unicode: bool,
+    /// How far the dashes of lists stand to the right of their keys, and what follows them.
+    offset: usize,
+    gap: Arc<str>,
+    no_items: Shared<Item>,
 }
 
 impl SplitDoc {
-    /// Reads a text.
+    /// Reads a text. Lists that are null count as empty, though the loader refuses them; see [`has_nothing`](Self::has_nothing).
     pub fn parse(text: &str) -> Result<Self, ContentError> {
-        let file = SplitFile::parse(text.strip_prefix('\u{feff}').unwrap_or(text))?;
-        let item = |value: &String| Item { value: value.as_str().into(), note: None };
-        let splits: Vec<_> = (0..)
-            .zip(&file.split_parts)
-            .map(|(id, (name, items))| SplitEntry {
-                id,
-                name: name.as_str().into(),
-                items: items.iter().map(item).collect(),
-            })
-            .collect();
-        Ok(Self { next_id: splits.len() as u32, splits, exclude: file.exclude.iter().map(item).collect() })
+        parse::parse(text)
+    }
+
+    fn empty(text: &str) -> Self {
+        let first = text.lines().next().map_or(0, str::len);
+        let has_return = text.as_bytes().get(first) == Some(&b'\r');
+        Self {
+            exclude_first: false,
+            before_splits: Arc::default(),
+            splits: Splits::default(),
+            before_exclude: Arc::default(),
+            exclude: None,
+            tail: Arc::default(),
+            next_id: 0,
+            had_nothing: false,
+            in_flow: false,
+            eol: if has_return { "\r\n" } else { "\n" },
+            unicode: !text.trim_start_matches('\u{feff}').is_ascii(),
+            offset: 0,
+            gap: " ".into(),
+            no_items: Shared::default(),
+        }
+    }
+
+    /// Takes over how block lists are laid out in this file.
+    fn learn_style(&mut self) {
+        let splits = self.splits.entries.iter().map(|split| (split.indent().len(), &split.list));
+        let lists = splits.chain(self.exclude.iter().map(|list| (0, list)));
+        let found =
+            lists.filter_map(|(column, list)| Some((list.layout()?.indent.len().checked_sub(column)?, list.layout()?)));
+        if let Some((offset, layout)) = found.into_iter().next() {
+            (self.offset, self.gap) = (offset, layout.gap);
+        }
     }
 
     /// The text as it is to be written.
     pub fn text(&self) -> String {
-        let texts = |items: &Shared<Item>| items.iter().map(|item| item.value.to_string()).collect();
-        let split_parts = self.splits.iter().map(|split| (split.name.to_string(), texts(&split.items))).collect();
-        SplitFile { split_parts, exclude: texts(&self.exclude) }.render()
+        let mut out = String::new();
+        let excludes = |out: &mut String| {
+            if let Some(list) = &self.exclude {
+                out.push_str(&self.before_exclude);
+                list.push_to(out);
+            }
+        };
+        if self.exclude_first {
+            excludes(&mut out);
+        }
+        out.push_str(&self.before_splits);
+        out.push_str(&self.splits.intro);
+        for entry in &self.splits.entries {
+            entry.push_to(&mut out);
+        }
+        out.push_str(&self.splits.close);
+        if !self.exclude_first {
+            excludes(&mut out);
+        }
+        out.push_str(&self.tail);
+        out
     }
 
     /// The splits in the order of the file.
     pub fn splits(&self) -> &[SplitEntry] {
-        &self.splits
+        &self.splits.entries
     }
 
     /// The excludes in the order of the file.
     pub fn excludes(&self) -> &Shared<Item> {
-        &self.exclude
+        self.exclude.as_ref().map_or(&self.no_items, |list| &list.items)
+    }
+
+    /// Whether a list is left out or null, which the loader refuses. The first edit writes `[]` there.
+    pub fn has_nothing(&self) -> bool {
+        self.had_nothing
     }
 
     /// The items of a list; nothing for a split that is not there.
     pub fn items(&self, list: List) -> Option<&Shared<Item>> {
         match list {
-            List::Split(index) => self.splits.get(index).map(|split| &split.items),
-            List::Exclude => Some(&self.exclude),
+            List::Split(index) => self.splits.entries.get(index).map(|split| &split.list.items),
+            List::Exclude => Some(self.excludes()),
         }
     }
 
     /// Changes a list. The changes are in ascending order and do not overlap; positions are those before any change.
     pub fn change(&mut self, list: List, changes: Vec<Splice<NewItem>>) {
-        let items = match list {
-            List::Split(index) => self.splits.get_mut(index).map(|split| &mut split.items),
-            List::Exclude => Some(&mut self.exclude),
+        if changes.is_empty() {
+            return;
+        }
+        self.heal();
+        if list == List::Exclude && self.exclude.is_none() {
+            self.add_exclude();
+        }
+        let prefers_block = self.prefers_block();
+        let column = match list {
+            List::Split(index) => self.splits.entries.get(index).map_or(0, |split| split.indent().len()),
+            List::Exclude => 0,
         };
-        let Some(items) = items else { return };
-        let made = |change: Splice<NewItem>| Splice {
-            at: change.at,
-            removed: change.removed,
-            inserted: change.inserted.into_iter().map(|new| Item { value: new.value, note: new.note }).collect(),
-        };
-        items.splice(changes.into_iter().map(made).collect());
+        let layout = Layout { indent: " ".repeat(column + self.offset).into(), gap: Arc::clone(&self.gap) };
+        let around = Around { eol: self.eol, unicode: self.unicode, layout: &layout, prefers_block };
+        match list {
+            List::Split(index) => {
+                if let Some(split) = self.splits.entries.get_mut(index) {
+                    split.list.change(changes, around);
+                }
+            }
+            List::Exclude => {
+                if let Some(list) = &mut self.exclude {
+                    list.change(changes, around);
+                }
+            }
+        }
+    }
+
+    /// Lists are written in block style unless the file has lists with items between brackets only.
+    fn prefers_block(&self) -> bool {
+        let lists = || self.splits.entries.iter().map(|split| &split.list).chain(&self.exclude);
+        let filled = || lists().filter(|list| !list.items.is_empty());
+        filled().any(|list| list.form == Form::Block) || filled().next().is_none()
     }
 
     /// Sets or removes the note of an exclude.
     pub fn set_note(&mut self, index: usize, note: Option<&str>) {
-        let Some(item) = self.exclude.get(index) else { return };
-        let item = Item { value: Arc::clone(&item.value), note: note.map(Arc::from) };
-        self.exclude.splice(vec![Splice { at: index, removed: 1, inserted: vec![item] }]);
+        self.heal();
+        let eol = self.eol;
+        if let Some(list) = &mut self.exclude {
+            list.set_note(index, note, eol);
+        }
+    }
+
+    fn heal(&mut self) {
+        if !self.had_nothing {
+            return;
+        }
+        self.had_nothing = false;
+        let splits = self.splits.entries.iter_mut().map(|split| &mut split.list);
+        splits.chain(&mut self.exclude).for_each(ListText::heal);
+        if self.splits.is_nothing {
+            self.splits.is_nothing = false;
+            let close = self.splits.close.trim_start();
+            let rest = close.strip_prefix("null").or(close.strip_prefix('~')).map_or(&*self.splits.close, |rest| rest);
+            let rest = rest.to_owned();
+            self.splits.intro = format!("{} {{", self.splits.intro.trim_end_matches(' ')).into();
+            self.splits.close = format!("}}{rest}").into();
+            self.splits.in_flow = true;
+        }
+    }
+
+    /// Puts an empty list of excludes behind the splits.
+    fn add_exclude(&mut self) {
+        let (before, close, flow) = if self.in_flow {
+            (", exclude".to_owned(), "]".to_owned(), true)
+        } else {
+            let is_last = self.tail.is_empty();
+            let is_ended = match self.splits.entries.last() {
+                Some(entry) if self.splits.close.is_empty() => entry.is_ended(),
+                _ => self.splits.close.ends_with('\n'),
+            };
+            let eol = if is_ended { "" } else { self.eol };
+            let end = if is_last && !is_ended { "" } else { self.eol };
+            (format!("{eol}exclude"), format!("]{end}"), false)
+        };
+        self.before_exclude = before.into();
+        self.exclude = Some(ListText {
+            form: Form::Flow,
+            intro: ": ".into(),
+            open: "[".into(),
+            items: Shared::default(),
+            close: close.into(),
+            in_flow: flow,
+            is_open: false,
+        });
     }
 
     /// Adds an empty split behind the others.
     pub fn add_split(&mut self, name: &str) {
-        self.splits.push(SplitEntry { id: self.next_id, name: name.into(), items: Shared::default() });
+        self.heal();
+        let splits = &mut self.splits;
+        let mut lead = String::from("  ");
+        let mut close = format!("]{}", self.eol);
+        let mut tail = String::new();
+        if splits.entries.is_empty() && splits.in_flow && !self.in_flow {
+            // `split_parts: {}` becomes a map in block style.
+            let rest = splits.close.trim_start().strip_prefix('}').unwrap_or_default().to_owned();
+            if !rest.ends_with('\n') {
+                close = "]".to_owned();
+            }
+            let intro = splits.intro.trim_end().trim_end_matches('{').trim_end();
+            splits.intro = format!("{intro}{}{}", rest.trim_end(), self.eol).into();
+            splits.close = Arc::default();
+            splits.in_flow = false;
+        } else if splits.in_flow {
+            close = "]".to_owned();
+            lead = if splits.entries.is_empty() { String::new() } else { " ".to_owned() };
+            if let Some(last) = splits.entries.last_mut() {
+                tail = last.tail.to_string();
+                if !last.tail.contains(',') {
+                    last.tail = format!(",{}", last.tail).into();
+                }
+            }
+        } else if let Some(last) = splits.entries.last() {
+            lead = last.indent().to_owned();
+            if splits.entries.len() == 1 && !splits.intro.ends_with('\n') {
+                let line = splits.intro.rsplit('\n').next().unwrap_or_default();
+                lead = " ".repeat(line.chars().count() + lead.len());
+            }
+            if !last.is_ended() {
+                lead = format!("{}{lead}", self.eol);
+                close = "]".to_owned();
+            }
+        }
+        let manner = Manner { in_flow: splits.in_flow, unicode: self.unicode, quote: Quote::Plain };
+        let list = ListText {
+            form: Form::Flow,
+            intro: ": ".into(),
+            open: "[".into(),
+            items: Shared::default(),
+            close: close.into(),
+            in_flow: splits.in_flow,
+            is_open: false,
+        };
+        let key = written(name, manner).into();
+        let entry = SplitEntry { id: self.next_id, name: name.into(), lead: lead.into(), key, list, tail: tail.into() };
+        splits.entries.push(entry);
         self.next_id += 1;
     }
 
     /// Renames a split.
     pub fn rename_split(&mut self, index: usize, name: &str) {
-        if let Some(split) = self.splits.get_mut(index) {
+        self.heal();
+        let (in_flow, unicode) = (self.splits.in_flow, self.unicode);
+        if let Some(split) = self.splits.entries.get_mut(index) {
+            let quote = match split.key.as_bytes().first() {
+                Some(b'\'') => Quote::Single,
+                Some(b'"') => Quote::Double,
+                _ => Quote::Plain,
+            };
+            split.key = written(name, Manner { in_flow, unicode, quote }).into();
             split.name = name.into();
         }
     }
 
-    /// Removes a split and its list.
+    /// Removes a split and its list, with the comment right above it.
     pub fn remove_split(&mut self, index: usize) {
-        if index < self.splits.len() {
-            self.splits.remove(index);
+        self.heal();
+        let splits = &mut self.splits;
+        if index >= splits.entries.len() {
+            return;
+        }
+        let gone = splits.entries.remove(index);
+        if splits.in_flow {
+            if let Some(first) = splits.entries.first_mut().filter(|first| index == 0 && first.lead.trim().is_empty()) {
+                first.lead = gone.lead;
+            }
+            let is_last = index == splits.entries.len();
+            if let Some(last) = splits.entries.last_mut().filter(|_| is_last && !gone.tail.contains(',')) {
+                last.tail = last.tail.replace(',', "").into();
+            }
+            return;
+        }
+        let lines = gone.lead.rfind('\n').map_or("", |at| gone.lead.get(..=at).unwrap_or_default());
+        let (kept, _) = split_lead(lines);
+        match splits.entries.get_mut(index) {
+            // Behind the colon of an explicit key there is no indentation.
+            Some(next) if index == 0 && !splits.intro.ends_with('\n') => next.lead = gone.lead,
+            Some(next) => next.lead = format!("{kept}{}", next.lead).into(),
+            None => splits.close = format!("{kept}{}", splits.close).into(),
+        }
+        if splits.entries.is_empty() {
+            let colon = splits.intro.find(':').map_or(0, |at| at + 1);
+            let (key, line) = splits.intro.split_at(colon);
+            let end = if line.contains('\n') { "" } else { self.eol };
+            splits.close = format!("}}{line}{end}{}", splits.close).into();
+            splits.intro = format!("{key} {{").into();
+            splits.in_flow = true;
         }
     }
 
     /// Takes the place of `other`, whose text was replaced by this: splits of the same name stay the same ones.
     pub fn follow(&mut self, other: &Self) {
         self.next_id = other.next_id;
-        for split in &mut self.splits {
-            split.id = match other.splits.iter().find(|before| before.name == split.name) {
+        for split in &mut self.splits.entries {
+            split.id = match other.splits.entries.iter().find(|before| before.name == split.name) {
                 Some(before) => before.id,
                 None => {
                     self.next_id += 1;
@@ -172,3 +407,6 @@ impl SplitDoc {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! Texts that people write survive edits.
+
+use super::*;
+use crate::formats::energon::split_yaml::SplitFile;
+
+/// All fixtures by name.
+fn styles() -> Vec<(String, String)> {
+    let folder = std::path::Path::new("tests/golden/split_styles");
+    let mut all: Vec<(String, String)> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            (name, String::from_utf8(std::fs::read(&path).unwrap()).unwrap())
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn every_style_is_read_and_gives_its_own_bytes_back() {
+    let styles = styles();
+    assert!(styles.len() >= 60, "{}", styles.len());
+    for (name, text) in styles {
+        match SplitDoc::parse(&text) {
+            Ok(doc) => assert_eq!(doc.text(), text, "{name}"),
+            Err(error) => panic!("{name}: {error}"),
+        }
+    }
+}
+
+/// A small generator of numbers, so that a failure can be repeated.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % limit.max(1)
+    }
+}
+
+/// What a text means, nothing and null read as empty lists.
+fn model(doc: &SplitDoc) -> SplitFile {
+    let texts = |items: &Shared<Item>| items.iter().map(|item| item.value().to_string()).collect();
+    SplitFile {
+        split_parts: doc.splits().iter().map(|split| (split.name().to_string(), texts(split.items()))).collect(),
+        exclude: texts(doc.excludes()),
+    }
+}
+
+const VALUES: &[&str] = &[
+    "s_9.tar",
+    "new_{3..7}.tar",
+    "08",
+    "null",
+    "a: b",
+    "x #y",
+    "it's",
+    "- z",
+    "\u{e9}t\u{e9}.tar",
+    "a,b",
+    "[x]",
+    "{a,b}",
+    "tail ",
+    "a\tb",
+    "q\"q",
+    "\\{1\\}",
+    "*a",
+    "1e3",
+    "~",
+    "yes",
+    "12:30:45",
+    "a very long name with spaces that goes on and on well beyond the eighty columns of a line",
+];
+
+fn new_item(dice: &mut Dice) -> NewItem {
+    let note = (dice.below(3) == 0).then(|| Arc::from(["why", "gr\u{fc}n: 'x' \"y\"", "# twice"][dice.below(3)]));
+    NewItem { value: VALUES[dice.below(VALUES.len())].into(), note }
+}
+
+/// One random change of the text and of its meaning; answers in words what it was.
+fn random_edit(doc: &mut SplitDoc, model: &mut SplitFile, dice: &mut Dice) -> String {
+    match dice.below(10) {
+        0 => {
+            let name = format!("new {}", dice.below(1000));
+            if model.split_parts.iter().any(|(other, _)| *other == name) {
+                return String::new();
+            }
+            doc.add_split(&name);
+            model.split_parts.push((name.clone(), Vec::new()));
+            format!("add {name}")
+        }
+        1 if !model.split_parts.is_empty() => {
+            let index = dice.below(model.split_parts.len());
+            doc.remove_split(index);
+            let gone = model.split_parts.remove(index);
+            format!("remove {}", gone.0)
+        }
+        2 if !model.split_parts.is_empty() => {
+            let index = dice.below(model.split_parts.len());
+            let name = format!("{} {}", ["x: y", "no", "10", "dev", "\u{fc}"][dice.below(5)], dice.below(1000));
+            doc.rename_split(index, &name);
+            model.split_parts[index].0 = name.clone();
+            format!("rename {index} to {name}")
+        }
+        3 if !model.exclude.is_empty() => {
+            let index = dice.below(model.exclude.len());
+            let note = (dice.below(3) > 0).then_some("a note: #1");
+            doc.set_note(index, note);
+            format!("note {index} {note:?}")
+        }
+        _ => {
+            let splits = model.split_parts.len();
+            let which = dice.below(splits + 2);
+            let list = if which < splits { List::Split(which) } else { List::Exclude };
+            let items = if which < splits { &mut model.split_parts[which].1 } else { &mut model.exclude };
+            let mut changes = Vec::new();
+            let mut at = 0;
+            while at <= items.len() && changes.len() < 4 {
+                at += dice.below(4);
+                if at > items.len() {
+                    break;
+                }
+                let removed = dice.below(3).min(items.len() - at);
+                let inserted: Vec<NewItem> = (0..dice.below(3)).map(|_| new_item(dice)).collect();
+                let step = removed.max(1);
+                if removed + inserted.len() > 0 {
+                    changes.push(Splice { at, removed, inserted });
+                }
+                at += step;
+            }
+            let words = format!("{list:?} {changes:?}");
+            for change in changes.iter().rev() {
+                let values = change.inserted.iter().map(|new| new.value.to_string());
+                items.splice(change.at..change.at + change.removed, values.collect::<Vec<_>>());
+            }
+            doc.change(list, changes);
+            words
+        }
+    }
+}
+
+fn rounds() -> u64 {
+    std::env::var("GRISTMILL_SPLIT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(60)
+}
+
+#[test]
+fn random_edits_of_every_style_mean_what_they_intend() {
+    let only = std::env::var("GRISTMILL_SPLIT_STYLE").unwrap_or_default();
+    for (name, text) in styles().into_iter().filter(|(name, _)| name.contains(&only)) {
+        for seed in 0..rounds() {
+            let mut dice = Dice(seed * 7919 + 1);
+            let mut doc = SplitDoc::parse(&text).unwrap();
+            let mut wanted = model(&doc);
+            let mut story = Vec::new();
+            for _ in 0..1 + dice.below(5) {
+                let before = doc.text();
+                story.push(random_edit(&mut doc, &mut wanted, &mut dice));
+                if doc.text() == text {
+                    continue;
+                }
+                let now = doc.text();
+                let context =
+                    format!("{name}, seed {seed}: {:#?}\n--- before\n{before}\n--- after\n{now}", story.last());
+                let read = SplitFile::parse(now.strip_prefix('\u{feff}').unwrap_or(&now));
+                assert_eq!(read.as_ref(), Ok(&wanted), "{context}");
+                let again = SplitDoc::parse(&now).unwrap_or_else(|error| panic!("{error}: {context}"));
+                assert_eq!(model(&again), wanted, "{context}");
+            }
+        }
+    }
+}
+
+/// Lines that are in `old` and not, in this order, in `new`.
+fn lost_lines<'t>(old: &'t str, new: &str) -> Vec<&'t str> {
+    let mut rest = new.lines();
+    let mut lost = Vec::new();
+    for line in old.lines() {
+        let here = rest.clone();
+        if !rest.any(|other| other == line) {
+            lost.push(line);
+            rest = here;
+        }
+    }
+    lost
+}
+
+#[test]
+fn an_exclude_added_or_removed_leaves_all_other_lines_as_they_are() {
+    for (name, text) in styles() {
+        let doc = SplitDoc::parse(&text).unwrap();
+        if name.contains("flow")
+            || name.contains("json")
+            || doc.has_nothing()
+            || name.starts_with("explicit")
+            || name.starts_with("value")
+        {
+            continue;
+        }
+        let mut added = doc.clone();
+        let new = NewItem { value: "s_5.tar/new".into(), note: Some("because".into()) };
+        added.change(List::Exclude, vec![Splice { at: doc.excludes().len(), removed: 0, inserted: vec![new] }]);
+        let lost = lost_lines(&text, &added.text());
+        let is_key = |line: &str| line.contains("exclude") && line.contains('[');
+        assert!(lost.iter().all(|line| is_key(line)), "{name}: {lost:?}\n{}", added.text());
+        for (at, item) in doc.excludes().iter().enumerate() {
+            let mut removed = doc.clone();
+            removed.change(List::Exclude, vec![Splice { at, removed: 1, inserted: Vec::new() }]);
+            for line in lost_lines(&text, &removed.text()) {
+                let own = item.text.lines().any(|own| own == line);
+                let key = doc.excludes().len() == 1 && line.contains("exclude");
+                assert!(own || key, "{name}, item {at}: {line:?}\n{}", removed.text());
+            }
+        }
+    }
+}
+
+#[test]
+fn line_ends_stay_what_they_are() {
+    for (name, text) in styles().into_iter().filter(|(name, _)| name.contains("crlf")) {
+        let mut doc = SplitDoc::parse(&text).unwrap();
+        let new = NewItem { value: "s_5.tar/new".into(), note: Some("why".into()) };
+        doc.change(List::Exclude, vec![Splice { at: 1, removed: 1, inserted: vec![new.clone(), new.clone()] }]);
+        doc.change(List::Split(1), vec![Splice { at: 0, removed: 1, inserted: Vec::new() }]);
+        doc.change(List::Split(1), vec![Splice { at: 0, removed: 0, inserted: vec![new] }]);
+        doc.add_split("more");
+        doc.set_note(0, Some("x"));
+        let now = doc.text();
+        assert_eq!(now.matches('\n').count(), now.matches("\r\n").count(), "{name}: {now:?}");
+        assert_eq!(now.ends_with('\n'), text.ends_with('\n'), "{name}");
+    }
+}
+
+fn exclude_edit(text: &str, change: Splice<NewItem>) -> String {
+    let mut doc = SplitDoc::parse(text).unwrap();
+    doc.change(List::Exclude, vec![change]);
+    doc.text()
+}
+
+#[test]
+fn a_heading_goes_with_the_last_item_of_its_group() {
+    let text = "split_parts: {}\nexclude:\n# group\n- a\n- b\n# single\n- c\n\n# apart\n\n- d\n";
+    let gone = |at, removed| exclude_edit(text, Splice { at, removed, inserted: Vec::new() });
+    assert_eq!(gone(0, 1), text.replace("- a\n", ""));
+    assert_eq!(gone(0, 2), text.replace("# group\n- a\n- b\n", ""));
+    assert_eq!(gone(2, 1), text.replace("# single\n- c\n", ""));
+    assert_eq!(gone(3, 1), text.replace("- d\n", ""));
+    assert_eq!(gone(0, 4), "split_parts: {}\nexclude: []\n\n# apart\n\n");
+}
+
+#[test]
+fn notes_are_the_comment_of_the_line_or_the_lines_above() {
+    let (_, text) = styles().into_iter().find(|(name, _)| name == "notes").unwrap();
+    let mut doc = SplitDoc::parse(&text).unwrap();
+    let notes: Vec<Option<&str>> = doc.excludes().iter().map(|item| item.note().map(AsRef::as_ref)).collect();
+    assert_eq!(notes, [Some("first look"), None, Some("blurred (3 Nov)"), Some("two lines"), Some("tight")]);
+    doc.set_note(2, Some("sharp"));
+    doc.set_note(3, Some("one"));
+    doc.set_note(1, Some("new"));
+    doc.set_note(4, None);
+    let wanted = text.replace("blurred (3 Nov)", "sharp").replace("# two\n# lines", "# one");
+    let wanted = wanted.replace("/b\n", "/b  # new\n").replace("   #tight", "");
+    assert_eq!(doc.text(), wanted);
+}

@@ -1,0 +1,119 @@
+//! Writing edited splits: whatever happens at whatever moment, `split.yaml` is the old one or the new one, whole.
+
+use crate::support::{assert_same, copy_folder, picture, settled_picture};
+use gristmill::engine::splits::{Edit, ExcludeItem, SplitEditor};
+use gristmill::job::splits::{conflict, is_conflict, write, write_on};
+use gristmill::model::{ExitClass, RunOptions};
+use gristmill::storage::fs::fault::{Fault, FaultFs};
+use gristmill::storage::fs::RealFs;
+use rustix::io::Errno;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+const SPLITS: &str = "# by hand\nsplit_parts:\n  train:\n  - s_{0..3}.tar\n  val: []\nexclude: []\n";
+
+fn data_set(root: &Path) {
+    let meta = root.join(".nv-meta");
+    std::fs::create_dir(&meta).unwrap();
+    let counts: Vec<String> = (0..4).map(|n| format!("\"s_{n}.tar\": 10")).collect();
+    std::fs::write(meta.join(".info.json"), format!("{{\"shard_counts\": {{{}}}}}", counts.join(", "))).unwrap();
+    std::fs::write(meta.join("split.yaml"), SPLITS).unwrap();
+    std::fs::set_permissions(meta.join("split.yaml"), std::fs::Permissions::from_mode(0o640)).unwrap();
+}
+
+fn edited(root: &Path) -> SplitEditor {
+    let mut editor = SplitEditor::open(root, None).unwrap();
+    editor.apply(Edit::MoveShards { shards: vec!["s_3.tar".into()], to: Some("val".into()) }).unwrap();
+    editor.apply(Edit::Exclude { items: vec![ExcludeItem::sample("s_0.tar", "k")] }).unwrap();
+    editor
+}
+
+fn options() -> RunOptions {
+    RunOptions::default()
+}
+
+#[test]
+fn the_edits_are_written_and_the_mode_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    data_set(folder.path());
+    let mut editor = edited(folder.path());
+    let written = write(folder.path(), &editor, &options(), false).unwrap();
+    let path = folder.path().join(".nv-meta/split.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let wanted = SPLITS.replace("{0..3}", "{0..2}").replace("val: []", "val:\n  - s_3.tar");
+    assert_eq!(text, wanted.replace("exclude: []", "exclude:\n- s_0.tar/k"));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+    assert!(!folder.path().join(".nv-meta/gristmill").exists(), "nothing of ours is left behind");
+    editor.written(written.bytes);
+    assert_eq!(editor.pending(), 0);
+    assert!(!editor.splits()[1].shards[0].is_moved);
+    assert!(write(folder.path(), &editor, &options(), false).unwrap().nothing_to_do);
+}
+
+#[test]
+fn a_file_that_changed_underneath_is_not_overwritten_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    data_set(folder.path());
+    let editor = edited(folder.path());
+    assert!(conflict(folder.path(), &editor).unwrap().is_none());
+    let path = folder.path().join(".nv-meta/split.yaml");
+    let theirs = SPLITS.replace("# by hand", "# by another hand");
+    std::fs::write(&path, &theirs).unwrap();
+    let failure = write(folder.path(), &editor, &options(), false).unwrap_err();
+    assert!(is_conflict(&failure), "{failure}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), theirs);
+    let three = conflict(folder.path(), &editor).unwrap().unwrap();
+    assert!(three.not_applied.is_empty() && three.theirs == theirs.as_bytes());
+    write(folder.path(), &three.merged.unwrap(), &options(), false).unwrap();
+    let merged = std::fs::read_to_string(&path).unwrap();
+    assert!(merged.starts_with("# by another hand\n") && merged.ends_with("exclude:\n- s_0.tar/k\n"), "{merged}");
+    write(folder.path(), &editor, &options(), true).unwrap();
+    assert!(std::fs::read_to_string(&path).unwrap().starts_with("# by hand\n"));
+}
+
+fn killed_anywhere(fault: fn(u64) -> Fault) {
+    let template = tempfile::tempdir().unwrap();
+    data_set(template.path());
+    let before = settled_picture(template.path());
+    let whole = tempfile::tempdir().unwrap();
+    copy_folder(template.path(), whole.path());
+    let fs = FaultFs::new(Fault::Nothing);
+    write_on(&fs, whole.path(), &edited(whole.path()), &options(), false).unwrap();
+    let wanted = settled_picture(whole.path());
+    assert!(fs.ops() > 5, "only {} operations are counted", fs.ops());
+    for at in 0..fs.ops() {
+        let folder = tempfile::tempdir().unwrap();
+        copy_folder(template.path(), folder.path());
+        let editor = edited(folder.path());
+        let result = write_on(&FaultFs::new(fault(at)), folder.path(), &editor, &options(), false);
+        let after = settled_picture(folder.path());
+        assert!(after == before || after == wanted, "operation {at}: neither old nor new ({result:?})");
+        write_on(&RealFs, folder.path(), &editor, &options(), false)
+            .unwrap_or_else(|failure| panic!("operation {at}: {failure}"));
+        assert_same(&settled_picture(folder.path()), &wanted, &format!("operation {at}"));
+    }
+}
+
+#[test]
+fn a_write_killed_at_any_operation_leaves_the_old_or_the_new_file() {
+    killed_anywhere(|at| Fault::Kill { at });
+}
+
+#[test]
+fn a_power_cut_at_any_operation_leaves_the_old_or_the_new_file() {
+    killed_anywhere(|at| Fault::PowerCut { at });
+}
+
+#[test]
+fn a_full_disk_at_any_operation_leaves_everything_as_it_was() {
+    for at in 0..40 {
+        let folder = tempfile::tempdir().unwrap();
+        data_set(folder.path());
+        let before = picture(folder.path());
+        let fault = FaultFs::new(Fault::Full { at, errno: Errno::NOSPC });
+        if let Err(failure) = write_on(&fault, folder.path(), &edited(folder.path()), &options(), false) {
+            assert_eq!(failure.class, ExitClass::Environment, "operation {at}: {failure}");
+            assert_same(&picture(folder.path()), &before, &format!("operation {at}: {failure}"));
+        }
+    }
+}
