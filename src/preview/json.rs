@@ -3,21 +3,8 @@
 //! The reader goes over the bytes once and makes tree lines as it goes; nothing is kept besides them. It takes what
 //! Python's reader takes, `NaN` and `Infinity` included, since that is what the trainer uses.
 
-use super::tree::{LineKind, TreeLine};
+use super::tree_build::{Builder, Tree, MAX_DEPTH, MAX_VALUE_CHARACTERS};
 use crate::model::text::{count, display_safe};
-use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
-
-/// Deeper documents are refused.
-pub const MAX_DEPTH: usize = 1_000;
-/// Lines that are made at most; one line says how much there is besides.
-pub const MAX_TREE_LINES: usize = 100_000;
-/// Characters of one name or value that are kept; what is left out is counted.
-pub const MAX_VALUE_CHARACTERS: usize = 4_000;
-/// Characters of all names and values together that are kept.
-const MAX_KEPT: usize = 16 << 20;
-/// Keys of one object that are looked at for repetitions.
-const MAX_KEYS: usize = 10_000;
 
 /// What a document is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,19 +15,6 @@ pub enum Document {
     Scalar(String),
     /// An object or array.
     Tree(Tree),
-}
-
-/// An object or array as lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tree {
-    /// The top itself is no line; `kind` and `children` tell what it is.
-    pub lines: Vec<TreeLine>,
-    /// Object or array.
-    pub kind: LineKind,
-    /// Keys or items at the top, as far as the document was read.
-    pub children: u64,
-    /// What a reader should know: keys that come twice, a document that was read in part.
-    pub notes: Vec<String>,
 }
 
 /// Where a document stops being JSON.
@@ -58,7 +32,7 @@ pub struct JsonError {
 /// Reads a document. `is_whole` is false when `bytes` are only its beginning: then its end is not missed.
 pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, JsonError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut reader = Reader { bytes, at: 0, kept: 0 };
+    let mut reader = Reader { bytes, at: 0 };
     match reader.document(is_whole) {
         Ok(document) => Ok(document),
         Err(what) => Err(reader.error(what)),
@@ -68,17 +42,6 @@ pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, JsonError> {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Characters kept so far.
-    kept: usize,
-}
-
-/// An object or array that is being read.
-struct Open {
-    is_object: bool,
-    /// Its line; none for the top, and for what lies beyond the lines that are kept.
-    line: Option<usize>,
-    children: u64,
-    keys: HashSet<u64>,
 }
 
 /// What the reader ran into; `End` may be forgiven.
@@ -134,14 +97,14 @@ impl<'a> Reader<'a> {
         let result = self.fill(&mut builder);
         match result {
             Ok(()) => {}
-            Err(Stop::End) if !is_whole => builder.notes.push("only its beginning was read".into()),
+            Err(Stop::End) if !is_whole => builder.note("only its beginning was read"),
             Err(stop) => return Err(stop),
         }
         Ok(builder.finish())
     }
 
     fn fill(&mut self, builder: &mut Builder) -> Result<(), Stop> {
-        while let Some((is_object, is_first)) = builder.open.last().map(|o| (o.is_object, o.children == 0)) {
+        while let Some((is_object, is_first)) = builder.innermost() {
             let close = if is_object { b'}' } else { b']' };
             let mut next = self.peek()?;
             if next == close {
@@ -173,7 +136,7 @@ impl<'a> Reader<'a> {
         if self.peek()? != b'"' {
             return Err(Stop::Wrong("a name in quotes is missing".into()));
         }
-        let raw = self.string(builder.room(self.kept))?;
+        let raw = self.string(builder.room())?;
         builder.note_key(&raw);
         if self.peek()? != b':' {
             return Err(Stop::Wrong("a colon is missing".into()));
@@ -185,20 +148,18 @@ impl<'a> Reader<'a> {
     fn value(&mut self, next: u8, label: Option<String>, builder: &mut Builder) -> Result<(), Stop> {
         match next {
             b'{' | b'[' => {
-                if builder.open.len() >= MAX_DEPTH {
+                if builder.depth() >= MAX_DEPTH {
                     return Err(Stop::Wrong("it is nested deeper than 1,000 levels".into()));
                 }
                 self.at += 1;
                 builder.begin(label, next == b'{');
             }
             b'"' => {
-                let text = self.string(builder.room(self.kept))?;
-                self.kept = self.kept.saturating_add(text.len());
+                let text = self.string(builder.room())?;
                 builder.scalar(label, display_safe(&text).into_owned());
             }
             _ => {
                 let word = self.word()?.to_owned();
-                self.kept = self.kept.saturating_add(word.len());
                 builder.scalar(label, word);
             }
         }
@@ -353,110 +314,6 @@ fn is_number(word: &str) -> bool {
 /// Whether a number could begin so.
 fn is_number_begun(word: &str) -> bool {
     is_number(&format!("{word}0")) || is_number(&format!("{word}.0"))
-}
-
-struct Builder {
-    lines: Vec<TreeLine>,
-    open: Vec<Open>,
-    kind: LineKind,
-    children: u64,
-    notes: Vec<String>,
-    left_out: u64,
-    hasher: RandomState,
-}
-
-impl Builder {
-    fn new(is_object: bool) -> Self {
-        let top = Open { is_object, line: None, children: 0, keys: HashSet::new() };
-        let kind = if is_object { LineKind::Object } else { LineKind::Array };
-        Self {
-            lines: Vec::new(),
-            open: vec![top],
-            kind,
-            children: 0,
-            notes: Vec::new(),
-            left_out: 0,
-            hasher: RandomState::new(),
-        }
-    }
-
-    /// How many characters the next text may keep.
-    fn room(&self, kept: usize) -> usize {
-        if self.lines.len() >= MAX_TREE_LINES || kept >= MAX_KEPT {
-            0
-        } else {
-            MAX_VALUE_CHARACTERS
-        }
-    }
-
-    fn note_key(&mut self, raw: &str) {
-        let hash = self.hasher.hash_one(raw);
-        let Some(open) = self.open.last_mut() else { return };
-        if open.keys.len() < MAX_KEYS && !open.keys.insert(hash) && self.notes.len() < 3 && raw.len() < 200 {
-            self.notes.push(format!("the key '{}' comes twice; readers take the last", display_safe(raw)));
-        }
-    }
-
-    /// A line for the next value of what is open; `None` beyond the lines that are kept.
-    fn line(&mut self, label: Option<String>) -> Option<TreeLine> {
-        let depth = self.open.len().saturating_sub(1);
-        let open = self.open.last_mut()?;
-        let index = open.children;
-        open.children += 1;
-        if self.lines.len() >= MAX_TREE_LINES {
-            self.left_out += 1;
-            return None;
-        }
-        let is_index = label.is_none();
-        let label = label.map_or_else(|| index.to_string(), |raw| display_safe(&raw).into_owned());
-        Some(TreeLine { depth: u16::try_from(depth).unwrap_or(u16::MAX), is_index, label, ..TreeLine::default() })
-    }
-
-    fn scalar(&mut self, label: Option<String>, value: String) {
-        if let Some(line) = self.line(label) {
-            self.lines.push(TreeLine { value, ..line });
-        }
-    }
-
-    fn begin(&mut self, label: Option<String>, is_object: bool) {
-        let kind = if is_object { LineKind::Object } else { LineKind::Array };
-        let line = self.line(label).map(|line| {
-            self.lines.push(TreeLine { kind, ..line });
-            self.lines.len() - 1
-        });
-        self.open.push(Open { is_object, line, children: 0, keys: HashSet::new() });
-    }
-
-    fn close(&mut self) {
-        let Some(open) = self.open.pop() else { return };
-        let end = self.lines.len();
-        let Some(at) = open.line else {
-            if self.open.is_empty() {
-                self.children = open.children;
-            }
-            return;
-        };
-        let Some(line) = self.lines.get_mut(at) else { return };
-        line.children = open.children;
-        line.inside = u32::try_from(end - at - 1).unwrap_or(u32::MAX);
-        if open.children == 0 {
-            line.value = if open.is_object { "{}".into() } else { "[]".into() };
-        } else if line.inside == 0 {
-            // Its inside lies beyond the lines that are kept.
-            line.value = line.summary();
-        }
-    }
-
-    fn finish(mut self) -> Tree {
-        while !self.open.is_empty() {
-            self.close();
-        }
-        if self.left_out > 0 {
-            let value = format!("… {} more", count(self.left_out, "value"));
-            self.lines.push(TreeLine { kind: LineKind::Note, value, ..TreeLine::default() });
-        }
-        Tree { lines: self.lines, kind: self.kind, children: self.children, notes: self.notes }
-    }
 }
 
 #[cfg(test)]

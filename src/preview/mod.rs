@@ -1,4 +1,4 @@
-//! A part of a sample made ready to be shown: text lines, a JSON tree, a picture as coloured cells or as pixels.
+//! A part of a sample made ready to be shown: text, a tree, a picture as coloured cells or as pixels, an array, a sound, bytes.
 //!
 //! Owns the decoding for the eye and nothing else: it draws nothing, opens no file and starts no thread. Whoever calls
 //! [`picture::decode`] does so on a worker thread, since a large picture takes a second.
@@ -13,18 +13,24 @@
 pub mod cells;
 pub mod hex;
 pub mod json;
+pub mod msgpack;
 mod part;
 pub mod picture;
 pub mod pixels;
+pub mod tensor;
 pub mod text;
 pub mod tree;
+pub mod tree_build;
+pub mod waveform;
 
 pub use part::{page, part, Page, PartBytes, PartPreview, PAGE_BYTES};
 
 use hex::HexView;
 use picture::Picture;
 use std::sync::Arc;
+use tensor::TensorView;
 use tree::TreeLine;
+use waveform::Waveform;
 
 /// Something a screen can draw. All text in it is safe to show.
 #[derive(Clone, Debug)]
@@ -37,6 +43,10 @@ pub enum Drawable {
     Tree(Arc<[TreeLine]>),
     /// One short line: a number, a shape, a size.
     Fact(Arc<str>),
+    /// Arrays: one, or those of an archive.
+    Tensors(Arc<[TensorView]>),
+    /// The outline of a sound.
+    Waveform(Arc<Waveform>),
     /// Bytes, digit by digit.
     Hex(Arc<HexView>),
 }

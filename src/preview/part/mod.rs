@@ -3,18 +3,23 @@
 //! Nothing here fails: what is damaged, hostile or too large becomes words beside what can be shown. Parts are read through
 //! [`PartBytes`], so that a part of many gigabytes is never read whole.
 
+mod av;
 mod text;
 
 use super::hex::HexView;
-use super::json::{self, Document};
-use super::{picture, tree, Drawable};
-use crate::model::text::{bytes as size_words, display_safe};
-use crate::model::{Cancel, Outcome};
+use super::tree::TreeLine;
+use super::tree_build::Tree;
+use super::{json, msgpack, picture, tensor, Drawable};
+use crate::media::kind::type_by_header;
+use crate::model::text::{bytes as size_words, count, display_safe};
+use crate::model::{Cancel, MediaType, Outcome};
 use crate::source::decode::{part_class, PartClass};
+use std::io::Read as _;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
 /// The content of one part, at positions.
-pub trait PartBytes: Send {
+pub trait PartBytes: Send + Sync {
     /// Length in bytes.
     fn len(&self) -> u64;
     /// Whether there is nothing in it.
@@ -77,10 +82,14 @@ impl Page {
 
 /// Bytes of text or of unknown content on one page.
 pub const PAGE_BYTES: usize = 64 << 10;
-/// Bytes of a JSON document that are read at most.
-const JSON_BYTES: usize = 16 << 20;
+/// Bytes of a JSON or MessagePack document that are read at most.
+const DOCUMENT_BYTES: usize = 16 << 20;
 /// Bytes of a picture file that are read at most.
 const PICTURE_BYTES: u64 = 64 << 20;
+/// Bytes of a compressed part that are read, and unpacked, at most.
+const PACKED_BYTES: usize = 16 << 20;
+/// Bytes by which content is recognised.
+const FIRST_BYTES: usize = 8 << 10;
 
 /// The beginning of a part. Reads and decodes, so it runs on a worker; see [`page`] for the rest.
 pub fn part(name: &str, bytes: &dyn PartBytes, cancel: &Cancel) -> PartPreview {
@@ -102,12 +111,20 @@ pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> Pa
         out.title = title(name, &["empty".into()]);
         return out;
     }
-    let looked = Look { name, bytes, from, cancel }.look(&mut out);
-    if let Err(failure) = looked {
-        out.title = title(name, &[size_words(bytes.len())]);
-        out.notes.insert(0, failure.to_string());
-        out.body = Drawable::fact("it could not be read");
-    }
+    let look = Look { name, bytes, from, cancel };
+    // Decoders of others may panic on what nobody thought of; that must not end the worker.
+    let looked = catch_unwind(AssertUnwindSafe(|| {
+        let mut seen = out.clone();
+        look.look(&mut seen).map(|()| seen)
+    }));
+    let failure = match looked {
+        Ok(Ok(seen)) => return seen,
+        Ok(Err(failure)) => failure.to_string(),
+        Err(_) => "its decoder failed; it is damaged, or made to harm".to_owned(),
+    };
+    out.title = title(name, &[size_words(bytes.len())]);
+    out.notes.insert(0, failure);
+    out.body = Drawable::fact("it could not be shown");
     out
 }
 
@@ -120,20 +137,69 @@ struct Look<'a> {
 
 impl Look<'_> {
     fn look(&self, out: &mut PartPreview) -> Outcome<()> {
+        if let Some(inner) = self.name.strip_suffix(".gz") {
+            return self.unpacked(inner, out);
+        }
         match part_class(self.name) {
             PartClass::Image => self.picture(out),
             PartClass::Json => self.json(out),
             PartClass::Text | PartClass::Int => self.text(out),
-            PartClass::Media | PartClass::Array | PartClass::Bytes => self.by_content(out),
+            PartClass::Array => self.array(out),
+            PartClass::Media => self.av(out),
+            PartClass::Bytes => self.by_content(out),
         }
     }
 
+    /// A name that tells nothing, or something that is not decoded by the trainer.
     fn by_content(&self, out: &mut PartPreview) -> Outcome<()> {
-        let first = self.bytes.read(0, 4096)?;
+        let first = self.bytes.read(0, FIRST_BYTES)?;
+        let suffix = self.name.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+        match suffix.as_str() {
+            "mp" | "msg" | "msgpack" => return self.msgpack(out),
+            "npz" => return self.arrays(out),
+            "jsonl" | "yaml" | "yml" | "svg" | "csv" | "md" | "html" | "xml" => return self.text(out),
+            "pyd" | "pickle" | "pkl" | "pth" | "pt" => {
+                out.notes.push("a pickle may run code when it is loaded; only its bytes are shown".into());
+                return self.hex(out);
+            }
+            _ => {}
+        }
+        if first.starts_with(b"\x93NUMPY") {
+            return self.array(out);
+        }
         if text::is_text(&first) {
             return self.text(out);
         }
-        self.hex(out)
+        match type_by_header(&first) {
+            Some(MediaType::Image) => self.picture(out),
+            Some(MediaType::Av) => self.av(out),
+            None if matches!(suffix.as_str(), "aac" | "ogg" | "opus" | "m4a" | "oga" | "aif" | "aiff") => self.av(out),
+            None => self.hex(out),
+        }
+    }
+
+    /// A part that is compressed once more: its content as `inner`.
+    fn unpacked(&self, inner: &str, out: &mut PartPreview) -> Outcome<()> {
+        let length = self.bytes.len();
+        let packed = self.bytes.read(0, PACKED_BYTES)?;
+        let limit = packed.len().saturating_mul(1_000).min(PACKED_BYTES);
+        let mut content = Vec::new();
+        let mut reader = flate2::read::MultiGzDecoder::new(packed.as_slice()).take(limit as u64);
+        let unpacked = reader.read_to_end(&mut content);
+        if content.is_empty() {
+            out.notes.push("it is not gzip, or it is empty".into());
+            return self.hex(out);
+        }
+        let mut seen = page(inner, &content, self.from, self.cancel);
+        seen.name.clone_from(&out.name);
+        seen.title = format!("{} · {} gzip", seen.title, size_words(length));
+        if content.len() == limit {
+            seen.notes.push(format!("only the first {} of what is in it are shown", size_words(limit as u64)));
+        } else if unpacked.is_err() {
+            seen.notes.push("it is cut short, or damaged".into());
+        }
+        *out = seen;
+        Ok(())
     }
 
     fn picture(&self, out: &mut PartPreview) -> Outcome<()> {
@@ -156,36 +222,25 @@ impl Look<'_> {
             }
             Err(error) => {
                 out.notes.push(error.to_string());
-                if text::is_text(content.get(..4096).unwrap_or(&content)) {
+                if text::is_text(content.get(..FIRST_BYTES).unwrap_or(&content)) {
                     return self.text(out);
                 }
-                self.hex(out)
+                self.picture_by_header(out)
             }
         }
     }
 
     fn json(&self, out: &mut PartPreview) -> Outcome<()> {
         let length = self.bytes.len();
-        let content = self.bytes.read(0, JSON_BYTES)?;
+        let content = self.bytes.read(0, DOCUMENT_BYTES)?;
         let is_whole = content.len() as u64 >= length;
         match json::parse(&content, is_whole) {
-            Ok(Document::Tree(tree)) => {
-                let top = tree::TreeLine { kind: tree.kind, children: tree.children, ..Default::default() };
-                out.title = title(self.name, &[top.summary(), size_words(length)]);
-                if !is_whole {
-                    out.notes.push(format!("only the first {} are shown", size_words(content.len() as u64)));
-                }
-                out.notes.extend(tree.notes);
-                out.body = match tree.lines.is_empty() {
-                    true => Drawable::fact(if tree.kind == tree::LineKind::Object { "{}" } else { "[]" }),
-                    false => Drawable::Tree(tree.lines.into()),
-                };
-            }
-            Ok(Document::Text(text)) => {
+            Ok(json::Document::Tree(tree)) => self.tree(tree, content.len(), out),
+            Ok(json::Document::Text(text)) => {
                 out.title = title(self.name, &["text".into(), size_words(length)]);
                 out.body = Drawable::from_text(&text);
             }
-            Ok(Document::Scalar(word)) => {
+            Ok(json::Document::Scalar(word)) => {
                 out.title = title(self.name, &[size_words(length)]);
                 out.body = Drawable::fact(word);
             }
@@ -195,6 +250,71 @@ impl Look<'_> {
             }
         }
         Ok(())
+    }
+
+    fn msgpack(&self, out: &mut PartPreview) -> Outcome<()> {
+        let length = self.bytes.len();
+        let content = self.bytes.read(0, DOCUMENT_BYTES)?;
+        let is_whole = content.len() as u64 >= length;
+        match msgpack::parse(&content, is_whole) {
+            Ok(msgpack::Document::Tree(tree)) => self.tree(tree, content.len(), out),
+            Ok(msgpack::Document::Scalar(value)) => {
+                out.title = title(self.name, &[size_words(length)]);
+                out.body = Drawable::fact(value);
+            }
+            Err(error) => {
+                out.notes.push(error.to_string());
+                return self.hex(out);
+            }
+        }
+        Ok(())
+    }
+
+    /// A tree of which `read` bytes were read.
+    fn tree(&self, tree: Tree, read: usize, out: &mut PartPreview) {
+        let length = self.bytes.len();
+        let top = TreeLine { kind: tree.kind, children: tree.children, ..TreeLine::default() };
+        out.title = title(self.name, &[top.summary(), size_words(length)]);
+        if (read as u64) < length {
+            out.notes.push(format!("only the first {} are shown", size_words(read as u64)));
+        }
+        out.notes.extend(tree.notes);
+        out.body = match tree.lines.is_empty() {
+            true => Drawable::fact(top.summary()),
+            false => Drawable::Tree(tree.lines.into()),
+        };
+    }
+
+    fn array(&self, out: &mut PartPreview) -> Outcome<()> {
+        let length = self.bytes.len();
+        let first = self.bytes.read(0, tensor::npy::NEEDED)?;
+        match tensor::npy::view("", &first, length) {
+            Ok(view) => {
+                out.title = title(self.name, &[view.describe(), size_words(length)]);
+                out.body = Drawable::Tensors(vec![view].into());
+                Ok(())
+            }
+            Err(why) => {
+                out.notes.push(why);
+                self.hex(out)
+            }
+        }
+    }
+
+    fn arrays(&self, out: &mut PartPreview) -> Outcome<()> {
+        let length = self.bytes.len();
+        match tensor::npz::views(self.bytes)? {
+            Ok((views, notes)) => {
+                out.notes.extend(notes);
+                out.title = title(self.name, &[count(views.len() as u64, "array"), size_words(length)]);
+                out.body = Drawable::Tensors(views.into());
+                Ok(())
+            }
+            Err(why) => {
+                out.notes.push(why);
+                self.hex(out)
+            }
+        }
     }
 
     fn text(&self, out: &mut PartPreview) -> Outcome<()> {

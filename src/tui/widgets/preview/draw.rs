@@ -4,6 +4,7 @@ use super::{Pixels, PreviewState};
 use crate::preview::cells::{fit, Depth};
 use crate::preview::hex::HexView;
 use crate::preview::tree::{LineKind, TreeLine};
+use crate::preview::waveform::Waveform;
 use crate::preview::{text as wrapping, Drawable, PartPreview};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines};
@@ -29,6 +30,9 @@ const NOTE_LINES: usize = 3;
 /// Lines below the body, at most: facts, or the selected line of a tree in full.
 const BELOW_LINES: usize = 4;
 
+/// Lines of the outline of a sound, at most.
+const WAVEFORM_LINES: u16 = 11;
+
 /// Draws something short: as much of it as fits, nothing to scroll. Pictures are drawn by [`Pixels::draw`].
 pub fn draw_short(buffer: &mut Buffer, area: Rect, drawable: &Drawable, ui: &Ui) {
     let (columns, rows) = (usize::from(area.width), usize::from(area.height));
@@ -50,6 +54,11 @@ pub fn draw_short(buffer: &mut Buffer, area: Rect, drawable: &Drawable, ui: &Ui)
                 (0..rows).map_while(|row| hex_line(view, row, row_bytes, ui.theme.muted, &[], ui.theme.matched));
             draw_lines(buffer, area, lines);
         }
+        Drawable::Tensors(views) => {
+            let lines = views.iter().flat_map(|view| view.lines(columns, ui.glyphs.ascii)).take(rows);
+            draw_lines(buffer, area, lines.map(|l| Line::from(text::fit_end(&l, columns, ui.glyphs))));
+        }
+        Drawable::Waveform(wave) => draw_waveform(buffer, area, wave, ui),
     }
 }
 
@@ -75,7 +84,7 @@ impl PreviewState {
         let top = u16::try_from(notes.len()).unwrap_or(0);
         draw_lines(buffer, area, notes);
         let area = below(area, top);
-        self.rows.prepare(&preview.body, &self.folded, columns);
+        self.rows.prepare(&preview.body, &self.folded, columns, ui.glyphs.ascii);
         let mut foot = match &preview.body {
             Drawable::Tree(_) if focused => self.selected_lines(columns, ui),
             _ => fact_lines(&preview, columns, ui),
@@ -86,6 +95,9 @@ impl PreviewState {
         if let Drawable::Picture(picture) = &preview.body {
             // Facts stand right below the picture, not at the far end of the pane.
             body.height = body.height.min(fit(picture, body.width, body.height).1);
+        }
+        if matches!(preview.body, Drawable::Waveform(_)) {
+            body.height = body.height.min(WAVEFORM_LINES);
         }
         draw_lines(buffer, Rect { y: body.bottom(), height: foot_rows, ..area }, foot);
         self.draw_body(buffer, body, &preview, focused, pixels, look);
@@ -115,6 +127,16 @@ impl PreviewState {
                 draw_lines(buffer, area, lines);
             }
             Drawable::Tree(lines) => self.draw_tree(buffer, area, lines, focused, ui),
+            Drawable::Waveform(wave) => draw_waveform(buffer, area, wave, ui),
+            Drawable::Tensors(_) => {
+                let columns = usize::from(area.width);
+                let lines = rows.map_while(|row| self.rows.line(row)).map(|line| {
+                    let found = self.search.as_ref().map(|s| s.in_line(line)).unwrap_or_default();
+                    let line = with_glyphs(text::fit_end(line, columns, ui.glyphs), ui);
+                    Line::from(marked(&line, &found, Style::new(), ui.theme.matched))
+                });
+                draw_lines(buffer, area, lines);
+            }
             Drawable::Hex(view) => {
                 let row_bytes = self.rows.row_bytes();
                 let lines = rows.map_while(|row| {
@@ -217,7 +239,7 @@ impl PreviewState {
 
     /// Little arrows on the right edge where rows are out of view, and how much there is on other pages.
     fn draw_more(&self, buffer: &mut Buffer, area: Rect, preview: &PartPreview, ui: &Ui) {
-        if area.width < 4 || area.height == 0 || matches!(preview.body, Drawable::Picture(_)) {
+        if area.width < 4 || area.height == 0 || self.rows.len() == 0 {
             return;
         }
         let last = area.bottom() - 1;
@@ -235,6 +257,34 @@ impl PreviewState {
             let width = u16::try_from(text::width(&words)).unwrap_or(0).min(area.width - 1);
             let place = Rect { x: area.right() - 1 - width, y: last, width, height: 1 };
             draw_lines(buffer, place, [Line::from(Span::styled(words, ui.theme.muted))]);
+        }
+    }
+}
+
+/// The outline of a sound: up from the middle what is above zero, down what is below.
+fn draw_waveform(buffer: &mut Buffer, area: Rect, wave: &Waveform, ui: &Ui) {
+    if area.is_empty() {
+        return;
+    }
+    // Quiet sounds are drawn as high as loud ones; the facts tell how loud they are.
+    let scale = wave.loudest().max(0.001);
+    let halves = f32::from(area.height) * 2.0;
+    for (x, (low, high)) in (area.x..area.right()).zip(wave.columns(usize::from(area.width))) {
+        let top = halves / 2.0 * (1.0 - high / scale);
+        let bottom = halves / 2.0 * (1.0 - low / scale);
+        for y in area.y..area.bottom() {
+            let row = f32::from(y - area.y) * 2.0;
+            // A half is drawn when the line passes through it; silence is a thin line in the middle.
+            let is_on = |from: f32| bottom > from + 0.05 && top < from + 0.95;
+            let symbol = match (is_on(row), is_on(row + 1.0), ui.glyphs.ascii) {
+                (true, true, false) => "█",
+                (true, false, false) => "▀",
+                (false, true, false) => "▄",
+                (false, false, _) if y == area.y + area.height / 2 => ui.glyphs.dash,
+                (false, false, _) => continue,
+                (_, _, true) => "#",
+            };
+            buffer.set_string(x, y, symbol, ui.theme.accent);
         }
     }
 }

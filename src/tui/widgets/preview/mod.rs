@@ -241,7 +241,8 @@ impl PreviewState {
                 Some(inside.join("\n"))
             }
             Drawable::Text(text) | Drawable::Fact(text) => Some(text.to_string()),
-            _ => None,
+            Drawable::Tensors(_) => Some(self.rows.lines().join("\n")).filter(|lines| !lines.is_empty()),
+            Drawable::Picture(_) | Drawable::Waveform(_) | Drawable::Hex(_) => None,
         }
     }
 
@@ -249,6 +250,11 @@ impl PreviewState {
     /// page, and goes to the first at or after the view.
     pub fn find(&mut self, words: &str) -> usize {
         self.search = (!words.is_empty()).then(|| Search::new(words, self.body()));
+        if let Some(search) = &mut self.search {
+            if !self.rows.lines().is_empty() {
+                search.in_rows(self.rows.lines());
+            }
+        }
         let from = self.position();
         if let Some(search) = &mut self.search {
             search.go_from(from);

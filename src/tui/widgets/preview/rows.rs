@@ -1,6 +1,7 @@
 //! What a preview's body is row by row, for the width it has.
 
 use crate::preview::hex::HexView;
+use crate::preview::tensor::TensorView;
 use crate::preview::tree::TreeLine;
 use crate::preview::{text, Drawable};
 use std::collections::BTreeSet;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 pub(super) struct Rows {
     made: Option<(usize, Kind)>,
     width: usize,
+    ascii: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -22,14 +24,16 @@ enum Kind {
     Tree(Arc<[usize]>),
     /// Bytes to a row, and rows.
     Hex(usize, usize),
+    /// Lines that are made for the width.
+    Lines(Arc<[String]>),
     /// It fills the room it is given.
     Whole,
 }
 
 impl Rows {
     /// Makes the rows for `width` columns, unless they are there.
-    pub(super) fn prepare(&mut self, body: &Drawable, folded: &BTreeSet<usize>, width: usize) {
-        self.width = width;
+    pub(super) fn prepare(&mut self, body: &Drawable, folded: &BTreeSet<usize>, width: usize, ascii: bool) {
+        (self.width, self.ascii) = (width, ascii);
         if self.made.as_ref().is_some_and(|(made_for, _)| *made_for == width) {
             return;
         }
@@ -40,14 +44,15 @@ impl Rows {
                 let row = HexView::row_bytes(width);
                 Kind::Hex(row, view.rows(row))
             }
-            Drawable::Picture(_) => Kind::Whole,
+            Drawable::Tensors(views) => Kind::Lines(tensor_lines(views, width, ascii).into()),
+            Drawable::Picture(_) | Drawable::Waveform(_) => Kind::Whole,
         };
         self.made = Some((width, kind));
     }
 
     /// Makes the rows for the width they had last.
     pub(super) fn prepare_as_before(&mut self, body: &Drawable, folded: &BTreeSet<usize>) {
-        self.prepare(body, folded, if self.width == 0 { 80 } else { self.width });
+        self.prepare(body, folded, if self.width == 0 { 80 } else { self.width }, self.ascii);
     }
 
     /// The folds changed.
@@ -65,6 +70,7 @@ impl Rows {
             Some(Kind::Text(ranges)) => ranges.len(),
             Some(Kind::Tree(lines)) => lines.len(),
             Some(Kind::Hex(_, rows)) => *rows,
+            Some(Kind::Lines(lines)) => lines.len(),
             Some(Kind::Whole) | None => 0,
         }
     }
@@ -107,6 +113,7 @@ impl Rows {
             Some(Kind::Text(ranges)) => ranges.get(row).map_or(0, |r| r.start),
             Some(Kind::Tree(lines)) => lines.get(row).copied().unwrap_or(0),
             Some(Kind::Hex(bytes, _)) => row.saturating_mul(*bytes),
+            Some(Kind::Lines(_)) => row,
             Some(Kind::Whole) | None => 0,
         }
     }
@@ -117,9 +124,37 @@ impl Rows {
             Kind::Text(ranges) => ranges.partition_point(|r| r.start <= position).checked_sub(1),
             Kind::Tree(lines) => lines.binary_search(&position).ok(),
             Kind::Hex(bytes, _) => Some(position / (*bytes).max(1)),
+            Kind::Lines(lines) => Some(position.min(lines.len().saturating_sub(1))),
             Kind::Whole => None,
         }
     }
+
+    /// A row that was made for the width.
+    pub(super) fn line(&self, row: usize) -> Option<&str> {
+        match self.kind()? {
+            Kind::Lines(lines) => lines.get(row).map(String::as_str),
+            _ => None,
+        }
+    }
+
+    /// All rows that were made for the width.
+    pub(super) fn lines(&self) -> &[String] {
+        match self.kind() {
+            Some(Kind::Lines(lines)) => lines,
+            _ => &[],
+        }
+    }
+}
+
+fn tensor_lines(views: &[TensorView], width: usize, ascii: bool) -> Vec<String> {
+    let mut out = Vec::new();
+    for view in views {
+        if !out.is_empty() {
+            out.push(String::new());
+        }
+        out.extend(view.lines(width, ascii));
+    }
+    out
 }
 
 fn visible(lines: &[TreeLine], folded: &BTreeSet<usize>) -> Vec<usize> {

@@ -22,6 +22,13 @@ impl Search {
         Self { words: words.to_owned(), places, current: None }
     }
 
+    /// Looks for the words in rows as they are shown.
+    pub(super) fn in_rows(&mut self, rows: &[String]) {
+        let Some(pattern) = pattern(&self.words) else { return };
+        let hits = rows.iter().enumerate().filter(|(_, row)| pattern.is_match(row));
+        self.places = hits.take(MAX_PLACES).map(|(at, _)| at..at + 1).collect();
+    }
+
     pub(super) fn words(&self) -> &str {
         &self.words
     }
@@ -93,7 +100,8 @@ fn places(words: &str, body: &Drawable) -> Vec<Range<usize>> {
             .and_then(|p| regex::bytes::RegexBuilder::new(&p).unicode(false).case_insensitive(true).build().ok())
             .map(|p| p.find_iter(&view.bytes).take(MAX_PLACES).map(|m| m.range()).collect())
             .unwrap_or_default(),
-        Drawable::Picture(_) => Vec::new(),
+        // Arrays are searched as they are shown; see `in_rows`.
+        Drawable::Tensors(_) | Drawable::Picture(_) | Drawable::Waveform(_) => Vec::new(),
     }
 }
 
