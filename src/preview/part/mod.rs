@@ -349,4 +349,6 @@ fn title(name: &str, words: &[String]) -> String {
 }
 
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 mod tests;

@@ -69,12 +69,13 @@ impl TensorView {
         if self.is_fortran {
             head.push_str(", first axis fastest");
         }
-        out.push(head);
+        let wrapped = |words: &str| crate::preview::text::wrap(words, columns.max(1), usize::MAX - 1);
+        out.extend(wrapped(&head));
         if let Some(spread) = &self.spread {
             out.extend(spread.lines(columns, ascii));
         }
         if let Some(note) = &self.note {
-            out.push(note.clone());
+            out.extend(wrapped(note));
         }
         if !self.values.is_empty() {
             out.push(String::new());
@@ -149,6 +150,7 @@ impl Spread {
     }
 
     fn lines(&self, columns: usize, ascii: bool) -> Vec<String> {
+        let facts_of = |words: String| crate::preview::text::wrap(&words, columns.max(1), usize::MAX - 1);
         let mut facts = match self.odd == self.seen {
             true => format!("none of {} is a finite number", count(self.seen, "value")),
             false => format!("{} to {}, mean {}", short(self.min), short(self.max), short(self.mean)),
@@ -156,7 +158,7 @@ impl Spread {
         if self.odd > 0 && self.odd < self.seen {
             facts.push_str(&format!(", {} NaN or infinite", grouped(self.odd)));
         }
-        let mut out = vec![facts];
+        let mut out = facts_of(facts);
         if self.odd < self.seen && columns >= 12 {
             out.push(self.bars(columns, ascii));
         }
@@ -212,6 +214,7 @@ fn type_words(dtype: &str) -> String {
         Some('u') => bits('u').map(|b| format!("uint{b}")),
         Some('c') => bits('c').map(|b| format!("complex{b}")),
         Some('b') => bits('b').map(|_| "bool".to_owned()),
+        Some('O') if plain.len() == 1 => Some("Python objects".to_owned()),
         _ => None,
     };
     word.map_or_else(|| display_safe(dtype).into_owned(), |word| format!("{word}{big}"))

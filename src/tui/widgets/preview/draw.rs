@@ -203,7 +203,7 @@ impl PreviewState {
             (false, true) => format!("{}: ", line.label),
             (false, false) => format!("{}:", line.label),
         };
-        let lead = format!("{sign} {lead}");
+        let lead = format!("{lead}{sign} ");
         let room = columns.saturating_sub(text::width(&lead));
         let label = text::fit_end(&label, room, ui.glyphs);
         let room = room.saturating_sub(text::width(&label));

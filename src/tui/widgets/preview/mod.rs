@@ -7,11 +7,13 @@
 //! if let Some(from) = state.take_wanted_page() { /* ask the worker for preview::page(…, from, …), then show_page */ }
 //! ```
 
+mod deadline;
 mod draw;
 mod pixels;
 mod rows;
 mod search;
 
+pub use deadline::{within, DECODE_DEADLINE};
 pub use draw::{draw_short, PreviewLook};
 pub use pixels::{Encoded, Pixels, Wanted};
 
@@ -304,3 +306,6 @@ impl PreviewState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -105,12 +105,14 @@ fn places(words: &str, body: &Drawable) -> Vec<Range<usize>> {
     }
 }
 
-/// What words mean among bytes: pairs of digits with spaces between them (`ff d8`) are bytes, all else is text.
+/// What words mean among bytes: themselves, and pairs of digits with spaces between them (`ff d8`) also the bytes.
 fn bytes_of(words: &str) -> Option<String> {
     let pairs: Vec<&str> = words.split(' ').collect();
     let is_pair = |p: &&str| p.len() == 2 && p.bytes().all(|b| b.is_ascii_hexdigit());
+    let text = words.is_ascii().then(|| regex::escape(words));
     if pairs.iter().all(is_pair) {
-        return Some(format!("(?-i){}", pairs.iter().map(|p| format!("\\x{p}")).collect::<String>()));
+        let bytes: String = pairs.iter().map(|p| format!("\\x{p}")).collect();
+        return Some(format!("(?-i:{bytes})|{}", text.unwrap_or_default()));
     }
-    words.is_ascii().then(|| regex::escape(words))
+    text
 }

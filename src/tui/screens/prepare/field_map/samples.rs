@@ -9,19 +9,14 @@ use crate::preview::picture::{self, Picture};
 use crate::preview::{text, Drawable};
 use crate::source::contents;
 use crate::source::decode::Value;
+use crate::tui::widgets::preview::{within, DECODE_DEADLINE};
 use std::collections::BTreeMap;
-use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Samples that are shown.
 pub const SHOWN: usize = 3;
-/// A picture that takes longer is given up.
-const PICTURE_DEADLINE: Duration = Duration::from_secs(3);
 /// Bytes of a picture file that are read at most.
 const PICTURE_FILE_BYTES: u64 = 64 << 20;
-/// Pictures that did not come in time; after so many no more are tried, since each may still keep a thread busy.
-const MAX_STUCK: usize = 3;
 
 /// What is asked: the expressions as they are now, on the samples known by now.
 #[derive(Clone, Debug)]
@@ -99,7 +94,6 @@ impl SampleStore {
 pub struct Bench {
     store: SampleStore,
     pictures: BTreeMap<(String, String, String), Result<Arc<Picture>, String>>,
-    stuck: usize,
 }
 
 impl Bench {
@@ -168,9 +162,6 @@ impl Bench {
         if size > PICTURE_FILE_BYTES {
             return Err(format!("{} are too much to show", crate::model::text::bytes(size)));
         }
-        if self.stuck >= MAX_STUCK {
-            return Err("pictures take too long to decode here; no more are tried".into());
-        }
         let shard = Shard {
             name: sketch.shard.clone(),
             path: facts.root.join(&sketch.shard),
@@ -180,22 +171,9 @@ impl Bench {
         };
         let limit = usize::try_from(size).unwrap_or(usize::MAX);
         let bytes = contents::read_part(&shard, offset, size, limit).map_err(|f| f.why)?;
-        // A decoder cannot be interrupted. It gets a thread of its own, which ends by itself since what it may
-        // decode is limited; nobody waits for it longer than the deadline.
-        let (sender, receiver) = mpsc::channel();
-        let spawned = std::thread::Builder::new().name("picture".into()).spawn(move || {
-            let _ = sender.send(picture::decode(&bytes));
-        });
-        if spawned.is_err() {
-            return Err("no thread could be started to decode it".into());
-        }
-        match receiver.recv_timeout(PICTURE_DEADLINE) {
-            Ok(Ok(picture)) => Ok(Arc::new(picture)),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => {
-                self.stuck += 1;
-                Err(format!("decoding took longer than {} seconds", PICTURE_DEADLINE.as_secs()))
-            }
+        match within(DECODE_DEADLINE, move || picture::decode(&bytes))? {
+            Ok(picture) => Ok(Arc::new(picture)),
+            Err(error) => Err(error.to_string()),
         }
     }
 }

@@ -1,0 +1,102 @@
+//! Decoding with a deadline: a decoder cannot be interrupted, so it gets a thread of its own and nobody waits for ever.
+
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{mpsc, Arc};
+use std::time::Duration;
+
+/// How long decoding one part may take.
+pub const DECODE_DEADLINE: Duration = Duration::from_secs(3);
+/// Decoders that did not end in time and still run; with so many no more are started, since each keeps a thread busy.
+const MAX_STUCK: usize = 3;
+
+/// How many there are in this process.
+static STUCK: AtomicUsize = AtomicUsize::new(0);
+
+/// Does `work` on a thread of its own and waits until `deadline`. What comes later is dropped; the thread ends by itself,
+/// since whatever decodes is limited. The error is in a user's words. Runs on a worker, never on the UI's thread.
+pub fn within<T: Send + 'static>(deadline: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    within_of(&STUCK, deadline, work)
+}
+
+/// It runs, and somebody waits for it.
+const RUNS: u8 = 0;
+/// It runs, and is counted as stuck.
+const GIVEN_UP: u8 = 1;
+/// It has ended.
+const ENDED: u8 = 2;
+
+/// Dropped by the thread at its end, however it ends.
+struct Running {
+    state: Arc<AtomicU8>,
+    stuck: &'static AtomicUsize,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if self.state.swap(ENDED, Ordering::SeqCst) == GIVEN_UP {
+            self.stuck.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+}
+
+fn within_of<T: Send + 'static>(
+    stuck: &'static AtomicUsize,
+    deadline: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, String> {
+    if stuck.load(Ordering::SeqCst) >= MAX_STUCK {
+        return Err("decoding takes too long here; no more is tried until what was begun has ended".into());
+    }
+    let (sender, receiver) = mpsc::channel();
+    let state = Arc::new(AtomicU8::new(RUNS));
+    let running = Running { state: Arc::clone(&state), stuck };
+    let spawned = std::thread::Builder::new().name("decoder".into()).spawn(move || {
+        let _running = running;
+        // Nobody may wait any more.
+        let _ = sender.send(work());
+    });
+    if spawned.is_err() {
+        return Err("no thread could be started to decode it".into());
+    }
+    match receiver.recv_timeout(deadline) {
+        Ok(result) => Ok(result),
+        Err(mpsc::RecvTimeoutError::Disconnected) => Err("its decoder failed; it is damaged, or made to harm".into()),
+        Err(mpsc::RecvTimeoutError::Timeout) => {
+            stuck.fetch_add(1, Ordering::SeqCst);
+            if state.compare_exchange(RUNS, GIVEN_UP, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+                // It has ended between the deadline and now.
+                stuck.fetch_sub(1, Ordering::SeqCst);
+            }
+            Err(format!("decoding took longer than {} seconds", deadline.as_secs_f64()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static HERE: AtomicUsize = AtomicUsize::new(0);
+
+    #[test]
+    fn what_takes_too_long_is_given_up_and_counted_until_it_ends() {
+        assert_eq!(within_of(&HERE, Duration::from_secs(60), || 7), Ok(7));
+        assert!(within_of(&HERE, Duration::from_secs(60), || panic!("a decoder"))
+            .unwrap_err()
+            .contains("decoder failed"));
+        let mut gates = Vec::new();
+        for _ in 0..MAX_STUCK {
+            let (open, gate) = mpsc::channel::<()>();
+            gates.push(open);
+            let late = within_of(&HERE, Duration::from_millis(1), move || gate.recv().is_ok());
+            assert!(late.unwrap_err().contains("longer than"));
+        }
+        assert!(within_of(&HERE, Duration::from_secs(60), || 7).unwrap_err().contains("no more is tried"));
+        drop(gates);
+        let end = std::time::Instant::now() + Duration::from_secs(60);
+        while within_of(&HERE, Duration::from_secs(60), || 7).is_err() && std::time::Instant::now() < end {
+            std::thread::yield_now();
+        }
+        assert_eq!(within_of(&HERE, Duration::from_secs(60), || 7), Ok(7));
+    }
+}
