@@ -1,7 +1,8 @@
 //! Pictures as real pixels, for terminals that can: kitty, iTerm2 and sixel graphics.
 //!
-//! Nothing is asked of the terminal: a query could block, and inside a multiplexer the answer misleads. The environment
-//! tells which protocol is safe; `GRISTMILL_PICTURES` overrules it (`auto`, `cells`, `kitty`, `iterm2`, `sixel`).
+//! Nothing is asked of the terminal here. The environment tells which protocol is safe; `GRISTMILL_PICTURES` overrules it
+//! (`auto`, `cells`, `kitty`, `iterm2`, `sixel`). Where it tells nothing, the terminal UI may ask; inside a multiplexer the
+//! answer would mislead.
 
 use super::picture::Picture;
 use image::DynamicImage;
@@ -32,17 +33,23 @@ impl Graphics {
             Some("cells") => return Self::Cells,
             _ => {}
         }
-        let term = variable("TERM").unwrap_or_default();
-        let inside = ["TMUX", "STY", "ZELLIJ"].iter().any(|name| variable(name).is_some());
-        if inside || term.starts_with("tmux") || term.starts_with("screen") {
+        if Self::is_multiplexed(&variable) {
             return Self::Cells;
         }
+        let term = variable("TERM").unwrap_or_default();
         let program = variable("TERM_PROGRAM").unwrap_or_default();
-        // iTerm2 and sixel graphics leave ghosts behind when text takes their place, so they have to be asked for.
+        // What is known of nobody's answer has to be asked for.
         match (term.as_str(), program.as_str()) {
             ("xterm-kitty" | "xterm-ghostty", _) | (_, "ghostty") => Self::Kitty,
             _ => Self::Cells,
         }
+    }
+
+    /// Whether a multiplexer stands between us and the terminal.
+    pub fn is_multiplexed(variable: impl Fn(&str) -> Option<String>) -> bool {
+        let term = variable("TERM").unwrap_or_default();
+        let inside = ["TMUX", "STY", "ZELLIJ"].iter().any(|name| variable(name).is_some());
+        inside || term.starts_with("tmux") || term.starts_with("screen")
     }
 }
 

@@ -1,12 +1,13 @@
 //! The thread that reads the terminal, and the one that hears signals. Both only send events.
 
 use super::app::Event;
+use super::graphics::{self, late::Late};
 use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind, MouseEventKind};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::{Handle, Signals};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the reader may be deaf to a request to pause.
 const POLL: Duration = Duration::from_millis(50);
@@ -30,13 +31,22 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Starts reading.
-    pub(super) fn start(sender: Sender<Event>) -> std::io::Result<Self> {
+    /// Starts reading. Where the terminal will be asked what it can show (`is_asked`), reading begins with listening for its
+    /// answer, and that with [`resume`](Self::resume), right after the question.
+    pub(super) fn start(sender: Sender<Event>, is_asked: bool) -> std::io::Result<Self> {
         // The first look sets up the hearing of size changes: none may be missed between the first frame and the thread's start.
         event::poll(Duration::ZERO)?;
+        // What was typed already comes before what is typed while an answer is listened for.
+        while is_asked && event::poll(Duration::ZERO)? {
+            if let Some(event) = convert(event::read()?) {
+                // Whoever receives is there: it has just started us.
+                let _ = sender.send(event);
+            }
+        }
         let gate = Arc::new(Gate::default());
+        gate.state.lock().unwrap_or_else(PoisonError::into_inner).pause = is_asked;
         let shared = Arc::clone(&gate);
-        std::thread::Builder::new().name("input".into()).spawn(move || read(&shared, &sender))?;
+        std::thread::Builder::new().name("input".into()).spawn(move || read(&shared, &sender, is_asked))?;
         Ok(Self { gate })
     }
 
@@ -80,7 +90,23 @@ fn pass(gate: &Gate) -> bool {
     !state.stop
 }
 
-fn read(gate: &Gate, sender: &Sender<Event>) {
+/// Listens for the terminal's answer. What is typed meanwhile is passed on.
+fn listen(sender: &Sender<Event>) -> Late {
+    let heard = graphics::listen(|event| {
+        if let Some(event) = convert(event) {
+            // A frame that is gone misses nothing.
+            let _ = sender.send(event);
+        }
+    });
+    if heard.is_new {
+        // Everything is drawn again, now with pixels.
+        let _ = sender.send(Event::Resized);
+    }
+    Late::after(heard.is_inside, Instant::now())
+}
+
+fn read(gate: &Gate, sender: &Sender<Event>, is_asked: bool) {
+    let mut late = if is_asked && pass(gate) { listen(sender) } else { Late::default() };
     while pass(gate) {
         let read = match event::poll(POLL) {
             Ok(false) => continue,
@@ -88,7 +114,7 @@ fn read(gate: &Gate, sender: &Sender<Event>) {
             Err(error) => Err(error),
         };
         let event = match read {
-            Ok(event) => convert(event),
+            Ok(event) => convert(event).and_then(|event| late.pass(event, Instant::now())),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => {
                 let _ = sender.send(Event::InputLost(error.to_string()));

@@ -5,6 +5,7 @@
 
 pub mod app;
 pub mod config;
+pub mod graphics;
 mod input;
 pub mod jobs;
 pub mod keymap;

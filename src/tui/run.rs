@@ -1,6 +1,7 @@
 //! The loop that owns the terminal: waits for events, drains them, draws once.
 
 use super::app::{App, Event, Request};
+use super::graphics;
 use super::input::{Reader, SignalEar};
 use super::screen::{TerminalProgram, UiEnv};
 use super::screens::Home;
@@ -8,6 +9,7 @@ use super::term::{install_panic_hook, Term};
 use super::widgets::toast::Level;
 use super::widgets::Toast;
 use crate::model::{Failure, Outcome, PrepareMediaPlan, PreparePlan};
+use ratatui::layout::Rect;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
@@ -52,8 +54,18 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
     });
     let signals = SignalEar::start(sender.clone()).map_err(|e| terminal_failure(&e))?;
     let mut term = Term::enter(env.mouse).map_err(|e| terminal_failure(&e))?;
-    let reader = Reader::start(sender).map_err(|e| terminal_failure(&e))?;
-    let code = Loop { app: &mut app, term: &mut term, reader: &reader, events: &events, continued: 0 }.run()?;
+    let asks = graphics::is_to_be_asked(&env);
+    let reader = Reader::start(sender, asks).map_err(|e| terminal_failure(&e))?;
+    let code = Loop {
+        app: &mut app,
+        term: &mut term,
+        reader: &reader,
+        events: &events,
+        continued: 0,
+        asks,
+        pixels: Vec::new(),
+    }
+    .run()?;
     app.close();
     // What is typed from now on belongs to the shell.
     reader.pause();
@@ -113,6 +125,10 @@ struct Loop<'a> {
     events: &'a Receiver<Event>,
     /// SIGCONTs that follow our own suspending and need no answer.
     continued: u32,
+    /// The terminal is to be asked what it can show, once something is on the screen.
+    asks: bool,
+    /// Where pixels are that stay until they are wiped off.
+    pixels: Vec<Rect>,
 }
 
 impl Loop<'_> {
@@ -149,7 +165,23 @@ impl Loop<'_> {
                 }
             }
             last_draw = Some(Instant::now());
+            self.see_to_pixels();
         }
+    }
+
+    /// Asks the terminal for pixels after the first frame, and wipes off those that are no longer to be seen.
+    fn see_to_pixels(&mut self) {
+        if std::mem::take(&mut self.asks) {
+            // A terminal that cannot be asked will not answer, and then nothing is lost.
+            let _ = self.term.ask(graphics::QUESTION);
+            self.reader.resume();
+        }
+        let drawn = graphics::take_drawn();
+        if graphics::leaves_ghosts(&self.pixels, &drawn) {
+            self.term.forget();
+            self.app.touch();
+        }
+        self.pixels = drawn;
     }
 
     /// Waits for an event, or for the next tick while something runs, then takes everything that waits.

@@ -105,6 +105,13 @@ impl Term {
         Write::flush(backend)
     }
 
+    /// Sends the terminal a question; its answer comes where keys come from.
+    pub(super) fn ask(&mut self, question: &[u8]) -> io::Result<()> {
+        let backend = self.terminal.backend_mut();
+        backend.write_all(question)?;
+        Write::flush(backend)
+    }
+
     /// Forgets what is on the screen, so that the next frame draws everything.
     pub fn forget(&mut self) {
         self.forgotten = true;

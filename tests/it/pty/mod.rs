@@ -9,5 +9,6 @@ mod home;
 mod looks;
 mod media;
 mod mix;
+mod pictures;
 mod prepare;
 mod settings;

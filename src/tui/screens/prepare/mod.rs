@@ -26,7 +26,6 @@ mod workers;
 
 use self::draft::Draft;
 use self::interrupted::Interrupted;
-pub(super) use self::opening::graphics_of;
 use self::opening::{failure_lines, has_answers};
 use self::state::Wizard;
 use self::step::{Ask, Step};
@@ -35,6 +34,7 @@ use crate::job::scan::LiveScan;
 use crate::model::text::{bytes, duration};
 use crate::model::{DatasetFacts, DatasetKind, Failure, Loading, MediaPlan, PreparePlan, ShardState};
 use crate::preview::cells::Depth;
+use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};

@@ -1,26 +1,10 @@
 //! What is settled when the guided prepare opens: how pictures are shown, whether answers were given, why it cannot open.
 
 use crate::model::{Failure, PreparePlan};
-use crate::preview::pixels::Graphics;
 use crate::tui::keymap::{Action, Context};
-use crate::tui::screen::{Ui, UiEnv};
-use crate::tui::theme::ColourMode;
+use crate::tui::screen::Ui;
 use crate::tui::widgets::text;
 use ratatui::text::{Line, Span};
-
-/// How the terminal shows pictures as pixels, if it does, and how large its cells are. Asks the terminal nothing.
-pub fn graphics_of(env: &UiEnv) -> (Graphics, Option<(u16, u16)>) {
-    if env.ascii || env.colour == ColourMode::None {
-        return (Graphics::Cells, None);
-    }
-    let graphics = Graphics::detect(|name| env.variable(name));
-    if graphics == Graphics::Cells {
-        return (graphics, None);
-    }
-    let size = ratatui::crossterm::terminal::window_size().ok();
-    let cell = size.and_then(|s| Some((s.width.checked_div(s.columns)?, s.height.checked_div(s.rows)?)));
-    (graphics, cell.filter(|&(w, h)| w > 0 && h > 0))
-}
 
 /// Whether a plan from the command line answers anything but the path.
 pub fn has_answers(plan: &PreparePlan) -> bool {

@@ -3,6 +3,7 @@
 use crate::preview::cells::{self, CellColour, CellGrid, Depth};
 use crate::preview::picture::Picture;
 use crate::preview::pixels::{encode, Graphics};
+use crate::tui::graphics::{self, Answer};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -21,6 +22,8 @@ pub struct Wanted {
     picture: Arc<Picture>,
     columns: u16,
     rows: u16,
+    /// What the terminal said it can show, where it said so after the worker was started.
+    answer: Option<Answer>,
 }
 
 impl Wanted {
@@ -64,17 +67,31 @@ impl Pixels {
         Self { graphics, cell, ..Self::default() }
     }
 
+    /// How pictures are shown now: the terminal may have told since the beginning.
+    fn graphics(&self) -> (Graphics, Option<(u16, u16)>) {
+        match self.answer() {
+            Some(answer) => (answer.graphics, answer.cell),
+            None => (self.graphics, self.cell),
+        }
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        graphics::answer().filter(|_| self.graphics == Graphics::Cells)
+    }
+
     /// The encoded picture for a box. One that is not there yet is wanted from now on.
     pub fn get(&mut self, picture: &Arc<Picture>, columns: u16, rows: u16) -> Option<&Protocol> {
-        if self.graphics == Graphics::Cells || self.cell.is_none() {
+        let (graphics, cell) = self.graphics();
+        if graphics == Graphics::Cells || cell.is_none() {
             return None;
         }
+        let answer = self.answer();
         let found = self.ready.iter().position(|e| e.wanted.is(picture, columns, rows));
         match found {
             Some(at) => self.ready.get(at).and_then(|e| e.protocol.as_ref()),
             None => {
                 if !self.wanted.iter().any(|w| w.is(picture, columns, rows)) {
-                    self.wanted.push(Wanted { picture: Arc::clone(picture), columns, rows });
+                    self.wanted.push(Wanted { picture: Arc::clone(picture), columns, rows, answer });
                 }
                 None
             }
@@ -86,11 +103,12 @@ impl Pixels {
         std::mem::take(&mut self.wanted)
     }
 
-    /// Encodes; takes milliseconds per picture, so it runs on a worker.
+    /// Encodes for a terminal that understands `graphics`, unless it said otherwise meanwhile. Takes milliseconds per
+    /// picture, so it runs on a worker.
     pub fn work(wanted: Vec<Wanted>, graphics: Graphics, cell: Option<(u16, u16)>) -> Vec<Encoded> {
-        let encode_one = |wanted: Wanted| Encoded {
-            protocol: encode(&wanted.picture, wanted.columns, wanted.rows, graphics, cell),
-            wanted,
+        let encode_one = |wanted: Wanted| {
+            let (graphics, cell) = wanted.answer.map_or((graphics, cell), |answer| (answer.graphics, answer.cell));
+            Encoded { protocol: encode(&wanted.picture, wanted.columns, wanted.rows, graphics, cell), wanted }
         };
         wanted.into_iter().map(encode_one).collect()
     }
@@ -105,10 +123,14 @@ impl Pixels {
     /// Draws a picture into the top left of `area`, its shape kept. Returns the columns and rows it took.
     pub fn draw(&mut self, buffer: &mut Buffer, area: Rect, picture: &Arc<Picture>, depth: Depth) -> (u16, u16) {
         let (columns, rows) = cells::fit(picture, area.width, area.height);
+        let stays = matches!(self.graphics().0, Graphics::Sixel | Graphics::Iterm2);
         if let Some(protocol) = self.get(picture, columns, rows) {
             let size = protocol.size();
             let place = Rect { width: size.width, height: size.height, ..area }.intersection(area);
             ratatui_image::Image::new(protocol).render(place, buffer);
+            if stays {
+                graphics::drawn(place);
+            }
             return (columns, rows);
         }
         let grid = self.grid(picture, area, depth);
@@ -130,7 +152,7 @@ impl Pixels {
             return Arc::clone(grid);
         }
         let grid = Arc::new(cells::render(picture, area.width, area.height, depth));
-        let wanted = Wanted { picture: Arc::clone(picture), columns: area.width, rows: area.height };
+        let wanted = Wanted { picture: Arc::clone(picture), columns: area.width, rows: area.height, answer: None };
         self.grids.push((wanted, depth, Arc::clone(&grid)));
         let too_many = self.grids.len().saturating_sub(KEPT_GRIDS);
         self.grids.drain(..too_many);

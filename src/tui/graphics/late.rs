@@ -1,0 +1,82 @@
+//! Answers that come after the listening: the reader of keys takes them for keys, and they are kept from the screens.
+
+use super::super::app::Event;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::time::{Duration, Instant};
+
+/// How long after the question an answer may come.
+const WINDOW: Duration = Duration::from_secs(10);
+/// Between two keys of one answer, at most.
+const GAP: Duration = Duration::from_millis(100);
+
+/// Swallows late answers about kitty's graphics: `ESC _ … ESC \`, which arrive as Alt-_, letters, Alt-\. The answers to the
+/// other questions never become keys.
+#[derive(Default)]
+pub(in crate::tui) struct Late {
+    /// Until when answers may come.
+    until: Option<Instant>,
+    /// In the middle of one, since its last key.
+    inside: Option<Instant>,
+}
+
+impl Late {
+    /// The question was asked just now; `is_inside` when an answer had begun already.
+    pub(in crate::tui) fn after(is_inside: bool, now: Instant) -> Self {
+        Self { until: Some(now + WINDOW), inside: is_inside.then_some(now) }
+    }
+
+    /// What is no answer.
+    pub(in crate::tui) fn pass(&mut self, event: Event, now: Instant) -> Option<Event> {
+        let Event::Key(key) = event else { return Some(event) };
+        if self.inside.is_some_and(|last| now.saturating_duration_since(last) <= GAP) {
+            self.inside = (!is(&key, '\\')).then_some(now);
+            return None;
+        }
+        self.inside = None;
+        if is(&key, '_') && self.until.is_some_and(|until| now < until) {
+            self.inside = Some(now);
+            return None;
+        }
+        Some(Event::Key(key))
+    }
+}
+
+fn is(key: &KeyEvent, character: char) -> bool {
+    key.code == KeyCode::Char(character) && key.modifiers == KeyModifiers::ALT
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alt(c: char) -> Event {
+        Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::ALT))
+    }
+
+    fn plain(c: char) -> Event {
+        Event::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))
+    }
+
+    #[test]
+    fn a_late_answer_is_swallowed_and_what_is_typed_around_it_is_not() {
+        let now = Instant::now();
+        let mut late = Late::after(false, now);
+        let events = [plain('j'), alt('_'), plain('G'), plain('i'), plain('q'), alt('\\'), plain('k')];
+        let passed: Vec<_> = events.into_iter().filter_map(|e| late.pass(e, now)).collect();
+        assert_eq!(format!("{passed:?}"), format!("{:?}", [plain('j'), plain('k')]));
+        let mut begun = Late::after(true, now);
+        assert!(begun.pass(plain('K'), now).is_none());
+        assert!(begun.pass(alt('\\'), now).is_none());
+        assert!(begun.pass(plain('x'), now).is_some());
+    }
+
+    #[test]
+    fn nothing_is_kept_from_the_screens_without_end() {
+        let now = Instant::now();
+        let mut late = Late::after(false, now);
+        assert!(late.pass(alt('_'), now).is_none());
+        assert!(late.pass(plain('q'), now + GAP * 2).is_some(), "a pause ends an answer");
+        assert!(late.pass(alt('_'), now + WINDOW).is_some(), "much later it is a key");
+        assert!(Late::default().pass(alt('_'), now).is_some());
+    }
+}

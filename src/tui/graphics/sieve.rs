@@ -1,0 +1,308 @@
+//! Tells the terminal's answers from keys in the bytes that come from it.
+
+use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+
+/// The longest answer or pasted text that is waited for, in bytes; what is longer is let go.
+const LONGEST: usize = 1 << 20;
+
+/// What was found in the bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::tui) enum Found {
+    /// Somebody typed, pasted or used the mouse.
+    Typed(Event),
+    /// An answer about kitty's graphics, and whether it says that they are there.
+    Kitty(bool),
+    /// Width and height of a cell in pixels.
+    CellSize(u16, u16),
+    /// What kind of terminal it is: whether it knows sixel graphics.
+    Attributes(bool),
+}
+
+/// Bytes that came and mean nothing yet.
+#[derive(Default)]
+pub(in crate::tui) struct Sieve {
+    waiting: Vec<u8>,
+}
+
+/// One thing at the beginning of the bytes.
+enum Piece {
+    /// So many bytes of it, and what it is; nothing where it means nothing to us.
+    Whole(usize, Option<Found>),
+    /// It goes on.
+    Unfinished,
+}
+
+impl Sieve {
+    /// Takes bytes and gives what they are.
+    pub(in crate::tui) fn take(&mut self, bytes: &[u8], give: &mut dyn FnMut(Found)) {
+        self.waiting.extend_from_slice(bytes);
+        let mut at = 0;
+        while let Some(rest) = self.waiting.get(at..).filter(|rest| !rest.is_empty()) {
+            match piece(rest) {
+                Piece::Whole(length, found) => {
+                    found.into_iter().for_each(&mut *give);
+                    at += length.max(1);
+                }
+                Piece::Unfinished if rest.len() > LONGEST => at = self.waiting.len(),
+                Piece::Unfinished => break,
+            }
+        }
+        self.waiting.drain(..at.min(self.waiting.len()));
+    }
+
+    /// Whether something has begun and not ended.
+    pub(in crate::tui) fn has_rest(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Nothing more comes: gives what the rest can only be. Returns whether it is the beginning of an answer.
+    pub(in crate::tui) fn finish(self, pass: &mut dyn FnMut(Event)) -> bool {
+        match self.waiting.as_slice() {
+            [0x1b] => pass(typed(KeyCode::Esc, KeyModifiers::NONE)),
+            [0x1b, b'_', ..] => return true,
+            _ => {}
+        }
+        false
+    }
+}
+
+fn typed(code: KeyCode, modifiers: KeyModifiers) -> Event {
+    Event::Key(KeyEvent::new(code, modifiers))
+}
+
+fn key(length: usize, code: KeyCode, modifiers: KeyModifiers) -> Piece {
+    Piece::Whole(length, Some(Found::Typed(typed(code, modifiers))))
+}
+
+fn piece(bytes: &[u8]) -> Piece {
+    match bytes {
+        [0x1b] => Piece::Unfinished,
+        [0x1b, b'[', rest @ ..] => control(rest),
+        [0x1b, b'O'] => Piece::Unfinished,
+        [0x1b, b'O', letter, ..] => {
+            Piece::Whole(3, letter_key(*letter).map(|c| Found::Typed(typed(c, KeyModifiers::NONE))))
+        }
+        [0x1b, b'_' | b'P' | b']' | b'^' | b'X', rest @ ..] => string(rest),
+        [0x1b, 0x1b, ..] => key(1, KeyCode::Esc, KeyModifiers::NONE),
+        [0x1b, rest @ ..] => match piece(rest) {
+            Piece::Whole(length, Some(Found::Typed(Event::Key(inner)))) => {
+                key(length + 1, inner.code, inner.modifiers | KeyModifiers::ALT)
+            }
+            Piece::Whole(length, _) => Piece::Whole(length + 1, None),
+            Piece::Unfinished => Piece::Unfinished,
+        },
+        [byte, ..] => plain(*byte, bytes),
+        [] => Piece::Unfinished,
+    }
+}
+
+/// A character or a control.
+fn plain(byte: u8, bytes: &[u8]) -> Piece {
+    let control = |letter: u8| key(1, KeyCode::Char(char::from(letter)), KeyModifiers::CONTROL);
+    match byte {
+        b'\r' => key(1, KeyCode::Enter, KeyModifiers::NONE),
+        b'\t' => key(1, KeyCode::Tab, KeyModifiers::NONE),
+        0x7f => key(1, KeyCode::Backspace, KeyModifiers::NONE),
+        0 => control(b' '),
+        0x01..=0x1a => control(byte - 1 + b'a'),
+        0x1c..=0x1f => control(byte - 0x1c + b'4'),
+        _ => {
+            let length = match byte {
+                0x00..=0x7f => 1,
+                0xc2..=0xdf => 2,
+                0xe0..=0xef => 3,
+                0xf0..=0xf4 => 4,
+                _ => return Piece::Whole(1, None),
+            };
+            let Some(character) = bytes.get(..length) else { return Piece::Unfinished };
+            let Some(c) = std::str::from_utf8(character).ok().and_then(|c| c.chars().next()) else {
+                return Piece::Whole(1, None);
+            };
+            let modifiers = if c.is_uppercase() { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
+            key(length, KeyCode::Char(c), modifiers)
+        }
+    }
+}
+
+fn letter_key(letter: u8) -> Option<KeyCode> {
+    Some(match letter {
+        b'A' => KeyCode::Up,
+        b'B' => KeyCode::Down,
+        b'C' => KeyCode::Right,
+        b'D' => KeyCode::Left,
+        b'H' => KeyCode::Home,
+        b'F' => KeyCode::End,
+        b'P'..=b'S' => KeyCode::F(letter - b'P' + 1),
+        _ => return None,
+    })
+}
+
+/// What follows `ESC [`.
+fn control(rest: &[u8]) -> Piece {
+    let Some(end) = rest.iter().position(|b| (0x40..=0x7e).contains(b)) else { return Piece::Unfinished };
+    let (parameters, last) = (rest.get(..end).unwrap_or_default(), rest.get(end).copied().unwrap_or_default());
+    let length = end + 3;
+    if (parameters, last) == (b"200".as_slice(), b'~') {
+        return paste(rest.get(end + 1..).unwrap_or_default(), length);
+    }
+    Piece::Whole(length, sequence(parameters, last))
+}
+
+fn sequence(parameters: &[u8], last: u8) -> Option<Found> {
+    let text = std::str::from_utf8(parameters).ok()?;
+    if let Some(attributes) = text.strip_prefix('?') {
+        return (last == b'c').then(|| Found::Attributes(attributes.split(';').skip(1).any(|a| a == "4")));
+    }
+    if let Some(mouse) = text.strip_prefix('<') {
+        return self::mouse(mouse, last).map(Found::Typed);
+    }
+    let numbers: Vec<u16> = text.split(';').map(|n| n.parse().unwrap_or(0)).collect();
+    if let ([6, height, width], b't') = (numbers.as_slice(), last) {
+        return Some(Found::CellSize(*width, *height));
+    }
+    let modifiers = modifiers(numbers.get(1).copied().unwrap_or(1));
+    let code = match (last, numbers.first().copied().unwrap_or(0)) {
+        (b'Z', _) => return Some(Found::Typed(typed(KeyCode::BackTab, KeyModifiers::SHIFT))),
+        (b'I', _) => return Some(Found::Typed(Event::FocusGained)),
+        (b'O', _) => return Some(Found::Typed(Event::FocusLost)),
+        (b'~', 1 | 7) => KeyCode::Home,
+        (b'~', 2) => KeyCode::Insert,
+        (b'~', 3) => KeyCode::Delete,
+        (b'~', 4 | 8) => KeyCode::End,
+        (b'~', 5) => KeyCode::PageUp,
+        (b'~', 6) => KeyCode::PageDown,
+        (b'~', number @ 11..=15) => KeyCode::F(u8::try_from(number - 10).ok()?),
+        (b'~', number @ 17..=21) => KeyCode::F(u8::try_from(number - 11).ok()?),
+        (b'~', number @ 23..=24) => KeyCode::F(u8::try_from(number - 12).ok()?),
+        (letter, _) => letter_key(letter)?,
+    };
+    Some(Found::Typed(typed(code, modifiers)))
+}
+
+/// Modifiers as terminals number them: one more than their bits.
+fn modifiers(number: u16) -> KeyModifiers {
+    let bits = number.saturating_sub(1);
+    let mut out = KeyModifiers::NONE;
+    for (bit, modifier) in [(1, KeyModifiers::SHIFT), (2, KeyModifiers::ALT), (4, KeyModifiers::CONTROL)] {
+        out.set(modifier, bits & bit != 0);
+    }
+    out
+}
+
+fn mouse(parameters: &str, last: u8) -> Option<Event> {
+    let mut numbers = parameters.split(';').map(|n| n.parse::<u16>().ok());
+    let (code, column, row) = (numbers.next()??, numbers.next()??, numbers.next()??);
+    let button = match code & 3 {
+        0 => MouseButton::Left,
+        1 => MouseButton::Middle,
+        _ => MouseButton::Right,
+    };
+    let kind = match (code & 0x60, code & 3, last) {
+        (0x40, 0, _) => MouseEventKind::ScrollUp,
+        (0x40, 1, _) => MouseEventKind::ScrollDown,
+        (0, 3, _) | (0x20, 3, _) => MouseEventKind::Moved,
+        (0, _, b'M') => MouseEventKind::Down(button),
+        (0, _, _) => MouseEventKind::Up(button),
+        (0x20, _, _) => MouseEventKind::Drag(button),
+        _ => return None,
+    };
+    let mut modifiers = KeyModifiers::NONE;
+    for (bit, modifier) in [(4, KeyModifiers::SHIFT), (8, KeyModifiers::ALT), (16, KeyModifiers::CONTROL)] {
+        modifiers.set(modifier, code & bit != 0);
+    }
+    Some(Event::Mouse(MouseEvent { kind, column: column.checked_sub(1)?, row: row.checked_sub(1)?, modifiers }))
+}
+
+fn paste(rest: &[u8], length: usize) -> Piece {
+    const END: &[u8] = b"\x1b[201~";
+    match memchr::memmem::find(rest, END) {
+        Some(end) => {
+            let text = String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).into_owned();
+            Piece::Whole(length + end + END.len(), Some(Found::Typed(Event::Paste(text))))
+        }
+        None => Piece::Unfinished,
+    }
+}
+
+/// What follows the beginning of a string of the terminal's own: answers, up to `ESC \` or BEL.
+fn string(rest: &[u8]) -> Piece {
+    let end = rest.iter().enumerate().find_map(|(at, byte)| match byte {
+        7 => Some((at, 1)),
+        0x1b if rest.get(at + 1) == Some(&b'\\') => Some((at, 2)),
+        _ => None,
+    });
+    let Some((end, mark)) = end else { return Piece::Unfinished };
+    let answer = rest.get(..end).unwrap_or_default();
+    let found = answer.starts_with(b"Gi=31").then(|| Found::Kitty(answer.ends_with(b";OK")));
+    Piece::Whole(2 + end + mark, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found when the bytes come one by one, which is the hardest way.
+    fn found(bytes: &[u8]) -> Vec<Found> {
+        let (mut sieve, mut out) = (Sieve::default(), Vec::new());
+        for byte in bytes {
+            sieve.take(&[*byte], &mut |found| out.push(found));
+        }
+        sieve.finish(&mut |event| out.push(Found::Typed(event)));
+        out
+    }
+
+    fn keys(bytes: &[u8]) -> Vec<(KeyCode, KeyModifiers)> {
+        let event = |found| match found {
+            Found::Typed(Event::Key(key)) => (key.code, key.modifiers),
+            other => panic!("{other:?}"),
+        };
+        found(bytes).into_iter().map(event).collect()
+    }
+
+    #[test]
+    fn keys_are_what_they_are_everywhere_else() {
+        const NONE: KeyModifiers = KeyModifiers::NONE;
+        assert_eq!(keys(b"aG"), [(KeyCode::Char('a'), NONE), (KeyCode::Char('G'), KeyModifiers::SHIFT)]);
+        assert_eq!(keys("日".as_bytes()), [(KeyCode::Char('日'), NONE)]);
+        assert_eq!(keys(b"\r\t\x7f"), [(KeyCode::Enter, NONE), (KeyCode::Tab, NONE), (KeyCode::Backspace, NONE)]);
+        assert_eq!(
+            keys(b"\x03\x12"),
+            [(KeyCode::Char('c'), KeyModifiers::CONTROL), (KeyCode::Char('r'), KeyModifiers::CONTROL)]
+        );
+        assert_eq!(
+            keys(b"\x1b[A\x1bOB\x1b[1;5C"),
+            [(KeyCode::Up, NONE), (KeyCode::Down, NONE), (KeyCode::Right, KeyModifiers::CONTROL)]
+        );
+        assert_eq!(
+            keys(b"\x1b[6~\x1b[H\x1b[15~\x1bOP"),
+            [(KeyCode::PageDown, NONE), (KeyCode::Home, NONE), (KeyCode::F(5), NONE), (KeyCode::F(1), NONE)]
+        );
+        assert_eq!(
+            keys(b"\x1b1\x1b[Z\x1b"),
+            [(KeyCode::Char('1'), KeyModifiers::ALT), (KeyCode::BackTab, KeyModifiers::SHIFT), (KeyCode::Esc, NONE)]
+        );
+    }
+
+    #[test]
+    fn pastes_and_the_mouse_come_whole() {
+        assert_eq!(found(b"\x1b[200~a\x1b[Ab\x1b[201~"), [Found::Typed(Event::Paste("a\x1b[Ab".into()))]);
+        let Some(Found::Typed(Event::Mouse(mouse))) = found(b"\x1b[<65;10;3M").pop() else { panic!() };
+        assert_eq!((mouse.kind, mouse.column, mouse.row), (MouseEventKind::ScrollDown, 9, 2));
+    }
+
+    #[test]
+    fn answers_are_told_from_keys() {
+        assert_eq!(found(b"\x1b_Gi=31;OK\x1b\\"), [Found::Kitty(true)]);
+        assert_eq!(found(b"\x1b_Gi=31;ENOTSUPPORTED:x\x1b\\"), [Found::Kitty(false)]);
+        assert_eq!(found(b"\x1b[6;20;10t"), [Found::CellSize(10, 20)]);
+        assert_eq!(found(b"\x1b[?62;4;22c\x1b[?64c"), [Found::Attributes(true), Found::Attributes(false)]);
+        assert_eq!(found(b"\x1b]11;rgb:0/0/0\x07\x1bP>|x\x1b\\"), []);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_taken(bytes in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..100)) {
+            found(&bytes);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What the terminal answers about pictures, whenever it answers.
+
+use super::harness::{House, Start};
+
+/// Kitty's graphics, the size of a cell, the kind of terminal.
+const ANSWERS: &str = "\x1b_Gi=31;OK\x1b\\\x1b[6;16;8t\x1b[?62;4;22c";
+
+#[test]
+fn answers_are_never_taken_for_keys_whether_early_or_late() {
+    let house = House::furnished();
+    for pause in ["gristmill", "p  prepare"] {
+        let mut story = Start::new(&house).run();
+        story.wait_for(pause);
+        // As keys they would go to the last entry (`G`) and open a page (`i`).
+        story.type_text(ANSWERS).type_text("j").wait_for("▸ corpus.jsonl");
+        assert_eq!(story.keys("q").exit_code(), 0);
+        story.assert_restored();
+    }
+}
+
+#[test]
+fn keys_typed_around_the_first_frame_are_not_lost() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.type_text("j").wait_for("▸ corpus.jsonl");
+    assert_eq!(story.keys("q").exit_code(), 0);
+    let mut story = Start::new(&house).run();
+    story.wait_for("coco/").type_text("j\x1b[A\x1b[Bj");
+    story.wait_for("▸ notes/");
+    assert_eq!(story.keys("q").exit_code(), 0);
+}
+
+#[test]
+fn an_end_before_the_answer_leaves_nothing_behind() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("coco/");
+    assert_eq!(story.keys("q").exit_code(), 0);
+    story.assert_restored();
+}
