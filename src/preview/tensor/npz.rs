@@ -18,8 +18,11 @@ const END: usize = 22 + 65_535;
 /// Where a list of contents does not fit 32 bits, its place is told here.
 const END_64: &[u8] = b"PK\x06\x06";
 
+/// The arrays of an archive, and what is wrong with it; safe to show.
+pub type Views = (Vec<TensorView>, Vec<String>);
+
 /// The arrays of an archive, and what is wrong with it. The inner error is in a user's words, safe.
-pub fn views(bytes: &dyn PartBytes) -> Outcome<Result<(Vec<TensorView>, Vec<String>), String>> {
+pub fn views(bytes: &dyn PartBytes) -> Outcome<Result<Views, String>> {
     let length = bytes.len();
     let from = length.saturating_sub(END as u64);
     let tail = bytes.read(from, END)?;

@@ -129,8 +129,7 @@ fn listen_to(
     let (mut is_kitty, mut cell, mut attributes) = (false, None, None);
     let mut last = started;
     let mut buffer = [0; 1024];
-    loop {
-        let Some(count) = read(&mut buffer) else { break };
+    while let Some(count) = read(&mut buffer) {
         sieve.take(buffer.get(..count).unwrap_or_default(), &mut |found| match found {
             Found::Typed(event) => pass(event),
             Found::Kitty(is_fine) => is_kitty |= is_fine,
