@@ -553,19 +553,21 @@ fn a_folder_without_write_access_is_an_environment_failure() {
 #[test]
 fn names_with_braces_blanks_and_quotes_are_found_and_written_so_that_they_mean_themselves() {
     let sandbox = Sandbox::new();
-    sandbox.tar("data/odd {1}/it's.tar", ["k{2}", "#3", "a: b"]);
+    sandbox.tar("data/odd {1}/it's.tar", ["k{2}", "#3", "a: b", "{c,d}", "back\\slash"]);
     sandbox.tar("data/plain.tar", ["p"]);
     sandbox.run(["prepare", "data", "--yes", "--split-ratio", "1,1,0", "--sample-type", "CrudeWebdataset"]).ends(0);
     let shard = "odd {1}/it's.tar";
     sandbox.run(["splits", "move", "data", shard, "--to", "val"]).ends(0);
-    for key in ["k{2}", "#3", "a: b"] {
+    for key in ["k{2}", "#3", "a: b", "{c,d}", "back\\slash"] {
         sandbox.run(["splits", "exclude", "data", &format!("{shard}/{key}")]).ends(0);
     }
     let value = sandbox.say("splits show data --json").json("ok");
     assert!(split(&value, "val")["shard_names"].as_array().unwrap().contains(&json!(shard)), "{value:#}");
-    assert_eq!(value["excludes"].as_array().unwrap().len(), 3);
+    assert_eq!(value["excludes"].as_array().unwrap().len(), 5);
     sandbox.say("splits check data").ends(0);
-    sandbox.run(["splits", "include", "data", &format!("{shard}/k{{2}}")]).ends(0);
+    for key in ["k{2}", "{c,d}", "back\\slash"] {
+        sandbox.run(["splits", "include", "data", &format!("{shard}/{key}")]).ends(0);
+    }
     let value = sandbox.say("splits show data --json").json("ok");
     assert_eq!(value["excludes"].as_array().unwrap().len(), 2);
 }

@@ -7,6 +7,7 @@ use super::super::prepare::exclude_lines;
 use super::args::ExcludeArgs;
 use super::change::Change;
 use super::{open, WHAT};
+use crate::engine::outputs::exclude_item;
 use crate::engine::plan::shell_quote;
 use crate::engine::splits::{check_items, Edit, ExcludeItem, Matches, Names, SplitEditor};
 use crate::formats::energon::layout;
@@ -34,6 +35,7 @@ pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> Finished {
             .into());
     }
     let editor = open(&args.path)?;
+    let texts = meant(&editor, texts, context)?;
     let items = texts.into_iter().map(|text| ExcludeItem::written(text).with_note(args.note.clone())).collect();
     let mut change = Change::new(editor);
     change.apply(Edit::Exclude { items })?;
@@ -44,6 +46,29 @@ pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> Finished {
     }
     tell_partly(&mut change);
     change.finish(context)
+}
+
+/// Braces and backslashes may belong to a key. Where an item as an expression matches nothing and as a name does, it is the name.
+fn meant(editor: &SplitEditor, mut texts: Vec<String>, context: &Context) -> Outcome<Vec<String>> {
+    let ids: HashSet<&str> = editor.shards().iter().map(|(name, _)| &**name).collect();
+    let escaped = |text: &str| {
+        let (shard, key) = shard_and_key(text, &ids).filter(|_| text.contains(['{', '}', '\\']))?;
+        key.map(|key| exclude_item(shard, Some(key)))
+    };
+    let names: HashMap<String, String> = texts.iter().filter_map(|text| Some((text.clone(), escaped(text)?))).collect();
+    if names.is_empty() || !has_sample_tables(editor.root()) {
+        return Ok(texts);
+    }
+    let asked: Vec<Arc<str>> =
+        names.iter().flat_map(|(text, name)| [text, name]).map(|item| Arc::from(item.as_str())).collect();
+    let found = check_items(editor.root(), &asked, &context.signals.listen())?.found;
+    let count = |item: &str| found.get(item).copied().unwrap_or(0);
+    for text in &mut texts {
+        if let Some(name) = names.get(text.as_str()).filter(|name| count(text) == 0 && count(name) > 0) {
+            text.clone_from(name);
+        }
+    }
+    Ok(texts)
 }
 
 /// Asks the index about the new items; without sample tables nobody knows.
@@ -135,7 +160,9 @@ pub(super) fn include(path: &Path, items: &[String], context: &Context) -> Finis
         }
         let literal = shard_and_key(item, &ids).map(|(shard, key)| include_edit(shard, key));
         // Braces may belong to the name; then an exclude of just that name is there.
-        if let Some(edit) = literal.filter(|edit| !item.contains('{') || editor.clone().apply(edit.clone()).is_ok()) {
+        if let Some(edit) =
+            literal.filter(|edit| !item.contains(['{', '\\']) || editor.clone().apply(edit.clone()).is_ok())
+        {
             edits.push(edit);
             continue;
         }
