@@ -218,3 +218,35 @@ fn media_are_asked_for_where_there_are_any_and_recorded() {
     dialogue.ends(0);
     assert_eq!(sandbox.media_rows("data").len(), 3);
 }
+
+#[test]
+fn a_change_of_the_splits_is_shown_and_asked_for_before_it_is_written() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say("prepare data --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset").ends(0);
+    let before = sandbox.read("data/.nv-meta/split.yaml");
+    let line = "splits move data s_07.tar --to val";
+    let mut dialogue = Dialogue::start(&sandbox, line, "dumb");
+    dialogue.expect("- s_{00..07}.tar").expect("Write data/.nv-meta/split.yaml?").answer("n");
+    dialogue.expect("Nothing was written.");
+    dialogue.ends(0);
+    assert_eq!(sandbox.read("data/.nv-meta/split.yaml"), before);
+    let mut dialogue = Dialogue::start(&sandbox, line, "xterm-256color");
+    dialogue.expect("Write data/.nv-meta/split.yaml?").answer("");
+    dialogue.expect("Written data/.nv-meta/split.yaml.");
+    dialogue.ends(0);
+    assert!(sandbox.text("data/.nv-meta/split.yaml").contains("s_{00..06}.tar"));
+    let text = Dialogue::start(&sandbox, &format!("{line} --yes"), "xterm-256color").ends(0);
+    assert!(!text.contains("Write data"), "{text}");
+}
+
+#[test]
+fn without_a_full_screen_the_editor_shows_the_splits_and_names_its_commands() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.say("prepare data --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset").ends(0);
+    let mut dialogue = Dialogue::start(&sandbox, "splits data --plain", "xterm-256color");
+    dialogue.expect("train").expect("80.0 %").expect("gristmill splits move data SHARD --to SPLIT");
+    let text = dialogue.ends(0);
+    assert!(!text.contains('╭') && !text.contains("\x1b[?1049h"), "no boxes, no other screen");
+}
