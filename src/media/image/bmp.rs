@@ -64,6 +64,15 @@ struct Fields {
 }
 
 /// Reads the header at `at`. The pixels begin at `pixels`, or, if that is 0, behind the header. `cursor`: 32 bits hold alpha.
+impl Bitmap {
+    /// Where the first `height` rows end, if they are not compressed. The last one needs no padding.
+    pub(super) fn end_of(&self, height: u32) -> u128 {
+        let bits = u128::from(self.width) * u128::from(self.bits);
+        let stride = bits.div_ceil(32) * 4;
+        u128::from(self.pixels) + stride * u128::from(height.saturating_sub(1)) + bits.div_ceil(8)
+    }
+}
+
 pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) -> Result<Bitmap, Stop> {
     let size = u32::from_le_bytes(else_other(reader.array(at))?);
     let behind = at + u64::from(size.max(4));

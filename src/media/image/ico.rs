@@ -87,22 +87,41 @@ fn masked(reader: &mut Reader, entry: &Entry) -> Result<Picture, Stop> {
     let bitmap = bmp::bitmap(reader, entry.at, 0, false)?;
     let (width, height) = (bitmap.width, bitmap.height / 2);
     let mut picture = Picture::new(width, height, "ICO", "RGBA")?;
-    let pixels = u128::from(width) * u128::from(height);
-    let mask = u128::from(width).next_multiple_of(32) * u128::from(height) / 8;
-    let end = if entry.bits == 32 {
-        u128::from(bitmap.pixels) + 4 * pixels
-    } else {
-        // The mask is looked for before the end that the list states.
-        u128::from((entry.at + entry.len).max(bitmap.pixels)).max(mask)
-    };
-    if end > u128::from(reader.len()) {
+    if end_of_mask(entry, &bitmap).is_none_or(|end| end > u128::from(reader.len())) {
         picture.remark(CUT);
     }
     Ok(picture)
 }
 
+/// Where the mask of an icon ends; `None` if it would begin before the file.
+fn end_of_mask(entry: &Entry, bitmap: &bmp::Bitmap) -> Option<u128> {
+    let (width, height) = (u128::from(bitmap.width), u128::from(bitmap.height / 2));
+    if entry.bits == 32 {
+        return Some(u128::from(bitmap.pixels) + 4 * width * height);
+    }
+    // The mask is looked for before the end that the list states. Its last row needs no padding.
+    let row = width.next_multiple_of(32) / 8;
+    let start = (u128::from(entry.at) + u128::from(entry.len)).checked_sub(row * height)?;
+    Some(start + row * height.saturating_sub(1) + width.div_ceil(8))
+}
+
+/// The bitmap of an icon, how many of its rows are the picture, and where its mask ends.
+pub(super) fn bitmap_within(reader: &mut Reader) -> Result<(bmp::Bitmap, u32, Option<u128>), Stop> {
+    let entry = best(reader)?;
+    let bitmap = bmp::bitmap(reader, entry.at, 0, false)?;
+    let (rows, end) = (bitmap.height / 2, end_of_mask(&entry, &bitmap));
+    Ok((bitmap, rows, end))
+}
+
 /// The first cursor, or a later one that is both wider and higher.
 pub(super) fn read_cursor(reader: &mut Reader) -> Result<Picture, Stop> {
+    let bitmap = cursor(reader)?;
+    let mode = if matches!(bitmap.mode, "1" | "L") { "LA" } else { bitmap.mode };
+    Picture::new(bitmap.width, bitmap.height / 2, "CUR", mode)
+}
+
+/// Its bitmap. One without colours has its mask in the upper half, which is read with it.
+pub(super) fn cursor(reader: &mut Reader) -> Result<bmp::Bitmap, Stop> {
     let count = le16(reader.up_to(0, 6)?, 4)?;
     let mut best: Option<[u8; 16]> = None;
     for index in 0..count {
@@ -114,9 +133,7 @@ pub(super) fn read_cursor(reader: &mut Reader) -> Result<Picture, Stop> {
     let entry = best.ok_or_else(|| Stop::other("a cursor file without cursors"))?;
     let at = le32(&entry, 12)?;
     // A bitmap at this place of a file of one cursor has alpha.
-    let bitmap = bmp::bitmap(reader, at.into(), 0, at == 22)?;
-    let mode = if matches!(bitmap.mode, "1" | "L") { "LA" } else { bitmap.mode };
-    Picture::new(bitmap.width, bitmap.height / 2, "CUR", mode)
+    bmp::bitmap(reader, at.into(), 0, at == 22)
 }
 
 /// One size of Apple's icons.
@@ -151,29 +168,51 @@ const APPLE: [Apple; 12] = [
 /// Parts of a file of Apple's icons; there are no more names.
 const MOST_PARTS: usize = 10_000;
 
+/// What makes the picture of the largest size.
+pub(super) enum Best {
+    /// A picture file of its own.
+    Whole { at: u64, len: u64 },
+    /// Colours, and the mask if there is one.
+    Bare { side: u32, colours: (u64, u64), mask: Option<u64> },
+}
+
 /// The picture of the largest size.
 pub(super) fn read_apple(reader: &mut Reader) -> Result<Picture, Stop> {
+    match best_apple(reader)? {
+        Best::Whole { at, .. } => apple_whole(reader, at),
+        Best::Bare { side, mask, .. } => Picture::new(side, side, "ICNS", if mask.is_some() { "RGBA" } else { "RGB" }),
+    }
+}
+
+/// Finds the largest size.
+pub(super) fn best_apple(reader: &mut Reader) -> Result<Best, Stop> {
     let parts = apple_parts(reader)?;
-    let part = |name: &[u8; 4]| parts.iter().rev().find(|(kind, _)| kind == name).map(|(_, at)| *at);
+    let part = |name: &[u8; 4]| parts.iter().rev().find(|part| part.name == *name).map(|part| (part.at, part.len));
     for icon in &APPLE {
-        if let Some(at) = icon.whole.and_then(part) {
-            return apple_whole(reader, at);
+        if let Some((at, len)) = icon.whole.and_then(part) {
+            return Ok(Best::Whole { at, len });
         }
         let Some((colours, mask)) = icon.bare else { continue };
         match (part(colours), part(mask)) {
-            (Some(_), mask) => {
-                let mode = if mask.is_some() { "RGBA" } else { "RGB" };
-                return Picture::new(icon.side, icon.side, "ICNS", mode);
+            (Some(colours), mask) => {
+                return Ok(Best::Bare { side: icon.side, colours, mask: mask.map(|(at, _)| at) });
             }
-            (None, Some(at)) => return Err(Stop::broken("the icon file has a mask of no icon", at)),
+            (None, Some((at, _))) => return Err(Stop::broken("the icon file has a mask of no icon", at)),
             (None, None) => {}
         }
     }
     Err(Stop::other("an icon file without icons"))
 }
 
-/// Names of the parts, and where their content begins.
-fn apple_parts(reader: &mut Reader) -> Result<Vec<([u8; 4], u64)>, Stop> {
+/// One part of a file of Apple's icons: its name, and where its content lies.
+struct ApplePart {
+    name: [u8; 4],
+    at: u64,
+    len: u64,
+}
+
+/// The parts, in their order.
+fn apple_parts(reader: &mut Reader) -> Result<Vec<ApplePart>, Stop> {
     let file = u64::from(u32::from_be_bytes(else_other(reader.array(4))?));
     let (mut at, mut parts) = (8, Vec::new());
     while at < file {
@@ -182,7 +221,7 @@ fn apple_parts(reader: &mut Reader) -> Result<Vec<([u8; 4], u64)>, Stop> {
         if len == 0 || parts.len() >= MOST_PARTS {
             return Err(Stop::other("an icon file with a part of no length"));
         }
-        parts.push(([a, b, c, d], at + 8));
+        parts.push(ApplePart { name: [a, b, c, d], at: at + 8, len: len.saturating_sub(8) });
         at += len.max(8);
     }
     Ok(parts)

@@ -11,6 +11,30 @@ pub(super) fn accepts(first: &[u8]) -> bool {
 const MOST_BEFORE: u64 = 16 << 20;
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
+    let header = header(reader)?;
+    let mut picture = Picture::new(header.width, header.height, "PPM", header.mode)?;
+    if !header.plain && u128::from(header.at) + header.bytes > u128::from(reader.len()) {
+        picture.remark(CUT);
+    }
+    Ok(picture)
+}
+
+/// What stands before the pixels.
+pub(super) struct Header {
+    width: u32,
+    height: u32,
+    pub(super) mode: &'static str,
+    /// Whether the pixels are written as text.
+    pub(super) plain: bool,
+    /// The largest value of a sample.
+    pub(super) most: i64,
+    /// Where the pixels begin.
+    pub(super) at: u64,
+    /// How many bytes they have, if they are not text.
+    pub(super) bytes: u128,
+}
+
+pub(super) fn header(reader: &mut Reader) -> Result<Header, Stop> {
     let magic = reader.up_to(0, 6)?;
     let end = magic.iter().position(|c| white(*c)).unwrap_or(magic.len());
     let (mode, bits, plain) = match &magic[..end] {
@@ -29,7 +53,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     // The blank behind the magic number is part of it.
     let mut at = (end + 1).min(6) as u64;
     let (width, height) = (number(reader, &mut at)?, number(reader, &mut at)?);
-    let (mut mode, mut bits) = (mode, bits);
+    let (mut mode, mut bits, mut largest) = (mode, bits, 1);
     if mode == "F" {
         let scale: f64 = parse_float(&token(reader, &mut at)?);
         if scale == 0.0 || !scale.is_finite() {
@@ -40,6 +64,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
         if !(1..65536).contains(&most) {
             return Err(Stop::broken("the portable anymap has a largest value that is not allowed", at));
         }
+        largest = most;
         if most > 255 {
             bits *= 2;
             if mode == "L" {
@@ -51,12 +76,8 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     let (Ok(width), Ok(height)) = (size(width), size(height)) else {
         return Err(Stop::broken("the portable anymap is too large", at));
     };
-    let mut picture = Picture::new(width, height, "PPM", mode)?;
     let row = (u128::from(width) * bits).div_ceil(8);
-    if !plain && u128::from(at) + row * u128::from(height) > u128::from(reader.len()) {
-        picture.remark(CUT);
-    }
-    Ok(picture)
+    Ok(Header { width, height, mode, plain, most: largest, at, bytes: row * u128::from(height) })
 }
 
 /// Not a number, if the text is none.

@@ -49,6 +49,38 @@ pub(super) fn read_dds(reader: &mut Reader) -> Result<Picture, Stop> {
     Picture::new(width, height, "DDS", mode)
 }
 
+/// How the pixels of a surface lie.
+pub(super) enum Layout {
+    /// One after the other, of so many bytes.
+    Pixels { bytes: u64 },
+    /// In blocks of 4 × 4, of so many bytes.
+    Blocks { bytes: u64 },
+}
+
+/// Where the pixels begin, and how they lie.
+pub(super) fn dds_layout(reader: &mut Reader) -> Result<(u64, Layout), Stop> {
+    let s = reader.up_to(0, 148)?;
+    let (flags, code, bits) = (le32(s, 80)?, super::piece::<4>(s, 84)?, le32(s, 88)?);
+    if flags & RGB != 0 {
+        return Ok((128, Layout::Pixels { bytes: u64::from(bits / 8) }));
+    }
+    if flags & GREY != 0 {
+        return Ok((128, Layout::Pixels { bytes: if bits == 8 { 1 } else { 2 } }));
+    }
+    if flags & PALETTE != 0 {
+        return Ok((128 + 1024, Layout::Pixels { bytes: 1 }));
+    }
+    Ok(match &code {
+        b"DXT1" | b"BC4U" | b"ATI1" => (128, Layout::Blocks { bytes: 8 }),
+        b"DX10" => match le32(s, 128)? {
+            70 | 71 | 79 | 80 => (148, Layout::Blocks { bytes: 8 }),
+            27..=29 => (148, Layout::Pixels { bytes: 4 }),
+            _ => (148, Layout::Blocks { bytes: 16 }),
+        },
+        _ => (128, Layout::Blocks { bytes: 16 }),
+    })
+}
+
 /// Numbers of Direct3D's pixel formats.
 fn dxgi(format: u32) -> Option<&'static str> {
     match format {

@@ -7,6 +7,11 @@ use crate::media::{ProbeError, Reader};
 pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
     let pixels = u32::from_le_bytes(reader.array(10)?);
     let bitmap = bitmap(reader, 14, pixels, false).map_err(error)?;
+    part(reader, &bitmap, bitmap.height)
+}
+
+/// The first `height` rows of a bitmap, as they stand in the file.
+pub(super) fn part(reader: &mut Reader, bitmap: &Bitmap, height: u32) -> Result<(), ProbeError> {
     if bitmap.palette > 1024 {
         return Err(ProbeError::broken("the bitmap has a palette of too many colours", 14));
     }
@@ -17,7 +22,11 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
             return Err(ProbeError::broken("the bitmap has greys of a depth that Pillow does not read", 14));
         }
     }
-    let is_whole = if bitmap.run_bits > 0 { runs(reader, &bitmap)? } else { bitmap.end <= u128::from(reader.len()) };
+    let is_whole = if bitmap.run_bits > 0 {
+        runs(reader, bitmap, height)?
+    } else {
+        bitmap.end_of(height) <= u128::from(reader.len())
+    };
     if is_whole {
         Ok(())
     } else {
@@ -26,9 +35,9 @@ pub(super) fn check(reader: &mut Reader) -> Result<(), ProbeError> {
 }
 
 /// Whether runs give all pixels. A mark may end them early only at the very end.
-fn runs(reader: &mut Reader, bitmap: &Bitmap) -> Result<bool, ProbeError> {
+fn runs(reader: &mut Reader, bitmap: &Bitmap, height: u32) -> Result<bool, ProbeError> {
     let width = u64::from(bitmap.width);
-    let all = width * u64::from(bitmap.height);
+    let all = width * u64::from(height);
     let (mut at, mut done, mut x) = (bitmap.pixels, 0_u64, 0_u64);
     while done < all {
         let &[count, value] = reader.up_to(at, 2)? else { break };

@@ -6,8 +6,9 @@ use crate::media::{ProbeError, Reader};
 /// Boxes, segments and parts of tiles; no real picture has as many.
 const MOST: usize = 1_000_000;
 
-pub(super) fn check(reader: &mut Reader, mode: &str) -> Result<(), ProbeError> {
-    let start = codestream(reader)?;
+/// The picture from `begin` to `end`.
+pub(super) fn check(reader: &mut Reader, begin: u64, end: u64, mode: &str) -> Result<(), ProbeError> {
+    let start = codestream(reader, begin)?;
     let wanted: &[u16] = match mode {
         "L" | "I;16" | "P" => &[1],
         "LA" | "PA" => &[2],
@@ -20,15 +21,15 @@ pub(super) fn check(reader: &mut Reader, mode: &str) -> Result<(), ProbeError> {
         let what = format!("the JPEG 2000 picture has {components} components, which its header contradicts");
         return Err(ProbeError::broken(what, start));
     }
-    parts(reader, start + 2)
+    parts(reader, start + 2, end)
 }
 
 /// Where the codestream begins.
-fn codestream(reader: &mut Reader) -> Result<u64, ProbeError> {
-    if reader.up_to(0, 2)? == b"\xff\x4f" {
-        return Ok(0);
+fn codestream(reader: &mut Reader, begin: u64) -> Result<u64, ProbeError> {
+    if reader.up_to(begin, 2)? == b"\xff\x4f" {
+        return Ok(begin);
     }
-    let mut at = 0;
+    let mut at = begin;
     for _ in 0..MOST {
         let header = reader.exactly(at, 8)?;
         let (len, kind) = (u64::from(u32::from_be_bytes([header[0], header[1], header[2], header[3]])), &header[4..]);
@@ -48,7 +49,7 @@ fn codestream(reader: &mut Reader) -> Result<u64, ProbeError> {
 }
 
 /// Walks the segments and the parts of tiles from `at` to the end mark.
-fn parts(reader: &mut Reader, mut at: u64) -> Result<(), ProbeError> {
+fn parts(reader: &mut Reader, mut at: u64, end: u64) -> Result<(), ProbeError> {
     for _ in 0..MOST {
         let Ok(marker) = <[u8; 2]>::try_from(reader.up_to(at, 2)?) else { return Err(cut(reader)) };
         match marker {
@@ -58,7 +59,7 @@ fn parts(reader: &mut Reader, mut at: u64) -> Result<(), ProbeError> {
                 match len {
                     // The last one goes up to the end mark.
                     0 => {
-                        return if reader.up_to(reader.len() - 2, 2)? == [0xff, 0xd9] {
+                        return if reader.up_to(end.saturating_sub(2), 2)? == [0xff, 0xd9] {
                             Ok(())
                         } else {
                             Err(cut(reader))

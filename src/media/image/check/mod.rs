@@ -1,17 +1,22 @@
 //! Whether a whole picture can be loaded, judged as Pillow judges when it loads it: what ends early, does not decompress, or
-//! contradicts itself. Like there, flipped bits within the codes of a JPEG picture only give wrong colours, and no error.
+//! contradicts itself. Like there, flipped bits within the codes of a JPEG picture only give wrong colours, and no error: it is
+//! decoded only where its end is missing, to see whether its pixels are there all the same.
 //!
 //! Most formats are checked without making a single pixel, and in little memory.
 
 mod bmp;
+mod codes;
 mod decoded;
 mod gif;
 mod jp2;
 mod jpeg;
 mod png;
+mod pnm;
+mod runs;
 mod scans;
 mod tiff;
 
+use super::ico::Best;
 use super::{identify, ProbeError, Reader, Stop, PILLOW_LIMIT};
 use crate::model::text::grouped;
 use crate::model::ImageFacts;
@@ -31,19 +36,78 @@ pub fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> 
         "WEBP" => decoded::webp(reader, facts),
         "BMP" => bmp::check(reader),
         "TIFF" => tiff::check(reader, facts),
-        "JPEG2000" => jp2::check(reader, facts.mode),
-        "ICO" => not_cut(reader, true),
-        _ => not_cut(reader, false),
+        "JPEG2000" => {
+            let end = reader.len();
+            jp2::check(reader, 0, end, facts.mode)
+        }
+        "PCX" | "DCX" => runs::pcx(reader, facts),
+        "SUN" => runs::sun(reader, facts),
+        "TGA" => runs::tga(reader, facts),
+        "PSD" => runs::psd(reader, facts),
+        "SGI" => runs::sgi(reader, facts),
+        "QOI" => runs::qoi(reader, facts),
+        "DDS" => runs::dds(reader, facts),
+        "ICNS" => icns(reader),
+        "ICO" => icon(reader),
+        "CUR" => cursor(reader),
+        "PPM" => pnm::check(reader, facts),
+        _ => not_cut(reader),
     }
 }
 
-/// For formats of which only the lengths are checked.
-fn not_cut(reader: &mut Reader, icon: bool) -> Result<(), ProbeError> {
-    if icon {
-        if let Some(at) = super::ico::png_within(reader).map_err(error)? {
-            return png::check(reader, at);
+/// Apple's icons hold pictures of other formats, or packed colours and a bare mask.
+fn icns(reader: &mut Reader) -> Result<(), ProbeError> {
+    match super::ico::best_apple(reader).map_err(error)? {
+        Best::Whole { at, .. } if super::png::accepts(reader.up_to(at, 8)?) => png::check(reader, at),
+        Best::Whole { at, len } => {
+            let end = at.saturating_add(len).min(reader.len());
+            jp2::check(reader, at, end, "RGBA")
+        }
+        Best::Bare { side, colours: (mut at, mut len), mask } => {
+            let bytes = u64::from(side) * u64::from(side);
+            if side == 128 {
+                // This size alone has a mark before its colours.
+                if reader.up_to(at, 4)? != [0; 4] {
+                    return Err(ProbeError::broken("the icon begins with an unknown mark", at));
+                }
+                (at, len) = (at + 4, len.saturating_sub(4));
+            }
+            if len == 3 * bytes {
+                if at + len > reader.len() {
+                    return Err(cut(reader));
+                }
+            } else {
+                runs::icns_bare(reader, at, bytes)?;
+            }
+            match mask {
+                Some(mask) if mask + bytes > reader.len() => Err(cut(reader)),
+                _ => Ok(()),
+            }
         }
     }
+}
+
+/// Icons hold a PNG picture, or a bitmap with a mask.
+fn icon(reader: &mut Reader) -> Result<(), ProbeError> {
+    if let Some(at) = super::ico::png_within(reader).map_err(error)? {
+        return png::check(reader, at);
+    }
+    let (bitmap, rows, end) = super::ico::bitmap_within(reader).map_err(error)?;
+    if end.is_none_or(|end| end > u128::from(reader.len())) {
+        return Err(cut(reader));
+    }
+    bmp::part(reader, &bitmap, rows)
+}
+
+/// Cursors of colours have a mask that is not read.
+fn cursor(reader: &mut Reader) -> Result<(), ProbeError> {
+    let bitmap = super::ico::cursor(reader).map_err(error)?;
+    let is_masked = matches!(bitmap.mode, "1" | "L");
+    bmp::part(reader, &bitmap, if is_masked { bitmap.height / 2 * 2 } else { bitmap.height / 2 })
+}
+
+/// For formats of which only the lengths are checked.
+fn not_cut(reader: &mut Reader) -> Result<(), ProbeError> {
     match identify(reader)?.remarks.into_iter().next() {
         Some(remark) => Err(ProbeError::broken(remark, reader.len())),
         None => Ok(()),

@@ -5,7 +5,7 @@ use crate::media::{ProbeError, Reader};
 use flate2::{Decompress, FlushDecompress, Status};
 
 /// Read and decompressed in pieces of as many bytes.
-const PIECE: usize = 32 << 10;
+const PIECE: usize = 64 << 10;
 const OUT: usize = 64 << 10;
 
 /// The picture at `start`.

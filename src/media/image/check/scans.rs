@@ -18,14 +18,19 @@ impl Frame {
 /// A part of a picture: brightness, or a colour.
 struct Component {
     id: u8,
-    /// Blocks per unit, at most 16.
+    /// Blocks per unit: across, down and in all, at most 16.
+    across: u32,
+    down: u32,
     blocks: u32,
     quantisation: u8,
 }
 
-/// One table of codes: how many there are of each length, and whether their values fit a table of first coefficients.
-#[derive(Clone, Copy)]
-struct Huffman {
+/// One table of codes: how many there are of each length, what they stand for, and whether that fits a table of first
+/// coefficients.
+#[derive(Clone)]
+pub(super) struct Huffman {
+    pub(super) counts: [u8; 16],
+    pub(super) values: Vec<u8>,
     is_code: bool,
     small_values: bool,
 }
@@ -40,6 +45,20 @@ pub(super) struct Scans {
     other: [Option<Huffman>; 4],
     /// Whether there was a scan.
     pub(super) begun: bool,
+    /// Width and height in pixels.
+    size: (u32, u32),
+    /// Units between two restart marks, if there are such marks.
+    pub(super) restart: u32,
+    /// The units of the scan at hand, if it is the only one of a picture that is decoded while it is read.
+    pub(super) only: Option<Units>,
+}
+
+/// What a scan is made of.
+pub(super) struct Units {
+    /// How many units there are.
+    pub(super) count: u64,
+    /// The tables of first and of other coefficients for each block of a unit; none where the usual ones are left out.
+    pub(super) blocks: Option<Vec<(Huffman, Huffman)>>,
 }
 
 type Understood = Result<(), &'static str>;
@@ -58,13 +77,32 @@ impl Scans {
             let (values, rest) = rest.split_at_checked(count).ok_or(WRONG)?;
             let tables = if index & 0x10 == 0 { &mut self.first } else { &mut self.other };
             let table = tables.get_mut(usize::from(index & !0x10)).ok_or(WRONG)?;
-            *table = Some(Huffman { is_code: is_code(counts), small_values: values.iter().all(|value| *value <= 15) });
+            let small_values = values.iter().all(|value| *value <= 15);
+            let is_code = is_code(counts);
+            let counts = counts.try_into().map_err(|_| WRONG)?;
+            *table = Some(Huffman { counts, values: values.to_vec(), is_code, small_values });
             s = rest;
         }
         if s.is_empty() {
             Ok(())
         } else {
             Err(WRONG)
+        }
+    }
+
+    /// What is wrong with the beginning of a segment that is cut by the end of the file: `s` is there of its `len` bytes,
+    /// those of the length itself counted.
+    pub(super) fn begin_of(&self, marker: u8, s: &[u8], len: usize) -> Understood {
+        match (marker, s) {
+            (0xc0..=0xc3 | 0xc9 | 0xca, [_, _, _, _, _, _, ..]) if self.frame.is_some() => Err("a second frame header"),
+            (0xc4, s) => tables_begin(s, len - 2),
+            (0xda, _) if self.frame.is_none() => Err("a scan before its frame header"),
+            (0xda, [count, ..]) if !(1..=4).contains(count) || len != 2 * usize::from(*count) + 6 => {
+                Err("a scan header of a wrong length")
+            }
+            (0xdb, [first, ..]) if first & 15 > 3 => Err("a wrong quantisation table"),
+            (0xdd, _) if len != 4 => Err("a restart interval of a wrong length"),
+            _ => Ok(()),
         }
     }
 
@@ -98,8 +136,10 @@ impl Scans {
             if !(1..=4).contains(&across) || !(1..=4).contains(&down) {
                 return Err("a wrong sampling factor");
             }
-            list.push(Component { id, blocks: across * down, quantisation });
+            list.push(Component { id, across, down, blocks: across * down, quantisation });
         }
+        let number = |high: &u8, low: &u8| u32::from(u16::from_be_bytes([*high, *low]));
+        self.size = (number(w1, w0), number(h1, h0));
         self.frame = Some((frame, list));
         Ok(())
     }
@@ -136,22 +176,50 @@ impl Scans {
         if frame.progressive && (!band || (high != 0 && high != low + 1) || low > 13) {
             return Err("a scan of wrong progression");
         }
+        self.only = self.units(selected, count);
         self.begun = true;
         Ok(())
+    }
+
+    /// The units of the first scan, if it holds all components.
+    fn units(&self, selected: &[u8], count: usize) -> Option<Units> {
+        let (frame, components) = self.frame.as_ref()?;
+        if self.begun || frame.progressive || count != components.len() {
+            return None;
+        }
+        let most = |of: fn(&Component) -> u32| components.iter().map(of).max().unwrap_or(1);
+        let (across, down) = if count > 1 { (most(|c| c.across), most(|c| c.down)) } else { (1, 1) };
+        let (width, height) = self.size;
+        let units = u64::from(width.div_ceil(8 * across)) * u64::from(height.div_ceil(8 * down));
+        if frame.lossless || frame.arithmetic {
+            return Some(Units { count: units, blocks: None });
+        }
+        let mut blocks = Vec::new();
+        for pair in selected.chunks_exact(2) {
+            let &[id, tables] = pair else { continue };
+            let component = components.iter().find(|component| component.id == id)?;
+            let table = |list: &[Option<Huffman>; 4], index: u8| list.get(usize::from(index)).cloned().flatten();
+            let Some(both) = table(&self.first, tables >> 4).zip(table(&self.other, tables & 15)) else {
+                return Some(Units { count: units, blocks: None });
+            };
+            let times = if count > 1 { component.blocks } else { 1 };
+            blocks.extend((0..times).map(|_| both.clone()));
+        }
+        Some(Units { count: units, blocks: Some(blocks) })
     }
 
     /// Whether the tables of codes are there that one component of a scan needs.
     fn tables(&self, frame: Frame, tables: u8, scan: (u8, u8)) -> Understood {
         const NONE: &str = "no table of codes for a component, or a wrong one";
         let (from, steps) = scan;
-        let fits = |table: Option<Huffman>, first: bool| {
-            table.is_some_and(|table| table.is_code && (table.small_values || !first))
+        let fits = |table: &Option<Huffman>, first: bool| {
+            table.as_ref().is_some_and(|table| table.is_code && (table.small_values || !first))
         };
         // Pictures of cameras leave the usual two tables out.
         let usual = !frame.progressive && !frame.lossless;
         let has = |list: &[Option<Huffman>; 4], index: u8, first: bool| match list.get(usize::from(index)) {
             Some(None) => usual && index < 2,
-            Some(table) => fits(*table, first && !frame.lossless),
+            Some(table) => fits(table, first && !frame.lossless),
             None => false,
         };
         let needs_first = if frame.progressive { from == 0 && steps >> 4 == 0 } else { true };
@@ -174,4 +242,24 @@ fn is_code(counts: &[u8]) -> bool {
         free = free.saturating_sub((*count).into());
         fits
     })
+}
+
+/// As [`Scans::huffman`], of a segment of `len` bytes whose end is missing.
+fn tables_begin(mut s: &[u8], mut len: usize) -> Understood {
+    while len > 16 {
+        let Some((&index, rest)) = s.split_first() else { return Ok(()) };
+        let Some((counts, rest)) = rest.split_at_checked(16) else { return Ok(()) };
+        let count: usize = counts.iter().map(|count| usize::from(*count)).sum();
+        len -= 17;
+        if count > 256 || count > len {
+            return Err("a wrong table of codes");
+        }
+        let Some(rest) = rest.get(count..) else { return Ok(()) };
+        if index & !0x10 > 3 {
+            return Err("a wrong table of codes");
+        }
+        len -= count;
+        s = rest;
+    }
+    Ok(())
 }
