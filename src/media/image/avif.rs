@@ -77,8 +77,29 @@ fn item(bytes: &[u8], at: usize, long: bool) -> Result<u32, Stop> {
     }
 }
 
+/// Boxes follow each other up to the end of the one around them.
+fn fill(mut bytes: &[u8]) -> Result<(), Stop> {
+    while !bytes.is_empty() {
+        let len = be32(bytes, 0)? as usize;
+        let len = if len == 0 { bytes.len() } else { len };
+        let rest = bytes.get(len..).filter(|_| len >= 8);
+        bytes = rest.ok_or_else(|| Stop::other("an AVIF file with a box of an impossible length"))?;
+    }
+    Ok(())
+}
+
 fn described(meta: &[u8]) -> Result<Picture, Stop> {
     let meta = meta.get(4..).unwrap_or_default();
+    fill(meta)?;
+    let properties = find(meta, b"iprp")?;
+    fill(properties)?;
+    fill(find(properties, b"ipco")?)?;
+    for needed in [b"hdlr", b"iloc", b"iinf"] {
+        find(meta, needed)?;
+    }
+    if let Ok(references) = find(meta, b"iref") {
+        fill(references.get(4..).unwrap_or_default())?;
+    }
     let primary = find(meta, b"pitm")?;
     let primary = item(primary, 4, byte(primary, 0)? != 0)?;
     let properties = find(meta, b"iprp")?;

@@ -74,6 +74,8 @@ struct Directory<'r, 'a> {
     reader: &'r mut Reader<'a>,
     big_endian: bool,
     tags: BTreeMap<u16, Tag>,
+    /// Whether the file ends within the directory. Pillow takes the tags that are there, libtiff takes none.
+    is_cut: bool,
 }
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
@@ -93,12 +95,33 @@ pub(super) fn pixels(reader: &mut Reader) -> Result<Option<bool>, Stop> {
     }
 }
 
+/// A strip or a tile that is packed: where it lies, and how many bytes it unpacks to.
+pub(super) struct Packed {
+    pub(super) at: u64,
+    pub(super) len: u64,
+    pub(super) unpacked: u64,
+}
+
+/// How the picture is packed, and its strips or tiles; `None` where samples share their colours, or a count is missing.
+pub(super) fn packed(reader: &mut Reader) -> Result<Option<(i64, Vec<Packed>)>, Stop> {
+    let mut directory = directory(reader)?;
+    if directory.is_cut {
+        return Err(Stop::broken("the TIFF file ends within its directory", directory.reader.len()));
+    }
+    let compression = directory.number(COMPRESSION)?.unwrap_or(1);
+    let photo = directory.photo(compression)?;
+    if photo == 6 {
+        return Ok(None);
+    }
+    Ok(directory.packed_parts(compression, photo)?.map(|parts| (compression, parts)))
+}
+
 fn directory<'r, 'a>(reader: &'r mut Reader<'a>) -> Result<Directory<'r, 'a>, Stop> {
     let header = else_other(reader.array::<8>(0))?;
     let big_endian = header.starts_with(b"MM");
     // The mark of large files is only looked for in this place.
     let large = header[2] == 43;
-    let mut directory = Directory { reader, big_endian, tags: BTreeMap::new() };
+    let mut directory = Directory { reader, big_endian, tags: BTreeMap::new(), is_cut: false };
     let start = if large { else_other(directory.u64(8))? } else { directory.u32(4)?.into() };
     if start == 0 {
         return Err(Stop::other("a TIFF file without a directory"));
@@ -138,7 +161,11 @@ impl Directory<'_, '_> {
     /// Reads the tags. Where the file ends, the directory ends.
     fn load(&mut self, start: u64, large: bool) -> Result<(), Stop> {
         match self.tags_from(start, large) {
-            Err(ProbeError::Broken { .. }) | Ok(()) => Ok(()),
+            Ok(()) => Ok(()),
+            Err(ProbeError::Broken { .. }) => {
+                self.is_cut = true;
+                Ok(())
+            }
             Err(error) => Err(error.into()),
         }
     }
@@ -167,7 +194,8 @@ impl Directory<'_, '_> {
                     continue;
                 }
                 if place.saturating_add(size) > self.reader.len() {
-                    return Err(ProbeError::broken("a tag lies behind the end", value));
+                    // Pillow reads no further tags.
+                    return Ok(());
                 }
             }
             if KEPT.contains(&tag) || tag == MEDIA_PHOTO {
@@ -305,6 +333,48 @@ impl Directory<'_, '_> {
         let mode = tiff_modes::mode(&pixel).ok_or_else(|| Stop::other("a TIFF file of an unknown mode"))?;
         // What is compressed comes out of its decoder as RGB.
         Ok(if photo == 6 && compression != 1 { "RGB" } else { mode })
+    }
+
+    fn packed_parts(&mut self, compression: i64, photo: i64) -> Result<Option<Vec<Packed>>, Stop> {
+        let size = |side: u32| i64::from(side);
+        let (width, height) = self.size().map(|(width, height)| (size(width), size(height)))?;
+        let (bits, _) = self.samples(compression, photo)?;
+        let samples = self.number(SAMPLES)?.unwrap_or(1);
+        let apart = self.number(PLANAR)?.unwrap_or(1) == 2;
+        let depth = bits.first().copied().unwrap_or(1) * if apart { 1 } else { samples };
+        let planes = if apart { samples } else { 1 };
+        let is_tiled = !self.tags.contains_key(&STRIP_OFFSETS);
+        let (part_width, part_height, tags) = if is_tiled {
+            let (Some(w), Some(h)) = (self.whole(TILE_WIDTH)?, self.whole(TILE_HEIGHT)?) else { return Ok(None) };
+            (w, h, (TILE_OFFSETS, TILE_BYTES))
+        } else {
+            let rows = self.number(ROWS_PER_STRIP)?.unwrap_or(height);
+            (width, if rows > 0 { rows.min(height) } else { height }, (STRIP_OFFSETS, STRIP_BYTES))
+        };
+        let sane = 1..=1_i64 << 31;
+        if [part_width, part_height, depth, planes].iter().any(|side| !sane.contains(side))
+            || depth > 1024
+            || planes > 64
+        {
+            return Ok(None);
+        }
+        let (Some(offsets), Some(lengths)) = (self.numbers(tags.0, MOST_VALUES)?, self.numbers(tags.1, MOST_VALUES)?)
+        else {
+            return Ok(None);
+        };
+        let down = (height + part_height - 1) / part_height;
+        let count = (width + part_width - 1) / part_width * down * planes;
+        let row = (part_width * depth + 7) / 8;
+        if (offsets.len().min(lengths.len()) as u64) < u64::try_from(count).unwrap_or(u64::MAX).min(MOST_VALUES) {
+            return Err(Stop::broken("the TIFF picture has fewer strips or tiles than its size needs", 4));
+        }
+        let mut parts = Vec::new();
+        for ((at, len), index) in offsets.iter().zip(&lengths).zip(0..count) {
+            let rows = if is_tiled { part_height } else { part_height.min(height - index % down * part_height) };
+            let number = |number: i64| u64::try_from(number).unwrap_or(u64::MAX);
+            parts.push(Packed { at: number(*at), len: number(*len), unpacked: number(rows.saturating_mul(row)) });
+        }
+        Ok(Some(parts))
     }
 
     /// Whether a strip or tile reaches behind the end. What cannot be said counts as no.

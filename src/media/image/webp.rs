@@ -16,7 +16,7 @@ const ALPHA: u8 = 0x10;
 const ANIMATION: u8 = 0x02;
 
 /// Size and transparency.
-type Shape = (u32, u32, bool);
+pub(super) type Shape = (u32, u32, bool);
 
 pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     let riff = u64::from(u32::from_le_bytes(reader.array(4)?));
@@ -126,7 +126,7 @@ fn padded(len: u32) -> u64 {
 }
 
 /// The header of the picture itself.
-fn bitstream(reader: &mut Reader, kind: &[u8; 4], at: u64) -> Result<Shape, ProbeError> {
+pub(super) fn bitstream(reader: &mut Reader, kind: &[u8; 4], at: u64) -> Result<Shape, ProbeError> {
     if kind == b"VP8L" {
         let [signature, bits @ ..] = reader.array::<5>(at)?;
         let bits = u32::from_le_bytes(bits);

@@ -4,6 +4,8 @@ use super::super::webp::{first_frame_fits, lacks_its_alpha};
 use super::cut;
 use crate::media::{ProbeError, Reader};
 use crate::model::ImageFacts;
+use hayro_jpeg2000::error::{DecodeError, TileError};
+use hayro_jpeg2000::DecodeSettings;
 use image::codecs::tiff::TiffDecoder;
 use image::codecs::webp::WebPDecoder;
 use image::error::{LimitError, LimitErrorKind};
@@ -62,10 +64,7 @@ impl Seek for Stream<'_, '_> {
 
 /// WebP. The whole file has to be there, the first picture has to decode.
 pub(super) fn webp(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
-    let riff = u64::from(u32::from_le_bytes(reader.array(4)?));
-    if 8 + riff > reader.len() {
-        return Err(cut(reader));
-    }
+    super::webp::chunks(reader)?;
     fits(facts)?;
     first_frame_fits(reader)?;
     if lacks_its_alpha(reader)? {
@@ -112,4 +111,37 @@ fn judge(loaded: Result<(), ImageError>, stream: Stream) -> Result<(), ProbeErro
         Err(ImageError::IoError(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(cut(stream.reader)),
         Err(error) => Err(ProbeError::broken(format!("the picture does not decode: {error}"), stream.at)),
     }
+}
+
+/// JPEG 2000: the codes of all parts of the codestream from `begin` to `end`. What the decoder only does not know, or is
+/// stricter with than OpenJPEG, is no damage.
+pub(super) fn jpeg2000(reader: &mut Reader, begin: u64, end: u64) -> Result<(), ProbeError> {
+    let len = end.saturating_sub(begin);
+    if len > MOST_MEMORY {
+        return Ok(());
+    }
+    let mut bytes = Vec::new();
+    while (bytes.len() as u64) < len {
+        let at = begin + bytes.len() as u64;
+        let count = usize::try_from(len - bytes.len() as u64).unwrap_or(PIECE).min(PIECE);
+        bytes.extend_from_slice(reader.exactly(at, count)?);
+    }
+    let settings = DecodeSettings { strict: true, ..DecodeSettings::default() };
+    let judge = |error: DecodeError| match error {
+        DecodeError::Tile(TileError::Invalid) => Ok(()),
+        DecodeError::Marker(_) | DecodeError::Tile(_) => {
+            Err(ProbeError::broken(format!("the JPEG 2000 picture does not decode: {error}"), begin))
+        }
+        _ => Ok(()),
+    };
+    let image = match hayro_jpeg2000::Image::new(&bytes, &settings) {
+        Ok(image) => image,
+        Err(error) => return judge(error),
+    };
+    let pixels = u64::from(image.width()) * u64::from(image.height());
+    // Each sample is a number of four bytes while it is decoded.
+    if pixels * 16 > MOST_MEMORY {
+        return Ok(());
+    }
+    image.decode().map_or_else(judge, |_| Ok(()))
 }

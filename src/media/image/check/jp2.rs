@@ -1,6 +1,6 @@
 //! JPEG 2000: the codestream has the components that the header promises, and its parts are whole up to the end mark.
 
-use super::cut;
+use super::{cut, decoded};
 use crate::media::{ProbeError, Reader};
 
 /// Boxes, segments and parts of tiles; no real picture has as many.
@@ -21,7 +21,8 @@ pub(super) fn check(reader: &mut Reader, begin: u64, end: u64, mode: &str) -> Re
         let what = format!("the JPEG 2000 picture has {components} components, which its header contradicts");
         return Err(ProbeError::broken(what, start));
     }
-    parts(reader, start + 2, end)
+    parts(reader, start + 2, end)?;
+    decoded::jpeg2000(reader, start, end)
 }
 
 /// Where the codestream begins.

@@ -15,6 +15,7 @@ mod pnm;
 mod runs;
 mod scans;
 mod tiff;
+mod webp;
 
 use super::ico::Best;
 use super::{identify, ProbeError, Reader, Stop, PILLOW_LIMIT};

@@ -86,10 +86,24 @@ fn numbers(reader: &mut Reader, start: u64, all: u64, most: i64) -> Result<(), P
             done += 1;
         }
         if done == all {
-            return Ok(());
+            return last_word(reader, start, at);
         }
         if byte.is_none() {
             return Err(cut(reader));
         }
     }
+}
+
+/// A word at the end of the block in which the last number stands is looked at before that number, and may not be too long.
+fn last_word(reader: &mut Reader, start: u64, at: u64) -> Result<(), ProbeError> {
+    let end = (start + (at - start).next_multiple_of(BLOCK)).min(reader.len());
+    let longest = LONGEST as u64 + 1;
+    if end < at + longest {
+        return Ok(());
+    }
+    let last = reader.up_to(end - longest, LONGEST + 1)?;
+    if last.iter().any(|byte| matches!(byte, b' ' | b'#' | 0x09..=0x0d)) {
+        return Ok(());
+    }
+    Err(wrong(end))
 }
