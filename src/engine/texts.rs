@@ -209,6 +209,9 @@ mod tests {
         fn locate(&self, _: Option<&str>, _: &str, _: &Cancel) -> Outcome<Option<SampleAt>> {
             Ok(None)
         }
+        fn shard(&self, _: u32) -> Outcome<Option<crate::model::Shard>> {
+            Ok(None)
+        }
         fn visit(&self, _: u32, _: Wanted, _: &Cancel, _: &mut dyn FnMut(Visited<'_>) -> bool) -> Outcome<()> {
             Ok(())
         }

@@ -2,6 +2,7 @@
 
 pub mod browse;
 pub mod check;
+pub mod export;
 pub mod journal;
 pub mod jsonl;
 pub mod leaks;

@@ -378,6 +378,11 @@ impl App {
                     self.pop_or_quit();
                     self.act(action);
                 }
+                Effect::PopAndNumber(number) => {
+                    self.pop_or_quit();
+                    let effects = self.stack.last_mut().map(|s| s.take_number(number)).unwrap_or_default();
+                    self.run(effects);
+                }
                 Effect::OpenPath(path) => {
                     super::recent::remember(&self.env.state_dir, &path);
                     let screen = (self.open_prepare)(path, self.env.clone());

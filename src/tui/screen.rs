@@ -162,6 +162,8 @@ pub enum Effect {
     OpenPath(PathBuf),
     /// Opens the guided prepare with the answers of an interrupted run, and remembers the data set as recent.
     ResumePath(PathBuf),
+    /// Takes this screen away and gives the number to the one below.
+    PopAndNumber(u64),
     /// Shows a short notice.
     Toast(Toast),
     /// Leaves the screen to another program (an editor), then comes back and calls [`Screen::resumed`].
@@ -227,6 +229,17 @@ pub trait Screen {
     /// The word for an action in the bottom bar, where this screen has a better one than the table.
     fn label(&self, action: Action) -> &'static str {
         action.label()
+    }
+
+    /// What a number typed after `:` does here: `go to sample`. `None` where it does nothing.
+    fn number_label(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Takes a number that was typed after `:`.
+    fn take_number(&mut self, number: u64) -> Vec<Effect> {
+        let _ = number;
+        Vec::new()
     }
 
     /// Why an action of the context cannot be done now; `None` when it can. Help shows the reason.

@@ -35,6 +35,7 @@ fn manual_pages_exist_for_the_program_and_each_command() {
     sandbox.say("man").ends(0).says(".TH gristmill 1").says("prepare");
     sandbox.say("man prepare").ends(0).says(".TH gristmill-prepare 1").says("split\\-ratio");
     sandbox.say("man splits").ends(0).says(".TH gristmill-splits 1");
+    sandbox.say("man browse").ends(0).says(".TH gristmill-browse 1");
     sandbox.say("man frobnicate").ends(2).complains("no such command");
 }
 

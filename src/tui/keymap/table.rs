@@ -97,6 +97,9 @@ actions! {
     CopyPath, "copy-path", "copy path", "Copies the path of the file that the sample lies in to the clipboard.";
     OpenPart, "open-part", "edit a copy", "Opens a read-only copy of the part in your editor ($VISUAL, $EDITOR).";
     Export, "export", "export", "Writes the part or the whole sample into a folder of your choice.";
+    FindText, "find-text", "find text", "Looks for words in what is shown of the part.";
+    CopyValue, "copy-value", "copy value", "Copies the value of the selected line, or the whole short text, to the clipboard.";
+    CopyField, "copy-field", "copy field path", "Copies where the selected line is, as an expression of the field map.";
     NextPart, "next-part", "next part", "Shows the next part of the sample.";
     PreviousPart, "previous-part", "previous part", "Shows the previous part of the sample.";
     Zoom, "zoom", "large", "Gives the whole screen to what is shown of the sample, or takes it back.";
@@ -504,6 +507,9 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::BrowseDetail, A::NextPart, &["."]),
     bar(C::BrowseDetail, A::Zoom, &["z"]),
     bar(C::BrowseDetail, A::Toggle, &["enter", "space"]),
+    bar(C::BrowseDetail, A::FindText, &["/"]),
+    bar(C::BrowseDetail, A::CopyValue, &["y"]),
+    key(C::BrowseDetail, A::CopyField, &["Y"]),
     bar(C::BrowseText, A::Accept, &["enter"]),
     bar(C::BrowseText, A::Close, &["esc"]),
     bar(C::BrowseSheet, A::Accept, &["enter"]),
@@ -533,6 +539,7 @@ pub const BINDINGS: &[Binding] = &[
     key(C::FormText, A::SavePlan, &["ctrl-s"]),
     bar(C::Run, A::Background, &["b"]),
     bar(C::Run, A::CancelJob, &["x"]),
+    bar(C::Run, A::Browse, &["o"]),
     bar(C::Run, A::ShowLog, &["enter", "l"]),
     bar(C::Run, A::Close, &["esc"]),
     key(C::Run, A::Retry, &["r"]),

@@ -5,6 +5,7 @@ use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::mouse::wheel;
 use crate::tui::widgets::{panel, text};
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
@@ -24,6 +25,20 @@ pub enum Tone {
     Warn,
     /// Failed.
     Error,
+}
+
+impl Tone {
+    /// How it is drawn.
+    pub fn style(self, ui: &Ui) -> Style {
+        match self {
+            Self::Plain => ui.theme.text,
+            Self::Heading => ui.theme.title,
+            Self::Muted => ui.theme.muted,
+            Self::Ok => ui.theme.ok,
+            Self::Warn => ui.theme.warn,
+            Self::Error => ui.theme.error,
+        }
+    }
 }
 
 /// One line of a page; wrapped when it is drawn. May come from the data: it is made safe.
@@ -49,7 +64,7 @@ impl PageLine {
     }
 
     /// The rows it takes in `columns`.
-    fn rows(&self, columns: usize) -> Vec<String> {
+    pub(super) fn rows(&self, columns: usize) -> Vec<String> {
         let label = text::safe(&self.label);
         let indent = text::width(&label);
         if indent > columns / 2 {
@@ -131,14 +146,7 @@ impl Screen for Page {
         let columns = usize::from(inner.width);
         let mut wrapped: Vec<Line> = Vec::new();
         for line in &self.lines {
-            let style = match line.tone {
-                Tone::Plain => ui.theme.text,
-                Tone::Heading => ui.theme.title,
-                Tone::Muted => ui.theme.muted,
-                Tone::Ok => ui.theme.ok,
-                Tone::Warn => ui.theme.warn,
-                Tone::Error => ui.theme.error,
-            };
+            let style = line.tone.style(ui);
             wrapped.extend(line.rows(columns).into_iter().map(|l| Line::from(Span::styled(l, style))));
         }
         self.total = wrapped.len();

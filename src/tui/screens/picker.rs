@@ -37,6 +37,8 @@ pub struct Picker {
     list: ListState,
     places: Places<()>,
     matcher: Matcher,
+    /// What a number does on the screen below.
+    number_label: Option<&'static str>,
 }
 
 impl Picker {
@@ -58,14 +60,23 @@ impl Picker {
             let disabled = Some(format!("works in: {}", context.title()));
             items.push(Item { action, keys: String::new(), disabled });
         }
-        Self::new(Kind::Palette, items)
+        Self { number_label: screen.number_label(), ..Self::new(Kind::Palette, items) }
     }
 
     fn new(kind: Kind, items: Vec<Item>) -> Self {
         let shown: Vec<usize> = (0..items.len()).collect();
         let list = ListState::new(shown.len());
         let matcher = Matcher::new(Config::DEFAULT);
-        Self { kind, items, field: TextField::default(), shown, list, places: Places::default(), matcher }
+        Self {
+            kind,
+            items,
+            field: TextField::default(),
+            shown,
+            list,
+            places: Places::default(),
+            matcher,
+            number_label: None,
+        }
     }
 
     fn filter(&mut self) {
@@ -88,7 +99,16 @@ impl Picker {
         self.list = ListState::new(self.shown.len());
     }
 
+    /// The number that is typed, where one means something.
+    fn number(&self) -> Option<(u64, &'static str)> {
+        let digits: String = self.field.value().chars().filter(|c| !matches!(c, ',' | '_')).collect();
+        Some((digits.parse().ok()?, self.number_label?))
+    }
+
     fn run(&self) -> Vec<Effect> {
+        if let Some((number, _)) = self.number() {
+            return vec![Effect::PopAndNumber(number)];
+        }
         let Some(item) = self.selected() else { return Vec::new() };
         match &item.disabled {
             Some(why) => {
@@ -216,6 +236,12 @@ impl Screen for Picker {
         let area = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
         self.places.clear();
         self.places.put(area, ());
+        if let Some((number, label)) = self.number() {
+            let words = format!("   Enter: {label} {}", crate::model::text::grouped(number));
+            let line = Line::from(Span::styled(words, ui.theme.accent));
+            frame.render_widget(line, Rect { y: inner.y + 1, height: 1, ..inner });
+            return;
+        }
         if self.shown.is_empty() {
             let line = Line::from(Span::styled("   nothing by that name", ui.theme.muted));
             frame.render_widget(line, Rect { height: 1, ..area });

@@ -3,6 +3,7 @@
 //! A story never sleeps: it waits for text with a deadline. `GRISTMILL_TEST_PATIENCE` stretches the deadlines on slow
 //! machines (2 means twice as long).
 
+mod browse;
 mod exits;
 pub mod harness;
 mod home;

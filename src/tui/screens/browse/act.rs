@@ -2,16 +2,22 @@
 
 use super::prompt::{number, Asked, Prompt};
 use super::screen::{BrowseScreen, Place, Sifting, Stage};
+use super::sheet::{Sheet, Source};
 use super::state::{Mode, Pane, Search};
 use crate::engine::browse::{KeyQuery, SampleAt};
-use crate::model::text::{display_safe, grouped};
+use crate::model::text::{count, display_safe, grouped};
 use crate::preview::{Drawable, PartPreview};
 use crate::tui::keymap::Action;
-use crate::tui::screen::{Effect, Input};
+use crate::tui::screen::{Effect, Input, Screen};
 use crate::tui::screens::facts;
-use crate::tui::widgets::{Gesture, Level, Toast};
+use crate::tui::screens::splits::SplitSession;
+use crate::tui::widgets::{Gesture, Level, PreviewState, Toast};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent};
+use std::rc::Rc;
 use std::sync::Arc;
+
+/// The seed of a contact sheet until another one is chosen: two people begin with the same.
+const FIRST_SEED: u64 = 1;
 
 /// Names of parts that are looked through for one that was meant.
 const MOST_PARTS: usize = 2_000;
@@ -132,6 +138,14 @@ impl BrowseScreen {
                 None
             }
             Asked::Key => self.find(&typed).err(),
+            Asked::Words => {
+                let found = self.preview.find(&typed);
+                if !typed.is_empty() {
+                    let level = if found == 0 { Level::Warn } else { Level::Info };
+                    return told(level, count(found as u64, "place"));
+                }
+                None
+            }
             Asked::Number => match number(&typed) {
                 Some(number) => return self.go_to_number(number),
                 None if typed.is_empty() => None,
@@ -161,7 +175,7 @@ impl BrowseScreen {
         }
     }
 
-    fn go_to_number(&mut self, number: u64) -> Vec<Effect> {
+    pub(super) fn go_to_number(&mut self, number: u64) -> Vec<Effect> {
         if self.state.go_to_number(number) {
             return match self.state.at.map(|at| self.state.groups.number(at)) {
                 Some(here) if here != number => told(Level::Info, "the filter leaves that one out; this is the next"),
@@ -178,10 +192,14 @@ impl BrowseScreen {
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
         match action {
-            Action::FindKey => {
-                let text = self.state.find.as_ref().map_or(String::new(), |find| find.text.clone());
-                self.prompt = Some(Prompt::new(Asked::Key, &text));
+            Action::FindKey => self.prompt = Some(Prompt::new(Asked::Key, "")),
+            Action::FindText => self.prompt = Some(Prompt::new(Asked::Words, "")),
+            Action::FindNext | Action::FindPrevious if self.is_in_found_text() => {
+                let place = self.preview.find_next(action == Action::FindNext);
+                return place.map(|(at, of)| told(Level::Info, format!("{at} of {of}"))).unwrap_or_default();
             }
+            Action::CopyValue => return self.copy_of_preview(PreviewState::selected_value, "the value"),
+            Action::CopyField => return self.copy_of_preview(PreviewState::selected_path, "the path"),
             Action::GoToNumber => self.prompt = Some(Prompt::new(Asked::Number, "")),
             Action::FindNext | Action::FindPrevious => {
                 return match self.state.step_found(action == Action::FindNext) {
@@ -207,6 +225,15 @@ impl BrowseScreen {
                 self.state.is_large = !self.state.is_large;
                 self.state.pane = if self.state.is_large { Pane::Detail } else { Pane::Samples };
             }
+            Action::ExcludeSample => return self.exclude(),
+            Action::OpenPart => return self.open_part(),
+            Action::Export => return self.ask_export(),
+            Action::ContactSheet => return self.contact_sheet(),
+            Action::MoveTo => return self.move_shard(),
+            Action::Splits => return self.open_editor(),
+            Action::Write => return self.session.as_ref().map(SplitSession::write).unwrap_or_default(),
+            Action::Undo => return self.session.as_ref().map(SplitSession::undo).unwrap_or_default(),
+            Action::Redo => return self.session.as_ref().map(SplitSession::redo).unwrap_or_default(),
             Action::Facts => return vec![Effect::Push(facts::open(self.path.clone(), self.env.clone()))],
             Action::Reload => self.reload(),
             Action::CopyKey => return self.copy_key(),
@@ -215,6 +242,7 @@ impl BrowseScreen {
             moving if self.state.pane == Pane::Detail && self.state.mode == Mode::Parts => {
                 self.preview.act(moving);
             }
+            moving if self.state.pane == Pane::Detail => self.page.act(moving),
             moving => {
                 self.state.follow(moving);
             }
@@ -226,6 +254,22 @@ impl BrowseScreen {
     fn is_in_tree(&self) -> bool {
         let is_tree = |preview: &Arc<PartPreview>| matches!(preview.body, Drawable::Tree(_));
         self.state.pane == Pane::Detail && self.state.mode == Mode::Parts && self.preview.preview().is_some_and(is_tree)
+    }
+
+    fn contact_sheet(&mut self) -> Vec<Effect> {
+        let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
+        let mut crumbs = self.title();
+        crumbs.push("contact sheet".to_owned());
+        let source = Source {
+            catalog,
+            listing: self.state.listing.clone(),
+            part: self.state.part.clone(),
+            seed: FIRST_SEED,
+            crumbs,
+            depth: self.depth,
+            chosen: Rc::clone(&self.chosen),
+        };
+        vec![Effect::Push(Box::new(Sheet::new(source, &self.env)))]
     }
 
     fn switch(&mut self, mode: Mode) {
@@ -244,9 +288,22 @@ impl BrowseScreen {
         } else if self.sifting.is_some() {
             self.end_filter();
         } else {
-            return vec![Effect::Pop];
+            let kept = self.session.as_ref().and_then(SplitSession::unwritten);
+            let told = kept.map(|words| Effect::Toast(Toast::new(Level::Info, words)));
+            return std::iter::once(Effect::Pop).chain(told).collect();
         }
         Vec::new()
+    }
+
+    fn is_in_found_text(&self) -> bool {
+        self.state.pane == Pane::Detail && self.state.mode == Mode::Parts && self.preview.matches() > 0
+    }
+
+    fn copy_of_preview(&self, of: fn(&PreviewState) -> Option<String>, what: &str) -> Vec<Effect> {
+        match of(&self.preview) {
+            Some(text) => copied(&text, what),
+            None => told(Level::Info, "there is nothing like that to copy here"),
+        }
     }
 
     fn copy_key(&self) -> Vec<Effect> {
@@ -268,7 +325,10 @@ impl BrowseScreen {
             return Vec::new();
         }
         match self.places.gesture(mouse) {
-            Some(Gesture::Wheel { on: Place::Preview | Place::Pane(Pane::Detail), rows }) => self.preview.scroll(rows),
+            Some(Gesture::Wheel { on: Place::Preview | Place::Pane(Pane::Detail), rows }) => match self.state.mode {
+                Mode::Parts => self.preview.scroll(rows),
+                Mode::Loader | Mode::Offsets => self.page.scroll(rows),
+            },
             Some(Gesture::Wheel { on: Place::Rows(pane) | Place::Pane(pane), rows }) => self.state.scroll(pane, rows),
             Some(Gesture::Click { on: Place::Rows(pane), line, .. }) => {
                 self.state.click(pane, line);
@@ -320,22 +380,17 @@ impl BrowseScreen {
             return Some("there is no sample".into());
         }
         match action {
-            A::LoaderView
-            | A::OffsetView
-            | A::ContactSheet
-            | A::ExcludeSample
-            | A::MoveTo
-            | A::Write
-            | A::Splits
-            | A::OpenPart
-            | A::Export
-            | A::Undo
-            | A::Redo => Some("this comes with the next step of the browser".into()),
+            A::ExcludeSample | A::MoveTo | A::Write | A::Splits | A::Undo | A::Redo => self.why_no_edit(),
             A::Copy | A::SavePlan | A::AddAux if self.form.is_some() => Some("there is nothing like that here".into()),
             A::Toggle if self.form.as_ref().is_some_and(|form| form.wants_text()) => {
                 Some("the field takes letters".into())
             }
-            A::FindNext | A::FindPrevious if self.state.find.is_none() => Some("nothing was looked for yet".into()),
+            A::FindText | A::CopyValue | A::CopyField if self.state.mode != Mode::Parts => {
+                Some("only what a part holds can be searched and copied".into())
+            }
+            A::FindNext | A::FindPrevious if self.state.find.is_none() && !self.is_in_found_text() => {
+                Some("nothing was looked for yet".into())
+            }
             _ if of_sample && self.state.at.is_none() => Some("no sample is selected".into()),
             _ => None,
         }

@@ -1,16 +1,27 @@
 //! What is shown of one sample: looked at on a worker, drawn from what came back.
 
+use super::pages::{loader_lines, offset_lines};
 use super::state::Mode;
-use crate::engine::browse::{BrowseSample, Catalog, SampleAt};
+use crate::engine::browse::{loader, offsets, BrowseSample, Catalog, SampleAt};
 use crate::model::text::bytes;
 use crate::model::{Cancel, Outcome};
 use crate::preview::{self, PartBytes, PartPreview};
+use crate::tui::screens::page::{PageLine, Tone};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// Bytes of another part of which the first line is shown.
 const PEEKED: usize = 400;
 /// Parts of which the first line is shown, at most.
 const MOST_PEEKS: usize = 12;
+/// How long one look may take.
+const PATIENCE: Duration = Duration::from_secs(8);
+/// Between two looks at whether the person moved on.
+const STEP: Duration = Duration::from_millis(20);
+/// Looks that may be under way or left to themselves at a time; more are not begun.
+const MOST_LEFT: usize = 16;
 
 /// What is to be looked at.
 #[derive(Clone)]
@@ -66,13 +77,18 @@ pub enum Body {
         /// One line of every part; in the order of the parts. Raw.
         peeks: Vec<String>,
     },
+    /// Lines of text.
+    Page(Vec<PageLine>),
 }
 
 /// A part that is read as far as it is looked at.
-struct PartOf<'a> {
-    catalog: &'a dyn Catalog,
-    sample: &'a BrowseSample,
-    part: usize,
+pub struct PartOf<'a> {
+    /// Where it lies.
+    pub catalog: &'a dyn Catalog,
+    /// Whose it is.
+    pub sample: &'a BrowseSample,
+    /// Which it is.
+    pub part: usize,
 }
 
 impl PartBytes for PartOf<'_> {
@@ -84,14 +100,76 @@ impl PartBytes for PartOf<'_> {
     }
 }
 
-/// Looks at a sample. Runs on a worker.
+/// Looks at a sample. Runs on a worker, and does the looking on a thread of its own: a decoder that does not come back is left
+/// to itself when the person moves on, or after a while.
 pub fn look_at(catalog: &Arc<dyn Catalog>, question: Question) -> Detail {
+    let (catalog, asked) = (Arc::clone(catalog), question.clone());
     let look = question.look();
-    let body = match question.mode {
-        Mode::Parts => part_of(catalog.as_ref(), &question),
-        _ => part_of(catalog.as_ref(), &question),
+    if LEFT.load(Ordering::Relaxed) >= MOST_LEFT {
+        return told(look, "earlier samples are still being decoded; look again in a moment");
+    }
+    let (sender, came) = channel();
+    let counted = Counted::new();
+    let work = move || {
+        let _counted = counted;
+        // Whoever does not wait any more needs no answer.
+        let _ = sender.send(body_of(&catalog, &asked));
     };
-    Detail { look, body }
+    if let Err(error) = std::thread::Builder::new().name("browse-decode".to_owned()).spawn(work) {
+        return told(look, &format!("no thread could be started: {error}"));
+    }
+    let end = Instant::now() + PATIENCE;
+    loop {
+        match came.recv_timeout(STEP) {
+            Ok(body) => return Detail { look, body },
+            Err(RecvTimeoutError::Disconnected) => return told(look, "the decoder failed; the bytes may be damaged"),
+            Err(RecvTimeoutError::Timeout) if question.cancel.is_cancelled() => return told(look, "stopped"),
+            Err(RecvTimeoutError::Timeout) if Instant::now() < end => {}
+            Err(RecvTimeoutError::Timeout) => {
+                question.cancel.cancel();
+                return told(look, "it takes too long to read or decode; E exports it as it is");
+            }
+        }
+    }
+}
+
+fn told(look: Look, why: &str) -> Detail {
+    Detail { look, body: Body::Page(vec![PageLine::labelled(Tone::Warn, "! ", why)]) }
+}
+
+/// Looks that are under way or were left to themselves.
+static LEFT: AtomicUsize = AtomicUsize::new(0);
+
+/// One look that is under way, however it ends.
+struct Counted;
+
+impl Counted {
+    fn new() -> Self {
+        LEFT.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        LEFT.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn body_of(catalog: &Arc<dyn Catalog>, question: &Question) -> Body {
+    match question.mode {
+        Mode::Parts => part_of(catalog.as_ref(), question),
+        Mode::Loader => page_of(
+            loader::view(catalog.as_ref(), &question.sample, None, &question.cancel).map(|view| loader_lines(&view)),
+        ),
+        Mode::Offsets => {
+            page_of(offsets::view(catalog.as_ref(), &question.sample, &question.cancel).map(|view| offset_lines(&view)))
+        }
+    }
+}
+
+fn page_of(lines: Outcome<Vec<PageLine>>) -> Body {
+    Body::Page(lines.unwrap_or_else(|failure| vec![PageLine::labelled(Tone::Error, "! ", failure.to_string())]))
 }
 
 fn part_of(catalog: &dyn Catalog, question: &Question) -> Body {

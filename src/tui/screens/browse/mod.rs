@@ -4,14 +4,18 @@
 //! and a row that is not there yet is drawn as its number. [`state`] is pure; nothing here waits for storage.
 
 mod act;
+mod carry;
 mod detail;
+mod edits;
 mod filter;
 mod found;
 mod listing;
+mod pages;
 mod prompt;
 mod rows;
 mod sample_view;
 mod screen;
+mod sheet;
 mod state;
 mod view;
 mod workers;

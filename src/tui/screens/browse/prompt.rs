@@ -13,6 +13,8 @@ pub enum Asked {
     Key,
     /// The number of a sample.
     Number,
+    /// Words in what is shown of a part.
+    Words,
 }
 
 /// The line.
@@ -35,6 +37,7 @@ impl Prompt {
         match self.asked {
             Asked::Key => (" find key ", "text, ^beginning, or /regular expression/"),
             Asked::Number => (" go to number ", "counted from 0"),
+            Asked::Words => (" find text ", "words, whatever their case"),
         }
     }
 

@@ -85,16 +85,13 @@ impl Rows {
     /// Forgets what could not be read: it may be there now.
     pub fn forget_failed(&mut self) {
         self.known.retain(|_, row| matches!(row, Row::Ready(_)));
-        self.begin_anew();
+        self.wanted.clear();
+        self.round += 1;
     }
 
-    /// Forgets everything.
+    /// Forgets everything, and what is on its way.
     pub fn forget_all(&mut self) {
         self.known.clear();
-        self.begin_anew();
-    }
-
-    fn begin_anew(&mut self) {
         self.wanted.clear();
         self.round += 1;
         self.valid_from = self.round;
@@ -152,6 +149,8 @@ impl Rows {
         if fetched.piece.round < self.valid_from {
             return false;
         }
+        // What was missing when it was asked for may be there by now; it is asked for again.
+        let is_current = fetched.piece.round == self.round;
         for (span, result) in fetched.piece.spans.iter().zip(fetched.spans) {
             let reason: Arc<str> = match result {
                 Ok(samples) => {
@@ -163,6 +162,9 @@ impl Rows {
                 Err(failure) if failure.is_cancelled() => continue,
                 Err(failure) => failure.to_string().into(),
             };
+            if !is_current {
+                continue;
+            }
             let first = groups.number(span.from);
             for at in (first..first + span.count as u64).filter_map(|number| groups.locate(number)) {
                 self.known.entry(at).or_insert_with(|| Row::Failed(Arc::clone(&reason)));

@@ -7,6 +7,7 @@ use super::state::{Mode, Pane};
 use crate::engine::browse::BrowseSample;
 use crate::model::text::{bytes, grouped};
 use crate::tui::screen::Ui;
+use crate::tui::screens::page::PageLine;
 use crate::tui::widgets::layout::{below, draw_lines, row};
 use crate::tui::widgets::preview::PreviewLook;
 use crate::tui::widgets::{panel, text};
@@ -63,14 +64,31 @@ impl BrowseScreen {
         if !self.state.is_drawn(Pane::Groups) {
             facts.extend(self.state.groups.group(sample.at.group).map(|group| group.name.to_string()));
         }
+        facts.extend(self.marks.split_of(sample.at.group).map(|name| name.to_string()));
         facts.push(bytes(sample.byte_size));
         facts.push(format!("at byte {}", grouped(sample.byte_offset)));
         let facts = facts.join(&format!(" {} ", ui.glyphs.dot));
         let mut lines = vec![Line::from(Span::styled(text::fit_middle(&facts, columns, ui.glyphs), ui.theme.muted))];
+        if self.is_excluded(sample) {
+            let whole = self.marks.is_shard_excluded(sample.at.group);
+            let words = if whole { "x excluded with its whole shard" } else { "x excluded" };
+            lines.push(Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), ui.theme.warn)));
+        }
         if let Some(defect) = &sample.defect {
             let words = text::wrap(&format!("{} {defect}", ui.glyphs.warn), columns);
             lines.extend(words.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.warn))));
         }
+        let known = self.problems.get(sample.at).filter(|why| Some(*why) != sample.defect.as_ref());
+        if let Some(why) = known {
+            let words = text::wrap(&format!("{} {why}", ui.glyphs.warn), columns);
+            lines.extend(words.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.warn))));
+        }
+        let heading = match self.state.mode {
+            Mode::Parts => None,
+            Mode::Loader => Some("As the loader gets it"),
+            Mode::Offsets => Some("Where it lies"),
+        };
+        lines.extend(heading.map(|words| Line::from(Span::styled(words, ui.theme.accent))));
         if self.state.mode == Mode::Parts && !sample.parts.is_empty() {
             lines.push(self.tab_line(sample, columns, ui));
         }
@@ -128,6 +146,24 @@ impl BrowseScreen {
                 let drawn = self.preview.draw(frame.buffer_mut(), below(body, 1), focused, &mut self.pixels, &look);
                 self.places.put(drawn, Place::Preview);
                 draw_lines(frame.buffer_mut(), below(area, body.height + gap), others);
+            }
+            Body::Page(page) => {
+                let columns = usize::from(area.width);
+                let styled = |line: &PageLine| {
+                    let style = line.tone.style(ui);
+                    line.rows(columns).into_iter().map(move |row| Line::from(Span::styled(row, style)))
+                };
+                let lines: Vec<Line> = page.iter().flat_map(styled).collect();
+                self.page.settle(lines.len(), usize::from(area.height));
+                let (top, has_more) = (self.page.top, self.page.top + usize::from(area.height) < lines.len());
+                draw_lines(frame.buffer_mut(), area, lines.into_iter().skip(top));
+                let right = area.right();
+                if top > 0 {
+                    frame.buffer_mut().set_string(right, area.y, ui.glyphs.more_up, ui.theme.accent);
+                }
+                if has_more {
+                    frame.buffer_mut().set_string(right, area.bottom() - 1, ui.glyphs.more_down, ui.theme.accent);
+                }
             }
         }
     }

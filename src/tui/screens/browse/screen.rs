@@ -1,5 +1,6 @@
 //! The screen: what the frame asks of it, and the workers that it keeps busy.
 
+use super::carry::Carrier;
 use super::detail::{Body, Detail, Look, Question};
 use super::filter::FilterForm;
 use super::listing::Listing;
@@ -7,20 +8,23 @@ use super::prompt::Prompt;
 use super::state::{BrowseState, Find, Mode, Pane, Search};
 use super::workers::{opener, Opener, Workers};
 use super::Start;
-use crate::engine::browse::{Catalog, Marks, ProblemList, SampleFilter};
+use crate::engine::browse::{Catalog, Marks, ProblemList, SampleAt, SampleFilter};
 use crate::model::text::{count, grouped};
 use crate::model::{Cancel, Failure};
 use crate::preview::cells::Depth;
 use crate::tui::graphics::graphics_of;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::splits::SplitSession;
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::preview::{Encoded, Pixels, Wanted};
 use crate::tui::widgets::{Level, Places, PreviewState, Toast};
 use crate::tui::work::Latest;
 use ratatui::layout::Rect;
 use ratatui::Frame;
+use std::cell::Cell;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Rows that are taken to be in view before anything was drawn.
@@ -45,6 +49,44 @@ pub(super) enum Place {
     Rows(Pane),
     /// The body of what is shown of a part.
     Preview,
+}
+
+/// Where one is in lines of text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PageScroll {
+    /// The first line in view.
+    pub(super) top: usize,
+    total: usize,
+    height: usize,
+}
+
+impl PageScroll {
+    /// Says how many lines there are, and how many fit.
+    pub(super) fn settle(&mut self, total: usize, height: usize) {
+        (self.total, self.height) = (total, height);
+        self.scroll(0);
+    }
+
+    /// Moves by lines.
+    pub(super) fn scroll(&mut self, lines: isize) {
+        self.top = self.top.saturating_add_signed(lines).min(self.total.saturating_sub(self.height));
+    }
+
+    /// Follows a moving action.
+    pub(super) fn act(&mut self, action: Action) {
+        let page = isize::try_from(self.height.max(2)).unwrap_or(2);
+        match action {
+            Action::Up => self.scroll(-1),
+            Action::Down => self.scroll(1),
+            Action::HalfUp => self.scroll(-page / 2),
+            Action::HalfDown => self.scroll(page / 2),
+            Action::PageUp => self.scroll(-page),
+            Action::PageDown => self.scroll(page),
+            Action::First => self.top = 0,
+            Action::Last => self.scroll(isize::MAX),
+            _ => {}
+        }
+    }
 }
 
 /// A filter in force.
@@ -72,8 +114,18 @@ pub struct BrowseScreen {
     /// What the dialog held last.
     pub(super) last_form: FilterForm,
     pub(super) sifting: Option<Sifting>,
+    pub(super) carrier: Carrier,
+    /// The sample that was chosen on a contact sheet.
+    pub(super) chosen: Rc<Cell<Option<SampleAt>>>,
+    pub(super) session: Option<SplitSession>,
+    /// Whether splits may be changed; a catalog of a test has none.
+    pub(super) edits: bool,
+    /// Where one is in lines of text.
+    pub(super) page: PageScroll,
     pub(super) marks: Arc<Marks>,
     pub(super) problems: Arc<ProblemList>,
+    /// The key that writes, as it is shown.
+    pub(super) write_key: String,
     pub(super) start: Start,
     opener: Opener,
     /// Where things were drawn last, for the mouse.
@@ -95,9 +147,10 @@ impl BrowseScreen {
         let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.subsec_nanos());
         let state = BrowseState { seed: u64::from(seed), ..BrowseState::default() };
         let (graphics, cell) = graphics_of(&env);
-        let variable = |name: &str| std::env::var(name).ok();
+        let variable = |name: &str| env.variable(name);
         let colours = env.colour != ColourMode::None;
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
+        let carrier = Carrier::start(&env);
         let encoder =
             Latest::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
         Self {
@@ -111,8 +164,14 @@ impl BrowseScreen {
             form: None,
             last_form: FilterForm::default(),
             sifting: None,
+            carrier,
+            chosen: Rc::default(),
+            session: None,
+            edits: true,
+            page: PageScroll::default(),
             marks: Arc::default(),
             problems: Arc::default(),
+            write_key: "w".to_owned(),
             start,
             opener,
             places: Places::default(),
@@ -129,6 +188,7 @@ impl BrowseScreen {
     pub(super) fn with_catalog(catalog: Arc<dyn Catalog>, start: Start, env: UiEnv) -> Self {
         let mut screen = Self::new(catalog.root().to_owned(), start, env);
         screen.opener = opener(screen.env.wake.clone());
+        screen.edits = false;
         screen.opened(catalog);
         screen
     }
@@ -147,8 +207,10 @@ impl BrowseScreen {
                 self.start = Start::Key(key);
             }
         }
+        self.state.groups = Arc::default();
         self.state.adopt(&catalog.groups());
         self.stage = Stage::Open(catalog, Box::new(workers));
+        self.open_session();
         self.sift();
         self.ask();
     }
@@ -278,14 +340,18 @@ impl BrowseScreen {
             match &detail.body {
                 Body::Part { preview, is_further: true, .. } => self.preview.show_page(Arc::clone(preview)),
                 Body::Part { preview, .. } => self.preview.show(Arc::clone(preview)),
+                Body::Page(_) => self.page = PageScroll::default(),
             }
             self.detail = Some(detail);
             changed = true;
         }
+        changed |= self.gather_edits(effects);
+        changed |= self.gather_carried(effects);
         if let Some(encoded) = self.encoder.take() {
             self.pixels.put(encoded);
             changed = true;
         }
+        let Stage::Open(_, workers) = &mut self.stage else { return changed };
         if self.state.find.is_some() {
             let (found, ended) = workers.take_found();
             if !found.is_empty() || ended.is_some() {
@@ -378,9 +444,23 @@ impl Screen for BrowseScreen {
         match &self.stage {
             Stage::Opening => true,
             Stage::Open(_, workers) => {
-                !self.state.groups.is_complete || self.is_searching() || self.is_sifting() || workers.is_looking()
+                !self.state.groups.is_complete
+                    || self.is_searching()
+                    || self.is_sifting()
+                    || workers.is_looking()
+                    || self.carrier.is_busy()
             }
             Stage::Failed(_) => false,
+        }
+    }
+
+    fn unwritten(&self) -> Option<String> {
+        self.session.as_ref().and_then(SplitSession::unwritten)
+    }
+
+    fn closing(&mut self) {
+        if let Some(session) = &self.session {
+            session.keep_now();
         }
     }
 
@@ -396,15 +476,28 @@ impl Screen for BrowseScreen {
             let done = groups.groups.iter().filter(|group| group.is_counted).count();
             words.insert(0, format!("scanning {}/{}", grouped(done as u64), grouped(groups.groups.len() as u64)));
         }
+        words.extend(self.edit_words(&self.write_key));
         Some(words.join("  "))
     }
 
     fn label(&self, action: Action) -> &'static str {
         match action {
             Action::Run => "apply",
+            Action::MoveTo => "split",
             Action::Toggle if self.form.is_none() => "fold",
             action => action.label(),
         }
+    }
+
+    fn number_label(&self) -> Option<&'static str> {
+        let has_samples = self.state.groups.total() > 0 && self.prompt.is_none() && self.form.is_none();
+        has_samples.then_some("go to sample")
+    }
+
+    fn take_number(&mut self, number: u64) -> Vec<Effect> {
+        let effects = self.go_to_number(number);
+        self.ask();
+        effects
     }
 
     fn why_disabled(&self, action: Action) -> Option<String> {
@@ -421,10 +514,16 @@ impl Screen for BrowseScreen {
     }
 
     fn resumed(&mut self) {
+        self.carrier.editor_is_back();
+        if let Some(at) = self.chosen.take() {
+            self.state.go_to(at);
+            self.state.pane = Pane::Samples;
+        }
         self.ask();
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        self.write_key = ui.key(Context::Browse, Action::Write);
         self.draw_all(frame, area, ui);
         let wanted = self.pixels.take_wanted();
         if !wanted.is_empty() {

@@ -12,6 +12,7 @@ use crate::tui::widgets::{draw_list, panel, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
+use std::sync::Arc;
 
 impl BrowseScreen {
     /// Draws everything.
@@ -125,16 +126,26 @@ impl BrowseScreen {
     fn draw_groups(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let focused = self.state.pane == Pane::Groups;
         let word = self.group_word();
-        let title = format!("{}{}s", word[..1].to_uppercase(), &word[1..]);
+        let mut letters = word.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let title = format!("{first}{}s", letters.as_str());
         let block = panel(&title, focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
         self.places.put(area, Place::Pane(Pane::Groups));
         self.places.put(inner, Place::Rows(Pane::Groups));
-        let groups = std::sync::Arc::clone(&self.state.groups);
+        let groups = Arc::clone(&self.state.groups);
+        let marks = Arc::clone(&self.marks);
+        let foot = self.split_lines(usize::from(inner.width), ui);
+        let foot_rows = u16::try_from(foot.len()).unwrap_or(0).min(inner.height / 3);
+        let rest = below(inner, inner.height - foot_rows);
+        draw_lines(frame.buffer_mut(), rest, foot);
+        let inner = Rect { height: inner.height - foot_rows, ..inner };
         draw_list(frame.buffer_mut(), inner, &mut self.state.group_list, focused, ui, |index, columns| {
             let Some(group) = groups.groups.get(index) else { return Line::default() };
+            let is_excluded = u32::try_from(index).is_ok_and(|at| marks.is_shard_excluded(at));
             let (sign, style) = match (&group.failure, group.is_counted) {
+                _ if is_excluded => (" x".to_owned(), ui.theme.warn),
                 (Some(_), _) => (format!(" {}", ui.glyphs.warn), ui.theme.warn),
                 (None, false) => (format!(" {}", ui.glyphs.ellipsis), ui.theme.muted),
                 (None, true) => (String::new(), ui.theme.muted),
@@ -147,6 +158,26 @@ impl BrowseScreen {
                 Span::styled(sign, style),
             ])
         });
+    }
+
+    /// How many shards each split has, two to a line.
+    fn split_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let counts = self.marks.splits().iter().map(|split| (text::safe(&split.name), split.shards));
+        let mut words: Vec<String> = counts.map(|(name, shards)| format!("{name} {}", grouped(shards))).collect();
+        if words.is_empty() {
+            return Vec::new();
+        }
+        words.push(format!("none {}", grouped(self.marks.loose_shards())));
+        let half = (columns.saturating_sub(2)) / 2;
+        let mut lines = vec![Line::default()];
+        for pair in words.chunks(2) {
+            let line: String = pair
+                .iter()
+                .map(|word| text::pad_end(&text::fit_end(word, half.saturating_sub(1), ui.glyphs), half))
+                .collect();
+            lines.push(Line::from(Span::styled(format!(" {line}"), ui.theme.muted)));
+        }
+        lines
     }
 
     fn draw_samples(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
@@ -215,7 +246,10 @@ impl BrowseScreen {
 
     /// The sign after a row: excluded, damaged, found.
     fn sign_of(&self, sample: &BrowseSample, ui: &Ui) -> (&'static str, ratatui::style::Style) {
-        if sample.defect.is_some() {
+        if self.is_excluded(sample) {
+            return ("x", ui.theme.warn);
+        }
+        if sample.defect.is_some() || self.problems.get(sample.at).is_some() {
             return (ui.glyphs.warn, ui.theme.warn);
         }
         if self.state.find.as_ref().is_some_and(|find| find.found.contains(sample.at)) {

@@ -396,6 +396,10 @@ impl PrepareScreen {
                     effects.push(Effect::Copy(words));
                     effects.push(Effect::Toast(Toast::new(Level::Ok, "copied")));
                 }
+                Ask::Browse => {
+                    let screen = crate::tui::screens::browse::open(self.path.clone(), self.env.clone());
+                    effects.push(Effect::Push(screen));
+                }
                 Ask::Facts => {
                     let facts = crate::tui::screens::facts::of_scan(&self.wizard.answers.facts);
                     effects.push(Effect::Push(facts));

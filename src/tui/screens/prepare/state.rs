@@ -501,7 +501,7 @@ impl Wizard {
                 Some("nothing was answered yet".into())
             }
             Action::Run | Action::DryRun => self.review.refusal_and_way(&self.answers),
-            Action::Background | Action::Retry | Action::CancelJob => self.run.why_disabled(action),
+            Action::Background | Action::Retry | Action::CancelJob | Action::Browse => self.run.why_disabled(action),
             Action::Facts if self.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
             Action::Undo | Action::Redo if self.step != Step::Splits => Some("nothing to take back here".into()),
             other => Step::of_action(other).and_then(|step| self.why_not(step)),

@@ -149,6 +149,8 @@ pub enum Ask {
     Background,
     /// Draws how what was scanned is distributed.
     Facts,
+    /// Opens the browser on what was prepared.
+    Browse,
     /// Puts text into the clipboard.
     Copy(String),
     /// Forgets the draft.

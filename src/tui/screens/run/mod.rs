@@ -39,6 +39,8 @@ pub enum RunAsk {
     Retry,
     /// Copy what the end offers.
     Copy,
+    /// Look at what was made.
+    Browse,
 }
 
 /// How a run stands, and what of it is on the screen.
@@ -129,6 +131,7 @@ impl RunState {
             Action::Background => return Some(RunAsk::Leave),
             Action::Retry if self.has_failed() => return Some(RunAsk::Retry),
             Action::Copy => return Some(RunAsk::Copy),
+            Action::Browse if self.is_done() => return Some(RunAsk::Browse),
             Action::ShowLog => self.next_tab(),
             moving => {
                 self.list.act(moving);
@@ -142,6 +145,7 @@ impl RunState {
     pub fn why_disabled(&self, action: Action) -> Option<String> {
         match action {
             Action::Background if !self.is_running() => Some("nothing runs".into()),
+            Action::Browse if !self.is_done() => Some("there is nothing to look at yet".into()),
             Action::Retry if !self.has_failed() => Some("the run did not fail".into()),
             Action::CancelJob if !self.is_running() => Some("nothing runs".into()),
             _ => None,

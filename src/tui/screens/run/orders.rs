@@ -40,6 +40,7 @@ pub fn jsonl(path: &Path) -> Order {
         next: vec![format!("To check it again: gristmill lint {}", argument(path))],
         start: Box::new(move |env: &UiEnv| env.jobs.start_jsonl(file.clone(), env.options.clone())),
         depth: 1,
+        browse: Some(path.to_owned()),
     }
 }
 
@@ -61,6 +62,7 @@ pub fn metadataset(path: &Path) -> Order {
         next: vec![format!("What the mixture comes to: gristmill mix check {}", argument(path))],
         start: Box::new(move |env: &UiEnv| env.jobs.start_metadataset(file.clone(), env.options.clone())),
         depth: 1,
+        browse: None,
     }
 }
 
@@ -82,5 +84,6 @@ pub fn media(plan: PrepareMediaPlan, command: String) -> Order {
         next: Vec::new(),
         start: Box::new(move |env: &UiEnv| env.jobs.start_media(plan.clone(), env.options.clone())),
         depth: 2,
+        browse: Some(path),
     }
 }

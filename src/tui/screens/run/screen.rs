@@ -6,6 +6,7 @@ use crate::model::Outcome;
 use crate::tui::jobs::{JobId, JobResult};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::browse;
 use crate::tui::widgets::layout::{draw_lines, heading};
 use crate::tui::widgets::mouse::wheel;
 use crate::tui::widgets::{panel, text, Level, Toast};
@@ -30,6 +31,8 @@ pub struct Order {
     pub start: Start,
     /// How many screens are left when it is done or goes on in the background: this one, and those that led here.
     pub depth: usize,
+    /// What can be browsed when it is done.
+    pub browse: Option<std::path::PathBuf>,
 }
 
 /// The screen of one job.
@@ -95,6 +98,10 @@ impl RunScreen {
                 Ok(()) => Vec::new(),
                 Err(failure) => vec![Effect::failure(&failure)],
             },
+            Some(RunAsk::Browse) => {
+                let open = |path: &std::path::PathBuf| Effect::Push(browse::open(path.clone(), self.env.clone()));
+                self.order.browse.iter().map(open).collect()
+            }
             Some(RunAsk::Copy) => {
                 let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
                 vec![Effect::Copy(self.order.command.clone()), copied]
@@ -181,7 +188,10 @@ impl Screen for RunScreen {
     }
 
     fn why_disabled(&self, action: Action) -> Option<String> {
-        self.run.why_disabled(action)
+        match action {
+            Action::Browse if self.order.browse.is_none() => Some("there are no samples to look at".into()),
+            action => self.run.why_disabled(action),
+        }
     }
 
     fn interrupt(&mut self) -> bool {

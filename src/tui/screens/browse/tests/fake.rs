@@ -202,14 +202,7 @@ impl Stage {
         Self { screen, effects: Vec::new(), ascii: false, colour: ColourMode::Sixteen, size: (100, 30) }
     }
     pub fn draw(&mut self) -> String {
-        let theme = Theme::new(self.colour);
-        let (glyphs, keymap) = (Glyphs::new(self.ascii), Keymap::default());
-        let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
-        let mut terminal = Terminal::new(TestBackend::new(self.size.0, self.size.1)).unwrap();
-        let screen = &mut self.screen;
-        terminal.draw(|frame| screen.draw(frame, frame.area(), &ui)).unwrap();
-        let text = terminal.backend().to_string();
-        text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+        shown(&mut self.screen, self.size, self.ascii, self.colour)
     }
     pub fn act(&mut self, action: Action) -> &mut Self {
         let effects = self.screen.handle(Input::Action(action));
@@ -254,4 +247,19 @@ impl Stage {
         };
         std::mem::take(&mut self.effects).iter().filter_map(told).collect()
     }
+}
+
+/// What a screen draws.
+pub fn drawn(screen: &mut dyn Screen, columns: u16, rows: u16, ascii: bool) -> String {
+    shown(screen, (columns, rows), ascii, if ascii { ColourMode::None } else { ColourMode::Sixteen })
+}
+
+fn shown(screen: &mut dyn Screen, (columns, rows): (u16, u16), ascii: bool, colour: ColourMode) -> String {
+    let theme = Theme::new(colour);
+    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
+    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    terminal.draw(|frame| screen.draw(frame, frame.area(), &ui)).unwrap();
+    let text = terminal.backend().to_string();
+    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
 }

@@ -1,8 +1,20 @@
 use super::fake::{group, Fake, Stage};
-use crate::engine::browse::Groups;
+use crate::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
+use crate::engine::browse::offsets::{EntryView, HeaderView, OffsetView, SpanClaim};
+use crate::engine::browse::{BrowsePart, Groups, Marks};
 use crate::model::DatasetKind;
+use crate::source::decode::Value;
+use crate::source::tar::HeaderField;
 use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, Input, Screen};
+use crate::tui::screens::browse::detail::{Body, Detail, Look};
+use crate::tui::screens::browse::listing::Listing;
+use crate::tui::screens::browse::pages::{loader_lines, offset_lines};
+use crate::tui::screens::browse::sheet::{Sheet, Source};
+use crate::tui::screens::browse::state::Mode;
+use crate::tui::screens::page::PageLine;
 use crate::tui::theme::ColourMode;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 fn compare(name: &str, stage: &mut Stage) {
@@ -120,4 +132,127 @@ fn lines_of_a_jsonl_file_and_files_of_a_folder_have_their_own_words() {
     let mut stage = Stage::new(fake);
     stage.settle();
     compare("jsonl", &mut stage);
+}
+
+#[test]
+fn splits_and_excludes_are_marked() {
+    let mut stage = Stage::new(Fake::default());
+    let groups = Arc::clone(&stage.screen.state.groups);
+    let shard = |at: usize| format!("shard_{at:04}.tar");
+    let splits = [("train".into(), vec![shard(0), shard(1)]), ("val".into(), vec![shard(2)])];
+    let excludes = ["shard_0000.tar/000032".to_owned(), shard(3)];
+    stage.screen.marks = Arc::new(Marks::new(&groups, &splits, &excludes));
+    stage.act(Action::GoToNumber).type_text("32").act(Action::Accept).act(Action::NextPart);
+    stage.settle();
+    compare("marks", &mut stage);
+}
+
+fn page(stage: &mut Stage, mode: Mode, lines: Vec<PageLine>) {
+    stage.settle();
+    stage.screen.state.mode = mode;
+    let at = stage.screen.state.at.unwrap();
+    stage.settle();
+    stage.screen.detail = Some(Detail { look: Look { at, mode, part: 0 }, body: Body::Page(lines) });
+}
+
+fn field(name: &str, field_type: &'static str, expr: &str, value: Result<Value, &str>) -> LoaderField {
+    LoaderField {
+        name: name.into(),
+        field_type,
+        expr: Some(expr.into()),
+        value: value.map(FieldValue::Found).map_err(str::to_owned),
+        warning: None,
+    }
+}
+
+#[test]
+fn the_loader_view_has_fields_with_types_shapes_values_and_errors() {
+    let view = LoaderView {
+        kind: LoaderKind::FieldMap,
+        class: "megatron.energon.CaptioningSample".into(),
+        fields: vec![
+            field("image", "torch.Tensor", "jpg", Ok(Value::Image { format: "jpeg".into(), width: 640, height: 427 })),
+            field("caption", "str", "json[caption]", Err("KeyError: 'caption' (the part json has no such key)")),
+            field("words", "str", "txt", Ok(Value::Text("A man riding a wave on top of a surfboard. ".repeat(20)))),
+        ],
+        error: None,
+        note: Some("what is shown is what the reference loader gives".into()),
+    };
+    let mut stage = Stage::new(Fake::default());
+    page(&mut stage, Mode::Loader, loader_lines(&view));
+    compare("loader", &mut stage);
+}
+
+#[test]
+fn the_offset_view_has_the_header_beside_the_row() {
+    let mut bytes = vec![0_u8; 512];
+    bytes[..10].copy_from_slice(b"000032.txt");
+    bytes[257..262].copy_from_slice(b"ustar");
+    let value = |name, from, to, value: &str| HeaderField { name, from, to, value: value.into(), defect: None };
+    let fields =
+        vec![value("name", 0, 100, "000032.txt"), value("size", 124, 136, "43"), value("magic", 257, 265, "ustar")];
+    let row = BrowsePart { name: "txt".into(), byte_offset: 131_584, byte_size: 44 };
+    let view = OffsetView {
+        name: "shard_0000.tar".into(),
+        file_bytes: 41_046_016,
+        claims: vec![
+            SpanClaim { source: "index.sqlite".into(), span: Some((131_072, 135_168)), note: None },
+            SpanClaim { source: "shard_0000.tar.idx".into(), span: None, note: Some("there is none".into()) },
+        ],
+        entries: vec![EntryView {
+            name: "000032.txt".into(),
+            offset: 131_072,
+            content_offset: 131_584,
+            size: 43,
+            part: Some("txt".into()),
+            headers: vec![HeaderView { offset: 131_072, bytes, fields }],
+            row: Some(row),
+        }],
+        disagreements: vec!["the row of txt says 44 bytes, the header 43".into()],
+        ..OffsetView::default()
+    };
+    let mut stage = Stage::new(Fake::default());
+    page(&mut stage, Mode::Offsets, offset_lines(&view));
+    compare("offsets", &mut stage);
+}
+
+#[test]
+fn a_contact_sheet_is_a_grid_with_its_seed() {
+    let source = || Source {
+        catalog: Arc::new(Fake::default()),
+        listing: Listing::All,
+        part: Some("txt".into()),
+        seed: 7,
+        crumbs: vec!["browse".into(), "coco".into(), "contact sheet".into()],
+        depth: crate::preview::cells::Depth::Shades,
+        chosen: Rc::default(),
+    };
+    let mut sheet = Sheet::new(source(), &super::fake::env());
+    let mut effects = Vec::new();
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while sheet.is_busy() && std::time::Instant::now() < end {
+        sheet.tick(&mut effects);
+        std::thread::yield_now();
+    }
+    assert_eq!(sheet.status_right().unwrap(), "seed 7  60 of 40,023");
+    sheet.handle(Input::Action(Action::Right));
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for (columns, rows, ascii) in [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)] {
+            let kind = if ascii { "_ascii" } else { "" };
+            let shown = super::fake::drawn(&mut sheet, columns, rows, ascii);
+            insta::assert_snapshot!(format!("browse_sheet_{columns}x{rows}{kind}"), shown);
+        }
+    });
+    let chosen = source();
+    let place = Rc::clone(&chosen.chosen);
+    let mut sheet = Sheet::new(chosen, &super::fake::env());
+    let moved = sheet.handle(Input::Action(Action::Accept));
+    assert!(matches!(moved.as_slice(), [Effect::Pop]) && place.take().is_some());
+    for (columns, rows) in [(1, 1), (3, 2), (25, 8), (26, 9), (300, 90)] {
+        super::fake::drawn(&mut sheet, columns, rows, false);
+    }
 }

@@ -28,6 +28,7 @@ impl StepState for RunState {
             RunAsk::Background => Ask::Background,
             RunAsk::Leave => Ask::Leave,
             RunAsk::Retry => Ask::Start,
+            RunAsk::Browse => Ask::Browse,
             RunAsk::Copy => Ask::Copy(view::loader_snippet(answers)),
         });
         ask.into_iter().collect()

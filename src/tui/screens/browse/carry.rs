@@ -1,0 +1,193 @@
+//! Taking parts out: into a folder, or as a copy for the person's editor. Done on a worker.
+
+use super::screen::BrowseScreen;
+use crate::engine::browse::{BrowseSample, Catalog};
+use crate::job::export::{copy_of, export, Exported, PartCopy};
+use crate::model::text::{bytes, count};
+use crate::model::{Cancel, Outcome};
+use crate::tui::screen::{Effect, TerminalProgram, UiEnv};
+use crate::tui::screens::splits::{Choice, Offer, Prompt};
+use crate::tui::widgets::{Level, Toast};
+use crate::tui::work::Latest;
+use std::cell::RefCell;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What is to be carried.
+pub struct Errand {
+    catalog: Arc<dyn Catalog>,
+    sample: Arc<BrowseSample>,
+    what: What,
+    cancel: Cancel,
+}
+
+enum What {
+    /// A copy of a part for an editor.
+    Copy(usize),
+    /// Parts into a folder.
+    Export(Vec<usize>, PathBuf),
+}
+
+/// What came of it.
+pub enum Carried {
+    /// A copy to be opened.
+    Copy(Outcome<PartCopy>),
+    /// Files in a folder.
+    Exported(Outcome<Exported>),
+}
+
+/// The worker, and what it was asked by a popup.
+pub struct Carrier {
+    worker: Latest<Errand, Carried>,
+    /// The copy that an editor has open; it goes when the editor comes back.
+    open: Option<PartCopy>,
+    /// What a popup has asked for: it lies above the browser, and cannot reach in.
+    orders: Rc<RefCell<Option<Errand>>>,
+    cancel: Cancel,
+}
+
+impl Carrier {
+    /// Starts the worker.
+    pub fn start(env: &UiEnv) -> Self {
+        let scratch = env.options.scratch.clone();
+        let worker = Latest::start("browse-carry", env.wake.clone(), move |errand: Errand| {
+            let (catalog, sample) = (errand.catalog.as_ref(), errand.sample.as_ref());
+            match errand.what {
+                What::Copy(part) => Carried::Copy(copy_of(catalog, sample, part, scratch.as_deref(), &errand.cancel)),
+                What::Export(parts, folder) => {
+                    Carried::Exported(export(catalog, sample, &parts, &folder, &errand.cancel))
+                }
+            }
+        });
+        Self { worker, open: None, orders: Rc::default(), cancel: Cancel::default() }
+    }
+
+    /// Whether something is being carried.
+    pub fn is_busy(&self) -> bool {
+        self.worker.is_waiting() || self.orders.borrow().is_some()
+    }
+
+    /// After an editor came back.
+    pub fn editor_is_back(&mut self) {
+        self.open = None;
+    }
+}
+
+impl Drop for Carrier {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl BrowseScreen {
+    fn errand(&self, what: What) -> Option<Errand> {
+        let (catalog, sample) = (self.catalog()?, self.state.sample()?);
+        let cancel = self.carrier.cancel.clone();
+        Some(Errand { catalog: Arc::clone(catalog), sample: Arc::clone(sample), what, cancel })
+    }
+
+    /// A copy of the part for the person's editor.
+    pub(super) fn open_part(&mut self) -> Vec<Effect> {
+        let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
+        if let Some(errand) = self.errand(What::Copy(self.state.part_index(&sample))) {
+            self.carrier.worker.ask(errand);
+        }
+        Vec::new()
+    }
+
+    /// Asks what to export, then where to.
+    pub(super) fn ask_export(&mut self) -> Vec<Effect> {
+        let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
+        let shown = self.state.part_index(&sample);
+        let Some(part) = sample.parts.get(shown) else { return Vec::new() };
+        let whole: u64 = sample.parts.iter().map(|part| part.byte_size).sum();
+        let offers = vec![
+            Offer::new(format!("part {}", part.name), bytes(part.byte_size)),
+            Offer::new("the whole sample", format!("{}, {}", count(sample.parts.len() as u64, "part"), bytes(whole))),
+        ];
+        let choices = [vec![shown], (0..sample.parts.len()).collect()];
+        let errands = choices.map(|parts| self.errand(What::Export(parts, PathBuf::new())));
+        let (orders, home) = (Rc::clone(&self.carrier.orders), self.env.home.clone());
+        let errands = Rc::new(RefCell::new(errands));
+        let chosen = move |row: usize| {
+            let errand = errands.borrow_mut().get_mut(row).and_then(Option::take);
+            let (orders, home) = (Rc::clone(&orders), home.clone());
+            let mut errand = errand;
+            let accept = move |typed: &str| {
+                let folder = folder_of(typed, home.as_deref()).ok_or("name a folder")?;
+                if let Some(mut errand) = errand.take() {
+                    if let What::Export(_, into) = &mut errand.what {
+                        *into = folder;
+                    }
+                    *orders.borrow_mut() = Some(errand);
+                }
+                Ok(Vec::new())
+            };
+            let line = "Into which folder? It is made if it is not there; nothing in it is written over.";
+            vec![Effect::Push(Box::new(Prompt::new("Export", line, "", "~/export", accept)))]
+        };
+        vec![Effect::Push(Box::new(Choice::new("Export", vec![sample.key.to_string()], offers, chosen)))]
+    }
+
+    /// Picks up what was ordered, and what was carried.
+    pub(super) fn gather_carried(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let ordered = self.carrier.orders.borrow_mut().take();
+        if let Some(errand) = ordered {
+            self.carrier.worker.ask(errand);
+        }
+        match self.carrier.worker.take() {
+            None => return false,
+            Some(Carried::Copy(Ok(copy))) => {
+                effects.push(Effect::RunInTerminal(editor_on(&copy)));
+                self.carrier.open = Some(copy);
+            }
+            Some(Carried::Exported(Ok(exported))) => {
+                let files = count(exported.files.len() as u64, "file");
+                let folder = exported.files.first().and_then(|file| file.parent()).map(|p| self.env.short_path(p));
+                let words = format!("wrote {files}, {}, to {}", bytes(exported.bytes), folder.unwrap_or_default());
+                effects.push(Effect::Toast(Toast::new(Level::Ok, words)));
+            }
+            Some(Carried::Copy(Err(failure)) | Carried::Exported(Err(failure))) => {
+                effects.push(Effect::failure(&failure));
+            }
+        }
+        true
+    }
+}
+
+/// An editor may be given with arguments; it is split at spaces and never handed to a shell.
+fn editor_on(copy: &PartCopy) -> TerminalProgram {
+    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|v| !v.trim().is_empty()));
+    let named = named.unwrap_or_else(|| "vi".to_owned());
+    let mut argv: Vec<OsString> = named.split_whitespace().map(OsString::from).collect();
+    argv.push(copy.file.as_os_str().to_owned());
+    TerminalProgram { argv }
+}
+
+/// A folder as people type it.
+fn folder_of(typed: &str, home: Option<&std::path::Path>) -> Option<PathBuf> {
+    let typed = typed.trim();
+    let path = match (typed.strip_prefix('~'), home) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(typed),
+    };
+    (!typed.is_empty()).then(|| std::path::absolute(&path).unwrap_or(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn a_folder_may_begin_at_home() {
+        let home = Some(Path::new("/home/me"));
+        assert_eq!(folder_of(" ~/out ", home), Some("/home/me/out".into()));
+        assert_eq!(folder_of("~", home), Some("/home/me".into()));
+        assert_eq!(folder_of("/a/b", home), Some("/a/b".into()));
+        assert!(folder_of("~you/x", home).unwrap().ends_with("~you/x"));
+        assert_eq!(folder_of("  ", home), None);
+    }
+}

@@ -1,0 +1,121 @@
+//! Splits and excludes as they are while one browses: marks beside the rows, and changes that wait to be written.
+
+use super::screen::{BrowseScreen, Stage};
+use super::state::Pane;
+use crate::engine::browse::BrowseSample;
+use crate::engine::outputs::exclude_item;
+use crate::engine::splits::{Edit, ExcludeItem};
+use crate::model::text::{count, grouped};
+use crate::model::DatasetKind;
+use crate::tui::screen::Effect;
+use crate::tui::screens::splits::{self, SplitSession};
+use crate::tui::widgets::{Level, Toast};
+use std::sync::Arc;
+
+fn told(level: Level, words: impl Into<String>) -> Vec<Effect> {
+    vec![Effect::Toast(Toast::new(level, words))]
+}
+
+impl BrowseScreen {
+    /// Opens the splits of a data set that has some.
+    pub(super) fn open_session(&mut self) {
+        let is_prepared = self.catalog().is_some_and(|catalog| catalog.kind() == DatasetKind::PreparedWebDataset);
+        if is_prepared && self.session.is_none() && self.edits {
+            self.session = Some(SplitSession::open(&self.path, &self.env));
+        }
+    }
+
+    /// Picks up what the session's workers brought.
+    pub(super) fn gather_edits(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let Some(session) = self.session.clone() else { return false };
+        let changed = session.tick(effects);
+        let marks = session.marks(&self.state.groups);
+        if Arc::ptr_eq(&marks, &self.marks) {
+            return changed;
+        }
+        self.marks = marks;
+        // What is listed by split or exclude is another list now.
+        if self.sifting.as_ref().is_some_and(|s| s.filter.split.is_some() || s.filter.excluded.is_some()) {
+            self.sift();
+        }
+        true
+    }
+
+    /// Why splits and excludes cannot be changed here.
+    pub(super) fn why_no_edit(&self) -> Option<String> {
+        match (&self.stage, &self.session) {
+            (Stage::Open(catalog, _), None) => Some(match catalog.kind() {
+                DatasetKind::RawWebDataset => "it is not prepared, so it has no splits yet".to_owned(),
+                kind => format!("a {} has no splits", kind.title()),
+            }),
+            (Stage::Open(..), Some(session)) => session.why_not(),
+            _ => Some("it is not open".to_owned()),
+        }
+    }
+
+    /// Excludes the selected sample or shard, or takes it back in.
+    pub(super) fn exclude(&mut self) -> Vec<Effect> {
+        let Some(session) = self.session.clone() else { return Vec::new() };
+        let Some(group) = self.state.group().map(|group| Arc::clone(&group.name)) else { return Vec::new() };
+        let at = u32::try_from(self.state.group_list.selected).unwrap_or(u32::MAX);
+        let whole = self.marks.is_shard_excluded(at);
+        if self.state.pane == Pane::Groups {
+            return session.apply(match whole {
+                true => Edit::Include { shard: group, key: None },
+                false => exclude(exclude_item(&group, None)),
+            });
+        }
+        if whole {
+            return told(
+                Level::Warn,
+                format!("{group} is excluded as a whole; x in the list of shards takes it back in"),
+            );
+        }
+        let Some(sample) = self.state.sample().cloned() else {
+            return told(Level::Warn, "the sample is still being read");
+        };
+        session.apply(match self.marks.is_excluded(&sample) {
+            true => Edit::Include { shard: group, key: Some(Arc::clone(&sample.key)) },
+            false => exclude(exclude_item(&group, Some(&sample.key))),
+        })
+    }
+
+    /// Asks to which split the selected shard goes.
+    pub(super) fn move_shard(&self) -> Vec<Effect> {
+        let (Some(session), Some(group)) = (&self.session, self.state.group()) else { return Vec::new() };
+        let at = u32::try_from(self.state.group_list.selected).unwrap_or(u32::MAX);
+        let from = self.marks.split_of(at).map(|name| name.to_string());
+        splits::choose_split(session, vec![Arc::clone(&group.name)], from.as_deref())
+    }
+
+    /// The split editor on the same changes.
+    pub(super) fn open_editor(&self) -> Vec<Effect> {
+        self.session.iter().map(|session| Effect::Push(splits::open_shared(session.clone()))).collect()
+    }
+
+    /// What is excluded and what is not written yet, for the title line.
+    pub(super) fn edit_words(&self, write_key: &str) -> Vec<String> {
+        let mut words = Vec::new();
+        let excluded = self.marks.excluded_samples();
+        match (excluded, self.marks.excluded_shards()) {
+            (0, 0) => {}
+            (samples, 0) => words.push(format!("{} excluded", grouped(samples))),
+            (0, shards) => words.push(format!("{} excluded", count(shards, "shard"))),
+            (samples, shards) => words.push(format!("{} and {} excluded", grouped(samples), count(shards, "shard"))),
+        }
+        let pending = self.session.as_ref().map_or(0, SplitSession::pending);
+        if pending > 0 {
+            words.push(format!("{} not written ({write_key})", count(pending as u64, "change")));
+        }
+        words
+    }
+
+    /// Whether a sample is left out.
+    pub(super) fn is_excluded(&self, sample: &BrowseSample) -> bool {
+        self.marks.is_excluded(sample)
+    }
+}
+
+fn exclude(item: String) -> Edit {
+    Edit::Exclude { items: vec![ExcludeItem { item, note: None }] }
+}

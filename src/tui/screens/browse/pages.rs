@@ -1,0 +1,159 @@
+//! The loader's view and the view of offsets as lines of text. Made on a worker.
+
+use crate::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
+use crate::engine::browse::offsets::{EntryView, HeaderView, OffsetView};
+use crate::model::text::{bytes, grouped};
+use crate::source::decode::Value;
+use crate::tui::screens::page::{PageLine, Tone};
+
+/// Characters of a value that are shown.
+const SHOWN: usize = 600;
+/// Lines of Python that are shown.
+const CODE_LINES: usize = 200;
+/// Lines that are shown in all.
+const MOST_LINES: usize = 4_000;
+/// Bytes in a row of digits.
+const ROW: usize = 8;
+
+fn line(tone: Tone, text: impl Into<String>) -> PageLine {
+    PageLine::new(tone, text)
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => {
+            format!("{}  (and {} more)", text.get(..end).unwrap_or_default(), bytes((text.len() - end) as u64))
+        }
+        None => text.to_owned(),
+    }
+}
+
+/// A sample through the loader.
+pub fn loader_lines(view: &LoaderView) -> Vec<PageLine> {
+    let head = match &view.kind {
+        LoaderKind::FieldMap => format!("{}, by the field map", view.class),
+        LoaderKind::Crude if view.class.is_empty() => "the parts themselves (crude)".to_owned(),
+        LoaderKind::Crude => format!("{}: the parts themselves (crude)", view.class),
+        LoaderKind::Function { function, .. } => format!("{}, made by {function}", view.class),
+        LoaderKind::Missing => "nothing says how samples are made".to_owned(),
+    };
+    let mut lines = vec![line(Tone::Heading, head)];
+    lines.extend(view.error.iter().map(|why| PageLine::labelled(Tone::Error, "! ", why.clone())));
+    lines.extend(view.note.iter().map(|note| line(Tone::Muted, note.clone())));
+    for field in &view.fields {
+        lines.push(line(Tone::Plain, ""));
+        lines.extend(field_lines(field));
+    }
+    if let LoaderKind::Function { code: Some(code), .. } = &view.kind {
+        lines.push(line(Tone::Plain, ""));
+        lines.push(line(Tone::Muted, "The file, as text; it is not run here:"));
+        lines.extend(code.lines().take(CODE_LINES).map(|text| line(Tone::Plain, text)));
+    }
+    lines.truncate(MOST_LINES);
+    lines
+}
+
+fn field_lines(field: &LoaderField) -> Vec<PageLine> {
+    let mut head = field.name.clone();
+    for more in [Some(field.field_type.to_owned()).filter(|t| !t.is_empty()), field.shape()].into_iter().flatten() {
+        head.push_str("  ");
+        head.push_str(&more);
+    }
+    let mut lines = vec![line(Tone::Heading, head)];
+    lines.extend(field.expr.iter().map(|expr| PageLine::labelled(Tone::Muted, "  from ", expr.clone())));
+    lines.push(match &field.value {
+        Ok(FieldValue::Found(value)) => PageLine::labelled(Tone::Plain, "  ", value_words(value)),
+        Ok(FieldValue::Default(value)) => {
+            PageLine::labelled(Tone::Muted, "  ", format!("{value}, the class's default"))
+        }
+        Err(why) => PageLine::labelled(Tone::Error, "  ! ", why.clone()),
+    });
+    lines.extend(field.warning.iter().map(|why| PageLine::labelled(Tone::Warn, "  ! ", why.clone())));
+    lines
+}
+
+fn value_words(value: &Value) -> String {
+    match value {
+        Value::Text(text) => cut(text),
+        Value::Json(json) => cut(&json.to_string()),
+        Value::Int(number) => number.to_string(),
+        Value::Image { format, width, height } => format!("a picture, {format} {width} x {height}"),
+        Value::Array { dtype, .. } => format!("an array of {dtype}"),
+        Value::Media { format, len } => format!("a decoder of {format}, {}", bytes(*len)),
+        Value::Bytes { len, label } => format!("{label}, {}", bytes(*len)),
+    }
+}
+
+/// Where a sample lies, as the archive and each index say.
+pub fn offset_lines(view: &OffsetView) -> Vec<PageLine> {
+    let mut lines = vec![line(Tone::Heading, format!("{}, {} bytes", view.name, grouped(view.file_bytes)))];
+    if view.is_compressed {
+        lines.push(line(Tone::Muted, "compressed: offsets count unpacked bytes, and headers are not shown"));
+    }
+    let widest = view.claims.iter().map(|claim| claim.source.chars().count()).max().unwrap_or(0).min(30);
+    for claim in &view.claims {
+        let label = format!("{:widest$}  ", claim.source);
+        let mut words = match claim.span {
+            Some((from, to)) => format!("{} to {}", grouped(from), grouped(to)),
+            None => String::new(),
+        };
+        if let Some(note) = &claim.note {
+            let comma = if words.is_empty() { "" } else { "; " };
+            words.push_str(&format!("{comma}{note}"));
+        }
+        let tone = if claim.span.is_some() { Tone::Plain } else { Tone::Muted };
+        lines.push(PageLine::labelled(tone, label, words));
+    }
+    match view.disagreements.as_slice() {
+        [] if view.entries.is_empty() => {}
+        [] => lines.push(line(Tone::Ok, "archive and index agree")),
+        all => lines.extend(all.iter().map(|why| PageLine::labelled(Tone::Error, "! ", why.clone()))),
+    }
+    for entry in &view.entries {
+        lines.push(line(Tone::Plain, ""));
+        lines.extend(entry_lines(entry));
+    }
+    for row in &view.lost_rows {
+        let words =
+            format!("row of {}: byte {}, {} bytes; no entry begins there", row.name, row.byte_offset, row.byte_size);
+        lines.push(PageLine::labelled(Tone::Error, "! ", words));
+    }
+    if lines.len() > MOST_LINES {
+        lines.truncate(MOST_LINES);
+        lines.push(line(Tone::Muted, "and more"));
+    }
+    lines
+}
+
+fn entry_lines(entry: &EntryView) -> Vec<PageLine> {
+    let part = entry.part.as_ref().map_or("skipped".to_owned(), |part| format!("part {part}"));
+    let mut lines = vec![line(Tone::Heading, format!("{}  ({part})", entry.name))];
+    let place = |offset: u64, size: u64| format!("byte {}, {} bytes", grouped(offset), grouped(size));
+    lines.push(PageLine::labelled(Tone::Plain, "tar header  ", place(entry.content_offset, entry.size)));
+    lines.push(match &entry.row {
+        Some(row) => PageLine::labelled(Tone::Plain, "index row   ", place(row.byte_offset, row.byte_size)),
+        None => PageLine::labelled(Tone::Muted, "index row   ", "none"),
+    });
+    lines.extend(entry.headers.iter().flat_map(header_lines));
+    lines
+}
+
+fn header_lines(header: &HeaderView) -> Vec<PageLine> {
+    let mut lines = vec![line(Tone::Muted, format!("header at byte {}", grouped(header.offset)))];
+    for field in header.fields.iter().filter(|field| !field.value.is_empty() || field.defect.is_some()) {
+        let label = format!("  {:>3} {:9} ", field.from, field.name);
+        let tone = if field.defect.is_some() { Tone::Warn } else { Tone::Plain };
+        let defect = field.defect.map(|why| format!("  ! {why}")).unwrap_or_default();
+        lines.push(PageLine::labelled(tone, label, format!("{}{defect}", field.value)));
+    }
+    for (index, row) in header.bytes.chunks(ROW).enumerate() {
+        // Most of a header is nothing.
+        if row.iter().all(|byte| *byte == 0) {
+            continue;
+        }
+        let digits: String = row.iter().map(|byte| format!("{byte:02x} ")).collect();
+        let shown: String = row.iter().map(|b| if (0x20..0x7f).contains(b) { char::from(*b) } else { '.' }).collect();
+        lines.push(line(Tone::Muted, format!("  {:>3}  {digits:24} {shown}", index * ROW)));
+    }
+    lines
+}

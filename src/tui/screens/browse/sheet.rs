@@ -1,0 +1,307 @@
+//! The contact sheet: a grid of samples drawn by chance. Whoever has the seed sees the same ones.
+
+use super::listing::Listing;
+use crate::engine::browse::{random, BrowseSample, Catalog, Groups, Matches, SampleAt};
+use crate::model::text::grouped;
+use crate::model::Cancel;
+use crate::preview::cells::Depth;
+use crate::preview::{self, Drawable, PartPreview};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::splits::Prompt;
+use crate::tui::widgets::layout::below;
+use crate::tui::widgets::preview::{draw_short, Pixels};
+use crate::tui::widgets::{text, Gesture, Places};
+use crate::tui::work::Stream;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A cell of the grid, its margin included.
+const CELL: (u16, u16) = (26, 9);
+/// Samples on a sheet, at most.
+const MOST: usize = 60;
+
+/// What is seen of one sample.
+struct Thumb {
+    sample: BrowseSample,
+    preview: Option<Arc<PartPreview>>,
+}
+
+/// The sheet.
+pub struct Sheet {
+    crumbs: Vec<String>,
+    groups: Arc<Groups>,
+    matches: Option<Arc<Matches>>,
+    seed: u64,
+    drawn: Vec<SampleAt>,
+    thumbs: HashMap<SampleAt, Result<Thumb, String>>,
+    selected: usize,
+    columns: usize,
+    worker: Stream<SampleAt, (SampleAt, Result<Thumb, String>)>,
+    pixels: Pixels,
+    depth: Depth,
+    places: Places<usize>,
+    /// The sample to go to when the sheet is left.
+    chosen: Rc<Cell<Option<SampleAt>>>,
+    /// The seed that was typed into the popup above.
+    typed: Rc<RefCell<Option<u64>>>,
+    cancel: Cancel,
+}
+
+/// What the sheet is made of.
+pub struct Source {
+    /// Where the samples are.
+    pub catalog: Arc<dyn Catalog>,
+    /// Which are listed.
+    pub listing: Listing,
+    /// The part that is looked at, by name.
+    pub part: Option<Arc<str>>,
+    /// Where the draw begins.
+    pub seed: u64,
+    /// The title line.
+    pub crumbs: Vec<String>,
+    /// How pictures become cells.
+    pub depth: Depth,
+    /// Where to put the sample that was chosen.
+    pub chosen: Rc<Cell<Option<SampleAt>>>,
+}
+
+impl Sheet {
+    /// A sheet of what is listed.
+    pub fn new(source: Source, env: &UiEnv) -> Self {
+        let cancel = Cancel::default();
+        let (catalog, part, stop) = (Arc::clone(&source.catalog), source.part, cancel.clone());
+        let worker = Stream::start("browse-sheet", env.wake.clone(), move |at| {
+            (at, thumb_of(catalog.as_ref(), at, part.as_deref(), &stop))
+        });
+        let matches = match source.listing {
+            Listing::All => None,
+            Listing::Picked(matches) => Some(matches),
+        };
+        let mut sheet = Self {
+            crumbs: source.crumbs,
+            groups: source.catalog.groups(),
+            matches,
+            seed: source.seed,
+            drawn: Vec::new(),
+            thumbs: HashMap::new(),
+            selected: 0,
+            columns: 1,
+            worker,
+            pixels: Pixels::default(),
+            depth: source.depth,
+            places: Places::default(),
+            chosen: source.chosen,
+            typed: Rc::default(),
+            cancel,
+        };
+        sheet.deal();
+        sheet
+    }
+
+    /// Draws the samples of the seed.
+    fn deal(&mut self) {
+        self.drawn = random::distinct(&self.groups, self.matches.as_deref(), self.seed, MOST);
+        self.thumbs.clear();
+        self.selected = 0;
+        self.worker.want(self.drawn.clone());
+    }
+
+    fn choose(&self) -> Vec<Effect> {
+        self.chosen.set(self.drawn.get(self.selected).copied());
+        vec![Effect::Pop]
+    }
+
+    fn step(&mut self, by: isize) {
+        let last = self.drawn.len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(by).min(last);
+    }
+
+    fn ask_seed(&self) -> Vec<Effect> {
+        let typed = Rc::clone(&self.typed);
+        let accept = move |words: &str| {
+            let seed = super::prompt::number(words).ok_or("a whole number is needed")?;
+            *typed.borrow_mut() = Some(seed);
+            Ok(Vec::new())
+        };
+        let line = "The same seed draws the same samples of the same data set.";
+        vec![Effect::Push(Box::new(Prompt::new("Seed", line, &self.seed.to_string(), "a whole number", accept)))]
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        let row = isize::try_from(self.columns).unwrap_or(1);
+        match action {
+            Action::Close => return vec![Effect::Pop],
+            Action::Accept => return self.choose(),
+            Action::SetSeed => return self.ask_seed(),
+            Action::NewSeed => {
+                self.seed = super::state::scrambled(self.seed.wrapping_add(1)) % 1_000_000;
+                self.deal();
+            }
+            Action::Left => self.step(-1),
+            Action::Right => self.step(1),
+            Action::Up => self.step(-row),
+            Action::Down => self.step(row),
+            Action::PageUp | Action::HalfUp => self.step(-row * 2),
+            Action::PageDown | Action::HalfDown => self.step(row * 2),
+            Action::First => self.selected = 0,
+            Action::Last => self.selected = self.drawn.len().saturating_sub(1),
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn draw_cell(&mut self, frame: &mut Frame, area: Rect, index: usize, ui: &Ui) {
+        let Some(at) = self.drawn.get(index).copied() else { return };
+        let columns = usize::from(area.width);
+        let number = format!("#{}", grouped(self.groups.number(at)));
+        let (title, style) = match self.thumbs.get(&at) {
+            Some(Ok(thumb)) => (thumb.sample.key.to_string(), ui.theme.text),
+            Some(Err(_)) => (number, ui.theme.warn),
+            None => (number, ui.theme.muted),
+        };
+        let is_selected = index == self.selected;
+        let marker = if is_selected { ui.glyphs.marker } else { " " };
+        let title = text::fit_middle(&title, columns.saturating_sub(2), ui.glyphs);
+        let style = if is_selected { ui.theme.selected } else { style };
+        let head = text::pad_end(&format!("{marker} {title}"), columns);
+        frame.render_widget(Line::from(Span::styled(head, style)), Rect { height: 1, ..area });
+        let body = below(area, 1);
+        match self.thumbs.get(&at) {
+            Some(Ok(Thumb { preview: Some(preview), .. })) => match &preview.body {
+                Drawable::Picture(picture) => {
+                    self.pixels.draw(frame.buffer_mut(), body, picture, self.depth);
+                }
+                other => draw_short(frame.buffer_mut(), body, other, ui),
+            },
+            Some(Ok(_)) => {}
+            Some(Err(why)) => {
+                let lines = text::wrap(&format!("{} {why}", ui.glyphs.warn), columns).into_iter();
+                let lines = lines.map(|line| Line::from(Span::styled(line, ui.theme.warn)));
+                crate::tui::widgets::layout::draw_lines(frame.buffer_mut(), body, lines);
+            }
+            None => {
+                let line = Line::from(Span::styled(ui.glyphs.ellipsis, ui.theme.muted));
+                frame.render_widget(line, Rect { height: 1.min(body.height), ..body });
+            }
+        }
+    }
+}
+
+/// Looks at a sample: its picture if it has one, else the part that is looked at.
+fn thumb_of(catalog: &dyn Catalog, at: SampleAt, part: Option<&str>, cancel: &Cancel) -> Result<Thumb, String> {
+    let sample =
+        catalog.samples(at, 1, cancel).map_err(|failure| failure.why)?.pop().ok_or("it is not there any more")?;
+    let named = part.and_then(|name| sample.parts.iter().position(|part| &*part.name == name));
+    let picture = || sample.parts.iter().position(|part| is_picture(&part.name));
+    let index = named.or_else(picture).unwrap_or(0);
+    let preview = sample.parts.get(index).map(|part| {
+        let bytes = super::detail::PartOf { catalog, sample: &sample, part: index };
+        Arc::new(preview::part(&part.name, &bytes, cancel))
+    });
+    Ok(Thumb { sample, preview })
+}
+
+fn is_picture(name: &str) -> bool {
+    let extension = name.rsplit('.').next().unwrap_or(name).to_ascii_lowercase();
+    matches!(
+        extension.as_str(),
+        "jpg" | "jpeg" | "png" | "webp" | "gif" | "bmp" | "tif" | "tiff" | "ppm" | "pgm" | "img"
+    )
+}
+
+impl Drop for Sheet {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Screen for Sheet {
+    fn context(&self) -> Context {
+        Context::BrowseSheet
+    }
+
+    fn title(&self) -> Vec<String> {
+        self.crumbs.clone()
+    }
+
+    fn status_right(&self) -> Option<String> {
+        let of = self.matches.as_ref().map_or_else(|| self.groups.total(), |matches| matches.total());
+        Some(format!("seed {}  {} of {}", self.seed, self.drawn.len(), grouped(of)))
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::Accept => "go there",
+            action => action.label(),
+        }
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(action) => self.act(action),
+            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+                Some(Gesture::Click { on, .. }) => {
+                    self.selected = on;
+                    Vec::new()
+                }
+                Some(Gesture::DoubleClick { .. }) => self.choose(),
+                Some(Gesture::Wheel { rows, .. }) => {
+                    let row = isize::try_from(self.columns).unwrap_or(1);
+                    self.step(row * rows.signum());
+                    Vec::new()
+                }
+                None => Vec::new(),
+            },
+            Input::Key(_) | Input::Paste(_) => Vec::new(),
+        }
+    }
+
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        let typed = self.typed.borrow_mut().take();
+        if let Some(seed) = typed {
+            self.seed = seed;
+            self.deal();
+        }
+        let came = self.worker.take();
+        let changed = !came.is_empty() || typed.is_some();
+        self.thumbs.extend(came);
+        changed
+    }
+
+    fn is_busy(&self) -> bool {
+        self.thumbs.len() < self.drawn.len() || self.typed.borrow().is_some()
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        self.places.clear();
+        let (columns, rows) = ((area.width / CELL.0).max(1), (area.height / CELL.1).max(1));
+        self.columns = usize::from(columns);
+        let (width, height) = (area.width / columns, area.height / rows);
+        let in_view = usize::from(columns) * usize::from(rows);
+        if self.drawn.is_empty() {
+            let line = Line::from(Span::styled("   there is no sample to draw", ui.theme.muted));
+            return frame.render_widget(line, Rect { height: 1.min(area.height), ..area });
+        }
+        let first = self.selected / self.columns;
+        let first = first.saturating_sub(usize::from(rows) - 1) * self.columns;
+        for (place, index) in (first..self.drawn.len()).take(in_view).enumerate() {
+            let (x, y) = (place % self.columns, place / self.columns);
+            let to_u16 = |n: usize| u16::try_from(n).unwrap_or(u16::MAX);
+            let cell = Rect {
+                x: area.x.saturating_add(to_u16(x).saturating_mul(width)),
+                y: area.y.saturating_add(to_u16(y).saturating_mul(height)),
+                width: width.saturating_sub(1),
+                height: height.saturating_sub(1).max(1),
+            };
+            let cell = cell.intersection(area);
+            self.places.put(cell, index);
+            self.draw_cell(frame, cell, index, ui);
+        }
+    }
+}

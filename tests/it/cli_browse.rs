@@ -1,0 +1,52 @@
+//! `browse` where there is no full screen: a few samples, line by line or as one object.
+
+use super::cli_support::Sandbox;
+
+#[test]
+fn the_first_samples_are_printed_of_whatever_can_be_browsed() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("raw/a.tar", ["x/1", "x/2"]);
+    sandbox.write("c.jsonl", "{\"a\":1}\n{\"a\":2}\n");
+    sandbox.write("media/one.png", Sandbox::png(3, 2));
+    sandbox.say("browse raw").ends(0).says("2 samples, 1 shard").says("0 x/1 in a.tar");
+    sandbox.say("browse c.jsonl --plain").ends(0).says("2 samples, 1 file").says("1 1 in c.jsonl");
+    sandbox.say("browse media").ends(0).says("1 sample, 1 folder").says("one");
+}
+
+#[test]
+fn one_object_tells_the_same() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("raw/a.tar", ["1", "2", "3"]);
+    let value = sandbox.say("browse raw --json --number 1").ends(0).json("ok");
+    assert_eq!(value["samples"], 3);
+    assert_eq!(value["listed"].as_array().unwrap().len(), 1);
+    assert_eq!((&value["listed"][0]["key"], &value["listed"][0]["number"]), (&"2".into(), &1.into()));
+}
+
+#[test]
+fn a_sample_is_named_by_its_key_or_its_number() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("raw/a.tar", ["1", "2"]);
+    sandbox.tar("raw/b.tar", ["3"]);
+    sandbox.say("browse raw --sample 3").ends(0).says("2 3 in b.tar");
+    sandbox.say("browse raw --sample a.tar/2").ends(0).says("1 2 in a.tar");
+    sandbox.say("browse raw --sample nobody").ends(2).complains("no sample has that key");
+    sandbox.say("browse raw --number 3").ends(2).complains("3 samples");
+    sandbox.say("browse raw --number 1 --sample 3").ends(2).complains("cannot be used with");
+}
+
+#[test]
+fn what_cannot_be_browsed_says_what_can() {
+    let sandbox = Sandbox::new();
+    sandbox.write("note.txt", "hello");
+    sandbox.say("browse note.txt").ends(2).complains("give a folder of tar shards");
+    sandbox.say("browse nothing").ends(3).complains("no such file or folder");
+}
+
+#[test]
+fn hostile_names_are_printed_as_visible_signs() {
+    let sandbox = Sandbox::new();
+    sandbox.tar("raw/a.tar", ["k\u{1b}[31m"]);
+    let ran = sandbox.say("browse raw").ends(0).says("k␛[31m");
+    assert!(!ran.out.contains('\u{1b}'));
+}

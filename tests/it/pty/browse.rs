@@ -1,0 +1,337 @@
+//! The browser, as a person uses it.
+
+use super::harness::{run_plainly, House, Start, Story};
+use std::os::unix::fs::PermissionsExt as _;
+
+/// Three shards of forty samples, prepared; the field map wants a caption.
+fn prepared() -> House {
+    let house = House::new();
+    for number in 0..3 {
+        house.shard(&format!("big/shard_{number:04}.tar"), number * 100, 40);
+    }
+    let map = "image=jpg,caption=json[caption][long]";
+    let answers =
+        ["prepare", "big", "--yes", "--split-ratio", "1,1,1", "--sample-type", "CaptioningSample", "--field-map", map];
+    assert_eq!(run_plainly(&house, &answers), Some(0));
+    house
+}
+
+fn browse(house: &House, arguments: &[&str]) -> Story {
+    let mut all = vec!["browse"];
+    all.extend(arguments);
+    Start::new(house).arguments(&all).run()
+}
+
+fn quit(story: &mut Story) {
+    assert_eq!(story.keys("q").exit_code(), 0);
+    story.assert_restored();
+}
+
+/// Waits until the named sample is the selected one.
+#[track_caller]
+fn at(story: &mut Story, key: &str) {
+    let marked = format!("▸ {key}");
+    story.wait_until(&format!("{key} is selected"), |screen| screen.contents().contains(&marked));
+}
+
+#[test]
+fn a_prepared_data_set_opens_at_its_first_sample() {
+    let house = prepared();
+    let mut story = browse(&house, &["big"]);
+    story.wait_for("120 samples").wait_for("jpg txt json").wait_for("a cat").assert_taken();
+    at(&mut story, "000000");
+    story.keys(".").wait_for("txt 5 B");
+    quit(&mut story);
+}
+
+#[test]
+fn one_list_scrolls_over_all_shards() {
+    let house = prepared();
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.keys("G");
+    at(&mut story, "000239");
+    story.wait_for("▸ shard_0002.tar").keys("g g");
+    at(&mut story, "000000");
+    story.keys("ctrl-d ctrl-d ctrl-d ctrl-d");
+    story.wait_for("▸ shard_0001.tar");
+    story.keys("backtab").wait_for("▸ shard_0001.tar").keys("j");
+    at(&mut story, "000200");
+    quit(&mut story);
+}
+
+#[test]
+fn a_key_is_found_and_found_again() {
+    let house = prepared();
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.keys("/").wait_for("find key").type_text("/5$/").keys("enter");
+    story.wait_for("12 found");
+    at(&mut story, "000005");
+    story.keys("n n");
+    at(&mut story, "000025");
+    story.keys("N");
+    at(&mut story, "000015");
+    story.keys("esc").wait_gone("12 found");
+    quit(&mut story);
+}
+
+#[test]
+fn numbers_lead_to_samples() {
+    let house = prepared();
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.keys("5 0").wait_for("go to number").keys("enter");
+    at(&mut story, "000110");
+    story.keys(":").wait_for("Commands").type_text("119").wait_for("go to sample 119").keys("enter");
+    at(&mut story, "000239");
+    story.keys("#").wait_for("go to number").type_text("7000").keys("enter").wait_for("the last one is 119");
+    quit(&mut story);
+}
+
+#[test]
+fn a_random_sample_is_somewhere_else_sooner_or_later() {
+    let house = prepared();
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.keys("r r r r r r r r");
+    story.wait_until("another one is selected", |screen| !screen.contents().contains("Samples  #0 "));
+    quit(&mut story);
+}
+
+#[test]
+fn a_sample_is_excluded_and_taken_back_and_what_stays_is_written_once() {
+    let house = prepared();
+    let split = house.data().join("big/.nv-meta/split.yaml");
+    let before = std::fs::read_to_string(&split).unwrap();
+    let mut story = browse(&house, &["big", "--number", "42"]);
+    at(&mut story, "000102");
+    story.wait_for("train 1").keys("x").wait_for("1 change not written (w)").wait_for("x excluded");
+    story.keys("u").wait_gone("not written").wait_gone("x excluded");
+    story.keys("j x").wait_for("1 change not written (w)");
+    assert_eq!(std::fs::read_to_string(&split).unwrap(), before, "nothing is written by looking");
+    story.keys("w").wait_for("shard_0001.tar/000103").keys("enter");
+    story.wait_until("it is written", |_| std::fs::read_to_string(&split).unwrap().contains("shard_0001.tar/000103"));
+    story.keys("esc").wait_for("1 excluded");
+    quit(&mut story);
+    assert!(!std::fs::read_to_string(&split).unwrap().contains("000102"));
+}
+
+#[test]
+fn a_shard_is_moved_to_another_split() {
+    let house = prepared();
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.wait_for("train 1").keys("s").wait_for("val").keys("j enter").wait_for("1 change not written (w)");
+    story.keys("q").wait_for("not written").keys("esc").wait_gone("Stay").keys("u").wait_gone("not written");
+    quit(&mut story);
+}
+
+#[test]
+fn the_loader_view_shows_fields_and_the_error_that_training_would_raise() {
+    let house = prepared();
+    let yaml = house.data().join("big/.nv-meta/dataset.yaml");
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.keys("v").wait_for("As the loader gets it").wait_for("caption 0").wait_for("image");
+    story.keys("esc").wait_gone("As the loader gets it");
+    quit(&mut story);
+    let text = std::fs::read_to_string(&yaml).unwrap().replace("long", "short");
+    house.file("big/.nv-meta/dataset.yaml", text.as_bytes());
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.keys("v").wait_for("short").wait_for("!");
+    quit(&mut story);
+}
+
+#[test]
+fn offsets_stand_beside_the_index() {
+    let house = prepared();
+    let mut story = browse(&house, &["big", "--sample", "000001"]);
+    at(&mut story, "000001");
+    story.keys("o").wait_for("Where it lies").wait_for("archive and index agree").wait_for("000001.jpg");
+    story.keys("tab ctrl-d ctrl-d").wait_for("ustar");
+    quit(&mut story);
+}
+
+#[test]
+fn two_people_with_one_seed_see_one_contact_sheet() {
+    let house = prepared();
+    let keys = |story: &mut Story| {
+        story.keys("c").wait_for("seed 1 ").keys("s").wait_for("Seed").keys("ctrl-u").type_text("77").keys("enter");
+        story.wait_for("seed 77").wait_gone("#");
+        story.screen()
+    };
+    let mut first = browse(&house, &["big"]);
+    at(&mut first, "000000");
+    let mut second = browse(&house, &["big", "--number", "9"]);
+    at(&mut second, "000009");
+    assert_eq!(keys(&mut first), keys(&mut second));
+    first.keys("l l enter").wait_gone("seed 77").wait_for("Samples  #");
+    quit(&mut first);
+}
+
+#[test]
+fn parts_are_exported_and_nothing_is_written_over() {
+    let house = prepared();
+    let mut story = browse(&house, &["big", "--number", "3"]);
+    at(&mut story, "000003");
+    let export = |story: &mut Story| {
+        story.keys("E").wait_for("the whole sample").keys("j enter").wait_for("Into which folder");
+        story.type_text("~/out").keys("enter");
+    };
+    export(&mut story);
+    story.wait_for("wrote 3 files");
+    assert_eq!(std::fs::read(house.home().join("out/000003.txt")).unwrap(), b"a cat");
+    export(&mut story);
+    story.wait_for("already");
+    quit(&mut story);
+}
+
+#[test]
+fn names_that_lead_out_of_a_folder_are_shown_and_not_exported() {
+    let house = House::new();
+    house.file("bad/shard_0.tar", &hostile_tar());
+    let mut story = browse(&house, &["bad"]);
+    story.wait_for("␛[31mred").wait_for("<U+202E>");
+    story.wait_until("no escape got through", |screen| !screen.contents().contains('\u{202e}'));
+    story.keys("g g E").wait_for("the whole sample").keys("enter").wait_for("Into which folder");
+    story.type_text("~/out").keys("enter").wait_for("not safe for a file");
+    assert!(!house.home().join("out").exists());
+    story.keys("y").wait_for("copied");
+    story.keys("G k v o c").wait_for("seed").keys("esc").wait_for("Where it lies");
+    quit(&mut story);
+}
+
+/// Samples with names that mean harm.
+fn hostile_tar() -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for name in ["a\u{1b}[31mred.txt", "b\u{202e}txt.json", "c\nd.txt", "e.\u{7}f"] {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(7);
+        header.set_mode(0o644);
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_cksum();
+        builder.append(&header, &b"\x1b[2Jhey"[..]).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
+#[test]
+fn the_key_and_the_path_are_copied() {
+    let house = prepared();
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.keys("y").wait_for("copied, if the terminal lets us").keys("j").wait_gone("copied, if");
+    story.keys("Y").wait_for("copied, if the terminal lets us");
+    quit(&mut story);
+}
+
+#[test]
+fn a_part_is_opened_as_a_read_only_copy() {
+    let house = prepared();
+    let editor = house.file(
+        "editor.sh",
+        b"#!/bin/sh\nprintf 'editing '\ncat \"$1\"\ntest -w \"$1\" || echo ' read-only'\nread answer\n",
+    );
+    std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut story =
+        Start::new(&house).arguments(&["browse", "big"]).variable("EDITOR", &editor.to_string_lossy()).run();
+    at(&mut story, "000000");
+    story.keys(". e").wait_for("editing a cat");
+    story.type_text("\n");
+    at(&mut story, "000000");
+    story.assert_taken();
+    quit(&mut story);
+}
+
+#[test]
+fn a_filter_lists_only_what_fits() {
+    let house = prepared();
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.wait_for("train 1").keys("F").wait_for("List only samples that").keys("space space").wait_for(" val ");
+    story.keys("enter").wait_for("40 listed");
+    at(&mut story, "000100");
+    story.keys("esc").wait_gone("listed");
+    at(&mut story, "000100");
+    quit(&mut story);
+}
+
+#[test]
+fn what_is_not_prepared_is_scanned_as_one_looks() {
+    let house = House::furnished();
+    let mut story = browse(&house, &["coco"]);
+    story.wait_for("12 samples").wait_for("jpg txt json");
+    at(&mut story, "000000");
+    story.keys("x").wait_for("it is not prepared").keys("j");
+    at(&mut story, "000001");
+    quit(&mut story);
+}
+
+#[test]
+fn lines_of_a_jsonl_file_are_samples() {
+    let house = House::new();
+    let lines: String = (0..500).map(|n| format!("{{\"text\":\"line {n}\"}}\n")).collect();
+    house.file("corpus.jsonl", lines.as_bytes());
+    let mut story = browse(&house, &["corpus.jsonl", "--number", "321"]);
+    story.wait_for("500 samples").wait_for("line 321");
+    quit(&mut story);
+}
+
+#[test]
+fn files_of_a_media_folder_are_samples() {
+    let house = House::new();
+    for name in ["media/a/one.png", "media/a/two.png", "media/b/three.png"] {
+        house.file(name, super::harness::TINY_PNG);
+    }
+    let mut story = browse(&house, &["media"]);
+    story.wait_for("3 samples").wait_for("Folders").wait_for("one");
+    quit(&mut story);
+}
+
+#[test]
+fn home_opens_the_browser_and_takes_it_back() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("b  browse").keys("b").wait_for("▸ browse ▸ coco").wait_for("12 samples");
+    at(&mut story, "000000");
+    story.keys("esc").wait_gone("▸ browse").wait_for("▸ coco/");
+    quit(&mut story);
+}
+
+#[test]
+fn a_data_set_that_cannot_be_browsed_says_what_can() {
+    let house = House::new();
+    house.file("note.txt", b"hello\n");
+    let mut story = browse(&house, &["note.txt"]);
+    story.wait_for("cannot be browsed").wait_for("F5 tries again").keys("esc").wait_for("note.txt");
+    quit(&mut story);
+}
+
+#[test]
+fn any_size_can_be_used_and_a_storm_of_sizes_ends_well() {
+    let house = prepared();
+    let mut story = Start::new(&house).arguments(&["browse", "big"]).size(40, 12).run();
+    at(&mut story, "000000");
+    story.keys("tab").wait_for("#0").keys("backtab backtab").wait_for("▸ shard_0000.tar");
+    for size in 0..40_u16 {
+        story.resize(20 + size * 3, 5 + size);
+    }
+    story.resize(80, 24).keys("tab");
+    at(&mut story, "000000");
+    story.wait_for("? help");
+    quit(&mut story);
+}
+
+#[test]
+fn jobs_run_on_while_one_browses() {
+    let house = prepared();
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.keys("J").wait_for("no jobs were started").keys("esc");
+    at(&mut story, "000000");
+    story.keys("f").wait_for("samples with part").keys("esc");
+    at(&mut story, "000000");
+    quit(&mut story);
+}
