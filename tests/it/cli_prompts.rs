@@ -233,7 +233,7 @@ fn a_change_of_the_splits_is_shown_and_asked_for_before_it_is_written() {
     assert_eq!(sandbox.read("data/.nv-meta/split.yaml"), before);
     let mut dialogue = Dialogue::start(&sandbox, line, "xterm-256color");
     dialogue.expect("Write data/.nv-meta/split.yaml?").answer("");
-    dialogue.expect("Written data/.nv-meta/split.yaml.");
+    dialogue.expect("Written data/.nv-meta/split.yaml");
     dialogue.ends(0);
     assert!(sandbox.text("data/.nv-meta/split.yaml").contains("s_{00..06}.tar"));
     let text = Dialogue::start(&sandbox, &format!("{line} --yes"), "xterm-256color").ends(0);
