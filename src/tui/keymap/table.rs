@@ -74,6 +74,7 @@ actions! {
     AddExclude, "add-exclude", "add exclude", "Excludes what you type: a shard, shard/key, or a range such as shard/{001..009}.";
     Note, "note", "note", "Writes a note beside an exclude, as a comment in the file.";
     LeakCheck, "leak-check", "leak check", "Looks for samples that are in two splits, by key and by content.";
+    RepairAll, "repair-all", "repair all", "Ends all sure leaks, each by its best way, as one change that undo takes back.";
     EditText, "edit-text", "edit as text", "Opens the file with its unwritten changes in your editor ($VISUAL, $EDITOR), then takes it back.";
     RenameSplit, "rename-split", "rename split", "Gives the selected split another name.";
     Write, "write", "write", "Shows the changes as a diff, and writes them when you agree.";
@@ -469,6 +470,8 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::SplitsReview, A::Close, &["esc"]),
     bar(C::SplitsLeaks, A::Exclude, &["x"]),
     bar(C::SplitsLeaks, A::MoveTo, &["m"]),
+    bar(C::SplitsLeaks, A::Accept, &["enter"]),
+    bar(C::SplitsLeaks, A::RepairAll, &["X"]),
     bar(C::SplitsLeaks, A::Undo, &["u"]),
     bar(C::SplitsLeaks, A::Redo, &["ctrl-r"]),
     bar(C::SplitsLeaks, A::Write, &["w"]),

@@ -40,7 +40,8 @@ pub enum Preview {
 }
 
 impl Preview {
-    fn of(mut editor: SplitEditor, item: &str, cancel: &Cancel) -> Outcome<Self> {
+    /// Looks an item up; the failure of one that cannot be written.
+    pub fn of(mut editor: SplitEditor, item: &str, cancel: &Cancel) -> Outcome<Self> {
         let before = editor.excludes().len();
         editor.apply(Edit::Exclude { items: vec![ExcludeItem::written(item)] })?;
         if editor.excludes().len() == before {

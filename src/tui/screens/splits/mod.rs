@@ -7,6 +7,7 @@ mod balance;
 mod choice;
 mod conflict;
 mod draft;
+mod leaks;
 mod pattern;
 mod prompt;
 mod review;
@@ -21,3 +22,6 @@ pub use choice::{Choice, Offer};
 pub use prompt::Prompt;
 pub use screen::{ask_note, choose_split, open, open_shared};
 pub use session::SplitSession;
+
+#[cfg(test)]
+mod tests;

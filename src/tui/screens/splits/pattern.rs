@@ -26,7 +26,8 @@ pub struct Matched {
 }
 
 impl Matched {
-    fn of(editor: &SplitEditor, pattern: &str) -> Outcome<Self> {
+    /// What a pattern matches; the failure of one that cannot be used or matches nothing.
+    pub fn of(editor: &SplitEditor, pattern: &str) -> Outcome<Self> {
         let found = matching(editor, pattern)?;
         let all = editor.shards();
         let is_found: std::collections::HashSet<u32> = found.iter().filter_map(|id| u32::try_from(*id).ok()).collect();

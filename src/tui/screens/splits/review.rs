@@ -38,7 +38,6 @@ pub struct Review {
     list: ListState,
     worker: Latest<SplitEditor, Changes>,
     asked: Option<u64>,
-    is_writing: bool,
     written: Option<Arc<Written>>,
 }
 
@@ -46,15 +45,8 @@ impl Review {
     /// The review of what a session has not written.
     pub fn new(session: SplitSession) -> Self {
         let worker = Latest::start("diff", session.env().wake, |editor: SplitEditor| Changes::of(&editor));
-        let mut review = Self {
-            session,
-            changes: None,
-            list: ListState::default(),
-            worker,
-            asked: None,
-            is_writing: false,
-            written: None,
-        };
+        let mut review =
+            Self { session, changes: None, list: ListState::default(), worker, asked: None, written: None };
         review.ask();
         review
     }
@@ -78,7 +70,6 @@ impl Review {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
         if self.changes.is_some() {
-            self.is_writing = true;
             self.session.write_now(false);
         }
         Vec::new()
@@ -141,10 +132,9 @@ impl Screen for Review {
 
     fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let mut changed = self.session.tick(effects);
-        if self.is_writing && self.session.doing() != Some("writing") {
-            self.is_writing = false;
+        if self.written.is_none() {
             self.written = self.session.written();
-            changed = true;
+            changed |= self.written.is_some();
         }
         self.ask();
         if let Some(changes) = self.worker.take() {
@@ -157,6 +147,7 @@ impl Screen for Review {
 
     fn resumed(&mut self) {
         self.session.text_returned();
+        self.ask();
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {

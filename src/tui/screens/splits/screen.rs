@@ -3,6 +3,7 @@
 use super::add_exclude::AddExclude;
 use super::balance::BalanceDialog;
 use super::choice::{Choice, Offer};
+use super::leaks;
 use super::pattern::PatternDialog;
 use super::prompt::Prompt;
 use super::session::SplitSession;
@@ -144,7 +145,8 @@ pub struct SplitsScreen {
 }
 
 impl SplitsScreen {
-    fn new(session: SplitSession, is_own: bool) -> Self {
+    /// The screen of a session; `is_own` says whether leaving it leaves the changes, too.
+    pub fn new(session: SplitSession, is_own: bool) -> Self {
         let mut screen = Self { session, state: State::default(), is_own, seen: None, places: Places::default() };
         screen.follow();
         screen
@@ -152,11 +154,11 @@ impl SplitsScreen {
 
     /// Takes notice of changes, whoever made them.
     fn follow(&mut self) -> bool {
-        let version = self.session.editor().map(|editor| editor.version());
-        if version == self.seen {
+        let version = self.session.version();
+        if self.seen == Some(version) {
             return false;
         }
-        self.seen = version;
+        self.seen = Some(version);
         if let Some(editor) = self.session.editor() {
             self.state.follow(&editor);
         }
@@ -181,6 +183,7 @@ impl SplitsScreen {
             Action::AddExclude => return vec![Effect::Push(Box::new(AddExclude::new(self.session.clone())))],
             Action::ByPattern => return vec![Effect::Push(Box::new(PatternDialog::new(self.session.clone())))],
             Action::Balance => return vec![Effect::Push(Box::new(BalanceDialog::new(self.session.clone())))],
+            Action::LeakCheck => return leaks::ask(&self.session),
             Action::AddSplit => return vec![Effect::Push(ask_new_split(self.session.clone(), Vec::new()))],
             Action::RenameSplit => return self.rename(),
             Action::DropSplit => return self.drop_split(),

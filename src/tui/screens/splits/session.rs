@@ -14,6 +14,7 @@ use crate::engine::splits::{Draft, Edit, Matches, SplitEditor};
 use crate::job::splits::Written;
 use crate::model::text::{count, duration};
 use crate::model::{Cancel, Failure, Problem};
+use crate::tui::jobs::JobId;
 use crate::tui::screen::{Effect, Screen, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use std::cell::{Ref, RefCell};
@@ -32,6 +33,8 @@ struct Inner {
     failure: Option<Failure>,
     problems: Arc<Vec<Problem>>,
     revision: u64,
+    /// Grows whenever another editor takes the place: versions of two editors say nothing about each other.
+    epoch: u64,
     /// The state of the changes that was asked to be kept last.
     kept: Option<u64>,
     /// The state of the changes that was checked last.
@@ -44,6 +47,8 @@ struct Inner {
     /// The text that is open in an editor.
     text: Option<PathBuf>,
     marks: Arc<Marks>,
+    /// The leak check that was started last.
+    leak_job: Option<JobId>,
     /// Versions of the splits and of the groups for which the marks were asked last.
     marked: Option<(u64, u64)>,
     workers: Workers,
@@ -69,6 +74,7 @@ impl SplitSession {
             failure: None,
             problems: Arc::default(),
             revision: 0,
+            epoch: 0,
             kept: None,
             checked: None,
             is_writing: false,
@@ -77,6 +83,7 @@ impl SplitSession {
             cannot_look_up: false,
             text: None,
             marks: Arc::default(),
+            leak_job: None,
             marked: None,
             workers,
             cancel: Cancel::default(),
@@ -120,7 +127,7 @@ impl SplitSession {
 
     /// The version of splits and excludes: another one with every change and undo; 0 while they are read.
     pub fn version(&self) -> u64 {
-        self.inner.borrow().editor.as_ref().map_or(0, SplitEditor::version)
+        self.inner.borrow().version()
     }
 
     /// Another number whenever something that is shown may have changed.
@@ -143,8 +150,8 @@ impl SplitSession {
     pub fn marks(&self, groups: &Arc<Groups>) -> Arc<Marks> {
         let mut inner = self.inner.borrow_mut();
         let inner = &mut *inner;
+        let wanted = (inner.version(), groups.version);
         if let Some(editor) = &inner.editor {
-            let wanted = (editor.version(), groups.version);
             // What is being worked out is waited for: groups that grow all the time would never be marked.
             if inner.marked != Some(wanted) && !inner.workers.marks.is_waiting() {
                 inner.marked = Some(wanted);
@@ -239,6 +246,16 @@ impl SplitSession {
     /// The screen that shows the changes as a diff and writes them.
     pub fn review(&self) -> Box<dyn Screen> {
         Box::new(Review::new(self.clone()))
+    }
+
+    /// The leak check that was started last.
+    pub(super) fn leak_job(&self) -> Option<JobId> {
+        self.inner.borrow().leak_job
+    }
+
+    /// Keeps in mind which leak check was started last.
+    pub(super) fn set_leak_job(&self, id: JobId) {
+        self.inner.borrow_mut().leak_job = Some(id);
     }
 
     /// What `w` does: the review, or the notice that there is nothing to write.
@@ -371,9 +388,9 @@ impl SplitSession {
             }
             Ok(editor) => {
                 let had_changes = inner.editor.as_ref().is_some_and(|old| old.pending() > 0);
-                inner.kept = Some(editor.version());
                 let base = editor.base_hash();
-                inner.editor = Some(editor);
+                inner.put(editor);
+                inner.kept = Some(inner.version());
                 inner.failure = None;
                 inner.check();
                 drop(inner);
@@ -421,8 +438,8 @@ impl SplitSession {
         inner.is_reworking = false;
         match reworked.told {
             Ok(told) => {
-                inner.editor = Some(reworked.editor);
-                effects.push(Effect::Toast(told));
+                inner.put(reworked.editor);
+                effects.extend(told.map(Effect::Toast));
             }
             Err(refused) => effects.push(Effect::Push(text_edit::refused(self.clone(), refused))),
         }
@@ -436,7 +453,7 @@ impl SplitSession {
         match end {
             WriteEnd::Written(end) => {
                 let (written, editor) = *end;
-                inner.editor = Some(editor);
+                inner.put(editor);
                 inner.follow();
                 inner.written = Some(Arc::new(written));
             }
@@ -451,12 +468,21 @@ impl SplitSession {
     /// Puts an editor in place: the file as somebody else left it, with the changes made again.
     pub(super) fn adopt(&self, editor: SplitEditor) {
         let mut inner = self.inner.borrow_mut();
-        inner.editor = Some(editor);
+        inner.put(editor);
         inner.follow();
     }
 }
 
 impl Inner {
+    fn version(&self) -> u64 {
+        self.editor.as_ref().map_or(0, |editor| (self.epoch << 32) + editor.version())
+    }
+
+    fn put(&mut self, editor: SplitEditor) {
+        self.epoch += 1;
+        self.editor = Some(editor);
+    }
+
     /// After a change: keeps the draft, and looks into what is odd now.
     fn follow(&mut self) {
         self.revision += 1;
@@ -496,9 +522,10 @@ impl Inner {
     }
 
     fn keep(&mut self) {
+        let version = Some(self.version());
         let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
-        if self.kept != Some(editor.version()) {
-            self.kept = Some(editor.version());
+        if self.kept != version {
+            self.kept = version;
             let question = (place.clone(), editor.clone());
             self.workers.keep.ask(question);
         }
@@ -521,10 +548,11 @@ impl Inner {
     }
 
     fn check(&mut self) {
+        let version = self.version();
         let Some(editor) = &self.editor else { return };
-        if self.checked != Some(editor.version()) {
-            self.checked = Some(editor.version());
-            self.workers.check.ask(editor.clone());
+        if self.checked != Some(version) {
+            self.checked = Some(version);
+            self.workers.check.ask((version, editor.clone()));
             self.look_up();
         }
     }

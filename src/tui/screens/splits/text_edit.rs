@@ -37,7 +37,7 @@ pub fn put(editor: &SplitEditor, state_dir: &Path) -> Outcome<PathBuf> {
 }
 
 /// Takes the edited text as one change; the copy is removed then. The notice says what was done.
-pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Toast, Refused> {
+pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, Refused> {
     let refused = |failure: Failure| Refused { failure, file: file.to_owned() };
     let bytes = read_whole(file, MAX_BYTES).map_err(refused)?;
     let gone = || Failure::environment(WHAT, "the copy is gone").on(Subject::path(file));
@@ -47,14 +47,15 @@ pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Toast, Refused> {
     let before = editor.text().map_err(refused)?;
     if text.as_bytes() == before {
         remove(file);
-        return Ok(Toast::new(Level::Info, "nothing was changed"));
+        // Nothing is said: the editor may not have been there at all, and the notice of that must stay.
+        return Ok(None);
     }
     let applied = editor.apply(Edit::ReplaceText { text }).map_err(refused)?;
     remove(file);
-    Ok(match applied.problems.first() {
+    Ok(Some(match applied.problems.first() {
         Some(problem) => Toast::new(Level::Warn, format!("{}; {}", applied.message, problem.message)),
         None => Toast::new(Level::Ok, applied.message),
-    })
+    }))
 }
 
 /// Removes a copy that is of no use any more.

@@ -5,9 +5,10 @@ use super::text_edit::{self, Refused};
 use crate::engine::browse::{Groups, Marks};
 use crate::engine::splits::{check_items, CheckedItems, Edit, NotApplied, SplitEditor};
 use crate::formats::python::braces;
+use crate::job::recover::before_looking;
 use crate::job::splits::{conflict, is_conflict, write, ThreeWay, Written};
 use crate::model::text::count;
-use crate::model::{Cancel, Failure, Outcome, Problem, RunOptions};
+use crate::model::{Cancel, Failure, Outcome, Problem, ProblemLog, RunOptions};
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Latest;
@@ -38,7 +39,7 @@ pub struct Reworked {
     /// With the changes, as far as they could be made.
     pub editor: SplitEditor,
     /// The notice of what was done, or the text that was not taken.
-    pub told: Result<Toast, Refused>,
+    pub told: Result<Option<Toast>, Refused>,
 }
 
 /// What came of writing.
@@ -66,7 +67,7 @@ pub struct Workers {
     /// Changes the whole text.
     pub rework: Latest<(SplitEditor, Rework), Reworked>,
     /// Looks for what is odd.
-    pub check: Latest<SplitEditor, Checked>,
+    pub check: Latest<(u64, SplitEditor), Checked>,
     /// Looks excludes up in the index.
     pub items: Latest<(SplitEditor, Cancel), Outcome<CheckedItems>>,
     /// Keeps the draft.
@@ -88,8 +89,8 @@ pub fn start_workers(env: &UiEnv) -> Workers {
     Workers {
         open: Latest::start("splits", wake(), |(root, state_dir): (PathBuf, PathBuf)| open(&root, &state_dir)),
         rework: Latest::start("splits-text", wake(), |(editor, work): (SplitEditor, Rework)| rework(editor, work)),
-        check: Latest::start("splits-check", wake(), |editor: SplitEditor| Checked {
-            version: editor.version(),
+        check: Latest::start("splits-check", wake(), |(version, editor): (u64, SplitEditor)| Checked {
+            version,
             problems: Arc::new(editor.problems()),
         }),
         items: Latest::start("excludes", wake(), |(editor, cancel): (SplitEditor, Cancel)| {
@@ -113,7 +114,10 @@ pub fn start_workers(env: &UiEnv) -> Workers {
 
 fn open(root: &Path, state_dir: &Path) -> Opened {
     let place = draft::place(state_dir, root);
-    Opened { editor: SplitEditor::open(root, None), found: draft::load(&place), place }
+    // An interrupted run is finished first: what is opened must be what stays.
+    let looked = before_looking(root, &ProblemLog::default());
+    let editor = looked.and_then(|()| SplitEditor::open(root, None));
+    Opened { editor, found: draft::load(&place), place }
 }
 
 fn rework(mut editor: SplitEditor, work: Rework) -> Reworked {
@@ -121,7 +125,7 @@ fn rework(mut editor: SplitEditor, work: Rework) -> Reworked {
         Rework::Text(file) => text_edit::take(&mut editor, &file),
         Rework::Draft(edits) => {
             let not_applied = editor.replay(&edits);
-            Ok(replayed(edits.len(), editor.pending(), &not_applied))
+            Ok(Some(replayed(edits.len(), editor.pending(), &not_applied)))
         }
     };
     Reworked { editor, told }

@@ -1,0 +1,212 @@
+use super::*;
+use crate::engine::leaks::{Leak, LeakCount, LeakKind, LeakPlace, Leaks, Repair, Taken};
+use crate::engine::splits::{balance as balanced, parse_ratios};
+use crate::job::leaks::LeakReport;
+use crate::job::splits::Written;
+use crate::job::{JobState, JobStatus};
+use crate::model::{Failure, Outcome, Subject};
+use crate::tui::jobs::{JobId, JobView};
+use crate::tui::screens::splits::add_exclude::Preview;
+use crate::tui::screens::splits::leaks::{draw_leaks, draw_running, Standing};
+use crate::tui::screens::splits::pattern::Matched;
+use crate::tui::screens::splits::review::{draw_changes, draw_written, Changes};
+use crate::tui::screens::splits::{add_exclude, balance, pattern};
+use crate::tui::widgets::{ListState, TextField};
+use std::time::Duration;
+
+const DIALOG: &[(u16, u16, bool)] = &[(100, 28, false), (40, 10, false)];
+
+#[test]
+fn a_pattern_shows_what_it_matches_while_it_is_typed() {
+    let field = TextField::new("shard_001[4-7]");
+    let found: Outcome<Matched> = Matched::of(&editor(), field.value());
+    let mut list = ListState::new(found.as_ref().unwrap().shards.len());
+    assert_eq!(list.len, 4);
+    compare("pattern", DIALOG, &mut |frame, area, ui| {
+        pattern::draw(&field, Some(&found), &mut list, frame, area, ui);
+    });
+}
+
+#[test]
+fn a_pattern_that_matches_nothing_says_what_was_meant() {
+    let field = TextField::new("*.tar");
+    let found: Outcome<Matched> = Matched::of(&editor(), field.value());
+    assert!(found.is_err());
+    compare("pattern_nothing", DIALOG, &mut |frame, area, ui| {
+        pattern::draw(&field, Some(&found), &mut ListState::default(), frame, area, ui);
+    });
+    let empty = TextField::default();
+    compare("pattern_empty", &[(80, 22, true)], &mut |frame, area, ui| {
+        pattern::draw(&empty, None, &mut ListState::default(), frame, area, ui);
+    });
+}
+
+#[test]
+fn a_balance_shows_the_result_before_it_is_made() {
+    let editor = editor();
+    let field = TextField::new("6,2,2");
+    let found = parse_ratios(&editor, field.value()).map(|ratios| balanced(&editor, &ratios));
+    let mut list = ListState::new(found.as_ref().unwrap().moves.len());
+    let sizes = &[(80, 22, false), (100, 28, false), (40, 10, false), (80, 22, true)];
+    compare("balance", sizes, &mut |frame, area, ui| {
+        balance::draw(&field, Some(&found), &mut list, frame, area, ui);
+    });
+}
+
+#[test]
+fn ratios_that_cannot_be_are_refused_in_the_dialog() {
+    let editor = editor();
+    let field = TextField::new("6,2");
+    let found = parse_ratios(&editor, field.value()).map(|ratios| balanced(&editor, &ratios));
+    compare("balance_refused", DIALOG, &mut |frame, area, ui| {
+        balance::draw(&field, Some(&found), &mut ListState::default(), frame, area, ui);
+    });
+}
+
+#[test]
+fn what_is_typed_to_be_excluded_is_looked_up() {
+    let cancel = crate::model::Cancel::default();
+    for (name, item) in [("shard", "shard_0002.tar"), ("nothing", "shard_0099.tar/1"), ("known", "shard_0005.tar")] {
+        let (item, note) = (TextField::new(item), TextField::new("because"));
+        let found = Preview::of(editor(), item.value(), &cancel);
+        let sizes = &[(80, 22, false), (40, 10, false)];
+        compare(&format!("exclude_{name}"), sizes, &mut |frame, area, ui| {
+            add_exclude::draw((&item, &note), false, Some(&found), frame, area, ui);
+        });
+    }
+}
+
+fn changes() -> Changes {
+    Changes::of(&with(
+        editor(),
+        vec![
+            moved(&["shard_0014.tar", "shard_0015.tar"], "val"),
+            excluded("shard_0002.tar", Some("too dark")),
+            Edit::AddSplit { name: "holdout".into() },
+        ],
+    ))
+}
+
+#[test]
+fn the_review_is_a_diff_of_the_file() {
+    let changes = changes();
+    let mut list = ListState::new(changes.lines.len());
+    compare("review", ALL_SIZES, &mut |frame, area, ui| {
+        draw_changes(Some(&changes), &mut list, frame, area, ui);
+    });
+    compare("review_comparing", &[(80, 22, false)], &mut |frame, area, ui| {
+        draw_changes(None, &mut ListState::default(), frame, area, ui);
+    });
+}
+
+#[test]
+fn what_was_written_is_told() {
+    let path = "/data/coco/.nv-meta/split.yaml".into();
+    let written = Written { path, size: 4_321, edits: 3, nothing_to_do: false, bytes: Vec::new() };
+    let changes = changes();
+    compare("written", DIALOG, &mut |frame, area, ui| draw_written(&written, Some(&changes), frame, area, ui));
+}
+
+fn place(split: &str, shard: &str, key: Option<&str>) -> LeakPlace {
+    LeakPlace { split: split.into(), shard: shard.into(), key: key.map(str::to_owned), part: None }
+}
+
+fn report() -> LeakReport {
+    let leak = |kind, from: &str, to: &str| Leak {
+        kind,
+        places: vec![place("train", from, Some("000032")), place("val", to, Some("100032"))],
+        more: 0,
+        repairs: vec![Repair::Exclude { keep: "val".into(), items: vec![format!("{from}/000032")] }],
+    };
+    let leaks = vec![
+        leak(LeakKind::Sample, "shard_0003.tar", "shard_0016.tar"),
+        leak(LeakKind::Sample, "shard_0007.tar", "shard_0017.tar"),
+        leak(LeakKind::Name, "shard_0008.tar", "shard_0017.tar"),
+    ];
+    let counts = vec![LeakCount { kind: LeakKind::Sample, leaks: 2 }, LeakCount { kind: LeakKind::Name, leaks: 1 }];
+    LeakReport {
+        content: true,
+        compared: Taken { shards: 20, samples: 200_100, contents: 400_000 },
+        bytes: 4_600_000_000,
+        found: Leaks { leaks, counts, ..Leaks::default() },
+        files: Vec::new(),
+        problems: Vec::new(),
+        counts: Vec::new(),
+        elapsed: Duration::from_secs(9),
+    }
+}
+
+#[test]
+fn leaks_are_listed_and_those_that_were_ended_are_ticked() {
+    let report = report();
+    let standing = Standing::of(&editor());
+    // One of them is excluded in the file already.
+    let open: Vec<bool> = report.found.leaks.iter().map(|leak| standing.is_open(leak)).collect();
+    assert_eq!(open, [false, true, true]);
+    let mut list = ListState::new(3);
+    compare("leaks", ALL_SIZES, &mut |frame, area, ui| {
+        draw_leaks(&report, &standing, &mut list, frame, area, ui);
+    });
+}
+
+#[test]
+fn a_leak_is_ended_by_a_move_and_back_again_by_undo() {
+    let leak = report().found.leaks.remove(1);
+    let mut editor = with(editor(), vec![moved(&["shard_0007.tar"], "val")]);
+    assert!(!Standing::of(&editor).is_open(&leak), "both are in one split");
+    editor.undo();
+    assert!(Standing::of(&editor).is_open(&leak));
+    let with_more = Leak { more: 3, ..leak };
+    editor.apply(moved(&["shard_0007.tar"], "val")).unwrap();
+    assert!(Standing::of(&editor).is_open(&with_more), "there are places that are not listed");
+}
+
+#[test]
+fn no_leak_and_a_check_that_runs_are_told() {
+    let report = LeakReport { found: Leaks::default(), content: false, ..report() };
+    compare("leaks_none", &[(80, 22, false)], &mut |frame, area, ui| {
+        draw_leaks(&report, &Standing::default(), &mut ListState::default(), frame, area, ui);
+    });
+    let mut status = JobStatus::ended(JobState::Running);
+    status.item = "shard";
+    status.progress.items_done = 7;
+    status.progress.items_total = 20;
+    let view = JobView { id: JobId(1), title: "leak check of coco".into(), path: "/data/coco".into(), status };
+    compare("leaks_running", &[(80, 22, false)], &mut |frame, area, ui| draw_running(Some(&view), frame, area, ui));
+}
+
+#[test]
+fn a_choice_says_why_an_offer_cannot_be_taken() {
+    let offers = vec![
+        Offer::new("train", "16 shards, 80.1 %").unless(Some("it is there".into())),
+        Offer::new("val", "2 shards, 9.9 %"),
+        Offer::new("no split", "not used for training"),
+        Offer::new("a new split", "its name is asked for"),
+    ];
+    let mut choice = Choice::new("Move 3 shards to", Vec::new(), offers, |_| Vec::new()).selecting(1);
+    compare_screen("move", &[(100, 28, false), (40, 10, true)], &mut choice);
+    let effects = choice.handle(crate::tui::screen::Input::Key(ratatui::crossterm::event::KeyEvent::new(
+        ratatui::crossterm::event::KeyCode::Char('1'),
+        ratatui::crossterm::event::KeyModifiers::NONE,
+    )));
+    assert!(matches!(effects.as_slice(), [crate::tui::screen::Effect::Toast(_)]), "the popup stays");
+}
+
+#[test]
+fn a_name_is_asked_for_in_a_field() {
+    let mut prompt = Prompt::new("New split", "The name of the new split:", "", "holdout", |name| match name {
+        "" => Err("a split needs a name".to_owned()),
+        _ => Ok(Vec::new()),
+    });
+    let accept = crate::tui::screen::Input::Action(crate::tui::keymap::Action::Accept);
+    assert!(prompt.handle(accept).is_empty());
+    compare_screen("prompt", &[(80, 22, false), (40, 10, false)], &mut prompt);
+}
+
+#[test]
+fn a_failure_of_a_text_names_line_and_column() {
+    let text = "split_parts:\n  train: [a.tar\nexclude: []\n".to_owned();
+    let failure: Failure = with(editor(), Vec::new()).apply(Edit::ReplaceText { text }).unwrap_err();
+    assert!(failure.subject.line.is_some(), "{failure:?}");
+    assert_ne!(failure.subject, Subject::default());
+}

@@ -1,0 +1,194 @@
+use super::*;
+use crate::engine::splits::Draft;
+use crate::model::{Failure, Subject};
+use crate::tui::keymap::Action;
+use crate::tui::screens::splits::state::{column, together, State};
+use crate::tui::screens::splits::view;
+use crate::tui::widgets::mouse::Places;
+use std::time::Instant;
+
+fn state_of(editor: &SplitEditor) -> State {
+    let mut state = State::default();
+    state.follow(editor);
+    state
+}
+
+fn look(name: &str, sizes: &[(u16, u16, bool)], state: &mut State, editor: &SplitEditor) {
+    let problems = editor.problems();
+    compare(name, sizes, &mut |frame, area, ui| {
+        view::draw(state, editor, &problems, &mut Places::default(), frame, area, ui);
+    });
+}
+
+#[test]
+fn splits_stand_side_by_side_with_their_shares_and_excludes_below() {
+    let editor = editor();
+    look("columns", ALL_SIZES, &mut state_of(&editor), &editor);
+}
+
+#[test]
+fn what_was_changed_is_marked_and_so_is_what_a_range_takes() {
+    let editor = with(
+        editor(),
+        vec![
+            moved(&["shard_0014.tar", "shard_0015.tar"], "val"),
+            excluded("shard_0002.tar", Some("too dark")),
+            excluded("shard_0001.tar/000007", None),
+        ],
+    );
+    let mut state = state_of(&editor);
+    for action in [Action::Down, Action::Mark, Action::Down, Action::Down] {
+        assert!(state.act(action));
+    }
+    assert_eq!(state.rows(), Some(1..=3));
+    look("changes", ALL_SIZES, &mut state, &editor);
+}
+
+#[test]
+fn the_excludes_take_more_room_when_they_have_the_keys() {
+    let editor = editor();
+    let mut state = state_of(&editor);
+    state.act(Action::NextPane);
+    look("excludes", ALL_SIZES, &mut state, &editor);
+}
+
+#[test]
+fn many_splits_scroll_sideways() {
+    let names: String = (0..12).map(|n| format!("  fold_{n:02}:\n  - shard_{n:04}.tar\n")).collect();
+    let editor = editor_of(&format!("split_parts:\n{names}exclude: []\n"), 14);
+    let mut state = state_of(&editor);
+    look("many", &[(100, 28, false), (40, 10, false)], &mut state, &editor);
+    for _ in 0..6 {
+        state.act(Action::Right);
+    }
+    assert_eq!(state.at, 6);
+    look("many_middle", &[(100, 28, false), (80, 22, true)], &mut state, &editor);
+    for _ in 0..20 {
+        state.act(Action::Right);
+    }
+    assert_eq!(column(&editor, state.at).map(|view| view.shards.len()), Some(2), "the last column is of no split");
+    look("many_last", &[(100, 28, false)], &mut state, &editor);
+}
+
+#[test]
+fn a_split_that_ends_up_empty_is_shown_at_once() {
+    let editor = with(editor(), vec![moved(&["shard_0016.tar", "shard_0017.tar"], "train")]);
+    let mut state = state_of(&editor);
+    state.act(Action::Right);
+    look("empty", &[(100, 28, false), (40, 10, false), (80, 22, true)], &mut state, &editor);
+}
+
+#[test]
+fn hostile_names_do_no_harm() {
+    let text = "split_parts:\n  \"tr\\e[31min\":\n  - \"sh\\u202eard_0000.tar\"\n  - shard_0001.tar\nexclude:\n- \"a\\e]0;x\\a/1\"\n";
+    let editor = editor_of(text, 2);
+    let mut state = state_of(&editor);
+    look("hostile", &[(80, 22, false)], &mut state, &editor);
+}
+
+#[test]
+fn before_it_is_read_and_where_it_cannot_be_the_screen_says_so() {
+    compare("reading", &[(80, 22, false)], &mut |frame, area, ui| view::draw_nothing(None, frame, area, ui));
+    let failure = Failure::data("opening the splits", "the data set is not prepared")
+        .on(Subject::path("/data/raw"))
+        .with_hint("gristmill prepare PATH prepares it");
+    let sizes = &[(80, 22, false), (40, 10, true)];
+    compare("failed", sizes, &mut |frame, area, ui| view::draw_nothing(Some(&failure), frame, area, ui));
+}
+
+#[test]
+fn no_size_breaks_the_editor() {
+    let editor = editor();
+    for on_excludes in [false, true] {
+        let mut state = state_of(&editor);
+        state.is_on_excludes = on_excludes;
+        let problems = editor.problems();
+        for (columns, rows) in [(1, 1), (2, 4), (10, 5), (27, 8), (39, 10), (54, 13), (200, 60)] {
+            shown(columns, rows, false, &mut |frame, area, ui| {
+                view::draw(&mut state, &editor, &problems, &mut Places::default(), frame, area, ui);
+            });
+        }
+    }
+}
+
+#[test]
+fn the_selection_stays_in_its_column_when_others_come_and_go() {
+    let mut editor = editor();
+    let mut state = state_of(&editor);
+    state.act(Action::Right);
+    state.act(Action::Down);
+    assert_eq!(state.shards(&editor).first().map(|s| s.name.to_string()), Some("shard_0017.tar".into()));
+    editor.apply(Edit::RemoveSplit { name: "train".into() }).unwrap();
+    state.follow(&editor);
+    assert_eq!(state.lists.len(), 3, "val, test, and the shards of no split");
+    assert_eq!(state.lists[0].selected, 1);
+    editor.undo();
+    state.follow(&editor);
+    assert_eq!(state.lists[1].selected, 1);
+}
+
+#[test]
+fn excluding_takes_out_what_is_in_and_takes_in_what_is_out() {
+    let editor = editor();
+    let mut state = state_of(&editor);
+    let edit = state.exclude_shards(&editor, Some("why".into())).unwrap();
+    let Edit::Exclude { items } = &edit else { panic!("{edit:?}") };
+    assert_eq!((items[0].item.as_str(), items[0].note.as_deref()), ("shard_0000.tar", Some("why")));
+    for _ in 0..5 {
+        state.act(Action::Down);
+    }
+    let edit = state.exclude_shards(&editor, None).unwrap();
+    assert_eq!(edit, Edit::Include { shard: "shard_0005.tar".into(), key: None });
+    // A range with some of both is excluded as a whole.
+    state.act(Action::Mark);
+    state.act(Action::Down);
+    let edit = state.exclude_shards(&editor, None).unwrap();
+    let Edit::Exclude { items } = &edit else { panic!("{edit:?}") };
+    assert_eq!(items.len(), 1, "the other one is out already");
+    assert_eq!(state.remove_excludes(), None, "the excludes do not have the keys");
+}
+
+#[test]
+fn a_range_of_excludes_is_removed_from_its_end() {
+    let mut editor = editor();
+    let mut state = state_of(&editor);
+    state.act(Action::NextPane);
+    state.act(Action::Mark);
+    state.act(Action::Down);
+    let edit = state.remove_excludes().unwrap();
+    editor.apply(edit).unwrap();
+    let left: Vec<&str> = editor.excludes().iter().map(|exclude| &*exclude.item).collect();
+    assert_eq!(left, ["shard_0003.tar/{000100..000104}", "shard_0077.tar/000001"]);
+    assert_eq!(editor.pending(), 1, "one step");
+    assert_eq!(together("x".into(), Vec::new()), Edit::Many { title: "x".into(), edits: Vec::new() });
+}
+
+#[test]
+fn a_draft_holds_all_that_is_pending() {
+    let editor = with(editor(), vec![moved(&["shard_0000.tar"], "val")]);
+    let draft: Draft = editor.draft().unwrap();
+    assert_eq!(draft.edits.len(), editor.pending());
+}
+
+#[test]
+fn ten_thousand_shards_and_three_hundred_thousand_excludes_are_drawn_by_the_window() {
+    let mut text = String::from("split_parts:\n  train:\n  - shard_{0000..9999}.tar\n  val: []\nexclude:\n");
+    for n in 0..300_000 {
+        text.push_str(&format!("- shard_{:04}.tar/{:06}\n", n % 10_000, n));
+    }
+    let editor = editor_of(&text, 10_000);
+    let mut state = state_of(&editor);
+    state.act(Action::Last);
+    state.act(Action::NextPane);
+    state.act(Action::Last);
+    let started = Instant::now();
+    for _ in 0..100 {
+        state.act(Action::Up);
+        shown(100, 28, false, &mut |frame, area, ui| {
+            view::draw(&mut state, &editor, &[], &mut Places::default(), frame, area, ui);
+        });
+    }
+    // Without a window this would be a hundred times as long, even unoptimised on a busy machine.
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+    look("large", &[(100, 28, false)], &mut state, &editor);
+}

@@ -1,0 +1,234 @@
+//! The session against files: opening, drafts, writing, and what somebody else does meanwhile.
+
+use super::*;
+use crate::model::RunOptions;
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, Input, UiEnv};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+struct House {
+    folder: tempfile::TempDir,
+}
+
+impl House {
+    fn new() -> Self {
+        let house = Self { folder: tempfile::tempdir().unwrap() };
+        let counts: Vec<String> = counts(20).iter().map(|(name, n)| format!("\"{name}\": {n}")).collect();
+        let info = format!("{{\"energon_version\": \"7.4.1\", \"shard_counts\": {{{}}}}}", counts.join(", "));
+        std::fs::create_dir_all(house.root().join(".nv-meta")).unwrap();
+        write_file(&RealFs, &house.root().join(".nv-meta/.info.json"), info.as_bytes(), 0o644).unwrap();
+        house.put(TEXT);
+        house
+    }
+    fn root(&self) -> PathBuf {
+        self.folder.path().join("coco")
+    }
+    fn file(&self) -> PathBuf {
+        self.root().join(".nv-meta/split.yaml")
+    }
+    fn put(&self, text: &str) {
+        write_file(&RealFs, &self.file(), text.as_bytes(), 0o640).unwrap();
+    }
+    fn text(&self) -> String {
+        std::fs::read_to_string(self.file()).unwrap()
+    }
+    fn env(&self) -> UiEnv {
+        UiEnv::new(RunOptions::default(), self.folder.path().join("state"))
+    }
+    fn open(&self) -> (SplitSession, Vec<Effect>) {
+        let session = SplitSession::open(&self.root(), &self.env());
+        let mut effects = Vec::new();
+        wait(&session, &mut effects, |s| s.editor().is_some() || s.failure().is_some());
+        (session, effects)
+    }
+    fn drafts(&self) -> usize {
+        std::fs::read_dir(self.folder.path().join("state/drafts")).map_or(0, Iterator::count)
+    }
+}
+
+/// Lets the workers answer until it is so.
+fn wait(session: &SplitSession, effects: &mut Vec<Effect>, is_so: impl Fn(&SplitSession) -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !is_so(session) {
+        assert!(Instant::now() < end, "not in time: {:?}", session.doing());
+        session.tick(effects);
+        std::thread::yield_now();
+    }
+}
+
+fn popup(effects: Vec<Effect>) -> Box<dyn Screen> {
+    let found = effects.into_iter().find_map(|effect| match effect {
+        Effect::Push(screen) => Some(screen),
+        _ => None,
+    });
+    found.expect("a popup")
+}
+
+fn digit(c: char) -> Input {
+    Input::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE))
+}
+
+#[test]
+fn changes_are_written_and_the_comments_survive() {
+    let house = House::new();
+    let (session, mut effects) = house.open();
+    assert!(effects.is_empty(), "nothing was left");
+    session.apply(moved(&["shard_0016.tar"], "test"));
+    session.apply(excluded("shard_0001.tar", Some("dark")));
+    assert_eq!(session.pending(), 2);
+    session.write_now(false);
+    wait(&session, &mut effects, |s| s.written().is_some());
+    assert_eq!(session.pending(), 0);
+    let text = house.text();
+    assert!(text.contains("# made by Ana on 3 Nov") && text.contains("# never touch"), "{text}");
+    assert!(text.contains("shard_0001.tar") && text.contains("# dark"), "{text}");
+    let end = Instant::now() + Duration::from_secs(60);
+    while house.drafts() > 0 {
+        assert!(Instant::now() < end, "the draft is gone after a write");
+        session.tick(&mut effects);
+    }
+}
+
+#[test]
+fn a_draft_is_offered_when_it_is_opened_again() {
+    let house = House::new();
+    let (session, _) = house.open();
+    session.apply(moved(&["shard_0016.tar"], "test"));
+    session.keep_now();
+    // As after a crash: nothing says goodbye.
+    std::mem::forget(session);
+    let (again, effects) = house.open();
+    let mut offer = popup(effects);
+    let picture = shown(80, 22, false, &mut |frame, area, ui| offer.draw(frame, area, ui));
+    assert!(picture.contains("move shard_0016.tar to test"), "{picture}");
+    offer.handle(digit('1'));
+    let mut effects = Vec::new();
+    wait(&again, &mut effects, |s| s.pending() == 1);
+    assert!(again.unwritten().is_some());
+    again.discard();
+    assert_eq!((again.pending(), again.unwritten()), (0, None));
+}
+
+#[test]
+fn a_draft_that_is_forgotten_is_gone() {
+    let house = House::new();
+    let (session, _) = house.open();
+    session.apply(moved(&["shard_0016.tar"], "test"));
+    session.keep_now();
+    std::mem::forget(session);
+    assert_eq!(house.drafts(), 1);
+    let (again, effects) = house.open();
+    popup(effects).handle(digit('2'));
+    let end = Instant::now() + Duration::from_secs(60);
+    while house.drafts() > 0 {
+        assert!(Instant::now() < end);
+        again.tick(&mut Vec::new());
+    }
+    assert_eq!(again.pending(), 0);
+}
+
+#[test]
+fn a_file_that_somebody_else_changed_is_asked_about() {
+    for choice in ['1', '2', '3'] {
+        let house = House::new();
+        let (session, mut effects) = house.open();
+        session.apply(moved(&["shard_0016.tar"], "test"));
+        let theirs = TEXT.replace("never touch", "touched by Ben");
+        house.put(&theirs);
+        session.write_now(false);
+        wait(&session, &mut effects, |s| s.doing() != Some("writing"));
+        assert_eq!(house.text(), theirs, "nothing is written before it is asked");
+        let version = session.version();
+        let told = popup(effects).handle(digit(choice));
+        let mut effects = Vec::new();
+        wait(&session, &mut effects, |s| s.doing() != Some("writing"));
+        assert!(!told.is_empty());
+        match choice {
+            '1' => {
+                assert_eq!((session.pending(), house.text()), (1, theirs), "shown first");
+                assert_ne!(session.version(), version, "screens must notice");
+                session.write_now(false);
+                wait(&session, &mut effects, |s| s.written().is_some());
+                assert!(house.text().contains("touched by Ben"));
+                assert_eq!(session.editor().unwrap().splits()[2].shards.len(), 3);
+            }
+            '2' => assert!(house.text().contains("never touch"), "mine"),
+            _ => assert_eq!((session.pending(), house.text()), (1, theirs)),
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_opened_refuses_every_change() {
+    let house = House::new();
+    house.put("split_parts: [\n");
+    let (session, _) = house.open();
+    assert!(session.failure().is_some());
+    assert!(matches!(session.apply(moved(&["a"], "b")).as_slice(), [Effect::Toast(_)]));
+    assert!(matches!(session.undo().as_slice(), [Effect::Toast(_)]));
+    let screen = open_shared(session.clone());
+    assert!(screen.why_disabled(Action::MoveTo).is_some() && screen.why_disabled(Action::Close).is_none());
+    house.put(TEXT);
+    session.reload();
+    wait(&session, &mut Vec::new(), |s| s.editor().is_some());
+    assert_eq!(session.failure(), None);
+}
+
+#[test]
+fn a_reload_makes_the_changes_again_on_what_is_there_now() {
+    let house = House::new();
+    let (session, _) = house.open();
+    session.apply(moved(&["shard_0016.tar"], "test"));
+    house.put(&TEXT.replace("never touch", "touched by Ben"));
+    session.reload();
+    let mut effects = Vec::new();
+    wait(&session, &mut effects, |s| {
+        s.pending() == 1
+            && !s.is_busy()
+            && s.editor().is_some_and(|e| e.base_bytes().windows(6).any(|w| w == b"by Ben"))
+    });
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Push(_))), "nobody is asked");
+}
+
+#[test]
+fn leaving_with_changes_asks_and_every_key_does_what_it_says() {
+    let house = House::new();
+    let (session, _) = house.open();
+    let mut screen = screen::SplitsScreen::new(session.clone(), true);
+    let mut press = |action| screen.handle(Input::Action(action));
+    assert!(matches!(press(Action::Close).as_slice(), [Effect::Pop]));
+    assert!(matches!(press(Action::Exclude).as_slice(), [Effect::Toast(_)]));
+    assert_eq!(session.pending(), 1);
+    let mut leave = popup(press(Action::Close));
+    compare_screen("leave", &[(80, 22, false)], leave.as_mut());
+    press(Action::Undo);
+    assert_eq!(session.pending(), 0);
+    press(Action::Redo);
+    assert_eq!(session.pending(), 1);
+    let mut choose = popup(press(Action::MoveTo));
+    choose.handle(digit('2'));
+    assert_eq!(session.pending(), 2);
+    for action in [
+        Action::ByPattern,
+        Action::Balance,
+        Action::AddExclude,
+        Action::AddSplit,
+        Action::RenameSplit,
+        Action::Note,
+        Action::LeakCheck,
+        Action::Details,
+        Action::Write,
+    ] {
+        assert!(matches!(press(action).as_slice(), [Effect::Push(_)]), "{action:?}");
+    }
+    press(Action::DropSplit);
+    assert_eq!(session.pending(), 3);
+    press(Action::NextPane);
+    press(Action::Exclude);
+    assert_eq!(session.pending(), 4, "an exclude was taken back");
+    popup(press(Action::Note));
+}
