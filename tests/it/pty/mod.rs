@@ -13,3 +13,4 @@ mod mix;
 mod pictures;
 mod prepare;
 mod settings;
+mod splits;
