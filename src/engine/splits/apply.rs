@@ -59,22 +59,35 @@ impl SplitEditor {
             }
             Edit::SetNote { index, note } => self.set_note(*index, note.as_deref(), applied)?,
             Edit::ReplaceText { text } => self.replace_text(text, applied)?,
-            Edit::Many { title, edits } => {
-                let mut changed = false;
-                let mut last = String::new();
-                for edit in edits {
-                    applied.message.clear();
-                    changed |= self.run(edit, applied)?;
-                    last = std::mem::take(&mut applied.message);
+            Edit::Many { title, edits } => match removals(edits) {
+                // One look at the list for all of them: one by one, thousands would take minutes.
+                Some(changes) => {
+                    for change in &changes {
+                        self.exclude_at(change.at)?;
+                    }
+                    self.doc.change(List::Exclude, changes);
+                    applied.message.clone_from(title);
+                    true
                 }
-                applied.message = if edits.len() == 1 { last } else { title.clone() };
-                return Ok(changed);
-            }
+                None => return self.run_many(title, edits, applied),
+            },
         };
         if changed {
             self.refresh();
             self.tell_empty(edit, applied);
         }
+        Ok(changed)
+    }
+
+    fn run_many(&mut self, title: &str, edits: &[Edit], applied: &mut Applied) -> Outcome<bool> {
+        let mut changed = false;
+        let mut last = String::new();
+        for edit in edits {
+            applied.message.clear();
+            changed |= self.run(edit, applied)?;
+            last = std::mem::take(&mut applied.message);
+        }
+        applied.message = if edits.len() == 1 { last } else { title.to_owned() };
         Ok(changed)
     }
 
@@ -396,6 +409,18 @@ impl SplitEditor {
         }
         Ok(true)
     }
+}
+
+/// The changes of several edits that all remove an exclude, from the end of the list on; `None` for any others.
+fn removals(edits: &[Edit]) -> Option<Vec<Splice<NewItem>>> {
+    let mut positions = Vec::with_capacity(edits.len());
+    for edit in edits {
+        let Edit::RemoveItem { index } = edit else { return None };
+        positions.push(*index);
+    }
+    let is_from_the_end = positions.len() > 1 && positions.windows(2).all(|pair| pair[0] > pair[1]);
+    let change = |at| Splice { at, removed: 1, inserted: Vec::new() };
+    is_from_the_end.then(|| positions.into_iter().rev().map(change).collect())
 }
 
 /// Items that stand for these names, in order; numbered runs become ranges.

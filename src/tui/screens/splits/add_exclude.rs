@@ -3,7 +3,7 @@
 use super::pattern::failure_lines;
 use super::session::SplitSession;
 use super::view::exclude_words;
-use crate::engine::splits::{check_items, Edit, ExcludeItem, ExcludeView, Matches, SplitEditor};
+use crate::engine::splits::{check_items, Edit, ExcludeItem, ExcludeView, Matches, Names, SplitEditor};
 use crate::model::{Cancel, Outcome};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
@@ -212,7 +212,12 @@ pub fn draw(
         Some(Err(failure)) => failure_lines(failure, columns, ui),
         Some(Ok(Preview::Known)) => vec![Line::from(Span::styled("it is excluded already", ui.theme.muted))],
         Some(Ok(Preview::New(view))) => {
-            let words = exclude_words(view);
+            let words = match (view.names, view.matches) {
+                (Names::Shard, _) => "the whole shard".to_owned(),
+                (Names::Sample, Matches::Some(_)) => "the sample is there".to_owned(),
+                (Names::Range(_), Matches::Some(found)) if found > 0 => format!("{} there", exclude_words(view)),
+                _ => exclude_words(view),
+            };
             let (sign, style) = match view.matches {
                 Matches::Nothing => (ui.glyphs.warn, ui.theme.warn),
                 _ => (ui.glyphs.check, ui.theme.ok),

@@ -5,7 +5,7 @@ use super::screen::choose_split;
 use super::session::SplitSession;
 use super::state::{columns, together};
 use crate::engine::leaks::{Leak, LeakOptions, LeakPlace, Repair, SplitLayout};
-use crate::engine::splits::{Edit, SplitEditor};
+use crate::engine::splits::{Edit, ExcludeItem, SplitEditor};
 use crate::job::leaks::{self as job, LeakReport};
 use crate::job::JobState;
 use crate::model::text::{count, duration, grouped};
@@ -19,7 +19,7 @@ use crate::tui::widgets::{draw_list, panel, progress_bar, text, Level, ListState
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 /// What `L` does: asks how to look, or shows what was found before.
@@ -107,6 +107,8 @@ pub struct LeakScreen {
     standing: Standing,
     seen: Option<u64>,
     places: Places<()>,
+    /// The key that writes, as it was when the screen was drawn last.
+    write_key: String,
 }
 
 impl LeakScreen {
@@ -120,6 +122,7 @@ impl LeakScreen {
             standing: Standing::default(),
             seen: None,
             places: Places::default(),
+            write_key: String::new(),
         };
         screen.observe();
         screen
@@ -201,15 +204,30 @@ impl LeakScreen {
     fn repair_all(&mut self) -> Vec<Effect> {
         let Some(report) = self.report() else { return Vec::new() };
         let open = report.found.leaks.iter().filter(|leak| leak.kind.is_sure() && self.standing.is_open(leak));
-        let edits: Vec<Edit> = open.filter_map(|leak| leak.repairs.first()).map(Repair::edit).collect();
-        if edits.is_empty() {
+        let ways: Vec<&Repair> = open.filter_map(|leak| leak.repairs.first()).collect();
+        if ways.is_empty() {
             return vec![Effect::Toast(Toast::new(Level::Info, "no sure leak is left that one change would end"))];
         }
-        let edit = together(format!("end {}", count(edits.len() as u64, "leak")), edits);
+        let edit = together(format!("end {}", count(ways.len() as u64, "leak")), all_at_once(&ways));
         let effects = self.session.apply(edit);
         self.observe();
         effects
     }
+}
+
+/// Many repairs as few changes: one for all excludes, one for each split that shards go to.
+fn all_at_once(ways: &[&Repair]) -> Vec<Edit> {
+    let mut excluded = Vec::new();
+    let mut moved: BTreeMap<&Arc<str>, Vec<Arc<str>>> = BTreeMap::new();
+    for way in ways {
+        match way {
+            Repair::Exclude { items, .. } => excluded.extend(items.iter().map(ExcludeItem::written)),
+            Repair::Move { shard, to } => moved.entry(to).or_default().push(Arc::clone(shard)),
+        }
+    }
+    let moves = moved.into_iter().map(|(to, shards)| Edit::MoveShards { shards, to: Some(Arc::clone(to)) });
+    let excludes = (!excluded.is_empty()).then_some(Edit::Exclude { items: excluded });
+    moves.chain(excludes).collect()
 }
 
 /// `train  shard_0000.tar/000001`, raw.
@@ -240,7 +258,7 @@ impl Screen for LeakScreen {
     fn status_right(&self) -> Option<String> {
         match self.session.pending() {
             0 => None,
-            pending => Some(format!("{} not written (w)", count(pending as u64, "change"))),
+            pending => Some(format!("{} not written ({})", count(pending as u64, "change"), self.write_key)),
         }
     }
 
@@ -320,6 +338,7 @@ impl Screen for LeakScreen {
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         self.places.clear();
+        self.write_key = ui.key(Context::SplitsLeaks, Action::Write);
         let report = match &self.result {
             None => return draw_running(self.view.as_ref(), frame, area, ui),
             Some(JobResult::Leaks(end)) => match end.as_ref() {
@@ -356,10 +375,15 @@ pub fn draw_running(view: Option<&JobView>, frame: &mut Frame, area: Rect, ui: &
     times.extend(view.status.remaining.map(|left| format!("{} left", duration(left))));
     lines.push(Line::from(Span::styled(times.join(&format!(" {} ", ui.glyphs.dot)), ui.theme.muted)));
     lines.push(Line::default());
-    lines.push(Line::from(Span::styled(
-        "Esc goes back; it goes on, and L finds it again. Ctrl-C stops it.",
-        ui.theme.muted,
-    )));
+    let words = format!(
+        "{} goes back; the check goes on, and {} finds it again. {} stops it.",
+        ui.key(Context::SplitsLeaks, Action::Close),
+        ui.key(Context::Splits, Action::LeakCheck),
+        ui.key(Context::Global, Action::Interrupt)
+    );
+    for line in text::wrap(&words, usize::from(inner.width)) {
+        lines.push(Line::from(Span::styled(line, ui.theme.muted)));
+    }
     draw_lines(frame.buffer_mut(), inner, lines);
 }
 

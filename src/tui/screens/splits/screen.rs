@@ -142,12 +142,21 @@ pub struct SplitsScreen {
     is_own: bool,
     seen: Option<u64>,
     places: Places<Spot>,
+    /// The key that writes, as it was when the screen was drawn last.
+    write_key: String,
 }
 
 impl SplitsScreen {
     /// The screen of a session; `is_own` says whether leaving it leaves the changes, too.
     pub fn new(session: SplitSession, is_own: bool) -> Self {
-        let mut screen = Self { session, state: State::default(), is_own, seen: None, places: Places::default() };
+        let mut screen = Self {
+            session,
+            state: State::default(),
+            is_own,
+            seen: None,
+            places: Places::default(),
+            write_key: String::new(),
+        };
         screen.follow();
         screen
     }
@@ -319,7 +328,7 @@ impl SplitsScreen {
                 Severity::Problem => Tone::Warn,
                 Severity::Note => Tone::Muted,
             };
-            lines.push(PageLine::labelled(tone, "  ", problem.to_string()));
+            lines.push(PageLine::labelled(tone, "  ", view::problem_words(problem)));
             lines.extend(problem.hint.iter().map(|hint| PageLine::labelled(Tone::Muted, "    ", hint.clone())));
         }
         let crumbs = vec!["splits".to_owned(), self.session.name(), "details".to_owned()];
@@ -415,7 +424,7 @@ impl Screen for SplitsScreen {
         }
         match self.session.pending() {
             0 => None,
-            pending => Some(format!("{} not written (w)", count(pending as u64, "change"))),
+            pending => Some(format!("{} not written ({})", count(pending as u64, "change"), self.write_key)),
         }
     }
 
@@ -487,6 +496,7 @@ impl Screen for SplitsScreen {
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         self.follow();
         self.places.clear();
+        self.write_key = ui.key(Context::Splits, Action::Write);
         let problems = self.session.problems();
         match self.session.editor() {
             Some(editor) => view::draw(&mut self.state, &editor, &problems, &mut self.places, frame, area, ui),

@@ -8,7 +8,7 @@ use super::choice::{Choice, Offer};
 use super::draft;
 use super::review::Review;
 use super::text_edit;
-use super::work::{start_workers, Opened, Rework, Reworked, Workers, WriteEnd};
+use super::work::{done, start_workers, Opened, Rework, Reworked, Workers, WriteEnd};
 use crate::engine::browse::{Groups, Marks};
 use crate::engine::splits::{Draft, Edit, Matches, SplitEditor};
 use crate::job::splits::Written;
@@ -24,6 +24,9 @@ use std::sync::Arc;
 
 /// How many changes of a draft are named when it is offered.
 const NAMED: usize = 5;
+
+/// A change of more parts than these is made by a worker.
+const AT_ONCE: usize = 100;
 
 struct Inner {
     env: UiEnv,
@@ -206,15 +209,15 @@ impl SplitSession {
         if let Some(why) = self.why_not() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
+        if matches!(&edit, Edit::Many { edits, .. } if edits.len() > AT_ONCE) {
+            self.rework(Rework::Edit(edit));
+            return Vec::new();
+        }
         let mut inner = self.inner.borrow_mut();
         let Some(editor) = inner.editor.as_mut() else { return Vec::new() };
-        let told = editor.apply(edit);
-        let toast = match told {
+        let toast = match editor.apply(edit) {
             Err(failure) => Toast::failure(&failure),
-            Ok(applied) => match applied.problems.first() {
-                Some(problem) => Toast::new(Level::Warn, format!("{}; {}", applied.message, problem.message)),
-                None => Toast::new(Level::Ok, applied.message),
-            },
+            Ok(applied) => done(applied),
         };
         inner.follow();
         vec![Effect::Toast(toast)]

@@ -1,8 +1,10 @@
 //! What the split editor shows and where its keys go. Pure: it looks at the editor and draws nothing.
 
 use crate::engine::splits::{Edit, ExcludeItem, ExcludeView, Matches, Names, ShardView, SplitEditor, SplitView};
+use crate::model::text::count;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
+use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -169,8 +171,10 @@ impl State {
             return None;
         }
         if out.is_empty() {
-            let edits = shards.iter().map(|s| Edit::Include { shard: Arc::clone(&s.name), key: None }).collect();
-            return Some(together(format!("include {} shards", shards.len()), edits));
+            return Some(together(
+                format!("include {}", count(shards.len() as u64, "shard")),
+                included(shards, editor),
+            ));
         }
         let items = out.iter().map(|s| ExcludeItem::shard(&s.name).with_note(note.clone())).collect();
         Some(Edit::Exclude { items })
@@ -179,11 +183,31 @@ impl State {
     /// Removes the chosen excludes.
     pub fn remove_excludes(&self) -> Option<Edit> {
         let rows = self.rows().filter(|_| self.is_on_excludes)?;
-        let count = rows.clone().count();
         // From the end, so that no position changes before its turn.
-        let edits = rows.rev().map(|index| Edit::RemoveItem { index }).collect();
-        Some(together(format!("remove {count} excludes"), edits))
+        let edits = rows.clone().rev().map(|index| Edit::RemoveItem { index }).collect();
+        Some(together(format!("remove {}", count(rows.count() as u64, "exclude")), edits))
     }
+}
+
+/// The changes that take excluded shards back in: what excludes one of them alone goes, ranges are split.
+fn included(shards: &[ShardView], editor: &SplitEditor) -> Vec<Edit> {
+    let mut wanted: HashMap<u32, &ShardView> = shards.iter().filter_map(|s| Some((s.id?, s))).collect();
+    let mut alone = Vec::new();
+    for (index, exclude) in editor.excludes().iter().enumerate() {
+        if let (Names::Shard, [id]) = (exclude.names, exclude.whole_shards()) {
+            if wanted.contains_key(id) {
+                alone.push((index, *id));
+            }
+        }
+    }
+    for (_, id) in &alone {
+        wanted.remove(id);
+    }
+    // From the end, so that no position changes before its turn.
+    let mut edits: Vec<Edit> = alone.iter().rev().map(|(index, _)| Edit::RemoveItem { index: *index }).collect();
+    let left = shards.iter().filter(|s| s.id.is_some_and(|id| wanted.contains_key(&id)));
+    edits.extend(left.map(|s| Edit::Include { shard: Arc::clone(&s.name), key: None }));
+    edits
 }
 
 /// The narrowest that a column is drawn where there is more than one.

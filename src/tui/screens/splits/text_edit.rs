@@ -9,7 +9,7 @@ use crate::storage::publish::write_file;
 use crate::storage::read::read_whole;
 use crate::tui::recent::create_folders;
 use crate::tui::screen::{Screen, TerminalProgram};
-use crate::tui::widgets::{Level, Toast};
+use crate::tui::widgets::Toast;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -52,10 +52,7 @@ pub fn take(editor: &mut SplitEditor, file: &Path) -> Result<Option<Toast>, Refu
     }
     let applied = editor.apply(Edit::ReplaceText { text }).map_err(refused)?;
     remove(file);
-    Ok(Some(match applied.problems.first() {
-        Some(problem) => Toast::new(Level::Warn, format!("{}; {}", applied.message, problem.message)),
-        None => Toast::new(Level::Ok, applied.message),
-    }))
+    Ok(Some(super::work::done(applied)))
 }
 
 /// Removes a copy that is of no use any more.

@@ -224,21 +224,21 @@ fn exclude_line(exclude: &ExcludeView, is_marked: bool, columns: usize, ui: &Ui)
         (_, _, true) => ("+", ui.theme.accent),
         _ => (" ", ui.theme.text),
     };
-    let right = text::width(&state);
-    let room = columns.saturating_sub(right + 4);
+    // The sign before, a gap and what it comes to behind, and a column for the arrows of the list.
+    let room = columns.saturating_sub(text::width(&state) + 5);
     let note = exclude.note.as_deref().unwrap_or_default();
     let item_room = if note.is_empty() { room } else { (room * 3 / 5).max(room.min(12)) };
     let item = text::fit_middle(&exclude.item, item_room, ui.glyphs);
-    let item_columns = if note.is_empty() { room } else { text::width(&item).max(room * 2 / 5).min(item_room) };
-    let item = text::pad_end(&item, item_columns);
+    // Notes stand below each other where the items are short enough.
+    let item_columns = text::width(&item).max(room * 2 / 5).min(room);
     let note_room = room.saturating_sub(item_columns + 2);
     let note = if note_room > 3 { text::fit_end(note, note_room, ui.glyphs) } else { String::new() };
-    let gap = room.saturating_sub(item_columns + text::width(&note));
+    let rest = room.saturating_sub(item_columns);
+    let note = if note.is_empty() { " ".repeat(rest) } else { text::pad_end(&format!("  {note}"), rest) };
     Line::from(vec![
-        Span::styled(format!("{sign} {item}"), style),
-        Span::styled(format!("  {note}"), ui.theme.text),
-        Span::raw(" ".repeat(gap.saturating_sub(2) + 1)),
-        Span::styled(state, if is_idle { ui.theme.warn } else { ui.theme.muted }),
+        Span::styled(format!("{sign} {}", text::pad_end(&item, item_columns)), style),
+        Span::styled(note, ui.theme.text),
+        Span::styled(format!("  {state}"), if is_idle { ui.theme.warn } else { ui.theme.muted }),
     ])
 }
 
@@ -283,9 +283,17 @@ fn problems_line(problems: &[Problem], columns: usize, ui: &Ui) -> Option<Line<'
     };
     let room = columns.saturating_sub(text::width(&more) + 4);
     Some(Line::from(vec![
-        Span::styled(format!(" {sign} {}", text::fit_end(&worst.to_string(), room, ui.glyphs)), style),
+        Span::styled(format!(" {sign} {}", text::fit_end(&problem_words(worst), room, ui.glyphs)), style),
         Span::styled(more, ui.theme.muted),
     ]))
+}
+
+/// A problem in one sentence; raw. Splits and excludes are named in the message, shards are not.
+pub fn problem_words(problem: &Problem) -> String {
+    match &problem.subject.shard {
+        Some(shard) => format!("{shard}: {}", problem.message),
+        None => problem.message.clone(),
+    }
 }
 
 /// Draws what is to be said while there is nothing to edit.

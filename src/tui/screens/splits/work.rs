@@ -3,7 +3,7 @@
 use super::draft::{self, Found};
 use super::text_edit::{self, Refused};
 use crate::engine::browse::{Groups, Marks};
-use crate::engine::splits::{check_items, CheckedItems, Edit, NotApplied, SplitEditor};
+use crate::engine::splits::{check_items, Applied, CheckedItems, Edit, NotApplied, SplitEditor};
 use crate::formats::python::braces;
 use crate::job::recover::before_looking;
 use crate::job::splits::{conflict, is_conflict, write, ThreeWay, Written};
@@ -32,6 +32,8 @@ pub enum Rework {
     Text(PathBuf),
     /// Changes of a draft, to be made again.
     Draft(Vec<Edit>),
+    /// A change of many parts.
+    Edit(Edit),
 }
 
 /// What came of it.
@@ -123,12 +125,24 @@ fn open(root: &Path, state_dir: &Path) -> Opened {
 fn rework(mut editor: SplitEditor, work: Rework) -> Reworked {
     let told = match work {
         Rework::Text(file) => text_edit::take(&mut editor, &file),
+        Rework::Edit(edit) => Ok(Some(match editor.apply(edit) {
+            Err(failure) => Toast::failure(&failure),
+            Ok(applied) => done(applied),
+        })),
         Rework::Draft(edits) => {
             let not_applied = editor.replay(&edits);
             Ok(Some(replayed(edits.len(), editor.pending(), &not_applied)))
         }
     };
     Reworked { editor, told }
+}
+
+/// The notice of a change that was made, and of what is odd about it.
+pub fn done(applied: Applied) -> Toast {
+    match applied.problems.first() {
+        Some(problem) => Toast::new(Level::Warn, format!("{}; {}", applied.message, problem.message)),
+        None => Toast::new(Level::Ok, applied.message),
+    }
 }
 
 /// The notice of changes that were made again.
