@@ -5,7 +5,7 @@
 
 mod derive;
 mod draft;
-mod draw;
+pub(super) mod draw;
 mod field_map;
 #[cfg(test)]
 mod fixture;

@@ -12,10 +12,11 @@ use super::work::{done, start_workers, Opened, Rework, Reworked, Workers, WriteE
 use crate::engine::browse::{Groups, Marks};
 use crate::engine::splits::{Draft, Edit, Matches, SplitEditor};
 use crate::job::splits::Written;
-use crate::model::text::{count, duration};
+use crate::model::text::count;
 use crate::model::{Cancel, Failure, Problem};
 use crate::tui::jobs::JobId;
 use crate::tui::screen::{Effect, Screen, UiEnv};
+use crate::tui::screens::prepare::draw::age;
 use crate::tui::widgets::{Level, Toast};
 use std::cell::{Ref, RefCell};
 use std::path::{Path, PathBuf};
@@ -49,6 +50,8 @@ struct Inner {
     cannot_look_up: bool,
     /// The text that is open in an editor.
     text: Option<PathBuf>,
+    /// A text that is to be opened again, and at which line.
+    again: Option<(PathBuf, Option<u64>)>,
     marks: Arc<Marks>,
     /// The leak check that was started last.
     leak_job: Option<JobId>,
@@ -85,6 +88,7 @@ impl SplitSession {
             written: None,
             cannot_look_up: false,
             text: None,
+            again: None,
             marks: Arc::default(),
             leak_job: None,
             marked: None,
@@ -297,10 +301,13 @@ impl SplitSession {
         Vec::new()
     }
 
-    /// Opens a text that was refused again, at a line.
-    pub(super) fn edit_again(&self, file: &Path, line: Option<u64>) -> Vec<Effect> {
-        self.inner.borrow_mut().text = Some(file.to_owned());
-        vec![Effect::RunInTerminal(text_edit::program(file, line))]
+    /// Opens a text that was refused again, at a line, with the next [`tick`](Self::tick): the popup that asked must be gone by
+    /// then, since its going looks like the terminal's coming back.
+    pub(super) fn edit_again(&self, file: &Path, line: Option<u64>) {
+        let mut inner = self.inner.borrow_mut();
+        inner.again = Some((file.to_owned(), line));
+        inner.is_reworking = true;
+        inner.env.wake.wake();
     }
 
     /// The terminal is ours again: takes the text that was edited, if one was.
@@ -363,6 +370,13 @@ impl SplitSession {
         if let Some(end) = written {
             self.take_written(end, effects);
         }
+        let again = self.inner.borrow_mut().again.take();
+        if let Some((file, line)) = again {
+            let mut inner = self.inner.borrow_mut();
+            inner.is_reworking = false;
+            effects.push(Effect::RunInTerminal(text_edit::program(&file, line)));
+            inner.text = Some(file);
+        }
         let put = self.inner.borrow_mut().workers.text.take();
         if let Some(put) = put {
             let mut inner = self.inner.borrow_mut();
@@ -412,7 +426,7 @@ impl SplitSession {
         let Draft { base: made_on, edits } = found.draft;
         let changes = count(edits.len() as u64, "change");
         let were = if edits.len() == 1 { "was" } else { "were" };
-        let mut lines = vec![format!("{changes} of {} ago {were} not written:", duration(found.age))];
+        let mut lines = vec![format!("{changes} {were} left unwritten {}:", age(found.age))];
         lines.extend(edits.iter().take(NAMED).map(|edit| format!("  {}", edit.title())));
         if edits.len() > NAMED {
             lines.push(format!("  and {} more", edits.len() - NAMED));

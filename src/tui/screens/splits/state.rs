@@ -87,16 +87,21 @@ impl State {
     pub fn follow(&mut self, editor: &SplitEditor) {
         let mut lists = Vec::new();
         let mut names = Vec::new();
+        let mut added = None;
         for view in columns(editor) {
             let old = self.names.iter().position(|name| *name == view.name);
             let mut list = old.and_then(|at| self.lists.get(at).cloned()).unwrap_or_default();
             list.set_len(view.shards.len());
+            if old.is_none() && view.is_new && view.shards.is_empty() {
+                added = Some(lists.len());
+            }
             lists.push(list);
             names.push(Arc::clone(&view.name));
         }
         self.lists = lists;
         self.names = names;
-        self.at = self.at.min(self.lists.len().saturating_sub(1));
+        // Whoever adds a split wants to see it.
+        self.at = added.unwrap_or(self.at).min(self.lists.len().saturating_sub(1));
         self.excludes.set_len(editor.excludes().len());
         self.totals = Totals::of(editor.excludes());
         self.mark = None;

@@ -101,12 +101,12 @@ pub fn refused(session: SplitSession, refused: Refused) -> Box<dyn Screen> {
         Offer::new("edit it again", line.map_or(String::new(), |line| format!("at line {line}"))),
         Offer::new("drop the text", "splits and excludes stay as they were"),
     ];
-    let chosen = move |row| match row {
-        0 => session.edit_again(&file, line),
-        _ => {
-            session.drop_text(&file);
-            Vec::new()
+    let chosen = move |row| {
+        match row {
+            0 => session.edit_again(&file, line),
+            _ => session.drop_text(&file),
         }
+        Vec::new()
     };
     Box::new(Choice::new("The text was not taken", lines, offers, chosen))
 }
