@@ -283,6 +283,7 @@ impl Screen for LeakScreen {
                 Some(if self.is_running() { "still looking".to_owned() } else { "there is no leak".to_owned() })
             }
             Action::Write if self.session.pending() == 0 => Some("there is nothing to write".to_owned()),
+            Action::Undo if self.session.pending() == 0 => Some("there is nothing to undo".to_owned()),
             _ => None,
         }
     }

@@ -4,6 +4,7 @@ use super::session::SplitSession;
 use crate::engine::splits::{DiffKind, DiffLine, SplitEditor};
 use crate::job::splits::Written;
 use crate::model::text::{bytes, count};
+use crate::model::Failure;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::draw_lines;
@@ -153,13 +154,27 @@ impl Screen for Review {
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         match &self.written {
             Some(written) => draw_written(written, self.changes.as_ref(), frame, area, ui),
-            None => draw_changes(self.changes.as_ref(), &mut self.list, frame, area, ui),
+            None => {
+                let failure = self.session.write_failure();
+                draw_changes(self.changes.as_ref(), failure.as_ref(), &mut self.list, frame, area, ui);
+            }
         }
     }
 }
 
-/// Draws the diff.
-pub fn draw_changes(changes: Option<&Changes>, list: &mut ListState, frame: &mut Frame, area: Rect, ui: &Ui) {
+/// Draws the diff, and below it why it could not be written.
+pub fn draw_changes(
+    changes: Option<&Changes>,
+    failure: Option<&Failure>,
+    list: &mut ListState,
+    frame: &mut Frame,
+    area: Rect,
+    ui: &Ui,
+) {
+    let area = match failure {
+        Some(failure) => draw_failure(failure, frame, area, ui),
+        None => area,
+    };
     let of = |kind| changes.map_or(0, |c| c.lines.iter().filter(|line| line.kind == kind).count());
     let (added, removed) = (of(DiffKind::Added), of(DiffKind::Removed));
     let title = match changes {
@@ -185,6 +200,20 @@ pub fn draw_changes(changes: Option<&Changes>, list: &mut ListState, frame: &mut
     draw_list(frame.buffer_mut(), inner, list, false, ui, |row, columns| {
         changes.lines.get(row).map(|line| diff_line(line, digits, columns, ui)).unwrap_or_default()
     });
+}
+
+/// Draws why nothing was written at the bottom of an area. Returns what is left of it.
+fn draw_failure(failure: &Failure, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
+    let columns = usize::from(area.width).saturating_sub(2);
+    let told = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
+    let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
+    let told = told.into_iter().map(|line| Line::from(Span::styled(format!(" {line}"), ui.theme.error)));
+    let lines: Vec<Line> =
+        told.chain(hint.map(|line| Line::from(Span::styled(format!(" {line}"), ui.theme.muted)))).collect();
+    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height / 2);
+    let left = Rect { height: area.height - rows, ..area };
+    draw_lines(frame.buffer_mut(), Rect { y: left.bottom(), height: rows, ..area }, lines);
+    left
 }
 
 fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'static> {

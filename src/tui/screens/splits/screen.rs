@@ -451,6 +451,7 @@ impl Screen for SplitsScreen {
             action if !needs_editor(action) => None,
             _ if self.session.why_not().is_some() => self.session.why_not(),
             Action::Write if self.session.pending() == 0 => Some("there is nothing to write".to_owned()),
+            Action::Undo if self.session.pending() == 0 => Some("there is nothing to undo".to_owned()),
             Action::MoveTo if on_excludes => Some("go to a column of shards first".to_owned()),
             Action::Note | Action::Exclude if on_excludes && self.state.excludes.len == 0 => {
                 Some("nothing is excluded".to_owned())

@@ -46,6 +46,8 @@ struct Inner {
     is_writing: bool,
     is_reworking: bool,
     written: Option<Arc<Written>>,
+    /// Why the last write wrote nothing.
+    write_failure: Option<Failure>,
     /// The index cannot be asked whether excludes are there.
     cannot_look_up: bool,
     /// The text that is open in an editor.
@@ -86,6 +88,7 @@ impl SplitSession {
             is_writing: false,
             is_reworking: false,
             written: None,
+            write_failure: None,
             cannot_look_up: false,
             text: None,
             again: None,
@@ -166,6 +169,11 @@ impl SplitSession {
             }
         }
         Arc::clone(&inner.marks)
+    }
+
+    /// Why the last write wrote nothing; gone with the next one.
+    pub fn write_failure(&self) -> Option<Failure> {
+        self.inner.borrow().write_failure.clone()
     }
 
     /// Whether a worker reads, writes or checks; the screen wants to be drawn again then.
@@ -281,6 +289,7 @@ impl SplitSession {
         let mut inner = self.inner.borrow_mut();
         let Some(editor) = inner.editor.clone() else { return };
         inner.is_writing = true;
+        inner.write_failure = None;
         inner.revision += 1;
         inner.workers.write.ask((editor, overwrite));
     }
@@ -474,7 +483,7 @@ impl SplitSession {
                 inner.follow();
                 inner.written = Some(Arc::new(written));
             }
-            WriteEnd::Failed(failure) => effects.push(Effect::failure(&failure)),
+            WriteEnd::Failed(failure) => inner.write_failure = Some(failure),
             WriteEnd::Changed(three) => {
                 drop(inner);
                 effects.push(Effect::Push(super::conflict::ask(self.clone(), *three)));

@@ -92,10 +92,16 @@ fn the_review_is_a_diff_of_the_file() {
     let changes = changes();
     let mut list = ListState::new(changes.lines.len());
     compare("review", ALL_SIZES, &mut |frame, area, ui| {
-        draw_changes(Some(&changes), &mut list, frame, area, ui);
+        draw_changes(Some(&changes), None, &mut list, frame, area, ui);
+    });
+    let failure = Failure::environment("writing the splits", "permission denied")
+        .on(Subject::path("/data/coco/.nv-meta/split.yaml"))
+        .with_hint("ask the owner of the folder, or write a copy with gristmill splits diff");
+    compare("review_failed", &[(80, 22, false), (40, 10, false)], &mut |frame, area, ui| {
+        draw_changes(Some(&changes), Some(&failure), &mut list, frame, area, ui);
     });
     compare("review_comparing", &[(80, 22, false)], &mut |frame, area, ui| {
-        draw_changes(None, &mut ListState::default(), frame, area, ui);
+        draw_changes(None, None, &mut ListState::default(), frame, area, ui);
     });
 }
 
