@@ -46,7 +46,9 @@ impl House {
         (session, effects)
     }
     fn drafts(&self) -> usize {
-        std::fs::read_dir(self.folder.path().join("state/drafts")).map_or(0, Iterator::count)
+        let Ok(folder) = std::fs::read_dir(self.folder.path().join("state/drafts")) else { return 0 };
+        // Not what is just being written beside it.
+        folder.flatten().filter(|entry| entry.file_name().to_string_lossy().ends_with(".splits.json")).count()
     }
 }
 
