@@ -181,9 +181,6 @@ mod tests {
         fn groups(&self) -> Arc<Groups> {
             Arc::clone(&self.groups)
         }
-        fn shard(&self, _: u32) -> Outcome<Option<crate::model::Shard>> {
-            Ok(None)
-        }
         fn samples(&self, from: SampleAt, count: usize, _: &Cancel) -> Outcome<Vec<BrowseSample>> {
             let first = self.groups.number(from);
             let numbers = first..(first + count as u64).min(self.groups.total());
