@@ -344,7 +344,7 @@ fn a_tiny_terminal_shows_one_pane_and_works() {
     story.wait_for("✓").keys("s").wait_for("train").wait_for("Excluded  1 sample");
     story.keys("m").wait_for("Move shard_0000.tar to").keys("2").wait_for("1 change not written");
     story.keys("l").wait_for("+ shard_0000.tar").keys("tab").wait_for("000101");
-    story.resize(30, 8).wait_for("gristmill needs").resize(80, 24).wait_for("train").wait_for("000101");
+    story.resize(30, 8).wait_for("gristmill needs").resize(80, 24).wait_for("val  2 shards").wait_for("000101");
 }
 
 #[test]
