@@ -483,7 +483,7 @@ impl SplitSession {
                 inner.follow();
                 inner.written = Some(Arc::new(written));
             }
-            WriteEnd::Failed(failure) => inner.write_failure = Some(failure),
+            WriteEnd::Failed(failure) => inner.write_failure = Some(*failure),
             WriteEnd::Changed(three) => {
                 drop(inner);
                 effects.push(Effect::Push(super::conflict::ask(self.clone(), *three)));

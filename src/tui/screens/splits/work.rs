@@ -51,7 +51,7 @@ pub enum WriteEnd {
     /// Somebody else changed the file; nothing was written.
     Changed(Box<ThreeWay>),
     /// Nothing was written.
-    Failed(Failure),
+    Failed(Box<Failure>),
 }
 
 /// What is odd about a version.
@@ -168,10 +168,10 @@ fn write_editor(mut editor: SplitEditor, options: &RunOptions, overwrite: bool) 
         Err(failure) if is_conflict(&failure) => match conflict(&root, &editor) {
             Ok(Some(three)) => WriteEnd::Changed(Box::new(three)),
             // It is again as it was opened.
-            Ok(None) => WriteEnd::Failed(failure),
-            Err(failure) => WriteEnd::Failed(failure),
+            Ok(None) => WriteEnd::Failed(Box::new(failure)),
+            Err(failure) => WriteEnd::Failed(Box::new(failure)),
         },
-        Err(failure) => WriteEnd::Failed(failure),
+        Err(failure) => WriteEnd::Failed(Box::new(failure)),
     }
 }
 
