@@ -12,7 +12,7 @@ use super::widgets::toast::Level;
 use super::widgets::{Gesture, Places, Toast};
 use crate::model::text::count;
 use ratatui::crossterm::event::{KeyEvent, KeyModifiers, MouseEvent};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ pub enum Event {
     Resized,
     /// A worker or a job has something new.
     Woken,
+    /// The terminal took the last frame whole: the next one may be drawn.
+    LineIsFree,
     /// A signal arrived.
     Signal(i32),
     /// The terminal cannot be read any more.
@@ -183,6 +185,7 @@ impl App {
             // Always everything: the terminal may have come back to the old size over a smaller one that cut the screen.
             Event::Resized => self.redraw(),
             Event::Woken => self.update(),
+            Event::LineIsFree => {}
             Event::Signal(signal) => self.signal(signal),
             Event::InputLost(reason) => {
                 tracing::warn!(reason, "the terminal cannot be read any more");
@@ -231,7 +234,7 @@ impl App {
 
     fn signal(&mut self, signal: i32) {
         match signal {
-            SIGTERM | SIGHUP => self.exit = Some(signal_code(signal)),
+            SIGTERM | SIGHUP | SIGQUIT => self.exit = Some(signal_code(signal)),
             SIGINT => self.act(Action::Interrupt),
             SIGTSTP => self.requests.push(Request::Suspend),
             SIGCONT => self.requests.push(Request::Retake),

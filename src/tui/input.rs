@@ -3,7 +3,7 @@
 use super::app::Event;
 use super::graphics::{self, late::Late};
 use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind, MouseEventKind};
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
+use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::{Handle, Signals};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -108,7 +108,7 @@ fn listen(sender: &Sender<Event>) -> Late {
 fn read(gate: &Gate, sender: &Sender<Event>, is_asked: bool) {
     let mut late = if is_asked && pass(gate) { listen(sender) } else { Late::default() };
     while pass(gate) {
-        let read = match event::poll(POLL) {
+        let read = match wait_for_event() {
             Ok(false) => continue,
             Ok(true) => event::read(),
             Err(error) => Err(error),
@@ -125,6 +125,32 @@ fn read(gate: &Gate, sender: &Sender<Event>, is_asked: bool) {
             return;
         }
     }
+}
+
+/// Waits a while for something that can be read.
+///
+/// The library below hears of bytes only when they arrive, and reads a part of them: what is left of a flood would lie there until
+/// more comes, which it cannot, since the terminal's queue is full. So what lies there is looked for, and the library told.
+fn wait_for_event() -> std::io::Result<bool> {
+    if event::poll(Duration::ZERO)? {
+        return Ok(true);
+    }
+    if bytes_wait() {
+        // Setting the modes anew, as they are, is the kernel's way of saying "look again".
+        let stdin = rustix::stdio::stdin();
+        let modes = rustix::termios::tcgetattr(stdin)?;
+        rustix::termios::tcsetattr(stdin, rustix::termios::OptionalActions::Now, &modes)?;
+    }
+    event::poll(POLL)
+}
+
+/// Whether bytes of the terminal wait to be read.
+fn bytes_wait() -> bool {
+    use rustix::event::{poll, PollFd, PollFlags, Timespec};
+    let stdin = rustix::stdio::stdin();
+    let mut wanted = [PollFd::new(&stdin, PollFlags::IN)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    matches!(poll(&mut wanted, Some(&now)), Ok(1)) && wanted[0].revents() == PollFlags::IN
 }
 
 /// What the frame cares about: no key releases, of the mouse only presses and the wheel.
@@ -150,7 +176,7 @@ pub(super) struct SignalEar {
 impl SignalEar {
     /// Starts hearing.
     pub(super) fn start(sender: Sender<Event>) -> std::io::Result<Self> {
-        let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGCONT])?;
+        let mut signals = Signals::new([SIGTERM, SIGHUP, SIGQUIT, SIGINT, SIGTSTP, SIGCONT])?;
         let handle = signals.handle();
         std::thread::Builder::new().name("signals".into()).spawn(move || {
             for signal in signals.forever() {

@@ -9,6 +9,7 @@ pub mod graphics;
 mod input;
 pub mod jobs;
 pub mod keymap;
+mod line;
 pub mod recent;
 mod run;
 pub mod screen;

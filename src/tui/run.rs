@@ -53,7 +53,7 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
         let _ = panics.send(Event::WorkerPanicked(message));
     });
     let signals = SignalEar::start(sender.clone()).map_err(|e| terminal_failure(&e))?;
-    let mut term = Term::enter(env.mouse).map_err(|e| terminal_failure(&e))?;
+    let mut term = Term::enter(env.mouse, env.wake.clone()).map_err(|e| terminal_failure(&e))?;
     let asks = graphics::is_to_be_asked(&env);
     let reader = Reader::start(sender, asks).map_err(|e| terminal_failure(&e))?;
     let code = Loop {
@@ -146,7 +146,7 @@ impl Loop<'_> {
                 return Ok(code);
             }
             let due = last_draw.map_or(Instant::now(), |at| at + FRAME);
-            if !self.app.is_changed() {
+            if !self.app.is_changed() || !self.term.is_free() {
                 continue;
             }
             self.gather_until(due);
@@ -186,7 +186,8 @@ impl Loop<'_> {
 
     /// Waits for an event, or for the next tick while something runs, then takes everything that waits.
     fn wait(&mut self, next_tick: &mut Instant) {
-        if self.app.is_changed() {
+        // While the terminal still takes the last frame there is nothing to be drawn; it tells when it has.
+        if self.app.is_changed() && self.term.is_free() {
             return self.drain();
         }
         if self.app.is_busy() {
@@ -212,8 +213,10 @@ impl Loop<'_> {
         self.drain();
     }
 
+    /// Takes what waits, but never longer than a frame may take: a flood of keys must not stop the drawing.
     fn drain(&mut self) {
-        while self.app.exit_code().is_none() && self.app.has_no_requests() {
+        let end = Instant::now() + FRAME;
+        while self.app.exit_code().is_none() && self.app.has_no_requests() && Instant::now() < end {
             match self.events.try_recv() {
                 Ok(event) => self.app.handle(event),
                 Err(_) => return,

@@ -2,6 +2,8 @@
 //!
 //! Both ways are idempotent, and giving back works from any thread, so that a panic, a signal and an ordinary end share it.
 
+use super::line::{self, Busy, Line};
+use super::work::Wake;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste};
@@ -13,7 +15,7 @@ use ratatui::crossterm::terminal::{
 use ratatui::crossterm::{execute, queue};
 use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 
@@ -25,11 +27,6 @@ static MOUSE: AtomicBool = AtomicBool::new(true);
 /// Asks for presses and the wheel, told by numbers of any size (modes 1000 and 1006). Moves and drags are not asked for: they
 /// would only flood a slow line.
 const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
-
-type Output = BufWriter<Stdout>;
-
-/// Bytes gathered before they go to the terminal: a whole frame, usually.
-const FRAME_BUFFER: usize = 64 << 10;
 
 /// Takes the terminal, unless it is taken already.
 fn take() -> io::Result<()> {
@@ -49,8 +46,13 @@ pub fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
     }
+    // A frame that a slow terminal has not taken is of no use any more.
+    let was_cut = line::clear();
     let _ = disable_raw_mode();
     let mut out = io::stdout();
+    if was_cut {
+        let _ = out.write_all(line::CUT);
+    }
     let _ = queue!(out, EndSynchronizedUpdate, LeaveAlternateScreen);
     let _ = queue!(out, DisableMouseCapture, DisableBracketedPaste, ResetColor, Show);
     let _ = out.flush();
@@ -58,27 +60,29 @@ pub fn give_back() {
 
 /// The terminal while it is ours. Dropping it gives it back.
 pub struct Term {
-    terminal: Terminal<CrosstermBackend<Output>>,
+    terminal: Terminal<CrosstermBackend<Line>>,
+    free: Busy,
     /// What is on the screen is not known: the next frame draws everything.
     forgotten: bool,
 }
 
 impl Term {
-    /// Takes the terminal; its mouse, too, if it is wanted.
-    pub fn enter(mouse: bool) -> io::Result<Self> {
+    /// Takes the terminal; its mouse, too, if it is wanted. The frame is told when the terminal took what was drawn.
+    pub fn enter(mouse: bool, wake: Wake) -> io::Result<Self> {
         MOUSE.store(mouse, Ordering::SeqCst);
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BUFFER, io::stdout()));
+        let line = Line::start(io::stdout(), wake)?;
+        let free = line.busy();
+        let backend = CrosstermBackend::new(line);
         let terminal = Terminal::new(backend)?;
         if let Err(error) = take() {
             give_back();
             return Err(error);
         }
-        Ok(Self { terminal, forgotten: false })
+        Ok(Self { terminal, free, forgotten: false })
     }
 
     /// Gives the terminal back for a while.
     pub fn leave(&mut self) {
-        let _ = self.terminal.backend_mut().flush();
         give_back();
     }
 
@@ -86,6 +90,11 @@ impl Term {
     pub fn reenter(&mut self) -> io::Result<()> {
         self.forgotten = true;
         take()
+    }
+
+    /// Whether the terminal took the last frame whole. Until then the next one has to wait.
+    pub fn is_free(&self) -> bool {
+        self.free.is_free()
     }
 
     /// Draws one frame, as one update where the terminal knows how.

@@ -1,5 +1,7 @@
 //! Slow questions asked from the screen, answered by one worker thread each; the newest question wins.
 
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
@@ -16,9 +18,14 @@ impl Wake {
     }
     /// Asks for a `tick` soon.
     pub fn wake(&self) {
+        self.send(super::app::Event::Woken);
+    }
+
+    /// Tells the frame something.
+    pub(super) fn send(&self, event: super::app::Event) {
         if let Some(sender) = self.sender.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
             // A frame that is gone needs no waking.
-            let _ = sender.send(super::app::Event::Woken);
+            let _ = sender.send(event);
         }
     }
 }
@@ -32,10 +39,13 @@ struct Shared<Q, A> {
     slot: Mutex<Slot<Q>>,
     asked: Condvar,
     answer: Mutex<Option<(u64, A)>>,
+    /// The number of the last question whose answering panicked.
+    lost: AtomicU64,
 }
 
 /// A worker for questions of one kind. A new question takes the place of one that waits; an answer to an old question is
-/// dropped. Dropping it ends the thread after the answer it works on.
+/// dropped. Dropping it ends the thread after the answer it works on. A panic costs one answer, not the worker: the frame tells
+/// of it, and the next question is answered.
 pub struct Latest<Q, A> {
     shared: Arc<Shared<Q, A>>,
     number: u64,
@@ -49,11 +59,16 @@ impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
             slot: Mutex::new(Slot { question: None, closed: false }),
             asked: Condvar::new(),
             answer: Mutex::new(None),
+            lost: AtomicU64::new(0),
         });
         let worker = Arc::clone(&shared);
         let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             while let Some((number, question)) = next_question(&worker) {
-                let result = answer(question);
+                let Some(result) = guarded(|| answer(question)) else {
+                    worker.lost.store(number, Ordering::Release);
+                    wake.wake();
+                    continue;
+                };
                 *worker.answer.lock().unwrap_or_else(PoisonError::into_inner) = Some((number, result));
                 wake.wake();
             }
@@ -86,9 +101,30 @@ impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
 
     /// Whether the newest question is still open.
     pub fn is_waiting(&self) -> bool {
-        self.taken < self.number
+        self.taken.max(self.shared.lost.load(Ordering::Acquire)) < self.number
     }
 }
+
+/// Runs one errand; `None` when it panicked, which the panic hook has told already.
+fn guarded<A>(errand: impl FnOnce() -> A) -> Option<A> {
+    std::panic::catch_unwind(AssertUnwindSafe(|| {
+        panic_if_asked();
+        errand()
+    }))
+    .ok()
+}
+
+/// Lets the tests of the real terminal see a worker panic: in a debug build the one that this variable names.
+#[cfg(debug_assertions)]
+fn panic_if_asked() {
+    let asked = std::env::var("GRISTMILL_PANIC_IN_WORKER").ok();
+    if asked.is_some() && std::thread::current().name() == asked.as_deref() {
+        panic!("worker asked to panic");
+    }
+}
+
+#[cfg(not(debug_assertions))]
+fn panic_if_asked() {}
 
 fn next_question<Q, A>(shared: &Shared<Q, A>) -> Option<(u64, Q)> {
     let mut slot = shared.slot.lock().unwrap_or_else(PoisonError::into_inner);
@@ -138,7 +174,7 @@ impl<Q: Send + 'static, A: Send + 'static> Stream<Q, A> {
         let worker = Arc::clone(&shared);
         let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             while let Some(question) = next_errand(&worker) {
-                let result = answer(question);
+                let Some(result) = guarded(|| answer(question)) else { continue };
                 worker.done.lock().unwrap_or_else(PoisonError::into_inner).push(result);
                 wake.wake();
             }
@@ -223,6 +259,22 @@ mod tests {
         });
         latest.ask(1);
         assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(1));
+        latest.ask(2);
+        assert_eq!(wait(&mut latest), Some(2));
+    }
+
+    #[test]
+    fn a_panic_costs_one_answer_and_not_the_worker() {
+        let mut latest = Latest::start("test", Wake::default(), |q: u32| {
+            assert_ne!(q, 1, "one is too few");
+            q
+        });
+        latest.ask(1);
+        let end = Instant::now() + Duration::from_secs(20);
+        while latest.is_waiting() && Instant::now() < end {
+            std::thread::yield_now();
+        }
+        assert!(!latest.is_waiting(), "nobody waits for an answer that will not come");
         latest.ask(2);
         assert_eq!(wait(&mut latest), Some(2));
     }

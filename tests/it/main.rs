@@ -30,6 +30,7 @@ mod job_faults_media;
 mod jsonl_faults;
 mod layers;
 mod media_av;
+mod pictures;
 mod plan;
 mod pty;
 mod readme;

@@ -98,6 +98,95 @@ fn without_a_shell_there_is_no_sleep() {
     story.assert_restored();
 }
 
+#[test]
+fn an_ordinary_end_is_exit_code_0() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("coco/").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn a_quit_signal_is_exit_code_131() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("coco/").signal(Signal::QUIT);
+    assert_eq!(story.exit_code(), 131);
+    story.assert_restored();
+}
+
+#[test]
+fn a_worker_that_panics_costs_a_notice_and_not_the_screen() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).variable("GRISTMILL_PANIC_IN_WORKER", "look").run();
+    story.wait_for("a worker ended unexpectedly").wait_for("coco/").assert_taken();
+    story.keys("j").wait_for("▸ corpus.jsonl").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn an_editor_has_the_terminal_to_itself_and_gives_it_back() {
+    let house = House::furnished();
+    let note =
+        "#!/bin/sh\nstty -a | grep -q -- ' icanon' && echo \"the line is whole\"\necho editing \"$1\"\nread answer\n";
+    let editor = script(&house, "editor", note);
+    let mut story = Start::new(&house).variable("EDITOR", &editor).run();
+    story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl").keys("e");
+    story.wait_until("the editor has the terminal", |screen| {
+        let shown = screen.contents();
+        shown.contains("the line is whole") && shown.contains("editing /") && !screen.alternate_screen()
+    });
+    story.look(|screen| {
+        assert!(!screen.bracketed_paste() && !screen.hide_cursor());
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
+    });
+    story.type_text("\n").wait_for("▸ corpus.jsonl").assert_taken();
+    story.keys("k").wait_for("▸ coco/").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn an_editor_that_fails_or_is_not_there_is_a_notice() {
+    let house = House::furnished();
+    let failing = script(&house, "failing", "#!/bin/sh\nstty raw -echo\nkill -KILL $$\n");
+    for (editor, told) in [(failing.as_str(), "ended with"), ("no-such-editor", "could not be started")] {
+        let mut story = Start::new(&house).variable("EDITOR", editor).run();
+        story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl").keys("e").wait_for(told).assert_taken();
+        story.keys("q");
+        assert_eq!(story.exit_code(), 0);
+        story.assert_restored();
+    }
+}
+
+#[test]
+fn a_request_to_terminate_ends_a_running_scan_too() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
+    story.wait_for("▸ Source").signal(Signal::TERM);
+    assert_eq!(story.exit_code(), 143);
+    story.assert_restored();
+}
+
+#[test]
+fn a_panic_with_a_popup_open_gives_the_terminal_back_too() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).variable("GRISTMILL_PANIC_ON_KEY", "P").run();
+    story.wait_for("coco/").keys("?").wait_for("Help: what works here").keys("P");
+    assert_eq!(story.exit_code(), 101);
+    story.wait_for("asked to panic").assert_restored();
+}
+
+/// A program of a few lines; its path.
+fn script(house: &House, name: &str, text: &str) -> String {
+    use std::os::unix::fs::PermissionsExt as _;
+    let path = house.file(&format!("../{name}"), text.as_bytes());
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.canonicalize().unwrap().to_string_lossy().into_owned()
+}
+
 /// The only child of a process.
 fn child_of(parent: u32) -> rustix::process::Pid {
     let list = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).unwrap();

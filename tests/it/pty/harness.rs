@@ -108,6 +108,7 @@ pub struct Start<'a> {
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
     size: (u16, u16),
+    bytes_per_second: Option<u32>,
 }
 
 impl<'a> Start<'a> {
@@ -119,6 +120,7 @@ impl<'a> Start<'a> {
             arguments: Vec::new(),
             variables: Vec::new(),
             size: (100, 30),
+            bytes_per_second: None,
         }
     }
 
@@ -137,6 +139,12 @@ impl<'a> Start<'a> {
     /// Sets the terminal's columns and rows.
     pub fn size(mut self, columns: u16, rows: u16) -> Self {
         self.size = (columns, rows);
+        self
+    }
+
+    /// Makes the terminal slow.
+    pub fn bytes_per_second(mut self, bytes: u32) -> Self {
+        self.bytes_per_second = Some(bytes);
         self
     }
 
@@ -176,7 +184,8 @@ impl<'a> Start<'a> {
         let emulator = Arc::new(Emulator::new(rows, columns));
         let mut reader = pair.master.try_clone_reader().unwrap();
         let shown = Arc::clone(&emulator);
-        std::thread::spawn(move || shown.read(&mut reader));
+        let rate = self.bytes_per_second;
+        std::thread::spawn(move || shown.read(&mut reader, rate));
         let writer = pair.master.take_writer().unwrap();
         Story { child, master: pair.master, _slave: pair.slave, writer, emulator, before, started }
     }
@@ -211,13 +220,20 @@ impl Emulator {
         }
     }
 
-    fn read(&self, reader: &mut dyn Read) {
+    fn read(&self, reader: &mut dyn Read, bytes_per_second: Option<u32>) {
+        /// A slow line gives something this often.
+        const STEPS: u32 = 16;
         let mut buffer = [0; 4096];
+        let size = bytes_per_second.map_or(buffer.len(), |rate| (rate / STEPS).max(1) as usize);
         // How much of a frame's end the last bytes were: it may come in pieces.
         let mut matched = 0;
-        while let Ok(count) = reader.read(&mut buffer) {
+        while let Ok(count) = reader.read(&mut buffer[..size]) {
             if count == 0 {
                 return;
+            }
+            if bytes_per_second.is_some() {
+                // Not a wait for anything: the time that these bytes take on the line.
+                std::thread::park_timeout(Duration::from_secs(1) / STEPS);
             }
             let mut parser = self.parser.lock().unwrap();
             parser.process(&buffer[..count]);

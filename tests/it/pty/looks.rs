@@ -16,7 +16,7 @@ fn a_storm_of_sizes_is_survived() {
     let house = House::furnished();
     let mut story = Start::new(&house).run();
     story.wait_for("coco/");
-    for step in 0..200_u16 {
+    for step in 0..1_000_u16 {
         story.resize(2 + step * 7 % 150, 2 + step * 3 % 60);
     }
     story.resize(100, 30).wait_for("▸ coco/").wait_for("p  prepare");

@@ -7,6 +7,7 @@ mod browse;
 mod exits;
 pub mod harness;
 mod home;
+mod lines;
 mod looks;
 mod media;
 mod mix;

@@ -1,0 +1,250 @@
+//! The line to the terminal: frames are written by a thread of their own, so that a slow terminal never holds up the program.
+//!
+//! The loop draws only while the line is free ([`Busy::is_free`]): a slow terminal sees fewer frames, not later ones. On the way
+//! out what is still unsent is thrown away, and only what gives the terminal back is written.
+
+use super::app::Event;
+use super::work::Wake;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Bytes that go out at once: at 1 KB/s a throw-away takes effect within half a second.
+const CHUNK: usize = 512;
+/// How long the way out waits for a terminal that takes nothing any more.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Ends whatever sequence was cut in the middle: CAN, then the string terminator for those that take no CAN.
+pub(super) const CUT: &[u8] = b"\x18\x1b\\";
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<u8>,
+    is_writing: bool,
+    is_closed: bool,
+    /// Something that was begun did not go out whole.
+    was_cut: bool,
+    failure: Option<io::Error>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+    /// What is unsent is not to be sent any more.
+    drop_it: AtomicBool,
+}
+
+/// The line in use, for whoever has to give the terminal back: a panic may happen anywhere.
+static CURRENT: Mutex<Option<Arc<Shared>>> = Mutex::new(None);
+
+/// Throws away what is unsent on the line in use and waits until nothing is being written. Returns whether something was cut
+/// off; the terminal then needs [`CUT`].
+pub(super) fn clear() -> bool {
+    let current = CURRENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    current.is_some_and(|shared| shared.clear())
+}
+
+/// The sending end. Bytes are gathered by `write` and go out by `flush`, which does not wait.
+pub(super) struct Line {
+    gathered: Vec<u8>,
+    shared: Arc<Shared>,
+}
+
+impl Line {
+    /// Starts the thread that writes to `out`; it wakes the frame whenever the line is free again.
+    pub(super) fn start(out: impl Write + Send + 'static, wake: Wake) -> io::Result<Self> {
+        let shared = Arc::new(Shared::default());
+        *CURRENT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&shared));
+        let theirs = Arc::clone(&shared);
+        std::thread::Builder::new().name("screen".into()).spawn(move || send(&theirs, out, &wake))?;
+        Ok(Self { gathered: Vec::new(), shared })
+    }
+
+    /// Tells whether the line is busy, wherever the line itself has gone.
+    pub(super) fn busy(&self) -> Busy {
+        Busy(Arc::clone(&self.shared))
+    }
+}
+
+/// Whether a line is busy.
+pub(super) struct Busy(Arc<Shared>);
+
+impl Busy {
+    /// Whether everything that was flushed went out.
+    pub(super) fn is_free(&self) -> bool {
+        let state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.waiting.is_empty() && !state.is_writing
+    }
+}
+
+impl Shared {
+    fn clear(&self) -> bool {
+        self.drop_it.store(true, Ordering::SeqCst);
+        let end = Instant::now() + PATIENCE;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let had_some = !state.waiting.is_empty();
+        state.waiting.clear();
+        while state.is_writing {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                // The terminal takes nothing at all. The rest must not come after what gives it back.
+                return true;
+            }
+            state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        self.drop_it.store(false, Ordering::SeqCst);
+        std::mem::take(&mut state.was_cut) || had_some
+    }
+}
+
+impl Write for Line {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.gathered.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let mut state = self.shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = state.failure.take() {
+            return Err(error);
+        }
+        if !self.gathered.is_empty() {
+            state.waiting.append(&mut self.gathered);
+            self.shared.changed.notify_all();
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+fn send(shared: &Shared, mut out: impl Write, wake: &Wake) {
+    loop {
+        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.waiting.is_empty() {
+            if state.is_closed {
+                return;
+            }
+            state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let bytes = std::mem::take(&mut state.waiting);
+        state.is_writing = true;
+        drop(state);
+        let (written, failure) = write_out(shared, &mut out, &bytes);
+        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_writing = false;
+        state.was_cut |= written < bytes.len();
+        state.failure = failure.or(state.failure.take());
+        shared.changed.notify_all();
+        drop(state);
+        wake.send(Event::LineIsFree);
+    }
+}
+
+fn write_out(shared: &Shared, out: &mut impl Write, bytes: &[u8]) -> (usize, Option<io::Error>) {
+    let mut written = 0;
+    for chunk in bytes.chunks(CHUNK) {
+        if shared.drop_it.load(Ordering::SeqCst) {
+            break;
+        }
+        if let Err(error) = out.write_all(chunk).and_then(|()| out.flush()) {
+            return (written, Some(error));
+        }
+        written += chunk.len();
+    }
+    (written, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::{channel, Receiver, Sender};
+
+    /// A terminal that takes a chunk only when it is told to.
+    struct Slow {
+        allowed: Receiver<()>,
+        taken: Sender<Vec<u8>>,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _ = self.allowed.recv();
+            let _ = self.taken.send(bytes.to_vec());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn slow() -> (Line, Sender<()>, Receiver<Vec<u8>>) {
+        let ((allow, allowed), (taken, seen)) = (channel(), channel());
+        (Line::start(Slow { allowed, taken }, Wake::default()).unwrap(), allow, seen)
+    }
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    fn wait_free(line: &Line) {
+        let end = Instant::now() + LONG;
+        while !line.busy().is_free() {
+            assert!(Instant::now() < end);
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn a_flush_does_not_wait_and_the_line_is_free_when_all_is_out() {
+        let (mut line, allow, seen) = slow();
+        assert!(line.busy().is_free());
+        line.write_all(&[7; 1000]).unwrap();
+        line.flush().unwrap();
+        assert!(!line.busy().is_free());
+        allow.send(()).unwrap();
+        allow.send(()).unwrap();
+        assert_eq!(seen.recv_timeout(LONG).unwrap().len() + seen.recv_timeout(LONG).unwrap().len(), 1000);
+        wait_free(&line);
+        assert!(!line.shared.clear(), "nothing was cut");
+    }
+
+    #[test]
+    fn what_is_unsent_can_be_thrown_away() {
+        let (mut line, allow, seen) = slow();
+        line.write_all(&[7; 100_000]).unwrap();
+        line.flush().unwrap();
+        allow.send(()).unwrap();
+        assert_eq!(seen.recv_timeout(LONG).unwrap().len(), CHUNK);
+        let helper = std::thread::spawn(move || {
+            // One chunk may be on its way already.
+            let _ = allow.send(());
+            allow
+        });
+        assert!(line.shared.clear(), "a frame was cut");
+        assert!(line.busy().is_free());
+        drop(helper.join());
+        assert!(seen.try_iter().count() <= 1);
+    }
+
+    #[test]
+    fn a_terminal_that_is_gone_is_an_error_of_the_next_flush() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut line = Line::start(Gone, Wake::default()).unwrap();
+        line.write_all(b"x").unwrap();
+        line.flush().unwrap();
+        wait_free(&line);
+        assert!(line.flush().is_err());
+    }
+}

@@ -1,0 +1,46 @@
+//! Lines that are slow, and floods that come in over them.
+
+use super::harness::{deadline, House, Start};
+use std::time::Instant;
+
+#[test]
+fn over_a_line_of_one_kilobyte_a_second_keys_still_work_and_q_ends_at_once() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).bytes_per_second(1024).run();
+    story.wait_for("coco/");
+    // The screen is still being drawn: it has thousands of bytes.
+    story.keys("j j k ? ");
+    let asked = Instant::now();
+    story.keys("ctrl-c ctrl-c");
+    assert_eq!(story.exit_code(), 130);
+    let took = asked.elapsed();
+    let most = deadline() / 4;
+    assert!(took < most, "the end took {took:?}");
+    story.assert_restored();
+}
+
+#[test]
+fn a_paste_of_ten_megabytes_is_taken_and_cut() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("▸ coco/").keys("/").wait_for("Enter accept");
+    story.paste(&"paste this 漢字\n".repeat(600_000));
+    story.wait_for("no name like that").keys("esc").wait_gone("Enter accept").keys("esc").wait_for("▸ coco/");
+    // Where nothing can be typed it is let go.
+    story.paste(&"q".repeat(10 << 20)).keys("j").wait_for("▸ corpus.jsonl").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn a_flood_of_keys_does_not_stop_the_drawing() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).run();
+    story.wait_for("▸ coco/");
+    for _ in 0..50 {
+        story.type_text(&"jk".repeat(500));
+    }
+    story.keys("J").wait_for("no jobs were started").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
