@@ -28,6 +28,7 @@ pub fn display_safe(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(mapped.len() + 16);
     for cluster in mapped.graphemes(true) {
         let Some(first) = cluster.chars().next() else { continue };
+        let mut most = MOST_MARKS + 1;
         if first.width() == Some(0) {
             // A cluster cannot begin with a mark but where the text does; anything else without a width is invisible.
             if !is_mark(first) {
@@ -35,8 +36,9 @@ pub fn display_safe(text: &str) -> Cow<'_, str> {
                 continue;
             }
             out.push('◌');
+            most = MOST_MARKS;
         }
-        let end = cluster.char_indices().nth(MOST_MARKS + 1).map_or(cluster.len(), |(end, _)| end);
+        let end = cluster.char_indices().nth(most).map_or(cluster.len(), |(end, _)| end);
         out.push_str(&cluster[..end]);
         if end < cluster.len() {
             out.push('…');
@@ -119,12 +121,14 @@ fn is_mark(c: char) -> bool {
     pair.graphemes(true).count() == 1
 }
 
-/// Controls beyond C0, bidi controls, and what is invisible by design: zero-width, fillers, tags, format controls, noncharacters.
+/// Controls beyond C0, bidi controls, what is invisible by design (zero-width, fillers, tags, format controls, noncharacters), and
+/// what joins the character after it: a stand-in must not become part of somebody else's cluster.
 fn is_unsafe(c: char) -> bool {
     let number = c as u32;
     matches!(number,
-        0x80..=0x9f | 0xad | 0x34f | 0x061c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f
-        | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfdd0..=0xfdef | 0xfeff | 0xffa0 | 0xfff0..=0xfffb
+        0x80..=0x9f | 0xad | 0x34f | 0x600..=0x605 | 0x61c | 0x6dd | 0x70f | 0x890 | 0x891 | 0x8e2 | 0xd4e
+        | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f | 0x3164 | 0xfdd0..=0xfdef | 0xfeff | 0xffa0 | 0xfff0..=0xfffb
+        | 0x110bd | 0x110cd | 0x111c2 | 0x111c3 | 0x1193f | 0x11941 | 0x11a3a | 0x11a84..=0x11a89 | 0x11d46 | 0x11f02
         | 0x13430..=0x13455 | 0x1bca0..=0x1bca3 | 0x1d173..=0x1d17a | 0xe0000..=0xe00ff | 0xe01f0..=0xe0fff)
         || number & 0xfffe == 0xfffe
 }

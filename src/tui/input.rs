@@ -146,11 +146,7 @@ fn wait_for_event() -> std::io::Result<bool> {
 
 /// Whether bytes of the terminal wait to be read.
 fn bytes_wait() -> bool {
-    use rustix::event::{poll, PollFd, PollFlags, Timespec};
-    let stdin = rustix::stdio::stdin();
-    let mut wanted = [PollFd::new(&stdin, PollFlags::IN)];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    matches!(poll(&mut wanted, Some(&now)), Ok(1)) && wanted[0].revents() == PollFlags::IN
+    rustix::io::ioctl_fionread(rustix::stdio::stdin()).is_ok_and(|count| count > 0)
 }
 
 /// What the frame cares about: no key releases, of the mouse only presses and the wheel.

@@ -305,7 +305,13 @@ impl Loop<'_> {
         let Some((name, arguments)) = program.argv.split_first() else { return Ok(()) };
         self.reader.pause();
         self.term.leave();
+        let stdin = rustix::stdio::stdin();
+        let modes = rustix::termios::tcgetattr(stdin);
         let status = Command::new(name).args(arguments).status();
+        // A program that was killed may have left the line in a state of its own.
+        if let Ok(modes) = modes {
+            let _ = rustix::termios::tcsetattr(stdin, rustix::termios::OptionalActions::Now, &modes);
+        }
         let taken = self.term.reenter();
         self.reader.resume();
         let name = name.to_string_lossy();

@@ -14,10 +14,10 @@ use unicode_width::UnicodeWidthStr;
 
 /// Width of a cell.
 const CELL_WIDTH: u32 = 9;
-/// Height of a cell; a multiple of 8, so that eighths are whole.
-const CELL_HEIGHT: u32 = 24;
+/// Height of a cell: about twice its width, as in terminals, so that pictures keep their shape. Even, for half blocks.
+const CELL_HEIGHT: u32 = 20;
 /// Where letters stand in a cell.
-const BASELINE: u32 = 17;
+const BASELINE: u32 = 15;
 /// Around the screen.
 const MARGIN: u32 = 12;
 

@@ -43,7 +43,7 @@ fn mistakes_are_told_by_keys_and_by_the_doctor_and_stop_nothing() {
     assert_eq!(ran.code, 0);
     assert!(ran.err.contains("config.yaml, line 1, column 1: there is no setting 'tehme'"), "{}", ran.err);
     assert!(ran.err.contains("hint: did you mean 'theme'?"), "{}", ran.err);
-    assert!(ran.out.lines().any(|l| l.starts_with("I ") && l.contains(" info ")), "{}", ran.out);
+    assert!(ran.out.lines().any(|l| l.trim_start().starts_with("I ") && l.contains(" info ")), "{}", ran.out);
     let ran = with_settings(&sandbox, text, &["doctor"]);
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(ran.out.contains("config.yaml, line 4, column 15: 'entr' is not a key"), "{}", ran.out);

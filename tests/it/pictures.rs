@@ -86,7 +86,7 @@ impl Stage {
             let buffer = self.draw();
             let text = text_of(&buffer);
             still = if before.as_ref() == Some(&buffer) && is_so(&text) { still + 1 } else { 0 };
-            if still == 25 {
+            if still == 10 {
                 return buffer;
             }
             assert!(Instant::now() < end, "{what}: not in\n{text}");

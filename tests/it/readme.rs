@@ -1,4 +1,4 @@
-//! The README says what is true: its picture is a screen of the program, its commands take the flags they show.
+//! The README says what is true: its pictures are there, its commands take the flags they show.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,11 +8,15 @@ fn file(name: &str) -> String {
 }
 
 #[test]
-fn the_picture_is_a_screen_of_the_program() {
-    let snapshot = file("snapshots/prepare_splits_pattern_100x30.snap");
-    let screen = snapshot.splitn(3, "---\n").nth(2).unwrap().trim_end();
-    assert!(screen.lines().count() > 20);
-    assert!(file("README.md").contains(screen), "copy snapshots/prepare_splits_pattern_100x30.snap into README.md");
+fn every_picture_is_shown_and_every_shown_picture_is_there() {
+    let readme = file("README.md");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures");
+    let mut names: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let shown = |name: &String| readme.contains(&format!("](docs/pictures/{name})"));
+    assert!(names.len() >= 3 && names.iter().all(shown), "{names:?}");
+    assert_eq!(readme.matches("](docs/pictures/").count(), names.len());
 }
 
 /// Commands of the console blocks, continued lines joined.

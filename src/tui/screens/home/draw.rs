@@ -190,13 +190,15 @@ impl Home {
             possible.iter().map(|a| text::wrap(self.sentence_for(*a), columns.saturating_sub(9))).collect();
         let all: usize = sentences.iter().map(|s| s.len() + 1).sum();
         let with_sentences = all <= usize::from(area.height) && columns > 24;
+        let widest = possible.iter().map(|a| text::width(&ui.key(Context::Home, *a))).max().unwrap_or(0);
+        let keys = (widest + 1).max(3);
         self.action_rows.clear();
         let mut lines: Vec<Line> = Vec::new();
         for (index, (&action, sentence)) in possible.iter().zip(sentences).enumerate() {
             let selected = focused && self.actions.selected == index;
             let marker = if selected { ui.glyphs.marker } else { " " };
-            let key = text::pad_end(&ui.key(Context::Home, action), 3);
-            let label = text::pad_end(self.word_for(action), columns.saturating_sub(8));
+            let key = text::pad_end(&ui.key(Context::Home, action), keys);
+            let label = text::pad_end(self.word_for(action), columns.saturating_sub(keys + 5));
             let key_style = if selected { ui.theme.selected } else { ui.theme.key };
             let label_style = if selected { ui.theme.selected } else { ui.theme.text };
             lines.push(Line::from(vec![
