@@ -29,14 +29,16 @@ pub fn display_safe(text: &str) -> Cow<'_, str> {
     for cluster in mapped.graphemes(true) {
         let Some(first) = cluster.chars().next() else { continue };
         let mut most = MOST_MARKS + 1;
-        if first.width() == Some(0) {
+        let is_invisible = first.width() == Some(0);
+        if is_invisible || out.is_empty() && !first.is_ascii() {
             // A cluster cannot begin with a mark but where the text does; anything else without a width is invisible.
-            if !is_mark(first) {
+            if is_mark(first) {
+                out.push('◌');
+                most = MOST_MARKS;
+            } else if is_invisible {
                 stand_in(first, &mut out);
                 continue;
             }
-            out.push('◌');
-            most = MOST_MARKS;
         }
         let end = cluster.char_indices().nth(most).map_or(cluster.len(), |(end, _)| end);
         out.push_str(&cluster[..end]);
@@ -76,7 +78,9 @@ pub fn display_safe_lines(text: &str) -> Cow<'_, str> {
 
 /// Whether [`display_safe`] leaves a single character as it is.
 pub fn is_printable(c: char) -> bool {
-    !c.is_control() && !is_unsafe(c)
+    let is_safe = !c.is_control() && !is_unsafe(c);
+    // What has no width is for marks to be; whether it is one shows on a base.
+    is_safe && (c.width() != Some(0) || display_safe(&format!("a{c}")).chars().eq(['a', c]))
 }
 
 fn with_stand_ins(text: &str) -> String {

@@ -7,6 +7,7 @@ mod browse;
 mod exits;
 pub mod harness;
 mod home;
+mod hostile;
 mod lines;
 mod looks;
 mod media;

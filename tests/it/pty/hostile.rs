@@ -1,0 +1,95 @@
+//! Names that are commands to a terminal: whatever is shown of them, the terminal's state stays what the program made it.
+
+use super::harness::{run_plainly, House, Start, Story};
+
+/// Names of files and folders, each of which would do something to a terminal that obeyed it.
+const EVIL: [&str; 8] = [
+    "a\x1b[2J\x1b[H",
+    "b\x1b[?1049l\x1b[?25h",
+    "c\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07",
+    "d\u{9b}31m\u{9d}0;owned\u{9c}",
+    "e\x1b[?1000l\x1b[?2004l\x1b[?1h\x1b=",
+    "f\u{202e}rat.2000\u{2066}",
+    "g\x1bc\x1b(0\x0e",
+    "h\u{200b}\u{e0041}\u{fe0f}\u{fe0f}\u{fe0f}",
+];
+
+/// What a name could change.
+fn state(story: &Story) -> String {
+    story.look(|screen| {
+        format!(
+            "{:?}",
+            (
+                screen.alternate_screen(),
+                screen.application_keypad(),
+                screen.application_cursor(),
+                screen.bracketed_paste(),
+                screen.mouse_protocol_mode(),
+                screen.mouse_protocol_encoding(),
+                screen.size(),
+            )
+        )
+    })
+}
+
+fn furnish(house: &House) {
+    for (number, name) in EVIL.into_iter().enumerate() {
+        house.shard(&format!("{name}/{name}.tar"), number * 10, 2);
+        house.file(&format!("{name}.jsonl"), format!("{{\"{}\": \"x\"}}\n", "k\\u001b[2J").as_bytes());
+    }
+}
+
+#[test]
+fn hostile_names_do_not_change_the_state_of_the_terminal() {
+    let house = House::new();
+    furnish(&house);
+    let mut story = Start::new(&house).run();
+    // The list is whole: nothing cleared it or left the screen.
+    story.wait_for("▸ a␛[2J␛[H").wait_for("g␛c␛(0␎").wait_for("? help");
+    let before = state(&story);
+    for _ in 0..EVIL.len() * 2 {
+        story.keys("j");
+    }
+    story.wait_for("▸ h<U+200B><U").keys("gg").wait_for("▸ a␛[2J␛[H").wait_for("p  prepare");
+    story.keys("i").wait_for("▸ info ▸ a␛[2J").keys("esc").wait_for("p  prepare");
+    assert_eq!(state(&story), before, "the home screen, its facts and info");
+    story.keys("p").wait_for("▸ prepare ▸ a␛[2J").wait_for("▸ Source").wait_for("2 samples");
+    story.keys("2").wait_for("How should").keys("6").wait_for("Review").keys("1").wait_for("▸ Source");
+    assert_eq!(state(&story), before, "the guided prepare");
+    story.keys("esc").wait_for("? help").keys("J").wait_for("no jobs were started").keys("esc");
+    assert_eq!(state(&story), before);
+    let odd = story.screen().chars().find(|&c| c != '\n' && (c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')));
+    assert_eq!(odd, None, "{}", story.screen());
+    story.wait_for("? help").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn commands_that_print_hostile_names_leave_the_terminal_alone() {
+    let house = House::new();
+    furnish(&house);
+    for name in EVIL {
+        let answers = ["prepare", name, "--yes", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"];
+        assert_eq!(run_plainly(&house, &answers), Some(0), "{name:?}");
+        let index = format!("{name}.jsonl");
+        let gone = format!("{name}-gone");
+        let told: [&[&str]; 5] = [
+            &["info", name],
+            &["lint", name],
+            &["lint", &index],
+            &["info", &gone],
+            &["prepare", name, "--color", "always"],
+        ];
+        for arguments in told {
+            let mut story = Start::new(&house).arguments(arguments).arguments(&["--yes"]).run();
+            story.exit_code();
+            story.assert_restored();
+            story.wait_until("something is said, and still there", |screen| !screen.contents().trim().is_empty());
+            let shown = story.screen();
+            let odd = shown.chars().find(|&c| c != '\n' && (c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')));
+            assert_eq!(odd, None, "{arguments:?}: {shown}");
+            story.look(|screen| assert!(!screen.application_keypad() && !screen.application_cursor()));
+        }
+    }
+}
