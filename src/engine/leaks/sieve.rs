@@ -51,7 +51,6 @@ pub(super) struct Sieve<'a> {
 }
 
 impl<'a> Sieve<'a> {
-    #[expect(clippy::too_many_arguments, reason = "one caller, which has them one by one")]
     pub(super) fn new(
         options: &'a LeakOptions,
         excluded: Option<&'a HashSet<Box<str>>>,

@@ -382,7 +382,7 @@ impl SplitEditor {
             .filter(|(_, item)| may_name(item.value(), &name))
             .filter_map(|(at, item)| {
                 let names = expanded(item.value()).ok()?;
-                if !names.iter().any(|other| *other == name) {
+                if !names.contains(&name) {
                     return None;
                 }
                 let rest = items_of(names.iter().map(String::as_str).filter(|other| **other != name));

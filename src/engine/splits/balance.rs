@@ -117,7 +117,7 @@ struct Side {
     wanted: f64,
     samples: u64,
     /// (samples, position in the data set) of the shards that may move.
-    shards: BTreeSet<(u64, u32)>,
+    shards: BTreeSet<Weighed>,
 }
 
 impl Side {
@@ -185,7 +185,7 @@ pub fn balance(editor: &SplitEditor, ratios: &[(Arc<str>, f64)]) -> Balance {
 }
 
 /// Moves a shard, and remembers where it came from at first.
-fn transfer(sides: &mut [Side], from: usize, to: usize, shard: (u64, u32), placed: &mut BTreeMap<u32, (usize, usize)>) {
+fn transfer(sides: &mut [Side], from: usize, to: usize, shard: Weighed, placed: &mut BTreeMap<u32, (usize, usize)>) {
     if let Some(side) = sides.get_mut(from) {
         side.shards.remove(&shard);
         side.samples -= shard.0;
@@ -205,8 +205,15 @@ fn extremes(sides: &[Side]) -> Option<(usize, usize)> {
     (most.excess() > 0.0 && least.excess() < 0.0).then_some((from, to))
 }
 
+/// A shard of a side: its samples, and its position in the index.
+type Weighed = (u64, u32);
+/// A shard that goes and one that comes.
+type Pair = (Weighed, Weighed);
+/// From which side to which, and the shards that change places.
+type Exchange = (usize, usize, Weighed, Weighed);
+
 /// The shard that brings the two farthest sides closest to their aims, if any does.
-fn best_move(sides: &[Side]) -> Option<(usize, usize, (u64, u32))> {
+fn best_move(sides: &[Side]) -> Option<(usize, usize, Weighed)> {
     let (from, to) = extremes(sides)?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);
     let off = |moved: f64| (a.excess() - moved).abs() + (b.excess() + moved).abs();
@@ -219,22 +226,22 @@ fn best_move(sides: &[Side]) -> Option<(usize, usize, (u64, u32))> {
 }
 
 /// Two shards whose exchange brings the two farthest sides closer to their aims, if that is worth it.
-fn best_exchange(sides: &[Side], all: u64) -> Option<(usize, usize, (u64, u32), (u64, u32))> {
+fn best_exchange(sides: &[Side], all: u64) -> Option<Exchange> {
     let (from, to) = extremes(sides)?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);
     let off = |moved: f64| (a.excess() - moved).abs() + (b.excess() + moved).abs();
     let fits = a.excess().min(-b.excess());
-    let mut best: Option<(f64, (u64, u32), (u64, u32))> = None;
+    let mut best: Option<(f64, Pair)> = None;
     for &out in &a.shards {
         let back = (out.0 as f64 - fits).max(0.0).round() as u64;
         let near = [b.shards.range(..=(back, u32::MAX)).next_back(), b.shards.range((back, 0)..).next()];
         for &back in near.into_iter().flatten().filter(|back| back.0 < out.0) {
             let left = off((out.0 - back.0) as f64);
             if best.is_none_or(|(least, ..)| left < least) {
-                best = Some((left, out, back));
+                best = Some((left, (out, back)));
             }
         }
     }
-    let (left, out, back) = best?;
+    let (left, (out, back)) = best?;
     (off(0.0) - left > all as f64 * WORTH_AN_EXCHANGE).then_some((from, to, out, back))
 }

@@ -258,7 +258,7 @@ fn one_key_in_two_splits_is_found_where_no_table_forbids_it() {
 fn workers_and_memory_change_nothing() {
     let contents: Vec<Vec<u8>> = (0..40).map(content).collect();
     let names: Vec<String> = (0..400).map(|n| format!("dir{}/s{n:04}.jpg", n % 7)).collect();
-    let shards: Vec<(String, Vec<(&str, &[u8])>)> = (0..10)
+    let shards: Vec<(String, Vec<_>)> = (0..10)
         .map(|shard| {
             let split = ["train", "val", "test"][shard % 3];
             let own = names[shard * 40..][..40].iter().enumerate();

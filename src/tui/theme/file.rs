@@ -207,9 +207,9 @@ fn base_of(entries: &[(String, Mark, Marked)], mistakes: &mut Vec<Mistake>) -> T
 impl Theme {
     /// What a file without `base` begins with: the default, unless the file says everything itself.
     fn default_colours(entries: &[(String, Mark, Marked)]) -> Self {
-        let says = |key: &&str| entries.iter().any(|(known, ..)| known == key);
+        let says = |key: &str| entries.iter().any(|(known, ..)| known == key);
         // The default is such a file itself.
-        match KEYS[1..].iter().all(|key| says(&key)) {
+        match KEYS[1..].iter().all(|key| says(key)) {
             true => Self::default(),
             false => Self::built_in("16-colour").unwrap_or_default(),
         }

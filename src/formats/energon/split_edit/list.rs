@@ -178,7 +178,7 @@ impl ListText {
             && self.close.trim_start_matches([' ', '\t']).starts_with(']');
         let adds = changes.iter().any(|change| !change.inserted.is_empty());
         if is_bare && adds && !self.in_flow && around.prefers_block {
-            self.to_block(around.eol);
+            self.become_block(around.eol);
         }
         match self.form {
             Form::Block => self.change_block(changes, around),
@@ -187,7 +187,7 @@ impl ListText {
     }
 
     /// `key: []  # c` becomes `key:  # c` and a line end.
-    fn to_block(&mut self, eol: &str) {
+    fn become_block(&mut self, eol: &str) {
         let rest = self.close.trim_start_matches([' ', '\t']).strip_prefix(']').unwrap_or_default();
         let intro = self.intro.trim_end_matches([' ', '\t']);
         let rest = rest.trim_end_matches(['\r', '\n']);

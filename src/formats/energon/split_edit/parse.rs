@@ -104,10 +104,13 @@ fn odd(text: &str, at: usize) -> ContentError {
     }
 }
 
+/// Where a key stands, and what it says.
+type Key = (Range<usize>, String);
+
 /// The values of a text that the reader has accepted.
 fn values(text: &str) -> Parsed<Value> {
     let options = options! { emit_comments: false, emit_unresolved_aliases: true, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH, simple_key_max_lookahead: 1 << 20 };
-    let mut open: Vec<(Value, Option<(Range<usize>, String)>)> = Vec::new();
+    let mut open: Vec<(Value, Option<Key>)> = Vec::new();
     for next in Parser::new_from_str_with_options(text, options) {
         let (event, span) = next.map_err(|_| odd(text, 0))?;
         let range = span.byte_range().ok_or_else(|| odd(text, 0))?;
