@@ -150,7 +150,7 @@ impl Repair {
     /// The change that does it.
     pub fn edit(&self) -> Edit {
         match self {
-            Self::Exclude { items, .. } => Edit::Exclude { items: items.iter().map(ExcludeItem::written).collect() },
+            Self::Exclude { items, .. } => Edit::Exclude { items: items.iter().map(ExcludeItem::escaped).collect() },
             Self::Move { shard, to } => Edit::MoveShards { shards: vec![Arc::clone(shard)], to: Some(Arc::clone(to)) },
         }
     }

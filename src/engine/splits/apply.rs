@@ -1,6 +1,6 @@
 //! Edits on the text.
 
-use super::edit::{Edit, ExcludeItem};
+use super::edit::{Edit, ExcludeItem, Meaning};
 use super::editor::SplitEditor;
 use super::shards::{expanded, is_plain, may_name};
 use super::view::{Applied, Names};
@@ -347,6 +347,12 @@ impl SplitEditor {
         let note = note.map(Arc::from);
         if is_plain(text) {
             return Ok((text.into(), note));
+        }
+        if item.meaning == Meaning::Escaped {
+            return match braces::expand(text, 1) {
+                Ok(_) => Ok((text.into(), note)),
+                Err(error) => Err(Failure::usage(EDITING, error.to_string()).on(Subject::field(text))),
+            };
         }
         let is_name = self.known().shard_and_key(text).is_some();
         match expanded(text) {

@@ -55,6 +55,19 @@ impl SplitEditor {
         views.map(|view| Arc::clone(&view.item)).collect()
     }
 
+    /// Takes over what a copy of this editor, made from the same file, has learned; for long lists, so that the learning can be done
+    /// where nobody waits. Answers whether it could be; otherwise the items are to be asked for again.
+    pub fn take_learned(&mut self, learned: Self) -> bool {
+        if !Arc::ptr_eq(&self.base, &learned.base) {
+            return false;
+        }
+        self.views = learned.views;
+        // What was changed meanwhile is little.
+        self.refresh();
+        self.touched();
+        true
+    }
+
     /// Takes in what [`check_items`] found.
     pub fn take_checked(&mut self, checked: CheckedItems) {
         if !checked.found.is_empty() {

@@ -2,8 +2,8 @@
 
 use super::editor::Base;
 use super::shards::{exclude_view, expanded, is_plain, Shards};
-use super::view::{ExcludeView, Matches, ShardView, SplitView};
-use crate::formats::energon::split_edit::{Item, Shared, SplitDoc, SplitEntry};
+use super::view::{ExcludeTotals, ExcludeView, Matches, ShardView, SplitView};
+use crate::formats::energon::split_edit::{Item, Shared, Splice, SplitDoc, SplitEntry};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,7 +13,9 @@ use std::sync::Arc;
 pub(super) struct Views {
     splits: Vec<SplitView>,
     loose: SplitView,
-    excludes: Arc<Vec<ExcludeView>>,
+    /// In chunks, as the items are: a worker that holds a copy must not make the next change copy all of them.
+    excludes: Shared<ExcludeView>,
+    totals: ExcludeTotals,
     seen_splits: Vec<SplitEntry>,
     seen_excludes: Shared<Item>,
     /// Per shard, by how many excludes it is excluded as a whole.
@@ -41,8 +43,11 @@ impl Views {
     pub(super) fn loose(&self) -> &SplitView {
         &self.loose
     }
-    pub(super) fn excludes(&self) -> &[ExcludeView] {
+    pub(super) fn excludes(&self) -> &Shared<ExcludeView> {
         &self.excludes
+    }
+    pub(super) fn totals(&self) -> ExcludeTotals {
+        self.totals
     }
     pub(super) fn is_excluded(&self, id: u32) -> bool {
         self.excluded.get(id as usize).is_some_and(|count| *count > 0)
@@ -54,10 +59,18 @@ impl Views {
     }
 
     /// Takes in what was looked up.
-    pub(super) fn learn(&mut self, checked: HashMap<Arc<str>, u64>) {
-        Arc::make_mut(&mut self.checked).extend(checked);
-        for view in Arc::make_mut(&mut self.excludes) {
-            look_up(view, &self.checked);
+    pub(super) fn learn(&mut self, found: HashMap<Arc<str>, u64>) {
+        let (totals, is_open) = (&mut self.totals, |view: &ExcludeView| view.matches == Matches::Unknown);
+        let learned = |view: &ExcludeView| is_open(view) && found.contains_key(&view.item);
+        self.excludes.update(learned, |view| {
+            totals.count(view, false);
+            look_up(view, &found);
+            totals.count(view, true);
+        });
+        if self.checked.is_empty() {
+            self.checked = Arc::new(found);
+        } else {
+            Arc::make_mut(&mut self.checked).extend(found);
         }
     }
 
@@ -112,21 +125,21 @@ impl Views {
             })
             .collect();
         let excluded = Arc::make_mut(&mut self.excluded);
+        let totals = &mut self.totals;
         let mut changed = false;
-        let mut count = |view: &ExcludeView, by: i64| {
+        let mut count = |view: &ExcludeView, by: i32| {
+            totals.count(view, by > 0);
             for &id in view.shards.iter() {
                 if let Some(count) = excluded.get_mut(id as usize) {
-                    *count = count.saturating_add_signed(by as i32);
+                    *count = count.saturating_add_signed(by);
                     changed = true;
                 }
             }
         };
         made.iter().for_each(|view| count(view, 1));
-        let views = Arc::make_mut(&mut self.excludes);
-        let end = views.len() - back;
-        for gone in views.splice(front..end, made) {
-            count(&gone, -1);
-        }
+        let end = self.excludes.len() - back;
+        self.excludes.range(front, end).for_each(|gone| count(gone, -1));
+        self.excludes.splice(vec![Splice { at: front, removed: end - front, inserted: made }]);
         self.seen_excludes = items.clone();
         changed
     }

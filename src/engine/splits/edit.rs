@@ -85,26 +85,43 @@ pub enum Edit {
 /// Something to exclude.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExcludeItem {
-    /// As it stands in the file: a shard, `SHARD/KEY`, or a brace range of either. Braces and backslashes that belong to a name
-    /// are escaped, see [`sample`](Self::sample) and [`shard`](Self::shard).
+    /// A shard, `SHARD/KEY`, or a brace range of either.
     pub item: String,
+    /// How it is to be read.
+    #[serde(default)]
+    pub meaning: Meaning,
     /// Why; written as a comment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
+/// How the text of an [`ExcludeItem`] is to be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Meaning {
+    /// As a person typed it: braces are ranges and a backslash escapes, unless it can only be a name.
+    #[default]
+    Typed,
+    /// One name of the index, its braces and backslashes escaped already. It is written as it is, and never taken for a range.
+    Escaped,
+}
+
 impl ExcludeItem {
     /// One sample, by the names of its shard and key as they are.
     pub fn sample(shard: &str, key: &str) -> Self {
-        Self { item: exclude_item(shard, Some(key)), note: None }
+        Self::escaped(exclude_item(shard, Some(key)))
     }
     /// A shard, by its name as it is.
     pub fn shard(shard: &str) -> Self {
-        Self { item: exclude_item(shard, None), note: None }
+        Self::escaped(exclude_item(shard, None))
+    }
+    /// One name whose braces and backslashes are escaped, as `engine::outputs::exclude_item` gives it.
+    pub fn escaped(item: impl Into<String>) -> Self {
+        Self { item: item.into(), meaning: Meaning::Escaped, note: None }
     }
     /// As a person wrote it; braces are ranges.
     pub fn written(item: impl Into<String>) -> Self {
-        Self { item: item.into(), note: None }
+        Self { item: item.into(), meaning: Meaning::Typed, note: None }
     }
     /// Adds a note; an empty one is none.
     #[must_use]

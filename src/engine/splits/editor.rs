@@ -3,11 +3,11 @@
 use super::derive::Views;
 use super::edit::Edit;
 use super::shards::Shards;
-use super::view::{Applied, ExcludeView, SplitView};
+use super::view::{Applied, ExcludeTotals, ExcludeView, SplitView};
 use super::{problems, words};
 use crate::formats::energon::info::Info;
 use crate::formats::energon::layout;
-use crate::formats::energon::split_edit::SplitDoc;
+use crate::formats::energon::split_edit::{Shared, SplitDoc};
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::python::yaml_read;
 use crate::model::{Failure, Outcome, Problem, Subject};
@@ -24,6 +24,8 @@ pub(super) const OPENING: &str = "opening the splits";
 pub(super) struct Base {
     /// The bytes of the file.
     pub(super) bytes: Vec<u8>,
+    /// What tells them from others.
+    hash: String,
     /// Splits that were there.
     pub(super) splits: HashSet<u32>,
     /// Shard → the splits it was in.
@@ -40,8 +42,10 @@ impl Base {
                 homes.entry(Arc::clone(&shard.name)).or_default().push(entry.id());
             }
         }
+        let hash = blake3::hash(&bytes).to_hex().to_string();
         Self {
             bytes,
+            hash,
             splits: doc.splits().iter().map(|split| split.id()).collect(),
             homes,
             excludes: doc.excludes().iter().map(|item| Arc::clone(item.value())).collect(),
@@ -170,8 +174,12 @@ impl SplitEditor {
         self.views.loose()
     }
     /// The excludes in the order of the file.
-    pub fn excludes(&self) -> &[ExcludeView] {
+    pub fn excludes(&self) -> &Shared<ExcludeView> {
         self.views.excludes()
+    }
+    /// What the excludes come to in all; kept up to date, not counted anew.
+    pub fn totals(&self) -> ExcludeTotals {
+        self.views.totals()
     }
     /// Whether a shard is excluded as a whole, by its position in `.info.json`.
     pub fn is_shard_excluded(&self, id: u32) -> bool {
@@ -191,7 +199,7 @@ impl SplitEditor {
     }
     /// Tells the state of the file that was opened from any other.
     pub fn base_hash(&self) -> String {
-        blake3::hash(&self.base.bytes).to_hex().to_string()
+        self.base.hash.clone()
     }
     /// Everything that is odd now. See [`problems`](super::problems).
     pub fn problems(&self) -> Vec<Problem> {
@@ -245,6 +253,16 @@ impl SplitEditor {
     /// The edits that are not written yet, oldest first.
     pub fn log(&self) -> Vec<Edit> {
         self.undo.iter().map(|step| step.edit.clone()).collect()
+    }
+
+    /// The edit that undo would take back.
+    pub fn last_edit(&self) -> Option<&Edit> {
+        self.undo.last().map(|step| &step.edit)
+    }
+
+    /// The edit that redo would make again.
+    pub fn next_edit(&self) -> Option<&Edit> {
+        self.redo.last().map(|step| &step.edit)
     }
 
     /// The unwritten edits to be saved; `None` when there are none.

@@ -19,10 +19,10 @@ mod words;
 pub use balance::{balance, parse_ratios, Balance, BalanceMove, BalanceShare};
 pub use check::{check_items, CheckedItems};
 pub use diff::{diff_of, DiffKind, DiffLine};
-pub use edit::{Edit, ExcludeItem};
+pub use edit::{Edit, ExcludeItem, Meaning};
 pub use editor::{Draft, NotApplied, SplitEditor};
 pub use matching::matching;
-pub use view::{Applied, ExcludeView, Matches, Names, ShardView, SplitView};
+pub use view::{Applied, ExcludeTotals, ExcludeView, Matches, Names, ShardView, SplitView};
 
 #[cfg(test)]
 mod tests;

@@ -61,6 +61,39 @@ pub enum Matches {
     Some(u64),
 }
 
+/// What all excludes come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExcludeTotals {
+    /// Whole shards.
+    pub shards: u64,
+    /// Single samples; those that were not looked up count as there.
+    pub samples: u64,
+    /// Excludes that match nothing.
+    pub idle: u64,
+    /// Excludes that were not looked up yet.
+    pub unknown: u64,
+}
+
+impl ExcludeTotals {
+    /// Adds one exclude, or takes it away again.
+    pub(super) fn count(&mut self, exclude: &ExcludeView, is_added: bool) {
+        let whole = exclude.shards.len() as u64;
+        let all = match (exclude.matches, exclude.names) {
+            (Matches::Nothing, _) => 0,
+            (Matches::Some(found), _) => found,
+            (Matches::Unknown, Names::Range(all)) => all,
+            (Matches::Unknown, _) => 1,
+        };
+        let by = |sum: &mut u64, by: u64| {
+            *sum = if is_added { sum.saturating_add(by) } else { sum.saturating_sub(by) };
+        };
+        by(&mut self.shards, whole);
+        by(&mut self.samples, all.saturating_sub(whole));
+        by(&mut self.idle, u64::from(exclude.matches == Matches::Nothing));
+        by(&mut self.unknown, u64::from(exclude.matches == Matches::Unknown));
+    }
+}
+
 /// An exclude.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExcludeView {

@@ -61,6 +61,10 @@ impl<T> Shared<T> {
         }
         None
     }
+    /// The last item.
+    pub fn last(&self) -> Option<&T> {
+        self.iter().next_back()
+    }
     /// The items `from..to`, as far as they are there.
     pub fn range(&self, from: usize, to: usize) -> impl Iterator<Item = &T> {
         let mut start = 0;
@@ -91,6 +95,16 @@ impl<T> Shared<T> {
 }
 
 impl<T: Clone> Shared<T> {
+    /// Changes items where they are. Only chunks with an item that `wants` the change are copied.
+    pub fn update(&mut self, wants: impl Fn(&T) -> bool, mut change: impl FnMut(&mut T)) {
+        let touched = |chunk: &Arc<Vec<T>>| chunk.iter().any(&wants);
+        if !self.chunks.iter().any(touched) {
+            return;
+        }
+        for chunk in Arc::make_mut(&mut self.chunks).iter_mut().filter(|chunk| touched(chunk)) {
+            Arc::make_mut(chunk).iter_mut().filter(|item| wants(item)).for_each(&mut change);
+        }
+    }
     /// Makes all changes at once. They are in ascending order and do not overlap; positions are those before any change.
     pub fn splice(&mut self, changes: Vec<Splice<T>>) {
         let mut out = Vec::with_capacity(self.chunks.len() + 1);

@@ -153,9 +153,11 @@ impl ListText {
         if self.form != Form::Block {
             return None;
         }
-        self.items.iter().take(8).find_map(|item| {
+        self.items.iter().take(8).enumerate().find_map(|(at, item)| {
             let (indent, gap) = item.head().split_once('-')?;
             let is_plain = indent.chars().all(|c| c == ' ') && !gap.is_empty() && gap.chars().all(|c| c == ' ');
+            // A first dash behind its colon stands that much further to the right.
+            let indent = if at == 0 { format!("{}{indent}", " ".repeat(self.column())) } else { indent.to_owned() };
             (is_plain && item.quote != Quote::Block).then(|| Layout { indent: indent.into(), gap: gap.into() })
         })
     }
@@ -199,19 +201,25 @@ impl ListText {
         self.form = Form::Block;
     }
 
+    /// How far to the right its first line begins: 0 unless that is the line of the colon.
+    fn column(&self) -> usize {
+        self.intro.rsplit('\n').next().map_or(0, |line| line.chars().count())
+    }
+
     /// A list whose first dash stands behind its colon gets a line of its own for it.
     fn open_up(&mut self, eol: &str) {
         let Some(first) = self.items.get(0).filter(|_| !self.intro.ends_with('\n')) else { return };
-        let column = self.intro.rsplit('\n').next().map_or(0, |line| line.chars().count());
-        let head = format!("{}{}", " ".repeat(column), first.head());
+        let head = format!("{}{}", " ".repeat(self.column()), first.head());
         let first = first.rebuilt(first.lead(), &head, first.scalar(), first.tail());
         self.intro = format!("{}{eol}", self.intro.trim_end_matches([' ', '\t'])).into();
         self.items.splice(vec![Splice { at: 0, removed: 1, inserted: vec![first] }]);
     }
 
     fn change_block(&mut self, changes: Vec<Splice<NewItem>>, around: Around<'_>) {
-        self.open_up(around.eol);
         let layout = self.layout().unwrap_or_else(|| around.layout.clone());
+        if changes.first().is_some_and(|first| first.at == 0) {
+            self.open_up(around.eol);
+        }
         let is_open = std::mem::take(&mut self.is_open)
             || self.items.iter().next_back().is_some_and(|item| !item.text.ends_with('\n'));
         let mut splices: Vec<Splice<Item>> = Vec::with_capacity(changes.len());

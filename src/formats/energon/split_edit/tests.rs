@@ -172,6 +172,96 @@ fn random_edits_of_every_style_mean_what_they_intend() {
     }
 }
 
+/// Everything of a text but one list, in pieces; the brackets of that list are no part of it.
+fn pieces_around(doc: &SplitDoc, list: List) -> Vec<String> {
+    let whole = |list: &ListText| {
+        let mut out = String::new();
+        list.push_to(&mut out);
+        out
+    };
+    let mut pieces = vec![doc.before_splits.to_string(), doc.splits.intro.to_string(), doc.splits.close.to_string()];
+    for (index, entry) in doc.splits.entries.iter().enumerate() {
+        pieces.extend([entry.lead.to_string(), entry.key.to_string(), entry.tail.to_string()]);
+        pieces.extend((list != List::Split(index)).then(|| whole(&entry.list)));
+    }
+    pieces.push(doc.before_exclude.to_string());
+    pieces.extend(doc.exclude.as_ref().filter(|_| list != List::Exclude).map(whole));
+    pieces.push(doc.tail.to_string());
+    pieces
+}
+
+fn list_text(doc: &SplitDoc, list: List) -> Option<&ListText> {
+    match list {
+        List::Split(index) => doc.splits.entries.get(index).map(|entry| &entry.list),
+        List::Exclude => doc.exclude.as_ref(),
+    }
+}
+
+/// The text of an item without what a neighbour's going may add or take: comment lines above, its comma, the end of its line.
+fn core(item: &Item) -> String {
+    let tail = item.text.get(item.end as usize..).unwrap();
+    let tail = match tail.trim_start().strip_prefix(',') {
+        Some(rest) => format!("{}{rest}", tail.split(',').next().unwrap()),
+        None => tail.to_owned(),
+    };
+    format!("{}{}", item.text.get(item.start as usize..item.end as usize).unwrap(), tail.trim_end_matches(['\r', '\n']))
+}
+
+#[test]
+fn a_change_of_a_list_leaves_every_byte_outside_of_its_items_as_it_is() {
+    let only = std::env::var("GRISTMILL_SPLIT_STYLE").unwrap_or_default();
+    let mut looked_at = 0;
+    for (name, text) in styles().into_iter().filter(|(name, _)| name.contains(&only)) {
+        let start = SplitDoc::parse(&text).unwrap();
+        for seed in 0..rounds() {
+            let mut dice = Dice(seed * 104_729 + 7);
+            let which = dice.below(start.splits().len() + 1);
+            let list = if which < start.splits().len() { List::Split(which) } else { List::Exclude };
+            // Null becomes `[]`, and a list that was left out is added: other tests are about those.
+            let Some(old) = list_text(&start, list).filter(|_| !start.has_nothing()) else { continue };
+            let length = old.items.len();
+            let at = dice.below(length + 1);
+            let removed = dice.below(3).min(length - at);
+            let inserted: Vec<NewItem> = (0..dice.below(3)).map(|_| new_item(&mut dice)).collect();
+            let added = inserted.len();
+            if removed + added == 0 {
+                continue;
+            }
+            let mut doc = start.clone();
+            doc.change(list, vec![Splice { at, removed, inserted }]);
+            let context =
+                format!("{name}, seed {seed}, {list:?} at {at}: -{removed} +{added}\n{text}\n---\n{}", doc.text());
+            assert_eq!(pieces_around(&doc, list), pieces_around(&start, list), "{context}");
+            let new = list_text(&doc, list).unwrap();
+            let kept_old = old.items.range(0, at).chain(old.items.range(at + removed, length));
+            let kept_new = new.items.range(0, at).chain(new.items.range(at + added, new.items.len()));
+            for (place, (before, after)) in kept_old.zip(kept_new).enumerate() {
+                looked_at += 1;
+                let is_beside = place + 1 >= at && place <= at || place + 1 == length - removed;
+                if before.text == after.text {
+                    continue;
+                }
+                assert!(is_beside, "{place} is not beside the change: {context}");
+                assert_eq!(core(before), core(after), "{context}");
+                let (lead, now) = (before.lead(), after.lead());
+                let is_first = place == 0 && now.trim().is_empty() && lead.trim().is_empty();
+                assert!(is_first || now.ends_with(lead), "{now:?} for {lead:?}: {context}");
+            }
+            let is_filled = length > 0 && !new.items.is_empty();
+            if is_filled && old.intro.ends_with('\n') {
+                assert_eq!((&old.intro, &old.open, old.form), (&new.intro, &new.open, new.form), "{context}");
+                // What stood above the last item may stay behind it.
+                assert!(new.close.ends_with(&*old.close), "{context}");
+            }
+            if is_filled && old.form == Form::Flow {
+                assert_eq!((&old.intro, &old.open, &old.close), (&new.intro, &new.open, &new.close), "{context}");
+            }
+            assert_eq!(start.text(), text, "the text it was made from is untouched");
+        }
+    }
+    assert!(looked_at > 1_000 || !only.is_empty(), "only {looked_at} items were looked at");
+}
+
 /// Lines that are in `old` and not, in this order, in `new`.
 fn lost_lines<'t>(old: &'t str, new: &str) -> Vec<&'t str> {
     let mut rest = new.lines();

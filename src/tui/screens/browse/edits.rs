@@ -3,7 +3,6 @@
 use super::screen::{BrowseScreen, Stage};
 use super::state::Pane;
 use crate::engine::browse::BrowseSample;
-use crate::engine::outputs::exclude_item;
 use crate::engine::splits::{Edit, ExcludeItem};
 use crate::model::text::{count, grouped};
 use crate::model::DatasetKind;
@@ -62,7 +61,7 @@ impl BrowseScreen {
         if self.state.pane == Pane::Groups {
             return session.apply(match whole {
                 true => Edit::Include { shard: group, key: None },
-                false => exclude(exclude_item(&group, None)),
+                false => exclude(ExcludeItem::shard(&group)),
             });
         }
         if whole {
@@ -76,7 +75,7 @@ impl BrowseScreen {
         };
         session.apply(match self.marks.is_excluded(&sample) {
             true => Edit::Include { shard: group, key: Some(Arc::clone(&sample.key)) },
-            false => exclude(exclude_item(&group, Some(&sample.key))),
+            false => exclude(ExcludeItem::sample(&group, &sample.key)),
         })
     }
 
@@ -116,6 +115,6 @@ impl BrowseScreen {
     }
 }
 
-fn exclude(item: String) -> Edit {
-    Edit::Exclude { items: vec![ExcludeItem { item, note: None }] }
+fn exclude(item: ExcludeItem) -> Edit {
+    Edit::Exclude { items: vec![item] }
 }

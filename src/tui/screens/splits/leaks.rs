@@ -221,7 +221,7 @@ fn all_at_once(ways: &[&Repair]) -> Vec<Edit> {
     let mut moved: BTreeMap<&Arc<str>, Vec<Arc<str>>> = BTreeMap::new();
     for way in ways {
         match way {
-            Repair::Exclude { items, .. } => excluded.extend(items.iter().map(ExcludeItem::written)),
+            Repair::Exclude { items, .. } => excluded.extend(items.iter().map(ExcludeItem::escaped)),
             Repair::Move { shard, to } => moved.entry(to).or_default().push(Arc::clone(shard)),
         }
     }

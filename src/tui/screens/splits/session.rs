@@ -4,30 +4,40 @@
 //! screens hold it call [`SplitSession::tick`] from their own `tick`, and compare [`SplitSession::revision`] with the one
 //! that they drew last.
 
-use super::choice::{Choice, Offer};
-use super::draft;
+mod answers;
+mod inner;
+
 use super::review::Review;
-use super::text_edit;
-use super::work::{done, start_workers, Opened, Rework, Reworked, Workers, WriteEnd};
+use super::work::{done, start_workers, stepped, Rework, Workers};
 use crate::engine::browse::{Groups, Marks};
-use crate::engine::splits::{Draft, Edit, Matches, SplitEditor};
+use crate::engine::splits::{Edit, SplitEditor};
 use crate::job::splits::Written;
 use crate::model::text::count;
 use crate::model::{Cancel, Failure, Problem};
 use crate::tui::jobs::JobId;
 use crate::tui::screen::{Effect, Screen, UiEnv};
-use crate::tui::screens::prepare::draw::age;
 use crate::tui::widgets::{Level, Toast};
 use std::cell::{Ref, RefCell};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// How many changes of a draft are named when it is offered.
-const NAMED: usize = 5;
+/// A change of more edits than these is made by a worker.
+const EDITS_AT_ONCE: usize = 100;
 
-/// A change of more parts than these is made by a worker.
-const AT_ONCE: usize = 100;
+/// A change of more shards or excludes than these is made by a worker.
+const NAMES_AT_ONCE: usize = 1_000;
+
+/// Whether a change is too large to be made between a key press and its frame.
+fn is_large(edit: &Edit) -> bool {
+    match edit {
+        Edit::Many { edits, .. } => edits.len() > EDITS_AT_ONCE || edits.iter().any(is_large),
+        Edit::Exclude { items } => items.len() > NAMES_AT_ONCE,
+        Edit::MoveShards { shards, .. } => shards.len() > NAMES_AT_ONCE,
+        Edit::ReplaceText { .. } => true,
+        _ => false,
+    }
+}
 
 struct Inner {
     env: UiEnv,
@@ -221,7 +231,7 @@ impl SplitSession {
         if let Some(why) = self.why_not() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
-        if matches!(&edit, Edit::Many { edits, .. } if edits.len() > AT_ONCE) {
+        if is_large(&edit) {
             self.rework(Rework::Edit(edit));
             return Vec::new();
         }
@@ -237,25 +247,32 @@ impl SplitSession {
 
     /// Takes the last change back.
     pub fn undo(&self) -> Vec<Effect> {
-        self.step(SplitEditor::undo, "undone", "there is nothing to undo")
+        self.step(SplitEditor::last_edit, Rework::Undo, SplitEditor::undo)
     }
 
     /// Makes the change again that was taken back last.
     pub fn redo(&self) -> Vec<Effect> {
-        self.step(SplitEditor::redo, "done again", "there is nothing to do again")
+        self.step(SplitEditor::next_edit, Rework::Redo, SplitEditor::redo)
     }
 
-    fn step(&self, step: fn(&mut SplitEditor) -> Option<String>, done: &str, nothing: &str) -> Vec<Effect> {
+    fn step(
+        &self,
+        next: fn(&SplitEditor) -> Option<&Edit>,
+        work: Rework,
+        step: fn(&mut SplitEditor) -> Option<String>,
+    ) -> Vec<Effect> {
         if let Some(why) = self.why_not() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
+        if self.editor().as_deref().and_then(next).is_some_and(is_large) {
+            self.rework(work);
+            return Vec::new();
+        }
+        let is_undo = matches!(work, Rework::Undo);
         let mut inner = self.inner.borrow_mut();
-        let toast = match inner.editor.as_mut().and_then(step) {
-            Some(title) => Toast::new(Level::Info, format!("{done}: {title}")),
-            None => Toast::new(Level::Info, nothing),
-        };
+        let title = inner.editor.as_mut().and_then(step);
         inner.follow();
-        vec![Effect::Toast(toast)]
+        vec![Effect::Toast(stepped(is_undo, title))]
     }
 
     /// The screen that shows the changes as a diff and writes them.
@@ -364,242 +381,10 @@ impl SplitSession {
         self.inner.borrow_mut().keep_now();
     }
 
-    /// Picks up what the workers brought. Returns whether something to be drawn changed.
-    pub fn tick(&self, effects: &mut Vec<Effect>) -> bool {
-        let before = self.revision();
-        let opened = self.inner.borrow_mut().workers.open.take();
-        if let Some(opened) = opened {
-            self.take_opened(opened, effects);
-        }
-        let reworked = self.inner.borrow_mut().workers.rework.take();
-        if let Some(reworked) = reworked {
-            self.take_reworked(reworked, effects);
-        }
-        let written = self.inner.borrow_mut().workers.write.take();
-        if let Some(end) = written {
-            self.take_written(end, effects);
-        }
-        let again = self.inner.borrow_mut().again.take();
-        if let Some((file, line)) = again {
-            let mut inner = self.inner.borrow_mut();
-            inner.is_reworking = false;
-            effects.push(Effect::RunInTerminal(text_edit::program(&file, line)));
-            inner.text = Some(file);
-        }
-        let put = self.inner.borrow_mut().workers.text.take();
-        if let Some(put) = put {
-            let mut inner = self.inner.borrow_mut();
-            inner.is_reworking = false;
-            match put {
-                Ok(file) => {
-                    effects.push(Effect::RunInTerminal(text_edit::program(&file, None)));
-                    inner.text = Some(file);
-                }
-                Err(failure) => effects.push(Effect::failure(&failure)),
-            }
-        }
-        let mut inner = self.inner.borrow_mut();
-        inner.take_small_answers();
-        inner.revision != before
-    }
-
-    fn take_opened(&self, opened: Opened, effects: &mut Vec<Effect>) {
-        let mut inner = self.inner.borrow_mut();
-        inner.revision += 1;
-        inner.place = Some(opened.place);
-        match opened.editor {
-            Err(failure) => {
-                inner.editor = None;
-                inner.failure = Some(failure);
-            }
-            Ok(editor) => {
-                let had_changes = inner.editor.as_ref().is_some_and(|old| old.pending() > 0);
-                let base = editor.base_hash();
-                inner.put(editor);
-                inner.kept = Some(inner.version());
-                inner.failure = None;
-                inner.check();
-                drop(inner);
-                match opened.found {
-                    // They were there a moment ago: nobody need be asked.
-                    Some(found) if had_changes => self.rework(Rework::Draft(found.draft.edits)),
-                    Some(found) => effects.push(Effect::Push(self.offer(found, &base))),
-                    None => {}
-                }
-            }
-        }
-    }
-
-    /// Offers a draft that was left.
-    fn offer(&self, found: draft::Found, base: &str) -> Box<dyn Screen> {
-        let Draft { base: made_on, edits } = found.draft;
-        let changes = count(edits.len() as u64, "change");
-        let were = if edits.len() == 1 { "was" } else { "were" };
-        let mut lines = vec![format!("{changes} {were} left unwritten {}:", age(found.age))];
-        lines.extend(edits.iter().take(NAMED).map(|edit| format!("  {}", edit.title())));
-        if edits.len() > NAMED {
-            lines.push(format!("  and {} more", edits.len() - NAMED));
-        }
-        if made_on != base {
-            lines.push("The file was changed since; they are made again on what is there now.".to_owned());
-        }
-        let offers = vec![
-            Offer::new("take them up", "they stay unwritten until you write them"),
-            Offer::new("forget them", "the file stays as it is"),
-        ];
-        let session = self.clone();
-        let mut edits = Some(edits);
-        let chosen = move |row| {
-            match (row, edits.take()) {
-                (0, Some(edits)) => session.rework(Rework::Draft(edits)),
-                _ => session.inner.borrow_mut().forget_draft(),
-            }
-            Vec::new()
-        };
-        Box::new(Choice::new("Unwritten changes", lines, offers, chosen))
-    }
-
-    fn take_reworked(&self, reworked: Reworked, effects: &mut Vec<Effect>) {
-        let mut inner = self.inner.borrow_mut();
-        inner.is_reworking = false;
-        match reworked.told {
-            Ok(told) => {
-                inner.put(reworked.editor);
-                effects.extend(told.map(Effect::Toast));
-            }
-            Err(refused) => effects.push(Effect::Push(text_edit::refused(self.clone(), refused))),
-        }
-        inner.follow();
-    }
-
-    fn take_written(&self, end: WriteEnd, effects: &mut Vec<Effect>) {
-        let mut inner = self.inner.borrow_mut();
-        inner.is_writing = false;
-        inner.revision += 1;
-        match end {
-            WriteEnd::Written(end) => {
-                let (written, editor) = *end;
-                inner.put(editor);
-                inner.follow();
-                inner.written = Some(Arc::new(written));
-            }
-            WriteEnd::Failed(failure) => inner.write_failure = Some(*failure),
-            WriteEnd::Changed(three) => {
-                drop(inner);
-                effects.push(Effect::Push(super::conflict::ask(self.clone(), *three)));
-            }
-        }
-    }
-
     /// Puts an editor in place: the file as somebody else left it, with the changes made again.
     pub(super) fn adopt(&self, editor: SplitEditor) {
         let mut inner = self.inner.borrow_mut();
         inner.put(editor);
         inner.follow();
     }
-}
-
-impl Inner {
-    fn version(&self) -> u64 {
-        self.editor.as_ref().map_or(0, |editor| (self.epoch << 32) + editor.version())
-    }
-
-    fn put(&mut self, editor: SplitEditor) {
-        self.epoch += 1;
-        self.editor = Some(editor);
-    }
-
-    /// After a change: keeps the draft, and looks into what is odd now.
-    fn follow(&mut self) {
-        self.revision += 1;
-        self.written = None;
-        self.keep();
-        self.check();
-    }
-
-    fn take_small_answers(&mut self) {
-        // Nobody waits for the draft, but whether it is kept is told by this.
-        self.workers.keep.take();
-        if let Some(checked) = self.workers.check.take() {
-            if self.checked == Some(checked.version) {
-                self.problems = checked.problems;
-                self.revision += 1;
-            }
-        }
-        match self.workers.items.take() {
-            Some(Ok(found)) => {
-                if let Some(editor) = &mut self.editor {
-                    editor.take_checked(found);
-                    self.check();
-                    self.revision += 1;
-                }
-            }
-            Some(Err(failure)) => {
-                tracing::warn!(%failure, "excludes could not be looked up");
-                self.cannot_look_up = true;
-                self.revision += 1;
-            }
-            None => {}
-        }
-        if let Some(marked) = self.workers.marks.take() {
-            self.marks = marked;
-            self.revision += 1;
-        }
-    }
-
-    fn keep(&mut self) {
-        let version = Some(self.version());
-        let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
-        if self.kept != version {
-            self.kept = version;
-            let question = (place.clone(), editor.clone());
-            self.workers.keep.ask(question);
-        }
-    }
-
-    fn keep_now(&mut self) {
-        let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
-        if !self.workers.keep.is_waiting() {
-            return;
-        }
-        if let Err(failure) = draft::save(place, editor.draft().as_ref()) {
-            tracing::warn!(%failure, "the draft of splits could not be kept");
-        }
-    }
-
-    fn forget_draft(&mut self) {
-        let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
-        let question = (place.clone(), editor.clone());
-        self.workers.keep.ask(question);
-    }
-
-    fn check(&mut self) {
-        let version = self.version();
-        let Some(editor) = &self.editor else { return };
-        if self.checked != Some(version) {
-            self.checked = Some(version);
-            self.workers.check.ask((version, editor.clone()));
-            self.look_up();
-        }
-    }
-
-    /// Asks for the excludes that were not looked up yet. What is being looked up is waited for: a change takes nothing of it away.
-    fn look_up(&mut self) {
-        let Some(editor) = &self.editor else { return };
-        if !self.cannot_look_up && !self.workers.items.is_waiting() && has_unknown(editor) {
-            self.workers.items.ask((editor.clone(), self.cancel.clone()));
-        }
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.cancel.cancel();
-        self.keep_now();
-    }
-}
-
-/// Whether an exclude was not looked up yet.
-fn has_unknown(editor: &SplitEditor) -> bool {
-    editor.excludes().iter().any(|exclude| exclude.matches == Matches::Unknown)
 }

@@ -1,6 +1,6 @@
 //! What the split editor shows and where its keys go. Pure: it looks at the editor and draws nothing.
 
-use crate::engine::splits::{Edit, ExcludeItem, ExcludeView, Matches, Names, ShardView, SplitEditor, SplitView};
+use crate::engine::splits::{Edit, ExcludeItem, ExcludeTotals, Names, ShardView, SplitEditor, SplitView};
 use crate::model::text::count;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
@@ -29,37 +29,7 @@ pub struct State {
     /// Where a marked range begins, in the list in focus.
     pub mark: Option<usize>,
     /// What is excluded in all.
-    pub totals: Totals,
-}
-
-/// What is excluded in all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Whole shards.
-    pub shards: u64,
-    /// Single samples, as far as they were looked up.
-    pub samples: u64,
-    /// Excludes that match nothing.
-    pub idle: u64,
-}
-
-impl Totals {
-    fn of(excludes: &[ExcludeView]) -> Self {
-        let mut totals = Self::default();
-        for exclude in excludes {
-            let whole = exclude.whole_shards().len() as u64;
-            let all = match (exclude.matches, exclude.names) {
-                (Matches::Nothing, _) => 0,
-                (Matches::Some(found), _) => found,
-                (Matches::Unknown, Names::Range(all)) => all,
-                (Matches::Unknown, _) => 1,
-            };
-            totals.shards += whole;
-            totals.samples += all.saturating_sub(whole);
-            totals.idle += u64::from(exclude.matches == Matches::Nothing);
-        }
-        totals
-    }
+    pub totals: ExcludeTotals,
 }
 
 /// The columns: the splits in their order, then the shards in no split where there are any.
@@ -103,7 +73,7 @@ impl State {
         // Whoever adds a split wants to see it.
         self.at = added.unwrap_or(self.at).min(self.lists.len().saturating_sub(1));
         self.excludes.set_len(editor.excludes().len());
-        self.totals = Totals::of(editor.excludes());
+        self.totals = editor.totals();
         self.mark = None;
     }
 

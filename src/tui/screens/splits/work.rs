@@ -3,7 +3,7 @@
 use super::draft::{self, Found};
 use super::text_edit::{self, Refused};
 use crate::engine::browse::{Groups, Marks};
-use crate::engine::splits::{check_items, Applied, CheckedItems, Edit, NotApplied, SplitEditor};
+use crate::engine::splits::{check_items, Applied, Edit, NotApplied, SplitEditor};
 use crate::formats::python::braces;
 use crate::job::recover::before_looking;
 use crate::job::splits::{conflict, is_conflict, write, ThreeWay, Written};
@@ -34,6 +34,10 @@ pub enum Rework {
     Draft(Vec<Edit>),
     /// A change of many parts.
     Edit(Edit),
+    /// Such a change is taken back.
+    Undo,
+    /// Such a change is made again.
+    Redo,
 }
 
 /// What came of it.
@@ -70,8 +74,8 @@ pub struct Workers {
     pub rework: Latest<(SplitEditor, Rework), Reworked>,
     /// Looks for what is odd.
     pub check: Latest<(u64, SplitEditor), Checked>,
-    /// Looks excludes up in the index.
-    pub items: Latest<(SplitEditor, Cancel), Outcome<CheckedItems>>,
+    /// Looks excludes up in the index; brings the editor that has learned what is there.
+    pub items: Latest<(SplitEditor, Cancel), Outcome<SplitEditor>>,
     /// Keeps the draft.
     pub keep: Latest<(PathBuf, SplitEditor), ()>,
     /// Writes.
@@ -95,8 +99,10 @@ pub fn start_workers(env: &UiEnv) -> Workers {
             version,
             problems: Arc::new(editor.problems()),
         }),
-        items: Latest::start("excludes", wake(), |(editor, cancel): (SplitEditor, Cancel)| {
-            check_items(editor.root(), &editor.unchecked_items(), &cancel)
+        items: Latest::start("excludes", wake(), |(mut editor, cancel): (SplitEditor, Cancel)| {
+            let found = check_items(editor.root(), &editor.unchecked_items(), &cancel)?;
+            editor.take_checked(found);
+            Ok(editor)
         }),
         keep: Latest::start("draft", wake(), |(place, editor): (PathBuf, SplitEditor)| {
             if let Err(failure) = draft::save(&place, editor.draft().as_ref()) {
@@ -129,6 +135,8 @@ fn rework(mut editor: SplitEditor, work: Rework) -> Reworked {
             Err(failure) => Toast::failure(&failure),
             Ok(applied) => done(applied),
         })),
+        Rework::Undo => Ok(Some(stepped(true, editor.undo()))),
+        Rework::Redo => Ok(Some(stepped(false, editor.redo()))),
         Rework::Draft(edits) => {
             let not_applied = editor.replay(&edits);
             Ok(Some(replayed(edits.len(), editor.pending(), &not_applied)))
@@ -143,6 +151,16 @@ pub fn done(applied: Applied) -> Toast {
         Some(problem) => Toast::new(Level::Warn, format!("{}; {}", applied.message, problem.message)),
         None => Toast::new(Level::Ok, applied.message),
     }
+}
+
+/// The notice of a step back, or of one forward again.
+pub fn stepped(is_undo: bool, title: Option<String>) -> Toast {
+    let (done, nothing) = match is_undo {
+        true => ("undone", "there is nothing to undo"),
+        false => ("done again", "there is nothing to do again"),
+    };
+    let words = title.map_or_else(|| nothing.to_owned(), |title| format!("{done}: {title}"));
+    Toast::new(Level::Info, words)
 }
 
 /// The notice of changes that were made again.

@@ -1,0 +1,143 @@
+//! What the workers of a session bring, and what is done with it.
+
+use super::super::choice::{Choice, Offer};
+use super::super::work::{Opened, Rework, Reworked, WriteEnd};
+use super::super::{conflict, draft, text_edit};
+use super::SplitSession;
+use crate::engine::splits::Draft;
+use crate::model::text::count;
+use crate::tui::screen::{Effect, Screen};
+use crate::tui::screens::prepare::draw::age;
+use std::sync::Arc;
+
+/// How many changes of a draft are named when it is offered.
+const NAMED: usize = 5;
+
+impl SplitSession {
+    /// Picks up what the workers brought. Returns whether something to be drawn changed.
+    pub fn tick(&self, effects: &mut Vec<Effect>) -> bool {
+        let before = self.revision();
+        let opened = self.inner.borrow_mut().workers.open.take();
+        if let Some(opened) = opened {
+            self.take_opened(opened, effects);
+        }
+        let reworked = self.inner.borrow_mut().workers.rework.take();
+        if let Some(reworked) = reworked {
+            self.take_reworked(reworked, effects);
+        }
+        let written = self.inner.borrow_mut().workers.write.take();
+        if let Some(end) = written {
+            self.take_written(end, effects);
+        }
+        let again = self.inner.borrow_mut().again.take();
+        if let Some((file, line)) = again {
+            let mut inner = self.inner.borrow_mut();
+            inner.is_reworking = false;
+            effects.push(Effect::RunInTerminal(text_edit::program(&file, line)));
+            inner.text = Some(file);
+        }
+        let put = self.inner.borrow_mut().workers.text.take();
+        if let Some(put) = put {
+            let mut inner = self.inner.borrow_mut();
+            inner.is_reworking = false;
+            match put {
+                Ok(file) => {
+                    effects.push(Effect::RunInTerminal(text_edit::program(&file, None)));
+                    inner.text = Some(file);
+                }
+                Err(failure) => effects.push(Effect::failure(&failure)),
+            }
+        }
+        let mut inner = self.inner.borrow_mut();
+        inner.take_small_answers();
+        inner.revision != before
+    }
+
+    fn take_opened(&self, opened: Opened, effects: &mut Vec<Effect>) {
+        let mut inner = self.inner.borrow_mut();
+        inner.revision += 1;
+        inner.place = Some(opened.place);
+        match opened.editor {
+            Err(failure) => {
+                inner.editor = None;
+                inner.failure = Some(failure);
+            }
+            Ok(editor) => {
+                let had_changes = inner.editor.as_ref().is_some_and(|old| old.pending() > 0);
+                let base = editor.base_hash();
+                inner.put(editor);
+                inner.kept = Some(inner.version());
+                inner.failure = None;
+                inner.check();
+                drop(inner);
+                match opened.found {
+                    // They were there a moment ago: nobody need be asked.
+                    Some(found) if had_changes => self.rework(Rework::Draft(found.draft.edits)),
+                    Some(found) => effects.push(Effect::Push(self.offer(found, &base))),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// Offers a draft that was left.
+    fn offer(&self, found: draft::Found, base: &str) -> Box<dyn Screen> {
+        let Draft { base: made_on, edits } = found.draft;
+        let changes = count(edits.len() as u64, "change");
+        let were = if edits.len() == 1 { "was" } else { "were" };
+        let mut lines = vec![format!("{changes} {were} left unwritten {}:", age(found.age))];
+        lines.extend(edits.iter().take(NAMED).map(|edit| format!("  {}", edit.title())));
+        if edits.len() > NAMED {
+            lines.push(format!("  and {} more", edits.len() - NAMED));
+        }
+        if made_on != base {
+            lines.push("The file was changed since; they are made again on what is there now.".to_owned());
+        }
+        let offers = vec![
+            Offer::new("take them up", "they stay unwritten until you write them"),
+            Offer::new("forget them", "the file stays as it is"),
+        ];
+        let session = self.clone();
+        let mut edits = Some(edits);
+        let chosen = move |row| {
+            match (row, edits.take()) {
+                (0, Some(edits)) => session.rework(Rework::Draft(edits)),
+                _ => session.inner.borrow_mut().forget_draft(),
+            }
+            Vec::new()
+        };
+        Box::new(Choice::new("Unwritten changes", lines, offers, chosen))
+    }
+
+    fn take_reworked(&self, reworked: Reworked, effects: &mut Vec<Effect>) {
+        let mut inner = self.inner.borrow_mut();
+        inner.is_reworking = false;
+        match reworked.told {
+            Ok(told) => {
+                inner.put(reworked.editor);
+                effects.extend(told.map(Effect::Toast));
+            }
+            Err(refused) => effects.push(Effect::Push(text_edit::refused(self.clone(), refused))),
+        }
+        inner.follow();
+    }
+
+    fn take_written(&self, end: WriteEnd, effects: &mut Vec<Effect>) {
+        let mut inner = self.inner.borrow_mut();
+        inner.is_writing = false;
+        inner.revision += 1;
+        match end {
+            WriteEnd::Written(end) => {
+                let (written, editor) = *end;
+                inner.put(editor);
+                inner.follow();
+                inner.written = Some(Arc::new(written));
+            }
+            WriteEnd::Failed(failure) => inner.write_failure = Some(*failure),
+            WriteEnd::Changed(three) => {
+                drop(inner);
+                effects.push(Effect::Push(conflict::ask(self.clone(), *three)));
+            }
+        }
+    }
+}

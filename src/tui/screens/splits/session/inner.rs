@@ -1,0 +1,107 @@
+//! The state of a session after each change: its draft is kept, and what is odd is looked into, all by workers.
+
+use super::super::draft;
+use super::Inner;
+use crate::engine::splits::SplitEditor;
+
+impl Inner {
+    pub(super) fn version(&self) -> u64 {
+        self.editor.as_ref().map_or(0, |editor| (self.epoch << 32) + editor.version())
+    }
+
+    pub(super) fn put(&mut self, editor: SplitEditor) {
+        self.epoch += 1;
+        self.editor = Some(editor);
+    }
+
+    /// After a change: keeps the draft, and looks into what is odd now.
+    pub(super) fn follow(&mut self) {
+        self.revision += 1;
+        self.written = None;
+        self.keep();
+        self.check();
+    }
+
+    pub(super) fn take_small_answers(&mut self) {
+        // Nobody waits for the draft, but whether it is kept is told by this.
+        self.workers.keep.take();
+        if let Some(checked) = self.workers.check.take() {
+            if self.checked == Some(checked.version) {
+                self.problems = checked.problems;
+                self.revision += 1;
+            }
+        }
+        match self.workers.items.take() {
+            Some(Ok(learned)) => {
+                if self.editor.as_mut().is_some_and(|editor| editor.take_learned(learned)) {
+                    self.check();
+                    self.revision += 1;
+                } else {
+                    // Another file by now: its excludes are looked up instead.
+                    self.look_up();
+                }
+            }
+            Some(Err(failure)) => {
+                tracing::warn!(%failure, "excludes could not be looked up");
+                self.cannot_look_up = true;
+                self.revision += 1;
+            }
+            None => {}
+        }
+        if let Some(marked) = self.workers.marks.take() {
+            self.marks = marked;
+            self.revision += 1;
+        }
+    }
+
+    pub(super) fn keep(&mut self) {
+        let version = Some(self.version());
+        let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
+        if self.kept != version {
+            self.kept = version;
+            let question = (place.clone(), editor.clone());
+            self.workers.keep.ask(question);
+        }
+    }
+
+    pub(super) fn keep_now(&mut self) {
+        let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
+        if !self.workers.keep.is_waiting() {
+            return;
+        }
+        if let Err(failure) = draft::save(place, editor.draft().as_ref()) {
+            tracing::warn!(%failure, "the draft of splits could not be kept");
+        }
+    }
+
+    pub(super) fn forget_draft(&mut self) {
+        let (Some(editor), Some(place)) = (&self.editor, &self.place) else { return };
+        let question = (place.clone(), editor.clone());
+        self.workers.keep.ask(question);
+    }
+
+    pub(super) fn check(&mut self) {
+        let version = self.version();
+        let Some(editor) = &self.editor else { return };
+        if self.checked != Some(version) {
+            self.checked = Some(version);
+            self.workers.check.ask((version, editor.clone()));
+            self.look_up();
+        }
+    }
+
+    /// Asks for the excludes that were not looked up yet. What is being looked up is waited for: a change takes nothing of it away.
+    pub(super) fn look_up(&mut self) {
+        let Some(editor) = &self.editor else { return };
+        if !self.cannot_look_up && !self.workers.items.is_waiting() && editor.totals().unknown > 0 {
+            self.workers.items.ask((editor.clone(), self.cancel.clone()));
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+        self.keep_now();
+    }
+}
