@@ -9,7 +9,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use gristmill::engine::splits::{balance, Edit, ExcludeItem, SplitEditor};
+use gristmill::engine::splits::{balance, CheckedItems, Edit, ExcludeItem, SplitEditor};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Instant;
@@ -51,12 +51,31 @@ fn main() {
         ("exclude a shard", shard),
         ("exclude 10,000 samples", many),
     ] {
+        // As workers do, which look into what was there before.
+        let _held = editor.clone();
         timed(what, || editor.apply(edit).unwrap());
     }
+    let held = editor.clone();
     timed("undo", || editor.undo());
     timed("redo", || editor.redo());
+    drop(held);
+    let undone = timed("undo of all", || std::iter::from_fn(|| editor.undo()).count());
+    timed("redo of all", || (0..undone).for_each(|_| drop(editor.redo())));
+    // The answer about each sample, as a worker takes it in, and as the screen takes that over.
+    let found = editor.unchecked_items().into_iter().map(|item| (item, 1)).collect();
+    let mut learned = editor.clone();
+    timed("learn what is there", || learned.take_checked(CheckedItems { found }));
+    timed("take that over", || editor.take_learned(learned));
+    timed("exclude one after that", || editor.apply(one("s_0001.tar", "y")).unwrap());
+    let found = editor.unchecked_items().into_iter().map(|item| (item, 0)).collect();
+    timed("learn that one", || editor.take_checked(CheckedItems { found }));
     timed("balance 8,2", || balance(&editor, &[("train".into(), 8.0), ("val".into(), 2.0)]));
     timed("diff", || editor.diff());
     timed("problems", || editor.problems());
     timed("text, read again", || editor.text().unwrap());
+    let memory = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    memory
+        .lines()
+        .filter(|line| line.starts_with("VmHWM") || line.starts_with("RssAnon"))
+        .for_each(|line| println!("{line}"));
 }
