@@ -200,8 +200,9 @@ fn list_text(doc: &SplitDoc, list: List) -> Option<&ListText> {
 /// The text of an item without what a neighbour's going may add or take: comment lines above, its comma, the end of its line.
 fn core(item: &Item) -> String {
     let tail = item.text.get(item.end as usize..).unwrap();
-    let tail = match tail.trim_start().strip_prefix(',') {
-        Some(rest) => format!("{}{rest}", tail.split(',').next().unwrap()),
+    let comma = list::skip(tail, 0);
+    let tail = match tail.get(comma..).unwrap().strip_prefix(',') {
+        Some(rest) => format!("{}{rest}", &tail[..comma]),
         None => tail.to_owned(),
     };
     format!("{}{}", item.text.get(item.start as usize..item.end as usize).unwrap(), tail.trim_end_matches(['\r', '\n']))
