@@ -3,11 +3,15 @@
 use super::args::Cli;
 use super::context::Context;
 use super::printer::Printer;
+use crate::model::text::count;
 use crate::model::{ExitClass, Failure, ProblemKind, Severity};
 use clap::error::ErrorKind;
 use clap::CommandFactory;
 use serde_json::{json, Map, Value};
 use std::ffi::OsString;
+
+/// Errors of one command that are printed.
+const ERRORS_SHOWN: usize = 20;
 
 /// Version of the result object; grows when a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u64 = 1;
@@ -118,8 +122,13 @@ pub fn report(context: &Context, command: &str, finished: Finished) -> u8 {
 
 fn failed(context: &Context, command: &str, stopped: Stopped) -> u8 {
     let printer = &context.printer;
-    for failure in &stopped.failures {
+    let shown = if printer.is_verbose() { stopped.failures.len() } else { ERRORS_SHOWN };
+    for failure in stopped.failures.iter().take(shown) {
         printer.error(failure);
+    }
+    if let Some(more) = stopped.failures.len().checked_sub(shown).filter(|more| *more > 0) {
+        printer
+            .progress_line(&format!("… and {} (-v shows them, --json lists them)", count(more as u64, "more error")));
     }
     if stopped.failures.iter().any(Failure::is_cancelled) {
         return context.signals.exit_code();

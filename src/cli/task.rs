@@ -57,7 +57,9 @@ fn with_findings(
         false => Stopped::from(refusals.into_iter().map(each).collect::<Vec<_>>()),
     };
     if !counts.is_empty() {
-        tell(&others, counts, context);
+        // The refusals are told as errors.
+        let of_others: Vec<_> = counts.iter().copied().filter(|(s, ..)| *s != Severity::Refusal).collect();
+        tell(&others, if stopped.failures.len() > 1 { &of_others } else { counts }, context);
         stopped.result.insert("problems".into(), json!(problems));
         stopped.result.insert("counts".into(), summary::counts_value(counts));
     }

@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(value(&block, "name"), ("a.txt".into(), None));
         assert_eq!(value(&block, "size"), ("77".into(), None));
         assert_eq!(value(&block, "mode"), ("640".into(), None));
-        assert_eq!(value(&block, "typeflag"), ("0, regular file".into(), None));
+        assert_eq!(value(&block, "typeflag"), ("NUL, regular file".into(), None));
         assert_eq!(value(&block, "chksum").1, None);
         block[0] = b'\x1b';
         block[124] = b'?';

@@ -56,7 +56,13 @@ fn hostile_names_do_not_change_the_state_of_the_terminal() {
     story.keys("p").wait_for("▸ prepare ▸ a␛[2J").wait_for("▸ Source").wait_for("2 samples");
     story.keys("2").wait_for("How should").keys("esc").wait_for("▸ Source");
     assert_eq!(state(&story), before, "the guided prepare");
-    story.keys("esc").wait_for("? help").keys("J").wait_for("no jobs were started").keys("esc");
+    story
+        .keys("esc")
+        .wait_gone("▸ Source")
+        .wait_for("p  prepare")
+        .keys("J")
+        .wait_for("no jobs were started")
+        .keys("esc");
     assert_eq!(state(&story), before);
     let odd = story.screen().chars().find(|&c| c != '\n' && (c.is_control() || matches!(c, '\u{202e}' | '\u{200b}')));
     assert_eq!(odd, None, "{}", story.screen());
