@@ -21,18 +21,8 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     }
     let (mut at, mut picture, mut cut) = (ftyp as u64, None, false);
     for _ in 0..MOST_BOXES {
-        let header = reader.up_to(at, 16)?;
-        if header.len() < 8 {
-            break;
-        }
-        let (len, kind) = (be32(header, 0)?, super::piece::<4>(header, 4)?);
-        let (head, len) = match len {
-            0 => (8, reader.len().saturating_sub(at)),
-            1 => (16, u64::from_be_bytes(super::piece(header, 8)?)),
-            len => (8, len.into()),
-        };
-        let end = at.checked_add(len).filter(|_| len >= head);
-        let end = end.ok_or_else(|| Stop::other("an AVIF file with a box of an impossible length"))?;
+        let Some((kind, head, len)) = header(reader, at)? else { break };
+        let end = at + len;
         let size = usize::try_from(len - head).unwrap_or(usize::MAX);
         match &kind {
             b"meta" if size > LONGEST || end > reader.len() => {
@@ -51,8 +41,27 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     Ok(picture)
 }
 
+/// The box at `at`: name, length of its header, and length of all of it; `None` at the end of the file.
+pub(super) fn header(reader: &mut Reader, at: u64) -> Result<Option<([u8; 4], u64, u64)>, Stop> {
+    let rest = reader.len().saturating_sub(at);
+    let header = reader.up_to(at, 16)?;
+    if header.len() < 8 {
+        return Ok(None);
+    }
+    let (len, kind) = (be32(header, 0)?, super::piece::<4>(header, 4)?);
+    let (head, len) = match len {
+        0 => (8, rest),
+        1 => (16, u64::from_be_bytes(super::piece(header, 8)?)),
+        len => (8, len.into()),
+    };
+    match at.checked_add(len) {
+        Some(_) if len >= head => Ok(Some((kind, head, len))),
+        _ => Err(Stop::other("an AVIF file with a box of an impossible length")),
+    }
+}
+
 /// The boxes in `bytes`: name and content.
-fn boxes(mut bytes: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
+pub(super) fn boxes(mut bytes: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     std::iter::from_fn(move || {
         let len = be32(bytes, 0).ok()? as usize;
         let kind = super::piece(bytes, 4).ok()?;
@@ -63,13 +72,13 @@ fn boxes(mut bytes: &[u8]) -> impl Iterator<Item = ([u8; 4], &[u8])> {
     })
 }
 
-fn find<'a>(bytes: &'a [u8], kind: &[u8; 4]) -> Result<&'a [u8], Stop> {
+pub(super) fn find<'a>(bytes: &'a [u8], kind: &[u8; 4]) -> Result<&'a [u8], Stop> {
     let found = boxes(bytes).find(|(name, _)| name == kind).map(|(_, content)| content);
     found.ok_or_else(|| Stop::other(format!("an AVIF file without its box {}", kind.escape_ascii())))
 }
 
 /// An item's number, 2 or 4 bytes long.
-fn item(bytes: &[u8], at: usize, long: bool) -> Result<u32, Stop> {
+pub(super) fn item(bytes: &[u8], at: usize, long: bool) -> Result<u32, Stop> {
     if long {
         be32(bytes, at)
     } else {
@@ -78,7 +87,7 @@ fn item(bytes: &[u8], at: usize, long: bool) -> Result<u32, Stop> {
 }
 
 /// Boxes follow each other up to the end of the one around them.
-fn fill(mut bytes: &[u8]) -> Result<(), Stop> {
+pub(super) fn fill(mut bytes: &[u8]) -> Result<(), Stop> {
     while !bytes.is_empty() {
         let len = be32(bytes, 0)? as usize;
         let len = if len == 0 { bytes.len() } else { len };
@@ -108,16 +117,12 @@ fn described(meta: &[u8]) -> Result<Picture, Stop> {
     let of = |wanted: u32| {
         let of_items = &of_items;
         let list = &list;
-        let mine = of_items.iter().filter(move |(item, _)| *item == wanted);
-        mine.filter_map(move |(_, index)| list.get(index.checked_sub(1)?))
+        let mine = of_items.iter().filter(move |(item, ..)| *item == wanted);
+        mine.filter_map(move |(_, index, _)| list.get(index.checked_sub(1)?))
     };
     let size = of(primary).find(|(kind, _)| kind == b"ispe").map(|(_, content)| content);
     let size = size.ok_or_else(|| Stop::other("an AVIF file whose picture has no size"))?;
-    let is_alpha = |item: u32| {
-        of(item).any(|(kind, content)| {
-            kind == b"auxC" && ALPHA.iter().any(|name| content.get(4..).unwrap_or_default().starts_with(name))
-        })
-    };
+    let is_alpha = |item: u32| of(item).any(|(kind, content)| kind == b"auxC" && is_alpha_name(content));
     let alpha = match find(meta, b"iref") {
         Ok(references) => auxiliaries(references, primary)?.into_iter().any(is_alpha),
         Err(_) => false,
@@ -132,8 +137,13 @@ fn described(meta: &[u8]) -> Result<Picture, Stop> {
     Picture::new(be32(size, 4)?, be32(size, 8)?, "AVIF", mode)
 }
 
-/// Item and number of each property, from 1.
-fn associations(ipma: &[u8]) -> Result<Vec<(u32, usize)>, Stop> {
+/// Whether the content of a property `auxC` says that its item is a transparency.
+pub(super) fn is_alpha_name(content: &[u8]) -> bool {
+    ALPHA.iter().any(|name| content.get(4..).unwrap_or_default().starts_with(name))
+}
+
+/// Item, number from 1 of each property, and whether it is essential.
+pub(super) fn associations(ipma: &[u8]) -> Result<Vec<(u32, usize, bool)>, Stop> {
     let (version, wide) = (byte(ipma, 0)?, byte(ipma, 3)? & 1 != 0);
     let mut pairs = Vec::new();
     let mut at = 8;
@@ -143,16 +153,17 @@ fn associations(ipma: &[u8]) -> Result<Vec<(u32, usize)>, Stop> {
         let count = byte(ipma, at)?;
         at += 1;
         for _ in 0..count {
+            let is_essential = byte(ipma, at)? & 0x80 != 0;
             let index = if wide { be16(ipma, at)? & 0x7fff } else { u32::from(byte(ipma, at)? & 0x7f) };
             at += if wide { 2 } else { 1 };
-            pairs.push((id, index as usize));
+            pairs.push((id, index as usize, is_essential));
         }
     }
     Ok(pairs)
 }
 
 /// Items that belong to `primary` as its auxiliaries.
-fn auxiliaries(iref: &[u8], primary: u32) -> Result<Vec<u32>, Stop> {
+pub(super) fn auxiliaries(iref: &[u8], primary: u32) -> Result<Vec<u32>, Stop> {
     let long = byte(iref, 0)? != 0;
     let width = if long { 4 } else { 2 };
     let mut found = Vec::new();
@@ -165,6 +176,21 @@ fn auxiliaries(iref: &[u8], primary: u32) -> Result<Vec<u32>, Stop> {
         for index in 0..count {
             if item(content, width + 2 + index * width, long)? == primary {
                 found.push(from);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Items to which `from` refers as `wanted`.
+pub(super) fn references(iref: &[u8], wanted: &[u8; 4], from: u32) -> Result<Vec<u32>, Stop> {
+    let long = byte(iref, 0)? != 0;
+    let width = if long { 4 } else { 2 };
+    let mut found = Vec::new();
+    for (kind, content) in boxes(iref.get(4..).unwrap_or_default()) {
+        if &kind == wanted && item(content, 0, long)? == from {
+            for index in 0..be16(content, width)? as usize {
+                found.push(item(content, width + 2 + index * width, long)?);
             }
         }
     }

@@ -4,6 +4,7 @@
 //! in its header what Pillow's reader of that format calls "not mine", lets the next one try.
 
 mod avif;
+mod avif_items;
 mod bmp;
 pub mod check;
 mod gif;

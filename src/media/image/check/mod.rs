@@ -4,6 +4,7 @@
 //!
 //! Most formats are checked without making a single pixel, and in little memory.
 
+mod avif;
 mod bmp;
 mod codes;
 mod decoded;
@@ -32,6 +33,7 @@ pub fn check(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> 
     }
     match facts.format {
         "JPEG" | "MPO" => jpeg::check(reader),
+        "AVIF" => avif::check(reader, facts),
         "PNG" => png::check(reader, 0),
         "GIF" => gif::check(reader),
         "WEBP" => decoded::webp(reader, facts),

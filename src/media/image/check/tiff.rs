@@ -8,6 +8,8 @@ use crate::media::{ProbeError, Reader};
 use crate::model::ImageFacts;
 use flate2::{Decompress, FlushDecompress, Status};
 use liblzma::stream::{Action, Stream};
+use ruzstd::decoding::StreamingDecoder;
+use std::io::Read;
 
 /// Bytes that a strip may take, packed or not; of larger ones only the place is checked.
 const MOST: u64 = 64 << 20;
@@ -45,8 +47,7 @@ fn unpack(reader: &mut Reader, kind: i64, parts: &[Packed]) -> Result<(), ProbeE
             5 => lzw(&bytes, &mut out),
             34_925 => lzma(&bytes, &mut out),
             32_773 => packbits(&bytes, unpacked),
-            // Only the mark at the beginning is known.
-            50_000 => bytes.starts_with(b"\x28\xb5\x2f\xfd"),
+            50_000 => zstd(&bytes, &mut out),
             _ => deflate(&bytes, &mut out),
         };
         if !is_whole {
@@ -89,6 +90,10 @@ fn lzma(mut bytes: &[u8], out: &mut [u8]) -> bool {
         }
     }
     done == out.len()
+}
+
+fn zstd(bytes: &[u8], out: &mut [u8]) -> bool {
+    StreamingDecoder::new(bytes).is_ok_and(|mut decoder| decoder.read_exact(out).is_ok())
 }
 
 fn lzw(bytes: &[u8], out: &mut [u8]) -> bool {
