@@ -9,6 +9,10 @@ use std::collections::BTreeMap;
 
 /// Places of codes in the file: offset and length in bytes, in the order in which they belong together.
 pub(super) type Spans = Vec<(u64, u64)>;
+/// What is in a box, where there is one.
+type Content = Option<Vec<u8>>;
+/// Name and content.
+type Property<'a> = ([u8; 4], &'a [u8]);
 /// Boxes beside the description that are skipped.
 const MOST_BOXES: usize = 1000;
 /// What begins each box with a version: the version, and three bytes of flags.
@@ -35,7 +39,7 @@ pub(super) fn coded(reader: &mut Reader) -> Result<Vec<Spans>, Stop> {
 }
 
 /// The contents of the boxes `meta` and `moov`.
-fn descriptions(reader: &mut Reader) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>), Stop> {
+fn descriptions(reader: &mut Reader) -> Result<(Content, Content), Stop> {
     let (mut at, mut meta, mut moov) = (0, None, None);
     for _ in 0..MOST_BOXES {
         let Some((kind, head, len)) = header(reader, at)? else { break };
@@ -57,7 +61,7 @@ struct Items<'a> {
     kinds: BTreeMap<u32, [u8; 4]>,
     /// Spans, and whether they lie within the description.
     places: BTreeMap<u32, (Spans, bool)>,
-    properties: BTreeMap<u32, Vec<([u8; 4], &'a [u8])>>,
+    properties: BTreeMap<u32, Vec<Property<'a>>>,
     iref: &'a [u8],
     idat: &'a [u8],
 }
@@ -72,11 +76,11 @@ impl<'a> Items<'a> {
         let primary = item(primary, FULL, byte(primary, 0)? != 0)?;
         let properties = find(meta, b"iprp")?;
         let mut kinds = kinds(find(meta, b"iinf")?)?;
-        let list: Vec<([u8; 4], &[u8])> = boxes(find(properties, b"ipco")?).collect();
+        let list: Vec<Property> = boxes(find(properties, b"ipco")?).collect();
         for (kind, content) in &list {
             property(kind, content)?;
         }
-        let mut of_items: BTreeMap<u32, Vec<([u8; 4], &[u8])>> = BTreeMap::new();
+        let mut of_items: BTreeMap<u32, Vec<Property>> = BTreeMap::new();
         for (id, index, is_essential) in associations(find(properties, b"ipma")?)? {
             if index == 0 {
                 continue;
