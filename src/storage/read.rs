@@ -91,7 +91,9 @@ pub fn stamp_at(path: &Path) -> Outcome<FileStamp> {
 
 /// Reads a whole regular file of at most `limit` bytes; `None` when there is none.
 pub fn read_whole(path: &Path, limit: u64) -> Outcome<Option<Vec<u8>>> {
-    if matches!(std::fs::metadata(path), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+    // Below a file there is nothing either.
+    let is_absent = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    if matches!(std::fs::metadata(path), Err(error) if is_absent(error.kind())) {
         return Ok(None);
     }
     let file = open_read(path)?;
@@ -206,6 +208,7 @@ mod tests {
         assert_eq!(read_whole(&path, 10).unwrap(), None);
         put(&path, b"0123456789");
         assert_eq!(read_whole(&path, 10).unwrap().unwrap(), b"0123456789");
+        assert_eq!(read_whole(&path.join("below/a/file"), 10).unwrap(), None);
         assert!(read_whole(&path, 9).unwrap_err().why.contains("limit"));
     }
 }

@@ -52,7 +52,7 @@ actions! {
     Accept, "accept", "accept", "Takes what is selected or typed.";
     Close, "close", "back", "Goes one step back, without losing anything.";
     // Home.
-    Open, "open", "open", "Opens what is selected: a folder is entered, a data set is prepared.";
+    Open, "open", "open", "Opens what is selected: enters a folder, prepares a data set, browses one that is prepared.";
     Enter, "enter", "enter folder", "Enters the folder, even when it is a data set.";
     Parent, "parent", "parent folder", "Goes to the folder above.";
     Find, "find", "find", "Filters the list as you type; Enter or Esc returns to the list.";
@@ -406,6 +406,7 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Prepare, A::Right, &["right", "l"]),
     key(C::Prepare, A::Details, &["i"]),
     key(C::Prepare, A::Facts, &["f"]),
+    key(C::Prepare, A::Splits, &["s", "S"]),
     key(C::Prepare, A::SavePlan, &["ctrl-s"]),
     key(C::Prepare, A::StartAfresh, &["N"]),
     key(C::Prepare, A::GoSource, &["1", "alt-1"]),
@@ -543,6 +544,7 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::Run, A::Background, &["b"]),
     bar(C::Run, A::CancelJob, &["x"]),
     bar(C::Run, A::Browse, &["o"]),
+    bar(C::Run, A::Splits, &["s"]),
     bar(C::Run, A::ShowLog, &["enter", "l"]),
     bar(C::Run, A::Close, &["esc"]),
     key(C::Run, A::Retry, &["r"]),

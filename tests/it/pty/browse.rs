@@ -283,7 +283,8 @@ fn lines_of_a_jsonl_file_are_samples() {
     let lines: String = (0..500).map(|n| format!("{{\"text\":\"line {n}\"}}\n")).collect();
     house.file("corpus.jsonl", lines.as_bytes());
     let mut story = browse(&house, &["corpus.jsonl", "--number", "321"]);
-    story.wait_for("500 samples").wait_for("line 321");
+    story.wait_for("500 samples").wait_for("line 321").wait_for("? help");
+    assert!(!story.screen().contains("failed"), "{}", story.screen());
     quit(&mut story);
 }
 
@@ -314,6 +315,32 @@ fn a_data_set_that_cannot_be_browsed_says_what_can() {
     house.file("note.txt", b"hello\n");
     let mut story = browse(&house, &["note.txt"]);
     story.wait_for("cannot be browsed").wait_for("F5 tries again").keys("esc").wait_gone("F5 tries again");
+    quit(&mut story);
+}
+
+#[test]
+fn a_shard_that_goes_away_leaves_rows_that_say_so() {
+    let house = House::new();
+    for number in 0..3 {
+        house.shard(&format!("big/shard_{number:04}.tar"), number * 100, 40);
+    }
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.wait_for("120 samples").wait_gone("scanning");
+    std::fs::remove_file(house.data().join("big/shard_0002.tar")).unwrap();
+    story.keys("G").wait_for("#119 cannot be read").wait_for("shard_0002.tar: no such file");
+    story.keys("o").wait_for("this sample cannot be read");
+    story.keys("g g");
+    at(&mut story, "000000");
+    quit(&mut story);
+}
+
+#[test]
+fn an_empty_folder_says_what_was_looked_for() {
+    let house = House::new();
+    std::fs::create_dir_all(house.data().join("hollow")).unwrap();
+    let mut story = browse(&house, &["hollow"]);
+    story.wait_for("no shard, and no picture, sound or video").wait_for("F5 looks again");
     quit(&mut story);
 }
 

@@ -162,6 +162,17 @@ fn a_prepared_data_set_says_so_and_tells_its_splits() {
 }
 
 #[test]
+fn enter_looks_at_what_is_prepared_and_p_prepares_it_again() {
+    let house = House::furnished();
+    assert_eq!(run_plainly(&house, ANSWERS), Some(0));
+    let mut story = Start::new(&house).run();
+    story.wait_for("WebDataset, prepared").keys("enter").wait_for("▸ browse ▸ coco").wait_for("12 samples");
+    story.keys("esc").wait_gone("▸ browse").wait_for("WebDataset, prepared");
+    story.keys("p").wait_for("▸ prepare ▸ coco").wait_for("Already prepared by gristmill");
+    assert_eq!(story.keys("q").exit_code(), 0);
+}
+
+#[test]
 fn a_preparation_made_meanwhile_is_seen_when_the_folder_is_read_again() {
     let house = House::furnished();
     let mut story = Start::new(&house).run();

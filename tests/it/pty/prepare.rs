@@ -53,6 +53,21 @@ fn prepare_by_ratio_with_what_the_data_suggests() {
 }
 
 #[test]
+fn the_way_to_the_splits_is_one_key_from_everywhere() {
+    let house = House::furnished();
+    let mut story = open(&house);
+    // From another step, from the ratio, and from the review, where `s` saves the plan.
+    story.keys("s").wait_for(SPLITS).wait_for("(•) by hand").keys("m").wait_for("--splits-from");
+    story.keys("u 6").wait_for(REVIEW).keys("S").wait_for("(•) by hand").keys("up").wait_for("(•) by pattern");
+    story.keys("up").wait_for("(•) by ratio").keys("s").wait_for("(•) by hand").keys("6").wait_for(REVIEW);
+    story.wait_for("ready").keys("enter").wait_for("coco is ready to train on").wait_for("s splits");
+    story.keys("s").wait_for("▸ splits ▸ coco").wait_for("Excluded  nothing").keys("esc");
+    story.wait_gone("Excluded  nothing").wait_for("coco is ready to train on").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
 fn prepare_by_pattern_after_a_first_wrong_pattern() {
     let house = House::new();
     for (number, name) in ["train-0.tar", "train-1.tar", "holdout-0.tar"].iter().enumerate() {

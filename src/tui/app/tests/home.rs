@@ -158,8 +158,8 @@ fn a_click_selects_and_a_double_click_opens() {
     let mut stage = stage();
     let (column, row) = stage.find("done/");
     stage.click(column, row).assert_shows("▸ done/");
-    stage.assert_hides("▸ prepare ▸ done");
-    stage.double_click(column, row).assert_shows("▸ prepare ▸ done");
+    stage.assert_hides("▸ browse ▸ done");
+    stage.double_click(column, row).assert_shows("▸ browse ▸ done");
 }
 
 #[test]

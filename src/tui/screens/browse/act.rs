@@ -392,6 +392,9 @@ impl BrowseScreen {
                 Some("nothing was looked for yet".into())
             }
             _ if of_sample && self.state.at.is_none() => Some("no sample is selected".into()),
+            _ if of_sample && self.state.at.is_some_and(|at| self.state.rows.has_failed(at)) => {
+                Some("this sample cannot be read".into())
+            }
             _ => None,
         }
     }

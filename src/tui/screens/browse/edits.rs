@@ -71,7 +71,13 @@ impl BrowseScreen {
             );
         }
         let Some(sample) = self.state.sample().cloned() else {
-            return told(Level::Warn, "the sample is still being read");
+            return told(
+                Level::Warn,
+                match self.state.at.is_some_and(|at| self.state.rows.has_failed(at)) {
+                    true => "its key cannot be read; the whole shard can be excluded, in the list of shards",
+                    false => "the sample is still being read",
+                },
+            );
         };
         session.apply(match self.marks.is_excluded(&sample) {
             true => Edit::Include { shard: group, key: Some(Arc::clone(&sample.key)) },

@@ -89,6 +89,11 @@ impl Rows {
         self.round += 1;
     }
 
+    /// Whether nothing is known of a sample but why.
+    pub fn has_failed(&self, at: SampleAt) -> bool {
+        matches!(self.known.get(&at), Some(Row::Failed(_)))
+    }
+
     /// Forgets everything, and what is on its way.
     pub fn forget_all(&mut self) {
         self.known.clear();
@@ -155,7 +160,15 @@ impl Rows {
             let reason: Arc<str> = match result {
                 Ok(samples) => {
                     for sample in samples {
-                        self.known.insert(sample.at, Row::Ready(Arc::new(sample)));
+                        let at = sample.at;
+                        let row = match &sample.defect {
+                            // Nothing is known of it but why.
+                            Some(why) if sample.key.is_empty() && sample.parts.is_empty() => {
+                                Row::Failed(Arc::clone(why))
+                            }
+                            _ => Row::Ready(Arc::new(sample)),
+                        };
+                        self.known.insert(at, row);
                     }
                     "it is not there any more; F5 reads again".into()
                 }

@@ -44,7 +44,10 @@ impl BrowseScreen {
     /// What is said where there is no sample to show.
     fn without_sample(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let (words, style) = match self.state.at.and_then(|at| self.state.rows.get(at)) {
-            Some(Row::Failed(why)) => (format!("{} {why}", ui.glyphs.warn), ui.theme.warn),
+            Some(Row::Failed(why)) => {
+                let group = self.state.group().map_or("", |group| &group.name);
+                (format!("{} {}: {why}", ui.glyphs.warn, text::safe(group)), ui.theme.warn)
+            }
             _ if self.state.at.is_some() => (format!("{} reading", ui.spinner()), ui.theme.muted),
             _ => match self.state.group().and_then(|group| group.failure.clone()) {
                 Some(why) => (format!("{} {why}", ui.glyphs.warn), ui.theme.warn),
@@ -61,13 +64,19 @@ impl BrowseScreen {
     /// Where the sample is, what is wrong with it, and its parts.
     fn head_lines(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let mut facts = vec![format!("#{}", grouped(self.state.groups.number(sample.at)))];
-        if !self.state.is_drawn(Pane::Groups) {
-            facts.extend(self.state.groups.group(sample.at.group).map(|group| group.name.to_string()));
-        }
         facts.extend(self.marks.split_of(sample.at.group).map(|name| name.to_string()));
         facts.push(bytes(sample.byte_size));
         facts.push(format!("at byte {}", grouped(sample.byte_offset)));
-        let facts = facts.join(&format!(" {} ", ui.glyphs.dot));
+        let dot = format!(" {} ", ui.glyphs.dot);
+        if let Some(group) = self.state.groups.group(sample.at.group).filter(|_| !self.state.is_drawn(Pane::Groups)) {
+            let room = |facts: &[String]| columns.saturating_sub(text::width(&facts.join(&dot)) + text::width(&dot));
+            if room(&facts) < text::width(&text::safe(&group.name)) {
+                // The place in the shard is told by the offset view, too.
+                facts.pop();
+            }
+            facts.insert(1, text::fit_middle(&group.name, room(&facts).max(8), ui.glyphs));
+        }
+        let facts = facts.join(&dot);
         let mut lines = vec![Line::from(Span::styled(text::fit_middle(&facts, columns, ui.glyphs), ui.theme.muted))];
         if self.is_excluded(sample) {
             let whole = self.marks.is_shard_excluded(sample.at.group);

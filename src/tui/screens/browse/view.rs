@@ -89,7 +89,11 @@ impl BrowseScreen {
                 if !self.state.groups.is_complete {
                     return Some(wrapped(&format!("{} looking for {word}s", ui.spinner()), ui.theme.accent));
                 }
-                let mut lines = wrapped(&format!("This data set is empty: it has no {word}."), ui.theme.text);
+                let words = match word {
+                    "folder" => "There is nothing to browse here: no shard, and no picture, sound or video.".to_owned(),
+                    word => format!("This data set is empty: it has no {word}."),
+                };
+                let mut lines = wrapped(&words, ui.theme.text);
                 lines.extend(hint(format!("{again} looks again, {back} goes back.")));
                 Some(lines)
             }

@@ -53,7 +53,12 @@ impl Sheet {
     pub fn add(&mut self, other: Self) {
         self.figures.extend(other.figures);
         self.charts.extend(other.charts);
-        self.troubles.extend(other.troubles);
+        // What ails all of them is said once.
+        for trouble in other.troubles {
+            if !self.troubles.contains(&trouble) {
+                self.troubles.push(trouble);
+            }
+        }
     }
 }
 

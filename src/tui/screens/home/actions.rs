@@ -64,6 +64,8 @@ impl Home {
         let path = entry.path.clone();
         let is_folder = entry.is_folder;
         match self.looks.get(&path) {
+            // What is ready is looked at; p prepares it again.
+            Some(seen) if seen.is_ready_to_browse() => self.browse(path),
             Some(seen) if seen.can_prepare() && is_folder => vec![Effect::OpenPath(path)],
             Some(seen) if seen.is_shard => {
                 let key = |action| self.env.key(Context::Home, action);

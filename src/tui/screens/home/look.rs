@@ -126,6 +126,13 @@ impl Look {
         self.shards > 0 || self.kind == DatasetKind::PreparedWebDataset
     }
 
+    /// Whether its preparation is done and its samples can be browsed.
+    pub fn is_ready_to_browse(&self) -> bool {
+        self.state == State::Prepared
+            && !self.is_shard
+            && matches!(self.kind, DatasetKind::PreparedWebDataset | DatasetKind::Jsonl)
+    }
+
     /// Whether it is a file that is prepared without questions.
     pub fn is_prepared_by_a_run(&self) -> bool {
         matches!(self.kind, DatasetKind::Jsonl | DatasetKind::Metadataset)

@@ -400,6 +400,10 @@ impl PrepareScreen {
                     let screen = crate::tui::screens::browse::open(self.path.clone(), self.env.clone());
                     effects.push(Effect::Push(screen));
                 }
+                Ask::Splits => {
+                    let screen = crate::tui::screens::splits::open(self.path.clone(), self.env.clone());
+                    effects.push(Effect::Push(screen));
+                }
                 Ask::Facts => {
                     let facts = crate::tui::screens::facts::of_scan(&self.wizard.answers.facts);
                     effects.push(Effect::Push(facts));

@@ -373,6 +373,7 @@ impl Wizard {
                 asks
             }
             Action::Facts => vec![Ask::Facts],
+            Action::Splits if self.step != Step::Run => self.divide_by_hand(),
             Action::StartAfresh => {
                 self.start_afresh();
                 vec![Ask::ForgetDraft, Ask::Say(Level::Info, "started afresh; nothing of the draft is kept".into())]
@@ -409,6 +410,18 @@ impl Wizard {
             _ => {}
         }
         Vec::new()
+    }
+
+    /// Shards one by one: in the step Splits, or in the editor where an update leaves the recorded splits as they are.
+    fn divide_by_hand(&mut self) -> Vec<Ask> {
+        if self.answers.is_update() {
+            return vec![Ask::Splits];
+        }
+        let asks = self.jump(Step::Splits);
+        if self.step == Step::Splits {
+            self.splits.by_hand(&self.answers);
+        }
+        asks
     }
 
     /// Goes to a step, if it can be gone to.
@@ -502,6 +515,7 @@ impl Wizard {
             }
             Action::Run | Action::DryRun => self.review.refusal_and_way(&self.answers),
             Action::Background | Action::Retry | Action::CancelJob | Action::Browse => self.run.why_disabled(action),
+            Action::Splits if self.step == Step::Run => self.run.why_disabled(action),
             Action::Facts if self.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
             Action::Undo | Action::Redo if self.step != Step::Splits => Some("nothing to take back here".into()),
             other => Step::of_action(other).and_then(|step| self.why_not(step)),

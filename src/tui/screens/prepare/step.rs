@@ -151,6 +151,8 @@ pub enum Ask {
     Facts,
     /// Opens the browser on what was prepared.
     Browse,
+    /// Edit the splits that are on disk.
+    Splits,
     /// Puts text into the clipboard.
     Copy(String),
     /// Forgets the draft.

@@ -41,6 +41,8 @@ pub enum RunAsk {
     Copy,
     /// Look at what was made.
     Browse,
+    /// Edit the splits of what was made.
+    Splits,
 }
 
 /// How a run stands, and what of it is on the screen.
@@ -132,6 +134,7 @@ impl RunState {
             Action::Retry if self.has_failed() => return Some(RunAsk::Retry),
             Action::Copy => return Some(RunAsk::Copy),
             Action::Browse if self.is_done() => return Some(RunAsk::Browse),
+            Action::Splits if self.is_done() => return Some(RunAsk::Splits),
             Action::ShowLog => self.next_tab(),
             moving => {
                 self.list.act(moving);
@@ -146,6 +149,7 @@ impl RunState {
         match action {
             Action::Background if !self.is_running() => Some("nothing runs".into()),
             Action::Browse if !self.is_done() => Some("there is nothing to look at yet".into()),
+            Action::Splits if !self.is_done() => Some("there are no splits yet".into()),
             Action::Retry if !self.has_failed() => Some("the run did not fail".into()),
             Action::CancelJob if !self.is_running() => Some("nothing runs".into()),
             _ => None,

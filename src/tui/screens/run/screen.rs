@@ -102,6 +102,8 @@ impl RunScreen {
                 let open = |path: &std::path::PathBuf| Effect::Push(browse::open(path.clone(), self.env.clone()));
                 self.order.browse.iter().map(open).collect()
             }
+            // Refused by `why_disabled`: none of these jobs makes splits.
+            Some(RunAsk::Splits) => Vec::new(),
             Some(RunAsk::Copy) => {
                 let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
                 vec![Effect::Copy(self.order.command.clone()), copied]
@@ -190,6 +192,7 @@ impl Screen for RunScreen {
     fn why_disabled(&self, action: Action) -> Option<String> {
         match action {
             Action::Browse if self.order.browse.is_none() => Some("there are no samples to look at".into()),
+            Action::Splits => Some("only a prepared WebDataset has splits".into()),
             action => self.run.why_disabled(action),
         }
     }

@@ -456,7 +456,10 @@ fn leak_line(leak: &Leak, standing: &Standing, columns: usize, ui: &Ui) -> Line<
         (true, false) => ("?", ui.theme.text),
     };
     let kind = text::pad_end(leak.kind.title(), 12);
-    let words: Vec<String> = leak.places.iter().take(2).map(place_words).collect();
+    // One place of each of two splits: that they share it is what the row says.
+    let first = leak.places.first();
+    let other = leak.places.iter().find(|place| first.is_some_and(|first| first.split != place.split));
+    let words: Vec<String> = first.into_iter().chain(other.or(leak.places.get(1))).map(place_words).collect();
     let more = leak.places.len().saturating_sub(2) as u64 + leak.more;
     let more = if more > 0 { format!("  +{}", grouped(more)) } else { String::new() };
     let room = columns.saturating_sub(kind.len() + 3 + text::width(&more));

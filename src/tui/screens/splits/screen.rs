@@ -321,7 +321,10 @@ impl SplitsScreen {
         let mut lines = selected_lines(&self.state, &editor);
         let problems = self.session.problems();
         lines.push(PageLine::new(Tone::Plain, ""));
-        lines.push(PageLine::new(Tone::Heading, count(problems.len() as u64, "problem and note")));
+        lines.push(match problems.len() as u64 {
+            0 => PageLine::new(Tone::Muted, "Nothing is wrong with the splits and excludes."),
+            some => PageLine::new(Tone::Heading, format!("{} in the splits and excludes", count(some, "finding"))),
+        });
         for problem in problems.iter() {
             let tone = match problem.severity {
                 Severity::Refusal => Tone::Error,

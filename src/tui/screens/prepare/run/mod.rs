@@ -29,6 +29,7 @@ impl StepState for RunState {
             RunAsk::Leave => Ask::Leave,
             RunAsk::Retry => Ask::Start,
             RunAsk::Browse => Ask::Browse,
+            RunAsk::Splits => Ask::Splits,
             RunAsk::Copy => Ask::Copy(view::loader_snippet(answers)),
         });
         ask.into_iter().collect()

@@ -103,6 +103,8 @@ pub struct SplitsStep {
     pub why: String,
     /// The newest splits that had shards: what the columns begin with.
     last_full: Vec<(String, Vec<String>)>,
+    /// The columns are wanted as soon as they can be filled.
+    wants_hand: bool,
     touched: bool,
     focus: usize,
 }
@@ -155,6 +157,18 @@ impl SplitsStep {
         }
         self.mode = mode;
         self.touched = true;
+    }
+
+    /// Changes to dividing by hand, with the keys on the columns.
+    ///
+    /// The columns begin with the splits as they are: while these are being worked out, that is waited for.
+    pub fn by_hand(&mut self, answers: &Answers) {
+        self.wants_hand = self.hand.is_empty() && self.last_full.is_empty();
+        if self.wants_hand {
+            return;
+        }
+        self.set_mode(Mode::Hand, answers);
+        self.focus = self.stop_list(answers).iter().position(|stop| *stop == Stop::Columns).unwrap_or(0);
     }
 
     /// The columns begin as the splits are now, so that only the difference has to be made by hand.
@@ -293,6 +307,7 @@ impl StepState for SplitsStep {
     }
 
     fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
+        self.wants_hand = false;
         if self.naming.is_some() {
             return self.act_naming(action);
         }
@@ -355,6 +370,9 @@ impl StepState for SplitsStep {
         let is_full = answers.derived.resolved.splits.iter().any(|(_, shards)| !shards.is_empty());
         if self.hand.is_empty() && self.mode != Mode::Hand && is_full {
             self.last_full = answers.derived.split_names(&answers.facts);
+        }
+        if self.wants_hand {
+            self.by_hand(answers);
         }
         self.hand.sync(&usable_shards(answers));
         self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
