@@ -104,11 +104,13 @@ fn the_filter_asks_a_few_questions() {
 
 #[test]
 fn hostile_names_are_drawn_as_visible_signs() {
-    let mut fake = Fake::default();
-    fake.key = |number| format!("k\u{1b}[31m\u{202e}\n{number}/../日本語🦀");
-    fake.parts = |_| vec!["a\u{7}b", "txt"];
-    fake.content = |_, _| b"\x1b]0;owned\x07 text \xff".to_vec();
-    fake.groups = Mutex::new(Arc::new(Groups::new(1, vec![group("s\u{9b}2J.tar", 30)], true)));
+    let fake = Fake {
+        key: |number| format!("k\u{1b}[31m\u{202e}\n{number}/../日本語🦀"),
+        parts: |_| vec!["a\u{7}b", "txt"],
+        content: |_, _| b"\x1b]0;owned\x07 text \xff".to_vec(),
+        groups: Mutex::new(Arc::new(Groups::new(1, vec![group("s\u{9b}2J.tar", 30)], true))),
+        ..Fake::default()
+    };
     let mut stage = Stage::new(fake);
     stage.act(Action::NextPart);
     stage.settle();

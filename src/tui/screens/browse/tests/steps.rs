@@ -129,8 +129,7 @@ fn a_filter_lists_what_fits_and_keeps_the_place() {
 
 #[test]
 fn problems_that_were_met_are_stepped_through() {
-    let mut fake = Fake::default();
-    fake.defect = |number| (number % 10 == 4).then_some("no part txt");
+    let fake = Fake { defect: |number| (number % 10 == 4).then_some("no part txt"), ..Fake::default() };
     let mut stage = Stage::new(fake);
     stage.settle();
     stage.act(Action::NextProblem);
@@ -197,8 +196,7 @@ fn esc_goes_back_one_step_at_a_time() {
 
 #[test]
 fn what_is_copied_holds_no_control_characters() {
-    let mut fake = Fake::default();
-    fake.key = |number| format!("a\u{1b}]52;c;b\u{7}{number}");
+    let fake = Fake { key: |number| format!("a\u{1b}]52;c;b\u{7}{number}"), ..Fake::default() };
     let mut stage = Stage::new(fake);
     stage.settle();
     stage.act(Action::CopyKey);
