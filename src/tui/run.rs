@@ -10,8 +10,9 @@ use super::widgets::toast::Level;
 use super::widgets::Toast;
 use crate::model::{Failure, Outcome, PrepareMediaPlan, PreparePlan};
 use ratatui::layout::Rect;
+use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{channel, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -33,6 +34,10 @@ pub enum Start {
 const TICK: Duration = Duration::from_millis(100);
 /// Between two frames, at least.
 const FRAME: Duration = Duration::from_millis(16);
+/// Between two looks at a program that has the terminal.
+const LOOK_AGAIN: Duration = Duration::from_millis(30);
+/// After a sleep, how long a signal that ends the program may take to reach its loop.
+const LAST_WORD: Duration = Duration::from_millis(200);
 /// How long ending jobs may take to put things in order when the UI is told to end.
 const GRACE: Duration = Duration::from_secs(5);
 
@@ -62,6 +67,7 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
         reader: &reader,
         events: &events,
         continued: 0,
+        later: Vec::new(),
         asks,
         pixels: Vec::new(),
     }
@@ -125,6 +131,8 @@ struct Loop<'a> {
     events: &'a Receiver<Event>,
     /// SIGCONTs that follow our own suspending and need no answer.
     continued: u32,
+    /// What came while another program had the terminal.
+    later: Vec<Event>,
     /// The terminal is to be asked what it can show, once something is on the screen.
     asks: bool,
     /// Where pixels are that stay until they are wiped off.
@@ -259,6 +267,9 @@ impl Loop<'_> {
             }
             if was_away {
                 self.app.resumed();
+                for event in std::mem::take(&mut self.later) {
+                    self.app.handle(event);
+                }
             }
         }
     }
@@ -296,9 +307,54 @@ impl Loop<'_> {
         if stopped.is_err() {
             self.continued -= 1;
         }
+        // Continued to be ended, not by `fg`: the terminal is the shell's, and to take it would stop us again.
+        if !has_the_terminal() && self.is_told_to_end(Instant::now() + LAST_WORD) {
+            return Ok(());
+        }
         let taken = self.term.reenter();
         self.reader.resume();
         taken
+    }
+
+    /// Waits for a program that has the terminal. Told to end meanwhile, it passes that on and gives the program some time.
+    fn wait_for(&mut self, mut child: Child) -> std::io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            if !self.is_told_to_end(Instant::now() + LOOK_AGAIN) {
+                continue;
+            }
+            let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+            if let Some(pid) = pid {
+                // It may be gone by itself, which is as good.
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+            }
+            let end = Instant::now() + GRACE;
+            while child.try_wait()?.is_none() && Instant::now() < end {
+                std::thread::park_timeout(LOOK_AGAIN);
+            }
+            // An editor that will not end keeps its work; the terminal is its own until it does.
+            return child.try_wait().map(Option::unwrap_or_default);
+        }
+    }
+
+    /// Whether the program is told to end, until a moment; everything else that comes is for later.
+    fn is_told_to_end(&mut self, until: Instant) -> bool {
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.events.recv_timeout(left) {
+                Ok(event @ Event::Signal(SIGTERM | SIGHUP | SIGQUIT)) => self.app.handle(event),
+                // One waking is as good as many, and an editor may be open for hours.
+                Ok(Event::Woken) if self.later.iter().any(|event| matches!(event, Event::Woken)) => {}
+                Ok(event) => self.later.push(event),
+                Err(RecvTimeoutError::Timeout) => return false,
+                Err(RecvTimeoutError::Disconnected) => std::thread::park_timeout(left),
+            }
+            if self.app.exit_code().is_some() {
+                return true;
+            }
+        }
     }
 
     fn run_program(&mut self, program: &TerminalProgram) -> std::io::Result<()> {
@@ -307,10 +363,13 @@ impl Loop<'_> {
         self.term.leave();
         let stdin = rustix::stdio::stdin();
         let modes = rustix::termios::tcgetattr(stdin);
-        let status = Command::new(name).args(arguments).status();
+        let status = Command::new(name).args(arguments).spawn().and_then(|child| self.wait_for(child));
         // A program that was killed may have left the line in a state of its own.
         if let Ok(modes) = modes {
             let _ = rustix::termios::tcsetattr(stdin, rustix::termios::OptionalActions::Now, &modes);
+        }
+        if self.app.exit_code().is_some() {
+            return Ok(());
         }
         let taken = self.term.reenter();
         self.reader.resume();
@@ -321,6 +380,15 @@ impl Loop<'_> {
             Err(error) => self.app.notify(Toast::new(Level::Error, format!("{name} could not be started: {error}"))),
         }
         taken
+    }
+}
+
+/// Whether what is typed comes to us, and not to the shell or another job of it.
+fn has_the_terminal() -> bool {
+    match rustix::termios::tcgetpgrp(rustix::stdio::stdin()) {
+        Ok(group) => group == rustix::process::getpgrp(),
+        // No terminal that could be somebody else's.
+        Err(_) => true,
     }
 }
 

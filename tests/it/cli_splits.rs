@@ -604,3 +604,28 @@ fn an_unknown_command_or_flag_is_named() {
     let value = sandbox.say("splits move data --json --too val").ends(2).json("error");
     assert_eq!(value["command"], "splits move");
 }
+
+#[test]
+fn diff_shows_the_changes_that_the_editor_keeps() {
+    let sandbox = prepared();
+    refused(sandbox.say("splits diff data --draft"), "keeps no changes", "without --draft");
+    let before = sandbox.text(YAML);
+    let root = sandbox.path("data").canonicalize().unwrap();
+    let hash = xxhash_rust::xxh3::xxh3_128(root.as_os_str().as_encoded_bytes());
+    let mut editor = gristmill::engine::splits::SplitEditor::open(&root, None).unwrap();
+    editor
+        .apply(gristmill::engine::splits::Edit::MoveShards { shards: vec!["s_07.tar".into()], to: Some("val".into()) })
+        .unwrap();
+    let draft = serde_json::to_string(&editor.draft().unwrap()).unwrap();
+    sandbox.write(&format!("../home/state/gristmill/drafts/{hash:032x}.splits.json"), &draft);
+    let ran = sandbox.say("splits diff data --draft").ends(0);
+    ran.says("1 change not written yet").says("s_07.tar: train -> val");
+    sandbox.say("splits exclude data s_01.tar").ends(0);
+    let value = sandbox.say("splits diff data --draft --json").ends(0).json("ok");
+    assert_eq!(value["is_stale"], json!(true));
+    assert_eq!(value["not_applied"], json!(0));
+    assert_eq!(value["moved"][0]["shard"], json!("s_07.tar"));
+    assert_eq!(value["excludes_added"], json!([]));
+    assert!(!sandbox.text(YAML).contains("val:\n- s_07"), "nothing is written by looking");
+    assert_ne!(sandbox.text(YAML), before, "the exclude was");
+}

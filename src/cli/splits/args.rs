@@ -64,6 +64,9 @@ pub enum SplitsCommand {
         path: PathBuf,
         /// The older split.yaml [default: the newest backup, split.yaml.bak-TIME]
         file: Option<PathBuf>,
+        /// Show what the editor's changes that are not written yet would do instead
+        #[arg(long, conflicts_with = "file")]
+        draft: bool,
     },
 }
 

@@ -1,4 +1,4 @@
-//! `splits diff`: the file against an older one.
+//! `splits diff`: the file against an older one, or against the changes that the editor keeps.
 
 use super::super::context::Context;
 use super::super::end::{Done, Finished};
@@ -10,7 +10,9 @@ use crate::formats::python::yaml_read;
 use crate::model::text::{count, display_safe};
 use crate::model::{Failure, Outcome, Subject};
 use crate::storage::read::read_whole;
-use serde_json::{json, Map};
+use crate::storage::xdg;
+use crate::tui::screens::splits;
+use serde_json::{json, Map, Value};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -36,19 +38,58 @@ pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) 
     };
     let counts = editor.shards().iter().map(|(name, samples)| (name.to_string(), *samples)).collect();
     let old = SplitEditor::from_bytes(editor.root(), &path, bytes, counts)?;
-    let text = |editor: &SplitEditor| String::from_utf8_lossy(editor.base_bytes()).into_owned();
-    let diff = diff_of(&text(&old), &text(editor));
-    let moved = moved(&old, editor);
+    let printer = &context.printer;
+    printer.line(format!("{} -> {}", display_safe(&path.to_string_lossy()), shown_path(editor)));
+    let mut result = compared(&old, editor, context)?;
+    result.insert("old".into(), json!(path));
+    result.insert("new".into(), json!(editor.path()));
+    Ok(Done::ok(result))
+}
+
+/// Compares the file with what the editor's changes make of it that are kept and not written yet.
+pub(super) fn of_draft(file: SplitEditor, context: &Context) -> Finished {
+    let place = splits::draft_place(&xdg::state_dir(), file.root());
+    let Some(found) = splits::load_draft(&place) else {
+        return Err(Failure::usage(WHAT, "the editor keeps no changes that are not written yet")
+            .on(Subject::path(file.root()))
+            .with_hint("without --draft the file is compared with its newest backup")
+            .into());
+    };
+    let mut edited = file.clone();
+    let is_stale = found.draft.base != file.base_hash();
+    let failed = edited.replay(&found.draft.edits);
+    let printer = &context.printer;
+    let age = count(found.age.as_secs() / 60, "minute");
+    let edits = count(found.draft.edits.len() as u64, "change");
+    printer.line(format!("{} -> {edits} not written yet, kept {age} ago", shown_path(&file)));
+    if is_stale {
+        printer.warning("the file was changed after these changes were made", None);
+    }
+    for one in &failed {
+        printer.warning(&format!("{} cannot be made again: {}", one.edit.title(), one.failure), None);
+    }
+    let mut result = compared(&file, &edited, context)?;
+    result.insert("old".into(), json!(file.path()));
+    result.insert("new".into(), json!(place));
+    result.insert("is_stale".into(), json!(is_stale));
+    result.insert("not_applied".into(), json!(failed.len()));
+    Ok(Done::ok(result))
+}
+
+/// Tells what is different, and returns it for the result object.
+fn compared(old: &SplitEditor, editor: &SplitEditor, context: &Context) -> Outcome<Map<String, Value>> {
+    let text = |editor: &SplitEditor| Ok::<_, Failure>(String::from_utf8_lossy(&editor.text()?).into_owned());
+    let diff = diff_of(&text(old)?, &text(editor)?);
+    let moved = moved(old, editor);
     let items = |editor: &SplitEditor| -> HashSet<String> {
         editor.excludes().iter().map(|view| view.item.to_string()).collect()
     };
-    let (before, after) = (items(&old), items(editor));
+    let (before, after) = (items(old), items(editor));
     let mut added: Vec<&String> = after.difference(&before).collect();
     let mut removed: Vec<&String> = before.difference(&after).collect();
     added.sort_unstable();
     removed.sort_unstable();
     let printer = &context.printer;
-    printer.line(format!("{} -> {}", display_safe(&path.to_string_lossy()), shown_path(editor)));
     if diff.is_empty() {
         printer.line(paint(Look::Good, "No difference."));
     }
@@ -73,14 +114,12 @@ pub(super) fn run(editor: &SplitEditor, file: Option<&Path>, context: &Context) 
     let moves: Vec<_> = moved.iter().map(|one| json!({ "shard": one.shard, "from": one.from, "to": one.to })).collect();
     let mut result = Map::new();
     result.insert("path".into(), json!(editor.root()));
-    result.insert("old".into(), json!(path));
-    result.insert("new".into(), json!(editor.path()));
     result.insert("is_same".into(), json!(diff.is_empty()));
     result.insert("diff".into(), json!(diff));
     result.insert("moved".into(), json!(moves));
     result.insert("excludes_added".into(), json!(added));
     result.insert("excludes_removed".into(), json!(removed));
-    Ok(Done::ok(result))
+    Ok(result)
 }
 
 /// `split.yaml.bak-TIME` with the latest time.

@@ -36,7 +36,8 @@ pub fn run(args: SplitsArgs, context: &Context) -> Finished {
         Some(SplitsCommand::Include { path, items }) => exclude::include(&path, &items, context),
         Some(SplitsCommand::Balance { path, ratios, new }) => balance::run(&path, &ratios, new, context),
         Some(SplitsCommand::Check(args)) => check::run(&args, context),
-        Some(SplitsCommand::Diff { path, file }) => diff::run(&open(&path)?, file.as_deref(), context),
+        Some(SplitsCommand::Diff { path, draft: true, .. }) => diff::of_draft(open(&path)?, context),
+        Some(SplitsCommand::Diff { path, file, .. }) => diff::run(&open(&path)?, file.as_deref(), context),
     }
 }
 

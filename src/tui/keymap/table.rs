@@ -65,7 +65,7 @@ actions! {
     Mix, "mix", "mix", "Puts prepared data sets together into a mixture, and writes its file.";
     Info, "info", "info", "Shows what is known of the data set: shards, samples, splits.";
     Hidden, "hidden", "hidden files", "Shows or hides entries whose names start with a dot.";
-    Reload, "reload", "reload", "Reads the folder again.";
+    Reload, "reload", "reload", "Reads what is on the screen again from the disk.";
     Edit, "edit", "edit", "Opens the file in your editor ($VISUAL, $EDITOR) and comes back.";
     // Splits and excludes, in their editor and in the browser.
     MoveTo, "move-to", "move", "Moves the selected shards to a split that you choose.";
@@ -88,7 +88,7 @@ actions! {
     NextProblem, "next-problem", "next problem", "Moves to the next sample with a problem.";
     PreviousProblem, "previous-problem", "previous problem", "Moves to the previous sample with a problem.";
     FilterSamples, "filter-samples", "filter", "Lists only samples of a split, with or without a part, excluded, of a size, or with problems.";
-    ExcludeSample, "exclude-sample", "exclude", "Excludes the sample (in the list of shards: the shard), or takes it back in; written by w.";
+    ExcludeSample, "exclude-sample", "exclude", "Excludes the sample (in the list of shards: the shard) or all that is marked, or takes it back in; written by w.";
     LoaderView, "loader-view", "as loaded", "Shows the sample as the training loader gets it: field, type, shape, value, or the error it raises.";
     OffsetView, "offset-view", "offsets", "Shows the bytes of the tar header beside the row of the index that points at them.";
     ContactSheet, "contact-sheet", "contact sheet", "Shows a sheet of samples drawn by chance; the same seed draws the same ones.";
@@ -117,7 +117,7 @@ actions! {
     Exclude, "exclude", "exclude", "Leaves the selected shard out, or takes it back in.";
     MoveToNextSplit, "move", "move", "Moves the selected shards to the next split.";
     MoveToPreviousSplit, "move-back", "move back", "Moves the selected shards to the split before.";
-    Mark, "mark", "mark", "Starts or ends marking a range of rows.";
+    Mark, "mark", "mark", "Starts or ends marking a range of rows; what is done next is done to all of them.";
     AddSplit, "add-split", "add split", "Adds a split; its name is asked for.";
     DropSplit, "drop-split", "drop split", "Takes the selected split away; its shards are then in none.";
     AddAux, "add-aux", "add media source", "Adds a source of media to the selected data set of a mixture.";
@@ -487,6 +487,7 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::Browse, A::ContactSheet, &["c"]),
     bar(C::Browse, A::Facts, &["f"]),
     bar(C::Browse, A::Write, &["w"]),
+    key(C::Browse, A::Mark, &["V"]),
     key(C::Browse, A::Splits, &["S"]),
     key(C::Browse, A::FindNext, &["n"]),
     key(C::Browse, A::FindPrevious, &["N"]),

@@ -232,6 +232,8 @@ fn the_key_and_the_path_are_copied() {
     at(&mut story, "000000");
     story.keys("y").wait_for("copied, if the terminal lets us").keys("j").wait_gone("copied, if");
     story.keys("Y").wait_for("copied, if the terminal lets us");
+    // `000000`, then the path, in base 64: what the terminal is asked to put into the clipboard.
+    story.wait_for_bytes(b"\x1b]52;c;MDAwMDAw\x07").wait_for_bytes(b"\x1b]52;c;YmlnL3NoYXJkXzAwMDAudGFy\x07");
     quit(&mut story);
 }
 
@@ -359,8 +361,130 @@ fn any_size_can_be_used_and_a_storm_of_sizes_ends_well() {
     quit(&mut story);
 }
 
+/// As [`prepared`], with three pictures cut short: those of the samples 000005, 000105 and 000205.
+fn damaged() -> House {
+    let house = House::new();
+    for shard in 0..3_usize {
+        let mut builder = tar::Builder::new(Vec::new());
+        for index in shard * 100..shard * 100 + 40 {
+            let picture = super::harness::TINY_PNG;
+            let picture = if index % 100 == 5 { &picture[..40] } else { picture };
+            for (part, bytes) in [("png", picture), ("txt", b"a cat")] {
+                let mut header = tar::Header::new_ustar();
+                header.set_size(bytes.len() as u64);
+                header.set_mode(0o644);
+                builder.append_data(&mut header, format!("{index:06}.{part}"), bytes).unwrap();
+            }
+        }
+        house.file(&format!("big/shard_{shard:04}.tar"), &builder.into_inner().unwrap());
+    }
+    let answers = ["prepare", "big", "--yes", "--split-ratio", "1,1,1", "--sample-type", "CrudeWebdataset"];
+    let answers = [&answers[..], &["--media-metadata-by-extension", "--problems-ok"]].concat();
+    assert_eq!(run_plainly(&house, &answers), Some(0));
+    house
+}
+
 #[test]
-fn jobs_run_on_while_one_browses() {
+fn broken_samples_are_found_excluded_thought_over_and_written() {
+    let house = damaged();
+    let file = house.data().join("big/.nv-meta/split.yaml");
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    story.wait_for("train 1").keys("]");
+    at(&mut story, "000005");
+    story.wait_for("ends too early").keys("x").wait_for("1 change not written (w)").keys("]");
+    at(&mut story, "000105");
+    story.keys("x").wait_for("2 changes not written (w)").keys("u").wait_for("1 change not written (w)");
+    story.keys("x").wait_for("2 changes not written (w)").keys("]");
+    at(&mut story, "000205");
+    story.keys("[");
+    at(&mut story, "000105");
+    story.keys("w").wait_for("What would be written").wait_for("+ - shard_0000.tar/000005").keys("enter");
+    story.wait_until("it is written", |_| std::fs::read_to_string(&file).unwrap().contains("shard_0001.tar/000105"));
+    story.keys("esc").wait_for("2 excluded");
+    quit(&mut story);
+    let shown = run_and_read(&house, &["splits", "show", "big", "--excludes"]);
+    assert!(shown.contains("shard_0000.tar/000005") && shown.contains("shard_0001.tar/000105"), "{shown}");
+    assert!(!shown.contains("000205"), "{shown}");
+}
+
+#[test]
+fn a_marked_range_is_excluded_as_one_change_and_taken_back_as_one() {
+    let house = prepared();
+    let file = house.data().join("big/.nv-meta/split.yaml");
+    let mut story = browse(&house, &["big", "--number", "38"]);
+    at(&mut story, "000038");
+    story.wait_for("train 1").keys("V j j j").wait_for("4 marked").keys("esc").wait_gone("marked");
+    story.keys("k k k V j j j").wait_for("4 marked").keys("x").wait_for("1 change not written (w)");
+    story.wait_for("4 excluded").wait_gone("marked").keys("u").wait_gone("not written").keys("ctrl-r");
+    story.wait_for("1 change not written (w)").keys("w").wait_for("What would be written").keys("enter");
+    story.wait_until("it is written", |_| {
+        let text = std::fs::read_to_string(&file).unwrap();
+        text.contains("shard_0000.tar/{000038..000039}") && text.contains("shard_0001.tar/{000100..000101}")
+    });
+    // Marked again, all of it is excluded: x takes it back in.
+    story.keys("esc").wait_for("4 excluded").keys("V k k k").wait_for("4 marked").keys("x");
+    story.wait_for("1 change not written (w)").wait_gone("4 excluded");
+    // In the list of shards the range is one of shards.
+    story.keys("backtab g g V j").wait_for("▸ shard_0001.tar").keys("x").wait_for("2 changes not written (w)");
+    story.wait_for("2 shards excluded").keys("u u").wait_gone("not written");
+    quit(&mut story);
+}
+
+#[test]
+fn a_data_set_that_goes_away_is_told_and_one_that_comes_back_is_read_again() {
+    let house = prepared();
+    let (here, away) = (house.data().join("big"), house.data().join("away"));
+    let mut story = browse(&house, &["big"]);
+    at(&mut story, "000000");
+    std::fs::rename(&here, &away).unwrap();
+    story.keys("G").wait_for("no such file or folder").keys("v").wait_for("no such file or folder").keys("o k");
+    story.keys("f5").wait_for("opening failed on big: no such file or folder").wait_for("F5 tries again");
+    std::fs::rename(&away, &here).unwrap();
+    story.keys("f5").wait_for("120 samples");
+    at(&mut story, "000238");
+    quit(&mut story);
+}
+
+#[test]
+fn one_browses_while_a_preparation_runs() {
+    let house = prepared();
+    for shard in 0..20_usize {
+        house.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);
+    }
+    let arguments = ["prepare", "more", "--threads", "2", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
+    // Storage far away: the preparation takes seconds.
+    let mut story = Start::new(&house).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70").run();
+    story.wait_for("scanning").keys("6").wait_for("Enter runs it").keys("enter").wait_for("reading shards");
+    story.keys("b").wait_for("1 job running").wait_for("▸ big/").keys("b").wait_for("120 samples");
+    at(&mut story, "000000");
+    story.keys("j j");
+    at(&mut story, "000002");
+    story.keys("J").wait_for("prepare more").wait_for("1 job running").keys("esc").wait_for("Samples");
+    story.keys("G");
+    at(&mut story, "000239");
+    // Not over before the browser was used, and over by itself while it is.
+    assert!(!house.data().join("more/.nv-meta/.info.json").exists(), "it runs for longer");
+    story.keys("J").wait_for("prepare more").wait_for("done").keys("esc");
+    at(&mut story, "000239");
+    assert!(house.data().join("more/.nv-meta/.info.json").exists());
+    quit(&mut story);
+}
+
+/// Runs the program to its end without a terminal, and returns what it printed.
+fn run_and_read(house: &House, arguments: &[&str]) -> String {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_gristmill"))
+        .args(arguments)
+        .current_dir(house.data())
+        .env("HOME", house.home())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_jobs_panel_and_the_facts_lie_over_the_browser() {
     let house = prepared();
     let mut story = browse(&house, &["big"]);
     at(&mut story, "000000");

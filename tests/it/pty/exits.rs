@@ -179,6 +179,41 @@ fn a_panic_with_a_popup_open_gives_the_terminal_back_too() {
     story.wait_for("asked to panic").assert_restored();
 }
 
+#[test]
+fn a_request_to_terminate_ends_it_while_an_editor_is_open() {
+    let house = House::furnished();
+    let told = "#!/bin/sh\ntrap 'echo the editor saved; exit 0' TERM\necho editing\nwhile :; do sleep 0.05; done\n";
+    let editor = script(&house, "waiting", told);
+    let mut story = Start::new(&house).variable("EDITOR", &editor).run();
+    story.wait_for("▸ coco/").keys("j").wait_for("▸ corpus.jsonl").keys("e");
+    story.wait_until("the editor has the terminal", |screen| {
+        screen.contents().contains("editing") && !screen.alternate_screen()
+    });
+    story.signal(Signal::TERM);
+    assert_eq!(story.exit_code(), 143);
+    story.wait_for("the editor saved").assert_restored();
+}
+
+#[test]
+fn a_request_to_terminate_ends_it_while_it_sleeps_and_the_shell_keeps_the_terminal() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).in_a_shell().run();
+    story.wait_for("prompt>").type_text("\"$GRISTMILL\"\n").wait_for("▸ coco/").assert_taken();
+    let program = child_of(story.process_id());
+    story.keys("ctrl-z").wait_until("the shell has the terminal", |screen| {
+        !screen.alternate_screen() && screen.contents().contains("Stopped") && !screen.hide_cursor()
+    });
+    // As a shell does it with a job that is stopped: the request, then the waking.
+    rustix::process::kill_process(program, Signal::TERM).unwrap();
+    rustix::process::kill_process(program, Signal::CONT).unwrap();
+    story.wait_until("it is gone", |_| rustix::process::test_kill_process(program).is_err());
+    story.type_text("wait %1; echo ended $?\n").wait_for("ended 143");
+    story.look(|screen| {
+        assert!(!screen.alternate_screen() && !screen.hide_cursor());
+        assert_eq!(screen.mouse_protocol_mode(), vt100::MouseProtocolMode::None);
+    });
+}
+
 /// A program of a few lines; its path.
 fn script(house: &House, name: &str, text: &str) -> String {
     use std::os::unix::fs::PermissionsExt as _;

@@ -302,6 +302,15 @@ impl Story {
         self
     }
 
+    /// Waits until the program wrote these bytes, whether or not a screen shows them.
+    #[track_caller]
+    pub fn wait_for_bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        let emulator = Arc::clone(&self.emulator);
+        self.wait_until(&format!("waiting for the bytes '{}'", bytes.escape_ascii()), move |_| {
+            emulator.raw.lock().unwrap().windows(bytes.len()).any(|window| window == bytes)
+        })
+    }
+
     /// Frames drawn so far.
     pub fn frames(&self) -> u64 {
         self.emulator.frames.load(Ordering::Relaxed)

@@ -226,6 +226,7 @@ impl BrowseScreen {
                 self.state.pane = if self.state.is_large { Pane::Detail } else { Pane::Samples };
             }
             Action::ExcludeSample => return self.exclude(),
+            Action::Mark => self.state.toggle_mark(),
             Action::OpenPart => return self.open_part(),
             Action::Export => return self.ask_export(),
             Action::ContactSheet => return self.contact_sheet(),
@@ -278,6 +279,9 @@ impl BrowseScreen {
 
     /// One step back: the search, the large view, the browser.
     fn close(&mut self) -> Vec<Effect> {
+        if self.state.mark.take().is_some() {
+            return Vec::new();
+        }
         if self.state.find.is_some() {
             self.end_find();
         } else if self.state.is_large {
@@ -370,6 +374,7 @@ impl BrowseScreen {
                     | A::FilterSamples
                     | A::CopyPath
                     | A::ExcludeSample
+                    | A::Mark
             );
         match &self.stage {
             Stage::Opening if of_list => return Some("it is still being opened".into()),
@@ -380,7 +385,7 @@ impl BrowseScreen {
             return Some("there is no sample".into());
         }
         match action {
-            A::ExcludeSample | A::MoveTo | A::Write | A::Splits | A::Undo | A::Redo => self.why_no_edit(),
+            A::ExcludeSample | A::Mark | A::MoveTo | A::Write | A::Splits | A::Undo | A::Redo => self.why_no_edit(),
             A::Copy | A::SavePlan | A::AddAux if self.form.is_some() => Some("there is nothing like that here".into()),
             A::Toggle if self.form.as_ref().is_some_and(|form| form.wants_text()) => {
                 Some("the field takes letters".into())

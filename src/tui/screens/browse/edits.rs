@@ -58,6 +58,9 @@ impl BrowseScreen {
         let Some(group) = self.state.group().map(|group| Arc::clone(&group.name)) else { return Vec::new() };
         let at = u32::try_from(self.state.group_list.selected).unwrap_or(u32::MAX);
         let whole = self.marks.is_shard_excluded(at);
+        if let Some(rows) = self.state.marked_rows() {
+            return self.exclude_marked(rows);
+        }
         if self.state.pane == Pane::Groups {
             return session.apply(match whole {
                 true => Edit::Include { shard: group, key: None },
@@ -85,12 +88,16 @@ impl BrowseScreen {
         })
     }
 
-    /// Asks to which split the selected shard goes.
-    pub(super) fn move_shard(&self) -> Vec<Effect> {
-        let (Some(session), Some(group)) = (&self.session, self.state.group()) else { return Vec::new() };
+    /// Asks to which split the selected shard goes, or those that are marked.
+    pub(super) fn move_shard(&mut self) -> Vec<Effect> {
+        let shards = self.shards_meant();
+        let Some(session) = self.session.as_ref().filter(|_| !shards.is_empty()) else { return Vec::new() };
         let at = u32::try_from(self.state.group_list.selected).unwrap_or(u32::MAX);
         let from = self.marks.split_of(at).map(|name| name.to_string());
-        splits::choose_split(session, vec![Arc::clone(&group.name)], from.as_deref())
+        let from = from.filter(|_| shards.len() == 1);
+        let effects = splits::choose_split(session, shards, from.as_deref());
+        self.state.mark = None;
+        effects
     }
 
     /// The split editor on the same changes.

@@ -10,6 +10,7 @@ mod edits;
 mod filter;
 mod found;
 mod listing;
+mod marked;
 mod pages;
 mod prompt;
 mod rows;

@@ -4,6 +4,7 @@ use super::carry::Carrier;
 use super::detail::{Body, Detail, Look, Question};
 use super::filter::FilterForm;
 use super::listing::Listing;
+use super::marked::Marker;
 use super::prompt::Prompt;
 use super::state::{BrowseState, Find, Mode, Pane, Search};
 use super::workers::{opener, Opener, Workers};
@@ -115,6 +116,7 @@ pub struct BrowseScreen {
     pub(super) last_form: FilterForm,
     pub(super) sifting: Option<Sifting>,
     pub(super) carrier: Carrier,
+    pub(super) marker: Marker,
     /// The sample that was chosen on a contact sheet.
     pub(super) chosen: Rc<Cell<Option<SampleAt>>>,
     pub(super) session: Option<SplitSession>,
@@ -151,6 +153,7 @@ impl BrowseScreen {
         let colours = env.colour != ColourMode::None;
         let depth = Depth::detect(colours, env.ascii, variable("TERM").as_deref(), variable("COLORTERM").as_deref());
         let carrier = Carrier::start(&env);
+        let marker = Marker::start(&env);
         let encoder =
             Latest::start("browse-pixels", env.wake.clone(), move |wanted| Pixels::work(wanted, graphics, cell));
         Self {
@@ -165,6 +168,7 @@ impl BrowseScreen {
             last_form: FilterForm::default(),
             sifting: None,
             carrier,
+            marker,
             chosen: Rc::default(),
             session: None,
             edits: true,
@@ -208,6 +212,7 @@ impl BrowseScreen {
             }
         }
         self.state.groups = Arc::default();
+        self.state.mark = None;
         self.state.adopt(&catalog.groups());
         self.stage = Stage::Open(catalog, Box::new(workers));
         self.open_session();
@@ -347,6 +352,7 @@ impl BrowseScreen {
         }
         changed |= self.gather_edits(effects);
         changed |= self.gather_carried(effects);
+        changed |= self.gather_marked(effects);
         if let Some(encoded) = self.encoder.take() {
             self.pixels.put(encoded);
             changed = true;
@@ -449,6 +455,7 @@ impl Screen for BrowseScreen {
                     || self.is_sifting()
                     || workers.is_looking()
                     || self.carrier.is_busy()
+                    || self.marker.is_busy()
             }
             Stage::Failed(_) => false,
         }

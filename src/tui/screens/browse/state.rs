@@ -111,6 +111,8 @@ pub struct BrowseState {
     pub pending: Option<u64>,
     /// Panes that fit beside each other.
     pub breadth: Breadth,
+    /// Where a marked range begins, and in which list.
+    pub mark: Option<(Pane, SampleAt)>,
     /// For samples drawn by chance.
     pub seed: u64,
 }

@@ -140,6 +140,7 @@ impl BrowseScreen {
         self.places.put(inner, Place::Rows(Pane::Groups));
         let groups = Arc::clone(&self.state.groups);
         let marks = Arc::clone(&self.marks);
+        let marked = self.state.marked_rows().filter(|_| focused);
         let foot = self.split_lines(usize::from(inner.width), ui);
         let foot_rows = u16::try_from(foot.len()).unwrap_or(0).min(inner.height / 3);
         let rest = below(inner, inner.height - foot_rows);
@@ -148,7 +149,9 @@ impl BrowseScreen {
         draw_list(frame.buffer_mut(), inner, &mut self.state.group_list, focused, ui, |index, columns| {
             let Some(group) = groups.groups.get(index) else { return Line::default() };
             let is_excluded = u32::try_from(index).is_ok_and(|at| marks.is_shard_excluded(at));
+            let is_marked = marked.as_ref().is_some_and(|rows| rows.contains(&(index as u64)));
             let (sign, style) = match (&group.failure, group.is_counted) {
+                _ if is_marked => (" *".to_owned(), ui.theme.matched),
                 _ if is_excluded => (" x".to_owned(), ui.theme.warn),
                 (Some(_), _) => (format!(" {}", ui.glyphs.warn), ui.theme.warn),
                 (None, false) => (format!(" {}", ui.glyphs.ellipsis), ui.theme.muted),
@@ -190,6 +193,11 @@ impl BrowseScreen {
             Some(at) => format!("Samples  #{}", grouped(self.state.groups.number(at))),
             None => "Samples".to_owned(),
         };
+        let marked = self.state.marked_rows().filter(|_| self.state.pane != Pane::Groups);
+        let title = match &marked {
+            Some(rows) => format!("{title}  {} marked", grouped(rows.end() - rows.start() + 1)),
+            None => title,
+        };
         let block = panel(&title, focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
@@ -215,19 +223,26 @@ impl BrowseScreen {
         let mut list = std::mem::take(&mut self.state.list);
         draw_list(frame.buffer_mut(), inner, &mut list, focused, ui, |index, _| {
             let at = index.checked_sub(window.start).and_then(|line| ats.get(line)).copied().flatten();
-            at.map_or_else(Line::default, |at| self.sample_line(at, columns, part_columns, ui))
+            let is_marked = marked.as_ref().is_some_and(|rows| rows.contains(&(index as u64)));
+            at.map_or_else(Line::default, |at| self.sample_line(at, is_marked, (columns, part_columns), ui))
         });
         self.state.list = list;
     }
 
-    fn sample_line(&self, at: SampleAt, columns: usize, part_columns: usize, ui: &Ui) -> Line<'static> {
+    fn sample_line(
+        &self,
+        at: SampleAt,
+        is_marked: bool,
+        (columns, part_columns): (usize, usize),
+        ui: &Ui,
+    ) -> Line<'static> {
         let key_columns = columns.saturating_sub(part_columns + 4);
         match self.state.rows.get(at) {
             Some(Row::Ready(sample)) => {
                 let key = text::pad_end(&text::fit_middle(&sample.key, key_columns, ui.glyphs), key_columns);
                 let style = if sample.defect.is_some() { ui.theme.warn } else { ui.theme.text };
                 let parts = text::fit_end(&part_names(sample), part_columns, ui.glyphs);
-                let (sign, sign_style) = self.sign_of(sample, ui);
+                let (sign, sign_style) = if is_marked { ("*", ui.theme.matched) } else { self.sign_of(sample, ui) };
                 Line::from(vec![
                     Span::styled(key, style),
                     Span::styled(format!("  {}", text::pad_end(&parts, part_columns)), ui.theme.muted),

@@ -1,0 +1,259 @@
+//! A marked range of samples or shards, and what `x` and `s` do with it: one change, one step to undo.
+
+use super::listing::Listing;
+use super::rows::Span;
+use super::screen::BrowseScreen;
+use super::state::{BrowseState, Pane};
+use crate::engine::browse::{Catalog, Marks, SampleAt};
+use crate::engine::outputs::exclude_item;
+use crate::engine::splits::{Edit, ExcludeItem};
+use crate::formats::energon::collapse::collapse;
+use crate::formats::python::braces;
+use crate::model::text::{count, grouped};
+use crate::model::{Cancel, Outcome};
+use crate::tui::screen::{Effect, UiEnv};
+use crate::tui::widgets::{Level, Toast};
+use crate::tui::work::Latest;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// Samples that are taken at once, at most: beyond them a whole shard is meant.
+const MOST: u64 = 20_000;
+/// Samples that are read between two looks at whether it was called off.
+const PIECE: usize = 1_024;
+/// Edits of one change that are made together.
+const TOGETHER: usize = 50;
+
+/// What is to be found out about the marked samples.
+struct Question {
+    catalog: Arc<dyn Catalog>,
+    marks: Arc<Marks>,
+    spans: Vec<Span>,
+    cancel: Cancel,
+}
+
+/// Keys of one shard.
+struct Keys {
+    group: u32,
+    keys: Vec<String>,
+}
+
+/// The marked samples, by what `x` has to do with them.
+#[derive(Default)]
+struct Sorted {
+    /// Those that are not excluded yet.
+    fresh: Vec<Keys>,
+    /// Those that are excluded by name.
+    excluded: Vec<Keys>,
+}
+
+/// The worker that reads the keys of marked samples.
+pub(super) struct Marker {
+    worker: Latest<Question, Outcome<Sorted>>,
+    cancel: Cancel,
+}
+
+impl Marker {
+    pub(super) fn start(env: &UiEnv) -> Self {
+        let worker = Latest::start("browse-marked", env.wake.clone(), |question: Question| sorted(&question));
+        Self { worker, cancel: Cancel::default() }
+    }
+
+    /// Whether keys are being read.
+    pub(super) fn is_busy(&self) -> bool {
+        self.worker.is_waiting()
+    }
+}
+
+impl Drop for Marker {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+fn sorted(question: &Question) -> Outcome<Sorted> {
+    let mut sorted = Sorted::default();
+    for span in &question.spans {
+        let (mut from, mut left) = (span.from, span.count);
+        while left > 0 {
+            question.cancel.check()?;
+            let samples = question.catalog.samples(from, left.min(PIECE), &question.cancel)?;
+            let Some(last) = samples.last() else { break };
+            left = left.saturating_sub(samples.len());
+            let groups = question.catalog.groups();
+            let next = groups.locate(groups.number(last.at) + 1);
+            for sample in &samples {
+                let group = sample.at.group;
+                if question.marks.is_shard_excluded(group) {
+                    continue;
+                }
+                let is_excluded = question.marks.is_sample_named(group, &sample.key);
+                let list = if is_excluded { &mut sorted.excluded } else { &mut sorted.fresh };
+                match list.last_mut().filter(|keys| keys.group == group) {
+                    Some(keys) => keys.keys.push(sample.key.to_string()),
+                    None => list.push(Keys { group, keys: vec![sample.key.to_string()] }),
+                }
+            }
+            match next {
+                Some(next) => from = next,
+                None => break,
+            }
+        }
+    }
+    Ok(sorted)
+}
+
+/// Exclude items for the keys of a shard: a run of numbers is one brace range.
+fn items(shard: &str, keys: &[String]) -> Vec<ExcludeItem> {
+    let escaped: Vec<String> = keys.iter().map(|key| braces::escape(key)).collect();
+    let shard = braces::escape(shard);
+    collapse(&escaped).into_iter().map(|key| ExcludeItem { item: format!("{shard}/{key}"), note: None }).collect()
+}
+
+/// One change of many items.
+fn together(title: String, items: Vec<ExcludeItem>) -> Edit {
+    let edits = items.chunks(TOGETHER).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
+    Edit::Many { title, edits }
+}
+
+impl BrowseState {
+    /// The marked rows of the list that has the keys, from the first to the last.
+    pub(super) fn marked_rows(&self) -> Option<RangeInclusive<u64>> {
+        let (pane, from) = self.mark?;
+        let list = if pane == Pane::Groups { Pane::Groups } else { Pane::Samples };
+        let here = if self.pane == Pane::Groups { Pane::Groups } else { Pane::Samples };
+        if list != here {
+            return None;
+        }
+        let (from, to) = match list {
+            Pane::Groups => (u64::from(from.group), self.group_list.get()? as u64),
+            _ => (self.listing.row_of(from, &self.groups), self.list.get()? as u64),
+        };
+        Some(from.min(to)..=from.max(to))
+    }
+
+    /// Starts to mark where one is, or ends it.
+    pub(super) fn toggle_mark(&mut self) {
+        let group = u32::try_from(self.group_list.selected).unwrap_or(u32::MAX);
+        let here = match self.pane {
+            Pane::Groups => Some(SampleAt { group, index: 0 }),
+            _ => self.at,
+        };
+        self.mark = if self.marked_rows().is_some() { None } else { here.map(|at| (self.pane, at)) };
+    }
+
+    /// The marked samples as spans of the data set.
+    fn marked_spans(&self, rows: RangeInclusive<u64>) -> Vec<Span> {
+        let count = usize::try_from(rows.end() - rows.start() + 1).unwrap_or(usize::MAX);
+        if let Listing::All = self.listing {
+            return self.groups.locate(*rows.start()).map(|from| Span { from, count }).into_iter().collect();
+        }
+        let mut spans: Vec<Span> = Vec::new();
+        for at in rows.filter_map(|row| self.listing.at(row, &self.groups)) {
+            let number = self.groups.number(at);
+            match spans.last_mut().filter(|span| self.groups.number(span.from) + span.count as u64 == number) {
+                Some(span) => span.count += 1,
+                None => spans.push(Span { from: at, count: 1 }),
+            }
+        }
+        spans
+    }
+}
+
+impl BrowseScreen {
+    /// The marked shards, or the selected one, in order.
+    pub(super) fn shards_meant(&self) -> Vec<Arc<str>> {
+        let rows = self.state.marked_rows().filter(|_| self.state.pane == Pane::Groups);
+        let selected = self.state.group_list.selected as u64;
+        let rows = rows.unwrap_or(selected..=selected);
+        let groups = rows.filter_map(|row| self.state.groups.groups.get(usize::try_from(row).ok()?));
+        groups.map(|group| Arc::clone(&group.name)).collect()
+    }
+
+    /// Excludes what is marked; when all of it is excluded already, takes it back in.
+    pub(super) fn exclude_marked(&mut self, rows: RangeInclusive<u64>) -> Vec<Effect> {
+        let Some(session) = self.session.clone() else { return Vec::new() };
+        if self.state.pane == Pane::Groups {
+            let is_fresh = |row: &u64| !u32::try_from(*row).is_ok_and(|at| self.marks.is_shard_excluded(at));
+            let fresh: Vec<u64> = rows.clone().filter(is_fresh).collect();
+            let name = |row: u64| self.state.groups.groups.get(usize::try_from(row).ok()?).map(|g| Arc::clone(&g.name));
+            let edit = if fresh.is_empty() {
+                let edits: Vec<Edit> = rows.filter_map(name).map(|shard| Edit::Include { shard, key: None }).collect();
+                Edit::Many { title: format!("take back {}", count(edits.len() as u64, "shard")), edits }
+            } else {
+                let items: Vec<ExcludeItem> = fresh
+                    .into_iter()
+                    .filter_map(name)
+                    .map(|shard| ExcludeItem { item: exclude_item(&shard, None), note: None })
+                    .collect();
+                together(format!("exclude {}", count(items.len() as u64, "shard")), items)
+            };
+            self.state.mark = None;
+            return session.apply(edit);
+        }
+        let marked = rows.end() - rows.start() + 1;
+        if marked > MOST {
+            let words = format!(
+                "{} samples are marked, and {} at most are excluded at once; x in the list of shards excludes whole ones",
+                grouped(marked),
+                grouped(MOST)
+            );
+            return vec![Effect::Toast(Toast::new(Level::Warn, words))];
+        }
+        let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
+        let spans = self.state.marked_spans(rows);
+        self.marker.cancel.cancel();
+        self.marker.cancel = Cancel::default();
+        let cancel = self.marker.cancel.clone();
+        self.marker.worker.ask(Question { catalog, marks: Arc::clone(&self.marks), spans, cancel });
+        self.state.mark = None;
+        Vec::new()
+    }
+
+    /// Makes the change once the keys are known.
+    pub(super) fn gather_marked(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let Some(answer) = self.marker.worker.take() else { return false };
+        let Some(session) = self.session.clone() else { return true };
+        let sorted = match answer {
+            Ok(sorted) => sorted,
+            Err(failure) if failure.is_cancelled() => return false,
+            Err(failure) => {
+                effects.push(Effect::failure(&failure));
+                return true;
+            }
+        };
+        let shard = |keys: &Keys| self.state.groups.group(keys.group).map(|group| Arc::clone(&group.name));
+        let total = |lists: &[Keys]| count(lists.iter().map(|keys| keys.keys.len() as u64).sum(), "sample");
+        let edit = if !sorted.fresh.is_empty() {
+            let items = sorted.fresh.iter().filter_map(|keys| Some(items(&*shard(keys)?, &keys.keys))).flatten();
+            together(format!("exclude {}", total(&sorted.fresh)), items.collect())
+        } else if !sorted.excluded.is_empty() {
+            let include = |keys: &Keys| {
+                let shard = shard(keys)?;
+                let include =
+                    |key: &String| Edit::Include { shard: Arc::clone(&shard), key: Some(key.as_str().into()) };
+                Some(keys.keys.iter().map(include).collect::<Vec<_>>())
+            };
+            let edits = sorted.excluded.iter().filter_map(include).flatten().collect();
+            Edit::Many { title: format!("take back {}", total(&sorted.excluded)), edits }
+        } else {
+            let words = "the shards of what is marked are excluded as a whole; x in their list takes them back in";
+            effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
+            return true;
+        };
+        effects.extend(session.apply(edit));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_of_numbers_is_one_range_and_names_with_braces_are_escaped() {
+        let keys: Vec<String> = ["007", "008", "009", "x{1}", "b"].map(String::from).to_vec();
+        let items: Vec<String> = items("s_{0}.tar", &keys).into_iter().map(|item| item.item).collect();
+        assert_eq!(items, [r"s_\{0\}.tar/{007..009}", r"s_\{0\}.tar/x\{1\}", r"s_\{0\}.tar/b"]);
+    }
+}
