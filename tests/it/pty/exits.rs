@@ -1,4 +1,5 @@
-//! Every way out leaves the terminal as it was.
+//! Every way out leaves the terminal as it was: `q`, Ctrl-C twice, six signals (one of them while a scan runs, while an editor is
+//! open, and while the program sleeps), sleep and return, a panic, a worker that panics, an editor, and one that fails.
 
 use super::harness::{House, Start};
 use rustix::process::Signal;

@@ -386,6 +386,12 @@ impl Story {
         self.type_text(&format!("\x1b[<0;{x};{y}M\x1b[<0;{x};{y}m"))
     }
 
+    /// Turns the wheel down so many steps over a cell.
+    pub fn wheel(&mut self, column: usize, row: usize, steps: usize) -> &mut Self {
+        let (x, y) = (column + 1, row + 1);
+        self.type_text(&format!("\x1b[<65;{x};{y}M").repeat(steps))
+    }
+
     /// Changes the terminal's size.
     pub fn resize(&mut self, columns: u16, rows: u16) -> &mut Self {
         self.emulator.parser.lock().unwrap().screen_mut().set_size(nonzero(rows), nonzero(columns));

@@ -99,3 +99,66 @@ fn commands_that_print_hostile_names_leave_the_terminal_alone() {
         }
     }
 }
+
+/// A picture that says it has 100,000 × 100,000 pixels.
+fn huge_picture() -> Vec<u8> {
+    let mut bytes = super::harness::TINY_PNG.to_vec();
+    bytes[16..20].copy_from_slice(&100_000_u32.to_be_bytes());
+    bytes[20..24].copy_from_slice(&100_000_u32.to_be_bytes());
+    bytes
+}
+
+#[test]
+fn hostile_parts_are_browsed_from_end_to_end() {
+    let house = House::new();
+    let deep = "[".repeat(200_000).into_bytes();
+    let escapes = b"\x1b[2J\x1b]0;owned\x07\xc2\x9b31m\xe2\x80\xae \x1b[?1049l".to_vec();
+    let parts: [(&str, Vec<u8>); 7] = [
+        ("a\x1b[2J.jpg", huge_picture()),
+        ("b\nb.json", deep),
+        ("c\u{202e}c.txt", escapes.clone()),
+        ("d.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': '|O',\n".to_vec()),
+        ("e.msgpack", vec![0xdd; 4_096]),
+        ("f.wav", b"RIFF\xff\xff\xff\xffWAVEfmt \xff\xff\xff\xff".to_vec()),
+        ("g\x1bc.cls", escapes),
+    ];
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, bytes) in &parts {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_cksum();
+        builder.append(&header, &bytes[..]).unwrap();
+    }
+    house.file("bad/shard_0.tar", &builder.into_inner().unwrap());
+    let mut line = b"{\"text\": \"\x1b[2J".to_vec();
+    line.resize(64 << 20, b'x');
+    line.extend(b"\"}\n{\"text\": \"the next one\"}\n");
+    house.file("long.jsonl", &line);
+    let mut story = Start::new(&house).arguments(&["browse", "bad"]).run();
+    story.wait_for("7 samples").wait_for("▸ a␛[2J").wait_for("? help");
+    let before = state(&story);
+    for number in 0..parts.len() {
+        story.wait_for(&format!("Samples  #{number}")).wait_gone(" reading").keys("v");
+        story
+            .wait_for("As the loader gets it")
+            .keys("o")
+            .wait_for("Where it lies")
+            .keys("esc")
+            .wait_gone("Where it lies");
+        assert_eq!(state(&story), before, "{:?}", parts[number].0);
+        let odd = story.screen().chars().find(|&c| c != '\n' && (c.is_control() || c == '\u{202e}'));
+        assert_eq!(odd, None, "{}", story.screen());
+        story.keys("j");
+    }
+    story.keys("c").wait_for("seed").keys("esc").wait_gone("seed").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+    let mut story = Start::new(&house).arguments(&["browse", "long.jsonl"]).run();
+    story.wait_for("2 samples").wait_for("Samples  #0").wait_gone(" reading").keys("j").wait_for("the next one");
+    assert_eq!(state(&story), before);
+    story.keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}

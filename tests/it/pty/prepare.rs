@@ -247,3 +247,57 @@ fn letters_stay_commands_beside_a_ratio_and_help_opens() {
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
 }
+
+/// Clicks on a text that is on the screen.
+#[track_caller]
+fn click_on(story: &mut Story, words: &str) {
+    let screen = story.wait_for(words).screen();
+    let (row, line) = screen.lines().enumerate().find(|(_, line)| line.contains(words)).unwrap();
+    let column = line.chars().take(line[..line.find(words).unwrap()].chars().count()).count();
+    story.click(column, row);
+}
+
+#[test]
+fn the_mouse_answers_what_it_points_at_and_its_wheel_scrolls_what_is_under_it() {
+    let house = House::furnished();
+    for number in 4..40_usize {
+        house.shard(&format!("coco/shard_{number:04}.tar"), number * 100, 1);
+    }
+    let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
+    story.wait_for("48 samples");
+    // A shard by its row, the wheel over the list, the field below.
+    click_on(&mut story, "shard_0002.tar");
+    story.wait_for("▸ shard_0002.tar");
+    let row = story.screen().lines().position(|line| line.contains("shard_0002.tar")).unwrap();
+    story.wheel(40, row, 3).wait_gone("shard_0002.tar");
+    click_on(&mut story, "leave out, by pattern");
+    story.type_text("_0039").wait_for("1 of 40 left out").keys("ctrl-x").wait_gone("left out:");
+    // The options of a field: one is chosen by a click, and the wheel chooses none.
+    click_on(&mut story, "Splits");
+    story.wait_for(SPLITS);
+    click_on(&mut story, "by pattern");
+    story.wait_for("(•) by pattern");
+    let row = story.screen().lines().position(|line| line.contains("by hand")).unwrap();
+    story.wheel(40, row, 2).keys("tab").wait_for("(•) by pattern");
+    click_on(&mut story, "by hand");
+    story.wait_for("(•) by hand");
+    click_on(&mut story, "by ratio");
+    story.wait_for("(•) by ratio");
+    click_on(&mut story, "shuffle shards");
+    story.wait_for("[x] shuffle shards");
+    click_on(&mut story, "Sample type");
+    story.wait_for(TYPES);
+    click_on(&mut story, "CrudeWebdataset");
+    story.wait_for("▸ CrudeWebdataset");
+    click_on(&mut story, "write cooker.py");
+    story.wait_for("[ ] write cooker.py");
+    click_on(&mut story, "Media");
+    story.wait_for(MEDIA);
+    click_on(&mut story, "by glob");
+    story.wait_for("(•) by glob");
+    click_on(&mut story, "patterns");
+    story.type_text("*.jpg").wait_for("by-glob '*.jpg'");
+    click_on(&mut story, "decode");
+    story.wait_for("[x] decode");
+    story.keys("esc").wait_for(TYPES).keys("esc").wait_for(SPLITS).keys("esc").wait_for("40 shards");
+}

@@ -325,7 +325,11 @@ impl BrowseScreen {
     }
 
     fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
-        if self.prompt.is_some() || self.form.is_some() {
+        if let Some(form) = &mut self.form {
+            form.mouse(mouse);
+            return Vec::new();
+        }
+        if self.prompt.is_some() {
             return Vec::new();
         }
         match self.places.gesture(mouse) {

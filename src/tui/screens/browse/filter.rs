@@ -5,8 +5,8 @@ use crate::model::nearest::nearest;
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::row;
-use crate::tui::widgets::{popup, text, TextField};
-use ratatui::crossterm::event::KeyEvent;
+use crate::tui::widgets::{popup, text, Gesture, Places, TextField};
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -76,6 +76,8 @@ pub struct FilterForm {
     key: TextField,
     problems: bool,
     row: usize,
+    /// Where the rows were drawn last, by their numbers.
+    places: Places<usize>,
     /// Which row cannot be taken, and why. Raw.
     pub trouble: Option<String>,
 }
@@ -261,17 +263,34 @@ impl FilterForm {
         }
     }
 
+    /// Does what the mouse did: a click goes to a row, and chooses where there is nothing to type.
+    pub fn mouse(&mut self, mouse: MouseEvent) {
+        match self.places.gesture(mouse) {
+            Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) => {
+                let was_there = on == self.row;
+                self.row = on;
+                if was_there {
+                    self.choose(true);
+                }
+            }
+            Some(Gesture::Wheel { on, rows }) if on == self.row => self.choose(rows > 0),
+            _ => {}
+        }
+    }
+
     /// Draws it over `area`.
-    pub fn draw(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
+    pub fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         const LABEL: u16 = 15;
         let height = u16::try_from(ROWS.len() + 4).unwrap_or(u16::MAX);
         let inner = popup(frame, area, 64, height, "List only samples that", ui);
+        self.places.clear();
         let first = self.row.saturating_sub(usize::from(inner.height).saturating_sub(2));
         for (line, (index, asked)) in ROWS.iter().enumerate().skip(first).enumerate() {
             let place = row(inner, line);
             if place.is_empty() || usize::from(inner.height) <= line + 1 {
                 break;
             }
+            self.places.put(place, index);
             let focused = index == self.row;
             let marker = if focused { ui.glyphs.marker } else { " " };
             let style = if focused { ui.theme.title } else { ui.theme.text };

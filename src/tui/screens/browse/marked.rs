@@ -5,7 +5,6 @@ use super::rows::Span;
 use super::screen::BrowseScreen;
 use super::state::{BrowseState, Pane};
 use crate::engine::browse::{Catalog, Marks, SampleAt};
-use crate::engine::outputs::exclude_item;
 use crate::engine::splits::{Edit, ExcludeItem};
 use crate::formats::energon::collapse::collapse;
 use crate::formats::python::braces;
@@ -14,6 +13,7 @@ use crate::model::{Cancel, Outcome};
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Latest;
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -107,7 +107,12 @@ fn sorted(question: &Question) -> Outcome<Sorted> {
 fn items(shard: &str, keys: &[String]) -> Vec<ExcludeItem> {
     let escaped: Vec<String> = keys.iter().map(|key| braces::escape(key)).collect();
     let shard = braces::escape(shard);
-    collapse(&escaped).into_iter().map(|key| ExcludeItem { item: format!("{shard}/{key}"), note: None }).collect()
+    let single: HashSet<&String> = escaped.iter().collect();
+    let item = |key: String| match single.contains(&key) {
+        true => ExcludeItem::escaped(format!("{shard}/{key}")),
+        false => ExcludeItem::written(format!("{shard}/{key}")),
+    };
+    collapse(&escaped).into_iter().map(item).collect()
 }
 
 /// One change of many items.
@@ -181,11 +186,8 @@ impl BrowseScreen {
                 let edits: Vec<Edit> = rows.filter_map(name).map(|shard| Edit::Include { shard, key: None }).collect();
                 Edit::Many { title: format!("take back {}", count(edits.len() as u64, "shard")), edits }
             } else {
-                let items: Vec<ExcludeItem> = fresh
-                    .into_iter()
-                    .filter_map(name)
-                    .map(|shard| ExcludeItem { item: exclude_item(&shard, None), note: None })
-                    .collect();
+                let items: Vec<ExcludeItem> =
+                    fresh.into_iter().filter_map(name).map(|shard| ExcludeItem::shard(&shard)).collect();
                 together(format!("exclude {}", count(items.len() as u64, "shard")), items)
             };
             self.state.mark = None;
@@ -225,7 +227,7 @@ impl BrowseScreen {
         let shard = |keys: &Keys| self.state.groups.group(keys.group).map(|group| Arc::clone(&group.name));
         let total = |lists: &[Keys]| count(lists.iter().map(|keys| keys.keys.len() as u64).sum(), "sample");
         let edit = if !sorted.fresh.is_empty() {
-            let items = sorted.fresh.iter().filter_map(|keys| Some(items(&*shard(keys)?, &keys.keys))).flatten();
+            let items = sorted.fresh.iter().filter_map(|keys| Some(items(&shard(keys)?, &keys.keys))).flatten();
             together(format!("exclude {}", total(&sorted.fresh)), items.collect())
         } else if !sorted.excluded.is_empty() {
             let include = |keys: &Keys| {

@@ -30,7 +30,7 @@ impl BrowseScreen {
                 Pane::Detail => self.draw_detail(frame, place, ui),
             }
         }
-        if let Some(form) = &self.form {
+        if let Some(form) = &mut self.form {
             form.draw(frame, area, ui);
         }
     }

@@ -33,7 +33,10 @@ impl InfoPage {
         let mut lines = first_lines(entry, seen, env.ascii);
         let (kind, glyphs, cancel) = (seen.kind, Glyphs::new(env.ascii), Cancel::default());
         let stop = cancel.clone();
-        let answer = move |path: PathBuf| read(&path, kind, &glyphs, &stop);
+        // A person may have given it another key, or none.
+        let key = Some(env.key(Context::Home, Action::Prepare)).filter(|key| !key.is_empty());
+        let prepare = key.unwrap_or_else(|| Action::Prepare.label().to_owned());
+        let answer = move |path: PathBuf| read(&path, kind, &prepare, &glyphs, &stop);
         let mut worker = Latest::start("info", env.wake.clone(), answer);
         let mut shown = lines.clone();
         if is_read(seen.kind) {
@@ -73,13 +76,13 @@ fn first_lines(entry: &Entry, seen: &Look, ascii: bool) -> Vec<PageLine> {
 }
 
 /// Reads what the engine knows of a data set; on the worker thread.
-fn read(path: &Path, kind: DatasetKind, glyphs: &Glyphs, cancel: &Cancel) -> Outcome<Vec<PageLine>> {
+fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: &Cancel) -> Outcome<Vec<PageLine>> {
     match kind {
-        DatasetKind::Jsonl => facts_of(path, RECORDS).map(|facts| lines::jsonl(&facts)),
+        DatasetKind::Jsonl => facts_of(path, RECORDS).map(|facts| lines::jsonl(&facts, prepare)),
         DatasetKind::Metadataset => {
             let (progress, log) = (Progress::default(), ProblemLog::default());
             let handles = Handles { progress: &progress, cancel, problems: &log };
-            mix::check(path, handles).map(|facts| lines::mixture(&facts, glyphs))
+            mix::check(path, handles).map(|facts| lines::mixture(&facts, prepare, glyphs))
         }
         DatasetKind::Filesystem => media_folder_info(path).map(|report| lines::media_folder(&report)),
         _ => info(path, &InfoOptions::default()).map(|report| lines::webdataset(&report)),

@@ -9,7 +9,7 @@ use crate::model::{Cancel, Outcome, PrepareMediaPlan, Severity};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::widgets::{Level, Toast};
+use crate::tui::widgets::{Gesture, Level, Places, Toast};
 use crate::tui::work::Latest;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
@@ -46,13 +46,35 @@ pub struct MediaState {
     focus: usize,
     /// First line in view of what is below the form.
     pub offset: usize,
+    /// Where things were drawn last, for the mouse.
+    pub places: Places<Place>,
+}
+
+/// What lies at a place of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// One way to pick entries.
+    Strategy(Strategy),
+    /// Another field.
+    Field(Stop),
+    /// What the answers come to.
+    Outcome,
 }
 
 impl MediaState {
     /// The form of a path, with what is proposed: by extension.
     pub fn new(path: &str) -> Self {
         let form = MediaForm { strategy: Strategy::Extension, ..MediaForm::default() };
-        Self { path: path.to_owned(), form, prune: false, compat: false, preview: None, focus: 0, offset: 0 }
+        Self {
+            path: path.to_owned(),
+            form,
+            prune: false,
+            compat: false,
+            preview: None,
+            focus: 0,
+            offset: 0,
+            places: Places::default(),
+        }
     }
 
     /// The fields that are there now, in order.
@@ -125,6 +147,30 @@ impl MediaState {
             }
             // What is not looked at yet is found out by the run itself.
             None => None,
+        }
+    }
+
+    /// Does what the mouse did.
+    pub fn point(&mut self, gesture: Gesture<Place>) {
+        match gesture {
+            Gesture::Wheel { on: Place::Outcome, rows } => self.offset = self.offset.saturating_add_signed(rows),
+            Gesture::Wheel { .. } => {}
+            Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. } => {
+                let stop = match on {
+                    Place::Strategy(strategy) => {
+                        self.form.strategy = strategy;
+                        Stop::Strategy
+                    }
+                    Place::Field(stop) => stop,
+                    Place::Outcome => return,
+                };
+                self.focus = self.stop_list().iter().position(|s| *s == stop).unwrap_or(0);
+                match stop {
+                    Stop::Decode => self.form.decode = !self.form.decode,
+                    Stop::Prune => self.prune = !self.prune,
+                    Stop::Strategy | Stop::Patterns => {}
+                }
+            }
         }
     }
 
@@ -272,6 +318,12 @@ impl Screen for MediaScreen {
             Input::Paste(words) if self.state.stop() == Stop::Patterns => {
                 self.state.form.patterns.paste(&words);
                 self.ask();
+            }
+            Input::Mouse(mouse) => {
+                if let Some(gesture) = self.state.places.gesture(mouse) {
+                    self.state.point(gesture);
+                    self.ask();
+                }
             }
             _ => {}
         }

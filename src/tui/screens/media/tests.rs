@@ -148,3 +148,20 @@ fn no_size_breaks_the_form() {
         shown(&mut state, columns, rows, false);
     }
 }
+
+#[test]
+fn a_click_answers_what_it_points_at() {
+    use super::screen::Place;
+    use crate::tui::widgets::Gesture;
+    let mut state = MediaState::new("recordings");
+    let click = |state: &mut MediaState, on| state.point(Gesture::Click { on, line: 0, column: 0 });
+    click(&mut state, Place::Strategy(Strategy::Glob));
+    assert_eq!((state.form.strategy, state.stop()), (Strategy::Glob, Stop::Strategy));
+    click(&mut state, Place::Field(Stop::Patterns));
+    assert_eq!(state.stop(), Stop::Patterns);
+    click(&mut state, Place::Field(Stop::Decode));
+    click(&mut state, Place::Field(Stop::Prune));
+    assert!(state.form.decode && state.prune);
+    click(&mut state, Place::Outcome);
+    assert_eq!(state.stop(), Stop::Prune);
+}

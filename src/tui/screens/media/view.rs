@@ -1,7 +1,7 @@
 //! Draws the screen of `prepare-media`.
 
 use super::form::Strategy;
-use super::screen::{MediaState, Stop};
+use super::screen::{MediaState, Place, Stop};
 use super::seen::{count_lines, probed_lines, Seen};
 use crate::job::media::MediaPreview;
 use crate::model::text::{bytes, count};
@@ -22,10 +22,12 @@ pub fn draw(state: &mut MediaState, title: &str, frame: &mut Frame, area: Rect, 
     let inner = block.inner(area);
     frame.render_widget(block, area);
     let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+    state.places.clear();
     let form_rows = u16::try_from(state.stop_list().len() + 2).unwrap_or(6).min(inner.height);
     draw_form(state, frame, Rect { height: form_rows, ..inner }, ui);
     let gap = form_rows.saturating_add(1).min(inner.height);
     let below = Rect { y: inner.y + gap, height: inner.height - gap, ..inner };
+    state.places.put(below, Place::Outcome);
     let lines = outcome(state, usize::from(below.width), ui);
     let last = lines.len().saturating_sub(usize::from(below.height));
     state.offset = state.offset.min(last);
@@ -37,7 +39,7 @@ pub fn draw(state: &mut MediaState, title: &str, frame: &mut Frame, area: Rect, 
     }
 }
 
-fn draw_form(state: &MediaState, frame: &mut Frame, area: Rect, ui: &Ui) {
+fn draw_form(state: &mut MediaState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let at = state.stop();
     let mut line = 0;
     for strategy in Strategy::ALL.into_iter().filter(|s| *s != Strategy::None) {
@@ -46,9 +48,11 @@ fn draw_form(state: &MediaState, frame: &mut Frame, area: Rect, ui: &Ui) {
         let focused = on && at == Stop::Strategy;
         let option = OptionLine { sign, label: strategy.label(), note: strategy.note(), focused, label_columns: 13 };
         option.draw(frame.buffer_mut(), row(area, line), true, ui);
+        state.places.put(row(area, line), Place::Strategy(strategy));
         line += 1;
         if strategy == Strategy::Glob && on {
             draw_patterns(state, frame, row(area, line), ui);
+            state.places.put(row(area, line), Place::Field(Stop::Patterns));
             line += 1;
         }
     }
@@ -60,6 +64,7 @@ fn draw_form(state: &MediaState, frame: &mut Frame, area: Rect, ui: &Ui) {
         let sign = if on { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let option = OptionLine { sign, label, note, focused: at == stop, label_columns: 13 };
         option.draw(frame.buffer_mut(), row(area, line), true, ui);
+        state.places.put(row(area, line), Place::Field(stop));
         line += 1;
     }
 }

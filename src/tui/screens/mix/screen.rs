@@ -172,7 +172,12 @@ impl Screen for MixScreen {
                 }
                 Vec::new()
             }
-            Input::Mouse(_) => Vec::new(),
+            Input::Mouse(mouse) => {
+                if let Some(gesture) = self.state.places.gesture(mouse) {
+                    self.state.point(gesture);
+                }
+                Vec::new()
+            }
         };
         self.ask();
         effects

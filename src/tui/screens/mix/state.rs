@@ -6,7 +6,7 @@ use crate::engine::plan::shell_quote;
 use crate::model::mix::{MixAux, MixKind, MixMember, MixPlan};
 use crate::model::{Outcome, Severity};
 use crate::tui::keymap::Action;
-use crate::tui::widgets::{ListState, TextField};
+use crate::tui::widgets::{Gesture, ListState, Places, TextField};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,6 +25,19 @@ pub enum Stop {
 
 impl Stop {
     const ALL: [Self; 4] = [Self::Kind, Self::Members, Self::Splits, Self::Output];
+}
+
+/// What lies at a place of the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A way to put members together.
+    Kind(MixKind),
+    /// The rows of the data sets.
+    Members,
+    /// A text field.
+    Field(Stop),
+    /// The page of the file.
+    Page,
 }
 
 /// One data set that was found.
@@ -88,6 +101,8 @@ pub struct MixState {
     pub is_reviewing: bool,
     /// First line in view of the file.
     pub offset: usize,
+    /// Where things were drawn last, for the mouse.
+    pub places: Places<Place>,
     /// What was written.
     pub written: Option<PathBuf>,
     focus: usize,
@@ -343,6 +358,37 @@ impl MixState {
             (_, Action::Up) => self.step_focus(false),
             (_, Action::Down) => self.step_focus(true),
             _ => {}
+        }
+    }
+
+    /// Does what the mouse did. A row that is selected already is chosen, or no longer, by a click on its sign.
+    pub fn point(&mut self, gesture: Gesture<Place>) {
+        /// Columns of the marker and the sign in front of a row.
+        const SIGN: usize = 6;
+        match gesture {
+            Gesture::Wheel { on: Place::Members, rows } => self.list.scroll(rows),
+            Gesture::Wheel { on: Place::Page, rows } => self.offset = self.offset.saturating_add_signed(rows),
+            Gesture::Wheel { .. } => {}
+            Gesture::Click { on, line, column } | Gesture::DoubleClick { on, line, column } => {
+                let stop = match on {
+                    Place::Kind(kind) => {
+                        self.kind = kind;
+                        Stop::Kind
+                    }
+                    Place::Members => {
+                        let Some(row) = self.list.row_at(line) else { return };
+                        self.list.select(row);
+                        let is_twice = matches!(gesture, Gesture::DoubleClick { .. });
+                        if let Some(row) = self.selected().filter(|_| is_twice || column < SIGN) {
+                            row.chosen = !row.chosen;
+                        }
+                        Stop::Members
+                    }
+                    Place::Field(stop) => stop,
+                    Place::Page => return,
+                };
+                self.focus = Stop::ALL.iter().position(|s| *s == stop).unwrap_or(0);
+            }
         }
     }
 

@@ -246,3 +246,23 @@ fn no_size_breaks_it_and_names_are_made_safe() {
         }
     }
 }
+
+#[test]
+fn a_click_answers_what_it_points_at_and_the_wheel_scrolls_only_the_list() {
+    use super::state::Place;
+    use crate::tui::widgets::Gesture;
+    let mut state = MixState::new("/data".into(), None, "/data".into());
+    state.take_found(Ok(found()));
+    shown(&mut state, 100, 30, false);
+    let click = |on, line, column| Gesture::Click { on, line, column };
+    state.point(click(Place::Kind(MixKind::Epochized), 0, 4));
+    assert_eq!((state.kind, state.stop()), (MixKind::Epochized, Stop::Kind));
+    state.point(click(Place::Members, 1, 20));
+    assert_eq!((state.list.get(), state.rows[1].chosen, state.stop()), (Some(1), false, Stop::Members));
+    state.point(click(Place::Members, 1, 4));
+    assert!(state.rows[1].chosen, "the sign chooses");
+    state.point(click(Place::Field(Stop::Output), 0, 12));
+    assert_eq!(state.stop(), Stop::Output);
+    state.point(Gesture::Wheel { on: Place::Kind(MixKind::Blend), rows: 3 });
+    assert_eq!((state.kind, state.stop()), (MixKind::Epochized, Stop::Output), "the wheel answers nothing");
+}

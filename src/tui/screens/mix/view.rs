@@ -1,6 +1,6 @@
 //! Draws the mix form: the members, the mixture as bars, and the file before it is written.
 
-use super::state::{quoted, MixState, Row, Stop, Worked};
+use super::state::{quoted, MixState, Place, Row, Stop, Worked};
 use crate::engine::mix::{MixNode, MixNodeKind};
 use crate::engine::plan::fields::percent;
 use crate::model::mix::{MixAux, MixKind};
@@ -21,6 +21,7 @@ const SHOWN_PROBLEMS: usize = 4;
 
 /// Draws everything.
 pub fn draw(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    state.places.clear();
     let title = if state.is_reviewing { "The file that will be written" } else { "Mix" };
     let title = if state.written.is_some() { "Written" } else { title };
     let block = panel(title, true, ui);
@@ -52,6 +53,7 @@ pub fn draw(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     }
     draw_form(state, frame, inner, ui);
     if let Some(field) = &state.aux {
+        state.places.clear();
         let inside = popup(frame, area, 64, 6, "Source of media", ui);
         let place = Rect { x: inside.x + 1, y: inside.y + 1, width: inside.width.saturating_sub(2), height: 1 };
         field.draw(frame, place.intersection(inside), true, "images=filesystem:///data/images", ui);
@@ -81,7 +83,7 @@ fn draw_form(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     draw_lines(frame.buffer_mut(), places[6], mixture);
 }
 
-fn draw_kinds(state: &MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
+fn draw_kinds(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let options = [
         (MixKind::Blend, "blend", "drawn by weight, for ever"),
         (MixKind::Epochized, "epochized", "each a number of times per epoch"),
@@ -92,6 +94,7 @@ fn draw_kinds(state: &MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
         let focused = on && state.stop() == Stop::Kind;
         let option = OptionLine { sign, label, note, focused, label_columns: 10 };
         option.draw(frame.buffer_mut(), row(area, line), true, ui);
+        state.places.put(row(area, line), Place::Kind(kind));
     }
 }
 
@@ -103,6 +106,7 @@ fn draw_members(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     head.spans.push(Span::styled(format!("   {}", text::fit_end(&keys, room, ui.glyphs)), ui.theme.muted));
     draw_lines(frame.buffer_mut(), row(area, 0), [head]);
     let body = Rect { y: area.y.saturating_add(1), height: area.height.saturating_sub(1), ..area };
+    state.places.put(body.intersection(area), Place::Members);
     let (rows, sources) = (&state.rows, &state.sources);
     let focused = state.stop() == Stop::Members;
     let mut list = state.list.clone();
@@ -145,18 +149,23 @@ fn member_line(member: &Row, sources: &[MixAux], columns: usize, ui: &Ui) -> Lin
     ])
 }
 
-fn draw_fields(state: &MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
+fn draw_fields(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let fields = [
         (Stop::Splits, "splits", &state.splits, "those of train, val, test that every member has"),
         (Stop::Output, "file", &state.output, "mix.yaml"),
     ];
+    let mut places = Vec::new();
     for (line, (stop, label, field, placeholder)) in fields.into_iter().enumerate() {
         let place = row(area, line);
+        places.push((place, stop));
         let typing = state.stop() == stop && state.aux.is_none();
         let style = if typing { ui.theme.accent } else { ui.theme.text };
         draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(format!(" {label}"), style))]);
         let field_place = Rect { x: place.x.saturating_add(9), width: place.width.saturating_sub(10), ..place };
         field.draw(frame, field_place.intersection(place), typing, placeholder, ui);
+    }
+    for (place, stop) in places {
+        state.places.put(place, Place::Field(stop));
     }
 }
 
@@ -225,6 +234,7 @@ fn node_line(node: &MixNode, folder: &Path, at: usize, columns: usize, ui: &Ui) 
 
 /// The file as it will be, or was, written.
 fn draw_review(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    state.places.put(area, Place::Page);
     let columns = usize::from(area.width);
     let mut lines = Vec::new();
     let accent = |words: String| Line::from(Span::styled(words, ui.theme.accent));

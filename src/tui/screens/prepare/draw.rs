@@ -1,5 +1,6 @@
 //! What the steps draw alike: the frame with the list of steps, and how old a draft is.
 
+use super::spots::{Spot, Spots};
 use super::state::Wizard;
 use super::step::Step;
 use super::{field_map, media, review, run, sample_type, source, splits};
@@ -29,6 +30,8 @@ pub struct Look<'a> {
     pub is_scanning: bool,
     /// How pictures become cells.
     pub depth: crate::preview::cells::Depth,
+    /// Where fields are drawn, for the mouse.
+    pub spots: &'a Spots,
 }
 
 /// Draws the whole guided prepare. Returns where the list of steps is, for the mouse.
@@ -57,6 +60,10 @@ pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &Look) -> 
     if let Some(line) = draft_line(wizard, ui) {
         line.render(Rect { height: 1, ..inner }.intersection(inner), frame.buffer_mut());
         inner = below(inner, 1);
+    }
+    look.spots.clear();
+    if matches!(wizard.step, Step::Review | Step::Run) {
+        look.spots.put(inner, Spot::Page);
     }
     match wizard.step {
         Step::Source => source::view::draw(&mut wizard.source, frame, inner, &wizard.answers, &look),

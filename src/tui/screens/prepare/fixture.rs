@@ -3,6 +3,7 @@
 use super::derive::Derived;
 use super::draw::{self, Look};
 use super::field_map::samples::{Results, SampleResult};
+use super::spots::Spots;
 use super::state::Wizard;
 use super::step::{Ask, Step};
 use crate::engine::plan::fields::{check_in, DecodedSample};
@@ -246,7 +247,12 @@ pub fn screen(wizard: &mut Wizard, width: u16, height: u16, ascii: bool) -> Stri
     // The frame's title line and bottom bar take a row each.
     let area = Rect { x: 0, y: 1, width, height: height - 2 };
     let draw = |frame: &mut ratatui::Frame| {
-        draw::draw(wizard, frame, area, &Look { ui: &ui, focused: true, is_scanning: false, depth });
+        draw::draw(
+            wizard,
+            frame,
+            area,
+            &Look { ui: &ui, focused: true, is_scanning: false, depth, spots: &Spots::default() },
+        );
     };
     terminal.draw(draw).unwrap();
     let buffer = terminal.backend().buffer().clone();

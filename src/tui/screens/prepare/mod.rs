@@ -20,6 +20,7 @@ mod sample_type;
 mod screens_tests;
 mod source;
 mod splits;
+mod spots;
 mod state;
 mod step;
 mod workers;
@@ -27,6 +28,7 @@ mod workers;
 use self::draft::Draft;
 use self::interrupted::Interrupted;
 use self::opening::{failure_lines, has_answers};
+use self::spots::Spots;
 use self::state::Wizard;
 use self::step::{Ask, Step};
 use self::workers::{Opened, Workers};
@@ -76,6 +78,7 @@ pub struct PrepareScreen {
     is_open: bool,
     depth: Depth,
     rail: Rect,
+    spots: Spots,
     derived_at: Option<Instant>,
     derived_for: Option<(PreparePlan, Arc<DatasetFacts>)>,
     evaluated_for: Option<(Loading, Arc<DatasetFacts>)>,
@@ -129,6 +132,7 @@ impl PrepareScreen {
             is_open: false,
             depth,
             rail: Rect::default(),
+            spots: Spots::default(),
             derived_at: None,
             derived_for: None,
             evaluated_for: None,
@@ -451,9 +455,12 @@ impl PrepareScreen {
                 self.wizard.rail = step.or(self.wizard.rail);
                 step.map(|_| self.wizard.act(Action::Accept)).unwrap_or_default()
             }
-            MouseEventKind::ScrollUp => (0..3).flat_map(|_| self.wizard.act(Action::Up)).collect(),
-            MouseEventKind::ScrollDown => (0..3).flat_map(|_| self.wizard.act(Action::Down)).collect(),
-            _ => Vec::new(),
+            _ => {
+                if let Some(gesture) = self.spots.gesture(mouse) {
+                    self.wizard.point(gesture);
+                }
+                Vec::new()
+            }
         }
     }
 }
@@ -474,7 +481,7 @@ impl Screen for PrepareScreen {
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         if self.is_open {
-            let look = draw::Look { ui, focused: true, is_scanning: false, depth: self.depth };
+            let look = draw::Look { ui, focused: true, is_scanning: false, depth: self.depth, spots: &self.spots };
             self.rail = draw::draw(&mut self.wizard, frame, area, &look);
             // Only drawing knows which pictures are wanted in which size.
             if !self.workers.is_encoding() {

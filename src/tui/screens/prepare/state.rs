@@ -328,7 +328,7 @@ impl Wizard {
         self.settle(&before);
     }
 
-    fn settle(&mut self, before: &PreparePlan) {
+    pub(super) fn settle(&mut self, before: &PreparePlan) {
         self.refresh();
         if self.answers.plan != *before {
             self.is_dirty = true;

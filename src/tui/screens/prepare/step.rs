@@ -1,6 +1,7 @@
 //! The steps of the guided prepare, and what each of them is to the rest: the [`StepState`] trait.
 
 use super::derive::Derived;
+use super::spots::{Pointed, Spot};
 use crate::model::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::Level;
@@ -193,6 +194,10 @@ pub trait StepState {
     fn flags(&self, answers: &Answers) -> String;
     /// Why the next step cannot be gone to yet, in one sentence.
     fn blocker(&self, answers: &Answers) -> Option<String>;
+    /// Takes a click on an option or on a row of a list, or the wheel over a list. A click has set the focus already.
+    fn point(&mut self, spot: Spot, pointed: Pointed, answers: &Answers) {
+        let _ = (spot, pointed, answers);
+    }
     /// Whether a question or a box of its own is open: it gets every action, Enter and Esc too.
     fn has_inner(&self) -> bool {
         false

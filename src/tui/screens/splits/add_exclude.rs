@@ -8,7 +8,7 @@ use crate::model::{Cancel, Outcome};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
-use crate::tui::widgets::{popup, text, Level, TextField, Toast};
+use crate::tui::widgets::{popup, text, Gesture, Level, Places, TextField, Toast};
 use crate::tui::work::Latest;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -28,6 +28,8 @@ pub struct AddExclude {
     was_warned: bool,
     worker: Latest<Question, (String, Outcome<Preview>)>,
     cancel: Cancel,
+    /// The rows of item and note, for the mouse: whether it is the note.
+    places: Places<bool>,
 }
 
 /// What an item comes to.
@@ -69,6 +71,7 @@ impl AddExclude {
             session,
             item: TextField::default(),
             note: TextField::default(),
+            places: Places::default(),
             is_on_note: false,
             found: None,
             was_warned: false,
@@ -163,7 +166,13 @@ impl Screen for AddExclude {
             }
             Input::Key(key) => self.field().key(key),
             Input::Paste(words) => self.field().paste(&words),
-            Input::Action(_) | Input::Mouse(_) => false,
+            Input::Mouse(mouse) => {
+                if let Some(Gesture::Click { on, .. } | Gesture::DoubleClick { on, .. }) = self.places.gesture(mouse) {
+                    self.is_on_note = on;
+                }
+                false
+            }
+            Input::Action(_) => false,
         };
         if changed && !self.is_on_note {
             self.ask();
@@ -182,11 +191,15 @@ impl Screen for AddExclude {
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        draw((&self.item, &self.note), self.is_on_note, self.now(), frame, area, ui);
+        let rows = draw((&self.item, &self.note), self.is_on_note, self.now(), frame, area, ui);
+        self.places.clear();
+        for (row, is_note) in rows.into_iter().zip([false, true]) {
+            self.places.put(row, is_note);
+        }
     }
 }
 
-/// Draws the dialog: the item, the note, and what the item comes to.
+/// Draws the dialog: the item, the note, and what the item comes to. Returns where item and note are.
 pub fn draw(
     (item, note): (&TextField, &TextField),
     is_on_note: bool,
@@ -194,7 +207,7 @@ pub fn draw(
     frame: &mut Frame,
     area: Rect,
     ui: &Ui,
-) {
+) -> [Rect; 2] {
     let inner = popup(frame, area, area.width.saturating_sub(2).min(76), 8, "Exclude", ui);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     let columns = usize::from(inner.width);
@@ -227,4 +240,5 @@ pub fn draw(
     };
     let below = Rect { y: inner.y + 3.min(inner.height), height: inner.height.saturating_sub(3), ..inner };
     draw_lines(frame.buffer_mut(), below, lines);
+    [row(inner, 0), row(inner, 1)]
 }

@@ -8,6 +8,7 @@ use crate::model::Outcome;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
+use crate::tui::widgets::mouse::wheel;
 use crate::tui::widgets::{draw_list, popup, split_bar, text, Level, ListState, TextField, Toast};
 use crate::tui::work::Latest;
 use ratatui::layout::Rect;
@@ -114,7 +115,11 @@ impl Screen for BalanceDialog {
                 self.field.paste(&words);
                 self.ask();
             }
-            Input::Mouse(_) => {}
+            Input::Mouse(mouse) => {
+                if let Some(rows) = wheel(mouse) {
+                    self.list.scroll(rows);
+                }
+            }
         }
         Vec::new()
     }

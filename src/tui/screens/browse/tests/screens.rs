@@ -43,6 +43,36 @@ fn shards_samples_and_a_sample_stand_beside_each_other() {
 }
 
 #[test]
+fn a_marked_range_is_seen_and_counted() {
+    let mut stage = Stage::new(Fake::default());
+    stage.act(Action::GoToNumber).type_text("32").act(Action::Accept);
+    stage.acts(&[Action::Mark, Action::Down, Action::Down, Action::Down]);
+    stage.settle();
+    compare("marked", &mut stage);
+    stage.act(Action::Close);
+    assert!(!stage.settle().contains("marked"), "one step back ends the mark");
+}
+
+#[test]
+fn the_filter_is_answered_by_clicks() {
+    use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+    let mut stage = Stage::new(Fake::default());
+    stage.act(Action::FilterSamples);
+    let screen = stage.settle();
+    let click = |stage: &mut Stage, words: &str| {
+        let (row, line) = screen.lines().enumerate().find(|(_, line)| line.contains(words)).unwrap();
+        let column = line.chars().count() as u16 / 2;
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        let event = MouseEvent { kind, column, row: row as u16, modifiers: KeyModifiers::NONE };
+        stage.screen.handle(Input::Mouse(event));
+        stage.settle()
+    };
+    assert!(click(&mut stage, " key ").contains("▸ key"));
+    assert!(click(&mut stage, "problems").contains("▸ problems"));
+    assert!(click(&mut stage, "problems").contains("only samples with a known problem"));
+}
+
+#[test]
 fn rows_that_are_not_there_yet_are_numbers() {
     let fake = Fake::huge();
     let gate = fake.gate.clone();

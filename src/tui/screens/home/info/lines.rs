@@ -116,11 +116,11 @@ fn listed(list: &[(String, u64)]) -> String {
     }
 }
 
-/// A JSONL file.
-pub fn jsonl(facts: &JsonlFacts) -> Vec<PageLine> {
+/// A JSONL file; `prepare` is the key that writes its index, in the list.
+pub fn jsonl(facts: &JsonlFacts, prepare: &str) -> Vec<PageLine> {
     let index = match &facts.index {
         IndexState::Fits { samples } => format!("fits the file, {}", bytes((samples + 1) * 8)),
-        IndexState::Missing => "none: p on the list writes it".to_owned(),
+        IndexState::Missing => format!("none: {prepare} on the list writes it"),
         IndexState::OutOfDate { why } => format!("out of date: {why}"),
     };
     let samples = facts.samples.map_or_else(|| "not known before it is indexed".to_owned(), grouped);
@@ -182,12 +182,14 @@ fn key_line(key: &KeyFacts, records: u64) -> PageLine {
     item(&format!("{} ", key.name), text)
 }
 
-/// A metadataset: every split as a tree of shares.
-pub fn mixture(facts: &MixFacts, glyphs: &Glyphs) -> Vec<PageLine> {
+/// A metadataset: every split as a tree of shares; `prepare` is the key that writes what it lacks, in the list.
+pub fn mixture(facts: &MixFacts, prepare: &str, glyphs: &Glyphs) -> Vec<PageLine> {
     let mut lines = vec![item("version", facts.version.to_string())];
     for join in &facts.joins {
-        let state =
-            if join.is_prepared { "its index is there" } else { "its index is not written: p on the list writes it" };
+        let state = match join.is_prepared {
+            true => "its index is there".to_owned(),
+            false => format!("its index is not written: {prepare} on the list writes it"),
+        };
         lines.push(item("join", format!("in {}: {state}", join.split)));
     }
     for aux in &facts.aux {

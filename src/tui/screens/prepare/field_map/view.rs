@@ -1,6 +1,7 @@
 //! Draws step Field map: the rows, and three real samples through them.
 
 use super::super::draw::Look;
+use super::super::spots::Spot;
 use super::super::step::Answers;
 use super::samples::SampleResult;
 use super::FieldMapStep;
@@ -147,6 +148,11 @@ fn draw_row(
         None if step.is_own => "part, or part[key]".to_owned(),
         None => format!("required: {}", row.python),
     };
+    let stops = if step.is_own { 2 } else { 1 };
+    if step.is_own {
+        look.spots.put(name, Spot::Field(index * stops));
+    }
+    look.spots.put(field, Spot::Field(index * stops + stops - 1));
     row.expr.draw(frame, field, typing, &hint, ui);
     let end = Rect { x: place.right().saturating_sub(state_room), width: state_room, ..place };
     let words = text::fit_end(&state.0, usize::from(state_room), ui.glyphs);

@@ -2,6 +2,7 @@
 
 pub(super) mod view;
 
+use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
 use crate::model::text::grouped;
 use crate::model::{MediaPlan, PreparePlan};
@@ -123,6 +124,12 @@ impl StepState for MediaStep {
             _ => {}
         }
         Vec::new()
+    }
+
+    fn point(&mut self, spot: Spot, _: Pointed, _: &Answers) {
+        if let Spot::Choice(_, option) = spot {
+            self.form.strategy = Strategy::ALL.get(option).copied().unwrap_or_default();
+        }
     }
 
     fn key(&mut self, key: KeyEvent, _: &Answers) {

@@ -1,6 +1,7 @@
 //! Draws step Media.
 
 use super::super::draw::Look;
+use super::super::spots::Spot;
 use super::super::step::Answers;
 use super::{MediaStep, Stop};
 use crate::tui::screens::media::form::Strategy;
@@ -46,7 +47,8 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &Look) {
     let ui = look.ui;
     let at = step.stop();
     let mut line = 0;
-    for strategy in Strategy::ALL {
+    for (option, strategy) in Strategy::ALL.into_iter().enumerate() {
+        look.spots.put(row(area, line), Spot::Choice(0, option));
         let on = step.form.strategy == strategy;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let focused = on && at == Stop::Strategy;
@@ -58,6 +60,7 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &Look) {
         );
         line += 1;
         if strategy == Strategy::Glob && on {
+            look.spots.put(row(area, line), Spot::Field(1));
             draw_patterns(step, frame, row(area, line), look);
             line += 1;
         }
@@ -68,6 +71,7 @@ fn draw_options(step: &MediaStep, frame: &mut Frame, area: Rect, look: &Look) {
     let sign = if step.form.decode { ui.glyphs.box_on } else { ui.glyphs.box_off };
     let note = "read pictures whole: finds damage";
     let focused = at == Stop::Decode;
+    look.spots.put(row(area, line), Spot::Switch(step.stop_list().len().saturating_sub(1)));
     OptionLine { sign, label: "decode", note, focused, label_columns: 13 }.draw(
         frame.buffer_mut(),
         row(area, line),

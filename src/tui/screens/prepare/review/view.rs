@@ -36,6 +36,7 @@ pub fn draw(step: &mut ReviewStep, frame: &mut Frame, area: Rect, answers: &Answ
         frame.buffer_mut().set_string(edge, area.bottom().saturating_sub(1), ui.glyphs.more_down, ui.theme.accent);
     }
     if let Some(field) = &step.saving {
+        look.spots.clear();
         let inner = popup(frame, area, area.width.min(60), 5, "Save the plan as", ui);
         let place = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
         field.draw(frame, place.intersection(inner), true, "plan.yaml", ui);

@@ -2,6 +2,7 @@
 
 pub(super) mod view;
 
+use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
 use crate::model::sample_type::{self, SampleType, SAMPLE_TYPES};
 use crate::model::{Loading, PreparePlan};
@@ -108,6 +109,11 @@ impl TypeStep {
         stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::List)
     }
 
+    /// The number of a field in the order of the focus.
+    pub fn number_of(&self, stop: Stop) -> usize {
+        self.stop_list().iter().position(|s| *s == stop).unwrap_or(0)
+    }
+
     /// The class that is chosen, as the plan names it; `None` when there is none.
     pub fn class(&self) -> Option<String> {
         match self.choice {
@@ -207,6 +213,19 @@ impl StepState for TypeStep {
             _ => {}
         }
         Vec::new()
+    }
+
+    fn point(&mut self, spot: Spot, pointed: Pointed, _: &Answers) {
+        match spot {
+            Spot::Choice(_, option) => self.filler = if option == 0 { Filler::FieldMap } else { Filler::Loader },
+            Spot::Rows(..) if pointed.apply(&mut self.list) => {
+                if let Some(choice) = self.list.get().and_then(|row| self.rows.get(row)).copied() {
+                    self.touched |= choice != self.choice;
+                    self.choice = choice;
+                }
+            }
+            _ => {}
+        }
     }
 
     fn key(&mut self, key: KeyEvent, _: &Answers) {

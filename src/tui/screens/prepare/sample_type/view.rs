@@ -1,6 +1,7 @@
 //! Draws step Sample type.
 
 use super::super::draw::Look;
+use super::super::spots::Spot;
 use super::super::step::Answers;
 use super::{own_class_problem, Choice, Filler, Stop, TypeStep};
 use crate::model::sample_type::CRUDE_CLASS;
@@ -34,6 +35,7 @@ pub fn draw(step: &mut TypeStep, frame: &mut Frame, area: Rect, answers: &Answer
     draw_lines(frame.buffer_mut(), places[0], [heading("What is a sample to the trainer?", ui)]);
     let rows = step.rows.clone();
     let focused = look.focused && at == Stop::List;
+    look.spots.put(places[1], Spot::Rows(0, 0));
     let mut list = step.list.clone();
     draw_list(frame.buffer_mut(), places[1], &mut list, focused, ui, |row, columns| {
         rows.get(row).map(|choice| choice_line(*choice, row, answers, columns, look)).unwrap_or_default()
@@ -129,6 +131,7 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &Look) {
     if step.choice == Choice::Own {
         let place = row(area, line);
         let typing = look.focused && at == Stop::OwnClass;
+        look.spots.put(place, Spot::Field(step.number_of(Stop::OwnClass)));
         let label_style = if typing { ui.theme.accent } else { ui.theme.text };
         draw_lines(frame.buffer_mut(), place, [Line::from(Span::styled(" class ", label_style))]);
         let field = Rect { x: place.x + 8, width: place.width.saturating_sub(8), ..place };
@@ -145,8 +148,9 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &Look) {
             (Filler::FieldMap, "a field map", "which part goes into which field; checked on real samples"),
             (Filler::Loader, "sample_loader.py", "the older way: a Python template for you to fill in"),
         ];
-        for (value, label, note) in options {
+        for (option, (value, label, note)) in options.into_iter().enumerate() {
             line += 1;
+            look.spots.put(row(area, line), Spot::Choice(step.number_of(Stop::Filler), option));
             let on = step.filler == value;
             let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
             let focused = at == Stop::Filler && on;
@@ -162,6 +166,7 @@ fn draw_options(step: &TypeStep, frame: &mut Frame, area: Rect, look: &Look) {
         let sign = if step.cooker { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "a skeleton with your parts, ready to be filled in";
         let focused = at == Stop::Cooker;
+        look.spots.put(row(area, 1), Spot::Switch(step.number_of(Stop::Cooker)));
         OptionLine { sign, label: "write cooker.py", note, focused, label_columns: 17 }.draw(
             frame.buffer_mut(),
             row(area, 1),

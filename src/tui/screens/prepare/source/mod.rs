@@ -2,6 +2,7 @@
 
 pub(super) mod view;
 
+use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
 use crate::engine::plan::splits;
 use crate::model::text::count;
@@ -91,6 +92,11 @@ impl SourceStep {
     pub fn stop(&self, answers: &Answers) -> Stop {
         let stops = self.stop_list(answers);
         stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::Shards)
+    }
+
+    /// The number of a field in the order of the focus.
+    pub fn number_of(&self, stop: Stop, answers: &Answers) -> usize {
+        self.stop_list(answers).iter().position(|s| *s == stop).unwrap_or(0)
     }
 
     /// Moves the focus to a field, if it is there.
@@ -249,6 +255,21 @@ impl StepState for SourceStep {
             moving => self.move_in(moving, answers),
         }
         Vec::new()
+    }
+
+    fn point(&mut self, spot: Spot, pointed: Pointed, answers: &Answers) {
+        match spot {
+            Spot::Choice(stop, option) => {
+                if let Some(stop) = self.stop_list(answers).get(stop).copied() {
+                    self.choose(stop, option == 1);
+                }
+            }
+            Spot::Rows(stop, _) => {
+                let is_shards = self.stop_list(answers).get(stop) == Some(&Stop::Shards);
+                pointed.apply(if is_shards { &mut self.shards } else { &mut self.findings });
+            }
+            _ => {}
+        }
     }
 
     fn key(&mut self, key: KeyEvent, answers: &Answers) {

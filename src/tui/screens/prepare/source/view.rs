@@ -1,6 +1,7 @@
 //! Draws step Source.
 
 use super::super::draw::Look;
+use super::super::spots::Spot;
 use super::super::step::Answers;
 use super::{SourceStep, Stop};
 use crate::engine::plan::fields::percent;
@@ -130,6 +131,7 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         let on = step.rerun == value;
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(area, line + 1);
+        look.spots.put(place, Spot::Choice(step.number_of(Stop::Rerun, answers), line));
         OptionLine { sign, label, note, focused: focused && on, label_columns: 9 }.draw(
             buffer,
             place,
@@ -141,6 +143,7 @@ fn draw_rerun(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answer
         let sign = if step.reset_excludes { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = format!("{} of the last preparation", count(prepared.excludes.len() as u64, "exclude"));
         let focused = step.stop(answers) == Stop::ResetExcludes;
+        look.spots.put(row(area, 3), Spot::Switch(step.number_of(Stop::ResetExcludes, answers)));
         OptionLine { sign, label: "forget excludes", note: &note, focused, label_columns: 15 }.draw(
             buffer,
             row(area, 3),
@@ -165,6 +168,8 @@ fn draw_shards(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &A
         draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
         return;
     }
+    let heading_rows = u16::from(area.height > 1);
+    look.spots.put(below(area, heading_rows), Spot::Rows(step.number_of(Stop::Shards, answers), 0));
     let mut state = step.shards.clone();
     let spinner = ui.spinner();
     draw_table(frame.buffer_mut(), area, &mut state, &columns, focused, ui, |at| {
@@ -204,6 +209,7 @@ fn draw_pattern(
     let focused = look.focused && step.stop(answers) == Stop::Pattern;
     let label = "leave out, by pattern: ";
     let line = row(area, 0);
+    look.spots.put(line, Spot::Field(step.number_of(Stop::Pattern, answers)));
     let label_style = if focused { ui.theme.accent } else { ui.theme.text };
     draw_lines(frame.buffer_mut(), line, [Line::from(Span::styled(label, label_style))]);
     let indent = u16::try_from(text::width(label)).unwrap_or(0).min(line.width);
@@ -243,7 +249,14 @@ fn pattern_lines(step: &SourceStep, answers: &Answers, columns: usize, look: &Lo
     }
 }
 
-fn draw_pair(frame: &mut Frame, area: Rect, title: &str, options: [(bool, &str, &str); 2], focused: bool, look: &Look) {
+fn draw_pair(
+    frame: &mut Frame,
+    area: Rect,
+    title: &str,
+    options: [(bool, &str, &str); 2],
+    (stop, focused): (usize, bool),
+    look: &Look,
+) {
     if area.is_empty() {
         return;
     }
@@ -252,6 +265,7 @@ fn draw_pair(frame: &mut Frame, area: Rect, title: &str, options: [(bool, &str, 
     draw_lines(buffer, area, [heading(title, ui)]);
     for (line, (on, label, note)) in options.into_iter().enumerate() {
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        look.spots.put(row(area, line + 1), Spot::Choice(stop, line));
         OptionLine { sign, label, note, focused: focused && on, label_columns: 10 }.draw(
             buffer,
             row(area, line + 1),
@@ -268,7 +282,8 @@ fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers,
         (step.tgz == Tgz::Skip, "skip", "index them and leave them out of the splits"),
         (step.tgz == Tgz::Rewrite, "rewrite", "make a plain .tar beside each and use that"),
     ];
-    draw_pair(frame, area, &title, options, step.stop(answers) == Stop::Tgz, look);
+    let focus = (step.number_of(Stop::Tgz, answers), step.stop(answers) == Stop::Tgz);
+    draw_pair(frame, area, &title, options, focus, look);
 }
 
 fn draw_duplicates(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
@@ -277,7 +292,8 @@ fn draw_duplicates(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &A
         (step.duplicates == Duplicates::KeepFirst, "keep first", "later copies get no row; excluded in other shards"),
     ];
     let title = "Some keys name two samples; keys must be unique";
-    draw_pair(frame, area, title, options, step.stop(answers) == Stop::Duplicates, look);
+    let focus = (step.number_of(Stop::Duplicates, answers), step.stop(answers) == Stop::Duplicates);
+    draw_pair(frame, area, title, options, focus, look);
 }
 
 fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
@@ -292,6 +308,7 @@ fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: 
     line.spans.push(Span::styled("   i shows one in full", ui.theme.muted));
     let list_area = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
     draw_lines(frame.buffer_mut(), area, [line]);
+    look.spots.put(list_area, Spot::Rows(step.number_of(Stop::Findings, answers), 0));
     let mut state = step.findings.clone();
     draw_list(frame.buffer_mut(), list_area, &mut state, focused, ui, |at, columns| {
         let Some(problem) = findings.get(at) else { return Line::default() };
@@ -312,6 +329,8 @@ fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: 
 fn draw_detail(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
     let ui = look.ui;
     let Some(problem) = step.findings.get().and_then(|at| answers.facts.findings.get(at)) else { return };
+    look.spots.clear();
+    look.spots.put(area, Spot::Page);
     let columns = usize::from(area.width.saturating_sub(8));
     let mut lines = vec![heading(problem.kind.title(), ui), Line::default()];
     if !problem.subject.is_empty() {

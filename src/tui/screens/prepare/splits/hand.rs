@@ -1,5 +1,6 @@
 //! Splits made by hand: columns of shards, moves between them, marks, undo.
 
+use super::super::spots::Pointed;
 use crate::model::plan::SplitList;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
@@ -197,6 +198,16 @@ impl Hand {
         }
         self.mark = None;
         true
+    }
+
+    /// Does what the mouse did to a column. A click makes it the one that keys act on; the wheel leaves that as it is.
+    pub fn point(&mut self, at: usize, pointed: Pointed) {
+        let Some(column) = self.columns.get_mut(at) else { return };
+        pointed.apply(&mut column.list);
+        if matches!(pointed, Pointed::Line(_)) && self.at != at {
+            self.at = at;
+            self.mark = None;
+        }
     }
 
     /// Starts a marked range at the selected row, or ends it.

@@ -3,6 +3,7 @@
 pub mod hand;
 pub(super) mod view;
 
+use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
 use crate::model::plan::{SplitList, SplitPattern};
 use crate::model::{PreparePlan, ProblemKind, Severity, SplitPlan};
@@ -134,6 +135,11 @@ impl SplitsStep {
     pub fn stop(&self, answers: &Answers) -> Stop {
         let stops = self.stop_list(answers);
         stops.get(self.focus).or(stops.last()).copied().unwrap_or(Stop::Mode)
+    }
+
+    /// The number of a field in the order of the focus.
+    pub fn number_of(&self, stop: Stop, answers: &Answers) -> usize {
+        self.stop_list(answers).iter().position(|s| *s == stop).unwrap_or(0)
     }
 
     fn text(&mut self, stop: Stop) -> Option<&mut TextField> {
@@ -336,6 +342,25 @@ impl StepState for SplitsStep {
             _ => {}
         }
         Vec::new()
+    }
+
+    fn point(&mut self, spot: Spot, pointed: Pointed, answers: &Answers) {
+        match spot {
+            Spot::Choice(_, option) if answers.is_update() => {
+                let names = recorded_splits(answers);
+                let name = option.checked_sub(1).and_then(|at| names.get(at).cloned());
+                if name.is_some() || has_rule(answers) {
+                    self.new_to = name;
+                }
+            }
+            Spot::Choice(_, option) => {
+                if let Some(mode) = Mode::ALL.get(option).filter(|mode| **mode != self.mode) {
+                    self.set_mode(*mode, answers);
+                }
+            }
+            Spot::Rows(_, column) => self.hand.point(column, pointed),
+            _ => {}
+        }
     }
 
     fn key(&mut self, key: KeyEvent, answers: &Answers) {

@@ -2,6 +2,7 @@
 
 use super::super::derive::written_name;
 use super::super::draw::Look;
+use super::super::spots::Spot;
 use super::super::step::Answers;
 use super::{has_rule, recorded_rule, recorded_splits, Mode, SplitsStep, Stop};
 use crate::engine::plan::fields::percent;
@@ -63,6 +64,7 @@ pub fn draw(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &Answ
     draw_bars(frame, places[7], answers, look);
     draw_lines(frame.buffer_mut(), places[9], problems);
     if let Some(naming) = &step.naming {
+        look.spots.clear();
         let inner = popup(frame, area, 44, 5, "Name of the new split", look.ui);
         let field = Rect { x: inner.x + 1, y: inner.y + 1, width: inner.width.saturating_sub(2), height: 1 };
         naming.draw(frame, field.intersection(inner), true, "holdout", look.ui);
@@ -106,6 +108,7 @@ fn draw_modes(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answer
         };
         let place = row(area, line);
         let marks = focused && on && mode != Mode::Ratio;
+        look.spots.put(place, Spot::Choice(step.number_of(Stop::Mode, answers), line));
         OptionLine { sign, label, note, focused: marks, label_columns: 11 }.draw(
             frame.buffer_mut(),
             place,
@@ -160,6 +163,8 @@ fn draw_rows(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answers
         let name = Rect { x: place.x + 3, width: name_width, ..place };
         let pattern = Rect { x: name.right() + 2, width: pattern_width, ..place };
         let figure = Rect { x: pattern.right() + 1, width: figure_width, ..place };
+        look.spots.put(name.intersection(place), Spot::Field(step.number_of(Stop::Name(index), answers)));
+        look.spots.put(pattern.intersection(place), Spot::Field(step.number_of(Stop::Pattern(index), answers)));
         let hint = if index + 1 == step.rows.len() { "one more" } else { "name" };
         pattern_row.name.draw(frame, name.intersection(place), look.focused && at == Stop::Name(index), hint, ui);
         let typing = look.focused && at == Stop::Pattern(index);
@@ -189,6 +194,7 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
     use crate::tui::widgets::{list::draw_list, panel};
     let ui = look.ui;
     let focused = look.focused && step.stop(answers) == Stop::Columns && step.naming.is_none();
+    let stop = step.number_of(Stop::Columns, answers);
     let hand = &mut step.hand;
     let fit = usize::from((area.width / 18).max(1)).min(hand.columns.len().max(1));
     let first = (hand.at + 1).saturating_sub(fit);
@@ -216,6 +222,7 @@ fn draw_columns(step: &mut SplitsStep, frame: &mut Frame, area: Rect, answers: &
         let block = panel(&title, is_focused, ui);
         let inner = block.inner(rect);
         frame.render_widget(block, rect);
+        look.spots.put(inner, Spot::Rows(stop, index));
         if column.shards.is_empty() {
             let words = Span::styled(" no shards", ui.theme.muted);
             draw_lines(frame.buffer_mut(), inner, [Line::from(words)]);
@@ -249,6 +256,7 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
         let sign = if step.shuffle { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "with a fixed seed, before they are divided";
         let focused = at == Stop::Shuffle;
+        look.spots.put(row(area, line), Spot::Switch(step.number_of(Stop::Shuffle, answers)));
         OptionLine { sign, label: "shuffle shards", note, focused, label_columns: 15 }.draw(
             frame.buffer_mut(),
             row(area, line),
@@ -261,6 +269,7 @@ fn draw_switches(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Ans
         let sign = if step.allow_empty { ui.glyphs.box_on } else { ui.glyphs.box_off };
         let note = "a pattern without shards is meant so";
         let focused = at == Stop::AllowEmpty;
+        look.spots.put(row(area, line), Spot::Switch(step.number_of(Stop::AllowEmpty, answers)));
         OptionLine { sign, label: "allow empty", note, focused, label_columns: 15 }.draw(
             frame.buffer_mut(),
             row(area, line),
@@ -367,6 +376,7 @@ fn draw_update(step: &SplitsStep, frame: &mut Frame, area: Rect, answers: &Answe
         let on = step.new_to.as_ref() == value && (value.is_some() || has_rule);
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
         let place = row(places[1], line);
+        look.spots.put(place, Spot::Choice(step.number_of(Stop::NewTo, answers), line));
         OptionLine { sign, label, note, focused: on, label_columns: 21 }.draw(
             frame.buffer_mut(),
             place,
