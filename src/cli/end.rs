@@ -127,8 +127,7 @@ fn failed(context: &Context, command: &str, stopped: Stopped) -> u8 {
         printer.error(failure);
     }
     if let Some(more) = stopped.failures.len().checked_sub(shown).filter(|more| *more > 0) {
-        printer
-            .progress_line(&format!("… and {} (-v shows them, --json lists them)", count(more as u64, "more error")));
+        printer.progress_line(format!("… and {} (-v shows them, --json lists them)", count(more as u64, "more error")));
     }
     if stopped.failures.iter().any(Failure::is_cancelled) {
         return context.signals.exit_code();

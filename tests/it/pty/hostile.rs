@@ -139,7 +139,7 @@ fn hostile_parts_are_browsed_from_end_to_end() {
     let mut story = Start::new(&house).arguments(&["browse", "bad"]).run();
     story.wait_for("7 samples").wait_for("▸ a␛[2J").wait_for("? help");
     let before = state(&story);
-    for number in 0..parts.len() {
+    for (number, part) in parts.iter().enumerate() {
         story.wait_for(&format!("Samples  #{number}")).wait_gone(" reading").keys("v");
         story
             .wait_for("As the loader gets it")
@@ -147,7 +147,7 @@ fn hostile_parts_are_browsed_from_end_to_end() {
             .wait_for("Where it lies")
             .keys("esc")
             .wait_gone("Where it lies");
-        assert_eq!(state(&story), before, "{:?}", parts[number].0);
+        assert_eq!(state(&story), before, "{:?}", part.0);
         let odd = story.screen().chars().find(|&c| c != '\n' && (c.is_control() || c == '\u{202e}'));
         assert_eq!(odd, None, "{}", story.screen());
         story.keys("j");

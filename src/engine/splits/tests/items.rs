@@ -72,6 +72,7 @@ fn what_is_typed_is_an_expression_and_what_is_picked_is_not() {
 }
 
 /// A data set of three samples in `s_0.tar`, one of which has a name with braces.
+#[expect(clippy::disallowed_methods, reason = "test data is not published")]
 fn prepared(root: &Path) {
     let meta = root.join(".nv-meta");
     std::fs::create_dir(&meta).unwrap();
