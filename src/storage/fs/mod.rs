@@ -151,10 +151,18 @@ pub trait Fs: Disk {
     }
     /// Creates a folder with these permission bits, whatever the umask. One that is there already is fine and keeps its mode.
     fn create_dir(&self, path: &Path, mode: u32) -> Outcome<()> {
-        match repeat(|| self.raw_mkdir(path, mode)) {
-            Ok(()) => self.set_mode(path, mode),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-            Err(error) => Err(Failure::io("creating the folder", path, &error)),
+        // Another run may take the folder away between the two looks at it; then it is made after all.
+        let mut races = 8;
+        loop {
+            match repeat(|| self.raw_mkdir(path, mode)) {
+                Ok(()) => return self.set_mode(path, mode),
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(Failure::io("creating the folder", path, &error));
+                }
+                Err(_) if path.is_dir() => return Ok(()),
+                Err(_) if races > 0 && path.symlink_metadata().is_err() => races -= 1,
+                Err(error) => return Err(Failure::io("creating the folder", path, &error)),
+            }
         }
     }
     /// Sets permission bits.

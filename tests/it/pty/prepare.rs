@@ -58,7 +58,7 @@ fn the_way_to_the_splits_is_one_key_from_everywhere() {
     let mut story = open(&house);
     // From another step, from the ratio, and from the review, where `s` saves the plan.
     story.keys("s").wait_for(SPLITS).wait_for("(•) by hand").keys("m").wait_for("val 2");
-    story.keys("u 6").wait_for(REVIEW).keys("S").wait_for("(•) by hand").keys("up").wait_for("(•) by pattern");
+    story.keys("u 6").wait_for(REVIEW).keys("S").wait_for("(•) by hand").keys("g g up up").wait_for("(•) by pattern");
     story.keys("up").wait_for("(•) by ratio").keys("s").wait_for("(•) by hand").keys("6").wait_for(REVIEW);
     story.wait_for("ready").keys("enter").wait_for("coco is ready to train on").wait_for("s splits");
     story.keys("s").wait_for("▸ splits ▸ coco").wait_for("Excluded  nothing").keys("esc");
