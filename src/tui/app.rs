@@ -82,6 +82,10 @@ pub struct App {
     exit: Option<u8>,
     requests: Vec<Request>,
     frame_count: u64,
+    /// Something ran when the screens last looked: its end is still to be seen by them.
+    owes_tick: bool,
+    /// How many jobs had been started when the screens last looked.
+    jobs_seen: u32,
 }
 
 /// How long jobs may take to stop before they are started again without the UI.
@@ -120,6 +124,8 @@ impl App {
             exit: None,
             requests: Vec::new(),
             frame_count: 0,
+            owes_tick: false,
+            jobs_seen: 0,
         }
     }
 
@@ -156,6 +162,11 @@ impl App {
     /// Whether something runs whose progress is shown.
     pub fn is_busy(&self) -> bool {
         self.stack.iter().any(|s| s.is_busy()) || self.env.jobs.running() > 0
+    }
+
+    /// Whether the screens are to look again soon: something runs, or ended (perhaps began, too) since they last looked.
+    pub fn needs_tick(&self) -> bool {
+        self.owes_tick || self.jobs_seen != self.env.jobs.started() || self.is_busy()
     }
 
     /// Jobs of this process.
@@ -203,9 +214,13 @@ impl App {
         if self.env.animate {
             self.frame_count += 1;
         }
+        let had_to = self.needs_tick();
+        // Asked before the screens look: what ends while they do is looked at once more.
+        self.jobs_seen = self.env.jobs.started();
+        self.owes_tick = self.is_busy();
         self.update();
         // Rates and times move even when no screen changed by itself.
-        self.changed |= self.is_busy();
+        self.changed |= had_to;
     }
 
     /// Lets every screen pick up what workers and jobs brought.

@@ -12,6 +12,7 @@ use crate::storage::publish::write_file;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -113,6 +114,8 @@ struct Entry {
 #[derive(Clone, Default)]
 pub struct Jobs {
     entries: Arc<Mutex<Vec<Entry>>>,
+    /// How many were started: numbers are not given twice, even when the list was cleared.
+    ever: Arc<AtomicU32>,
 }
 
 impl Jobs {
@@ -156,7 +159,7 @@ impl Jobs {
 
     fn enter(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>, order: Option<Order>) -> JobId {
         let mut entries = self.lock();
-        let id = JobId(entries.last().map_or(1, |e| e.id.0 + 1));
+        let id = JobId(self.ever.fetch_add(1, Ordering::AcqRel) + 1);
         entries.push(Entry { id, title, path, running: Some(job), order, last: None, facts: None, result: None });
         id
     }
@@ -229,6 +232,11 @@ impl Jobs {
         let folder = state_dir.join("left");
         super::recent::create_folders(&folder)?;
         orders.iter().try_for_each(|(plan, options)| leave(plan, options, &folder))
+    }
+
+    /// How many were started in all.
+    pub fn started(&self) -> u32 {
+        self.ever.load(Ordering::Acquire)
     }
 
     /// How many run.

@@ -198,7 +198,7 @@ impl Loop<'_> {
         if self.app.is_changed() && self.term.is_free() {
             return self.drain();
         }
-        if self.app.is_busy() {
+        if self.app.needs_tick() {
             let now = Instant::now();
             if *next_tick > now + TICK {
                 *next_tick = now + TICK;

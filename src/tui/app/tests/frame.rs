@@ -160,6 +160,34 @@ fn a_running_job_keeps_the_frame_ticking() {
 }
 
 #[test]
+fn the_end_of_a_job_is_drawn_although_nothing_runs_any_more() {
+    let mut stage = stage();
+    let running = job(JobState::Running);
+    let ended = Arc::clone(&running.ended);
+    stage.app.jobs().add("prepare x".into(), "x".into(), running);
+    stage.keys("J").assert_shows("scanning");
+    stage.app.tick();
+    // It ends between two ticks: one more is owed, and no further one.
+    ended.store(true, Ordering::Relaxed);
+    stage.app.take_changed();
+    assert!(stage.app.needs_tick() && !stage.app.is_busy());
+    stage.app.tick();
+    assert!(stage.app.is_changed());
+    stage.assert_shows("cancelled");
+    assert!(!stage.app.needs_tick());
+}
+
+#[test]
+fn a_job_that_ended_at_once_is_looked_at_once() {
+    let mut stage = stage();
+    assert!(!stage.app.needs_tick());
+    stage.app.jobs().add("prepare x".into(), "x".into(), job(JobState::Done));
+    assert!(stage.app.needs_tick() && !stage.app.is_busy());
+    stage.app.tick();
+    assert!(!stage.app.needs_tick());
+}
+
+#[test]
 fn a_worker_that_panics_is_a_notice_not_the_end() {
     let mut stage = stage();
     stage.app.handle(Event::WorkerPanicked("thread 'x' panicked at y\nindex out of range".into()));
