@@ -1,7 +1,7 @@
 //! Gristmill turns raw training data into what training frameworks read.
 //!
 //! The rooms, from the top floor down; each imports only from rooms below it (see `docs/DESIGN.md`):
-//! `cli`, `tui`, `prompt` → `job` → `engine` → `preview` → `source` → `media` → `formats` → `storage` → `model`.
+//! `cli`, `tui`, `prompt` → `job` → `engine` → `preview` → `source` → `media`, `tokenize` → `formats` → `storage` → `model`.
 
 pub mod cli;
 pub mod engine;
@@ -13,4 +13,5 @@ pub mod preview;
 pub mod prompt;
 pub mod source;
 pub mod storage;
+pub mod tokenize;
 pub mod tui;

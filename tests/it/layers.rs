@@ -7,7 +7,7 @@ const FLOORS: &[&[&str]] = &[
     &["model"],
     &["storage"],
     &["formats"],
-    &["media"],
+    &["media", "tokenize"],
     &["source"],
     &["preview"],
     &["engine"],

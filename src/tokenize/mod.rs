@@ -1,0 +1,1 @@
+//! Tokenizer files -> ids, fast and identical to the reference.
