@@ -21,6 +21,12 @@ pub enum DatasetKind {
     Jsonl,
     /// A metadataset `.yaml` file.
     Metadataset,
+    /// A `.pbin` file: tokens packed for Modalities.
+    PackedTokens,
+    /// A folder with `.ds` files directly in it: tokens for Nanosets.
+    TokenFolder,
+    /// A folder with `index/sample_locations.bin`: samples, tokens or lines, indexed for Forager.
+    ForagerSamples,
     /// A folder without shards.
     PlainFolder,
     /// Any other file.
@@ -35,9 +41,17 @@ impl DatasetKind {
             Self::Filesystem => "media folder",
             Self::Jsonl => "JSONL",
             Self::Metadataset => "metadataset",
+            Self::PackedTokens => "Modalities",
+            Self::TokenFolder => "Nanosets",
+            Self::ForagerSamples => "Forager",
             Self::PlainFolder => "folder",
             Self::OtherFile => "file",
         }
+    }
+
+    /// Whether it holds token ids, made by `pack` or by a framework's own tool.
+    pub fn is_tokens(self) -> bool {
+        matches!(self, Self::PackedTokens | Self::TokenFolder | Self::ForagerSamples)
     }
 }
 

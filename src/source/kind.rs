@@ -21,6 +21,7 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
         () if !facts.is_file() => DatasetKind::OtherFile,
         () if name.ends_with(b".jsonl") => DatasetKind::Jsonl,
         () if name.ends_with(b".yaml") => DatasetKind::Metadataset,
+        () if name.ends_with(b".pbin") => DatasetKind::PackedTokens,
         () => DatasetKind::OtherFile,
     })
 }
@@ -31,11 +32,31 @@ fn kind_of_folder(path: &Path) -> DatasetKind {
         DatasetKind::PreparedWebDataset
     } else if meta.join("index.sqlite").is_file() {
         DatasetKind::Filesystem
+    } else if let Some(tokens) = token_folder_kind(path) {
+        tokens
     } else if has_shard(path, 1) || has_shard(path, usize::MAX) {
         DatasetKind::RawWebDataset
     } else {
         DatasetKind::PlainFolder
     }
+}
+
+/// The kind of a folder of tokens; `None` for every other, and where tar shards lie beside them.
+///
+/// Of what Energon prepared this says nothing: that comes before it.
+pub fn token_folder_kind(path: &Path) -> Option<DatasetKind> {
+    let kind = match () {
+        () if path.join("index").join("sample_locations.bin").is_file() => DatasetKind::ForagerSamples,
+        () if has_token_file(path) => DatasetKind::TokenFolder,
+        () => return None,
+    };
+    (!has_shard(path, 1)).then_some(kind)
+}
+
+fn has_token_file(path: &Path) -> bool {
+    walk(path, 1).take(LOOKED_AT).flatten().any(|entry| {
+        entry.depth() > 0 && entry.file_type().is_file() && entry.file_name().as_encoded_bytes().ends_with(b".ds")
+    })
 }
 
 /// Direct entries are looked at first, so that a folder of many subfolders is known at once when shards lie beside them.
@@ -64,6 +85,8 @@ mod tests {
             ("a.yaml", DatasetKind::Metadataset),
             ("a.yml", DatasetKind::OtherFile),
             ("a.json", DatasetKind::OtherFile),
+            ("a.pbin", DatasetKind::PackedTokens),
+            ("a.ds", DatasetKind::OtherFile),
             ("a.JSONL", DatasetKind::OtherFile),
             ("a.tar", DatasetKind::OtherFile),
         ] {
@@ -89,6 +112,22 @@ mod tests {
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::Filesystem);
         put(&at(".nv-meta/.info.yaml"));
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PreparedWebDataset);
+    }
+
+    #[test]
+    fn folders_of_tokens_are_told_by_their_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        put(&at("sub/a.ds"));
+        put(&at("a.ds.index"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder, "no .ds file directly in it");
+        put(&at("a.ds"));
+        put(&at("sub/b.tar"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::TokenFolder);
+        put(&at("index/sample_locations.bin"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::ForagerSamples);
+        put(&at("b.tar"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset, "shards beside them come first");
     }
 
     #[test]

@@ -218,7 +218,8 @@ fn why_not_browse(seen: &Look) -> Option<String> {
         DatasetKind::PlainFolder if seen.media > 0 => None,
         DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
         DatasetKind::Metadataset => Some("its members are browsed, each by itself".into()),
-        DatasetKind::OtherFile => Some("only shards, JSONL files and folders of media are browsed".into()),
+        DatasetKind::PackedTokens | DatasetKind::TokenFolder | DatasetKind::ForagerSamples => None,
+        DatasetKind::OtherFile => Some("only shards, JSONL files, folders of media and tokens are browsed".into()),
     }
 }
 
@@ -228,9 +229,8 @@ fn why_not_media(seen: &Look) -> Option<String> {
         DatasetKind::PlainFolder if seen.media > 0 => None,
         DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
         DatasetKind::RawWebDataset => Some("the guided prepare asks about media; or prepare it first".into()),
-        DatasetKind::Jsonl | DatasetKind::Metadataset | DatasetKind::OtherFile => {
-            Some("media metadata is for folders".into())
-        }
+        kind if kind.is_tokens() => Some("it holds tokens, no media".into()),
+        _ => Some("media metadata is for folders".into()),
     }
 }
 

@@ -47,6 +47,33 @@ pub fn jsonl(path: &Path, look: Look) -> Look {
     Look { state, samples, ..look }
 }
 
+/// Files looked at in a folder of tokens, at most.
+const MOST_FILES: usize = 10_000;
+
+/// A folder of tokens: how many files hold them, and their size. What describes them is left out.
+pub fn tokens(path: &Path, look: Look) -> Look {
+    let is_forager = look.kind == DatasetKind::ForagerSamples;
+    let folder = if is_forager { path.join("tokenized-samples") } else { path.to_owned() };
+    // Without samples of its own the index tells of the lines of the text files beside it.
+    let folder = if is_forager && !folder.is_dir() { path.to_owned() } else { folder };
+    let Ok(entries) = std::fs::read_dir(folder) else { return look };
+    let mut found = look;
+    for (seen, entry) in entries.flatten().enumerate() {
+        if seen >= MOST_FILES {
+            found.more = true;
+            break;
+        }
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let counts = if is_forager { !name.starts_with(b".") } else { name.ends_with(b".ds") };
+        if let Some(facts) = entry.metadata().ok().filter(|facts| counts && facts.is_file()) {
+            found.files += 1;
+            found.bytes += facts.len();
+        }
+    }
+    found
+}
+
 /// A YAML file: a metadataset, one with mistakes, or something else altogether.
 pub fn yaml(path: &Path, look: Look) -> Look {
     let text = read_whole(path, MOST_YAML).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());

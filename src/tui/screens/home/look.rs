@@ -8,7 +8,7 @@ use crate::model::{
     Cancel, DatasetKind, Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow,
     Shard,
 };
-use crate::source::kind::kind_of;
+use crate::source::kind::{kind_of, token_folder_kind};
 use crate::source::tar::{scan_shard, ScanSink};
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
@@ -54,6 +54,8 @@ pub struct Look {
     pub media: u64,
     /// Samples of an indexed JSONL file.
     pub samples: Option<u64>,
+    /// Files of tokens directly in the folder.
+    pub files: u64,
     /// Data sets seen inside that could be members of a mixture.
     pub members: u64,
     /// What a metadataset says.
@@ -93,6 +95,7 @@ impl State {
             (Self::Raw, DatasetKind::PlainFolder | DatasetKind::Filesystem) => "no metadata",
             (Self::Raw, _) => "not prepared",
             (Self::Prepared, DatasetKind::Jsonl) => "indexed",
+            (Self::Prepared, kind) if kind.is_tokens() => "packed",
             (Self::Prepared, DatasetKind::Filesystem) => "described",
             (Self::Prepared, DatasetKind::Metadataset) => "readable",
             (Self::Prepared, _) => "prepared",
@@ -114,6 +117,7 @@ impl Look {
             bytes: 0,
             media: 0,
             samples: None,
+            files: 0,
             members: 0,
             mixture: None,
             more: false,
@@ -130,7 +134,7 @@ impl Look {
     pub fn is_ready_to_browse(&self) -> bool {
         self.state == State::Prepared
             && !self.is_shard
-            && matches!(self.kind, DatasetKind::PreparedWebDataset | DatasetKind::Jsonl)
+            && (self.kind.is_tokens() || matches!(self.kind, DatasetKind::PreparedWebDataset | DatasetKind::Jsonl))
     }
 
     /// Whether it is a file that is prepared without questions.
@@ -167,6 +171,9 @@ impl Look {
             return mixture.amount(dot);
         }
         let size = bytes(self.bytes);
+        if self.files > 0 {
+            return format!("{}{plus} {dot} {size}{plus}", count(self.files, "file"));
+        }
         match (self.shards, self.media, self.samples) {
             (0, 0, None) if self.bytes == 0 => String::new(),
             (0, 0, None) => size,
@@ -219,6 +226,7 @@ fn look_at_file(path: &Path, size: u64) -> Look {
     match kind {
         DatasetKind::Jsonl => files::jsonl(path, look),
         DatasetKind::Metadataset => files::yaml(path, look),
+        DatasetKind::PackedTokens => Look { state: State::Prepared, ..look },
         _ => look,
     }
 }
@@ -233,6 +241,10 @@ fn look_at_folder(path: &Path) -> Look {
     let meta = path.join(".nv-meta");
     let prepared = is_prepared(&meta);
     let has_database = meta.join("index.sqlite").is_file();
+    let described = prepared || has_database;
+    if let Some(kind) = token_folder_kind(path).filter(|_| !described) {
+        return files::tokens(path, Look { state: State::Prepared, members: walk.members, ..Look::of(kind) });
+    }
     let kind = if prepared {
         DatasetKind::PreparedWebDataset
     } else if walk.shards > 0 {
@@ -462,6 +474,25 @@ mod tests {
         let with_shard = look(&root.join("loose"));
         assert!(!with_shard.is_media_folder() && with_shard.can_prepare());
         assert_eq!(with_shard.media, 0);
+    }
+
+    #[test]
+    fn tokens_are_told_with_their_files_and_can_be_browsed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        put(&root.join("ds/00000_unshuffled.ds"), b"12345678");
+        put(&root.join("ds/00000_unshuffled.ds.index"), b"12345678");
+        put(&root.join("forager/index/sample_locations.bin"), b"");
+        put(&root.join("forager/tokenized-samples/a.bin"), b"1234");
+        put(&root.join("a.pbin"), b"123");
+        let told = |name: &str| {
+            let seen = look(&root.join(name));
+            assert!(seen.is_ready_to_browse() && !seen.can_prepare(), "{name}");
+            (seen.title(), seen.word(), seen.amount("-"))
+        };
+        assert_eq!(told("ds"), ("Nanosets", "packed", "1 file - 8 B".to_owned()));
+        assert_eq!(told("forager"), ("Forager", "packed", "1 file - 4 B".to_owned()));
+        assert_eq!(told("a.pbin"), ("Modalities", "packed", "3 B".to_owned()));
     }
 
     #[test]
