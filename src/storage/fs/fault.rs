@@ -249,6 +249,12 @@ impl Disk for FaultFs {
         self.state().memory.opened(path, bytes);
         Ok((Box::new(FaultFile { fs: self.clone(), path: path.to_owned(), inner }), bytes))
     }
+    fn raw_reopen(&self, path: &Path, length: u64) -> io::Result<Box<dyn DiskFile>> {
+        let bytes = std::fs::metadata(path).map_or(length, |facts| facts.len());
+        let inner = self.whole(Op::Create, path, || RealFs.raw_reopen(path, length))?;
+        self.state().memory.opened(path, bytes.min(length));
+        Ok(Box::new(FaultFile { fs: self.clone(), path: path.to_owned(), inner }))
+    }
     fn raw_sync_file(&self, path: &Path) -> io::Result<()> {
         self.whole(Op::Sync, path, || RealFs.raw_sync_file(path))?;
         self.state().memory.synced_file(path);

@@ -45,6 +45,8 @@ pub trait Disk: Send + Sync {
     fn raw_create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
     /// Opens a file for appending, creating it when missing. Returns its size in bytes too.
     fn raw_append(&self, path: &Path) -> io::Result<(Box<dyn DiskFile>, u64)>;
+    /// Opens a file that is there, cuts it to `length` bytes and writes on from there. One that is shorter is an error.
+    fn raw_reopen(&self, path: &Path, length: u64) -> io::Result<Box<dyn DiskFile>>;
     /// Makes an existing file's content durable.
     fn raw_sync_file(&self, path: &Path) -> io::Result<()>;
     /// Makes a folder's entries durable.
@@ -100,6 +102,12 @@ pub trait Fs: Disk {
     fn append_file(&self, path: &Path) -> Outcome<Box<dyn WriteFile>> {
         let (raw, written) = named("opening the file for writing", path, || self.raw_append(path))?;
         Ok(Box::new(NamedFile { path: path.to_owned(), raw, written }))
+    }
+    /// Opens a file that is there to go on after its first `length` bytes; whatever came after them is cut off. A file that is
+    /// shorter is an error.
+    fn reopen_file(&self, path: &Path, length: u64) -> Outcome<Box<dyn WriteFile>> {
+        let raw = named("opening the file for writing", path, || self.raw_reopen(path, length))?;
+        Ok(Box::new(NamedFile { path: path.to_owned(), raw, written: length }))
     }
     /// Makes an existing file's content durable.
     fn sync_file(&self, path: &Path) -> Outcome<()> {

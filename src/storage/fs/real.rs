@@ -3,7 +3,7 @@
 use super::{Disk, DiskFile, PRIVATE_FILE};
 use rustix::fs::{open, Mode, OFlags};
 use std::fs::{File, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -52,6 +52,19 @@ impl Disk for RealFs {
             return Err(io::Error::other("it is not a regular file"));
         }
         Ok((Box::new(RealFile(file)), facts.len()))
+    }
+    fn raw_reopen(&self, path: &Path, length: u64) -> io::Result<Box<dyn DiskFile>> {
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut file = File::from(open(path, flags, Mode::empty())?);
+        let facts = file.metadata()?;
+        if !facts.is_file() || facts.len() < length {
+            return Err(io::Error::other("it is not the file that was written"));
+        }
+        if facts.len() > length {
+            file.set_len(length)?;
+        }
+        file.seek(SeekFrom::Start(length))?;
+        Ok(Box::new(RealFile(file)))
     }
     fn raw_sync_file(&self, path: &Path) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;

@@ -229,3 +229,19 @@ fn a_buffered_file_hands_over_in_large_pieces_and_reports_failures() {
     let error = file.flush().unwrap_err();
     assert_eq!(BufferedFile::failure("writing", &path, error).why, "no space left on the device");
 }
+
+#[test]
+fn a_reopened_file_goes_on_after_its_first_bytes_and_its_head_can_be_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f");
+    std::fs::write(&path, b"0123456789").unwrap();
+    let mut file = RealFs.reopen_file(&path, 4).unwrap();
+    assert_eq!(file.len(), 4);
+    file.write_all(b"ab").unwrap();
+    file.overwrite(b"X", 0).unwrap();
+    file.write_all(b"c").unwrap();
+    file.finish().unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"X123abc");
+    assert!(RealFs.reopen_file(&path, 8).is_err());
+    assert!(RealFs.reopen_file(&dir.path().join("none"), 0).is_err());
+}
