@@ -5,6 +5,7 @@ pub mod json_read;
 pub mod json_write;
 pub mod node;
 pub mod number;
+pub mod numpy_random;
 pub mod pattern;
 mod pattern_syntax;
 pub mod random;

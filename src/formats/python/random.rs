@@ -29,7 +29,8 @@ impl MersenneTwister {
         twister
     }
 
-    fn from_word(word: u32) -> Self {
+    /// Seeded by one word (`init_genrand`), as numpy's legacy `RandomState` is.
+    pub fn from_word(word: u32) -> Self {
         let mut state = Vec::with_capacity(LENGTH);
         state.push(word);
         for i in 1..LENGTH {
@@ -49,12 +50,21 @@ impl MersenneTwister {
     }
 
     fn refill(&mut self) {
-        for i in 0..LENGTH {
-            let joined = (self.state[i] & 0x8000_0000) | (self.state[(i + 1) % LENGTH] & 0x7fff_ffff);
-            let twist = if joined & 1 == 1 { 0x9908_b0df } else { 0 };
-            self.state[i] = self.state[(i + MIDDLE) % LENGTH] ^ (joined >> 1) ^ twist;
+        // Three stretches, so that no place has to be taken modulo the length.
+        let state = &mut self.state;
+        for i in 0..LENGTH - MIDDLE {
+            state[i] = state[i + MIDDLE] ^ Self::twisted(state[i], state[i + 1]);
         }
+        for i in LENGTH - MIDDLE..LENGTH - 1 {
+            state[i] = state[i + MIDDLE - LENGTH] ^ Self::twisted(state[i], state[i + 1]);
+        }
+        state[LENGTH - 1] = state[MIDDLE - 1] ^ Self::twisted(state[LENGTH - 1], state[0]);
         self.next = 0;
+    }
+
+    fn twisted(word: u32, following: u32) -> u32 {
+        let joined = (word & 0x8000_0000) | (following & 0x7fff_ffff);
+        (joined >> 1) ^ ((joined & 1) * 0x9908_b0df)
     }
 
     /// The next 32 random bits.

@@ -1,0 +1,251 @@
+//! numpy's two generators as far as they decide an order: `default_rng(seed)` (PCG64) and the legacy `RandomState(seed)` (MT19937).
+//! See the Nanosets format page §8.
+
+use super::random::MersenneTwister;
+
+/// Draws are made ahead of the swaps they are for, this many at a time: with the places known, the processor fetches several at once.
+const AHEAD: usize = 1024;
+
+/// Where a shuffle takes its random words from.
+trait Words {
+    fn next32(&mut self) -> u32;
+    fn next64(&mut self) -> u64;
+
+    /// A number from 0 to `most`, by masking and drawing again (`random_interval` of numpy).
+    fn interval(&mut self, most: u64) -> u64 {
+        if most == 0 {
+            return 0;
+        }
+        let mask = u64::MAX >> most.leading_zeros();
+        if let Ok(mask) = u32::try_from(mask) {
+            loop {
+                let drawn = u64::from(self.next32() & mask);
+                if drawn <= most {
+                    return drawn;
+                }
+            }
+        }
+        loop {
+            let drawn = self.next64() & mask;
+            if drawn <= most {
+                return drawn;
+            }
+        }
+    }
+
+    /// The shuffle of both generators: from the last item down, each changes places with one before it, or itself.
+    fn shuffle_items<T>(&mut self, items: &mut [T]) {
+        let mut places = [0_usize; AHEAD];
+        let mut end = items.len();
+        while end > 1 {
+            let count = (end - 1).min(AHEAD);
+            let drawn = &mut places[..count];
+            for (k, place) in drawn.iter_mut().enumerate() {
+                *place = self.interval((end - 1 - k) as u64) as usize;
+            }
+            for (k, &place) in drawn.iter().enumerate() {
+                items.swap(end - 1 - k, place);
+            }
+            end -= count;
+        }
+    }
+}
+
+/// Spreads a seed over as many words as a generator needs (numpy's `SeedSequence`, without spawning).
+#[derive(Clone, Debug)]
+pub struct SeedSequence {
+    pool: [u32; 4],
+}
+
+/// Multiplies and stirs one word; the multiplier moves on with every call.
+struct Hash {
+    multiplier: u32,
+    step: u32,
+}
+
+impl Hash {
+    fn of(&mut self, word: u32) -> u32 {
+        let word = word ^ self.multiplier;
+        self.multiplier = self.multiplier.wrapping_mul(self.step);
+        let word = word.wrapping_mul(self.multiplier);
+        word ^ (word >> 16)
+    }
+}
+
+fn mix(x: u32, y: u32) -> u32 {
+    let mixed = x.wrapping_mul(0xca01_f9dd).wrapping_sub(y.wrapping_mul(0x4973_f715));
+    mixed ^ (mixed >> 16)
+}
+
+impl SeedSequence {
+    /// From a seed of at most 64 bits.
+    pub fn new(seed: u64) -> Self {
+        let (low, high) = (seed as u32, (seed >> 32) as u32);
+        let mut hash = Hash { multiplier: 0x43b0_d7e5, step: 0x931e_8875 };
+        let mut pool = [low, high, 0, 0].map(|word| hash.of(word));
+        for source in 0..pool.len() {
+            for target in 0..pool.len() {
+                if source != target {
+                    pool[target] = mix(pool[target], hash.of(pool[source]));
+                }
+            }
+        }
+        Self { pool }
+    }
+
+    /// The first `N` words of 64 bits (`generate_state(N, uint64)`).
+    pub fn words<const N: usize>(&self) -> [u64; N] {
+        let mut hash = Hash { multiplier: 0x8b51_f9dd, step: 0x58f3_8ded };
+        let mut pool = self.pool.iter().copied().cycle();
+        let mut next = || u64::from(hash.of(pool.next().unwrap_or_default()));
+        std::array::from_fn(|_| next() | (next() << 32))
+    }
+}
+
+/// numpy's `default_rng(seed)`: PCG64 with its output of 64 bits, and halves of it kept for draws of 32.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    state: u128,
+    increment: u128,
+    /// The high half of the last word of which only the low half was asked for.
+    half: Option<u32>,
+}
+
+const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
+
+impl Generator {
+    /// `default_rng(seed)`.
+    pub fn seeded(seed: u64) -> Self {
+        let [a, b, c, d] = SeedSequence::new(seed).words();
+        let wide = |high: u64, low: u64| (u128::from(high) << 64) | u128::from(low);
+        let mut generator = Self { state: 0, increment: (wide(c, d) << 1) | 1, half: None };
+        generator.step();
+        generator.state = generator.state.wrapping_add(wide(a, b));
+        generator.step();
+        generator
+    }
+
+    fn step(&mut self) {
+        self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
+    }
+
+    /// The next 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.step();
+        let folded = (self.state >> 64) as u64 ^ self.state as u64;
+        folded.rotate_right((self.state >> 122) as u32)
+    }
+
+    /// The next 32 random bits: the low half of a fresh word, and on the following call its high half.
+    pub fn next_u32(&mut self) -> u32 {
+        match self.half.take() {
+            Some(half) => half,
+            None => {
+                let word = self.next_u64();
+                self.half = Some((word >> 32) as u32);
+                word as u32
+            }
+        }
+    }
+
+    /// `shuffle(items)` of one dimension, and what `permutation(items)` does with its copy.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        self.shuffle_items(items);
+    }
+
+    /// `permutation(count)`. Takes four bytes of memory a number below 2³² of them, eight above.
+    pub fn permutation(&mut self, count: u64) -> Order {
+        let mut order = Order::ascending(count);
+        match &mut order {
+            Order::Narrow(places) => self.shuffle(places),
+            Order::Wide(places) => self.shuffle(places),
+        }
+        order
+    }
+}
+
+impl Words for Generator {
+    fn next32(&mut self) -> u32 {
+        self.next_u32()
+    }
+    fn next64(&mut self) -> u64 {
+        self.next_u64()
+    }
+}
+
+/// An order of the numbers from 0 up, in as little memory as they take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Up to 2³² numbers.
+    Narrow(Vec<u32>),
+    /// More.
+    Wide(Vec<u64>),
+}
+
+impl Order {
+    /// 0, 1, … `count` − 1.
+    pub fn ascending(count: u64) -> Self {
+        if count <= 1 << 32 {
+            Self::Narrow((0..count).map(|n| n as u32).collect())
+        } else {
+            Self::Wide((0..count).collect())
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Narrow(places) => places.len(),
+            Self::Wide(places) => places.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The numbers in order.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        let (narrow, wide): (&[u32], &[u64]) = match self {
+            Self::Narrow(places) => (places, &[]),
+            Self::Wide(places) => (&[], places),
+        };
+        narrow.iter().map(|&n| u64::from(n)).chain(wide.iter().copied())
+    }
+}
+
+/// numpy's legacy `RandomState(seed)`.
+#[derive(Clone, Debug)]
+pub struct RandomState(MersenneTwister);
+
+impl RandomState {
+    /// `RandomState(seed)`; numpy takes no seed outside of 32 bits.
+    pub fn seeded(seed: u32) -> Self {
+        Self(MersenneTwister::from_word(seed))
+    }
+
+    /// The next 32 random bits.
+    pub fn next_u32(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+
+    /// `shuffle(items)` of one dimension.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        self.shuffle_items(items);
+    }
+}
+
+impl Words for RandomState {
+    fn next32(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+    fn next64(&mut self) -> u64 {
+        let high = u64::from(self.0.next_u32());
+        (high << 32) | u64::from(self.0.next_u32())
+    }
+}
+
+#[cfg(test)]
+#[path = "numpy_random_tests.rs"]
+mod tests;
