@@ -1,10 +1,11 @@
 //! Bit-exact readers and writers of what training frameworks keep on disk. Knows bytes and text, no threads and no terminal.
 //!
 //! [`python`] holds what those formats borrow from Python itself (YAML and JSON as it writes them, brace expressions, its random
-//! numbers, its patterns); [`energon`] the files of a prepared Energon data set; [`nanosets`] token folders;
-//! [`sqlite`] writes databases from sorted rows.
+//! numbers, its patterns, its pickled lists); [`energon`] the files of a prepared Energon data set; [`modalities`] packed tokens and
+//! raw indexes; [`nanosets`] token folders; [`sqlite`] writes databases from sorted rows.
 
 pub mod energon;
+pub mod modalities;
 pub mod nanosets;
 pub mod python;
 pub mod sqlite;

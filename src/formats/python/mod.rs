@@ -8,6 +8,7 @@ pub mod number;
 pub mod numpy_random;
 pub mod pattern;
 mod pattern_syntax;
+pub mod pickle;
 pub mod random;
 pub mod yaml_read;
 mod yaml_scalar;
