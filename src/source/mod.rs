@@ -12,6 +12,7 @@ pub mod kind;
 pub mod media_folder;
 mod peek;
 pub mod tar;
+pub mod text;
 pub mod tgz;
 
 pub use peek::peek;

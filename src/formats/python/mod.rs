@@ -3,6 +3,7 @@
 pub mod braces;
 pub mod json_read;
 pub mod json_write;
+pub mod natural_order;
 pub mod node;
 pub mod number;
 pub mod numpy_random;

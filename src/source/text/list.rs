@@ -1,0 +1,215 @@
+//! Finding the files of a data set of text, by each program's own rules.
+
+use super::glob::Glob;
+use super::{Packing, Peer, TextFile};
+use crate::formats::python::natural_order;
+use crate::model::text::display_safe_bytes;
+use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use crate::storage::read::{open_read, read_whole};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+/// What listing is called in errors.
+const WHAT: &str = "looking for text files";
+/// The largest file of paths, in bytes.
+const PATHS_LIMIT: u64 = 256 << 20;
+/// Ends of names in folders for Modalities, packed or not.
+const LINES_ENDS: [&str; 7] =
+    [".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.bz2", ".jsonl.xz", ".jsonl.lzma", ".jsonl.zip"];
+
+/// Files, in the order in which they are read.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    /// The files.
+    pub files: Vec<TextFile>,
+    /// What is left out though it looks like data.
+    pub problems: Vec<Problem>,
+}
+
+/// Finds the files that `inputs` stand for: files as they are given, folders with what is in them that fits `glob` or the program's own
+/// rule. With `paths_file` the one input is a folder, and the file lists one relative path a line, in the order wanted.
+///
+/// An input that is not there, and a pattern that fits nothing, are usage errors; what cannot be looked at inside a folder is a problem.
+pub fn list(
+    inputs: &[PathBuf],
+    glob: Option<&str>,
+    paths_file: Option<&Path>,
+    peer: Peer,
+    cancel: &Cancel,
+) -> Outcome<Listing> {
+    let glob = glob.map(Glob::new).transpose()?;
+    let mut listing = Listing::default();
+    if let Some(paths_file) = paths_file {
+        let [folder] = inputs else {
+            return Err(Failure::usage(
+                WHAT,
+                "with --paths-file there is one input: the folder that the paths start from",
+            ));
+        };
+        named(folder, paths_file, &mut listing, cancel)?;
+        return Ok(listing);
+    }
+    for input in inputs {
+        cancel.check()?;
+        let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
+        if facts.is_dir() {
+            Walk { folder: input, glob: glob.as_ref(), peer, listing: &mut listing, cancel }.run()?;
+        } else {
+            let name = input.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            listing.files.push(text_file(input.clone(), name)?);
+        }
+    }
+    if listing.files.is_empty() && listing.problems.is_empty() {
+        let (why, hint) = nothing(glob.is_some(), peer);
+        let subject = inputs.first().map_or_else(Subject::default, Subject::path);
+        return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
+    }
+    Ok(listing)
+}
+
+fn nothing(has_glob: bool, peer: Peer) -> (&'static str, &'static str) {
+    match (has_glob, peer) {
+        (true, _) => ("--glob fits no file", "* stays within a folder: **/*.jsonl looks into all of them"),
+        (false, Peer::Nanosets) => ("there is no file", "name the folder or the file that holds the documents"),
+        (false, _) => ("there is no file whose name ends in .jsonl", "name the files, or say which with --glob"),
+    }
+}
+
+fn missing(path: &Path, error: &std::io::Error) -> Failure {
+    let failure = Failure::io(WHAT, path, error);
+    match failure.is_missing() {
+        true => Failure::usage(WHAT, failure.why).on(Subject::path(path)),
+        false => failure,
+    }
+}
+
+/// Opens a file to tell its packing.
+fn text_file(path: PathBuf, name: String) -> Outcome<TextFile> {
+    let file = open_read(&path)?;
+    let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &path, &error))?;
+    let packing = Packing::of(&file)?;
+    Ok(TextFile { bytes: stamp.bytes, stamp, packing, path, name })
+}
+
+/// Files by a list of relative paths.
+fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cancel) -> Outcome<()> {
+    let fail = |why: String, line: usize| {
+        Err(Failure::usage("reading --paths-file", why).on(Subject::path(paths_file).line(line as u64 + 1)))
+    };
+    let bytes = read_whole(paths_file, PATHS_LIMIT)?
+        .ok_or_else(|| Failure::usage("reading --paths-file", "there is no such file").on(Subject::path(paths_file)))?;
+    for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        cancel.check()?;
+        let Ok(line) = std::str::from_utf8(line) else { return fail("the line is not UTF-8".into(), number) };
+        let name = line.trim();
+        if name.is_empty() {
+            continue;
+        }
+        match text_file(folder.join(name), name.to_owned()) {
+            Ok(file) => listing.files.push(file),
+            Err(failure) => return fail(failure.to_string(), number),
+        }
+    }
+    match listing.files.is_empty() {
+        true => fail("it names no file".into(), 0),
+        false => Ok(()),
+    }
+}
+
+struct Walk<'a> {
+    folder: &'a Path,
+    glob: Option<&'a Glob>,
+    peer: Peer,
+    listing: &'a mut Listing,
+    cancel: &'a Cancel,
+}
+
+impl Walk<'_> {
+    fn run(mut self) -> Outcome<()> {
+        std::fs::read_dir(self.folder).map_err(|error| Failure::io(WHAT, self.folder, &error))?;
+        let sees_hidden = self.peer == Peer::Nanosets;
+        let is_seen = move |entry: &walkdir::DirEntry| {
+            sees_hidden || entry.depth() == 0 || !entry.file_name().as_bytes().starts_with(b".")
+        };
+        let first = self.listing.files.len();
+        let entries = walkdir::WalkDir::new(self.folder).follow_links(true).into_iter().filter_entry(is_seen);
+        for entry in entries {
+            self.cancel.check()?;
+            match entry {
+                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) => self.file(&entry)?,
+                Err(error) => self.error(&error),
+            }
+        }
+        let found = self.listing.files.get_mut(first..).unwrap_or_default();
+        match self.peer {
+            Peer::Forager => {
+                // Of equal keys the plain path decides.
+                found.sort_by_cached_key(|file| {
+                    let path = file.path.to_string_lossy().into_owned();
+                    (natural_order::key(&path), file.path.clone())
+                });
+            }
+            _ => found.sort_by(|a, b| a.name.cmp(&b.name)),
+        }
+        Ok(())
+    }
+
+    fn is_wanted(&self, name: &str) -> bool {
+        match (self.glob, self.peer) {
+            (Some(glob), _) => glob.fits(name),
+            (None, Peer::Nanosets) => true,
+            (None, Peer::Forager) => name.ends_with(".jsonl") || name.ends_with(".JSONL"),
+            (None, Peer::Modalities) => LINES_ENDS.iter().any(|end| name.ends_with(end)),
+        }
+    }
+
+    fn file(&mut self, entry: &walkdir::DirEntry) -> Outcome<()> {
+        let relative = entry.path().strip_prefix(self.folder).unwrap_or(entry.path());
+        let name = relative.to_string_lossy();
+        if !self.is_wanted(&name) {
+            return Ok(());
+        }
+        let subject = Subject::path(entry.path());
+        if std::str::from_utf8(relative.as_os_str().as_bytes()).is_err() {
+            let shown = display_safe_bytes(relative.as_os_str().as_bytes());
+            let message = format!("it is left out: its name is not UTF-8 ({shown})");
+            let problem = Problem::problem(ProblemKind::ShardNameNotUtf8, subject, message).with_hint("rename it");
+            self.listing.problems.push(problem);
+            return Ok(());
+        }
+        if !entry.file_type().is_file() {
+            let message = "it is left out: it is a fifo, socket or device";
+            self.listing.problems.push(Problem::problem(ProblemKind::NotAFile, subject, message));
+            return Ok(());
+        }
+        match text_file(entry.path().to_owned(), name.clone().into_owned()) {
+            Ok(file) => self.listing.files.push(file),
+            Err(failure) => {
+                let message = format!("it is left out: {}", failure.why);
+                self.listing.problems.push(Problem::problem(ProblemKind::Unreadable, subject, message));
+            }
+        }
+        Ok(())
+    }
+
+    fn error(&mut self, error: &walkdir::Error) {
+        let path = error.path().unwrap_or(self.folder);
+        let relative = path.strip_prefix(self.folder).unwrap_or(path).to_string_lossy();
+        let problem = |kind, message: String| Problem::problem(kind, Subject::path(path), message);
+        if let Some(ancestor) = error.loop_ancestor() {
+            let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());
+            self.listing.problems.push(Problem::note(ProblemKind::Other, Subject::path(path), message));
+            return;
+        }
+        let is_dangling =
+            path.is_symlink() && error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
+        if is_dangling && self.is_wanted(&relative) {
+            let message = "it is left out: it is a link to something that is not there";
+            self.listing.problems.push(problem(ProblemKind::NotAFile, message.into()));
+        } else if !is_dangling {
+            let why = error.io_error().map_or_else(|| error.to_string(), |error| Failure::io(WHAT, path, error).why);
+            self.listing.problems.push(problem(ProblemKind::Unreadable, format!("it is left out: {why}")));
+        }
+    }
+}

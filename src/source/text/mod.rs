@@ -1,0 +1,49 @@
+//! Text files of one JSON document a line: found, unpacked, cut into blocks of whole lines, and the text of each line taken out,
+//! by the rules of the program that the tokens are for (Modalities §2 and §4, Nanosets §3, Forager §2 and §3).
+//!
+//! A line ends at `\n` and nowhere else; where a reader ends lines at `\r` too, [`cr_lines`] cuts them further.
+
+mod blocks;
+mod extract;
+mod glob;
+mod list;
+mod packing;
+mod unit;
+mod verdict;
+mod zip;
+
+pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};
+pub use extract::{keys_of, value_of, Document, Extractor, Text};
+pub use list::{list, Listing};
+pub use packing::Packing;
+pub use unit::{plain_units, read_unit};
+pub use verdict::{Quirks, Verdict};
+
+use crate::model::FileStamp;
+use std::path::PathBuf;
+
+/// The program whose rules of listing files and judging lines hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Peer {
+    /// `.pbin` files are made of it.
+    Modalities,
+    /// `.ds` files are made of it.
+    Nanosets,
+    /// Samples are made of it.
+    Forager,
+}
+
+/// One file of documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextFile {
+    /// Where it is; a link keeps its own path.
+    pub path: PathBuf,
+    /// Path relative to the folder that was given, with `/` separators; of a file that was given itself, its bare name. Raw.
+    pub name: String,
+    /// Size on disk in bytes, packed.
+    pub bytes: u64,
+    /// Size, time and inode when it was found.
+    pub stamp: FileStamp,
+    /// How it is packed.
+    pub packing: Packing,
+}
