@@ -4,6 +4,7 @@ use super::browse::BrowseArgs;
 use super::dropin::energon::EnergonArgs;
 use super::media::PrepareMediaArgs;
 use super::mix::MixArgs;
+use super::pack::PackArgs;
 use super::prepare::PrepareArgs;
 use super::splits::SplitsArgs;
 use clap::builder::styling::{AnsiColor, Effects, Styles};
@@ -46,6 +47,8 @@ pub enum Command {
     Prepare(Box<PrepareArgs>),
     /// Describe pictures, sound and video of a prepared data set or of a folder
     PrepareMedia(Box<PrepareMediaArgs>),
+    /// Turn JSONL text into tokens for Modalities, Nanosets and Forager
+    Pack(Box<PackArgs>),
     /// Do what a saved plan says
     Run {
         /// A file written by --save-plan, or .nv-meta/gristmill/plan.yaml
@@ -114,6 +117,7 @@ impl Command {
         match self {
             Self::Prepare(_) => "prepare",
             Self::PrepareMedia(_) => "prepare-media",
+            Self::Pack(_) => "pack",
             Self::Run { .. } => "run",
             Self::Info { .. } => "info",
             Self::Lint { .. } => "lint",

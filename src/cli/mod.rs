@@ -19,6 +19,7 @@ mod logging;
 mod media;
 mod misc;
 mod mix;
+mod pack;
 mod panic;
 mod paths;
 mod prepare;
@@ -71,6 +72,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         None => misc::home(context),
         Some(Command::Prepare(args)) => prepare::run(args, context),
         Some(Command::PrepareMedia(args)) => media::run(&args, context),
+        Some(Command::Pack(args)) => pack::run(&args, context),
         Some(Command::Run { plan }) => run_plan::run(&plan, context),
         Some(Command::Info { path }) => info::run(&path, None, "dataset.yaml", context),
         Some(Command::Lint { path, decode }) => {

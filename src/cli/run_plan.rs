@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::end::Finished;
-use super::{jsonl, media, mix, paths, prepare};
+use super::{jsonl, media, mix, pack, paths, prepare};
 use crate::engine::plan::file::{self, PlanFile};
 use crate::model::{Failure, Outcome, PreparePlan, Subject};
 use std::path::Path;
@@ -33,6 +33,10 @@ pub fn run(path: &Path, context: &Context) -> Finished {
             media::execute(&plan, context)
         }
         PlanFile::Mix(plan) => mix::execute(plan, context),
+        PlanFile::Pack(mut plan) => {
+            plan.compat |= context.globals.compat;
+            pack::execute(&plan, context)
+        }
     }
 }
 

@@ -142,7 +142,7 @@ impl PackFormat {
 }
 
 /// What Modalities gets: one `.pbin` a file (format page, §3 and §4).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ModalitiesTarget {
     /// The token that ends every document; `None` takes the plan's end token, which then has to be there.
@@ -168,8 +168,25 @@ pub struct ModalitiesTarget {
     pub batch_lines: u64,
 }
 
+/// Lines of one work item unless something else is said.
+pub const DEFAULT_BATCH_LINES: u64 = 1_000;
+
 fn default_batch() -> u64 {
-    1_000
+    DEFAULT_BATCH_LINES
+}
+
+impl Default for ModalitiesTarget {
+    fn default() -> Self {
+        Self {
+            eod_token: None,
+            index: None,
+            truncate_to: None,
+            pad_to: None,
+            pad_token: None,
+            skip_bad_lines: false,
+            batch_lines: DEFAULT_BATCH_LINES,
+        }
+    }
 }
 
 /// How documents of a token folder are shuffled.

@@ -53,16 +53,16 @@ impl CommandLine {
         self.arguments.iter().map(|a| shell_quote(a)).collect::<Vec<_>>().join(" ")
     }
 
-    fn push(&mut self, argument: &str) {
+    pub(super) fn push(&mut self, argument: &str) {
         self.arguments.push(argument.to_owned());
     }
-    fn flag_if(&mut self, wanted: bool, flag: &str) {
+    pub(super) fn flag_if(&mut self, wanted: bool, flag: &str) {
         if wanted {
             self.push(flag);
         }
     }
     /// A value that looks like a flag is tied to its own with `=`.
-    fn value(&mut self, flag: &str, value: &str) {
+    pub(super) fn value(&mut self, flag: &str, value: &str) {
         if value.starts_with('-') || value.is_empty() {
             self.arguments.push(format!("{flag}={value}"));
         } else {

@@ -1,7 +1,7 @@
 //! `plan.yaml`: a plan as a small text file that a person can read, keep, compare and replay.
 
 use crate::model::plan::PLAN_VERSION;
-use crate::model::{Failure, MixPlan, Outcome, PrepareMediaPlan, PreparePlan, Subject};
+use crate::model::{Failure, MixPlan, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, Subject};
 use serde::Deserialize;
 
 /// The largest plan that is read, in bytes.
@@ -11,6 +11,12 @@ const HEADER: &str = "\
 # A plan of Gristmill: every answer of a preparation. Replay it with
 #     gristmill run THIS_FILE
 # What is left out keeps its default. `path` is where the data set is.
+";
+
+const PACK_HEADER: &str = "\
+# A plan of Gristmill: every answer of packing text into tokens. Replay it with
+#     gristmill run THIS_FILE
+# What is left out keeps its default.
 ";
 
 /// The plan as a file, with a comment that says what it is for.
@@ -31,6 +37,12 @@ pub fn mix_to_yaml(plan: &MixPlan) -> Outcome<String> {
     Ok(format!("{HEADER}command: mix\n{}", body.trim_start_matches("---\n")))
 }
 
+/// A plan of packing, as a file.
+pub fn pack_to_yaml(plan: &PackPlan) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    Ok(format!("{PACK_HEADER}command: pack\n{}", body.trim_start_matches("---\n")))
+}
+
 /// What a plan file can hold: one kind of plan for each command that takes one.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case")]
@@ -41,6 +53,8 @@ pub enum PlanFile {
     PrepareMedia(PrepareMediaPlan),
     /// Of `mix new`.
     Mix(MixPlan),
+    /// Of `pack`.
+    Pack(Box<PackPlan>),
 }
 
 impl PlanFile {
@@ -50,6 +64,7 @@ impl PlanFile {
             Self::Prepare(_) => "prepare",
             Self::PrepareMedia(_) => "prepare-media",
             Self::Mix(_) => "mix new",
+            Self::Pack(_) => "pack",
         }
     }
 }

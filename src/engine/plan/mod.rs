@@ -11,6 +11,7 @@ pub mod fields;
 pub mod file;
 pub mod flags;
 pub mod inherit;
+pub mod pack;
 pub mod splits;
 pub mod suggest;
 mod validate;

@@ -1,0 +1,11 @@
+//! A plan of packing before any work: what is still to be answered, what cannot be right, and the command that says it.
+
+mod answers;
+mod command;
+pub mod flags;
+
+pub use answers::{open_questions, refusals};
+pub use command::{type_word, MASKED_BY_DEFAULT};
+
+#[cfg(test)]
+mod tests;
