@@ -1,1 +1,18 @@
 //! Tokenizer files -> ids, fast and identical to the reference.
+//!
+//! A `tokenizer.json` is read by the crate behind the Python package (the reference). Where a faster reader knows the same kind of
+//! tokenizer, that one does the work as long as both give the same ids: a [`Guard`] compares them at the start and now and then
+//! during a run. SentencePiece models are read by code of our own.
+
+mod encoder;
+mod facts;
+mod guard;
+mod load;
+mod reference;
+mod stored;
+mod tokenizer;
+
+pub use encoder::{token_at_char, Encoder, TokenSpan};
+pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, TokenizerFacts, TokenizerKind, Truncation};
+pub use guard::{Guard, Mismatch};
+pub use tokenizer::Tokenizer;

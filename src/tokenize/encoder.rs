@@ -1,0 +1,65 @@
+//! Text -> ids, for one thread.
+
+use super::tokenizer::{Engine, Tokenizer};
+use crate::model::Outcome;
+use std::ops::Range;
+
+/// A token and the part of the text that it stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenSpan {
+    /// Its id.
+    pub id: u32,
+    /// The part in characters, as the reference counts it: a character of several tokens belongs to each of them.
+    pub chars: Range<usize>,
+    /// The part in bytes.
+    pub bytes: Range<usize>,
+    /// The template put it there; it stands for no part of the text.
+    pub is_template: bool,
+}
+
+/// The first token that stands for the character `at`, as Python's `char_to_token` finds it.
+pub fn token_at_char(spans: &[TokenSpan], at: usize) -> Option<usize> {
+    spans.iter().position(|span| !span.is_template && span.chars.contains(&at))
+}
+
+/// Encodes texts; one for each thread, with caches of its own.
+pub struct Encoder {
+    tokenizer: Tokenizer,
+}
+
+impl Encoder {
+    pub(super) fn new(tokenizer: Tokenizer) -> Self {
+        Self { tokenizer }
+    }
+
+    /// Appends the raw ids of a text to `out`: normalizer, added tokens and splitting apply; no template, truncation or padding.
+    ///
+    /// Fails with a data failure where the tokenizer cannot encode the text; `out` is then as it was.
+    pub fn encode(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
+        match self.tokenizer.engine() {
+            Engine::Json(reference) => reference.encode(text, out),
+        }
+    }
+
+    /// The raw ids by the reference, whatever the tokenizer works with at the moment.
+    pub fn encode_by_reference(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
+        match self.tokenizer.engine() {
+            Engine::Json(reference) => reference.encode(text, out),
+        }
+    }
+
+    /// The raw tokens with their places in the text, always by the reference.
+    pub fn encode_spans(&mut self, text: &str) -> Outcome<Vec<TokenSpan>> {
+        match self.tokenizer.engine() {
+            Engine::Json(reference) => reference.spans(text, false),
+        }
+    }
+
+    /// [`encode_spans`](Self::encode_spans) with the file's own post-processor: the template's tokens are there, and places are
+    /// trimmed where it asks for that.
+    pub fn encode_spans_with_template(&mut self, text: &str) -> Outcome<Vec<TokenSpan>> {
+        match self.tokenizer.engine() {
+            Engine::Json(reference) => reference.spans(text, true),
+        }
+    }
+}

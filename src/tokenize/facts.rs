@@ -1,0 +1,163 @@
+//! What is known about a tokenizer without encoding anything.
+
+use crate::model::{Failure, Outcome};
+use serde::Serialize;
+
+/// Which kind of file the tokenizer came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TokenizerKind {
+    /// `tokenizer.json`.
+    Json,
+    /// A SentencePiece `.model`.
+    SentencePiece,
+}
+
+/// What a tokenizer's file says, for reviews, reports and the identity of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TokenizerFacts {
+    /// `tokenizer.json` or SentencePiece.
+    pub kind: TokenizerKind,
+    /// The model's word: `BPE`, `Unigram`, `WordPiece`, `WordLevel`; for SentencePiece `BPE`, `Unigram`.
+    pub model: &'static str,
+    /// Tokens of the model itself, without those that were added.
+    pub base_size: u64,
+    /// Tokens of the model and those added to it, each counted once.
+    pub full_size: u64,
+    /// The greatest id that can come out; it can be above `full_size` where ids have gaps.
+    pub greatest_id: u32,
+    /// Tokens added to the model, by id.
+    pub added: Vec<AddedTokenFacts>,
+    /// The file has a normalizer.
+    pub has_normalizer: bool,
+    /// The template adds tokens before or after every text.
+    pub has_template: bool,
+    /// The file asks for cutting long texts.
+    pub has_truncation: bool,
+    /// The file asks for padding.
+    pub has_padding: bool,
+    /// A faster reader than the reference does the work, for now.
+    pub is_fast: bool,
+    /// blake3 of the file's bytes, in hexadecimal.
+    pub hash: String,
+    /// What a person should know before packing with this tokenizer, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// A token that was added to the model's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AddedTokenFacts {
+    /// Its id.
+    pub id: u32,
+    /// Its spelling, raw.
+    pub text: String,
+    /// Whether it is a control token (`special`).
+    pub is_special: bool,
+}
+
+/// Ids that the file's post-processor puts around a single text.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Template {
+    /// Ids before the text's own.
+    pub prefix: Vec<u32>,
+    /// Ids after the text's own.
+    pub suffix: Vec<u32>,
+}
+
+/// A side of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Side {
+    /// Where the text begins.
+    Left,
+    /// Where the text ends.
+    Right,
+}
+
+/// How long texts are cut, as stored in `tokenizer.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Truncation {
+    /// Most ids of a text, those of the template counted in.
+    pub max_length: usize,
+    /// The side on which ids are cut off.
+    pub side: Side,
+}
+
+/// How short texts are filled up, as stored in `tokenizer.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Padding {
+    /// Up to which length.
+    pub length: PaddingLength,
+    /// Lengths are rounded up to a multiple of this, where it is given and above 0.
+    pub multiple_of: Option<usize>,
+    /// The side on which ids are put.
+    pub side: Side,
+    /// The id that is put.
+    pub id: u32,
+}
+
+/// The length that padding fills up to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PaddingLength {
+    /// That of the longest text of the batch.
+    Longest,
+    /// This one.
+    Fixed(usize),
+}
+
+impl Template {
+    /// Whether nothing is put around a text.
+    pub fn is_empty(&self) -> bool {
+        self.prefix.is_empty() && self.suffix.is_empty()
+    }
+
+    /// Appends `prefix ids suffix` to `out`, the raw ids cut first as the reference does it: to `max_length` less the
+    /// template's own. Fails with a usage failure when the template alone is longer than that.
+    pub fn apply(&self, ids: &[u32], truncation: Option<&Truncation>, out: &mut Vec<u32>) -> Outcome<()> {
+        let kept = match truncation {
+            Some(truncation) => truncation.kept(ids, self.prefix.len() + self.suffix.len())?,
+            None => ids,
+        };
+        out.reserve(self.prefix.len() + kept.len() + self.suffix.len());
+        out.extend_from_slice(&self.prefix);
+        out.extend_from_slice(kept);
+        out.extend_from_slice(&self.suffix);
+        Ok(())
+    }
+}
+
+impl Truncation {
+    /// The part of a text's raw ids that is left when `around` ids are to be put around them.
+    pub fn kept<'a>(&self, ids: &'a [u32], around: usize) -> Outcome<&'a [u32]> {
+        let Some(most) = self.max_length.checked_sub(around) else {
+            let why = format!("{} tokens at most leave no room for the {around} of the template", self.max_length);
+            return Err(Failure::usage("cutting texts to a length", why));
+        };
+        let cut = ids.len().saturating_sub(most);
+        Ok(match self.side {
+            Side::Left => &ids[cut..],
+            Side::Right => &ids[..ids.len() - cut],
+        })
+    }
+}
+
+impl Padding {
+    /// Fills each text of a batch up, as the reference does: all to one length, nothing is cut.
+    pub fn apply(&self, batch: &mut [Vec<u32>]) {
+        let mut length = match self.length {
+            PaddingLength::Fixed(length) => length,
+            PaddingLength::Longest => batch.iter().map(Vec::len).max().unwrap_or(0),
+        };
+        if let Some(multiple) = self.multiple_of.filter(|multiple| *multiple > 0) {
+            length = length.div_ceil(multiple).saturating_mul(multiple);
+        }
+        for ids in batch {
+            let missing = length.saturating_sub(ids.len());
+            match self.side {
+                Side::Right => ids.resize(ids.len() + missing, self.id),
+                Side::Left => drop(ids.splice(..0, std::iter::repeat_n(self.id, missing))),
+            }
+        }
+    }
+}

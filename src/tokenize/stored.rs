@@ -1,0 +1,33 @@
+//! What a `tokenizer.json` says that the reference does not hand out.
+
+use serde::Deserialize;
+
+/// The parts of the file that are looked at without the reference.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Stored {
+    #[serde(default)]
+    pub(super) added_tokens: Vec<StoredToken>,
+    #[serde(default)]
+    pub(super) model: StoredModel,
+}
+
+/// An added token as the file has it.
+#[derive(Debug, Deserialize)]
+pub(super) struct StoredToken {
+    pub(super) id: u32,
+    pub(super) content: String,
+}
+
+/// The model without its vocabulary.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct StoredModel {
+    #[serde(default)]
+    pub(super) unk_id: Option<u32>,
+}
+
+impl Stored {
+    /// Reads them, where the file has the usual form; else there is nothing to say.
+    pub(super) fn read(json: &[u8]) -> Self {
+        serde_json::from_slice(json).unwrap_or_default()
+    }
+}

@@ -1,0 +1,237 @@
+//! A tokenizer that any number of threads share.
+
+use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
+use super::reference::Reference;
+use super::{load, Encoder, Guard};
+use crate::model::problem::Subject;
+use crate::model::{nearest::nearest, Failure, Outcome};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+/// A tokenizer, ready for any number of threads. Cheap to clone.
+#[derive(Clone)]
+pub struct Tokenizer(Arc<Inner>);
+
+struct Inner {
+    engine: Engine,
+    facts: TokenizerFacts,
+    uses_reference: AtomicBool,
+}
+
+/// What does the work.
+pub(super) enum Engine {
+    /// A `tokenizer.json`.
+    Json(Box<Reference>),
+}
+
+impl Tokenizer {
+    /// Loads a `tokenizer.json`, a folder that holds one, a SentencePiece `.model`, or a model of the local hub cache by its name
+    /// (`owner/name`, or `owner/name@revision`). The network is never asked.
+    ///
+    /// Fails with an environment failure when there is no such file, and with a data failure when it cannot be used.
+    pub fn load(named: &str) -> Outcome<Self> {
+        let (path, bytes) = load::read(named)?;
+        Self::from_bytes(&path.to_string_lossy(), &bytes)
+    }
+
+    /// Makes a tokenizer of a file's bytes; `name` is for messages.
+    pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
+        let broken = |why: String| Failure::data("reading the tokenizer", why).on(Subject::path(name));
+        let reference = Reference::parse(bytes).map_err(broken)?;
+        let facts = facts_of(&reference, blake3::hash(bytes).to_hex().to_string());
+        let inner = Inner { engine: Engine::Json(Box::new(reference)), facts, uses_reference: AtomicBool::new(false) };
+        Ok(Self(Arc::new(inner)))
+    }
+
+    /// `tokenizer.json` or SentencePiece.
+    pub fn kind(&self) -> TokenizerKind {
+        self.0.facts.kind
+    }
+
+    /// What the file says; [`TokenizerFacts::is_fast`] as it is at the moment.
+    pub fn facts(&self) -> TokenizerFacts {
+        TokenizerFacts { is_fast: self.is_fast(), ..self.0.facts.clone() }
+    }
+
+    /// Whether a faster reader than the reference does the work at the moment.
+    pub fn is_fast(&self) -> bool {
+        self.0.facts.is_fast && !self.0.uses_reference.load(Ordering::Acquire)
+    }
+
+    /// From now on every encoder of this tokenizer works with the reference.
+    pub fn use_reference(&self) {
+        self.0.uses_reference.store(true, Ordering::Release);
+    }
+
+    /// Tokens of the model itself.
+    pub fn base_size(&self) -> u64 {
+        self.0.facts.base_size
+    }
+
+    /// Tokens of the model and those added to it.
+    pub fn full_size(&self) -> u64 {
+        self.0.facts.full_size
+    }
+
+    /// The id of a token by its spelling, added tokens first.
+    pub fn id_of(&self, token: &str) -> Option<u32> {
+        match self.engine() {
+            Engine::Json(reference) => reference.tokenizer().token_to_id(token),
+        }
+    }
+
+    /// [`id_of`](Self::id_of), or a usage failure that names the token most like it.
+    pub fn expect_id(&self, token: &str) -> Outcome<u32> {
+        self.id_of(token).ok_or_else(|| {
+            let failure =
+                Failure::usage("looking up a token", format!("`{token}` is not in the tokenizer's vocabulary"));
+            match self.like(token) {
+                Some(near) => failure.with_hint(format!("did you mean `{near}`?")),
+                None => failure,
+            }
+        })
+    }
+
+    /// The added token most like this spelling, else the special-looking one.
+    fn like(&self, token: &str) -> Option<String> {
+        nearest(token, self.0.facts.added.iter().map(|added| added.text.as_str())).map(str::to_owned)
+    }
+
+    /// A token's spelling in the vocabulary (byte-level and `▁` spellings are left as they are).
+    pub fn token_of(&self, id: u32) -> Option<String> {
+        match self.engine() {
+            Engine::Json(reference) => reference.tokenizer().id_to_token(id),
+        }
+    }
+
+    /// The token for what the model does not know.
+    pub fn unknown(&self) -> Option<u32> {
+        match self.engine() {
+            Engine::Json(reference) => reference.unknown(),
+        }
+    }
+
+    /// What the file's post-processor puts around a single text.
+    pub fn template(&self) -> Outcome<Template> {
+        match self.engine() {
+            Engine::Json(reference) => reference.template(),
+        }
+    }
+
+    /// The truncation stored in the file.
+    pub fn truncation(&self) -> Option<Truncation> {
+        match self.engine() {
+            Engine::Json(reference) => reference.truncation,
+        }
+    }
+
+    /// The padding stored in the file.
+    pub fn padding(&self) -> Option<Padding> {
+        match self.engine() {
+            Engine::Json(reference) => reference.padding,
+        }
+    }
+
+    /// An encoder for one thread.
+    pub fn encoder(&self) -> Encoder {
+        Encoder::new(self.clone())
+    }
+
+    /// A guard for one thread.
+    pub fn guard(&self) -> Guard {
+        Guard::new(self)
+    }
+
+    /// The text of these ids, for screens: control tokens are spelled out, unknown ids left out, broken characters replaced.
+    pub fn decode(&self, ids: &[u32]) -> String {
+        match self.engine() {
+            Engine::Json(reference) => reference.tokenizer().decode(ids, false).unwrap_or_default(),
+        }
+    }
+
+    /// The bytes that one id stands for; empty where there is no such id.
+    pub fn piece(&self, id: u32) -> Vec<u8> {
+        self.token_of(id).unwrap_or_default().into_bytes()
+    }
+
+    pub(super) fn engine(&self) -> &Engine {
+        &self.0.engine
+    }
+}
+
+fn facts_of(reference: &Reference, hash: String) -> TokenizerFacts {
+    let tokenizer = reference.tokenizer();
+    let mut added: Vec<AddedTokenFacts> = tokenizer
+        .get_added_tokens_decoder()
+        .into_iter()
+        .map(|(id, token)| AddedTokenFacts { id, text: token.content, is_special: token.special })
+        .collect();
+    added.sort_by_key(|token| token.id);
+    TokenizerFacts {
+        kind: TokenizerKind::Json,
+        model: reference.model_word(),
+        base_size: tokenizer.get_vocab_size(false) as u64,
+        full_size: tokenizer.get_vocab_size(true) as u64,
+        greatest_id: tokenizer.get_vocab(true).into_values().max().unwrap_or(0),
+        added,
+        has_normalizer: tokenizer.get_normalizer().is_some(),
+        has_template: reference.template().is_ok_and(|template| !template.is_empty()),
+        has_truncation: reference.truncation.is_some(),
+        has_padding: reference.padding.is_some(),
+        is_fast: false,
+        hash,
+        warnings: warnings(reference),
+    }
+}
+
+/// What a person should know before packing with this tokenizer.
+fn warnings(reference: &Reference) -> Vec<String> {
+    let mut out = Vec::new();
+    for token in &reference.stored.added_tokens {
+        if let Some(id) = reference.tokenizer().token_to_id(&token.content).filter(|id| *id != token.id) {
+            out.push(format!("the added token `{}` has the id {id}, not {} as the file says", token.content, token.id));
+        }
+    }
+    if let Some(truncation) = &reference.truncation {
+        out.push(format!("the file cuts texts to {} tokens", truncation.max_length));
+    }
+    if reference.padding.is_some() {
+        out.push("the file pads texts; how much depends on which documents come together".to_owned());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four words, an end token that the template appends.
+    const WORDS: &str = r#"{"version":"1.0","truncation":null,"padding":null,
+        "added_tokens":[{"id":3,"content":"<|end|>","single_word":false,"lstrip":false,"rstrip":false,"normalized":false,"special":true}],
+        "normalizer":null,"pre_tokenizer":{"type":"WhitespaceSplit"},
+        "post_processor":{"type":"TemplateProcessing","single":[{"Sequence":{"id":"A","type_id":0}},{"SpecialToken":{"id":"<|end|>","type_id":0}}],
+        "pair":[{"Sequence":{"id":"A","type_id":0}},{"Sequence":{"id":"B","type_id":0}}],
+        "special_tokens":{"<|end|>":{"id":"<|end|>","ids":[3],"tokens":["<|end|>"]}}},
+        "decoder":null,"model":{"type":"WordLevel","vocab":{"a":0,"b":1,"?":2,"<|end|>":3},"unk_token":"?"}}"#;
+
+    #[test]
+    fn raw_ids_have_no_template_and_the_template_is_known() {
+        let tokenizer = Tokenizer::from_bytes("words.json", WORDS.as_bytes()).unwrap();
+        let mut ids = Vec::new();
+        tokenizer.encoder().encode("b <|end|> zebra a", &mut ids).unwrap();
+        assert_eq!(ids, [1, 3, 2, 0]);
+        assert_eq!(tokenizer.template().unwrap(), Template { prefix: vec![], suffix: vec![3] });
+        assert_eq!((tokenizer.base_size(), tokenizer.full_size(), tokenizer.unknown()), (4, 4, Some(2)));
+        let spans = tokenizer.encoder().encode_spans_with_template("é b").unwrap();
+        let found: Vec<_> = spans.iter().map(|s| (s.id, s.chars.clone(), s.bytes.clone(), s.is_template)).collect();
+        assert_eq!(found, [(2, 0..1, 0..2, false), (1, 2..3, 3..4, false), (3, 0..0, 0..0, true)]);
+    }
+
+    #[test]
+    fn a_token_that_is_not_there_gets_a_hint() {
+        let tokenizer = Tokenizer::from_bytes("words.json", WORDS.as_bytes()).unwrap();
+        assert_eq!(tokenizer.expect_id("<|end|>").unwrap(), 3);
+        let failure = tokenizer.expect_id("<|edn|>").unwrap_err();
+        assert_eq!(failure.hint.as_deref(), Some("did you mean `<|end|>`?"));
+    }
+}
