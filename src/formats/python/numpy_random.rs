@@ -35,6 +35,15 @@ trait Words {
 
     /// The shuffle of both generators: from the last item down, each changes places with one before it, or itself.
     fn shuffle_items<T>(&mut self, items: &mut [T]) {
+        let _ = self.shuffle_items_watched(items, |_| Ok::<_, std::convert::Infallible>(()));
+    }
+
+    /// The same; `watch` is told from time to time how many more items have their place, and may end it.
+    fn shuffle_items_watched<T, E>(
+        &mut self,
+        items: &mut [T],
+        mut watch: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
         let mut places = [0_usize; AHEAD];
         let mut end = items.len();
         while end > 1 {
@@ -47,7 +56,9 @@ trait Words {
                 items.swap(end - 1 - k, place);
             }
             end -= count;
+            watch(count)?;
         }
+        Ok(())
     }
 }
 
@@ -233,6 +244,15 @@ impl RandomState {
     /// `shuffle(items)` of one dimension.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         self.shuffle_items(items);
+    }
+
+    /// The same for very many items: `watch` is told from time to time how many more have their place, and may end it.
+    pub fn shuffle_watched<T, E>(
+        &mut self,
+        items: &mut [T],
+        watch: impl FnMut(usize) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.shuffle_items_watched(items, watch)
     }
 }
 
