@@ -10,10 +10,6 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tokenizers").join(name)
 }
 
-fn load(name: &str) -> Tokenizer {
-    Tokenizer::load(golden(name).to_str().unwrap()).unwrap()
-}
-
 /// Texts, and for each tokenizer the ids of each, as the Python packages gave them (`tokenizers` 0.23.3, `sentencepiece` 0.2.3).
 #[derive(Deserialize)]
 struct Oracle {
@@ -46,7 +42,13 @@ fn ids_are_those_of_the_python_packages() {
             }
         }
         let first = wrong.iter().take(5).cloned().collect::<Vec<_>>().join("\n");
-        println!("{name}: fast {} ({:?}), wrong {} of {}", tokenizer.is_fast(), tokenizer.facts().slow_because, wrong.len(), all.len());
+        println!(
+            "{name}: fast {} ({:?}), wrong {} of {}",
+            tokenizer.is_fast(),
+            tokenizer.facts().slow_because,
+            wrong.len(),
+            all.len()
+        );
         assert!(wrong.is_empty(), "{name}: {} wrong\n{first}", wrong.len());
     }
 }
