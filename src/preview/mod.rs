@@ -19,6 +19,7 @@ pub mod picture;
 pub mod pixels;
 pub mod tensor;
 pub mod text;
+pub mod tokens;
 pub mod tree;
 pub mod tree_build;
 pub mod waveform;
@@ -29,6 +30,7 @@ use hex::HexView;
 use picture::Picture;
 use std::sync::Arc;
 use tensor::TensorView;
+use tokens::TokenText;
 use tree::TreeLine;
 use waveform::Waveform;
 
@@ -49,6 +51,8 @@ pub enum Drawable {
     Waveform(Arc<Waveform>),
     /// Bytes, digit by digit.
     Hex(Arc<HexView>),
+    /// Token ids and their text.
+    Tokens(Arc<TokenText>),
 }
 
 /// Characters of a text that are kept for showing; a note tells how many more there are.

@@ -21,6 +21,7 @@ pub mod random;
 mod raw;
 mod rows;
 mod state;
+pub mod tokens;
 
 pub use filter::{SampleFilter, SplitChoice};
 pub use groups::{Group, Groups};
@@ -28,6 +29,7 @@ pub use marks::{Marks, SplitCount};
 pub use matches::Matches;
 pub use problems::ProblemList;
 pub use query::KeyQuery;
+pub use tokens::TokenView;
 
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
 use crate::source::contents;
@@ -154,6 +156,11 @@ pub trait Catalog: Send + Sync {
         Ok(None)
     }
 
+    /// The same as packed tokens; `None` where it holds none.
+    fn tokens(&self) -> Option<&tokens::TokenSet> {
+        None
+    }
+
     /// The shard of a group, as it was found or is named; `None` where groups are no shards.
     fn shard(&self, _group: u32) -> Outcome<Option<Shard>> {
         Ok(None)
@@ -182,18 +189,20 @@ pub struct Opening {
     pub background: Vec<Background>,
 }
 
-/// Opens a data set for looking at it: a WebDataset, prepared or not, a JSONL file, or a folder of loose files. Reads only small files.
+/// Opens a data set for looking at it: a WebDataset, prepared or not, a JSONL file, a folder of loose files, or packed tokens, which
+/// are looked at as `view` says. Reads only small files, and of a `.pbin` its index.
 ///
 /// What cannot be browsed is a failure that says what can.
-pub fn open(path: &Path) -> Outcome<Opening> {
+pub fn open(path: &Path, view: &TokenView) -> Outcome<Opening> {
     match kind_of(path)? {
         DatasetKind::PreparedWebDataset => prepared::open(path),
         DatasetKind::RawWebDataset => raw::open(path),
         DatasetKind::Jsonl => jsonl::open(path),
+        kind if kind.is_tokens() => tokens::open(path, kind, view),
         kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => folder::open(path, kind),
         kind => Err(Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
             .on(Subject::path(path))
-            .with_hint("give a folder of tar shards, a .jsonl file, or a folder of media files")),
+            .with_hint("give a folder of tar shards, a .jsonl file, packed tokens, or a folder of media files")),
     }
 }
 

@@ -56,7 +56,7 @@ fn small_set() -> tempfile::TempDir {
 
 /// A catalog whose background work is done.
 fn scanned(path: &Path) -> Arc<dyn Catalog> {
-    let opening = browse::open(path).unwrap();
+    let opening = browse::open(path, &browse::TokenView::default()).unwrap();
     for work in opening.background {
         work(&opening.stop);
     }

@@ -17,6 +17,7 @@ fn texts(preview: &PartPreview) -> Vec<String> {
     out.extend(preview.notes.iter().cloned());
     out.extend(preview.facts.iter().flat_map(|(name, value)| [name.clone(), value.clone()]));
     match &preview.body {
+        Drawable::Tokens(tokens) => out.push(tokens.text.to_string()),
         Drawable::Text(text) => out.extend(text.split('\n').map(str::to_owned)),
         Drawable::Fact(text) => out.push(text.to_string()),
         Drawable::Tree(lines) => {

@@ -89,7 +89,8 @@ actions! {
     PreviousProblem, "previous-problem", "previous problem", "Moves to the previous sample with a problem.";
     FilterSamples, "filter-samples", "filter", "Lists only samples of a split, with or without a part, excluded, of a size, or with problems.";
     ExcludeSample, "exclude-sample", "exclude", "Excludes the sample (in the list of shards: the shard) or all that is marked, or takes it back in; written by w.";
-    LoaderView, "loader-view", "as loaded", "Shows the sample as the training loader gets it: field, type, shape, value, or the error it raises.";
+    LoaderView, "loader-view", "as loaded", "Shows the sample as the training loader gets it; of packed tokens the windows that training reads, by a sequence length.";
+    Tokenizer, "tokenizer", "tokenizer", "Asks for the tokenizer that gives ids their text: a file, a folder, or a name in the hub's cache.";
     OffsetView, "offset-view", "offsets", "Shows the bytes of the tar header beside the row of the index that points at them.";
     ContactSheet, "contact-sheet", "contact sheet", "Shows a sheet of samples drawn by chance; the same seed draws the same ones.";
     NewSeed, "new-seed", "new seed", "Draws other samples, by another seed.";
@@ -483,6 +484,7 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::Browse, A::ExcludeSample, &["x"]),
     bar(C::Browse, A::MoveTo, &["s"]),
     bar(C::Browse, A::LoaderView, &["v"]),
+    bar(C::Browse, A::Tokenizer, &["T"]),
     bar(C::Browse, A::OffsetView, &["o"]),
     bar(C::Browse, A::ContactSheet, &["c"]),
     bar(C::Browse, A::Facts, &["f"]),

@@ -43,7 +43,7 @@ fn lines_that_are_no_objects_are_problems_and_rows_all_the_same() {
     put(&path, b"");
     assert_eq!(scanned(&path).groups().total(), 0);
     put(&path, b"\x1f\x8b\x08\0\0");
-    assert!(browse::open(&path).err().unwrap().why.contains("gzip"));
+    assert!(browse::open(&path, &browse::TokenView::default()).err().unwrap().why.contains("gzip"));
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! What keys and the mouse do in the browser.
 
+use super::carry::folder_of;
 use super::prompt::{number, Asked, Prompt};
 use super::screen::{BrowseScreen, Place, Sifting, Stage};
 use super::sheet::{Sheet, Source};
 use super::state::{Mode, Pane, Search};
-use crate::engine::browse::{KeyQuery, SampleAt};
+use crate::engine::browse::{KeyQuery, SampleAt, TokenView};
 use crate::model::text::{count, display_safe, grouped};
 use crate::preview::{Drawable, PartPreview};
 use crate::tui::keymap::Action;
@@ -133,11 +134,30 @@ impl BrowseScreen {
         let Some(mut prompt) = self.prompt.take() else { return Vec::new() };
         let typed = prompt.field.value().to_owned();
         let trouble = match prompt.asked {
-            Asked::Key if typed.is_empty() => {
+            Asked::Length => match number(&typed) {
+                _ if typed.trim().is_empty() => {
+                    self.look_as(TokenView { sequence_length: None, ..self.view_of_tokens.clone() });
+                    None
+                }
+                Some(length) if length > 0 => {
+                    self.last_length = length;
+                    self.look_as(TokenView { sequence_length: Some(length), ..self.view_of_tokens.clone() });
+                    None
+                }
+                _ => Some("a number of tokens, 1 or more".to_owned()),
+            },
+            Asked::Tokenizer => {
+                let named = folder_of(&typed, self.env.home.as_deref()).filter(|path| path.exists());
+                let named = named.map_or(typed.trim().to_owned(), |path| path.to_string_lossy().into_owned());
+                let tokenizer = Some(named).filter(|named| !named.is_empty());
+                self.look_as(TokenView { tokenizer, ..self.view_of_tokens.clone() });
+                None
+            }
+            Asked::Key | Asked::Tokens if typed.is_empty() => {
                 self.end_find();
                 None
             }
-            Asked::Key => self.find(&typed).err(),
+            Asked::Key | Asked::Tokens => self.find(&typed).err(),
             Asked::Words => {
                 let found = self.preview.find(&typed);
                 if !typed.is_empty() {
@@ -192,7 +212,13 @@ impl BrowseScreen {
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
         match action {
+            Action::FindKey if self.is_tokens() => self.prompt = Some(Prompt::new(Asked::Tokens, "")),
             Action::FindKey => self.prompt = Some(Prompt::new(Asked::Key, "")),
+            Action::LoaderView if self.is_tokens() => self.switch_windows(),
+            Action::Tokenizer => {
+                let named = self.view_of_tokens.tokenizer.clone().unwrap_or_default();
+                self.prompt = Some(Prompt::new(Asked::Tokenizer, &named));
+            }
             Action::FindText => self.prompt = Some(Prompt::new(Asked::Words, "")),
             Action::FindNext | Action::FindPrevious if self.is_in_found_text() => {
                 let place = self.preview.find_next(action == Action::FindNext);
@@ -271,6 +297,14 @@ impl BrowseScreen {
             chosen: Rc::clone(&self.chosen),
         };
         vec![Effect::Push(Box::new(Sheet::new(source, &self.env)))]
+    }
+
+    /// Windows in the place of documents, and back.
+    fn switch_windows(&mut self) {
+        match self.view_of_tokens.sequence_length {
+            Some(_) => self.look_as(TokenView { sequence_length: None, ..self.view_of_tokens.clone() }),
+            None => self.prompt = Some(Prompt::new(Asked::Length, &self.last_length.to_string())),
+        }
     }
 
     fn switch(&mut self, mode: Mode) {
@@ -389,6 +423,11 @@ impl BrowseScreen {
             return Some("there is no sample".into());
         }
         match action {
+            A::ContactSheet | A::Facts if self.is_tokens() => Some("there are only ids in it".into()),
+            A::LoaderView if self.is_tokens() && self.row_word() == "sample" => {
+                Some("samples of Forager are windows already".into())
+            }
+            A::Tokenizer if !self.is_tokens() => Some("only packed tokens have one".into()),
             A::ExcludeSample | A::Mark | A::MoveTo | A::Write | A::Splits | A::Undo | A::Redo => self.why_no_edit(),
             A::Copy | A::SavePlan | A::AddAux if self.form.is_some() => Some("there is nothing like that here".into()),
             A::Toggle if self.form.as_ref().is_some_and(|form| form.wants_text()) => {

@@ -167,7 +167,7 @@ fn editor_on(copy: &PartCopy) -> TerminalProgram {
 }
 
 /// A folder as people type it.
-fn folder_of(typed: &str, home: Option<&std::path::Path>) -> Option<PathBuf> {
+pub(super) fn folder_of(typed: &str, home: Option<&std::path::Path>) -> Option<PathBuf> {
     let typed = typed.trim();
     let path = match (typed.strip_prefix('~'), home) {
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => home.join(rest.trim_start_matches('/')),

@@ -2,7 +2,7 @@
 
 use super::pages::{loader_lines, offset_lines};
 use super::state::Mode;
-use crate::engine::browse::{loader, offsets, BrowseSample, Catalog, SampleAt};
+use crate::engine::browse::{loader, offsets, tokens, BrowseSample, Catalog, SampleAt};
 use crate::model::text::bytes;
 use crate::model::{Cancel, Outcome};
 use crate::preview::{self, PartBytes, PartPreview};
@@ -176,6 +176,11 @@ fn part_of(catalog: &dyn Catalog, question: &Question) -> Body {
     let sample = question.sample.as_ref();
     let name = sample.parts.get(question.part).map_or("", |part| &*part.name);
     let part = PartOf { catalog, sample, part: question.part };
+    if let Some(set) = catalog.tokens().filter(|_| name != "json") {
+        let preview = Arc::new(tokens::page(set, sample, question.part, question.from, &question.cancel));
+        // Every part is another look at the same bytes: there is nothing to peek at.
+        return Body::Part { preview, is_further: question.from > 0 || question.is_back, peeks: Vec::new() };
+    }
     let preview = Arc::new(preview::page(name, &part, question.from, &question.cancel));
     let mut peeks = Vec::new();
     for (index, part) in sample.parts.iter().enumerate().take(MOST_PEEKS) {

@@ -26,6 +26,7 @@ mod tests;
 
 pub use workers::locate;
 
+use crate::engine::browse::TokenView;
 use crate::tui::screen::{Screen, UiEnv};
 use std::path::PathBuf;
 
@@ -48,5 +49,10 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
 
 /// The browser on a data set, at a sample.
 pub fn open_at(path: PathBuf, start: Start, env: UiEnv) -> Box<dyn Screen> {
-    Box::new(screen::BrowseScreen::new(path, start, env))
+    open_tokens(path, start, TokenView::default(), env)
+}
+
+/// The browser on packed tokens, looked at in a way of one's own.
+pub fn open_tokens(path: PathBuf, start: Start, view: TokenView, env: UiEnv) -> Box<dyn Screen> {
+    Box::new(screen::BrowseScreen::new(path, start, view, env))
 }

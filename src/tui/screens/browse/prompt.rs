@@ -15,6 +15,12 @@ pub enum Asked {
     Number,
     /// Words in what is shown of a part.
     Words,
+    /// How many tokens training takes at a time.
+    Length,
+    /// A tokenizer.
+    Tokenizer,
+    /// Text or ids in packed tokens.
+    Tokens,
 }
 
 /// The line.
@@ -37,6 +43,9 @@ impl Prompt {
         match self.asked {
             Asked::Key => (" find key ", "text, ^beginning, or /regular expression/"),
             Asked::Number => (" go to number ", "counted from 0"),
+            Asked::Length => (" sequence length ", "tokens of one window; nothing shows documents"),
+            Asked::Tokenizer => (" tokenizer ", "tokenizer.json, its folder, a .model, or a name in the hub's cache"),
+            Asked::Tokens => (" find ", "text, /regular expression/, or ids: 464 2068"),
             Asked::Words => (" find text ", "words, whatever their case"),
         }
     }

@@ -7,11 +7,11 @@ use super::listing::Listing;
 use super::marked::Marker;
 use super::prompt::Prompt;
 use super::state::{BrowseState, Find, Mode, Pane, Search};
-use super::workers::{opener, Opener, Workers};
+use super::workers::{opener, Opened, Opener, ToOpen, Workers};
 use super::Start;
-use crate::engine::browse::{Catalog, Marks, ProblemList, SampleAt, SampleFilter};
+use crate::engine::browse::{Catalog, Marks, ProblemList, SampleAt, SampleFilter, TokenView};
 use crate::model::text::{count, grouped};
-use crate::model::{Cancel, Failure};
+use crate::model::{Cancel, DatasetKind, Failure};
 use crate::preview::cells::Depth;
 use crate::tui::graphics::graphics_of;
 use crate::tui::keymap::{Action, Context};
@@ -30,6 +30,9 @@ use std::sync::Arc;
 
 /// Rows that are taken to be in view before anything was drawn.
 const FIRST_HEIGHT: u64 = 24;
+
+/// The sequence length that is offered first.
+const FIRST_LENGTH: u64 = 2_048;
 
 /// Whether there is something to look at.
 pub(super) enum Stage {
@@ -103,6 +106,10 @@ pub(super) struct Sifting {
 pub struct BrowseScreen {
     pub(super) env: UiEnv,
     pub(super) path: PathBuf,
+    /// How packed tokens are looked at.
+    pub(super) view_of_tokens: TokenView,
+    /// The sequence length that was chosen last.
+    pub(super) last_length: u64,
     pub(super) stage: Stage,
     pub(super) state: BrowseState,
     pub(super) detail: Option<Detail>,
@@ -142,10 +149,10 @@ pub struct BrowseScreen {
 }
 
 impl BrowseScreen {
-    /// The browser; the data set is opened in the background.
-    pub fn new(path: PathBuf, start: Start, env: UiEnv) -> Self {
+    /// The browser; the data set is opened in the background, packed tokens as `view` says.
+    pub fn new(path: PathBuf, start: Start, view: TokenView, env: UiEnv) -> Self {
         let mut opener = opener(env.wake.clone());
-        opener.ask(path.clone());
+        opener.ask(ToOpen { path: path.clone(), view: view.clone(), at: None });
         let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |t| t.subsec_nanos());
         let state = BrowseState { seed: u64::from(seed), ..BrowseState::default() };
         let (graphics, cell) = graphics_of(&env);
@@ -159,6 +166,8 @@ impl BrowseScreen {
         Self {
             env,
             path,
+            last_length: view.sequence_length.unwrap_or(FIRST_LENGTH),
+            view_of_tokens: view,
             stage: Stage::Opening,
             state,
             detail: None,
@@ -190,7 +199,7 @@ impl BrowseScreen {
     /// The browser on a catalog that is open.
     #[cfg(test)]
     pub(super) fn with_catalog(catalog: Arc<dyn Catalog>, start: Start, env: UiEnv) -> Self {
-        let mut screen = Self::new(catalog.root().to_owned(), start, env);
+        let mut screen = Self::new(catalog.root().to_owned(), start, TokenView::default(), env);
         screen.opener = opener(screen.env.wake.clone());
         screen.edits = false;
         screen.opened(catalog);
@@ -242,7 +251,21 @@ impl BrowseScreen {
     pub(super) fn reload(&mut self) {
         self.start = self.state.at.map_or(Start::First, |at| Start::Number(self.state.groups.number(at)));
         self.stage = Stage::Opening;
-        self.opener.ask(self.path.clone());
+        self.opener.ask(ToOpen { path: self.path.clone(), view: self.view_of_tokens.clone(), at: None });
+    }
+
+    /// Looks at packed tokens in another way, at the same place.
+    pub(super) fn look_as(&mut self, view: TokenView) {
+        let at = self.state.sample().map(|sample| (sample.at.group, sample.byte_offset));
+        self.view_of_tokens = view;
+        self.start = Start::First;
+        self.stage = Stage::Opening;
+        self.opener.ask(ToOpen { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
+    }
+
+    /// Whether packed tokens are looked at.
+    pub(super) fn is_tokens(&self) -> bool {
+        self.catalog().is_some_and(|catalog| catalog.tokens().is_some())
     }
 
     /// The catalog, once it is open.
@@ -305,7 +328,12 @@ impl BrowseScreen {
         let mut changed = false;
         if let Some(result) = self.opener.take() {
             match result {
-                Ok(catalog) => self.opened(catalog),
+                Ok(Opened { catalog, at }) => {
+                    if let Some(at) = at {
+                        self.start = Start::Number(catalog.groups().number(at));
+                    }
+                    self.opened(catalog);
+                }
                 Err(failure) => self.stage = Stage::Failed(failure),
             }
             changed = true;
@@ -357,7 +385,8 @@ impl BrowseScreen {
             self.pixels.put(encoded);
             changed = true;
         }
-        let Stage::Open(_, workers) = &mut self.stage else { return changed };
+        let Stage::Open(catalog, workers) = &mut self.stage else { return changed };
+        let catalog_is_tokens = catalog.tokens().is_some();
         if self.state.find.is_some() {
             let (found, ended) = workers.take_found();
             if !found.is_empty() || ended.is_some() {
@@ -365,7 +394,8 @@ impl BrowseScreen {
                 self.state.take_found(found, ended);
                 changed = true;
                 if let Some(find) = self.state.find.as_ref().filter(|find| nothing && find.found.count() == 0) {
-                    let words = format!("no key fits {}", find.text);
+                    let what = if catalog_is_tokens { "no row holds" } else { "no key fits" };
+                    let words = format!("{what} {}", find.text);
                     effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
                 }
             }
@@ -413,6 +443,17 @@ impl BrowseScreen {
     /// Whether a filter still looks.
     pub(super) fn is_sifting(&self) -> bool {
         self.sifting.as_ref().is_some_and(|sifting| !sifting.is_over)
+    }
+
+    /// What a row is called.
+    pub(super) fn row_word(&self) -> &'static str {
+        match self.catalog().map(|catalog| catalog.kind()) {
+            Some(DatasetKind::PackedTokens | DatasetKind::TokenFolder) => match self.view_of_tokens.sequence_length {
+                Some(_) => "window",
+                None => "document",
+            },
+            _ => "sample",
+        }
     }
 
     fn name(&self) -> String {
@@ -478,7 +519,7 @@ impl Screen for BrowseScreen {
     fn status_right(&self) -> Option<String> {
         let Stage::Open(..) = &self.stage else { return None };
         let groups = &self.state.groups;
-        let mut words = vec![count(groups.total(), "sample")];
+        let mut words = vec![count(groups.total(), self.row_word())];
         if !groups.is_complete {
             let done = groups.groups.iter().filter(|group| group.is_counted).count();
             words.insert(0, format!("scanning {}/{}", grouped(done as u64), grouped(groups.groups.len() as u64)));
@@ -491,6 +532,14 @@ impl Screen for BrowseScreen {
         match action {
             Action::Run => "apply",
             Action::MoveTo => "split",
+            Action::LoaderView if self.is_tokens() => {
+                if self.view_of_tokens.sequence_length.is_some() {
+                    "documents"
+                } else {
+                    "windows"
+                }
+            }
+            Action::FindKey if self.is_tokens() => "find text or ids",
             Action::Toggle if self.form.is_none() => "fold",
             action => action.label(),
         }

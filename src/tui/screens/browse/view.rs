@@ -35,36 +35,35 @@ impl BrowseScreen {
         }
     }
 
-    /// The last rows: what is typed, or what was filtered and searched for. Returns what is left.
+    /// The last row: what is typed, or what was searched for. Returns what is left.
     fn draw_foot(&self, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
-        /// Below so many rows the find takes the only line that can be spared.
-        const ROOMY: u16 = 9;
-        let last = |rest: Rect| {
-            let foot = Rect { y: rest.bottom().saturating_sub(1), height: 1.min(rest.height), ..rest };
-            (foot, Rect { height: rest.height.saturating_sub(1), ..rest })
-        };
+        let foot = Rect { y: area.bottom().saturating_sub(1), height: 1.min(area.height), ..area };
+        let rest = Rect { height: area.height.saturating_sub(1), ..area };
         if let Some(prompt) = &self.prompt {
-            let (foot, rest) = last(area);
             prompt.draw(frame, foot, ui);
             return rest;
         }
-        let mut rest = area;
-        let find = self.find_words();
-        let is_finding = find.is_some();
-        if let Some(words) = find {
-            let keys = [(Action::FindNext, "next"), (Action::FindPrevious, "previous"), (Action::Close, "end")];
-            let (foot, above) = last(rest);
-            draw_told(frame, foot, (&words, self.is_searching()), &keys, ui);
-            rest = above;
+        let found = [(Action::FindNext, "next"), (Action::FindPrevious, "previous"), (Action::Close, "end")];
+        let listed = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
+        let (words, is_running, keys) = match (self.find_words(), self.filter_words()) {
+            (Some(words), _) => (words, self.is_searching(), &found[..]),
+            (None, Some(words)) => (words, self.is_sifting(), &listed[..]),
+            (None, None) => return area,
+        };
+        let sign = if is_running { ui.spinner() } else { "/" };
+        let key = |action: Action| ui.key(Context::Browse, action);
+        let keys: Vec<(String, &str)> = keys.iter().map(|(action, word)| (key(*action), *word)).collect();
+        let help: usize = keys.iter().map(|(key, word)| text::width(key) + text::width(word) + 3).sum();
+        let room = usize::from(area.width).saturating_sub(help + 4);
+        let mut spans = vec![
+            Span::styled(format!(" {sign} "), ui.theme.accent),
+            Span::raw(text::pad_end(&text::fit_end(&words, room, ui.glyphs), room)),
+        ];
+        for (key, word) in keys {
+            spans.push(Span::styled(format!("  {key}"), ui.theme.key));
+            spans.push(Span::styled(format!(" {word}"), ui.theme.muted));
         }
-        if let Some(words) = self.filter_words().filter(|_| !is_finding || area.height >= ROOMY) {
-            // The find is ended first.
-            let keys = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
-            let keys = if is_finding { &keys[..1] } else { &keys[..] };
-            let (foot, above) = last(rest);
-            draw_told(frame, foot, (&words, self.is_sifting()), keys, ui);
-            rest = above;
-        }
+        frame.render_widget(Line::from(spans), foot);
         rest
     }
 
@@ -130,10 +129,7 @@ impl BrowseScreen {
 
     fn draw_groups(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let focused = self.state.pane == Pane::Groups;
-        let word = self.group_word();
-        let mut letters = word.chars();
-        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-        let title = format!("{first}{}s", letters.as_str());
+        let title = heading(self.group_word());
         let block = panel(&title, focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
@@ -190,9 +186,10 @@ impl BrowseScreen {
 
     fn draw_samples(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let focused = self.state.pane == Pane::Samples;
+        let rows = heading(self.row_word());
         let title = match self.state.at {
-            Some(at) => format!("Samples  #{}", grouped(self.state.groups.number(at))),
-            None => "Samples".to_owned(),
+            Some(at) => format!("{rows}  #{}", grouped(self.state.groups.number(at))),
+            None => rows,
         };
         let marked = self.state.marked_rows().filter(|_| self.state.pane != Pane::Groups);
         let title = match &marked {
@@ -218,7 +215,7 @@ impl BrowseScreen {
         self.view = window.start as u64..window.end as u64;
         let ats: Vec<Option<SampleAt>> =
             window.clone().map(|at| self.state.listing.at(at as u64, &self.state.groups)).collect();
-        let parts = |at: &SampleAt| self.state.rows.sample(*at).map_or(0, |sample| text::width(&part_names(sample)));
+        let parts = |at: &SampleAt| self.state.rows.sample(*at).map_or(0, |sample| text::width(&self.measure(sample)));
         let columns = usize::from(inner.width).saturating_sub(4);
         let part_columns = ats.iter().flatten().map(parts).max().unwrap_or(0).min(columns / 2);
         let mut list = std::mem::take(&mut self.state.list);
@@ -242,7 +239,7 @@ impl BrowseScreen {
             Some(Row::Ready(sample)) => {
                 let key = text::pad_end(&text::fit_middle(&sample.key, key_columns, ui.glyphs), key_columns);
                 let style = if sample.defect.is_some() { ui.theme.warn } else { ui.theme.text };
-                let parts = text::fit_end(&part_names(sample), part_columns, ui.glyphs);
+                let parts = text::fit_end(&self.measure(sample), part_columns, ui.glyphs);
                 let (sign, sign_style) = if is_marked { ("*", ui.theme.matched) } else { self.sign_of(sample, ui) };
                 Line::from(vec![
                     Span::styled(key, style),
@@ -264,6 +261,12 @@ impl BrowseScreen {
         }
     }
 
+    /// What a row has beside its key: its parts, or how many tokens it is long.
+    fn measure(&self, sample: &BrowseSample) -> String {
+        let tokens = self.catalog().and_then(|catalog| catalog.tokens()).and_then(|set| set.measure(sample));
+        tokens.unwrap_or_else(|| part_names(sample))
+    }
+
     /// The sign after a row: excluded, damaged, found.
     fn sign_of(&self, sample: &BrowseSample, ui: &Ui) -> (&'static str, ratatui::style::Style) {
         if self.is_excluded(sample) {
@@ -279,22 +282,11 @@ impl BrowseScreen {
     }
 }
 
-/// One line at the foot: what is told, whether it is still being worked on, and the keys for it.
-fn draw_told(frame: &mut Frame, foot: Rect, (words, is_running): (&str, bool), keys: &[(Action, &str)], ui: &Ui) {
-    let sign = if is_running { ui.spinner() } else { "/" };
-    let keys: Vec<(String, &str)> =
-        keys.iter().map(|(action, word)| (ui.key(Context::Browse, *action), *word)).collect();
-    let help: usize = keys.iter().map(|(key, word)| text::width(key) + text::width(word) + 3).sum();
-    let room = usize::from(foot.width).saturating_sub(help + 4);
-    let mut spans = vec![
-        Span::styled(format!(" {sign} "), ui.theme.accent),
-        Span::raw(text::pad_end(&text::fit_end(words, room, ui.glyphs), room)),
-    ];
-    for (key, word) in keys {
-        spans.push(Span::styled(format!("  {key}"), ui.theme.key));
-        spans.push(Span::styled(format!(" {word}"), ui.theme.muted));
-    }
-    frame.render_widget(Line::from(spans), foot);
+/// `shard` as a heading: `Shards`.
+fn heading(word: &str) -> String {
+    let mut letters = word.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    format!("{first}{}s", letters.as_str())
 }
 
 /// `jpg txt json`

@@ -3,7 +3,9 @@
 use super::detail::{look_at, Detail, Question};
 use super::rows::{Fetched, Piece, Span};
 use super::state::Search;
-use crate::engine::browse::{filter, problems, Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, SampleFilter};
+use crate::engine::browse::{
+    filter, problems, Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, SampleFilter, TokenView,
+};
 use crate::model::{Cancel, Outcome};
 use crate::tui::work::{Latest, Stream, Wake};
 use std::path::PathBuf;
@@ -15,12 +17,47 @@ const CALM: Duration = Duration::from_millis(60);
 /// Samples found that are handed over in one go, at most.
 const BATCH: usize = 4_096;
 
+/// What is to be opened, and how.
+pub struct ToOpen {
+    /// The data set.
+    pub path: PathBuf,
+    /// How packed tokens are looked at.
+    pub view: TokenView,
+    /// Packed tokens: the group and the byte of its file that one was at.
+    pub at: Option<(u32, u64)>,
+}
+
+/// A data set that is open, and where one was in it.
+pub struct Opened {
+    /// It.
+    pub catalog: Arc<dyn Catalog>,
+    /// The row that holds the byte that was asked for.
+    pub at: Option<SampleAt>,
+}
+
 /// Opens data sets.
-pub type Opener = Latest<PathBuf, Outcome<Arc<dyn Catalog>>>;
+pub type Opener = Latest<ToOpen, Outcome<Opened>>;
+
+/// How long the listing of documents is waited for, to find the one that was looked at.
+const SETTLING: Duration = Duration::from_millis(400);
 
 /// Starts the worker that opens data sets.
 pub fn opener(wake: Wake) -> Opener {
-    Latest::start("browse-open", wake, |path: PathBuf| crate::job::browse::open(&path))
+    Latest::start("browse-open", wake, |asked: ToOpen| {
+        let catalog = crate::job::browse::open_tokens(&asked.path, &asked.view)?;
+        let at = asked.at.and_then(|(group, byte)| row_of(catalog.as_ref(), group, byte));
+        Ok(Opened { catalog, at })
+    })
+}
+
+/// The row of packed tokens that holds a byte of a file.
+fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
+    let set = catalog.tokens()?;
+    let end = Instant::now() + SETTLING;
+    while !catalog.groups().is_complete && Instant::now() < end {
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    set.row_holding(group, byte).ok().flatten()
 }
 
 /// Everything that is asked of an open catalog.

@@ -185,7 +185,7 @@ fn media_sheet(spread: &MediaSpread) -> Sheet {
 
 /// Lengths of the texts of a WebDataset. One that is not prepared is scanned first.
 fn of_texts(path: &Path, cancel: &Cancel) -> Outcome<Sheet> {
-    let opening = browse::open(path)?;
+    let opening = browse::open(path, &browse::TokenView::default())?;
     for work in opening.background {
         work(cancel);
     }

@@ -38,8 +38,6 @@ pub enum Place {
     Field(Stop),
     /// The page of the file.
     Page,
-    /// The buttons of the popup of a source of media: whether it is added.
-    Aux(bool),
 }
 
 /// One data set that was found.
@@ -387,7 +385,7 @@ impl MixState {
                         Stop::Members
                     }
                     Place::Field(stop) => stop,
-                    Place::Page | Place::Aux(_) => return,
+                    Place::Page => return,
                 };
                 self.focus = Stop::ALL.iter().position(|s| *s == stop).unwrap_or(0);
             }

@@ -67,18 +67,13 @@ impl Review {
         if self.written.is_some() {
             return vec![Effect::Pop];
         }
-        if let Some(why) = self.why_not_yet() {
+        if let Some(why) = self.session.why_not() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
-        self.session.write_now(false);
+        if self.changes.is_some() {
+            self.session.write_now(false);
+        }
         Vec::new()
-    }
-
-    /// Why the changes cannot be written now. What is not on the screen is not written.
-    fn why_not_yet(&self) -> Option<String> {
-        let is_shown =
-            self.changes.is_some() && !self.worker.is_waiting() && self.asked == Some(self.session.version());
-        self.session.why_not().or_else(|| (!is_shown).then(|| "the changes are being compared".to_owned()))
     }
 }
 
@@ -92,8 +87,7 @@ impl Screen for Review {
     }
 
     fn status_right(&self) -> Option<String> {
-        let comparing = self.worker.is_waiting().then_some("comparing");
-        comparing.or_else(|| self.session.doing()).map(str::to_owned)
+        self.session.doing().map(str::to_owned)
     }
 
     fn is_busy(&self) -> bool {
@@ -115,7 +109,6 @@ impl Screen for Review {
     fn why_disabled(&self, action: Action) -> Option<String> {
         match action {
             Action::EditText if self.written.is_some() => Some("it is written already".to_owned()),
-            Action::Accept if self.written.is_none() => self.why_not_yet(),
             _ => None,
         }
     }

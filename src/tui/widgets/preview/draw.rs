@@ -3,6 +3,7 @@
 use super::{Pixels, PreviewState};
 use crate::preview::cells::{fit, Depth};
 use crate::preview::hex::HexView;
+use crate::preview::tokens::{TokenText, TokenTone};
 use crate::preview::tree::{LineKind, TreeLine};
 use crate::preview::waveform::Waveform;
 use crate::preview::{text as wrapping, Drawable, PartPreview};
@@ -43,6 +44,10 @@ pub fn draw_short(buffer: &mut Buffer, area: Rect, drawable: &Drawable, ui: &Ui)
         }
         Drawable::Text(words) | Drawable::Fact(words) => {
             draw_lines(buffer, area, wrapping::wrap(words, columns, rows).into_iter().map(Line::from));
+        }
+        Drawable::Tokens(tokens) => {
+            let ranges = wrapping::wrap_ranges(&tokens.text, columns);
+            draw_lines(buffer, area, ranges.into_iter().take(rows).map(|range| token_line(tokens, range, &[], ui)));
         }
         Drawable::Tree(tree) => {
             let lines = tree.iter().map(|l| Line::from(text::fit_end(&wrapping::tree_line(l), columns, ui.glyphs)));
@@ -124,6 +129,13 @@ impl PreviewState {
             Drawable::Text(words) | Drawable::Fact(words) => {
                 let lines =
                     rows.map_while(|row| self.rows.text_range(row)).map(|range| self.text_line(words, range, ui));
+                draw_lines(buffer, area, lines);
+            }
+            Drawable::Tokens(tokens) => {
+                let lines = rows.map_while(|row| self.rows.text_range(row)).map(|range| {
+                    let found = self.search.as_ref().map(|s| s.within(&range)).unwrap_or_default();
+                    token_line(tokens, range, found, ui)
+                });
                 draw_lines(buffer, area, lines);
             }
             Drawable::Tree(lines) => self.draw_tree(buffer, area, lines, focused, ui),
@@ -287,6 +299,41 @@ fn draw_waveform(buffer: &mut Buffer, area: Rect, wave: &Waveform, ui: &Ui) {
             buffer.set_string(x, y, symbol, ui.theme.accent);
         }
     }
+}
+
+/// The style of a piece of tokens. Where there are no colours, bold and plain tokens take turns.
+fn token_style(tone: TokenTone, ui: &Ui) -> Style {
+    match tone {
+        TokenTone::Even => ui.theme.text,
+        TokenTone::Odd => ui.theme.accent,
+        TokenTone::Special => ui.theme.key,
+        TokenTone::Masked => ui.theme.disabled,
+        TokenTone::Boundary => ui.theme.title,
+        TokenTone::Waste => ui.theme.warn,
+        TokenTone::Number => ui.theme.muted,
+    }
+}
+
+/// A line of tokens, what was found in it marked.
+fn token_line(tokens: &TokenText, range: Range<usize>, found: &[Range<usize>], ui: &Ui) -> Line<'static> {
+    let mut spans = Vec::new();
+    for (mark, tone) in tokens.within(&range) {
+        let piece = mark.start.max(range.start)..mark.end.min(range.end);
+        let Some(words) = tokens.text.get(piece.clone()) else { continue };
+        let words = words.trim_end_matches('\n').to_owned();
+        let places: Vec<_> = found
+            .iter()
+            .filter(|place| place.start < piece.end && place.end > piece.start)
+            .map(|place| place.start.saturating_sub(piece.start)..place.end - piece.start)
+            .collect();
+        let pieces = marked(&words, &places, token_style(*tone, ui), ui.theme.matched);
+        // The sign of a line break is one column wide in both sets.
+        spans.extend(pieces.into_iter().map(|span| match ui.glyphs.ascii {
+            true => Span::styled(span.content.replace('↵', "$"), span.style),
+            false => span,
+        }));
+    }
+    Line::from(spans)
 }
 
 /// Text with places marked in it.

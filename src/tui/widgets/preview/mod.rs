@@ -243,6 +243,7 @@ impl PreviewState {
                 Some(inside.join("\n"))
             }
             Drawable::Text(text) | Drawable::Fact(text) => Some(text.to_string()),
+            Drawable::Tokens(tokens) => Some(tokens.text.to_string()),
             Drawable::Tensors(_) => Some(self.rows.lines().join("\n")).filter(|lines| !lines.is_empty()),
             Drawable::Picture(_) | Drawable::Waveform(_) | Drawable::Hex(_) => None,
         }

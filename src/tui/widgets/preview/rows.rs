@@ -39,6 +39,7 @@ impl Rows {
         }
         let kind = match body {
             Drawable::Text(words) | Drawable::Fact(words) => Kind::Text(text::wrap_ranges(words, width).into()),
+            Drawable::Tokens(tokens) => Kind::Text(text::wrap_ranges(&tokens.text, width).into()),
             Drawable::Tree(lines) => Kind::Tree(visible(lines, folded).into()),
             Drawable::Hex(view) => {
                 let row = HexView::row_bytes(width);

@@ -2,6 +2,7 @@
 
 use crate::preview::Drawable;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Places that are kept at most.
 const MAX_PLACES: usize = 10_000;
@@ -86,6 +87,7 @@ fn pattern(words: &str) -> Option<regex::Regex> {
 
 fn places(words: &str, body: &Drawable) -> Vec<Range<usize>> {
     match body {
+        Drawable::Tokens(tokens) => places(words, &Drawable::Text(Arc::clone(&tokens.text))),
         Drawable::Text(text) | Drawable::Fact(text) => {
             let found = pattern(words).map(|p| p.find_iter(text).take(MAX_PLACES).map(|m| m.range()).collect());
             found.unwrap_or_default()

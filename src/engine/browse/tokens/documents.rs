@@ -1,0 +1,110 @@
+//! Where the documents of a `.pbin` lie: a few bytes for each, however many there are.
+
+use super::super::packed::PackedOffsets;
+
+/// Places where a document does not begin where the one before it ended, that are kept; a file that was merged wrongly has a few.
+const MOST_BREAKS: usize = 1 << 20;
+
+/// Offsets and lengths in the order of the index.
+pub(super) struct DocumentList {
+    /// Begin and end of each document, as if they followed each other without gaps.
+    sums: PackedOffsets,
+    sum: u64,
+    /// From this document on, offsets are that much more (or, wrapping, less) than the sums.
+    breaks: Vec<(u64, u64)>,
+}
+
+impl DocumentList {
+    pub(super) fn new() -> Self {
+        Self { sums: PackedOffsets::new(1), sum: 0, breaks: Vec::new() }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.sums.len()
+    }
+
+    /// Adds the next document. `false` when the offsets are too irregular to be kept.
+    pub(super) fn push(&mut self, offset: u64, length: u64) -> bool {
+        let shift = offset.wrapping_sub(self.sum);
+        if self.breaks.last().map_or(0, |last| last.1) != shift {
+            if self.breaks.len() >= MOST_BREAKS {
+                return false;
+            }
+            self.breaks.push((self.sums.len(), shift));
+        }
+        let Some(end) = self.sum.checked_add(length) else { return false };
+        self.sums.push(self.sum, end);
+        self.sum = end;
+        true
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.sums.shrink();
+    }
+
+    /// Whether every document begins where the one before it ended.
+    pub(super) fn is_regular(&self) -> bool {
+        self.breaks.is_empty()
+    }
+
+    fn shift(&self, index: u64) -> u64 {
+        let at = self.breaks.partition_point(|(from, _)| *from <= index);
+        at.checked_sub(1).and_then(|at| self.breaks.get(at)).map_or(0, |(_, shift)| *shift)
+    }
+
+    /// Begin and end of documents, in bytes of the data.
+    pub(super) fn spans(&self, first: u64, count: usize) -> Vec<(u64, u64)> {
+        let moved = |((from, to), index): ((u64, u64), u64)| {
+            let begin = from.wrapping_add(self.shift(index));
+            (begin, begin.saturating_add(to - from))
+        };
+        self.sums.spans(first, count).into_iter().zip(first..).map(moved).collect()
+    }
+
+    /// The document that holds a byte; only where all follow each other.
+    pub(super) fn holding(&self, offset: u64) -> Option<u64> {
+        self.sums.holding(offset).filter(|_| self.is_regular())
+    }
+
+    /// Ends of documents from `first` on that lie before `to`; none where they do not follow each other.
+    pub(super) fn ends(&self, first: u64, to: u64, most: usize) -> Vec<u64> {
+        let mut ends = Vec::new();
+        if self.is_regular() {
+            self.sums.each(first, |_, end| {
+                let is_within = end < to && ends.len() < most;
+                if is_within {
+                    ends.push(end);
+                }
+                is_within
+            });
+        }
+        ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_lie_where_the_index_says_even_where_it_was_merged_wrongly() {
+        let mut list = DocumentList::new();
+        // A second file whose offsets are 12 bytes too small.
+        for (offset, length) in [(0, 10), (10, 20), (18, 6), (24, 2)] {
+            assert!(list.push(offset, length));
+        }
+        assert_eq!(list.spans(1, 9), [(10, 30), (18, 24), (24, 26)]);
+        assert!(!list.is_regular() && list.holding(11).is_none());
+        let mut list = DocumentList::new();
+        (0..200).for_each(|at| assert!(list.push(at * 4, 4)));
+        assert_eq!((list.len(), list.holding(401), list.ends(2, 21, 9)), (200, Some(100), vec![12, 16, 20]));
+    }
+
+    #[test]
+    fn offsets_beyond_all_measure_are_kept_or_refused() {
+        let mut list = DocumentList::new();
+        assert!(list.push(u64::MAX, 3));
+        assert_eq!(list.spans(0, 1), [(u64::MAX, u64::MAX)]);
+        assert!(!list.push(0, u64::MAX));
+    }
+}

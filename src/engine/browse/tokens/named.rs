@@ -1,0 +1,111 @@
+//! What the files beside packed tokens say about them: the tokenizer, the type of an id, the token that ends a document.
+
+use super::forager::code_of;
+use super::vocabulary::Vocabulary;
+use crate::engine::plan;
+use crate::model::pack::EndToken;
+use crate::model::PackPlan;
+use crate::preview::tokens::TokenCode;
+use crate::storage::own::OwnFolder;
+use crate::storage::read::read_whole;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A plan is read up to this size, in bytes.
+const MOST_PLAN: u64 = 1 << 20;
+/// Folders above the tokens from which a relative name may be meant.
+const ABOVE: usize = 4;
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Named {
+    root: PathBuf,
+    /// As they stand in metadata, in the order in which they were found.
+    tokenizers: Vec<String>,
+    plan: Option<Box<PackPlan>>,
+    loaded: std::cell::OnceCell<Result<Arc<Vocabulary>, String>>,
+}
+
+/// Looks for the plan of the run that made the tokens: beside them, or beside the folder of several formats.
+pub(super) fn find(root: &Path) -> Named {
+    let mut named = Named { root: root.to_owned(), ..Named::default() };
+    let outputs = std::iter::successors(Some(root), |path| path.parent()).take(2);
+    named.plan = outputs.map(OwnFolder::for_output).find_map(|own| read_plan(&own.plan()));
+    if let Some(plan) = &named.plan {
+        named.tokenizers.push(plan.tokenizer.clone());
+    }
+    named
+}
+
+fn read_plan(path: &Path) -> Option<Box<PackPlan>> {
+    let bytes = read_whole(path, MOST_PLAN).ok().flatten()?;
+    match plan::file::read(std::str::from_utf8(&bytes).ok()?).ok()? {
+        plan::file::PlanFile::Pack(plan) => Some(plan),
+        _ => None,
+    }
+}
+
+impl Named {
+    /// Adds a name out of metadata.
+    pub(super) fn add(&mut self, tokenizer: &str) {
+        if !tokenizer.is_empty() && !self.tokenizers.iter().any(|known| known == tokenizer) && self.tokenizers.len() < 8
+        {
+            self.tokenizers.push(tokenizer.to_owned());
+        }
+    }
+
+    /// Whether the type of an id is known.
+    pub(super) fn knows_code(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.forager.is_some())
+    }
+
+    /// How ids of Forager samples are stored; two bytes where nothing says so.
+    pub(super) fn token_code(&self) -> TokenCode {
+        let named = self.plan.as_ref().and_then(|plan| plan.forager.as_ref()).map(|target| target.token_type());
+        named.and_then(|named| code_of(named.numpy_name())).unwrap_or_else(|| TokenCode::little(2))
+    }
+
+    fn load(&self) -> &Result<Arc<Vocabulary>, String> {
+        self.loaded.get_or_init(|| {
+            let mut first: Option<String> = None;
+            for name in &self.tokenizers {
+                for path in self.meant_by(name) {
+                    match Vocabulary::load(&path) {
+                        Ok(vocabulary) => return Ok(Arc::new(vocabulary)),
+                        Err(failure) => first = first.or(Some(format!("{name}: {}", failure.why))),
+                    }
+                }
+            }
+            Err(first.unwrap_or_else(|| "nothing beside the files names it".to_owned()))
+        })
+    }
+
+    /// What a name may mean: as it stands, or from a folder above the tokens.
+    fn meant_by(&self, name: &str) -> Vec<String> {
+        let path = Path::new(name);
+        let mut meant = Vec::new();
+        if !path.is_absolute() {
+            let above = self.root.ancestors().take(ABOVE).map(|folder| folder.join(path));
+            meant.extend(above.filter(|path| path.exists()).map(|path| path.to_string_lossy().into_owned()));
+        }
+        // Where the program was called is as good a guess as any; names of the hub have no path at all.
+        meant.insert(if path.exists() { 0 } else { meant.len() }, name.to_owned());
+        meant
+    }
+
+    /// The vocabulary, or why there is none.
+    pub(super) fn vocabulary(&self) -> (Option<Arc<Vocabulary>>, Option<String>) {
+        match self.load() {
+            Ok(vocabulary) => (Some(Arc::clone(vocabulary)), None),
+            Err(why) => (None, Some(why.clone())),
+        }
+    }
+
+    /// The token that ends a document, where the plan says so.
+    pub(super) fn end_id(&self) -> Option<u32> {
+        match self.plan.as_ref()?.end.as_ref()? {
+            EndToken::Id(id) => Some(*id),
+            EndToken::Text(text) => self.load().as_ref().ok()?.id_of(text),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! A `.pbin` (Modalities format page, §3): its index is walked through in the background and kept packed.
+
+use super::documents::DocumentList;
+use super::file::{Table, TokenFile};
+use super::TokenView;
+use crate::engine::browse::state::GroupsState;
+use crate::engine::browse::Background;
+use crate::formats::modalities::packed::Packed;
+use crate::model::{Cancel, Outcome};
+use crate::preview::tokens::TokenCode;
+use crate::storage::read::open_read;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Documents that are taken over at a time.
+const BATCH: usize = 4_096;
+
+/// The file, and the work that lists its documents.
+pub(super) fn file(path: &Path, state: &Arc<GroupsState>, view: &TokenView) -> Outcome<(TokenFile, Background)> {
+    let packed = Packed::open(open_read(path)?)?;
+    let layout = packed.layout();
+    let code = TokenCode { is_big: layout.is_big_endian, ..TokenCode::little(layout.token_bytes) };
+    let list = Arc::new(Mutex::new(DocumentList::new()));
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let old = (!layout.is_current())
+        .then(|| Arc::from(format!("of an old kind ({}): present loaders do not read it", layout.era())));
+    let file = TokenFile {
+        name: Arc::from(name),
+        path: path.to_owned(),
+        bytes: packed.file().len(),
+        data_from: layout.header_bytes,
+        data_bytes: packed.data_bytes(),
+        code,
+        table: Table::List(Arc::clone(&list)),
+        loss: None,
+        holds_text: false,
+        trouble: old,
+    };
+    // Windows are counted without the index; what is listed then only tells where documents end.
+    let state = view.sequence_length.is_none().then(|| Arc::clone(state));
+    let background: Background = Box::new(move |cancel| {
+        let listed = walk(&packed, &list, state.as_deref(), cancel);
+        let mut documents = list.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.shrink();
+        let trouble = match listed {
+            Err(failure) if failure.is_cancelled() => return,
+            Err(failure) => Some(Arc::from(failure.why)),
+            Ok(false) => Some(Arc::from("its index is too irregular to be kept whole; the first documents are listed")),
+            Ok(true) if !documents.is_regular() => Some(Arc::from(
+                "documents do not follow each other: it may be a file that was merged wrongly; repair puts it right",
+            )),
+            Ok(true) => None,
+        };
+        if let Some(state) = state {
+            state.finish(0, documents.len(), trouble);
+        }
+    });
+    Ok((file, background))
+}
+
+/// Goes through the index. `false` when it was too irregular.
+fn walk(packed: &Packed, list: &Mutex<DocumentList>, state: Option<&GroupsState>, cancel: &Cancel) -> Outcome<bool> {
+    let mut items = packed.items();
+    let mut batch: Vec<(u64, u64)> = Vec::with_capacity(BATCH);
+    loop {
+        cancel.check()?;
+        batch.clear();
+        while batch.len() < BATCH {
+            let Some(item) = items.next_item()? else { break };
+            batch.push(item);
+        }
+        let mut documents = list.lock().unwrap_or_else(PoisonError::into_inner);
+        if !batch.iter().all(|(offset, length)| documents.push(*offset, *length)) {
+            return Ok(false);
+        }
+        if let Some(state) = state {
+            state.grow(0, documents.len());
+        }
+        if batch.len() < BATCH {
+            return Ok(true);
+        }
+    }
+}
