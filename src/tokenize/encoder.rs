@@ -37,21 +37,22 @@ impl Encoder {
     /// Fails with a data failure where the tokenizer cannot encode the text; `out` is then as it was.
     pub fn encode(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         match self.tokenizer.engine() {
-            Engine::Json(reference) => reference.encode(text, out),
+            Engine::Json(_, Some(fast)) if self.tokenizer.is_fast() && fast.encode(text, out) => Ok(()),
+            Engine::Json(reference, _) => reference.encode(text, out),
         }
     }
 
     /// The raw ids by the reference, whatever the tokenizer works with at the moment.
     pub fn encode_by_reference(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         match self.tokenizer.engine() {
-            Engine::Json(reference) => reference.encode(text, out),
+            Engine::Json(reference, _) => reference.encode(text, out),
         }
     }
 
     /// The raw tokens with their places in the text, always by the reference.
     pub fn encode_spans(&mut self, text: &str) -> Outcome<Vec<TokenSpan>> {
         match self.tokenizer.engine() {
-            Engine::Json(reference) => reference.spans(text, false),
+            Engine::Json(reference, _) => reference.spans(text, false),
         }
     }
 
@@ -59,7 +60,7 @@ impl Encoder {
     /// trimmed where it asks for that.
     pub fn encode_spans_with_template(&mut self, text: &str) -> Outcome<Vec<TokenSpan>> {
         match self.tokenizer.engine() {
-            Engine::Json(reference) => reference.spans(text, true),
+            Engine::Json(reference, _) => reference.spans(text, true),
         }
     }
 }

@@ -38,6 +38,9 @@ pub struct TokenizerFacts {
     pub has_padding: bool,
     /// A faster reader than the reference does the work, for now.
     pub is_fast: bool,
+    /// Why the fast reader is not used for this file at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_because: Option<String>,
     /// blake3 of the file's bytes, in hexadecimal.
     pub hash: String,
     /// What a person should know before packing with this tokenizer, one sentence each.

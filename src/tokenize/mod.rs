@@ -4,8 +4,10 @@
 //! tokenizer, that one does the work as long as both give the same ids: a [`Guard`] compares them at the start and now and then
 //! during a run. SentencePiece models are read by code of our own.
 
+mod adversarial;
 mod encoder;
 mod facts;
+mod fast;
 mod guard;
 mod load;
 mod reference;
@@ -16,3 +18,6 @@ pub use encoder::{token_at_char, Encoder, TokenSpan};
 pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, TokenizerFacts, TokenizerKind, Truncation};
 pub use guard::{Guard, Mismatch};
 pub use tokenizer::Tokenizer;
+
+#[cfg(test)]
+mod tests;

@@ -80,6 +80,14 @@ impl Reference {
         &self.raw
     }
 
+    /// Added tokens whose id is another than the file says: `(spelling, id in the file, id)`.
+    pub(super) fn renumbered(&self) -> impl Iterator<Item = (&str, u32, Option<u32>)> {
+        self.stored.added_tokens.iter().filter_map(|token| {
+            let id = self.raw.token_to_id(&token.content);
+            (id != Some(token.id)).then_some((token.content.as_str(), token.id, id))
+        })
+    }
+
     /// The token that stands for what the model does not know, where it has one.
     pub(super) fn unknown(&self) -> Option<u32> {
         use tokenizers::Model as _;
@@ -156,7 +164,7 @@ impl Reference {
     }
 }
 
-/// The reference may panic on what nobody thought of; that must end neither a run nor a screen.
-fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// Readers of others may panic on what nobody thought of; that must end neither a run nor a screen.
+pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| "the tokenizer gave up on it; its file may be damaged".to_owned())
 }

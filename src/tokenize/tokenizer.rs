@@ -1,8 +1,9 @@
 //! A tokenizer that any number of threads share.
 
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
+use super::fast::Fast;
 use super::reference::Reference;
-use super::{load, Encoder, Guard};
+use super::{adversarial, load, Encoder, Guard};
 use crate::model::problem::Subject;
 use crate::model::{nearest::nearest, Failure, Outcome};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,8 +21,8 @@ struct Inner {
 
 /// What does the work.
 pub(super) enum Engine {
-    /// A `tokenizer.json`.
-    Json(Box<Reference>),
+    /// A `tokenizer.json`, and the fast reader's view of it where there is one.
+    Json(Box<Reference>, Option<Box<Fast>>),
 }
 
 impl Tokenizer {
@@ -38,8 +39,13 @@ impl Tokenizer {
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
         let broken = |why: String| Failure::data("reading the tokenizer", why).on(Subject::path(name));
         let reference = Reference::parse(bytes).map_err(broken)?;
-        let facts = facts_of(&reference, blake3::hash(bytes).to_hex().to_string());
-        let inner = Inner { engine: Engine::Json(Box::new(reference)), facts, uses_reference: AtomicBool::new(false) };
+        let mut facts = facts_of(&reference, blake3::hash(bytes).to_hex().to_string());
+        let fast =
+            Fast::parse(bytes, &reference, facts.greatest_id).and_then(|fast| trusted(fast, &reference, &facts.added));
+        facts.is_fast = fast.is_ok();
+        facts.slow_because = fast.as_ref().err().cloned();
+        let engine = Engine::Json(Box::new(reference), fast.ok().map(Box::new));
+        let inner = Inner { engine, facts, uses_reference: AtomicBool::new(false) };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -76,7 +82,7 @@ impl Tokenizer {
     /// The id of a token by its spelling, added tokens first.
     pub fn id_of(&self, token: &str) -> Option<u32> {
         match self.engine() {
-            Engine::Json(reference) => reference.tokenizer().token_to_id(token),
+            Engine::Json(reference, _) => reference.tokenizer().token_to_id(token),
         }
     }
 
@@ -100,35 +106,35 @@ impl Tokenizer {
     /// A token's spelling in the vocabulary (byte-level and `▁` spellings are left as they are).
     pub fn token_of(&self, id: u32) -> Option<String> {
         match self.engine() {
-            Engine::Json(reference) => reference.tokenizer().id_to_token(id),
+            Engine::Json(reference, _) => reference.tokenizer().id_to_token(id),
         }
     }
 
     /// The token for what the model does not know.
     pub fn unknown(&self) -> Option<u32> {
         match self.engine() {
-            Engine::Json(reference) => reference.unknown(),
+            Engine::Json(reference, _) => reference.unknown(),
         }
     }
 
     /// What the file's post-processor puts around a single text.
     pub fn template(&self) -> Outcome<Template> {
         match self.engine() {
-            Engine::Json(reference) => reference.template(),
+            Engine::Json(reference, _) => reference.template(),
         }
     }
 
     /// The truncation stored in the file.
     pub fn truncation(&self) -> Option<Truncation> {
         match self.engine() {
-            Engine::Json(reference) => reference.truncation,
+            Engine::Json(reference, _) => reference.truncation,
         }
     }
 
     /// The padding stored in the file.
     pub fn padding(&self) -> Option<Padding> {
         match self.engine() {
-            Engine::Json(reference) => reference.padding,
+            Engine::Json(reference, _) => reference.padding,
         }
     }
 
@@ -145,7 +151,7 @@ impl Tokenizer {
     /// The text of these ids, for screens: control tokens are spelled out, unknown ids left out, broken characters replaced.
     pub fn decode(&self, ids: &[u32]) -> String {
         match self.engine() {
-            Engine::Json(reference) => reference.tokenizer().decode(ids, false).unwrap_or_default(),
+            Engine::Json(reference, _) => reference.tokenizer().decode(ids, false).unwrap_or_default(),
         }
     }
 
@@ -157,6 +163,23 @@ impl Tokenizer {
     pub(super) fn engine(&self) -> &Engine {
         &self.0.engine
     }
+}
+
+/// The fast reader, if it gives the reference's ids for every text of the adversarial set.
+fn trusted(fast: Fast, reference: &Reference, added: &[AddedTokenFacts]) -> Result<Fast, String> {
+    let spellings: Vec<&str> = added.iter().map(|token| token.text.as_str()).collect();
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for text in adversarial::texts(&spellings) {
+        ours.clear();
+        theirs.clear();
+        // A text on which either gives up is encoded by the reference alone, so that there is nothing to compare.
+        let is_known = fast.encode(&text, &mut ours) && reference.encode(&text, &mut theirs).is_ok();
+        if is_known && ours != theirs {
+            let start: String = text.chars().take(40).collect();
+            return Err(format!("the fast reader gives other ids for {start:?}"));
+        }
+    }
+    Ok(fast)
 }
 
 fn facts_of(reference: &Reference, hash: String) -> TokenizerFacts {
@@ -179,6 +202,7 @@ fn facts_of(reference: &Reference, hash: String) -> TokenizerFacts {
         has_truncation: reference.truncation.is_some(),
         has_padding: reference.padding.is_some(),
         is_fast: false,
+        slow_because: None,
         hash,
         warnings: warnings(reference),
     }
@@ -187,10 +211,9 @@ fn facts_of(reference: &Reference, hash: String) -> TokenizerFacts {
 /// What a person should know before packing with this tokenizer.
 fn warnings(reference: &Reference) -> Vec<String> {
     let mut out = Vec::new();
-    for token in &reference.stored.added_tokens {
-        if let Some(id) = reference.tokenizer().token_to_id(&token.content).filter(|id| *id != token.id) {
-            out.push(format!("the added token `{}` has the id {id}, not {} as the file says", token.content, token.id));
-        }
+    for (text, said, id) in reference.renumbered() {
+        let id = id.map_or_else(|| "no id".to_owned(), |id| format!("the id {id}"));
+        out.push(format!("the added token `{text}` has {id}, not {said} as the file says"));
     }
     if let Some(truncation) = &reference.truncation {
         out.push(format!("the file cuts texts to {} tokens", truncation.max_length));

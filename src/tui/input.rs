@@ -1,6 +1,7 @@
 //! The thread that reads the terminal, and the one that hears signals. Both only send events.
 
 use super::app::Event;
+use super::bell::{bytes_wait, Bell};
 use super::graphics::{self, late::Late};
 use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind, MouseEventKind};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
@@ -9,13 +10,16 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long the reader may be deaf to a request to pause.
-const POLL: Duration = Duration::from_millis(50);
+/// How long bytes are waited for that are known to be there.
+const SOON: Duration = Duration::from_millis(50);
+/// How long the one who pauses waits for the reader, which may sit in the middle of a sequence that does not end.
+const PAUSE: Duration = Duration::from_secs(1);
 
-#[derive(Default)]
 struct Gate {
     state: Mutex<GateState>,
     changed: Condvar,
+    /// Ends the reader's waiting for the terminal.
+    bell: Bell,
 }
 
 #[derive(Default)]
@@ -43,8 +47,8 @@ impl Reader {
                 let _ = sender.send(event);
             }
         }
-        let gate = Arc::new(Gate::default());
-        gate.state.lock().unwrap_or_else(PoisonError::into_inner).pause = is_asked;
+        let state = Mutex::new(GateState { pause: is_asked, ..GateState::default() });
+        let gate = Arc::new(Gate { state, changed: Condvar::new(), bell: Bell::hang()? });
         let shared = Arc::clone(&gate);
         std::thread::Builder::new().name("input".into()).spawn(move || read(&shared, &sender, is_asked))?;
         Ok(Self { gate })
@@ -54,9 +58,9 @@ impl Reader {
     pub(super) fn pause(&self) {
         let mut state = self.gate.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.pause = true;
+        self.gate.bell.ring();
         while !state.paused && !state.stop {
-            let (next, waited) =
-                self.gate.changed.wait_timeout(state, POLL * 20).unwrap_or_else(PoisonError::into_inner);
+            let (next, waited) = self.gate.changed.wait_timeout(state, PAUSE).unwrap_or_else(PoisonError::into_inner);
             state = next;
             if waited.timed_out() {
                 break;
@@ -75,6 +79,7 @@ impl Drop for Reader {
     fn drop(&mut self) {
         self.gate.state.lock().unwrap_or_else(PoisonError::into_inner).stop = true;
         self.gate.changed.notify_all();
+        self.gate.bell.ring();
     }
 }
 
@@ -108,7 +113,7 @@ fn listen(sender: &Sender<Event>) -> Late {
 fn read(gate: &Gate, sender: &Sender<Event>, is_asked: bool) {
     let mut late = if is_asked && pass(gate) { listen(sender) } else { Late::default() };
     while pass(gate) {
-        let read = match wait_for_event() {
+        let read = match wait_for_event(&gate.bell) {
             Ok(false) => continue,
             Ok(true) => event::read(),
             Err(error) => Err(error),
@@ -127,26 +132,23 @@ fn read(gate: &Gate, sender: &Sender<Event>, is_asked: bool) {
     }
 }
 
-/// Waits a while for something that can be read.
+/// Waits for something that can be read, or for the bell. Whether there is something is not certain when it returns `false`.
 ///
 /// The library below hears of bytes only when they arrive, and reads a part of them: what is left of a flood would lie there until
 /// more comes, which it cannot, since the terminal's queue is full. So what lies there is looked for, and the library told.
-fn wait_for_event() -> std::io::Result<bool> {
+fn wait_for_event(bell: &Bell) -> std::io::Result<bool> {
     if event::poll(Duration::ZERO)? {
         return Ok(true);
     }
-    if bytes_wait() {
-        // Setting the modes anew, as they are, is the kernel's way of saying "look again".
-        let stdin = rustix::stdio::stdin();
-        let modes = rustix::termios::tcgetattr(stdin)?;
-        rustix::termios::tcsetattr(stdin, rustix::termios::OptionalActions::Now, &modes)?;
+    let stdin = rustix::stdio::stdin();
+    if !bytes_wait(stdin) {
+        bell.wait(stdin)?;
+        return Ok(false);
     }
-    event::poll(POLL)
-}
-
-/// Whether bytes of the terminal wait to be read.
-fn bytes_wait() -> bool {
-    rustix::io::ioctl_fionread(rustix::stdio::stdin()).is_ok_and(|count| count > 0)
+    // Setting the modes anew, as they are, is the kernel's way of saying "look again".
+    let modes = rustix::termios::tcgetattr(stdin)?;
+    rustix::termios::tcsetattr(stdin, rustix::termios::OptionalActions::Now, &modes)?;
+    event::poll(SOON)
 }
 
 /// What the frame cares about: no key releases, of the mouse only presses and the wheel.

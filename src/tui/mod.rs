@@ -4,6 +4,7 @@
 //! and [`work::Latest`] workers, whose results a screen picks up in [`screen::Screen::tick`]. Drawing only reads state.
 
 pub mod app;
+mod bell;
 pub mod config;
 pub mod graphics;
 mod input;

@@ -13,9 +13,41 @@ pub fn centred(area: Rect, width: u16, height: u16) -> Rect {
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
 
-/// Clears a box of at most `width` × `height` in the middle of `area`, frames it, and returns its inside.
+/// Below so many columns beside it a box takes them, too: of what lies below only pieces of frames would be seen.
+const SLIVER: u16 = 8;
+
+/// Clears a box of at most `width` × `height` in the middle of `area`, frames it, and returns its inside. It is a little wider where
+/// next to nothing would be left beside it.
 pub fn popup(frame: &mut Frame, area: Rect, width: u16, height: u16, title: &str, ui: &Ui) -> Rect {
-    let outer = centred(area, width, height);
+    boxed(frame, centred(area, broad(area, width), height), title, ui)
+}
+
+/// As [`popup`], for what grows while a person types: its top stays where that of a box of `most` rows is.
+pub fn growing_popup(
+    frame: &mut Frame,
+    area: Rect,
+    (width, height, most): (u16, u16, u16),
+    title: &str,
+    ui: &Ui,
+) -> Rect {
+    let outer = centred(area, broad(area, width), most);
+    boxed(frame, Rect { height: height.min(outer.height), ..outer }, title, ui)
+}
+
+/// The columns that [`popup`] leaves for text, one kept free on either side.
+pub fn text_columns(area: Rect, width: u16) -> usize {
+    usize::from(broad(area, width).min(area.width).saturating_sub(4))
+}
+
+fn broad(area: Rect, width: u16) -> u16 {
+    if area.width.saturating_sub(width) < SLIVER {
+        area.width
+    } else {
+        width
+    }
+}
+
+fn boxed(frame: &mut Frame, outer: Rect, title: &str, ui: &Ui) -> Rect {
     let block = panel(title, true, ui);
     let inner = block.inner(outer);
     frame.render_widget(Clear, outer);

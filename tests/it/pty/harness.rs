@@ -3,6 +3,7 @@
 use portable_pty::{native_pty_system, Child, CommandBuilder, MasterPty, PtySize, SlavePty};
 use rustix::process::{kill_process, Pid, Signal};
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -188,7 +189,12 @@ impl<'a> Start<'a> {
         let rate = self.bytes_per_second;
         std::thread::spawn(move || shown.read(&mut reader, rate));
         let writer = pair.master.take_writer().unwrap();
-        Story { child, master: pair.master, _slave: pair.slave, writer, emulator, before, started }
+        let line = pair.master.tty_name().and_then(|name| {
+            let flags = i32::try_from(rustix::fs::OFlags::NOCTTY.bits()).unwrap();
+            std::fs::OpenOptions::new().read(true).custom_flags(flags).open(name).ok()
+        });
+        let (master, _slave) = (pair.master, pair.slave);
+        Story { child, master, _slave, line, is_after_esc: false, writer, emulator, before, started }
     }
 }
 
@@ -261,6 +267,10 @@ pub struct Story {
     master: Box<dyn MasterPty + Send>,
     /// Held open, so that the terminal's settings can be looked at after the end.
     _slave: Box<dyn SlavePty + Send>,
+    /// The program's side, to see how much of what was typed is not read yet.
+    line: Option<std::fs::File>,
+    /// Esc was typed last.
+    is_after_esc: bool,
     writer: Box<dyn Write + Send>,
     emulator: Arc<Emulator>,
     before: String,
@@ -337,13 +347,26 @@ impl Story {
 
     /// Types characters as they are.
     pub fn type_text(&mut self, text: &str) -> &mut Self {
+        if std::mem::replace(&mut self.is_after_esc, text == "\x1b") {
+            self.wait_until_read();
+        }
         self.writer.write_all(text.as_bytes()).unwrap();
         self.writer.flush().unwrap();
         self
     }
 
-    /// Presses keys by name, separated by spaces: `j`, `enter`, `ctrl-c`. Wait for what Esc does before the next key: together
-    /// they are an Alt key to every program.
+    /// Lets the program read what was typed: Esc and the next key together are an Alt key to every program.
+    fn wait_until_read(&self) {
+        let end = Instant::now() + deadline() / 10;
+        let waits = |line| rustix::io::ioctl_fionread(line).is_ok_and(|count| count > 0);
+        // On its way through the kernel it does not count yet, and no person presses two keys in so short a time.
+        std::thread::sleep(Duration::from_millis(10));
+        while self.line.as_ref().is_some_and(waits) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Presses keys by name, separated by spaces: `j`, `enter`, `ctrl-c`.
     #[track_caller]
     pub fn keys(&mut self, keys: &str) -> &mut Self {
         for key in keys.split_whitespace() {

@@ -44,3 +44,36 @@ fn a_flood_of_keys_does_not_stop_the_drawing() {
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
 }
+
+/// How often the threads of a process began to wait, all together.
+#[cfg(target_os = "linux")]
+fn waits(pid: u32) -> u64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    let statuses = tasks.filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("status")).ok());
+    statuses.map(|status| waits_in(&status).expect("the kernel counts them")).sum()
+}
+
+#[cfg(target_os = "linux")]
+fn waits_in(status: &str) -> Option<u64> {
+    status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?.trim().parse().ok()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn while_nobody_does_anything_no_thread_wakes() {
+    let house = House::furnished();
+    let mut story = Start::new(&house).arguments(&["browse", "coco"]).run();
+    story.wait_for("000000").wait_for("a cat");
+    let end = Instant::now() + deadline();
+    loop {
+        let (frames, before) = (story.frames(), waits(story.process_id()));
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        let woken = waits(story.process_id()) - before;
+        if woken <= 2 && story.frames() == frames {
+            break;
+        }
+        assert!(Instant::now() < end, "{woken} times in a second");
+    }
+    story.keys("j").wait_for("▸ 000001").keys("q");
+    assert_eq!(story.exit_code(), 0);
+}

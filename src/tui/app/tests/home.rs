@@ -61,6 +61,7 @@ fn enter_opens_a_data_set_and_enters_a_folder() {
     stage.keys("enter").assert_shows("▸ prepare ▸ coco");
     stage.keys("esc").assert_hides("▸ prepare");
     stage.keys("j j j j enter").assert_shows("readme.txt");
+    stage.keys("enter").assert_shows("nothing to prepare or browse in it; e opens it in your editor");
     stage.keys("h").assert_shows("▸ notes/");
 }
 

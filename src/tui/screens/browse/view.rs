@@ -35,35 +35,36 @@ impl BrowseScreen {
         }
     }
 
-    /// The last row: what is typed, or what was searched for. Returns what is left.
+    /// The last rows: what is typed, or what was filtered and searched for. Returns what is left.
     fn draw_foot(&self, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
-        let foot = Rect { y: area.bottom().saturating_sub(1), height: 1.min(area.height), ..area };
-        let rest = Rect { height: area.height.saturating_sub(1), ..area };
+        /// Below so many rows the find takes the only line that can be spared.
+        const ROOMY: u16 = 9;
+        let last = |rest: Rect| {
+            let foot = Rect { y: rest.bottom().saturating_sub(1), height: 1.min(rest.height), ..rest };
+            (foot, Rect { height: rest.height.saturating_sub(1), ..rest })
+        };
         if let Some(prompt) = &self.prompt {
+            let (foot, rest) = last(area);
             prompt.draw(frame, foot, ui);
             return rest;
         }
-        let found = [(Action::FindNext, "next"), (Action::FindPrevious, "previous"), (Action::Close, "end")];
-        let listed = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
-        let (words, is_running, keys) = match (self.find_words(), self.filter_words()) {
-            (Some(words), _) => (words, self.is_searching(), &found[..]),
-            (None, Some(words)) => (words, self.is_sifting(), &listed[..]),
-            (None, None) => return area,
-        };
-        let sign = if is_running { ui.spinner() } else { "/" };
-        let key = |action: Action| ui.key(Context::Browse, action);
-        let keys: Vec<(String, &str)> = keys.iter().map(|(action, word)| (key(*action), *word)).collect();
-        let help: usize = keys.iter().map(|(key, word)| text::width(key) + text::width(word) + 3).sum();
-        let room = usize::from(area.width).saturating_sub(help + 4);
-        let mut spans = vec![
-            Span::styled(format!(" {sign} "), ui.theme.accent),
-            Span::raw(text::pad_end(&text::fit_end(&words, room, ui.glyphs), room)),
-        ];
-        for (key, word) in keys {
-            spans.push(Span::styled(format!("  {key}"), ui.theme.key));
-            spans.push(Span::styled(format!(" {word}"), ui.theme.muted));
+        let mut rest = area;
+        let find = self.find_words();
+        let is_finding = find.is_some();
+        if let Some(words) = find {
+            let keys = [(Action::FindNext, "next"), (Action::FindPrevious, "previous"), (Action::Close, "end")];
+            let (foot, above) = last(rest);
+            draw_told(frame, foot, (&words, self.is_searching()), &keys, ui);
+            rest = above;
         }
-        frame.render_widget(Line::from(spans), foot);
+        if let Some(words) = self.filter_words().filter(|_| !is_finding || area.height >= ROOMY) {
+            // The find is ended first.
+            let keys = [(Action::FilterSamples, "change"), (Action::Close, "all samples")];
+            let keys = if is_finding { &keys[..1] } else { &keys[..] };
+            let (foot, above) = last(rest);
+            draw_told(frame, foot, (&words, self.is_sifting()), keys, ui);
+            rest = above;
+        }
         rest
     }
 
@@ -280,6 +281,24 @@ impl BrowseScreen {
         }
         (" ", ui.theme.text)
     }
+}
+
+/// One line at the foot: what is told, whether it is still being worked on, and the keys for it.
+fn draw_told(frame: &mut Frame, foot: Rect, (words, is_running): (&str, bool), keys: &[(Action, &str)], ui: &Ui) {
+    let sign = if is_running { ui.spinner() } else { "/" };
+    let keys: Vec<(String, &str)> =
+        keys.iter().map(|(action, word)| (ui.key(Context::Browse, *action), *word)).collect();
+    let help: usize = keys.iter().map(|(key, word)| text::width(key) + text::width(word) + 3).sum();
+    let room = usize::from(foot.width).saturating_sub(help + 4);
+    let mut spans = vec![
+        Span::styled(format!(" {sign} "), ui.theme.accent),
+        Span::raw(text::pad_end(&text::fit_end(words, room, ui.glyphs), room)),
+    ];
+    for (key, word) in keys {
+        spans.push(Span::styled(format!("  {key}"), ui.theme.key));
+        spans.push(Span::styled(format!(" {word}"), ui.theme.muted));
+    }
+    frame.render_widget(Line::from(spans), foot);
 }
 
 /// `shard` as a heading: `Shards`.

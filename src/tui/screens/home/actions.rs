@@ -79,7 +79,12 @@ impl Home {
             }
             Some(seen) if seen.is_prepared_by_a_run() => self.prepare(path),
             Some(seen) => {
-                let text = format!("{}: nothing can be done with it yet", seen.title());
+                let edit = self.env.key(Context::Home, Action::Edit);
+                let way = match self.why_not(Action::Edit) {
+                    None if !edit.is_empty() => format!("; {edit} opens it in your editor"),
+                    _ => String::new(),
+                };
+                let text = format!("{}: there is nothing to prepare or browse in it{way}", seen.title());
                 vec![Effect::Toast(Toast::new(Level::Info, text))]
             }
             None => Vec::new(),

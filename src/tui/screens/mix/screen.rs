@@ -1,6 +1,6 @@
 //! The screen of the mix form, and its workers.
 
-use super::state::{quoted, MixState, Stop, Worked};
+use super::state::{quoted, MixState, Place, Stop, Worked};
 use super::view;
 use crate::engine::mix::author::{facts_of_plan, find_members, render, FoundMember};
 use crate::job::mix::{write, MixReport};
@@ -8,7 +8,7 @@ use crate::model::mix::MixPlan;
 use crate::model::{Cancel, Handles, Outcome, ProblemLog, Progress};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::widgets::{Level, Toast};
+use crate::tui::widgets::{Gesture, Level, Toast};
 use crate::tui::work::Latest;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
@@ -20,7 +20,7 @@ type Question = (MixPlan, Cancel);
 type Answer = (MixPlan, Arc<Outcome<Worked>>);
 
 /// The mix form on a folder, with one data set chosen already. Nothing is read on this thread.
-pub fn open(folder: PathBuf, chosen: Option<PathBuf>, env: UiEnv) -> Box<dyn Screen> {
+pub fn open(folder: PathBuf, chosen: Option<PathBuf>, env: UiEnv) -> Box<MixScreen> {
     let mut search = Latest::start("members", env.wake.clone(), |folder: PathBuf| find_members(&folder));
     search.ask(folder.clone());
     let work = Latest::start("mixture", env.wake.clone(), |(plan, cancel): Question| {
@@ -39,9 +39,10 @@ fn work_out(plan: &MixPlan, cancel: &Cancel) -> Outcome<Worked> {
     Ok(Worked { text: render(plan)?, facts: facts_of_plan(plan, handles)? })
 }
 
-struct MixScreen {
+/// The screen.
+pub struct MixScreen {
     env: UiEnv,
-    state: MixState,
+    pub(super) state: MixState,
     search: Latest<PathBuf, Outcome<Vec<FoundMember>>>,
     work: Latest<Question, Answer>,
     writer: Latest<MixPlan, Outcome<MixReport>>,
@@ -172,12 +173,15 @@ impl Screen for MixScreen {
                 }
                 Vec::new()
             }
-            Input::Mouse(mouse) => {
-                if let Some(gesture) = self.state.places.gesture(mouse) {
+            Input::Mouse(mouse) => match self.state.places.gesture(mouse) {
+                Some(Gesture::Click { on: Place::Aux(true), .. }) => self.accept(),
+                Some(Gesture::Click { on: Place::Aux(false), .. }) => self.close(),
+                Some(gesture) => {
                     self.state.point(gesture);
+                    Vec::new()
                 }
-                Vec::new()
-            }
+                None => Vec::new(),
+            },
         };
         self.ask();
         effects

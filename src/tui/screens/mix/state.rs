@@ -38,6 +38,8 @@ pub enum Place {
     Field(Stop),
     /// The page of the file.
     Page,
+    /// The buttons of the popup of a source of media: whether it is added.
+    Aux(bool),
 }
 
 /// One data set that was found.
@@ -385,7 +387,7 @@ impl MixState {
                         Stop::Members
                     }
                     Place::Field(stop) => stop,
-                    Place::Page => return,
+                    Place::Page | Place::Aux(_) => return,
                 };
                 self.focus = Stop::ALL.iter().position(|s| *s == stop).unwrap_or(0);
             }

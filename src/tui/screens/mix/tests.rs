@@ -266,3 +266,36 @@ fn a_click_answers_what_it_points_at_and_the_wheel_scrolls_only_the_list() {
     state.point(Gesture::Wheel { on: Place::Kind(MixKind::Blend), rows: 3 });
     assert_eq!((state.kind, state.stop()), (MixKind::Epochized, Stop::Output), "the wheel answers nothing");
 }
+
+#[test]
+fn the_popup_of_a_source_has_buttons_for_the_mouse() {
+    use super::screen::open;
+    use crate::model::RunOptions;
+    use crate::tui::screen::{Effect, Input, UiEnv};
+    use ratatui::crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+    let mut state = form();
+    act(&mut state, &[Action::Down, Action::Toggle, Action::AddAux]);
+    compare("source", &mut state);
+    let folder = tempfile::tempdir().unwrap();
+    let env = UiEnv::new(RunOptions::default(), folder.path().into());
+    let mut screen = open(folder.path().into(), None, env);
+    screen.state = state;
+    let press = |screen: &mut super::screen::MixScreen, words: &str| {
+        let picture = shown(&mut screen.state, 80, 24, false);
+        let (row, line) = picture.lines().enumerate().find(|(_, line)| line.contains(words)).unwrap();
+        let column = line[..line.find(words).unwrap()].chars().count();
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        let (column, row) = (u16::try_from(column).unwrap(), u16::try_from(row).unwrap());
+        screen.handle(Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
+    };
+    use crate::tui::screen::Screen as _;
+    screen.handle(Input::Paste("images".into()));
+    assert!(matches!(press(&mut screen, "add  ").as_slice(), [Effect::Toast(_)]), "it says what is missing");
+    screen.handle(Input::Paste("=/data/images".into()));
+    assert!(press(&mut screen, "NAME=PATH").is_empty() && screen.state.aux.is_some(), "beside the buttons");
+    press(&mut screen, "add  ");
+    assert_eq!((screen.state.aux.is_none(), screen.state.sources.len()), (true, 1));
+    screen.state.act(Action::AddAux);
+    press(&mut screen, "back ");
+    assert!(screen.state.aux.is_none());
+}

@@ -52,13 +52,27 @@ pub fn draw(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
         Some(Ok(())) => {}
     }
     draw_form(state, frame, inner, ui);
-    if let Some(field) = &state.aux {
-        state.places.clear();
-        let inside = popup(frame, area, 64, 6, "Source of media", ui);
-        let place = Rect { x: inside.x + 1, y: inside.y + 1, width: inside.width.saturating_sub(2), height: 1 };
-        field.draw(frame, place.intersection(inside), true, "images=filesystem:///data/images", ui);
-        let words = Span::styled(" NAME=PATH of a prepared data set, or NAME=filesystem://FOLDER", ui.theme.muted);
-        draw_lines(frame.buffer_mut(), row(inside, 2), [Line::from(words)]);
+    draw_source(state, frame, area, ui);
+}
+
+/// The popup in which a source of media is typed.
+fn draw_source(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let Some(field) = &state.aux else { return };
+    state.places.clear();
+    let inside = popup(frame, area, 66, 6, "Source of media", ui);
+    let inside = Rect { x: inside.x + 1, width: inside.width.saturating_sub(2), ..inside };
+    field.draw(frame, row(inside, 0), true, "images=filesystem:///data/images", ui);
+    let words = "NAME=PATH of a prepared data set, or NAME=filesystem://FOLDER";
+    let words = text::fit_end(words, usize::from(inside.width), ui.glyphs);
+    draw_lines(frame.buffer_mut(), row(inside, 1), [Line::from(Span::styled(words, ui.theme.muted))]);
+    let mut x = inside.x;
+    for (label, adds) in [(" add ", true), (" back ", false)] {
+        let width = u16::try_from(label.len()).unwrap_or(0);
+        let place = Rect { x, width, ..row(inside, 3) }.intersection(row(inside, 3));
+        let style = if adds { ui.theme.selected } else { ui.theme.text };
+        frame.render_widget(Line::from(Span::styled(label, style)), place);
+        state.places.put(place, Place::Aux(adds));
+        x = x.saturating_add(width + 2);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Balancing the splits: ratios are typed, and what they come to is shown before anything is moved.
 
-use super::pattern::failure_lines;
+use super::pattern::{failure_lines, Rows};
 use super::session::SplitSession;
 use crate::engine::splits::{balance, parse_ratios, Balance, BalanceShare, SplitEditor};
 use crate::model::text::{count, grouped};
@@ -8,18 +8,21 @@ use crate::model::Outcome;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
-use crate::tui::widgets::mouse::wheel;
-use crate::tui::widgets::{draw_list, popup, split_bar, text, Level, ListState, TextField, Toast};
+use crate::tui::widgets::popup::{growing_popup, text_columns};
+use crate::tui::widgets::{split_bar, text, Level, TextField, Toast};
 use crate::tui::work::Latest;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
+/// The dialog's columns and the most rows it takes, its border included.
+const SIZE: (u16, u16) = (80, 20);
+
 /// The dialog.
 pub struct BalanceDialog {
     session: SplitSession,
     field: TextField,
-    list: ListState,
+    rows: Rows,
     /// What the ratios come to, and for which text.
     found: Option<(String, Outcome<Balance>)>,
     worker: Latest<(SplitEditor, String), (String, Outcome<Balance>)>,
@@ -33,7 +36,7 @@ impl BalanceDialog {
             (typed, found)
         });
         let field = TextField::new(&session.editor().map(|editor| ratios_now(&editor)).unwrap_or_default());
-        let mut dialog = Self { session, field, list: ListState::default(), found: None, worker };
+        let mut dialog = Self { session, field, rows: Rows::default(), found: None, worker };
         dialog.ask();
         dialog
     }
@@ -62,13 +65,20 @@ impl BalanceDialog {
     }
 }
 
-/// The ratios of the splits as whole numbers that add up to about ten, or a hundred where ten says too little.
+/// The ratios of the splits as whole numbers that come near them: tenths, or else the smallest, or parts of a hundred where small
+/// numbers say too little.
 fn ratios_now(editor: &SplitEditor) -> String {
+    /// How far a share may be from what its number says.
+    const NEAR: f64 = 0.015;
     let shares: Vec<f64> = editor.splits().iter().map(|split| split.share).collect();
     let by = |parts: f64| shares.iter().map(|share| (share * parts).round()).collect::<Vec<f64>>();
-    let is_lost = |rounded: &[f64]| rounded.iter().zip(&shares).any(|(r, share)| *r == 0.0 && *share > 0.0);
-    let rounded = Some(by(10.0)).filter(|r| !is_lost(r)).unwrap_or_else(|| by(100.0));
-    rounded.iter().map(|ratio| format!("{ratio:.0}")).collect::<Vec<_>>().join(",")
+    let is_near = |ratios: &[f64]| {
+        let sum: f64 = ratios.iter().sum();
+        let is_lost = ratios.iter().zip(&shares).any(|(ratio, share)| *ratio == 0.0 && *share > 0.0);
+        !is_lost && ratios.iter().zip(&shares).all(|(ratio, share)| (ratio / sum - share).abs() <= NEAR)
+    };
+    let small = std::iter::once(10).chain(1..=20).map(|parts| by(f64::from(parts))).find(|ratios| is_near(ratios));
+    small.unwrap_or_else(|| by(100.0)).iter().map(|ratio| format!("{ratio:.0}")).collect::<Vec<_>>().join(",")
 }
 
 impl Screen for BalanceDialog {
@@ -104,7 +114,7 @@ impl Screen for BalanceDialog {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::Accept) => return self.accept(),
             Input::Action(action) => {
-                self.list.act(action);
+                self.rows.list.act(action);
             }
             Input::Key(key) => {
                 if self.field.key(key) {
@@ -116,8 +126,8 @@ impl Screen for BalanceDialog {
                 self.ask();
             }
             Input::Mouse(mouse) => {
-                if let Some(rows) = wheel(mouse) {
-                    self.list.scroll(rows);
+                if self.rows.point(mouse) {
+                    return self.accept();
                 }
             }
         }
@@ -126,14 +136,14 @@ impl Screen for BalanceDialog {
 
     fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
         let Some(found) = self.worker.take() else { return false };
-        self.list = ListState::new(found.1.as_ref().map_or(0, |balance| balance.moves.len()));
+        self.rows.set(found.1.as_ref().map_or(0, |balance| balance.moves.len()));
         self.found = Some(found);
         true
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let found = self.found.as_ref().filter(|(typed, _)| typed == self.field.value()).map(|(_, found)| found);
-        draw(&self.field, found, &mut self.list, frame, area, ui);
+        draw(&self.field, found, &mut self.rows, frame, area, ui);
     }
 }
 
@@ -141,31 +151,33 @@ impl Screen for BalanceDialog {
 pub fn draw(
     field: &TextField,
     found: Option<&Outcome<Balance>>,
-    list: &mut ListState,
+    rows: &mut Rows,
     frame: &mut Frame,
     area: Rect,
     ui: &Ui,
 ) {
-    let inner = popup(frame, area, area.width.saturating_sub(2).min(80), 20, "Balance by samples", ui);
-    let text_area = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let columns = usize::from(text_area.width);
-    let label = "ratio  ";
-    draw_lines(frame.buffer_mut(), row(text_area, 0), [Line::from(Span::styled(label, ui.theme.muted))]);
-    let indent = u16::try_from(label.len()).unwrap_or(0).min(text_area.width);
-    let field_area = Rect { x: text_area.x + indent, width: text_area.width - indent, ..row(text_area, 0) };
-    field.draw(frame, field_area, true, "8,1,1 in the order of the splits, or train=8,val=2", ui);
+    let columns = text_columns(area, SIZE.0);
     let lines = match found {
         None => vec![Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.muted))],
         Some(Err(failure)) => failure_lines(failure, columns, ui),
         Some(Ok(balance)) => balance_lines(balance, columns, ui),
     };
-    let used = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(inner.height);
+    let used = lines.len() + 2;
+    let height = rows.height(used, SIZE.1);
+    let inner = growing_popup(frame, area, (SIZE.0, height, SIZE.1), "Balance by samples", ui);
+    let text_area = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    let label = "ratio  ";
+    draw_lines(frame.buffer_mut(), row(text_area, 0), [Line::from(Span::styled(label, ui.theme.muted))]);
+    let indent = u16::try_from(label.len()).unwrap_or(0).min(text_area.width);
+    let field_area = Rect { x: text_area.x + indent, width: text_area.width - indent, ..row(text_area, 0) };
+    field.draw(frame, field_area, true, "8,1,1 in the order of the splits, or train=8,val=2", ui);
     let below_field =
         Rect { y: text_area.y + 2.min(text_area.height), height: text_area.height.saturating_sub(2), ..text_area };
     draw_lines(frame.buffer_mut(), below_field, lines);
-    let Some(Ok(balance)) = found else { return };
+    let used = u16::try_from(used).unwrap_or(u16::MAX).min(inner.height);
     let below = Rect { y: inner.y + used, height: inner.height - used, ..inner };
-    draw_list(frame.buffer_mut(), below, list, false, ui, |at, columns| {
+    let Some(Ok(balance)) = found else { return };
+    rows.draw(frame, below, ui, |at, columns| {
         let Some(one) = balance.moves.get(at) else { return Line::default() };
         let route = format!("{} {} {}", one.from, ui.glyphs.arrow, one.to);
         let route = text::fit_end(&route, columns / 2, ui.glyphs);

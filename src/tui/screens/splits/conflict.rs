@@ -34,7 +34,6 @@ pub fn ask(session: SplitSession, three: ThreeWay) -> Box<dyn Screen> {
     for lost in three.not_applied.iter().take(3) {
         lines.push(format!("On it this cannot be done any more: {}: {}", lost.edit.title(), lost.failure.why));
     }
-    lines.push(String::new());
     let pending = count(session.pending() as u64, "change");
     let without = three.merged.is_none().then(|| "it cannot be read".to_owned());
     let offers = vec![

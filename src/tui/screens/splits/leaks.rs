@@ -192,8 +192,7 @@ impl LeakScreen {
             let words = "it is in too many places: move a shard (m), or exclude one in the editor";
             return vec![Effect::Toast(Toast::new(Level::Info, words))];
         }
-        let mut lines: Vec<String> = leak.places.iter().map(place_words).collect();
-        lines.push(String::new());
+        let lines: Vec<String> = leak.places.iter().map(place_words).collect();
         let offers = leak.repairs.iter().map(repair_offer).collect();
         let (session, repairs) = (self.session.clone(), leak.repairs.clone());
         let chosen = move |row: usize| repairs.get(row).map(|way| session.apply(way.edit())).unwrap_or_default();

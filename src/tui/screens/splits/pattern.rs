@@ -9,13 +9,18 @@ use crate::model::{Failure, Outcome};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
-use crate::tui::widgets::mouse::wheel;
-use crate::tui::widgets::{draw_list, popup, text, Level, ListState, TextField, Toast};
+use crate::tui::widgets::mouse::{Gesture, Places};
+use crate::tui::widgets::popup::{growing_popup, text_columns};
+use crate::tui::widgets::{draw_list, text, Level, ListState, TextField, Toast};
 use crate::tui::work::Latest;
+use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::sync::Arc;
+
+/// The dialog's columns and the most rows it takes, its border included.
+const SIZE: (u16, u16) = (76, 18);
 
 /// What a pattern matches.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,11 +46,58 @@ impl Matched {
     }
 }
 
+/// The rows below the field of a dialog.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// Which of them is selected, and which are in view.
+    pub list: ListState,
+    /// How tall the dialog has become: it does not shrink under the hands of who types.
+    pub tallest: u16,
+    /// Where they were drawn last, for the mouse.
+    places: Places<()>,
+}
+
+impl Rows {
+    /// So many new ones.
+    pub fn set(&mut self, len: usize) {
+        self.list = ListState::new(len);
+    }
+
+    /// The box of the dialog for `lines` of text and the rows, border included; at most `most`.
+    pub fn height(&mut self, lines: usize, most: u16) -> u16 {
+        let wanted = u16::try_from(lines + self.list.len + 2).unwrap_or(u16::MAX).min(most);
+        self.tallest = self.tallest.max(wanted);
+        self.tallest
+    }
+
+    /// Draws them: `row` is asked for the text of one, and told the columns it may take.
+    pub fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui, row: impl Fn(usize, usize) -> Line<'static>) {
+        self.places.clear();
+        self.places.put(area, ());
+        draw_list(frame.buffer_mut(), area, &mut self.list, false, ui, row);
+    }
+
+    /// Does what the mouse did: a click selects, the wheel scrolls. Returns whether a row was clicked twice.
+    pub fn point(&mut self, mouse: MouseEvent) -> bool {
+        let Some(gesture) = self.places.gesture(mouse) else { return false };
+        match gesture {
+            Gesture::Wheel { rows, .. } => self.list.scroll(rows),
+            Gesture::Click { line, .. } => {
+                if let Some(row) = self.list.row_at(line) {
+                    self.list.select(row);
+                }
+            }
+            Gesture::DoubleClick { line, .. } => return self.list.row_at(line).is_some(),
+        }
+        false
+    }
+}
+
 /// The dialog.
 pub struct PatternDialog {
     session: SplitSession,
     field: TextField,
-    list: ListState,
+    rows: Rows,
     /// What was found, and for which pattern.
     found: Option<(String, Outcome<Matched>)>,
     worker: Latest<(SplitEditor, String), (String, Outcome<Matched>)>,
@@ -58,14 +110,14 @@ impl PatternDialog {
             let found = Matched::of(&editor, &pattern);
             (pattern, found)
         });
-        Self { session, field: TextField::default(), list: ListState::default(), found: None, worker }
+        Self { session, field: TextField::default(), rows: Rows::default(), found: None, worker }
     }
 
     fn ask(&mut self) {
         let pattern = self.field.value().to_owned();
         if pattern.is_empty() {
             self.found = None;
-            self.list.set_len(0);
+            self.rows.set(0);
             return;
         }
         if let Some(editor) = self.session.editor() {
@@ -127,7 +179,7 @@ impl Screen for PatternDialog {
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::Accept) => return self.accept(),
             Input::Action(action) => {
-                self.list.act(action);
+                self.rows.list.act(action);
             }
             Input::Key(key) => {
                 if self.field.key(key) {
@@ -139,8 +191,8 @@ impl Screen for PatternDialog {
                 self.ask();
             }
             Input::Mouse(mouse) => {
-                if let Some(rows) = wheel(mouse) {
-                    self.list.scroll(rows);
+                if self.rows.point(mouse) {
+                    return self.accept();
                 }
             }
         }
@@ -149,14 +201,14 @@ impl Screen for PatternDialog {
 
     fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
         let Some(found) = self.worker.take() else { return false };
-        self.list = ListState::new(found.1.as_ref().map_or(0, |matched| matched.shards.len()));
+        self.rows.set(found.1.as_ref().map_or(0, |matched| matched.shards.len()));
         self.found = Some(found);
         true
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let found = self.found.as_ref().filter(|(pattern, _)| pattern == self.field.value()).map(|(_, found)| found);
-        draw(&self.field, found, &mut self.list, frame, area, ui);
+        draw(&self.field, found, &mut self.rows, frame, area, ui);
     }
 }
 
@@ -164,31 +216,33 @@ impl Screen for PatternDialog {
 pub fn draw(
     field: &TextField,
     found: Option<&Outcome<Matched>>,
-    list: &mut ListState,
+    rows: &mut Rows,
     frame: &mut Frame,
     area: Rect,
     ui: &Ui,
 ) {
-    let inner = popup(frame, area, area.width.saturating_sub(2).min(76), 16, "Shards by pattern", ui);
-    let text_area = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let columns = usize::from(text_area.width);
-    field.draw(frame, row(text_area, 0), true, "a regular expression from the start of the name: shard_00[01].*", ui);
+    let columns = text_columns(area, SIZE.0);
+    let muted = |words: &str| vec![Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), ui.theme.muted))];
     let lines = match found {
-        None if field.is_empty() => vec![Line::default()],
-        None => vec![Line::from(Span::styled(format!("{} looking", ui.spinner()), ui.theme.muted))],
+        None if field.is_empty() => muted("what it matches is shown here, before anything is moved"),
+        None => muted(&format!("{} looking", ui.spinner())),
         Some(Err(failure)) => failure_lines(failure, columns, ui),
         Some(Ok(matched)) => {
             vec![Line::from(Span::styled(text::fit_end(&matched_words(matched), columns, ui.glyphs), ui.theme.ok))]
         }
     };
     let used = lines.len() + 1;
+    let height = rows.height(used, SIZE.1);
+    let inner = growing_popup(frame, area, (SIZE.0, height, SIZE.1), "Shards by pattern", ui);
+    let text_area = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    field.draw(frame, row(text_area, 0), true, "a regular expression from the start of the name: shard_00[01].*", ui);
     for (at, line) in lines.into_iter().enumerate() {
         draw_lines(frame.buffer_mut(), row(text_area, at + 1), [line]);
     }
-    let Some(Ok(matched)) = found else { return };
     let used = u16::try_from(used).unwrap_or(u16::MAX).min(inner.height);
     let below = Rect { y: inner.y + used, height: inner.height - used, ..inner };
-    draw_list(frame.buffer_mut(), below, list, false, ui, |at, columns| {
+    let Some(Ok(matched)) = found else { return };
+    rows.draw(frame, below, ui, |at, columns| {
         let Some((name, samples)) = matched.shards.get(at) else { return Line::default() };
         let samples = grouped(*samples);
         let room = columns.saturating_sub(samples.len() + 2);

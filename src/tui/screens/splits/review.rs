@@ -67,13 +67,18 @@ impl Review {
         if self.written.is_some() {
             return vec![Effect::Pop];
         }
-        if let Some(why) = self.session.why_not() {
+        if let Some(why) = self.why_not_yet() {
             return vec![Effect::Toast(Toast::new(Level::Warn, why))];
         }
-        if self.changes.is_some() {
-            self.session.write_now(false);
-        }
+        self.session.write_now(false);
         Vec::new()
+    }
+
+    /// Why the changes cannot be written now. What is not on the screen is not written.
+    fn why_not_yet(&self) -> Option<String> {
+        let is_shown =
+            self.changes.is_some() && !self.worker.is_waiting() && self.asked == Some(self.session.version());
+        self.session.why_not().or_else(|| (!is_shown).then(|| "the changes are being compared".to_owned()))
     }
 }
 
@@ -87,7 +92,8 @@ impl Screen for Review {
     }
 
     fn status_right(&self) -> Option<String> {
-        self.session.doing().map(str::to_owned)
+        let comparing = self.worker.is_waiting().then_some("comparing");
+        comparing.or_else(|| self.session.doing()).map(str::to_owned)
     }
 
     fn is_busy(&self) -> bool {
@@ -109,6 +115,7 @@ impl Screen for Review {
     fn why_disabled(&self, action: Action) -> Option<String> {
         match action {
             Action::EditText if self.written.is_some() => Some("it is written already".to_owned()),
+            Action::Accept if self.written.is_none() => self.why_not_yet(),
             _ => None,
         }
     }

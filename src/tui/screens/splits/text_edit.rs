@@ -96,7 +96,6 @@ pub fn refused(session: SplitSession, refused: Refused) -> Box<dyn Screen> {
     };
     let mut lines = vec![place];
     lines.extend(failure.hint.clone());
-    lines.push(String::new());
     let offers = vec![
         Offer::new("edit it again", line.map_or(String::new(), |line| format!("at line {line}"))),
         Offer::new("drop the text", "splits and excludes stay as they were"),

@@ -124,6 +124,24 @@ fn a_search_tells_how_far_it_is() {
 }
 
 #[test]
+fn a_search_among_what_a_filter_lists_shows_both() {
+    let mut stage = Stage::new(Fake::default());
+    stage.act(Action::FilterSamples).acts(&[Action::Down, Action::Down]).type_text("json").act(Action::Run);
+    stage.wait("the filter is over", |stage, _| !stage.screen.is_sifting());
+    stage.act(Action::FindKey).type_text("^00003").act(Action::Accept);
+    stage.act(Action::NextPart);
+    stage.wait("it is over", |_, shown| {
+        shown.contains("10 found") && shown.contains("8,004 listed") && shown.contains("riding wave 33")
+    });
+    compare("found_in_filter", &mut stage);
+    stage.size = (80, 8);
+    assert!(!stage.draw().contains("8,004 listed"), "there is room for one line only");
+    stage.size = (80, 24);
+    stage.act(Action::Close);
+    assert!(stage.draw().contains("8,004 listed") && stage.draw().contains("Esc all samples"), "the find ends first");
+}
+
+#[test]
 fn the_filter_asks_a_few_questions() {
     let mut stage = Stage::new(Fake::default());
     stage.act(Action::NextPart);

@@ -8,23 +8,30 @@ use crate::model::{Failure, Outcome, Subject};
 use crate::tui::jobs::{JobId, JobView};
 use crate::tui::screens::splits::add_exclude::Preview;
 use crate::tui::screens::splits::leaks::{draw_leaks, draw_running, Standing};
-use crate::tui::screens::splits::pattern::Matched;
+use crate::tui::screens::splits::pattern::{Matched, Rows};
 use crate::tui::screens::splits::review::{draw_changes, draw_written, Changes};
 use crate::tui::screens::splits::{add_exclude, balance, pattern};
 use crate::tui::widgets::{ListState, TextField};
 use std::time::Duration;
 
-const DIALOG: &[(u16, u16, bool)] = &[(100, 28, false), (40, 10, false)];
+/// As many rows as an answer has.
+fn rows(len: usize) -> Rows {
+    let mut rows = Rows::default();
+    rows.set(len);
+    rows
+}
 
 #[test]
 fn a_pattern_shows_what_it_matches_while_it_is_typed() {
     let field = TextField::new("shard_001[4-7]");
     let found: Outcome<Matched> = Matched::of(&editor(), field.value());
-    let mut list = ListState::new(found.as_ref().unwrap().shards.len());
-    assert_eq!(list.len, 4);
-    compare("pattern", DIALOG, &mut |frame, area, ui| {
-        pattern::draw(&field, Some(&found), &mut list, frame, area, ui);
-    });
+    let mut rows = rows(found.as_ref().unwrap().shards.len());
+    assert_eq!(rows.list.len, 4);
+    compare_over("pattern", &mut |frame, area, ui| pattern::draw(&field, Some(&found), &mut rows, frame, area, ui));
+    let all: Outcome<Matched> = Matched::of(&editor(), "shard");
+    let mut rows = super::dialogs::rows(20);
+    let field = TextField::new("shard");
+    compare_over("pattern_all", &mut |frame, area, ui| pattern::draw(&field, Some(&all), &mut rows, frame, area, ui));
 }
 
 #[test]
@@ -32,12 +39,12 @@ fn a_pattern_that_matches_nothing_says_what_was_meant() {
     let field = TextField::new("*.tar");
     let found: Outcome<Matched> = Matched::of(&editor(), field.value());
     assert!(found.is_err());
-    compare("pattern_nothing", DIALOG, &mut |frame, area, ui| {
-        pattern::draw(&field, Some(&found), &mut ListState::default(), frame, area, ui);
+    compare_over("pattern_nothing", &mut |frame, area, ui| {
+        pattern::draw(&field, Some(&found), &mut Rows::default(), frame, area, ui);
     });
     let empty = TextField::default();
-    compare("pattern_empty", &[(80, 22, true)], &mut |frame, area, ui| {
-        pattern::draw(&empty, None, &mut ListState::default(), frame, area, ui);
+    compare_over("pattern_empty", &mut |frame, area, ui| {
+        pattern::draw(&empty, None, &mut Rows::default(), frame, area, ui);
     });
 }
 
@@ -46,11 +53,8 @@ fn a_balance_shows_the_result_before_it_is_made() {
     let editor = editor();
     let field = TextField::new("6,2,2");
     let found = parse_ratios(&editor, field.value()).map(|ratios| balanced(&editor, &ratios));
-    let mut list = ListState::new(found.as_ref().unwrap().moves.len());
-    let sizes = &[(80, 22, false), (100, 28, false), (40, 10, false), (80, 22, true)];
-    compare("balance", sizes, &mut |frame, area, ui| {
-        balance::draw(&field, Some(&found), &mut list, frame, area, ui);
-    });
+    let mut rows = rows(found.as_ref().unwrap().moves.len());
+    compare_over("balance", &mut |frame, area, ui| balance::draw(&field, Some(&found), &mut rows, frame, area, ui));
 }
 
 #[test]
@@ -58,8 +62,8 @@ fn ratios_that_cannot_be_are_refused_in_the_dialog() {
     let editor = editor();
     let field = TextField::new("6,2");
     let found = parse_ratios(&editor, field.value()).map(|ratios| balanced(&editor, &ratios));
-    compare("balance_refused", DIALOG, &mut |frame, area, ui| {
-        balance::draw(&field, Some(&found), &mut ListState::default(), frame, area, ui);
+    compare_over("balance_refused", &mut |frame, area, ui| {
+        balance::draw(&field, Some(&found), &mut Rows::default(), frame, area, ui);
     });
 }
 
@@ -69,8 +73,7 @@ fn what_is_typed_to_be_excluded_is_looked_up() {
     for (name, item) in [("shard", "shard_0002.tar"), ("nothing", "shard_0099.tar/1"), ("known", "shard_0005.tar")] {
         let (item, note) = (TextField::new(item), TextField::new("because"));
         let found = Preview::of(editor(), item.value(), &cancel);
-        let sizes = &[(80, 22, false), (40, 10, false)];
-        compare(&format!("exclude_{name}"), sizes, &mut |frame, area, ui| {
+        compare_over(&format!("exclude_{name}"), &mut |frame, area, ui| {
             add_exclude::draw((&item, &note), false, Some(&found), frame, area, ui);
         });
     }
@@ -97,10 +100,10 @@ fn the_review_is_a_diff_of_the_file() {
     let failure = Failure::environment("writing the splits", "permission denied")
         .on(Subject::path("/data/coco/.nv-meta/split.yaml"))
         .with_hint("ask the owner of the folder, or write a copy with gristmill splits diff");
-    compare("review_failed", &[(80, 22, false), (40, 10, false)], &mut |frame, area, ui| {
+    compare("review_failed", ALL_SIZES, &mut |frame, area, ui| {
         draw_changes(Some(&changes), Some(&failure), &mut list, frame, area, ui);
     });
-    compare("review_comparing", &[(80, 22, false)], &mut |frame, area, ui| {
+    compare("review_comparing", ALL_SIZES, &mut |frame, area, ui| {
         draw_changes(None, None, &mut ListState::default(), frame, area, ui);
     });
 }
@@ -110,7 +113,7 @@ fn what_was_written_is_told() {
     let path = "/data/coco/.nv-meta/split.yaml".into();
     let written = Written { path, size: 4_321, edits: 3, nothing_to_do: false, bytes: Vec::new() };
     let changes = changes();
-    compare("written", DIALOG, &mut |frame, area, ui| draw_written(&written, Some(&changes), frame, area, ui));
+    compare("written", ALL_SIZES, &mut |frame, area, ui| draw_written(&written, Some(&changes), frame, area, ui));
 }
 
 fn place(split: &str, shard: &str, key: Option<&str>) -> LeakPlace {
@@ -170,7 +173,7 @@ fn a_leak_is_ended_by_a_move_and_back_again_by_undo() {
 #[test]
 fn no_leak_and_a_check_that_runs_are_told() {
     let report = LeakReport { found: Leaks::default(), content: false, ..report() };
-    compare("leaks_none", &[(80, 22, false)], &mut |frame, area, ui| {
+    compare("leaks_none", ALL_SIZES, &mut |frame, area, ui| {
         draw_leaks(&report, &Standing::default(), &mut ListState::default(), frame, area, ui);
     });
     let mut status = JobStatus::ended(JobState::Running);
@@ -178,7 +181,7 @@ fn no_leak_and_a_check_that_runs_are_told() {
     status.progress.items_done = 7;
     status.progress.items_total = 20;
     let view = JobView { id: JobId(1), title: "leak check of coco".into(), path: "/data/coco".into(), status };
-    compare("leaks_running", &[(80, 22, false)], &mut |frame, area, ui| draw_running(Some(&view), frame, area, ui));
+    compare("leaks_running", ALL_SIZES, &mut |frame, area, ui| draw_running(Some(&view), frame, area, ui));
 }
 
 #[test]
@@ -190,7 +193,7 @@ fn a_choice_says_why_an_offer_cannot_be_taken() {
         Offer::new("a new split", "its name is asked for"),
     ];
     let mut choice = Choice::new("Move 3 shards to", Vec::new(), offers, |_| Vec::new()).selecting(1);
-    compare_screen("move", &[(100, 28, false), (40, 10, true)], &mut choice);
+    compare_screen("move", &mut choice);
     let effects = choice.handle(crate::tui::screen::Input::Key(ratatui::crossterm::event::KeyEvent::new(
         ratatui::crossterm::event::KeyCode::Char('1'),
         ratatui::crossterm::event::KeyModifiers::NONE,
@@ -206,7 +209,7 @@ fn a_name_is_asked_for_in_a_field() {
     });
     let accept = crate::tui::screen::Input::Action(crate::tui::keymap::Action::Accept);
     assert!(prompt.handle(accept).is_empty());
-    compare_screen("prompt", &[(80, 22, false), (40, 10, false)], &mut prompt);
+    compare_screen("prompt", &mut prompt);
 }
 
 #[test]

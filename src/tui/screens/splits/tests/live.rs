@@ -6,7 +6,7 @@ use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, UiEnv};
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -105,8 +105,7 @@ fn a_draft_is_offered_when_it_is_opened_again() {
     std::mem::forget(session);
     let (again, effects) = house.open();
     let mut offer = popup(effects);
-    let picture = shown(80, 22, false, &mut |frame, area, ui| offer.draw(frame, area, ui));
-    assert!(picture.contains("move shard_0016.tar to test"), "{picture}");
+    compare_screen("draft", offer.as_mut());
     offer.handle(digit('1'));
     let mut effects = Vec::new();
     wait(&again, &mut effects, |s| s.pending() == 1);
@@ -145,7 +144,9 @@ fn a_file_that_somebody_else_changed_is_asked_about() {
         wait(&session, &mut effects, |s| s.doing() != Some("writing"));
         assert_eq!(house.text(), theirs, "nothing is written before it is asked");
         let version = session.version();
-        let told = popup(effects).handle(digit(choice));
+        let mut ask = popup(effects);
+        compare_screen("conflict", ask.as_mut());
+        let told = ask.handle(digit(choice));
         let mut effects = Vec::new();
         wait(&session, &mut effects, |s| s.doing() != Some("writing"));
         assert!(!told.is_empty());
@@ -206,7 +207,7 @@ fn leaving_with_changes_asks_and_every_key_does_what_it_says() {
     assert!(matches!(press(Action::Exclude).as_slice(), [Effect::Toast(_)]));
     assert_eq!(session.pending(), 1);
     let mut leave = popup(press(Action::Close));
-    compare_screen("leave", &[(80, 22, false)], leave.as_mut());
+    compare_screen("leave", leave.as_mut());
     press(Action::Undo);
     assert_eq!(session.pending(), 0);
     press(Action::Redo);
@@ -214,18 +215,13 @@ fn leaving_with_changes_asks_and_every_key_does_what_it_says() {
     let mut choose = popup(press(Action::MoveTo));
     choose.handle(digit('2'));
     assert_eq!(session.pending(), 2);
-    for action in [
-        Action::ByPattern,
-        Action::Balance,
-        Action::AddExclude,
-        Action::AddSplit,
-        Action::RenameSplit,
-        Action::Note,
-        Action::LeakCheck,
-        Action::Details,
-        Action::Write,
-    ] {
+    for action in
+        [Action::ByPattern, Action::Balance, Action::AddExclude, Action::AddSplit, Action::Details, Action::Write]
+    {
         assert!(matches!(press(action).as_slice(), [Effect::Push(_)]), "{action:?}");
+    }
+    for (action, name) in [(Action::RenameSplit, "rename"), (Action::Note, "note"), (Action::LeakCheck, "leak_ask")] {
+        compare_screen(name, popup(press(action)).as_mut());
     }
     press(Action::DropSplit);
     assert_eq!(session.pending(), 3);
@@ -233,4 +229,87 @@ fn leaving_with_changes_asks_and_every_key_does_what_it_says() {
     press(Action::Exclude);
     assert_eq!(session.pending(), 4, "an exclude was taken back");
     popup(press(Action::Note));
+}
+
+#[test]
+fn a_text_that_cannot_be_taken_says_where_and_offers_two_ways() {
+    let house = House::new();
+    let (session, _) = house.open();
+    let text = TEXT.replace("exclude:", "exclude: x: y");
+    let failure = with(editor(), Vec::new()).apply(Edit::ReplaceText { text }).unwrap_err();
+    let refused = text_edit::Refused { failure, file: house.file() };
+    compare_screen("refused", text_edit::refused(session, refused).as_mut());
+}
+
+/// Presses the mouse on the first place that shows these words.
+fn press_on(screen: &mut dyn Screen, words: &str) -> Vec<Effect> {
+    let picture = shown(80, 22, false, &mut |frame, area, ui| screen.draw(frame, area, ui));
+    let found = picture.lines().enumerate().find_map(|(row, line)| {
+        let column = line.find(words).map(|at| line[..at].chars().count())?;
+        Some((u16::try_from(column).unwrap(), u16::try_from(row).unwrap()))
+    });
+    let (column, row) = found.unwrap_or_else(|| panic!("{words} is not in\n{picture}"));
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    screen.handle(Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }))
+}
+
+/// Lets the dialog's worker answer until these words are there.
+fn wait_for(screen: &mut dyn Screen, words: &str) {
+    let end = Instant::now() + Duration::from_secs(60);
+    loop {
+        screen.tick(&mut Vec::new());
+        let picture = shown(80, 22, false, &mut |frame, area, ui| screen.draw(frame, area, ui));
+        if picture.contains(words) {
+            return;
+        }
+        assert!(Instant::now() < end, "{words} is not in\n{picture}");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
+    let house = House::new();
+    let (session, _) = house.open();
+    let mut pattern = pattern::PatternDialog::new(session.clone());
+    pattern.handle(Input::Paste("shard_001".into()));
+    wait_for(&mut pattern, "10 shards");
+    assert!(press_on(&mut pattern, "shard_0012").is_empty());
+    wait_for(&mut pattern, "▸ shard_0012");
+    let effects = press_on(&mut pattern, "shard_0012");
+    assert!(matches!(effects.as_slice(), [Effect::Pop, Effect::Push(_)]), "where to is asked");
+    assert!(press_on(&mut pattern, "10 shards").is_empty(), "beside the rows nothing happens");
+
+    let mut balance = balance::BalanceDialog::new(session.clone());
+    wait_for(&mut balance, "8,1,1");
+    balance.handle(Input::Key(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE)));
+    balance.handle(Input::Paste("4".into()));
+    wait_for(&mut balance, "shards to move");
+    let moves = "train → test";
+    assert!(press_on(&mut balance, moves).is_empty());
+    assert!(matches!(press_on(&mut balance, moves).as_slice(), [Effect::Pop, ..]));
+    assert_eq!(session.pending(), 1, "they were moved");
+}
+
+#[test]
+fn nothing_is_written_before_it_was_shown() {
+    let house = House::new();
+    let (session, _) = house.open();
+    session.apply(moved(&["shard_0016.tar"], "test"));
+    let mut review = session.review();
+    let why = review.why_disabled(Action::Accept);
+    assert_eq!(why.as_deref(), Some("the changes are being compared"));
+    assert_eq!(review.status_right().as_deref(), Some("comparing"));
+    assert!(matches!(review.handle(Input::Action(Action::Accept)).as_slice(), [Effect::Toast(_)]));
+    assert_ne!(session.doing(), Some("writing"));
+    wait_for(review.as_mut(), "shard_0016.tar");
+    assert_eq!(review.why_disabled(Action::Accept), None);
+    // A change made elsewhere is shown first, too.
+    session.apply(moved(&["shard_0017.tar"], "test"));
+    assert!(review.why_disabled(Action::Accept).is_some());
+    wait_for(review.as_mut(), "2 changes");
+    assert_eq!(review.why_disabled(Action::Accept), None);
+    review.handle(Input::Action(Action::Accept));
+    wait_for(review.as_mut(), "Written");
+    assert_eq!((review.why_disabled(Action::Accept), review.label(Action::Accept)), (None, "done"));
 }

@@ -5,6 +5,7 @@ use crate::engine::splits::{Edit, ExcludeItem, SplitEditor};
 use crate::tui::keymap::Keymap;
 use crate::tui::screen::{Screen, Ui};
 use crate::tui::theme::{ColourMode, Glyphs, Theme};
+use crate::tui::widgets::Places;
 use ratatui::backend::TestBackend;
 use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal};
@@ -89,7 +90,18 @@ pub(super) fn compare(name: &str, sizes: &[(u16, u16, bool)], draw: &mut dyn FnM
 
 pub(super) const ALL_SIZES: &[(u16, u16, bool)] = &[(80, 22, false), (100, 28, false), (40, 10, false), (80, 22, true)];
 
-/// Draws a screen that needs no session.
-pub(super) fn compare_screen(name: &str, sizes: &[(u16, u16, bool)], screen: &mut dyn Screen) {
-    compare(name, sizes, &mut |frame, area, ui| screen.draw(frame, area, ui));
+/// Draws a popup that needs no session.
+pub(super) fn compare_screen(name: &str, screen: &mut dyn Screen) {
+    compare_over(name, &mut |frame, area, ui| screen.draw(frame, area, ui));
+}
+
+/// Draws a dialog over the editor, as a person sees it.
+pub(super) fn compare_over(name: &str, dialog: &mut dyn FnMut(&mut Frame, Rect, &Ui)) {
+    let (editor, mut state) = (editor(), state::State::default());
+    state.follow(&editor);
+    let problems = editor.problems();
+    compare(name, ALL_SIZES, &mut |frame, area, ui| {
+        view::draw(&mut state, &editor, &problems, &mut Places::default(), frame, area, ui);
+        dialog(frame, area, ui);
+    });
 }

@@ -1,0 +1,170 @@
+//! Texts on which readers of tokenizers part ways: each is encoded by the fast reader and by the reference before the fast one is
+//! trusted with anything.
+
+/// Pieces that are awkward by themselves and in the company of others.
+const PIECES: &[&str] = &[
+    "",
+    "a",
+    " ",
+    "  ",
+    "\n",
+    "\r",
+    "\r\n",
+    "\t",
+    "\u{b}",
+    "\u{c}",
+    "\0",
+    "\u{1}",
+    "\u{1b}[0m",
+    "\u{7f}",
+    "\u{85}",
+    "\u{a0}",
+    "\u{1680}",
+    "\u{180e}",
+    "\u{2003}",
+    "\u{2028}",
+    "\u{2029}",
+    "\u{202f}",
+    "\u{205f}",
+    "\u{3000}",
+    "\u{200b}",
+    "\u{200d}",
+    "\u{200e}",
+    "\u{202e}",
+    "\u{2060}",
+    "\u{feff}",
+    "\u{ad}",
+    "\u{fffd}",
+    "\u{ffff}",
+    "\u{10ffff}",
+    "\u{e000}",
+    "\u{e0041}",
+    "hello",
+    "Hello World",
+    "it's",
+    "IT'S",
+    "they'LL",
+    "we’ve",
+    "'s",
+    "'",
+    "''",
+    "don't can't won't I'm you'd she'll we're",
+    "'ſ",
+    "'Ve",
+    "1",
+    "12",
+    "123",
+    "1234",
+    "12345678901234567890",
+    "3.14159",
+    "1,000,000",
+    "٣٤٥",
+    "४५६",
+    "½⅓Ⅷ①²",
+    "𝟘𝟙𝟚",
+    "snake_case camelCase SCREAMING_CASE",
+    "...",
+    "!?!?",
+    "((()))",
+    "—–-",
+    "“”‘’",
+    "/* // \\ */",
+    "<|",
+    "|>",
+    "<s>",
+    "</s>",
+    "<unk>",
+    "[MASK]",
+    "[",
+    "é",
+    "e\u{301}",
+    "\u{301}",
+    "a\u{300}\u{301}\u{302}\u{303}\u{304}",
+    "Å\u{212b}A\u{30a}",
+    "ﬁ ﬀ ſ ß ẞ ŉ",
+    "İıIi",
+    "ǅ Ǆ ǆ",
+    "ΑΒΓ αβγ ς σ",
+    "Привет мир",
+    "你好世界",
+    "你好，世界。",
+    "こんにちは",
+    "カタカナ",
+    "ｶﾀｶﾅ",
+    "ＡＢＣ１２３",
+    "안녕하세요",
+    "\u{1100}\u{1161}\u{11a8}",
+    "مرحبا",
+    "אבג",
+    "नमस्ते",
+    "ไทย",
+    "ខ្មែរ",
+    "𠀀𪚥",
+    "𐍈",
+    "👍🏽",
+    "👨\u{200d}👩\u{200d}👧",
+    "🏳\u{fe0f}\u{200d}🌈",
+    "🇩🇪🇫",
+    "☃\u{fe0f}",
+    "①②",
+    "\u{c57}\u{d4d}",
+    "ﷺ",
+    "ꟊ",
+    "\u{1c89}",
+    "\u{a7cb}",
+    "\u{10d40}",
+    "\u{1df25}",
+    "\u{16d40}",
+    "\u{2ebf0}",
+    "\u{32000}",
+    "\u{1e5d0}",
+    "▁",
+    "▁a",
+    "Ġ",
+    "Ċ",
+    "##ing",
+    "<0x0A>",
+];
+
+/// The whole set for a tokenizer with these added tokens: every piece, pairs of them, runs, long words, and the added tokens'
+/// spellings whole, cut in pieces, doubled and between letters and spaces.
+pub(super) fn texts(added: &[&str]) -> Vec<String> {
+    let mut out: Vec<String> = PIECES.iter().map(|piece| (*piece).to_owned()).collect();
+    for (at, left) in PIECES.iter().enumerate() {
+        // Strides without a common divisor bring every piece next to many others.
+        for stride in [1, 7, 23, 41, 60] {
+            let right = PIECES[(at * 3 + stride) % PIECES.len()];
+            out.push(format!("{left}{right}"));
+            out.push(format!("x {left} {right}{left}\n"));
+        }
+    }
+    for count in [2, 3, 4, 7, 15, 16, 17, 31, 64, 65, 257, 4_000] {
+        for run in [" ", "\n", "a", "1", ".", "é", "你", "\u{301}", "\t", "ab ", " a", "\r\n", "👍"] {
+            out.push(run.repeat(count));
+            out.push(format!("x{}y", run.repeat(count)));
+        }
+    }
+    out.push(" ".repeat(100_000));
+    out.push("word".repeat(5_000));
+    out.push(PIECES.concat());
+    out.push(PIECES.join(" "));
+    for token in added.iter().take(64).filter(|token| token.len() <= 256) {
+        let half = (0..=token.len() / 2).rev().find(|at| token.is_char_boundary(*at)).unwrap_or(0);
+        let (left, right) = token.split_at(half);
+        out.extend([
+            (*token).to_owned(),
+            left.to_owned(),
+            right.to_owned(),
+            format!("{left} {right}"),
+            format!("{token}{token}"),
+            format!("a{token}b"),
+            format!("  {token}  "),
+            format!("\n{token}\n"),
+            format!("É {token} é{token}1 "),
+            format!("{left}{token}{right}"),
+            token.to_lowercase(),
+            token.to_uppercase(),
+        ]);
+    }
+    out
+}

@@ -1,0 +1,52 @@
+//! The fast reader of byte-pair tokenizers.
+
+use super::reference::{guarded, Reference};
+use serde_json::Value;
+
+/// Above this id the fast reader's tables, which have a place for every id, would be far larger than the vocabulary.
+const GREATEST_ID: u32 = 1 << 22;
+
+/// An apostrophe and a long s: a contraction to patterns that ignore case, which the fast reader's scanners leave out.
+const CONTRACTED_LONG_S: &[u8] = "'ſ".as_bytes();
+
+/// A tokenizer as the fast reader has it: raw ids only.
+pub(super) struct Fast(fastokens::Tokenizer);
+
+impl Fast {
+    /// Reads the same file; why the fast reader cannot do it, otherwise.
+    pub(super) fn parse(json: &[u8], reference: &Reference, greatest_id: u32) -> Result<Self, String> {
+        if greatest_id > GREATEST_ID {
+            return Err(format!("its ids go up to {greatest_id}"));
+        }
+        // The reference gives added tokens ids in its own order; the fast reader takes those that the file says.
+        if reference.renumbered().next().is_some() {
+            return Err("its added tokens have other ids than the file says".into());
+        }
+        let mut file: Value = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+        // Only raw ids are wanted, so that what the fast reader does not know of these parts is no hindrance.
+        if let Some(parts) = file.as_object_mut() {
+            for name in ["post_processor", "decoder", "truncation", "padding"] {
+                parts.remove(name);
+            }
+        }
+        guarded(|| fastokens::Tokenizer::from_json(file).map_err(|error| error.to_string()))?.map(Self)
+    }
+
+    /// Appends the raw ids of a text; `false` where the fast reader gave up on it, `out` being as it was.
+    pub(super) fn encode(&self, text: &str, out: &mut Vec<u32>) -> bool {
+        if memchr::memmem::find(text.as_bytes(), CONTRACTED_LONG_S).is_some() {
+            return false;
+        }
+        match guarded(|| self.0.encode(text)) {
+            Ok(Ok(ids)) => {
+                if out.is_empty() {
+                    *out = ids;
+                } else {
+                    out.extend_from_slice(&ids);
+                }
+                true
+            }
+            Ok(Err(_)) | Err(_) => false,
+        }
+    }
+}
