@@ -1,5 +1,21 @@
 //! Token folders: what comes after tokenising (shuffles, merges) and before training (mixture indexes).
 //!
-//! See the Nanosets format page.
+//! See the Nanosets format page. Everything here reads at positions and writes through an `Fs` into a folder for work; whoever owns
+//! that folder makes the files visible.
 
+mod copy;
+pub mod listing;
+pub mod merge;
 pub mod mixture;
+mod numbers;
+pub mod output;
+pub mod shuffle;
+pub mod windows;
+
+pub use merge::{merge, MergePlan, Merged};
+pub use output::Made;
+pub use shuffle::{shuffle, ShuffleOptions, Shuffled, Source};
+pub use windows::{shuffle_windows, WindowsPlan};
+
+#[cfg(test)]
+mod tests;

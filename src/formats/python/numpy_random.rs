@@ -216,6 +216,14 @@ impl Order {
         self.len() == 0
     }
 
+    /// The number at a place; 0 where there is none.
+    pub fn at(&self, place: usize) -> u64 {
+        match self {
+            Self::Narrow(places) => places.get(place).map_or(0, |&number| u64::from(number)),
+            Self::Wide(places) => places.get(place).copied().unwrap_or(0),
+        }
+    }
+
     /// The numbers in order.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         let (narrow, wide): (&[u32], &[u64]) = match self {
