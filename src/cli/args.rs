@@ -4,6 +4,7 @@ use super::browse::BrowseArgs;
 use super::dropin::energon::EnergonArgs;
 use super::media::PrepareMediaArgs;
 use super::mix::MixArgs;
+use super::modalities::ModalitiesArgs;
 use super::pack::PackArgs;
 use super::prepare::PrepareArgs;
 use super::splits::SplitsArgs;
@@ -56,12 +57,12 @@ pub enum Command {
     },
     /// Print what a prepared data set holds
     Info {
-        /// Prepared data set, folder of described media, .jsonl file, or metadataset .yaml
+        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, packed file (.pbin) or raw index (.idx)
         path: PathBuf,
     },
     /// Check a prepared data set: index, splits, excludes, field map
     Lint {
-        /// Prepared data set, folder of described media, .jsonl file, or metadataset .yaml
+        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, packed file (.pbin) or raw index (.idx)
         path: PathBuf,
         /// Check every picture that has media metadata whole
         #[arg(long)]
@@ -69,7 +70,18 @@ pub enum Command {
     },
     /// Check a prepared data set and read every sample of it
     Verify {
-        /// Prepared data set, folder of described media, .jsonl file, or metadataset .yaml
+        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, packed file (.pbin) or raw index (.idx)
+        path: PathBuf,
+        /// Of packed tokens: check that every id is one of this tokenizer
+        #[arg(long, value_name = "FILE")]
+        tokenizer: Option<String>,
+        /// Of a raw index: the file that it is of [default: the .jsonl beside it]
+        #[arg(long, value_name = "FILE")]
+        source: Option<PathBuf>,
+    },
+    /// Put right what a program is known to have written wrongly; what was there is kept
+    Repair {
+        /// Packed file (.pbin)
         path: PathBuf,
     },
     /// Look at shards and samples; without a full screen, print a few
@@ -78,6 +90,8 @@ pub enum Command {
     Splits(SplitsArgs),
     /// Write and check metadatasets: blends and joins of prepared data sets
     Mix(MixArgs),
+    /// Merge, shuffle, cut, filter files of Modalities; `data` has the names of the `modalities` program
+    Modalities(ModalitiesArgs),
     /// Write a small data set to try everything on, and prepare it
     Demo {
         /// Where to [default: ./gristmill-demo]
@@ -122,9 +136,11 @@ impl Command {
             Self::Info { .. } => "info",
             Self::Lint { .. } => "lint",
             Self::Verify { .. } => "verify",
+            Self::Repair { .. } => "repair",
             Self::Browse(_) => "browse",
             Self::Splits(args) => args.name(),
             Self::Mix(args) => args.name(),
+            Self::Modalities(args) => args.name(),
             Self::Demo { .. } => "demo",
             Self::Jobs { .. } => "jobs",
             Self::Keys => "keys",

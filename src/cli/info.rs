@@ -4,7 +4,7 @@ use super::context::Context;
 use super::end::{fields, Done, Finished};
 use super::media::spread_lines;
 use super::printer::{paint, Look};
-use super::{jsonl, mix, paths};
+use super::{jsonl, mix, modalities, paths};
 use crate::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
 use crate::job::recover::before_looking;
 use crate::model::text::{count, display_safe, grouped};
@@ -23,6 +23,9 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     }
     if mix::is_metadataset(&path) {
         return mix::check(&path, context);
+    }
+    if modalities::check::is_ours(&path) {
+        return modalities::check::info(&path, context);
     }
     paths::only_folders(&path)?;
     let finished = ProblemLog::default();

@@ -5,7 +5,7 @@ use super::end::{fields, Done, Finished};
 use super::prepare::{summary, tell_notes};
 use super::printer::{paint, Look};
 use super::progress::ProgressView;
-use super::{jsonl, mix, paths};
+use super::{jsonl, mix, modalities, paths};
 use crate::engine::check::{Checked, LintOptions};
 use crate::job::{check, watch, JobState, JobStatus, Phase};
 use crate::model::text::{bytes, count};
@@ -24,19 +24,25 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     if mix::is_metadataset(&path) {
         return mix::check(&path, context);
     }
+    if modalities::check::is_ours(&path) {
+        return modalities::check::lint(&path, context);
+    }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;
     checked(context, words_for(&path)?, |handles| check::run_lint(Path::new(&path), options, threads, handles))
 }
 
-/// Reads every tar anew and compares it with the index.
-pub fn verify(path: &Path, context: &Context) -> Finished {
+/// Reads everything anew and compares it with the index. `against` counts for tokens and raw indexes.
+pub fn verify(path: &Path, against: &modalities::check::Against, context: &Context) -> Finished {
     let path = paths::local(path)?;
     if jsonl::is_jsonl(&path) {
         return jsonl::verify(&path, context);
     }
     if mix::is_metadataset(&path) {
         return mix::verify(&path, context);
+    }
+    if modalities::check::is_ours(&path) {
+        return modalities::check::verify(&path, against, context);
     }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;
@@ -102,6 +108,7 @@ pub fn checked(
     };
     let looked = match words.item {
         ROW => count(done.samples, "media row"),
+        "document" | "line" => format!("{}, {}", count(done.samples, words.item), bytes(done.bytes)),
         _ => format!("{}, {}", count(done.samples, "sample"), bytes(done.bytes)),
     };
     let shards = words.shards.map_or_else(String::new, |word| format!("{}, ", count(done.shards, word)));

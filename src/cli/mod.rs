@@ -19,12 +19,14 @@ mod logging;
 mod media;
 mod misc;
 mod mix;
+mod modalities;
 mod pack;
 mod panic;
 mod paths;
 mod prepare;
 mod printer;
 mod progress;
+mod repair;
 mod report;
 mod run_plan;
 mod signals;
@@ -54,6 +56,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     if let Some(Command::Energon(args)) = &cli.command {
         dropin::energon::adjust(args, &mut cli.globals);
     }
+    if let Some(Command::Modalities(args)) = &cli.command {
+        cli.globals.drop_in |= args.is_drop_in();
+    }
     let printer = printer.configured(&cli.globals);
     let name = cli.command.as_ref().map_or("home", Command::name);
     let context = Context::new(cli.globals, printer);
@@ -78,11 +83,15 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Lint { path, decode }) => {
             lint::run(&path, &LintOptions { decode, ..LintOptions::default() }, context)
         }
-        Some(Command::Verify { path }) => lint::verify(&path, context),
+        Some(Command::Verify { path, tokenizer, source }) => {
+            lint::verify(&path, &modalities::check::Against { tokenizer, source }, context)
+        }
+        Some(Command::Repair { path }) => repair::run(&path, context),
         Some(Command::Browse(args)) => browse::run(&args, context),
         Some(Command::Demo { dir }) => demo::run(dir, context),
         Some(Command::Splits(args)) => splits::run(args, context),
         Some(Command::Mix(args)) => mix::run(args, context),
+        Some(Command::Modalities(args)) => modalities::run(args, context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),
         Some(Command::Doctor { path }) => doctor::run(path.as_deref(), context),

@@ -8,6 +8,7 @@ pub mod jsonl;
 pub mod leaks;
 pub mod media;
 pub mod mix;
+pub mod modalities;
 pub mod nanosets;
 pub mod outputs;
 pub mod plan;

@@ -9,6 +9,7 @@ pub mod leaks;
 pub mod media;
 pub mod metadataset;
 pub mod mix;
+pub mod modalities;
 pub mod pack;
 pub mod pool;
 pub mod prepare;

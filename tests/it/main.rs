@@ -14,6 +14,7 @@ mod cli_dropin;
 mod cli_jsonl;
 mod cli_media;
 mod cli_mix;
+mod cli_modalities;
 mod cli_prepare;
 mod cli_prompts;
 mod cli_recipes;

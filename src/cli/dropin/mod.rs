@@ -1,4 +1,5 @@
 //! Drop-in names: other programs' own commands and flags, for scripts that exist.
 
 pub mod energon;
+pub mod modalities;
 mod preview;

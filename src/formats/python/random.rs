@@ -1,4 +1,5 @@
-//! CPython's `random.Random(42)`: the Mersenne Twister and the shuffle built on it (Energon format page §9.1).
+//! CPython's `random.Random`: the Mersenne Twister, and the shuffle and the choices built on it (Energon format page §9.1,
+//! Modalities format page, "Random generators").
 
 const LENGTH: usize = 624;
 const MIDDLE: usize = 397;
@@ -13,12 +14,23 @@ pub struct MersenneTwister {
 impl MersenneTwister {
     /// Seeded as CPython seeds from a small non-negative integer: by the array of its 32-bit digits.
     pub fn seeded(seed: u32) -> Self {
+        Self::from_words(&[seed])
+    }
+
+    /// Seeded as CPython seeds from any integer.
+    pub fn seeded_by(seed: &Seed) -> Self {
+        Self::from_words(&seed.words)
+    }
+
+    /// Seeded by an array of words (`init_by_array`), of which there must be at least one.
+    fn from_words(words: &[u32]) -> Self {
         let mut twister = Self::from_word(19_650_218);
         let state = &mut twister.state;
         let mix = |state: &[u32], i: usize| state[i - 1] ^ (state[i - 1] >> 30);
         let mut i = 1;
-        for _ in 0..LENGTH {
-            state[i] = (state[i] ^ mix(state, i).wrapping_mul(1_664_525)).wrapping_add(seed);
+        for (j, word) in words.iter().enumerate().cycle().take(LENGTH.max(words.len())) {
+            let mixed = state[i] ^ mix(state, i).wrapping_mul(1_664_525);
+            state[i] = mixed.wrapping_add(*word).wrapping_add(j as u32);
             i = Self::advance(state, i);
         }
         for _ in 0..LENGTH - 1 {
@@ -100,12 +112,66 @@ impl MersenneTwister {
         }
     }
 
+    /// `Random.random()`: from 0 up to, but not, 1, in steps of 2⁻⁵³.
+    pub fn random(&mut self) -> f64 {
+        let (high, low) = (self.next_u32() >> 5, self.next_u32() >> 6);
+        (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
+    }
+
+    /// `Random.choices` of one item by the running sums of the weights: which item it is.
+    pub fn choose(&mut self, running: &[u64]) -> usize {
+        let total = running.last().copied().unwrap_or_default();
+        let drawn = self.random() * total as f64;
+        let last = running.len().saturating_sub(1);
+        running.iter().take(last).position(|sum| *sum as f64 > drawn).unwrap_or(last)
+    }
+
     /// Shuffles in place, as `Random.shuffle` does.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             let j = self.below(i as u64 + 1) as usize;
             items.swap(i, j);
         }
+    }
+}
+
+/// A whole number of any size, as what Python's generator is seeded with. Its sign does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seed {
+    /// The 32-bit digits of its absolute value, the lowest first; at least one.
+    words: Vec<u32>,
+}
+
+/// The longest seed that is taken, in decimal digits: what Python itself reads.
+const LONGEST_SEED: usize = 4_300;
+
+impl Seed {
+    /// From decimal digits, which may have a sign in front; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+        if digits.is_empty() || digits.len() > LONGEST_SEED || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let mut words = vec![0_u32];
+        for digit in digits.bytes() {
+            let mut carry = u64::from(digit - b'0');
+            for word in &mut words {
+                let sum = u64::from(*word) * 10 + carry;
+                *word = sum as u32;
+                carry = sum >> 32;
+            }
+            if carry > 0 {
+                words.push(carry as u32);
+            }
+        }
+        Some(Self { words })
+    }
+}
+
+impl From<u64> for Seed {
+    fn from(seed: u64) -> Self {
+        let (low, high) = (seed as u32, (seed >> 32) as u32);
+        Self { words: if high == 0 { vec![low] } else { vec![low, high] } }
     }
 }
 
@@ -153,5 +219,41 @@ mod tests {
         let mut sorted = items.clone();
         sorted.sort_unstable();
         assert!(sorted.iter().enumerate().all(|(i, &v)| i == v));
+    }
+
+    #[test]
+    fn seeds_of_any_size_are_those_of_the_reference() {
+        let known: [(&str, [u32; 2]); 6] = [
+            ("0", [3626764237, 1654615998]),
+            ("-42", [2746317213, 478163327]),
+            ("4294967296", [485306839, 1508871100]),
+            ("18446744073709551615", [93740670, 1068495656]),
+            ("340282366920938463463374607431768211456", [2677667265, 3954668840]),
+            ("10000000000000000000000000000000000000007", [3123427376, 2207827247]),
+        ];
+        for (seed, expected) in known {
+            let mut twister = MersenneTwister::seeded_by(&Seed::parse(seed).unwrap());
+            assert_eq!([twister.next_u32(), twister.next_u32()], expected, "{seed}");
+        }
+        // More words than the state has.
+        let long = "9".repeat(4_300);
+        assert_eq!(MersenneTwister::seeded_by(&Seed::parse(&long).unwrap()).next_u32(), 1004254403);
+        assert_eq!(Seed::from(1 << 32), Seed::parse("4294967296").unwrap());
+        for wrong in ["", "-", "1.0", "0x1", "٣", &"9".repeat(4_301)] {
+            assert_eq!(Seed::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn fractions_and_choices_are_those_of_the_reference() {
+        let mut twister = MersenneTwister::seeded(7);
+        assert_eq!(
+            [twister.random(), twister.random(), twister.random()],
+            [0.32383276483316237, 0.15084917392450192, 0.6509344730398537]
+        );
+        let mut twister = MersenneTwister::seeded(1234);
+        let chosen: String = (0..12).map(|_| ["a", "b", "c"][twister.choose(&[60, 80, 100])]).collect();
+        assert_eq!(chosen, "caaccababaab");
+        assert_eq!(twister.choose(&[]), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Our own folder beside a metadataset: the lock, and indexes that are not visible yet.
+//! Our own folder beside a metadataset or another single output: the lock, and what is not visible yet.
 
 use crate::model::{Outcome, RunOptions};
 use crate::storage::fs::Fs;
@@ -11,15 +11,15 @@ use std::path::{Path, PathBuf};
 const TRIES: u32 = 5;
 
 /// The folder, locked. Goes away at the end, unless a publish was interrupted in it.
-pub(super) struct WorkPlace<'a> {
+pub(in crate::job) struct WorkPlace<'a> {
     fs: &'a dyn Fs,
-    pub(super) own: OwnFolder,
+    pub(in crate::job) own: OwnFolder,
     lock: Option<DatasetLock>,
 }
 
 impl<'a> WorkPlace<'a> {
-    /// Locks, and finishes a publish that was interrupted. `file` is the metadataset.
-    pub(super) fn take(fs: &'a dyn Fs, file: &Path, options: &RunOptions) -> Outcome<Self> {
+    /// Locks, and finishes a publish that was interrupted. `file` is the metadataset, or another output.
+    pub(in crate::job) fn take(fs: &'a dyn Fs, file: &Path, options: &RunOptions) -> Outcome<Self> {
         let own = OwnFolder::for_output(file);
         let mut tries = 0;
         let lock = loop {
@@ -46,8 +46,8 @@ impl<'a> WorkPlace<'a> {
         Ok(place)
     }
 
-    /// Where an index is made.
-    pub(super) fn draft(&self, number: usize) -> PathBuf {
+    /// Where an index, or another output, is made.
+    pub(in crate::job) fn draft(&self, number: usize) -> PathBuf {
         self.own.work().join(format!("join-{number}"))
     }
 }

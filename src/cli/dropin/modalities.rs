@@ -1,0 +1,192 @@
+//! `gristmill modalities data …`: the arguments of the `modalities data` program (Modalities format page §2, §4, §5).
+
+use super::super::context::Context;
+use super::super::end::{Done, Finished};
+use super::super::modalities::rewrite;
+use crate::engine::modalities::chunk::{files_of_list, Chunk};
+use crate::formats::python::random::Seed;
+use crate::job::modalities::{Existing, Rewrite, RewritePlan};
+use crate::model::{ExitClass, Failure, Outcome, Subject};
+use clap::{Args, Subcommand, ValueEnum};
+use serde_json::{json, Map};
+use std::path::{Path, PathBuf};
+
+/// Which of the other program's commands.
+#[derive(Args, Clone, Debug)]
+#[command(args_override_self = true)]
+pub struct DataArgs {
+    #[command(subcommand)]
+    command: DataCommand,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+#[command(rename_all = "snake_case")]
+enum DataCommand {
+    /// Put packed files one after the other into one
+    MergePackedData(MergeArgs),
+    /// Put the documents of a packed file into a random order
+    ShuffleTokenizedData(ShuffleTokenizedArgs),
+    /// Put the lines of a .jsonl file into a random order
+    ShuffleJsonlData(ShuffleJsonlArgs),
+    /// Take one part of each packed file and shuffle all parts together
+    CreateShuffledDatasetChunk(ChunkArgs),
+    /// Take one part of each .jsonl file and shuffle all parts together
+    CreateShuffledJsonlChunk(ChunkArgs),
+}
+
+/// What happens to an output that is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Policy {
+    /// It stays, and the run fails
+    #[default]
+    Error,
+    /// It stays, and nothing is done
+    Skip,
+    /// It is replaced
+    Override,
+}
+
+#[derive(Args, Clone, Debug)]
+struct MergeArgs {
+    /// Packed files or folders, and last the file to write
+    #[arg(required = true, num_args = 2.., value_names = ["SOURCE", "TARGET"])]
+    paths: Vec<PathBuf>,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(args_override_self = true, rename_all = "snake_case")]
+struct ShuffleTokenizedArgs {
+    #[command(flatten)]
+    files: InOutArgs,
+    /// Accepted; changes nothing
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    batch_size: u64,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(args_override_self = true)]
+struct ShuffleJsonlArgs {
+    #[command(flatten)]
+    files: InOutArgs,
+}
+
+#[derive(Args, Clone, Debug)]
+struct InOutArgs {
+    /// File to shuffle
+    #[arg(long = "input_data_path", value_name = "FILE")]
+    input: PathBuf,
+    /// File to write
+    #[arg(long = "output_data_path", value_name = "FILE")]
+    output: PathBuf,
+    /// What happens to a file that is there
+    #[arg(long = "file_existence_policy", value_name = "POLICY", default_value = "error")]
+    policy: Policy,
+    /// Seed [default: another one each time]
+    #[arg(long, value_name = "N", value_parser = super::super::modalities::seed, allow_hyphen_values = true)]
+    seed: Option<Seed>,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(args_override_self = true)]
+struct ChunkArgs {
+    /// Text with one relative path a line; the suffix of each is replaced
+    #[arg(long = "input_file_list_path", value_name = "FILE")]
+    list: PathBuf,
+    /// Folder that the paths are relative to
+    #[arg(long = "input_data_root_path", value_name = "DIR")]
+    root: PathBuf,
+    /// File to write
+    #[arg(long = "output_chunk_file_path", value_name = "FILE")]
+    output: PathBuf,
+    /// Which chunk, counted from 0
+    #[arg(long = "chunk_id", value_name = "I")]
+    id: u64,
+    /// How many chunks there are
+    #[arg(long = "num_chunks", value_name = "N")]
+    of: u64,
+    /// What happens to a file that is there
+    #[arg(long = "file_existence_policy", value_name = "POLICY", default_value = "error")]
+    policy: Policy,
+    /// One seed for all chunks [default: another one each time]
+    #[arg(long = "global_seed", value_name = "N", allow_hyphen_values = true)]
+    seed: Option<i64>,
+}
+
+impl DataArgs {
+    /// The name for the result object.
+    pub fn name(&self) -> &'static str {
+        match self.command {
+            DataCommand::MergePackedData(_) => "modalities data merge_packed_data",
+            DataCommand::ShuffleTokenizedData(_) => "modalities data shuffle_tokenized_data",
+            DataCommand::ShuffleJsonlData(_) => "modalities data shuffle_jsonl_data",
+            DataCommand::CreateShuffledDatasetChunk(_) => "modalities data create_shuffled_dataset_chunk",
+            DataCommand::CreateShuffledJsonlChunk(_) => "modalities data create_shuffled_jsonl_chunk",
+        }
+    }
+}
+
+/// Does what the other program's command asks for.
+pub fn run(args: DataArgs, context: &Context) -> Finished {
+    match args.command {
+        DataCommand::MergePackedData(args) => merge(args.paths, context),
+        DataCommand::ShuffleTokenizedData(args) => shuffle(args.files, Rewrite::ShufflePacked, context),
+        DataCommand::ShuffleJsonlData(args) => shuffle(args.files, Rewrite::ShuffleLines, context),
+        DataCommand::CreateShuffledDatasetChunk(args) => chunk(&args, ".pbin", Rewrite::ChunkPacked, context),
+        DataCommand::CreateShuffledJsonlChunk(args) => chunk(&args, ".jsonl", Rewrite::ChunkLines, context),
+    }
+}
+
+fn merge(mut paths: Vec<PathBuf>, context: &Context) -> Finished {
+    let Some(output) = paths.pop() else {
+        return Err(Failure::usage("merging", "no file to write is named").into());
+    };
+    let existing = Existing::Refuse(ExitClass::Usage);
+    let plan = RewritePlan { what: Rewrite::Merge(paths), output, existing, compat: context.globals.compat };
+    rewrite::run(plan, None, context)
+}
+
+fn shuffle(files: InOutArgs, what: fn(PathBuf, Seed) -> Rewrite, context: &Context) -> Finished {
+    let Some(existing) = decide(files.policy, &files.output)? else { return Ok(skipped(&files.output, context)) };
+    let random = files.seed.is_none().then(some_seed);
+    let seed = files.seed.unwrap_or_else(|| Seed::from(random.unwrap_or_default()));
+    let plan =
+        RewritePlan { what: what(files.input, seed), output: files.output, existing, compat: context.globals.compat };
+    rewrite::run(plan, random.map(|seed| seed.to_string()), context)
+}
+
+fn chunk(args: &ChunkArgs, suffix: &str, what: fn(Vec<PathBuf>, Chunk, u64) -> Rewrite, context: &Context) -> Finished {
+    let chunk = Chunk::new(args.id, args.of)?;
+    let Some(existing) = decide(args.policy, &args.output)? else { return Ok(skipped(&args.output, context)) };
+    let files = files_of_list(&args.list, &args.root, suffix)?;
+    // A seed of its own, so that it can be named and asked for again.
+    let random = args.seed.is_none().then(|| some_seed() as i64);
+    let seed = chunk.seed(args.seed.or(random).unwrap_or_default());
+    let what = what(files, chunk, seed);
+    let plan = RewritePlan { what, output: args.output.clone(), existing, compat: context.globals.compat };
+    rewrite::run(plan, random.map(|seed| seed.to_string()), context)
+}
+
+/// A seed where the other program takes a random one: below 2³¹, so that it is easily typed again.
+fn some_seed() -> u64 {
+    (uuid::Uuid::new_v4().as_u128() & 0x7fff_ffff) as u64
+}
+
+/// What to do about an output: `None` leaves everything as it is.
+pub fn decide(policy: Policy, output: &Path) -> Outcome<Option<Existing>> {
+    let is_there = std::fs::symlink_metadata(output).is_ok();
+    match policy {
+        Policy::Skip if is_there => Ok(None),
+        Policy::Override => Ok(Some(Existing::Replace)),
+        Policy::Error if is_there => Err(Failure::data("writing the output", "there is a file of that name already")
+            .on(Subject::path(output))
+            .with_hint("--file_existence_policy override replaces it, skip leaves it")),
+        _ => Ok(Some(Existing::Refuse(ExitClass::Data))),
+    }
+}
+
+/// Ends well without having done anything.
+pub fn skipped(output: &Path, context: &Context) -> Done {
+    let text = format!("{} is there already; nothing was done", output.display());
+    context.printer.warning(&text, None);
+    Done::ok(Map::from_iter([("nothing_to_do".to_owned(), json!(true))]))
+}

@@ -1,0 +1,131 @@
+//! The flags of `modalities`.
+
+use super::super::dropin::modalities::DataArgs;
+use crate::formats::python::random::Seed;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Merge, shuffle, cut and filter packed files; `data` has the names of the `modalities` program.
+#[derive(Args, Clone, Debug)]
+pub struct ModalitiesArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ModalitiesCommand,
+}
+
+/// The commands of `modalities`.
+#[derive(Clone, Debug, Subcommand)]
+pub enum ModalitiesCommand {
+    /// Put packed files one after the other into one
+    Merge(MergeArgs),
+    /// Put the documents of a packed file, or the lines of a .jsonl file, into a random order
+    Shuffle(ShuffleArgs),
+    /// Take one part of each file and shuffle all parts together
+    Chunk(ChunkArgs),
+    /// Keep only some documents of a packed file
+    Filter(FilterArgs),
+    /// The arguments of the `modalities data` program, for scripts that exist
+    Data(Box<DataArgs>),
+}
+
+impl ModalitiesArgs {
+    /// Whether the other program's names are used, and so its ways count.
+    pub fn is_drop_in(&self) -> bool {
+        matches!(self.command, ModalitiesCommand::Data(_))
+    }
+
+    /// The name that is typed, for the result object.
+    pub fn name(&self) -> &'static str {
+        match &self.command {
+            ModalitiesCommand::Merge(_) => "modalities merge",
+            ModalitiesCommand::Shuffle(_) => "modalities shuffle",
+            ModalitiesCommand::Chunk(_) => "modalities chunk",
+            ModalitiesCommand::Filter(_) => "modalities filter",
+            ModalitiesCommand::Data(args) => args.name(),
+        }
+    }
+}
+
+/// Where the result goes.
+#[derive(Args, Clone, Debug)]
+pub struct OutputArgs {
+    /// File to write
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub overwrite: bool,
+}
+
+/// Flags of `modalities merge`.
+#[derive(Args, Clone, Debug)]
+pub struct MergeArgs {
+    /// Packed files, or folders with them at any depth
+    #[arg(required = true, value_name = "SOURCE")]
+    pub sources: Vec<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Flags of `modalities shuffle`.
+#[derive(Args, Clone, Debug)]
+pub struct ShuffleArgs {
+    /// Packed file (.pbin), or text with one document a line
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Seed; Python's generator gives the order
+    #[arg(long, value_name = "N", default_value = "42", value_parser = seed, allow_hyphen_values = true)]
+    pub seed: Seed,
+}
+
+/// Flags of `modalities chunk`.
+#[derive(Args, Clone, Debug)]
+pub struct ChunkArgs {
+    /// Packed files (.pbin), or text with one document a line
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Which chunk, counted from 0, of how many
+    #[arg(long, value_name = "I/N", value_parser = part)]
+    pub part: (u64, u64),
+    /// One seed for all chunks; numpy's generator gives the order
+    #[arg(long, value_name = "N", default_value_t = 42, allow_hyphen_values = true)]
+    pub seed: i64,
+}
+
+/// Flags of `modalities filter`.
+#[derive(Args, Clone, Debug)]
+pub struct FilterArgs {
+    /// Packed file (.pbin)
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Numbers of documents to keep, from 0: 0-99,200,300-
+    #[arg(long, value_name = "RANGES", conflicts_with = "documents_from")]
+    pub documents: Option<String>,
+    /// The same from a file, separated by commas or lines
+    #[arg(long, value_name = "FILE")]
+    pub documents_from: Option<PathBuf>,
+    /// Keep documents of at least so many tokens, end token included
+    #[arg(long, value_name = "N")]
+    pub min_tokens: Option<u64>,
+    /// Keep documents of at most so many tokens, end token included
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<u64>,
+}
+
+/// A seed of any size.
+pub fn seed(text: &str) -> Result<Seed, String> {
+    Seed::parse(text).ok_or_else(|| "a whole number is needed".to_owned())
+}
+
+fn part(text: &str) -> Result<(u64, u64), String> {
+    let numbers = text.split_once('/').and_then(|(id, of)| Some((id.parse().ok()?, of.parse().ok()?)));
+    match numbers {
+        Some((id, of)) if id < of => Ok((id, of)),
+        Some(_) => Err("chunks are counted from 0, so the first number must be below the second".into()),
+        None => Err("two numbers are needed, as in 0/8".into()),
+    }
+}

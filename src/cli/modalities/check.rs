@@ -1,0 +1,187 @@
+//! `info`, `lint`, `verify` and `repair` of packed files and raw indexes.
+
+use super::super::context::Context;
+use super::super::end::{fields, Done, Finished};
+use super::super::info::size;
+use super::super::lint::{checked, Words};
+use super::super::prepare::summary;
+use super::super::printer::{paint, Look};
+use super::super::task::{follow, tell};
+use crate::engine::check::Checked;
+use crate::engine::modalities::check::{self as engine, is_raw_index, PackedFacts, Vocabulary};
+use crate::engine::plan::shell_quote;
+use crate::formats::modalities::with_suffix;
+use crate::job::modalities::{start_repair, RepairReport};
+use crate::model::text::{bytes, count, display_safe, duration, grouped};
+use crate::model::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Severity, Subject};
+use crate::source::kind::kind_of;
+use crate::tokenize::Tokenizer;
+use serde_json::{json, Map};
+use std::path::{Path, PathBuf};
+
+/// What is counted, beside the size.
+const DOCUMENTS: Words = Words { shards: None, item: "document" };
+/// The same for raw indexes.
+const LINES: Words = Words { shards: None, item: "line" };
+
+/// Whether a path is a packed file or a raw index. What is not there is neither.
+pub fn is_ours(path: &str) -> bool {
+    is_packed(path) || is_raw_index(Path::new(path))
+}
+
+fn is_packed(path: &str) -> bool {
+    kind_of(Path::new(path)).is_ok_and(|kind| kind == DatasetKind::PackedTokens)
+}
+
+/// What `verify` is given besides the path.
+#[derive(Clone, Debug, Default)]
+pub struct Against {
+    /// A tokenizer: no id may be above its greatest.
+    pub tokenizer: Option<String>,
+    /// The file that a raw index is of, where it is not the `.jsonl` beside it.
+    pub source: Option<PathBuf>,
+}
+
+/// Prints what a packed file or a raw index holds.
+pub fn info(path: &str, context: &Context) -> Finished {
+    let (progress, cancel, log) = (Progress::default(), context.signals.listen(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    if !is_packed(path) {
+        let lines = engine::lint_index(Path::new(path), &handles)?;
+        return Ok(index_info(path, lines, context));
+    }
+    let facts = engine::facts_of(Path::new(path), &handles)?;
+    for line in lines(path, &facts) {
+        context.printer.line(line);
+    }
+    for problem in &facts.problems {
+        context.printer.problem(problem);
+    }
+    let findings: Vec<_> = facts.problems.iter().map(|problem| (problem.severity, problem.kind)).collect();
+    let mut result = fields(&facts);
+    result.insert("path".into(), json!(path));
+    result.insert("kind".into(), json!(DatasetKind::PackedTokens));
+    Ok(Done::with_findings(result, findings))
+}
+
+fn item(name: &str, value: &str) -> String {
+    format!("- {}: {}", paint(Look::Strong, name), display_safe(value))
+}
+
+fn title(path: &str) -> String {
+    let name = Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy());
+    paint(Look::Strong, &format!("# {}", display_safe(&name)))
+}
+
+fn index_info(path: &str, lines: Checked, context: &Context) -> Done {
+    for line in [title(path), String::new(), item("path", path), item("kind", "raw index of Modalities")] {
+        context.printer.line(line);
+    }
+    context.printer.line(item("lines", &grouped(lines.samples)));
+    context.printer.line(item("size", &size(lines.bytes)));
+    let result = json!({ "path": path, "kind": "raw-index", "lines": lines.samples, "bytes": lines.bytes });
+    Done::ok(fields(result))
+}
+
+fn lines(path: &str, facts: &PackedFacts) -> Vec<String> {
+    let layout = &facts.layout;
+    let order = if layout.is_big_endian { ", big-endian" } else { "" };
+    let mut lines = vec![
+        title(path),
+        String::new(),
+        item("path", path),
+        item("kind", DatasetKind::PackedTokens.title()),
+        item("documents", &grouped(facts.documents)),
+        item("tokens", &grouped(facts.tokens)),
+        item("bytes a token", &format!("{}{order}", layout.token_bytes)),
+        item("size", &size(facts.bytes)),
+        item("layout", facts.era),
+    ];
+    if facts.documents > 0 {
+        let mean = grouped((facts.tokens as f64 / facts.documents as f64).round() as u64);
+        let ends = format!("{} to {}, {mean} on average", grouped(facts.shortest), grouped(facts.longest));
+        lines.push(item("tokens a document", &ends));
+    }
+    if let Some(token) = facts.end_token {
+        lines.push(item("first document ends with", &format!("the token {token}")));
+    }
+    lines
+}
+
+/// Checks header and index.
+pub fn lint(path: &str, context: &Context) -> Finished {
+    let at = Path::new(path);
+    match is_packed(path) {
+        true => checked(context, DOCUMENTS, |handles| engine::lint(at, handles)),
+        false => checked(context, LINES, |handles| engine::lint_index(at, handles)),
+    }
+}
+
+/// Reads every token, or compares a raw index with its file.
+pub fn verify(path: &str, against: &Against, context: &Context) -> Finished {
+    let at = Path::new(path);
+    if !is_packed(path) {
+        let source = against.source.clone().unwrap_or_else(|| with_suffix(at, ".jsonl"));
+        if !source.exists() {
+            return Err(Failure::usage("comparing the index", "the file that it is of is not beside it")
+                .on(Subject::path(source))
+                .with_hint("--source FILE names it")
+                .into());
+        }
+        return checked(context, LINES, |handles| engine::verify_index(at, &source, handles));
+    }
+    let vocabulary = against.tokenizer.as_deref().map(vocabulary).transpose()?;
+    checked(context, DOCUMENTS, |handles| engine::verify(at, vocabulary.as_ref(), handles))
+}
+
+fn vocabulary(name: &str) -> Outcome<Vocabulary> {
+    let facts = Tokenizer::load(name)?.facts();
+    Ok(Vocabulary { name: name.to_owned(), greatest: facts.greatest_id })
+}
+
+/// Puts a wrongly merged index right.
+pub fn repair(path: &str, context: &Context) -> Finished {
+    if !is_packed(path) {
+        let source = with_suffix(Path::new(path), ".jsonl");
+        let hint =
+            format!("make it anew: gristmill index {} --format modalities", shell_quote(&source.to_string_lossy()));
+        return Err(Failure::usage("repairing", "a raw index is not repaired")
+            .on(Subject::path(path))
+            .with_hint(hint)
+            .into());
+    }
+    let dry = context.globals.dry_run;
+    let report = follow(start_repair(Path::new(path), dry, context.run_options())?, Some("repairing"), context)?;
+    tell(&report.problems, &report.counts, context);
+    let line = repaired(path, &report, dry);
+    match dry {
+        true => context.printer.line(line),
+        false => context.printer.say(line),
+    }
+    let mut result: Map<_, _> = fields(&report);
+    result.insert("counts".into(), summary::counts_value(&report.counts));
+    result.insert("dry_run".into(), json!(dry));
+    result.insert("nothing_to_do".into(), json!(report.repaired == 0));
+    let findings = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
+    Ok(Done::with_findings(result, findings.filter(|(severity, _)| *severity > Severity::Note)))
+}
+
+fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {
+    let name = display_safe(path);
+    let documents = count(report.documents, "document");
+    if report.repaired == 0 {
+        let done = paint(Look::Good, "Nothing to do.");
+        return format!("{done} The index of {name} is right: {documents}. Nothing was written.");
+    }
+    let places = format!("{} of {documents}, from document {} on", grouped(report.repaired), report.first);
+    if dry {
+        return format!("Would put the places right of {places}, and keep the file as it is under another name. Nothing was written.");
+    }
+    let size = report.files.first().map_or_else(String::new, |file| bytes(file.bytes));
+    let backup = report
+        .backup
+        .as_deref()
+        .map_or_else(String::new, |backup| format!(" The file as it was: {}.", display_safe(backup)));
+    let done = paint(Look::Good, &format!("Repaired {name}"));
+    format!("{done}: the places of {places}, are right now; {size} in {}.{backup}", duration(report.elapsed))
+}

@@ -1,0 +1,24 @@
+//! The files of Modalities on the command line: one made of others, and info, lint, verify and repair of packed files and raw
+//! indexes. Packing itself is `gristmill pack`; the names that the `modalities` program has are under `data`.
+
+mod args;
+pub mod check;
+pub mod rewrite;
+
+pub use args::{seed, ModalitiesArgs};
+
+use super::context::Context;
+use super::dropin;
+use super::end::Finished;
+use args::ModalitiesCommand;
+
+/// Does what a command asks for.
+pub fn run(args: ModalitiesArgs, context: &Context) -> Finished {
+    match args.command {
+        ModalitiesCommand::Data(args) => dropin::modalities::run(*args, context),
+        ModalitiesCommand::Merge(args) => rewrite::merge(&args, context),
+        ModalitiesCommand::Shuffle(args) => rewrite::shuffle(&args, context),
+        ModalitiesCommand::Chunk(args) => rewrite::chunk(&args, context),
+        ModalitiesCommand::Filter(args) => rewrite::filter(&args, context),
+    }
+}

@@ -1,0 +1,144 @@
+//! Commands that make one file out of others.
+
+use super::super::context::Context;
+use super::super::end::{fields, Done, Finished, Stopped};
+use super::super::paths;
+use super::super::prepare::summary;
+use super::super::printer::{paint, Look};
+use super::super::task::{follow, tell};
+use super::args::{ChunkArgs, FilterArgs, MergeArgs, OutputArgs, ShuffleArgs};
+use crate::engine::modalities::chunk::Chunk;
+use crate::engine::modalities::filter::{ranges, Keep};
+use crate::engine::modalities::merge::list;
+use crate::formats::modalities::PACKED_SUFFIX;
+use crate::job::modalities::{start, Existing, Rewrite, RewritePlan, RewriteReport};
+use crate::model::text::{bytes, count, display_safe, duration};
+use crate::model::{ExitClass, Failure, Outcome, Subject};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// The longest list of documents that is read.
+const LONGEST_LIST: u64 = 1 << 30;
+
+/// Puts packed files one after the other.
+pub fn merge(args: &MergeArgs, context: &Context) -> Finished {
+    execute(Rewrite::Merge(args.sources.clone()), &args.output, context)
+}
+
+/// Puts documents or lines into a random order.
+pub fn shuffle(args: &ShuffleArgs, context: &Context) -> Finished {
+    let what = match is_packed(&args.path) {
+        true => Rewrite::ShufflePacked(args.path.clone(), args.seed.clone()),
+        false => Rewrite::ShuffleLines(args.path.clone(), args.seed.clone()),
+    };
+    same_kind(std::slice::from_ref(&args.path), &args.output.output)?;
+    execute(what, &args.output, context)
+}
+
+/// Takes a part of each file.
+pub fn chunk(args: &ChunkArgs, context: &Context) -> Finished {
+    let chunk = Chunk::new(args.part.0, args.part.1)?;
+    same_kind(&args.files, &args.output.output)?;
+    let seed = chunk.seed(args.seed);
+    let what = match args.files.iter().all(|path| is_packed(path)) {
+        true => Rewrite::ChunkPacked(args.files.clone(), chunk, seed),
+        false => Rewrite::ChunkLines(args.files.clone(), chunk, seed),
+    };
+    execute(what, &args.output, context)
+}
+
+/// Keeps some documents.
+pub fn filter(args: &FilterArgs, context: &Context) -> Finished {
+    let text = match (&args.documents, &args.documents_from) {
+        (Some(text), _) => Some(text.clone()),
+        (None, Some(path)) => Some(paths::read_text(path, "reading the documents to keep", LONGEST_LIST)?),
+        (None, None) => None,
+    };
+    let documents = text.as_deref().map(ranges).transpose()?;
+    let keep = Keep { documents, least_tokens: args.min_tokens, most_tokens: args.max_tokens };
+    if keep.is_everything() {
+        return Err(Failure::usage("filtering", "nothing says what to keep")
+            .with_hint("--documents 0-99,200, --min-tokens N or --max-tokens N")
+            .into());
+    }
+    execute(Rewrite::Filter(args.path.clone(), keep), &args.output, context)
+}
+
+fn is_packed(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(PACKED_SUFFIX.as_bytes())
+}
+
+/// Refuses packed files and text mixed up.
+fn same_kind(files: &[PathBuf], output: &Path) -> Outcome<()> {
+    let kind = files.first().is_some_and(|path| is_packed(path));
+    match files.iter().map(PathBuf::as_path).chain([output]).find(|path| is_packed(path) != kind) {
+        None => Ok(()),
+        Some(path) => {
+            Err(Failure::usage("reading the paths", "some of them are packed files (.pbin) and others are not")
+                .on(Subject::path(path))
+                .with_hint("what goes in as .pbin comes out as .pbin, and text as text"))
+        }
+    }
+}
+
+fn execute(what: Rewrite, output: &OutputArgs, context: &Context) -> Finished {
+    let existing = if output.overwrite { Existing::Replace } else { Existing::Refuse(ExitClass::Data) };
+    let plan = RewritePlan { what, output: output.output.clone(), existing, compat: context.globals.compat };
+    run(plan, None, context)
+}
+
+/// Carries out a plan and tells how it went. `seed` is one that nobody gave.
+pub fn run(plan: RewritePlan, seed: Option<String>, context: &Context) -> Finished {
+    if context.globals.dry_run {
+        return dry(&plan, context);
+    }
+    let output = plan.output.display().to_string();
+    let report = follow(start(plan, context.run_options())?, Some("writing"), context)?;
+    tell(&report.problems, &report.counts, context);
+    context.printer.say(line(&output, &report));
+    if let Some(seed) = &seed {
+        context.printer.say(format!("The seed was {seed}; --seed {seed} gives the same order again."));
+    }
+    for line in summary::count_lines(&report.counts) {
+        context.printer.say(line);
+    }
+    let mut result = fields(&report);
+    result.insert("counts".into(), summary::counts_value(&report.counts));
+    if let Some(seed) = seed {
+        result.insert("seed".into(), json!(seed));
+    }
+    Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
+}
+
+fn line(output: &str, report: &RewriteReport) -> String {
+    let written = &report.written;
+    let done = paint(Look::Good, &format!("Wrote {}", display_safe(output)));
+    let (size, time) = (bytes(written.bytes), duration(report.elapsed));
+    match written.token_bytes {
+        Some(token_bytes) => {
+            let (documents, tokens) = (count(written.documents, "document"), count(written.tokens, "token"));
+            format!("{done}: {documents}, {tokens} of {}, {size} in {time}.", count(token_bytes.into(), "byte"))
+        }
+        None => format!("{done}: {}, {size} in {time}.", count(written.documents, "line")),
+    }
+}
+
+/// Tells what would be read and written.
+fn dry(plan: &RewritePlan, context: &Context) -> Finished {
+    let sources = match &plan.what {
+        Rewrite::Merge(paths) => list(paths)?,
+        Rewrite::ChunkPacked(paths, ..) | Rewrite::ChunkLines(paths, ..) => paths.clone(),
+        Rewrite::ShufflePacked(path, _) | Rewrite::ShuffleLines(path, _) | Rewrite::Filter(path, _) => {
+            vec![path.clone()]
+        }
+    };
+    let mut size = 0;
+    for path in &sources {
+        let facts = std::fs::metadata(path).map_err(|error| Stopped::from(Failure::io("opening", path, &error)))?;
+        size += facts.len();
+    }
+    let (files, output) =
+        (count(sources.len() as u64, "file"), display_safe(&plan.output.display().to_string()).into_owned());
+    context.printer.line(format!("Would write {output} from {files} of {}. Nothing was written.", bytes(size)));
+    Ok(Done::ok(fields(json!({ "dry_run": true, "sources": sources, "source_bytes": size, "output": output }))))
+}

@@ -1,0 +1,39 @@
+//! `repair`: puts right what a program is known to have written wrongly. Each format says what that is.
+
+use super::context::Context;
+use super::end::Finished;
+use super::{jsonl, mix, modalities, paths};
+use crate::engine::plan::shell_quote;
+use crate::model::{DatasetKind, Failure, Subject};
+use crate::source::kind::kind_of;
+use std::path::Path;
+
+/// Repairs what a path holds, or names what makes it right.
+pub fn run(path: &Path, context: &Context) -> Finished {
+    let path = paths::local(path)?;
+    let kind = kind_of(Path::new(&path))?;
+    if modalities::check::is_ours(&path) {
+        return modalities::check::repair(&path, context);
+    }
+    let quoted = shell_quote(&path);
+    let (why, hint) = match kind {
+        _ if jsonl::is_jsonl(&path) => {
+            ("the index of a JSONL file is not repaired", format!("gristmill prepare {quoted} makes it anew"))
+        }
+        _ if mix::is_metadataset(&path) => {
+            ("a metadataset is not repaired", format!("gristmill mix check {quoted} tells what is wrong with it"))
+        }
+        DatasetKind::TokenFolder | DatasetKind::ForagerSamples => (
+            "nothing is known that could be repaired in tokens of this kind",
+            format!("gristmill verify {quoted} tells what is wrong; gristmill pack makes them anew"),
+        ),
+        DatasetKind::OtherFile => {
+            ("nothing is known about files of this kind", "packed files (.pbin) can be repaired".to_owned())
+        }
+        _ => (
+            "a prepared folder is not repaired",
+            format!("gristmill prepare {quoted} --update looks at what changed and writes its files anew"),
+        ),
+    };
+    Err(Failure::usage("repairing", why).on(Subject::path(&path)).with_hint(hint).into())
+}

@@ -1,0 +1,11 @@
+//! Work on the files of Modalities besides packing: merging, shuffling, cutting into chunks, filtering, checking and repairing of
+//! packed files, and the preparation of instruction data (Modalities format page §3 and §5).
+
+pub mod assembly;
+pub mod check;
+pub mod chunk;
+pub mod filter;
+pub mod judge;
+pub mod merge;
+pub mod repair;
+pub mod source;

@@ -1,0 +1,9 @@
+//! Jobs on the files of Modalities that are not packing: everything that makes one file out of others, and repairing one.
+
+mod repair;
+mod rewrite;
+#[cfg(test)]
+mod tests;
+
+pub use repair::{start_repair, RepairReport};
+pub use rewrite::{start, start_on, Existing, Rewrite, RewritePlan, RewriteReport};
