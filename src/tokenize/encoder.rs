@@ -1,5 +1,6 @@
 //! Text -> ids, for one thread.
 
+use super::sentencepiece::Scratch;
 use super::tokenizer::{Engine, Tokenizer};
 use crate::model::Outcome;
 use std::ops::Range;
@@ -25,11 +26,12 @@ pub fn token_at_char(spans: &[TokenSpan], at: usize) -> Option<usize> {
 /// Encodes texts; one for each thread, with caches of its own.
 pub struct Encoder {
     tokenizer: Tokenizer,
+    scratch: Scratch,
 }
 
 impl Encoder {
     pub(super) fn new(tokenizer: Tokenizer) -> Self {
-        Self { tokenizer }
+        Self { tokenizer, scratch: Scratch::default() }
     }
 
     /// Appends the raw ids of a text to `out`: normalizer, added tokens and splitting apply; no template, truncation or padding.
@@ -39,6 +41,7 @@ impl Encoder {
         match self.tokenizer.engine() {
             Engine::Json(_, Some(fast)) if self.tokenizer.is_fast() && fast.encode(text, out) => Ok(()),
             Engine::Json(reference, _) => reference.encode(text, out),
+            Engine::SentencePiece(model) => model.encode(text, &mut self.scratch, out),
         }
     }
 
@@ -46,6 +49,7 @@ impl Encoder {
     pub fn encode_by_reference(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.encode(text, out),
+            Engine::SentencePiece(model) => model.encode(text, &mut self.scratch, out),
         }
     }
 
@@ -53,6 +57,7 @@ impl Encoder {
     pub fn encode_spans(&mut self, text: &str) -> Outcome<Vec<TokenSpan>> {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.spans(text, false),
+            Engine::SentencePiece(model) => model.spans(text, &mut self.scratch),
         }
     }
 
@@ -61,6 +66,7 @@ impl Encoder {
     pub fn encode_spans_with_template(&mut self, text: &str) -> Outcome<Vec<TokenSpan>> {
         match self.tokenizer.engine() {
             Engine::Json(reference, _) => reference.spans(text, true),
+            Engine::SentencePiece(model) => model.spans(text, &mut self.scratch),
         }
     }
 }

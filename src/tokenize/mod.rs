@@ -5,12 +5,14 @@
 //! during a run. SentencePiece models are read by code of our own.
 
 mod adversarial;
+mod byte_level;
 mod encoder;
 mod facts;
 mod fast;
 mod guard;
 mod load;
 mod reference;
+mod sentencepiece;
 mod stored;
 mod tokenizer;
 

@@ -1,6 +1,8 @@
 //! The crate behind the Python package, as the judge of what is right.
 
+use super::byte_level;
 use super::facts::{Padding, PaddingLength, Side, Template, Truncation};
+use super::sentencepiece::byte_of;
 use super::stored::Stored;
 use super::TokenSpan;
 use crate::model::{Failure, Outcome};
@@ -96,6 +98,24 @@ impl Reference {
             ModelWrapper::WordPiece(model) => model.token_to_id(&model.unk_token),
             ModelWrapper::WordLevel(model) => model.token_to_id(&model.unk_token),
             ModelWrapper::Unigram(_) => self.stored.model.unk_id,
+        }
+    }
+
+    /// The bytes that an id stands for, by the file's decoder; empty where there is no such id.
+    pub(super) fn bytes_of(&self, id: u32) -> Vec<u8> {
+        let Some(token) = self.raw.id_to_token(id) else { return Vec::new() };
+        let is_added = self.raw.get_added_vocabulary().get_added_tokens_decoder().contains_key(&id);
+        if is_added {
+            return token.into_bytes();
+        }
+        if self.stored.decodes_by("ByteLevel") {
+            if let Some(bytes) = token.chars().map(byte_level::byte_of).collect() {
+                return bytes;
+            }
+        }
+        match byte_of(&token).filter(|_| self.stored.decodes_by("ByteFallback")) {
+            Some(byte) => vec![byte],
+            None => token.replace('▁', " ").into_bytes(),
         }
     }
 

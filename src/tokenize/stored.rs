@@ -9,6 +9,8 @@ pub(super) struct Stored {
     pub(super) added_tokens: Vec<StoredToken>,
     #[serde(default)]
     pub(super) model: StoredModel,
+    #[serde(default)]
+    pub(super) decoder: serde_json::Value,
 }
 
 /// An added token as the file has it.
@@ -26,6 +28,13 @@ pub(super) struct StoredModel {
 }
 
 impl Stored {
+    /// Whether the decoder is this one, or has it among its steps.
+    pub(super) fn decodes_by(&self, kind: &str) -> bool {
+        let is_kind = |part: &serde_json::Value| part.get("type").and_then(|found| found.as_str()) == Some(kind);
+        let steps = self.decoder.get("decoders").and_then(|steps| steps.as_array());
+        is_kind(&self.decoder) || steps.is_some_and(|steps| steps.iter().any(is_kind))
+    }
+
     /// Reads them, where the file has the usual form; else there is nothing to say.
     pub(super) fn read(json: &[u8]) -> Self {
         serde_json::from_slice(json).unwrap_or_default()

@@ -3,6 +3,7 @@
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
 use super::fast::Fast;
 use super::reference::Reference;
+use super::sentencepiece::Model;
 use super::{adversarial, load, Encoder, Guard};
 use crate::model::problem::Subject;
 use crate::model::{nearest::nearest, Failure, Outcome};
@@ -23,6 +24,8 @@ struct Inner {
 pub(super) enum Engine {
     /// A `tokenizer.json`, and the fast reader's view of it where there is one.
     Json(Box<Reference>, Option<Box<Fast>>),
+    /// A SentencePiece model.
+    SentencePiece(Box<Model>),
 }
 
 impl Tokenizer {
@@ -38,13 +41,21 @@ impl Tokenizer {
     /// Makes a tokenizer of a file's bytes; `name` is for messages.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
         let broken = |why: String| Failure::data("reading the tokenizer", why).on(Subject::path(name));
-        let reference = Reference::parse(bytes).map_err(broken)?;
-        let mut facts = facts_of(&reference, blake3::hash(bytes).to_hex().to_string());
-        let fast =
-            Fast::parse(bytes, &reference, facts.greatest_id).and_then(|fast| trusted(fast, &reference, &facts.added));
-        facts.is_fast = fast.is_ok();
-        facts.slow_because = fast.as_ref().err().cloned();
-        let engine = Engine::Json(Box::new(reference), fast.ok().map(Box::new));
+        let hash = blake3::hash(bytes).to_hex().to_string();
+        let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        let (engine, facts) = if is_json {
+            let reference = Reference::parse(bytes).map_err(broken)?;
+            let mut facts = facts_of(&reference, hash);
+            let fast = Fast::parse(bytes, &reference, facts.greatest_id)
+                .and_then(|fast| trusted(fast, &reference, &facts.added));
+            facts.is_fast = fast.is_ok();
+            facts.slow_because = fast.as_ref().err().cloned();
+            (Engine::Json(Box::new(reference), fast.ok().map(Box::new)), facts)
+        } else {
+            let model = Model::parse(bytes).map_err(broken)?;
+            let facts = facts_of_model(&model, hash);
+            (Engine::SentencePiece(Box::new(model)), facts)
+        };
         let inner = Inner { engine, facts, uses_reference: AtomicBool::new(false) };
         Ok(Self(Arc::new(inner)))
     }
@@ -83,6 +94,7 @@ impl Tokenizer {
     pub fn id_of(&self, token: &str) -> Option<u32> {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().token_to_id(token),
+            Engine::SentencePiece(model) => model.id_of(token),
         }
     }
 
@@ -107,6 +119,7 @@ impl Tokenizer {
     pub fn token_of(&self, id: u32) -> Option<String> {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().id_to_token(id),
+            Engine::SentencePiece(model) => model.piece(id).map(str::to_owned),
         }
     }
 
@@ -114,6 +127,7 @@ impl Tokenizer {
     pub fn unknown(&self) -> Option<u32> {
         match self.engine() {
             Engine::Json(reference, _) => reference.unknown(),
+            Engine::SentencePiece(model) => Some(model.unknown()),
         }
     }
 
@@ -121,6 +135,7 @@ impl Tokenizer {
     pub fn template(&self) -> Outcome<Template> {
         match self.engine() {
             Engine::Json(reference, _) => reference.template(),
+            Engine::SentencePiece(_) => Ok(Template::default()),
         }
     }
 
@@ -128,6 +143,7 @@ impl Tokenizer {
     pub fn truncation(&self) -> Option<Truncation> {
         match self.engine() {
             Engine::Json(reference, _) => reference.truncation,
+            Engine::SentencePiece(_) => None,
         }
     }
 
@@ -135,6 +151,7 @@ impl Tokenizer {
     pub fn padding(&self) -> Option<Padding> {
         match self.engine() {
             Engine::Json(reference, _) => reference.padding,
+            Engine::SentencePiece(_) => None,
         }
     }
 
@@ -152,12 +169,16 @@ impl Tokenizer {
     pub fn decode(&self, ids: &[u32]) -> String {
         match self.engine() {
             Engine::Json(reference, _) => reference.tokenizer().decode(ids, false).unwrap_or_default(),
+            Engine::SentencePiece(model) => model.decode(ids),
         }
     }
 
     /// The bytes that one id stands for; empty where there is no such id.
     pub fn piece(&self, id: u32) -> Vec<u8> {
-        self.token_of(id).unwrap_or_default().into_bytes()
+        match self.engine() {
+            Engine::Json(reference, _) => reference.bytes_of(id),
+            Engine::SentencePiece(model) => model.bytes_of(id),
+        }
     }
 
     pub(super) fn engine(&self) -> &Engine {
@@ -205,6 +226,25 @@ fn facts_of(reference: &Reference, hash: String) -> TokenizerFacts {
         slow_because: None,
         hash,
         warnings: warnings(reference),
+    }
+}
+
+fn facts_of_model(model: &Model, hash: String) -> TokenizerFacts {
+    TokenizerFacts {
+        kind: TokenizerKind::SentencePiece,
+        model: model.word(),
+        base_size: model.size() as u64,
+        full_size: model.size() as u64,
+        greatest_id: u32::try_from(model.size()).map_or(u32::MAX, |size| size.saturating_sub(1)),
+        added: model.added(),
+        has_normalizer: model.has_rules(),
+        has_template: false,
+        has_truncation: false,
+        has_padding: false,
+        is_fast: false,
+        slow_because: None,
+        hash,
+        warnings: Vec::new(),
     }
 }
 

@@ -1,0 +1,188 @@
+//! Pieces by merging neighbours, the best pair first.
+
+use super::charsmap::SPACE;
+use super::pieces::{char_length, Pieces};
+use sentencepiece_model::Type;
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap};
+
+/// Longer parts of a text are merged anew each time.
+const LONGEST_KEPT: usize = 64;
+
+/// When so many parts are kept, all are forgotten.
+const MOST_KEPT: usize = 1 << 16;
+
+/// How texts are merged.
+#[derive(Debug)]
+pub(super) struct Bpe {
+    /// No piece has a space symbol after anything else, so that a text can be cut before such symbols without changing a merge.
+    cuts_at_spaces: bool,
+    has_unused: bool,
+}
+
+/// Buffers of one thread, and the pieces of parts that it met before.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    symbols: Vec<Symbol>,
+    agenda: BinaryHeap<Pair>,
+    kept: HashMap<Box<[u8]>, Box<[(u32, u32)]>>,
+}
+
+/// A part of the text: from where, how long (0: merged into the one before), its neighbours.
+#[derive(Clone, Copy, Debug)]
+struct Symbol {
+    start: u32,
+    length: u32,
+    before: u32,
+    after: u32,
+    is_frozen: bool,
+}
+
+/// No neighbour.
+const NONE: u32 = u32::MAX;
+
+/// Two neighbours that make a piece.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    score: f32,
+    left: u32,
+    right: u32,
+    length: u32,
+}
+
+impl Ord for Pair {
+    /// The greater score, then the one further left.
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.partial_cmp(&other.score).unwrap_or(Ordering::Equal).then_with(|| other.left.cmp(&self.left))
+    }
+}
+
+impl PartialOrd for Pair {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Pair {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Pair {}
+
+impl Bpe {
+    pub(super) fn new(pieces: &Pieces) -> Self {
+        let space = "▁";
+        let is_cut = |text: &str| text.trim_start_matches(space).contains(space);
+        Self {
+            cuts_at_spaces: !pieces.all.iter().any(|piece| is_cut(&piece.text)),
+            has_unused: pieces.all.iter().any(|piece| piece.kind == Type::Unused),
+        }
+    }
+
+    /// Appends id and length of each piece of the normalized text.
+    pub(super) fn cut(&self, text: &[u8], pieces: &Pieces, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
+        if !self.cuts_at_spaces {
+            self.merge(text, pieces, scratch, out);
+            return;
+        }
+        let mut start = 0;
+        while start < text.len() {
+            let mut end = start;
+            while text[end..].starts_with(SPACE) {
+                end += SPACE.len();
+            }
+            end += memchr::memmem::find(&text[end..], SPACE).unwrap_or(text.len() - end);
+            self.part(&text[start..end], pieces, scratch, out);
+            start = end;
+        }
+    }
+
+    fn part(&self, part: &[u8], pieces: &Pieces, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
+        if part.len() > LONGEST_KEPT {
+            self.merge(part, pieces, scratch, out);
+            return;
+        }
+        if let Some(known) = scratch.kept.get(part) {
+            out.extend_from_slice(known);
+            return;
+        }
+        let from = out.len();
+        self.merge(part, pieces, scratch, out);
+        if scratch.kept.len() >= MOST_KEPT {
+            scratch.kept.clear();
+        }
+        scratch.kept.insert(part.into(), out[from..].into());
+    }
+
+    fn merge(&self, text: &[u8], pieces: &Pieces, scratch: &mut Scratch, out: &mut Vec<(u32, u32)>) {
+        let Scratch { symbols, agenda, .. } = scratch;
+        symbols.clear();
+        agenda.clear();
+        let mut start = 0;
+        while start < text.len() {
+            let user = pieces.user_defined.as_ref().and_then(|trie| trie.longest(&text[start..]));
+            let length = user.map_or_else(|| char_length(&text[start..]), |(length, _)| length);
+            let at = symbols.len() as u32;
+            let before = if at == 0 { NONE } else { at - 1 };
+            let after = if start + length < text.len() { at + 1 } else { NONE };
+            let is_frozen = user.is_some();
+            symbols.push(Symbol { start: start as u32, length: length as u32, before, after, is_frozen });
+            start += length;
+        }
+        // How pieces that must not come out were made, so that they can be taken apart again.
+        let mut made: HashMap<&[u8], u32> = HashMap::new();
+        let mut consider = |left: u32, right: u32, symbols: &[Symbol], agenda: &mut BinaryHeap<Pair>| {
+            if left == NONE || right == NONE {
+                return;
+            }
+            let (first, second) = (symbols[left as usize], symbols[right as usize]);
+            if first.is_frozen || second.is_frozen {
+                return;
+            }
+            let length = first.length + second.length;
+            let piece = part(text, first.start, length);
+            let Some(id) = pieces.of_text.get(piece) else { return };
+            agenda.push(Pair { score: pieces.all[id as usize].score, left, right, length });
+            if self.has_unused && pieces.kind(id) == Some(Type::Unused) {
+                made.insert(piece, first.length);
+            }
+        };
+        for right in 1..symbols.len() as u32 {
+            consider(right - 1, right, symbols, agenda);
+        }
+        while let Some(pair) = agenda.pop() {
+            let (left, right) = (symbols[pair.left as usize], symbols[pair.right as usize]);
+            // One of the two was merged with another neighbour in the meantime.
+            if left.length == 0 || right.length == 0 || left.length + right.length != pair.length {
+                continue;
+            }
+            symbols[pair.left as usize].length = pair.length;
+            symbols[pair.left as usize].after = right.after;
+            if right.after != NONE {
+                symbols[right.after as usize].before = pair.left;
+            }
+            symbols[pair.right as usize].length = 0;
+            consider(left.before, pair.left, symbols, agenda);
+            consider(pair.left, right.after, symbols, agenda);
+        }
+        let mut open = Vec::new();
+        for symbol in symbols.iter().filter(|symbol| symbol.length > 0) {
+            open.push((symbol.start, symbol.length));
+            while let Some((start, length)) = open.pop() {
+                let piece = part(text, start, length);
+                let id = pieces.id_of(piece).unwrap_or(pieces.unknown);
+                match made.get(piece).filter(|_| pieces.kind(id) == Some(Type::Unused)) {
+                    // The left part is on top, so that it comes first.
+                    Some(left) => open.extend([(start + left, length - left), (start, *left)]),
+                    None => out.push((id, length)),
+                }
+            }
+        }
+    }
+}
+
+fn part(text: &[u8], start: u32, length: u32) -> &[u8] {
+    &text[start as usize..(start + length) as usize]
+}

@@ -1,0 +1,195 @@
+//! Text as a SentencePiece model wants it: replaced by its own rules, white space squeezed and made visible.
+
+use super::pieces::{char_length, Pieces};
+use sentencepiece_model::SentencePieceModel;
+
+/// What stands for a space in pieces.
+pub(super) const SPACE: &[u8] = "▁".as_bytes();
+
+/// The model's rules for normalizing.
+#[derive(Debug)]
+pub(super) struct Normalizer {
+    rules: Rules,
+    puts_space_before: bool,
+    puts_space_after: bool,
+    squeezes: bool,
+    escapes: bool,
+    /// Whether anything can begin with this byte that is not taken as it is.
+    is_special: Box<[bool; 256]>,
+}
+
+/// The double array of replacements and the texts that it points to.
+#[derive(Debug, Default)]
+struct Rules {
+    units: Vec<u32>,
+    texts: Vec<u8>,
+}
+
+impl Normalizer {
+    /// Takes the rules out of a model; why they are not usable, otherwise.
+    pub(super) fn new(model: &SentencePieceModel, pieces: &Pieces) -> Result<Self, String> {
+        let spec = model.normalizer();
+        let rules = Rules::new(spec.map_or(&[], |spec| spec.precompiled_charsmap()))?;
+        let puts_space = spec.is_none_or(|spec| spec.add_dummy_prefix());
+        let at_end = model.trainer().is_some_and(|trainer| trainer.treat_whitespace_as_suffix());
+        let starts_user_piece =
+            |byte: u8| pieces.user_defined.as_ref().is_some_and(|trie| trie.step(0, byte).is_some());
+        let mut is_special = Box::new([false; 256]);
+        for byte in 0..=u8::MAX {
+            is_special[usize::from(byte)] = byte == b' ' || rules.may_begin(byte) || starts_user_piece(byte);
+        }
+        Ok(Self {
+            rules,
+            puts_space_before: puts_space && !at_end,
+            puts_space_after: puts_space && at_end,
+            squeezes: spec.is_none_or(|spec| spec.remove_extra_whitespaces()),
+            escapes: spec.is_none_or(|spec| spec.escape_whitespaces()),
+            is_special,
+        })
+    }
+
+    /// Whether there are rules at all.
+    pub(super) fn has_rules(&self) -> bool {
+        !self.rules.units.is_empty()
+    }
+
+    /// Whether decoded texts begin with a space of the model's own.
+    pub(super) fn puts_space_before(&self) -> bool {
+        self.puts_space_before
+    }
+
+    /// Puts the normalized text into `out`; for each of its bytes, and for its end, `origins` gets the place in `text`.
+    pub(super) fn normalize(
+        &self,
+        text: &[u8],
+        pieces: &Pieces,
+        out: &mut Vec<u8>,
+        mut origins: Option<&mut Vec<usize>>,
+    ) {
+        out.clear();
+        if let Some(origins) = &mut origins {
+            origins.clear();
+        }
+        let mut at = 0;
+        while self.squeezes && at < text.len() {
+            let (replaced, length) = self.prefix(&text[at..], pieces);
+            if replaced != b" " {
+                break;
+            }
+            at += length;
+        }
+        if at >= text.len() {
+            return;
+        }
+        if self.puts_space_before {
+            self.put(b" ", at, out, &mut origins);
+        }
+        let mut after_space = self.squeezes;
+        while at < text.len() {
+            let (mut replaced, length) = self.prefix(&text[at..], pieces);
+            while after_space && replaced.first() == Some(&b' ') {
+                replaced = &replaced[1..];
+            }
+            if let Some(last) = replaced.last() {
+                self.put(replaced, at, out, &mut origins);
+                after_space = *last == b' ';
+            }
+            at += length;
+            after_space &= self.squeezes;
+        }
+        let mut end = at;
+        let space = if self.escapes { SPACE } else { b" " };
+        while self.squeezes && out.ends_with(space) {
+            out.truncate(out.len() - space.len());
+            if let Some(origins) = &mut origins {
+                end = origins.get(out.len()).copied().unwrap_or(end);
+                origins.truncate(out.len());
+            }
+        }
+        if self.puts_space_after {
+            self.put(b" ", end, out, &mut origins);
+        }
+        if let Some(origins) = origins {
+            origins.push(end);
+        }
+    }
+
+    fn put(&self, bytes: &[u8], at: usize, out: &mut Vec<u8>, origins: &mut Option<&mut Vec<usize>>) {
+        if self.escapes && bytes.contains(&b' ') {
+            for byte in bytes {
+                out.extend_from_slice(if *byte == b' ' { SPACE } else { std::slice::from_ref(byte) });
+            }
+        } else {
+            out.extend_from_slice(bytes);
+        }
+        if let Some(origins) = origins {
+            origins.resize(out.len(), at);
+        }
+    }
+
+    /// What the beginning of a text that is not empty becomes, and how much of it that takes.
+    fn prefix<'a>(&'a self, text: &'a [u8], pieces: &Pieces) -> (&'a [u8], usize) {
+        if self.is_special[usize::from(text[0])] {
+            if let Some((length, _)) = pieces.user_defined.as_ref().and_then(|trie| trie.longest(text)) {
+                return (&text[..length], length);
+            }
+            if let Some(found) = self.rules.longest(text) {
+                return found;
+            }
+        }
+        let length = char_length(text);
+        (&text[..length], length)
+    }
+}
+
+impl Rules {
+    /// Size of the double array in bytes, the double array, the texts with a zero after each.
+    fn new(blob: &[u8]) -> Result<Self, String> {
+        if blob.is_empty() {
+            return Ok(Self::default());
+        }
+        let broken = || "its rules for normalizing are broken".to_owned();
+        let (size, rest) = blob.split_first_chunk::<4>().ok_or_else(broken)?;
+        let size = u32::from_le_bytes(*size) as usize;
+        if size >= blob.len() || size > rest.len() {
+            return Err(broken());
+        }
+        let (array, texts) = rest.split_at(size);
+        let units = array.chunks_exact(4).map(|unit| unit.try_into().map_or(0, u32::from_le_bytes)).collect();
+        Ok(Self { units, texts: texts.to_vec() })
+    }
+
+    /// The unit below the one at `at` by this byte, with its place.
+    fn step(&self, at: usize, byte: u8) -> Option<(usize, u32)> {
+        let unit = *self.units.get(at)?;
+        let below = at ^ offset(unit) ^ usize::from(byte);
+        let next = *self.units.get(below)?;
+        // The highest bit marks values, which have no label.
+        (next & (1 << 31 | 0xff) == u32::from(byte)).then_some((below, next))
+    }
+
+    fn may_begin(&self, byte: u8) -> bool {
+        self.step(0, byte).is_some()
+    }
+
+    /// The replacement of the longest rule that the text begins with, and the rule's length.
+    fn longest(&self, text: &[u8]) -> Option<(&[u8], usize)> {
+        let (mut at, mut found) = (0, None);
+        for (done, byte) in text.iter().enumerate() {
+            let Some((below, unit)) = self.step(at, *byte) else { break };
+            at = below;
+            if unit >> 8 & 1 == 1 {
+                let value = *self.units.get(at ^ offset(unit))? & !(1 << 31);
+                found = Some((value as usize, done + 1));
+            }
+        }
+        let (start, length) = found?;
+        let text = self.texts.get(start..)?;
+        let end = memchr::memchr(0, text).unwrap_or(text.len());
+        Some((&text[..end], length))
+    }
+}
+
+fn offset(unit: u32) -> usize {
+    ((unit >> 10) << ((unit & 1 << 9) >> 6)) as usize
+}

@@ -1,0 +1,116 @@
+//! The vocabulary of a SentencePiece model.
+
+use super::trie::Trie;
+use sentencepiece_model::{SentencePieceModel, Type};
+use std::collections::HashMap;
+
+/// Vocabulary and what its pieces are, checked as the reference checks it.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    /// Spelling, score and type by id.
+    pub(super) all: Vec<Piece>,
+    /// Normal, user-defined and unused pieces: those that text can be made of.
+    pub(super) of_text: Trie,
+    /// Pieces with a meaning of their own: control, unknown and byte pieces.
+    reserved: HashMap<Vec<u8>, u32>,
+    /// Pieces that are taken wherever they occur, where there are any.
+    pub(super) user_defined: Option<Trie>,
+    pub(super) unknown: u32,
+    /// The id of each byte, where unknown characters are spelled in bytes.
+    pub(super) bytes: Option<Box<[u32; 256]>>,
+}
+
+/// One entry of the vocabulary.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) text: String,
+    pub(super) score: f32,
+    pub(super) kind: Type,
+}
+
+impl Pieces {
+    /// Takes the vocabulary out of a model; why it is not usable, otherwise.
+    pub(super) fn new(model: &SentencePieceModel) -> Result<Self, String> {
+        let falls_back = model.trainer().is_some_and(|trainer| trainer.byte_fallback());
+        let all: Vec<Piece> = model
+            .pieces()
+            .iter()
+            .map(|piece| Piece { text: piece.piece().to_owned(), score: piece.score(), kind: piece.r#type() })
+            .collect();
+        if u32::try_from(all.len()).is_err() {
+            return Err("it has too many pieces".into());
+        }
+        let (mut reserved, mut of_text) = (HashMap::new(), HashMap::new());
+        let mut bytes: Vec<Option<u32>> = vec![None; 256];
+        let mut unknown = None;
+        for (piece, id) in all.iter().zip(0u32..) {
+            if piece.text.is_empty() {
+                return Err(format!("piece {id} is empty"));
+            }
+            let map = if piece.is_of_text() { &mut of_text } else { &mut reserved };
+            if map.insert(piece.text.as_bytes().to_vec(), id).is_some() {
+                return Err(format!("the piece `{}` is there twice", piece.text));
+            }
+            match piece.kind {
+                Type::Unknown if unknown.is_some() => return Err("it has two unknown pieces".into()),
+                Type::Unknown => unknown = Some(id),
+                Type::Byte => match byte_of(&piece.text) {
+                    Some(byte) if falls_back => bytes[usize::from(byte)] = Some(id),
+                    _ => return Err(format!("the byte piece `{}` is out of place", piece.text)),
+                },
+                _ => {}
+            }
+        }
+        let unknown = unknown.ok_or("it has no unknown piece")?;
+        let bytes = match bytes.into_iter().collect::<Option<Vec<u32>>>() {
+            Some(ids) if falls_back => ids.try_into().ok().map(Box::new),
+            _ if falls_back => return Err("it lacks pieces for some of the 256 bytes".into()),
+            _ => None,
+        };
+        let user: Vec<(&[u8], u32)> =
+            entries(&all).filter(|(_, id)| all[*id as usize].kind == Type::UserDefined).collect();
+        let user_defined = (!user.is_empty()).then(|| Trie::new(user));
+        let of_text = Trie::new(entries(&all).filter(|(_, id)| all[*id as usize].is_of_text()));
+        Ok(Self { of_text, reserved, user_defined, unknown, bytes, all })
+    }
+
+    /// The id of a piece by its spelling, those with a meaning of their own first.
+    pub(super) fn id_of(&self, piece: &[u8]) -> Option<u32> {
+        self.reserved.get(piece).copied().or_else(|| self.of_text.get(piece))
+    }
+
+    /// The type of a piece.
+    pub(super) fn kind(&self, id: u32) -> Option<Type> {
+        self.all.get(id as usize).map(|piece| piece.kind)
+    }
+}
+
+impl Piece {
+    /// Whether text can be made of it.
+    fn is_of_text(&self) -> bool {
+        matches!(self.kind, Type::Normal | Type::UserDefined | Type::Unused)
+    }
+}
+
+fn entries(all: &[Piece]) -> impl Iterator<Item = (&[u8], u32)> + Clone {
+    all.iter().zip(0u32..).map(|(piece, id)| (piece.text.as_bytes(), id))
+}
+
+/// The byte that a piece like `<0x0A>` stands for.
+pub(in super::super) fn byte_of(piece: &str) -> Option<u8> {
+    let digits = piece.strip_prefix("<0x")?.strip_suffix('>')?;
+    let is_plain = digits.len() == 2 && digits.bytes().all(|b| b.is_ascii_digit() || (b'A'..=b'F').contains(&b));
+    u8::from_str_radix(digits, 16).ok().filter(|_| is_plain)
+}
+
+/// Bytes of the character that begins with this byte; as the reference counts, which trusts the first byte.
+pub(super) fn char_length(bytes: &[u8]) -> usize {
+    let length = match bytes.first() {
+        Some(0..=0xbf) => 1,
+        Some(0xc0..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xff) => 4,
+        None => 0,
+    };
+    length.min(bytes.len())
+}
