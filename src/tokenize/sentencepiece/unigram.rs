@@ -7,11 +7,16 @@ use sentencepiece_model::Type;
 /// How much less an unknown character scores than the least probable piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
+/// What a user-defined piece scores for every byte after its first, so that it is taken rather than what it is made of.
+const USER_DEFINED_SCORE: f32 = 0.1;
+
+/// Beyond this score counting starts again at 0, so that sums over long texts keep their precision.
+const GREATEST_SUM: f32 = 100_000.0;
+
 /// Scores, prepared.
 #[derive(Debug)]
 pub(super) struct Unigram {
     unknown_score: f32,
-    greatest_score: f32,
 }
 
 /// The best way to come to a place: its score, where its last piece starts, and that piece.
@@ -24,24 +29,26 @@ pub(super) struct Best {
 
 impl Unigram {
     pub(super) fn new(pieces: &Pieces) -> Self {
-        // The reference starts the greatest score from the least positive number, so that it never falls below that.
-        let (mut least, mut greatest) = (f32::MAX, f32::MIN_POSITIVE);
-        for piece in pieces.all.iter().filter(|piece| piece.kind == Type::Normal) {
-            least = least.min(piece.score);
-            greatest = greatest.max(piece.score);
-        }
-        Self { unknown_score: least - UNKNOWN_PENALTY, greatest_score: greatest }
+        let normal = pieces.all.iter().filter(|piece| piece.kind == Type::Normal);
+        let least = normal.fold(f32::MAX, |least, piece| least.min(piece.score));
+        Self { unknown_score: least - UNKNOWN_PENALTY }
     }
 
     /// Appends id and length of each piece of the normalized text.
     ///
-    /// Scores add up over the whole text in single precision, and an earlier way wins over an equal later one, as in the
-    /// reference: in long texts rounding decides between pieces, so that a text cannot be cut into parts first.
+    /// Scores add up over the text in single precision, and an earlier way wins over an equal later one, as in the reference
+    /// (version 0.2.3): rounding decides between pieces of nearly equal score, so that a text cannot be cut into parts first.
     pub(super) fn cut(&self, text: &[u8], pieces: &Pieces, best: &mut Vec<Best>, out: &mut Vec<(u32, u32)>) {
         best.clear();
         best.resize(text.len() + 1, Best { score: 0.0, start: None, id: 0 });
-        let mut start = 0;
+        let (mut start, mut furthest) = (0, 0);
         while start < text.len() {
+            if best[start].score.abs() > GREATEST_SUM {
+                let base = best[start].score;
+                for ahead in best[start..=furthest].iter_mut().filter(|ahead| ahead.start.is_some()) {
+                    ahead.score -= base;
+                }
+            }
             let so_far = best[start].score;
             let single = char_length(&text[start..]);
             let mut has_single = false;
@@ -54,13 +61,15 @@ impl Unigram {
                 let length = end + 1 - start;
                 let score = match piece.kind {
                     Type::Unused => continue,
-                    Type::UserDefined => length as f32 * self.greatest_score - 0.1,
+                    Type::UserDefined => USER_DEFINED_SCORE * (length - 1) as f32,
                     _ => piece.score,
                 };
+                furthest = furthest.max(end + 1);
                 offer(&mut best[end + 1], score + so_far, start, id);
                 has_single |= length == single;
             }
             if !has_single {
+                furthest = furthest.max(start + single);
                 offer(&mut best[start + single], self.unknown_score + so_far, start, pieces.unknown);
             }
             start += single;
