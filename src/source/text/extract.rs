@@ -1,8 +1,11 @@
-//! The text of a line.
+//! The text of a line, found in one pass.
 
+use super::jq::Program;
 use super::verdict::Quirks;
+use super::walk::{hex4, low_half, walk, Kind, Span, Stop, Visit, DEEPEST, DEEPEST_PYTHON};
 use crate::model::pack::TextField;
 use crate::model::Outcome;
+use memchr::memchr;
 use serde_json::Value;
 
 /// What stands where the text of a document should be.
@@ -20,6 +23,8 @@ pub enum Text<'a> {
     NotText(&'static str),
     /// The line, or what a path leads through, is no object; what it is.
     NotObject(&'static str),
+    /// The jq program ends in an error, or takes too long.
+    Fails(&'static str),
     /// The line is no JSON: where, in bytes from its beginning, and why.
     Invalid {
         /// Where.
@@ -42,57 +47,329 @@ pub struct Document<'a> {
 
 /// Takes the text out of lines. One for each thread; its memory is used again from line to line.
 pub struct Extractor {
-    key: String,
+    way: Way,
     text: String,
+}
+
+enum Way {
+    /// A key of the line's object, then of what it leads to, and so on.
+    Path(Vec<String>),
+    Program(Box<Program>),
 }
 
 impl Extractor {
     /// For the text at `field`. A jq program that does not compile is a usage error with its place.
     pub fn new(field: &TextField) -> Outcome<Self> {
-        let key = match field {
-            TextField::Key(key) | TextField::Jq(key) => key.clone(),
+        let way = match field {
+            TextField::Key(key) => Way::Path(vec![key.clone()]),
+            TextField::Jq(program) => match super::jq::as_path(program) {
+                Some(path) => Way::Path(path),
+                None => Way::Program(Box::new(Program::new(program)?)),
+            },
         };
-        Ok(Self { key, text: String::new() })
+        Ok(Self { way, text: String::new() })
     }
 
     /// The text of a line, which comes without its `\n`.
     pub fn document<'a>(&'a mut self, line: &'a [u8]) -> Document<'a> {
-        let quirks = Quirks::NONE;
-        let text = match serde_json::from_slice::<Value>(line) {
-            _ if line.iter().all(u8::is_ascii_whitespace) => Text::Blank,
-            Err(_) => Text::Invalid { at: 0, why: "it is not JSON" },
-            Ok(Value::Object(mut map)) => match map.remove(&self.key) {
-                None => Text::Missing,
-                Some(Value::Null) => Text::Null,
-                Some(Value::String(text)) => {
-                    self.text = text;
-                    Text::Is(&self.text)
-                }
-                Some(_) => Text::NotText("its text is not a string"),
-            },
-            Ok(_) => Text::NotObject("it is no object"),
+        let invalid = |at, why| Document { text: Text::Invalid { at, why }, quirks: Quirks::NONE };
+        let Ok(all) = simdutf8::basic::from_utf8(line) else {
+            let at = std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len);
+            let is_half = matches!(line.get(at..), Some([0xed, 0xa0..=0xbf, 0x80..=0xbf, ..]));
+            return invalid(at, if is_half { "half of a character is no UTF-8" } else { "a byte that is not UTF-8" });
         };
+        let mark = if all.starts_with('\u{feff}') { 3 } else { 0 };
+        let path: &[String] = match &self.way {
+            Way::Path(path) => path,
+            Way::Program(_) => &[],
+        };
+        let mut finder = Finder::new(path);
+        if let Err(Stop { at, why }) = walk(line, mark, &mut finder) {
+            let is_blank = all.bytes().skip(mark).all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
+            return match is_blank && mark == 0 {
+                true => Document { text: Text::Blank, quirks: Quirks::NONE },
+                false => invalid(at, why),
+            };
+        }
+        let mut quirks = finder.quirks(mark > 0);
+        let found = finder.found;
+        let program = match &self.way {
+            Way::Path(_) => return Document { text: resolve(found, all, &mut self.text), quirks },
+            Way::Program(program) => program,
+        };
+        let all = all.get(mark..).unwrap_or_default();
+        if !quirks.has(Quirks::SURROGATE_ELSEWHERE) {
+            return Document { text: program.run(all, &mut self.text), quirks };
+        }
+        // jq reads half a character as the one that stands for what cannot be read.
+        let text = program.run(&mended(all), &mut self.text);
+        if matches!(text, Text::Is(text) if text.contains(char::REPLACEMENT_CHARACTER)) {
+            quirks = quirks.with(Quirks::SURROGATE_IN_TEXT);
+        }
         Document { text, quirks }
     }
 }
 
+/// What the end of a path leads to.
+fn resolve<'a>(found: Found, line: &'a str, buffer: &'a mut String) -> Text<'a> {
+    let (kind, span) = match found {
+        Found::Nothing => return Text::Missing,
+        Found::Outermost(kind) => return Text::NotObject(outermost_words(kind)),
+        Found::Blocked(Kind::Null) => return Text::Null,
+        Found::Blocked(kind) => return Text::NotObject(blocked_words(kind)),
+        Found::Value(kind, span) => (kind, span),
+    };
+    let raw = line.get(span.from..span.to).unwrap_or_default();
+    match kind {
+        Kind::String if span.has_escapes => {
+            buffer.clear();
+            unescape(raw, buffer);
+            Text::Is(buffer)
+        }
+        Kind::String => Text::Is(raw),
+        Kind::Null => Text::Null,
+        Kind::False => Text::Falsy("its text is false"),
+        Kind::EmptyArray => Text::Falsy("its text is an empty array"),
+        Kind::EmptyObject => Text::Falsy("its text is an empty object"),
+        Kind::Number if raw.parse::<f64>().is_ok_and(|number| number == 0.0) => Text::Falsy("its text is 0"),
+        Kind::Number | Kind::NonFinite => Text::NotText("its text is a number"),
+        Kind::True => Text::NotText("its text is true"),
+        Kind::Array => Text::NotText("its text is an array"),
+        Kind::Object => Text::NotText("its text is an object"),
+    }
+}
+
+fn outermost_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::String => "the line is a string, not an object",
+        Kind::Number | Kind::NonFinite => "the line is a number, not an object",
+        Kind::True | Kind::False => "the line is true or false, not an object",
+        Kind::Null => "the line is null, not an object",
+        _ => "the line is an array, not an object",
+    }
+}
+
+fn blocked_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::String => "a string stands where an object must be",
+        Kind::Number | Kind::NonFinite => "a number stands where an object must be",
+        Kind::True | Kind::False => "true or false stands where an object must be",
+        _ => "an array stands where an object must be",
+    }
+}
+
+/// Appends a string's text with its escapes resolved. Half a character becomes the replacement character.
+pub(super) fn unescape(raw: &str, out: &mut String) {
+    let bytes = raw.as_bytes();
+    let mut at = 0;
+    while let Some(found) = memchr(b'\\', bytes.get(at..).unwrap_or_default()) {
+        out.push_str(raw.get(at..at + found).unwrap_or_default());
+        at += found;
+        // Escapes often stand one behind the other.
+        while bytes.get(at) == Some(&b'\\') {
+            let escaped = bytes.get(at + 1).copied().unwrap_or_default();
+            at += 2;
+            out.push(match escaped {
+                b'n' => '\n',
+                b't' => '\t',
+                b'r' => '\r',
+                b'b' => '\u{8}',
+                b'f' => '\u{c}',
+                b'u' => {
+                    let unit = hex4(bytes, at).unwrap_or_default();
+                    at += 4;
+                    match (unit, low_half(bytes, at)) {
+                        (0xd800..=0xdbff, Some(low)) => {
+                            at += 6;
+                            char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
+                        }
+                        _ => char::from_u32(unit),
+                    }
+                    .unwrap_or(char::REPLACEMENT_CHARACTER)
+                }
+                other => char::from(other),
+            });
+        }
+    }
+    out.push_str(raw.get(at..).unwrap_or_default());
+}
+
+/// A line with every half character replaced.
+fn mended(line: &str) -> String {
+    let bytes = line.as_bytes();
+    let mut out = String::with_capacity(line.len());
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = memchr(b'\\', bytes.get(at..).unwrap_or_default()) {
+        let escape = at + found;
+        let unit = if bytes.get(escape + 1) == Some(&b'u') { hex4(bytes, escape + 2) } else { None };
+        at = match (unit, low_half(bytes, escape + 6)) {
+            (None, _) => escape + 2,
+            (Some(0xd800..=0xdbff), Some(_)) => escape + 12,
+            (Some(0xd800..=0xdfff), _) => {
+                out.push_str(line.get(copied..escape).unwrap_or_default());
+                out.push_str("\\ufffd");
+                copied = escape + 6;
+                copied
+            }
+            _ => escape + 6,
+        };
+    }
+    out.push_str(line.get(copied..).unwrap_or_default());
+    out
+}
+
+/// What a path led to so far.
+#[derive(Clone, Copy, Debug)]
+enum Found {
+    Nothing,
+    /// The line itself is no object.
+    Outermost(Kind),
+    /// Something on the way is no object.
+    Blocked(Kind),
+    Value(Kind, Span),
+}
+
+/// Follows a path through the line. Of a key that comes twice the last one counts, as it does for every reader.
+struct Finder<'a> {
+    path: &'a [String],
+    /// So many keys of the path have been met, and their objects are open.
+    matched: usize,
+    /// The value that comes next belongs to the key at this place of the path.
+    awaited: Option<usize>,
+    found: Found,
+    halves: u32,
+    quirks: Quirks,
+}
+
+impl<'a> Finder<'a> {
+    fn new(path: &'a [String]) -> Self {
+        Self { path, matched: 0, awaited: None, found: Found::Nothing, halves: 0, quirks: Quirks::NONE }
+    }
+
+    fn quirks(&self, has_mark: bool) -> Quirks {
+        let mut quirks = if has_mark { self.quirks.with(Quirks::BOM) } else { self.quirks };
+        let in_text = matches!(self.found, Found::Value(Kind::String, span) if span.has_half);
+        if in_text {
+            quirks = quirks.with(Quirks::SURROGATE_IN_TEXT);
+        }
+        if self.halves > u32::from(in_text) {
+            quirks = quirks.with(Quirks::SURROGATE_ELSEWHERE);
+        }
+        quirks
+    }
+}
+
+impl Visit for Finder<'_> {
+    const WANTS_ODDITIES: bool = true;
+    const DEEPEST: usize = DEEPEST;
+
+    #[inline(always)]
+    fn key(&mut self, text: &[u8], depth: usize, span: Span) {
+        self.halves += u32::from(span.has_half);
+        if depth != self.matched + 1 {
+            return;
+        }
+        let Some(wanted) = self.path.get(self.matched) else { return };
+        let raw = text.get(span.from..span.to).unwrap_or_default();
+        let is_it = match span.has_escapes {
+            false => raw == wanted.as_bytes(),
+            true => !span.has_half && unescaped(raw) == *wanted,
+        };
+        if is_it {
+            self.awaited = Some(self.matched);
+        }
+    }
+
+    #[inline(always)]
+    fn value(&mut self, depth: usize, kind: Kind, span: Span) {
+        self.halves += u32::from(span.has_half);
+        if kind == Kind::NonFinite {
+            self.quirks = self.quirks.with(Quirks::NON_FINITE);
+        }
+        if depth >= DEEPEST_PYTHON && matches!(kind, Kind::Object | Kind::Array | Kind::EmptyObject | Kind::EmptyArray)
+        {
+            self.quirks = self.quirks.with(Quirks::DEEP);
+        }
+        let is_outermost = depth == 0 && !self.path.is_empty();
+        if is_outermost && !matches!(kind, Kind::Object | Kind::EmptyObject) {
+            self.found = Found::Outermost(kind);
+        }
+        if let Some(place) = self.awaited.take() {
+            let is_end = place + 1 == self.path.len();
+            self.found = match kind {
+                _ if is_end => Found::Value(kind, span),
+                Kind::Object => {
+                    self.matched = place + 1;
+                    Found::Nothing
+                }
+                Kind::EmptyObject => Found::Nothing,
+                other => Found::Blocked(other),
+            };
+        }
+    }
+
+    #[inline(always)]
+    fn close(&mut self, depth: usize) {
+        if depth == self.matched + 1 {
+            self.matched = self.matched.saturating_sub(1);
+        }
+    }
+
+    fn overflow(&mut self) {
+        self.quirks = self.quirks.with(Quirks::OVERFLOW);
+    }
+}
+
+fn unescaped(raw: &[u8]) -> String {
+    let mut out = String::new();
+    unescape(std::str::from_utf8(raw).unwrap_or_default(), &mut out);
+    out
+}
+
 /// The keys of a line's object, in order, at most 100; none of a line that is no object. For "these keys exist: …".
 pub fn keys_of(line: &[u8]) -> Vec<String> {
-    match serde_json::from_slice::<Value>(line) {
-        Ok(Value::Object(map)) => map.keys().take(MOST_KEYS).cloned().collect(),
-        _ => Vec::new(),
+    let mut keys = Keys(Vec::new());
+    let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    match simdutf8::basic::from_utf8(line).is_ok() && walk(line, mark, &mut keys).is_ok() {
+        true => keys.0,
+        false => Vec::new(),
     }
 }
 
 /// Keys that are told.
 const MOST_KEYS: usize = 100;
 
-/// The value that a path of keys leads to, for what is looked at beside the text (`id`, `no_loss_ranges`, `parts`); `None` where a key is
-/// missing, something on the way is no object, or the line is no JSON.
-pub fn value_of(line: &[u8], path: &[&str]) -> Option<Value> {
-    let mut value: Value = serde_json::from_slice(line).ok()?;
-    for key in path {
-        value = value.as_object_mut()?.swap_remove(*key)?;
+struct Keys(Vec<String>);
+
+impl Visit for Keys {
+    const WANTS_ODDITIES: bool = false;
+    const DEEPEST: usize = DEEPEST;
+    fn key(&mut self, text: &[u8], depth: usize, span: Span) {
+        if depth == 1 && self.0.len() < MOST_KEYS {
+            let key = unescaped(text.get(span.from..span.to).unwrap_or_default());
+            if !self.0.contains(&key) {
+                self.0.push(key);
+            }
+        }
     }
-    Some(value)
+    fn value(&mut self, _: usize, _: Kind, _: Span) {}
+    fn close(&mut self, _: usize) {}
+    fn overflow(&mut self) {}
+}
+
+/// The value that a path of keys leads to, for what is looked at beside the text (`id`, `no_loss_ranges`, `parts`); `None` where a key is
+/// missing, something on the way is no object, or the line is no JSON. What is deeper than 128 in the value counts as not there.
+pub fn value_of(line: &[u8], path: &[&str]) -> Option<Value> {
+    let path: Vec<String> = path.iter().map(|key| (*key).to_owned()).collect();
+    let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let all = simdutf8::basic::from_utf8(line).ok()?;
+    let mut finder = Finder::new(&path);
+    walk(line, mark, &mut finder).ok()?;
+    let Found::Value(kind, span) = finder.found else { return None };
+    let from = match kind {
+        Kind::String => span.from.checked_sub(1)?,
+        _ => span.from,
+    };
+    let mut values = serde_json::Deserializer::from_str(all.get(from..)?).into_iter::<Value>();
+    values.next()?.ok()
 }

@@ -6,16 +6,22 @@
 mod blocks;
 mod extract;
 mod glob;
+mod jq;
 mod list;
 mod packing;
+mod python_json;
+mod stream;
 mod unit;
 mod verdict;
+mod walk;
 mod zip;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};
 pub use extract::{keys_of, value_of, Document, Extractor, Text};
 pub use list::{list, Listing};
 pub use packing::Packing;
+pub use python_json::{python_line, python_lines, NotJson};
+pub use stream::LineJudge;
 pub use unit::{plain_units, read_unit};
 pub use verdict::{Quirks, Verdict};
 
@@ -47,3 +53,10 @@ pub struct TextFile {
     /// How it is packed.
     pub packing: Packing,
 }
+
+#[cfg(test)]
+mod blocks_tests;
+#[cfg(test)]
+mod list_tests;
+#[cfg(test)]
+mod tests;

@@ -104,7 +104,9 @@ impl<'a> Document<'a> {
             Text::Missing => lacking("it has no text"),
             Text::Null => lacking("its text is null"),
             Text::Falsy(why) => lacking(why),
-            Text::NotText(why) | Text::NotObject(why) | Text::Invalid { why, .. } => Verdict::Refuse(why),
+            Text::NotText(why) | Text::NotObject(why) | Text::Fails(why) | Text::Invalid { why, .. } => {
+                Verdict::Refuse(why)
+            }
             Text::Blank => lacking("the line is blank"),
         }
     }

@@ -1,0 +1,105 @@
+//! Listing by each program's rules.
+
+use super::{list, Packing, Peer};
+use crate::model::{Cancel, ExitClass, ProblemKind};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use std::path::{Path, PathBuf};
+
+fn put(root: &Path, name: &str) -> PathBuf {
+    let path = root.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    write_file(&RealFs, &path, b"{}\n", 0o644).unwrap();
+    path
+}
+
+fn names(root: &Path, glob: Option<&str>, peer: Peer) -> Vec<String> {
+    let listing = list(&[root.to_owned()], glob, None, peer, &Cancel::default()).unwrap();
+    listing.files.into_iter().map(|file| file.name).collect()
+}
+
+#[test]
+fn each_program_sees_its_own_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for name in [
+        "b.jsonl",
+        "a.txt",
+        ".h.jsonl",
+        ".d/x.jsonl",
+        "s/c.jsonl",
+        "s/B.JSONL",
+        "s/y.Jsonl",
+        "z10.jsonl",
+        "z9.jsonl",
+        "q.jsonl.gz",
+    ] {
+        put(root, name);
+    }
+    let every = ["q.jsonl.gz", "s/B.JSONL", "s/c.jsonl", "s/y.Jsonl", "z10.jsonl", "z9.jsonl"];
+    let mut all = vec![".d/x.jsonl", ".h.jsonl", "a.txt", "b.jsonl"];
+    all.extend(every);
+    assert_eq!(names(root, None, Peer::Nanosets), all);
+    assert_eq!(names(root, Some(".jsonl"), Peer::Nanosets), [".h.jsonl", "b.jsonl", "z10.jsonl", "z9.jsonl"]);
+    assert_eq!(names(root, None, Peer::Forager), ["b.jsonl", "s/B.JSONL", "s/c.jsonl", "z9.jsonl", "z10.jsonl"]);
+    assert_eq!(names(root, None, Peer::Modalities), ["b.jsonl", "q.jsonl.gz", "s/c.jsonl", "z10.jsonl", "z9.jsonl"]);
+    assert_eq!(names(root, Some("**/*.txt"), Peer::Modalities), ["a.txt"]);
+}
+
+#[test]
+fn files_given_by_name_keep_their_order_and_need_no_ending() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = [put(folder.path(), "x10.txt"), put(folder.path(), "x9")];
+    let listing = list(&inputs, None, None, Peer::Forager, &Cancel::default()).unwrap();
+    assert_eq!(listing.files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["x10.txt", "x9"]);
+    assert_eq!(listing.files[0].packing, Packing::Plain);
+}
+
+#[test]
+fn a_file_of_paths_decides_the_order_and_has_to_be_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for name in ["a", "sub/b", "c"] {
+        put(root, name);
+    }
+    let paths = put(root, "paths");
+    write_file(&RealFs, &paths, b"sub/b\n  a \n\nc", 0o644).unwrap();
+    let list = || list(&[root.to_owned()], None, Some(&paths), Peer::Nanosets, &Cancel::default());
+    assert_eq!(list().unwrap().files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["sub/b", "a", "c"]);
+    write_file(&RealFs, &paths, b"a\nmissing\n", 0o644).unwrap();
+    let failure = list().unwrap_err();
+    assert_eq!((failure.class, failure.subject.line), (ExitClass::Usage, Some(2)));
+}
+
+#[test]
+fn what_is_not_there_or_fits_nothing_is_a_usage_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let list =
+        |path: &Path, glob: Option<&str>| list(&[path.to_owned()], glob, None, Peer::Forager, &Cancel::default());
+    put(folder.path(), "a.txt");
+    for failure in [
+        list(&folder.path().join("no"), None).unwrap_err(),
+        list(folder.path(), None).unwrap_err(),
+        list(folder.path(), Some("*.x")).unwrap_err(),
+        list(folder.path(), Some("a**")).unwrap_err(),
+    ] {
+        assert_eq!(failure.class, ExitClass::Usage, "{failure}");
+    }
+}
+
+#[test]
+fn folders_behind_links_are_entered_and_circles_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, other) = (folder.path().join("root"), folder.path().join("other"));
+    put(&root, "a.jsonl");
+    put(&other, "b.jsonl");
+    std::os::unix::fs::symlink(&other, root.join("link")).unwrap();
+    std::os::unix::fs::symlink(&root, root.join("again")).unwrap();
+    std::os::unix::fs::symlink("nowhere", root.join("dangling.jsonl")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, root.join("fifo.jsonl"), rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    let listing = list(&[root], None, None, Peer::Forager, &Cancel::default()).unwrap();
+    assert_eq!(listing.files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["a.jsonl", "link/b.jsonl"]);
+    let mut kinds: Vec<ProblemKind> = listing.problems.iter().map(|problem| problem.kind).collect();
+    kinds.sort();
+    assert_eq!(kinds, [ProblemKind::NotAFile, ProblemKind::NotAFile, ProblemKind::Other]);
+}

@@ -1,0 +1,418 @@
+//! One pass over a line of JSON: is it one value as Python's `json` and orjson take it, and where are its keys and values?
+//!
+//! Nothing is built and nothing recurses; whoever wants to know more than the verdict listens as a [`Visit`]. The bytes have been
+//! checked to be UTF-8 by the caller, or are what is like it with halves of characters.
+
+/// Objects and arrays in each other for Python 3.11's reader from a plain script, at most.
+pub(super) const DEEPEST_PYTHON: usize = 994;
+/// The same for orjson.
+pub(super) const DEEPEST: usize = 1024;
+/// Digits of an integer for Python, at most.
+pub(super) const MOST_DIGITS: usize = 4300;
+/// Digits before the point with which no number comes near the end of floats.
+const FINITE_DIGITS: usize = 300;
+
+/// Where and why a line is no JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stop {
+    /// In bytes from the beginning of what was walked through.
+    pub at: usize,
+    /// In a user's words.
+    pub why: &'static str,
+}
+
+/// What kind of value it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    String,
+    Number,
+    NonFinite,
+    True,
+    False,
+    Null,
+    Object,
+    Array,
+    EmptyObject,
+    EmptyArray,
+}
+
+/// A string or another value in the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    /// First byte; of a string the one behind the quote.
+    pub from: usize,
+    /// The byte behind the last one; of a string the quote.
+    pub to: usize,
+    /// A string with escapes.
+    pub has_escapes: bool,
+    /// A string with half a character as an escape.
+    pub has_half: bool,
+}
+
+/// What a line holds, as the walk comes by.
+pub(super) trait Visit {
+    /// Whether numbers beyond floats and halves of characters are of interest.
+    const WANTS_ODDITIES: bool;
+    /// Objects and arrays in each other, at most.
+    const DEEPEST: usize;
+    /// A key of an object at this depth; the outermost one is at 1.
+    fn key(&mut self, text: &[u8], depth: usize, span: Span);
+    /// A value inside of what is at this depth; 0 is the outermost value. Of an object or array only its beginning.
+    fn value(&mut self, depth: usize, kind: Kind, span: Span);
+    /// The object or array at this depth ends.
+    fn close(&mut self, depth: usize);
+    /// A number that no float holds.
+    fn overflow(&mut self);
+}
+
+/// For whoever only wants the verdict of Python.
+pub(super) struct Nobody;
+
+impl Visit for Nobody {
+    const WANTS_ODDITIES: bool = false;
+    const DEEPEST: usize = DEEPEST_PYTHON;
+    #[inline(always)]
+    fn key(&mut self, _: &[u8], _: usize, _: Span) {}
+    #[inline(always)]
+    fn value(&mut self, _: usize, _: Kind, _: Span) {}
+    #[inline(always)]
+    fn close(&mut self, _: usize) {}
+    #[inline(always)]
+    fn overflow(&mut self) {}
+}
+
+/// Which of the open things are objects, one bit each.
+struct Open {
+    bits: [u64; DEEPEST / 64 + 1],
+    depth: usize,
+}
+
+impl Open {
+    #[inline(always)]
+    fn push(&mut self, is_object: bool) {
+        self.depth += 1;
+        if let Some(word) = self.bits.get_mut(self.depth / 64) {
+            let bit = 1 << (self.depth % 64);
+            *word = if is_object { *word | bit } else { *word & !bit };
+        }
+    }
+    #[inline(always)]
+    fn is_object(&self) -> bool {
+        self.bits.get(self.depth / 64).is_some_and(|word| word >> (self.depth % 64) & 1 == 1)
+    }
+}
+
+/// Walks through the value that begins at `at` up to the `\n` behind it or the end of `text`, and returns where that is.
+pub(super) fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Stop> {
+    let mut at = skip_white(text, at);
+    let mut open = Open { bits: [0; DEEPEST / 64 + 1], depth: 0 };
+    loop {
+        // A value must come here.
+        let Some(first) = text.get(at).copied() else { return ended_early(text, at) };
+        match first {
+            b'"' => {
+                let span = string::<V>(text, at)?;
+                visit.value(open.depth, Kind::String, span);
+                at = span.to + 1;
+            }
+            b'{' => {
+                deeper(&open, at, &*visit)?;
+                let next = skip_white(text, at + 1);
+                if text.get(next) == Some(&b'}') {
+                    visit.value(open.depth, Kind::EmptyObject, plain(at, next + 1));
+                    at = next + 1;
+                } else {
+                    visit.value(open.depth, Kind::Object, plain(at, at + 1));
+                    open.push(true);
+                    at = key(text, next, open.depth, visit)?;
+                    continue;
+                }
+            }
+            b'[' => {
+                deeper(&open, at, &*visit)?;
+                let next = skip_white(text, at + 1);
+                if text.get(next) == Some(&b']') {
+                    visit.value(open.depth, Kind::EmptyArray, plain(at, next + 1));
+                    at = next + 1;
+                } else {
+                    visit.value(open.depth, Kind::Array, plain(at, at + 1));
+                    open.push(false);
+                    at = next;
+                    continue;
+                }
+            }
+            _ => {
+                let (kind, to) = scalar(text, at, first, visit)?;
+                visit.value(open.depth, kind, plain(at, to));
+                at = to;
+            }
+        }
+        // Behind a value.
+        loop {
+            at = skip_white(text, at);
+            let next = text.get(at).copied();
+            if open.depth == 0 {
+                return match next {
+                    None | Some(b'\n') => Ok(at),
+                    Some(_) => stop(at, "there is something behind the value"),
+                };
+            }
+            let is_object = open.is_object();
+            match (next, is_object) {
+                (Some(b','), true) => {
+                    at = key(text, skip_white(text, at + 1), open.depth, visit)?;
+                    break;
+                }
+                (Some(b','), false) => {
+                    at = skip_white(text, at + 1);
+                    break;
+                }
+                (Some(b'}'), true) | (Some(b']'), false) => {
+                    visit.close(open.depth);
+                    open.depth -= 1;
+                    at += 1;
+                }
+                (None | Some(b'\n'), true) => return stop(at, "the line ends inside an object"),
+                (None | Some(b'\n'), false) => return stop(at, "the line ends inside an array"),
+                (Some(_), true) => return stop(at, "a comma or } must come here"),
+                (Some(_), false) => return stop(at, "a comma or ] must come here"),
+            }
+        }
+    }
+}
+
+fn stop<T>(at: usize, why: &'static str) -> Result<T, Stop> {
+    Err(Stop { at, why })
+}
+
+fn plain(from: usize, to: usize) -> Span {
+    Span { from, to, has_escapes: false, has_half: false }
+}
+
+#[cold]
+fn ended_early<T>(text: &[u8], at: usize) -> Result<T, Stop> {
+    stop(at.min(text.len()), "the line ends where a value must come")
+}
+
+#[inline(always)]
+fn deeper<V: Visit>(open: &Open, at: usize, _: &V) -> Result<(), Stop> {
+    if open.depth >= V::DEEPEST.min(DEEPEST) {
+        return stop(at, "more than 1,000 objects and arrays are in each other");
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn skip_white(text: &[u8], mut at: usize) -> usize {
+    while matches!(text.get(at), Some(b' ' | b'\t' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+/// Goes behind a key and its colon, to where the value begins.
+#[inline(always)]
+fn key<V: Visit>(text: &[u8], at: usize, depth: usize, visit: &mut V) -> Result<usize, Stop> {
+    match text.get(at) {
+        Some(b'"') => {}
+        None | Some(b'\n') => return stop(at, "the line ends where a key must come"),
+        Some(b'}') => return stop(at, "a comma stands before the }"),
+        Some(_) => return stop(at, "a key in double quotes must come here"),
+    }
+    let span = string::<V>(text, at)?;
+    visit.key(text, depth, span);
+    let at = skip_white(text, span.to + 1);
+    if text.get(at) != Some(&b':') {
+        return stop(at, "a colon must come here");
+    }
+    Ok(skip_white(text, at + 1))
+}
+
+/// Eight copies of a byte.
+const fn eight(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Bytes that are looked at in one go where a string is long.
+const STRIDE: usize = 64;
+
+/// Where the next quote, backslash or control character is, from `at` on; the end of the text where there is none.
+#[inline(always)]
+fn next_special(text: &[u8], mut at: usize) -> usize {
+    let mut words = 0;
+    loop {
+        // What is short is done by words alone.
+        if words >= 2 {
+            while let Some(stride) = text.get(at..at + STRIDE) {
+                // Folded, not searched: that way it is done many bytes at a time.
+                let found = stride
+                    .iter()
+                    .fold(false, |found, byte| found | (*byte == b'"') | (*byte == b'\\') | (*byte < b' '));
+                if found {
+                    break;
+                }
+                at += STRIDE;
+            }
+            // There is one in these words, or they are the last.
+            words = 0;
+        }
+        let Some(word) = text.get(at..at + 8).and_then(|word| word.try_into().ok()) else { break };
+        let word = u64::from_le_bytes(word);
+        let (quote, backslash) = (word ^ eight(b'"'), word ^ eight(b'\\'));
+        // The lowest bit that is set belongs to a byte that is meant; those above it may not.
+        let found = (quote.wrapping_sub(eight(1)) & !quote)
+            | (backslash.wrapping_sub(eight(1)) & !backslash)
+            | (word.wrapping_sub(eight(b' ')) & !word);
+        let found = found & eight(0x80);
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+        words += 1;
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)).unwrap_or(rest.len())
+}
+
+/// The string whose quote is at `opened`.
+#[inline(always)]
+fn string<V: Visit>(text: &[u8], opened: usize) -> Result<Span, Stop> {
+    let mut span = plain(opened + 1, opened + 1);
+    let mut at = opened + 1;
+    loop {
+        at = next_special(text, at);
+        match text.get(at) {
+            Some(b'"') => {
+                span.to = at;
+                return Ok(span);
+            }
+            Some(b'\\') => {
+                span.has_escapes = true;
+                at = escapes::<V>(text, at, &mut span)?;
+            }
+            None | Some(b'\n') => return stop(opened, "the line ends inside a string"),
+            Some(_) => return stop(at, "a control character in a string must be escaped"),
+        }
+    }
+}
+
+/// Goes behind the escapes that stand at `at` one behind the other.
+#[inline(always)]
+fn escapes<V: Visit>(text: &[u8], mut at: usize, span: &mut Span) -> Result<usize, Stop> {
+    while text.get(at) == Some(&b'\\') {
+        match text.get(at + 1) {
+            Some(b'n' | b'"' | b'\\' | b't' | b'/' | b'r' | b'b' | b'f') => at += 2,
+            Some(b'u') => {
+                let Some(unit) = hex4(text, at + 2) else { return stop(at, "\\u needs four hexadecimal digits") };
+                at += 6;
+                if V::WANTS_ODDITIES && unit & 0xf800 == 0xd800 {
+                    match unit {
+                        0xd800..=0xdbff if low_half(text, at).is_some() => at += 6,
+                        _ => span.has_half = true,
+                    }
+                }
+            }
+            None | Some(b'\n') => return stop(at, "the line ends inside a string"),
+            Some(_) => return stop(at, "this escape is not known in JSON"),
+        }
+    }
+    Ok(at)
+}
+
+/// The value of each hexadecimal digit; 255 for what is none.
+const HEX: [u8; 256] = {
+    let mut table = [255; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        table[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        table[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    table
+};
+
+/// The number that four hexadecimal digits at `at` are.
+#[inline(always)]
+pub(super) fn hex4(text: &[u8], at: usize) -> Option<u32> {
+    let digits: [u8; 4] = text.get(at..at + 4)?.try_into().ok()?;
+    let [a, b, c, d] = digits.map(|digit| u32::from(HEX[usize::from(digit)]));
+    (a | b | c | d < 16).then_some(a << 12 | b << 8 | c << 4 | d)
+}
+
+/// The second half of a character, if its escape is at `at`.
+#[inline(always)]
+pub(super) fn low_half(text: &[u8], at: usize) -> Option<u32> {
+    if text.get(at..at + 2) != Some(b"\\u") {
+        return None;
+    }
+    hex4(text, at + 2).filter(|unit| (0xdc00..=0xdfff).contains(unit))
+}
+
+/// A value that is no string, object or array: its kind, and where it ends.
+fn scalar(text: &[u8], at: usize, first: u8, visit: &mut impl Visit) -> Result<(Kind, usize), Stop> {
+    let word = |word: &[u8], kind: Kind| match text.get(at..).is_some_and(|rest| rest.starts_with(word)) {
+        true => Ok((kind, at + word.len())),
+        false => stop(at, "a value must come here"),
+    };
+    match first {
+        b'-' if text.get(at + 1) == Some(&b'I') => word(b"-Infinity", Kind::NonFinite),
+        b'0'..=b'9' | b'-' => Ok((Kind::Number, number(text, at, visit)?)),
+        b't' => word(b"true", Kind::True),
+        b'f' => word(b"false", Kind::False),
+        b'n' => word(b"null", Kind::Null),
+        b'N' => word(b"NaN", Kind::NonFinite),
+        b'I' => word(b"Infinity", Kind::NonFinite),
+        b'\n' => ended_early(text, at),
+        b'\'' => stop(at, "strings need double quotes"),
+        _ => stop(at, "a value must come here"),
+    }
+}
+
+fn digits(text: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while matches!(text.get(at), Some(b'0'..=b'9')) {
+        at += 1;
+    }
+    at
+}
+
+/// Goes behind a number.
+fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, Stop> {
+    let first = start + usize::from(text.get(start) == Some(&b'-'));
+    let mut at = digits(text, first);
+    let whole = at - first;
+    if whole == 0 {
+        return stop(at, "a digit must come here");
+    }
+    if whole > 1 && text.get(first) == Some(&b'0') {
+        return stop(first, "a number must not begin with 0");
+    }
+    let (mut is_integer, mut may_overflow) = (true, whole > FINITE_DIGITS);
+    if text.get(at) == Some(&b'.') {
+        is_integer = false;
+        let end = digits(text, at + 1);
+        if end == at + 1 {
+            return stop(end, "a digit must come behind the point");
+        }
+        at = end;
+    }
+    if matches!(text.get(at), Some(b'e' | b'E')) {
+        (is_integer, may_overflow) = (false, true);
+        let sign = usize::from(matches!(text.get(at + 1), Some(b'+' | b'-')));
+        let end = digits(text, at + 1 + sign);
+        if end == at + 1 + sign {
+            return stop(end, "a digit must come in the exponent");
+        }
+        at = end;
+    }
+    if is_integer && whole > MOST_DIGITS {
+        return stop(start, "an integer of more than 4,300 digits");
+    }
+    if V::WANTS_ODDITIES && may_overflow {
+        let text = text.get(start..at).and_then(|text| std::str::from_utf8(text).ok());
+        if text.and_then(|text| text.parse::<f64>().ok()).is_some_and(f64::is_infinite) {
+            visit.overflow();
+        }
+    }
+    Ok(at)
+}
