@@ -3,6 +3,7 @@
 pub mod browse;
 pub mod check;
 pub mod dataset;
+pub mod forager;
 pub mod index;
 pub mod jsonl;
 pub mod leaks;
@@ -12,6 +13,7 @@ pub mod modalities;
 pub mod nanosets;
 pub mod outputs;
 pub mod plan;
+pub mod raw_index;
 pub mod recorded;
 pub mod select;
 pub mod splits;

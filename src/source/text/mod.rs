@@ -22,7 +22,7 @@ pub use list::{list, Listing};
 pub use packing::Packing;
 pub use python_json::{python_line, python_lines, NotJson};
 pub use stream::LineJudge;
-pub use unit::{plain_units, read_unit};
+pub use unit::{plain_units, read_unit, unit_text, UnitText};
 pub use verdict::{Quirks, Verdict};
 
 use crate::model::FileStamp;

@@ -135,6 +135,11 @@ impl LineJudge {
         }
     }
 
+    /// Bytes taken in: all of them, or up to the one that cannot stand there.
+    pub fn seen(&self) -> u64 {
+        self.seen
+    }
+
     /// Whether the line that has been taken in is JSON for Python.
     pub fn is_json(&self) -> bool {
         let is_whole = match self.state {

@@ -9,6 +9,8 @@ const FRAME: usize = 65_536;
 const SHORTEST_FRAME: usize = 4;
 /// Items that are appended at once.
 const GROUP: u64 = 1_000;
+/// More than one item.
+const SEVERAL: u64 = u64::MAX;
 /// The protocol that is written.
 const PROTOCOL: u8 = 4;
 
@@ -42,6 +44,11 @@ impl IndexWriter {
         Self { frame, count, written: 0 }
     }
 
+    /// For a list of two items at least; how many, its writer need not know before.
+    pub fn of_several() -> Self {
+        Self::new(SEVERAL)
+    }
+
     /// Adds a pair.
     pub fn push(&mut self, offset: u64, length: u64, out: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
         if self.written == 0 {
@@ -65,7 +72,10 @@ impl IndexWriter {
 
     /// Ends the list.
     pub fn finish(mut self, out: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
-        debug_assert_eq!(self.written, self.count, "as many items as were announced");
+        debug_assert!(
+            self.written == self.count || (self.count == SEVERAL && self.written > 1),
+            "as many items as were announced"
+        );
         match (self.written, self.count) {
             (0, _) => out(&[PROTO, PROTOCOL])?,
             (_, 1) => self.frame.push(b'a'),
