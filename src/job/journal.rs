@@ -71,10 +71,18 @@ pub struct DoneUnit {
     pub notes: String,
 }
 
+/// The first line: which plan the journal belongs to.
 #[derive(Serialize, Deserialize, PartialEq, Eq)]
-struct Header {
+pub(super) struct Header {
     journal: u32,
     plan: String,
+}
+
+impl Header {
+    /// For the plan with this hash.
+    pub(super) fn of(plan_hash: &str) -> Self {
+        Self { journal: FORMAT, plan: plan_hash.to_owned() }
+    }
 }
 
 /// The finished units of one plan. Shared freely between workers.
@@ -92,7 +100,7 @@ struct Inner {
 impl Journal {
     /// Opens the journal at `path` for the plan with this hash. A journal of another plan, or of another format, is replaced.
     pub fn open(fs: &dyn Fs, path: &Path, plan_hash: &str) -> Outcome<Self> {
-        let header = Header { journal: FORMAT, plan: plan_hash.to_owned() };
+        let header = Header::of(plan_hash);
         let bytes = read_whole(path, LARGEST)?.unwrap_or_default();
         let done = read_lines(&bytes, &header);
         let mut file = match done {
@@ -118,7 +126,7 @@ impl Journal {
 
     /// Whether a journal with at least one finished unit of this plan is there, and how many; nothing is changed.
     pub fn peek(path: &Path, plan_hash: &str) -> Outcome<usize> {
-        let header = Header { journal: FORMAT, plan: plan_hash.to_owned() };
+        let header = Header::of(plan_hash);
         let bytes = read_whole(path, LARGEST)?.unwrap_or_default();
         Ok(read_lines(&bytes, &header).map_or(0, |done| done.len()))
     }
@@ -171,12 +179,14 @@ impl Journal {
     }
 }
 
-fn line(entry: &impl Serialize) -> Outcome<Vec<u8>> {
+/// A line of a journal: checksum and JSON.
+pub(super) fn line(entry: &impl Serialize) -> Outcome<Vec<u8>> {
     let json = serde_json::to_string(entry).map_err(|error| Failure::environment("the journal", error.to_string()))?;
     Ok(format!("{:016x} {json}\n", xxh3_64(json.as_bytes())).into_bytes())
 }
 
-fn checked(line: &[u8]) -> Option<&[u8]> {
+/// The JSON of a line whose checksum is right.
+pub(super) fn checked(line: &[u8]) -> Option<&[u8]> {
     let sum = std::str::from_utf8(line.get(..16)?).ok()?;
     let json = line.get(17..)?;
     (u64::from_str_radix(sum, 16).ok()? == xxh3_64(json)).then_some(json)

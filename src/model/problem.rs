@@ -98,6 +98,11 @@ problem_kinds! {
     RepeatedField => "repeated-field", "key twice in one object";
     /// A value that readers take differently: not finite, half a character, beyond 2⁵³.
     OddJson => "odd-json", "value that not every reader takes";
+    // Text.
+    /// A document whose text is missing or is none.
+    NoText => "no-text", "document without usable text";
+    /// A document that has text, and that a format cannot take all the same.
+    BadDocument => "bad-document", "document that a format cannot take";
     // Metadatasets.
     /// A key, value or structure that the loader refuses.
     BadMetadataset => "bad-metadataset", "mistake in a metadataset";

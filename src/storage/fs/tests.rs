@@ -234,7 +234,9 @@ fn a_buffered_file_hands_over_in_large_pieces_and_reports_failures() {
 fn a_reopened_file_goes_on_after_its_first_bytes_and_its_head_can_be_replaced() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("f");
-    std::fs::write(&path, b"0123456789").unwrap();
+    let mut file = RealFs.create_file(&path).unwrap();
+    file.write_all(b"0123456789").unwrap();
+    file.finish().unwrap();
     let mut file = RealFs.reopen_file(&path, 4).unwrap();
     assert_eq!(file.len(), 4);
     file.write_all(b"ab").unwrap();

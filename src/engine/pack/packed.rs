@@ -1,0 +1,227 @@
+//! What comes out of a piece of text.
+
+use super::recipe::{End, Recipe};
+use crate::model::pack::TokenType;
+use crate::model::{Outcome, ProblemKind};
+use crate::tokenize::{Mismatch, Side};
+
+/// How many findings of a piece are kept with their places; more are only counted.
+pub const KEPT_FINDINGS: usize = 1_000;
+
+/// Documents that were left out for one reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SkipCount {
+    /// Why, in a user's words.
+    pub reason: &'static str,
+    /// The reference program leaves it out too.
+    pub is_by_design: bool,
+    /// How many.
+    pub documents: u64,
+}
+
+/// A document that a format does without.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Which recipes, one bit for each.
+    pub recipes: u8,
+    /// Its line, counted from 0.
+    pub line: u64,
+    /// Where the line begins in the unpacked text.
+    pub start: u64,
+    /// Why, in a user's words.
+    pub reason: &'static str,
+    /// The reference program leaves it out too.
+    pub is_by_design: bool,
+    /// What it is about.
+    pub kind: ProblemKind,
+}
+
+/// What a format gets of a piece.
+#[derive(Debug, Default)]
+pub struct Lot {
+    /// The tokens of all documents, as the file holds them.
+    pub bytes: Vec<u8>,
+    /// A byte a token, where the recipe has masks.
+    pub mask: Vec<u8>,
+    /// Tokens of each document.
+    pub lengths: Vec<u64>,
+    /// The line of each document, where the recipe wants to know.
+    pub lines: Vec<u64>,
+    /// Characters of each document's text, where the recipe wants to know.
+    pub chars: Vec<u64>,
+    /// Documents left out.
+    pub skipped: Vec<SkipCount>,
+    /// The first line that is left out, for what cannot be: where the reference program ends or begins to lose documents.
+    pub first_refused: Option<(u64, &'static str)>,
+}
+
+/// What comes out of a piece. Its memory is used again and again.
+#[derive(Debug, Default)]
+pub struct PackedPiece {
+    /// One for each recipe.
+    pub lots: Vec<Lot>,
+    /// Documents that at least one format took.
+    pub documents: u64,
+    /// Raw tokens of these documents.
+    pub tokens: u64,
+    /// The first findings.
+    pub findings: Vec<Finding>,
+    /// Findings that were only counted: by design or not, what they are about, how many.
+    pub more: Vec<(bool, ProblemKind, u64)>,
+    /// The keys of the first line whose text is missing.
+    pub keys: Vec<String>,
+    /// The fast tokenizer and the reference differ: nothing of this is worth anything.
+    pub mismatch: Option<Mismatch>,
+}
+
+impl Lot {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.mask.clear();
+        self.lengths.clear();
+        self.lines.clear();
+        self.chars.clear();
+        self.skipped.clear();
+        self.first_refused = None;
+    }
+
+    pub(super) fn skip(&mut self, line: u64, reason: &'static str, is_by_design: bool) {
+        if !is_by_design {
+            self.first_refused.get_or_insert((line, reason));
+        }
+        let same = |count: &&mut SkipCount| count.reason == reason && count.is_by_design == is_by_design;
+        match self.skipped.iter_mut().find(same) {
+            Some(count) => count.documents += 1,
+            None => self.skipped.push(SkipCount { reason, is_by_design, documents: 1 }),
+        }
+    }
+
+    /// Tokens of all documents.
+    pub fn tokens(&self) -> u64 {
+        self.lengths.iter().sum()
+    }
+
+    /// Adds a document with the format's template, cut, filling and end token. An error says why it cannot be taken; nothing is
+    /// added then. `whole` is memory to work in.
+    pub(super) fn add(
+        &mut self,
+        recipe: &Recipe,
+        ids: &[u32],
+        whole: &mut Vec<u32>,
+    ) -> Outcome<Result<(), &'static str>> {
+        let shaped = shape(recipe, ids, whole)?;
+        let end = match recipe.end {
+            End::Always(id) => Some(id),
+            End::UnlessThere(id) if shaped.last() != Some(&id) => Some(id),
+            End::UnlessThere(_) | End::Never => None,
+        };
+        if shaped.is_empty() && recipe.needs_tokens {
+            return Ok(Err("the tokenizer makes no token of its text"));
+        }
+        if recipe.may_overflow && !fits(recipe.token, shaped) {
+            return Ok(Err(TOO_LARGE));
+        }
+        put(recipe.token, shaped, &mut self.bytes);
+        put(recipe.token, end.as_slice(), &mut self.bytes);
+        self.lengths.push((shaped.len() + usize::from(end.is_some())) as u64);
+        Ok(Ok(()))
+    }
+
+    /// Adds a document as it is, with its mask.
+    pub(super) fn add_masked(&mut self, recipe: &Recipe, ids: &[u32], mask: &[u8]) -> Result<(), &'static str> {
+        if recipe.may_overflow && !fits(recipe.token, ids) {
+            return Err(TOO_LARGE);
+        }
+        put(recipe.token, ids, &mut self.bytes);
+        self.mask.extend_from_slice(mask);
+        self.lengths.push(ids.len() as u64);
+        Ok(())
+    }
+}
+
+const TOO_LARGE: &str = "it has a token whose id does not fit into the format's token size";
+
+/// The ids of a document without its end token.
+pub(super) fn shape<'a>(recipe: &Recipe, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<&'a [u32]> {
+    if recipe.takes_ids_as_they_are() {
+        return Ok(ids);
+    }
+    whole.clear();
+    recipe.template.apply(ids, recipe.truncation.as_ref(), whole)?;
+    if let Some(fill) = recipe.fill {
+        let missing = fill.length.saturating_sub(whole.len());
+        match fill.side {
+            Side::Right => whole.resize(whole.len() + missing, fill.id),
+            Side::Left => drop(whole.splice(..0, std::iter::repeat_n(fill.id, missing))),
+        }
+    }
+    Ok(whole)
+}
+
+fn fits(token: TokenType, ids: &[u32]) -> bool {
+    ids.iter().all(|id| u64::from(*id) <= token.greatest())
+}
+
+/// Appends ids in the bytes of the token type, all of which fit.
+pub(super) fn put(token: TokenType, ids: &[u32], out: &mut Vec<u8>) {
+    let old = out.len();
+    out.resize(old + ids.len() * token.bytes(), 0);
+    let space = out.get_mut(old..).unwrap_or_default();
+    match token {
+        TokenType::U8 => space.iter_mut().zip(ids).for_each(|(space, id)| *space = *id as u8),
+        TokenType::U16 => {
+            space.as_chunks_mut().0.iter_mut().zip(ids).for_each(|(space, id)| *space = (*id as u16).to_le_bytes());
+        }
+        TokenType::U32 | TokenType::I32 => {
+            space.as_chunks_mut().0.iter_mut().zip(ids).for_each(|(space, id)| *space = id.to_le_bytes());
+        }
+        TokenType::I64 | TokenType::U64 => {
+            space.as_chunks_mut().0.iter_mut().zip(ids).for_each(|(space, id)| *space = u64::from(*id).to_le_bytes());
+        }
+    }
+}
+
+impl PackedPiece {
+    /// Empty, for so many recipes.
+    pub fn clear(&mut self, recipes: usize) {
+        self.lots.resize_with(recipes, Lot::default);
+        self.lots.iter_mut().for_each(Lot::clear);
+        self.documents = 0;
+        self.tokens = 0;
+        self.findings.clear();
+        self.more.clear();
+        self.keys.clear();
+        self.mismatch = None;
+    }
+
+    /// Memory that is held, in bytes, about.
+    pub fn held(&self) -> usize {
+        let lot = |lot: &Lot| lot.bytes.capacity() + lot.mask.capacity() + lot.lengths.capacity() * 8;
+        self.lots.iter().map(lot).sum()
+    }
+
+    pub(super) fn find(&mut self, finding: Finding) {
+        // Formats that do without the same line for the same reason share one finding.
+        if let Some(last) = self.findings.last_mut() {
+            if last.line == finding.line
+                && last.start == finding.start
+                && last.reason == finding.reason
+                && last.is_by_design == finding.is_by_design
+                && last.recipes & finding.recipes == 0
+            {
+                last.recipes |= finding.recipes;
+                return;
+            }
+        }
+        let same = self.findings.iter().filter(|known| known.is_by_design == finding.is_by_design).count();
+        if same < KEPT_FINDINGS {
+            self.findings.push(finding);
+            return;
+        }
+        let key = (finding.is_by_design, finding.kind);
+        match self.more.iter_mut().find(|(is_by_design, kind, _)| (*is_by_design, *kind) == key) {
+            Some((_, _, count)) => *count += 1,
+            None => self.more.push((key.0, key.1, 1)),
+        }
+    }
+}

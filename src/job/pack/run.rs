@@ -1,0 +1,346 @@
+//! The course of one `pack`, from opening to the published files.
+
+use super::assemble::{Assembler, COMMIT_BYTES};
+use super::feed::Feed;
+use super::finish::{Finishing, Made, Sums};
+use super::inputs::{find, Inputs};
+use super::journal::{Begin, Journal, Record, Totals};
+use super::layout::Layout;
+use super::pipeline::{self, Ended, Limits};
+use super::publish::{make_folder, publish, Outputs};
+use super::record::{check_running, decide, Decision};
+use super::{stats, PackReport, Skipped, TargetReport, Tuning};
+use crate::engine::pack::{plan_hash, recipes, Recipe};
+use crate::engine::plan::file::pack_to_yaml;
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use crate::model::{
+    text, ExitClass, Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, ProblemSink as _, Subject,
+};
+use crate::storage::fs::Fs;
+use crate::storage::lock::DatasetLock;
+use crate::storage::publish::{recover_at_start, write_file};
+use crate::storage::read::open_read;
+use crate::tokenize::Tokenizer;
+
+/// Text in a piece, in bytes, unless memory is short.
+const BLOCK: u64 = 2 << 20;
+/// The least of it.
+const LEAST_BLOCK: u64 = 64 << 10;
+/// Permission bits of the folders that are missing above the output.
+const FOLDER_MODE: u32 = 0o755;
+
+/// Everything that is decided before the text is read.
+struct Job<'a> {
+    context: &'a TaskContext,
+    plan: &'a PackPlan,
+    tokenizer: Tokenizer,
+    recipes: Vec<Recipe>,
+    layout: Layout,
+    inputs: Inputs,
+    hash: String,
+    tuning: Tuning,
+}
+
+/// Carries out a plan. An error leaves what was there as it was.
+pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Outcome<PackReport> {
+    context.phase_of(Phase::Open, "file", "looking for text");
+    let mut job = Job::open(context, plan, tuning)?;
+    if let Decision::Nothing = decide(plan, &job.hash, &job.layout, &job.inputs)? {
+        context.log("nothing to do: the same plan has run on the same files");
+        return Ok(job.report(&Totals::default(), None, 0, true));
+    }
+    let mut made = Vec::new();
+    if let Some(parent) = job.layout.output.parent() {
+        make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;
+    }
+    let result = job.locked();
+    job.layout.own.remove_if_empty(&*context.fs);
+    // That of a run without results holds nothing once its work is gone.
+    let _ = context.fs.raw_rmdir(job.layout.own.path());
+    if result.is_err() {
+        for folder in made.iter().rev() {
+            let _ = context.fs.raw_rmdir(folder);
+        }
+    }
+    result
+}
+
+impl<'a> Job<'a> {
+    fn open(context: &'a TaskContext, plan: &'a PackPlan, tuning: Tuning) -> Outcome<Self> {
+        let mut layout = Layout::of(plan)?;
+        recover(context, &layout)?;
+        let tokenizer = Tokenizer::load(&plan.tokenizer)?;
+        let recipes = recipes(plan, &tokenizer)?;
+        let inputs = find(plan, &|rank| stats::is_done(plan, rank), &context.cancel)?;
+        layout.settle(plan, &inputs)?;
+        for problem in &inputs.problems {
+            context.problems.report(problem.clone())?;
+        }
+        for warning in &tokenizer.facts().warnings {
+            let note = Problem::note(ProblemKind::Other, Subject::path(&plan.tokenizer), warning.clone());
+            context.problems.report(note)?;
+        }
+        let hash = plan_hash(plan, &tokenizer.facts().hash);
+        Ok(Self { context, plan, tokenizer, recipes, layout, inputs, hash, tuning })
+    }
+
+    fn locked(&mut self) -> Outcome<PackReport> {
+        let (context, fs) = (self.context, &*self.context.fs);
+        let lock = DatasetLock::acquire(fs, &self.layout.own, context.options.break_lock)?;
+        // Another run may have been faster.
+        if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
+            return Ok(self.report(&Totals::default(), None, 0, true));
+        }
+        let journal = self.layout.own.journal();
+        if context.options.restart {
+            self.layout.own.remove_work(fs)?;
+        }
+        check_running(self.plan, &self.layout, journal.exists())?;
+        let result = self.work(&lock);
+        // What is refused because of the data does not go on by itself; what is finished needs nothing more.
+        let is_over = match &result {
+            Ok(_) => true,
+            Err(failure) => matches!(failure.class, ExitClass::Data | ExitClass::Usage),
+        };
+        if is_over {
+            if let Err(error) = self.layout.own.remove_work(fs) {
+                context.log(format!("cleaning up: {error}"));
+            }
+        }
+        result
+    }
+
+    fn work(&mut self, lock: &DatasetLock) -> Outcome<PackReport> {
+        let (context, fs) = (self.context, &*self.context.fs);
+        self.layout.own.create(fs)?;
+        for folder in [self.layout.spools(), self.layout.finished()] {
+            fs.create_dir(&folder, 0o700)?;
+        }
+        write_file(fs, &self.layout.own.running_plan(), pack_to_yaml(self.plan)?.as_bytes(), 0o600)?;
+        let (mut journal, mut begin, mut record) = self.journal()?;
+        let resumed = record.as_ref().map_or(0, |record| record.totals.bytes);
+        let mut told = None;
+        loop {
+            if begin.reference.is_some() {
+                self.tokenizer.use_reference();
+            }
+            let dir = self.layout.spools();
+            let commit_bytes = self.tuning.commit_bytes.unwrap_or(COMMIT_BYTES);
+            let opened = Assembler::new(context, self.plan, &self.recipes, &dir, journal, record.take(), commit_bytes)?;
+            let Some(mut assembler) = opened else {
+                context.log("what a stopped run left is damaged: it is begun again");
+                journal = self.begin_again(&begin)?;
+                continue;
+            };
+            assembler.be_quiet_until(told);
+            match self.passes(&mut assembler)? {
+                Ended::Done => return self.finish(lock, &assembler, begin.reference, resumed),
+                Ended::Mismatch(mismatch) => {
+                    context.log(format!(
+                        "the fast tokenizer differs from the reference: {mismatch}; all is done again by the reference"
+                    ));
+                    told = Some(assembler.place());
+                    begin.reference = Some(mismatch.to_string());
+                    journal = self.begin_again(&begin)?;
+                }
+            }
+        }
+    }
+
+    /// The journal, and what a stopped run has done.
+    fn journal(&self) -> Outcome<(Journal, Begin, Option<Record>)> {
+        let (context, fs) = (self.context, &*self.context.fs);
+        let path = self.layout.own.journal();
+        let inputs = self.inputs.fingerprint();
+        let (journal, begin, record) = Journal::open(fs, &path, &self.hash, &inputs)?;
+        if let Some(record) = &record {
+            context.log(format!("going on after {} of text", text::bytes(record.totals.bytes)));
+            for problem in &record.problems {
+                context.problems.report(problem.clone())?;
+            }
+            for (severity, kind, count) in &record.more {
+                context.problems.count_more(*severity, *kind, *count);
+            }
+        }
+        Ok((journal, begin, record))
+    }
+
+    /// A new journal, and no spools.
+    fn begin_again(&self, begin: &Begin) -> Outcome<Journal> {
+        let fs = &*self.context.fs;
+        let journal = Journal::create(fs, &self.layout.own.journal(), &self.hash, begin)?;
+        fs.remove_dir_all(&self.layout.spools())?;
+        fs.create_dir(&self.layout.spools(), 0o700)?;
+        Ok(journal)
+    }
+
+    fn limits(&self) -> Limits {
+        let options = &self.context.options;
+        let threads = options.threads.max(1);
+        let share = options.memory_bytes / (threads as u64 * 8);
+        let block = usize::try_from(share.clamp(LEAST_BLOCK, BLOCK)).unwrap_or(BLOCK as usize);
+        Limits {
+            threads,
+            block_bytes: self.tuning.block_bytes.unwrap_or(block),
+            memory: usize::try_from(options.memory_bytes).unwrap_or(usize::MAX),
+        }
+    }
+
+    fn passes<'b>(&'b self, assembler: &mut Assembler<'b>) -> Outcome<Ended> {
+        let context = self.context;
+        let start = assembler.place();
+        context.progress.restart(0, self.inputs.bytes());
+        let files = self.inputs.files().len() as u64;
+        context.phase_of(Phase::Scan, "document", format!("packing {}", text::count(files, "file")));
+        context.progress.add(assembler.totals().documents, self.done_before(start.pass, start.file, start.offset));
+        for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
+            assembler.enter(pass);
+            let recipes: Vec<Recipe> =
+                pass.recipes.iter().filter_map(|recipe| self.recipes.get(*recipe)).cloned().collect();
+            let index = pass.index.as_deref().map(open_read).transpose()?;
+            let limits = self.limits();
+            debug_assert_eq!(number, assembler.place().pass);
+            let feed = Feed::new(pass, index.as_ref(), assembler.place(), limits.block_bytes, &context.cancel);
+            let field = &self.plan.text;
+            let ended = pipeline::run(feed, assembler, &recipes, field, &self.tokenizer, limits, &context.cancel);
+            match ended {
+                Ok(Ended::Done) => assembler.leave(pass, &self.inputs.ranks)?,
+                Ok(mismatch) => return Ok(mismatch),
+                Err(failure) => {
+                    // What is whole so far need not be done again.
+                    let _ = assembler.rest().and_then(|()| assembler.commit());
+                    return Err(failure);
+                }
+            }
+        }
+        assembler.rest()?;
+        Ok(Ended::Done)
+    }
+
+    /// Bytes on disk before a place.
+    fn done_before(&self, pass: usize, file: usize, offset: u64) -> u64 {
+        let passes = self.inputs.passes.iter().take(pass).flat_map(|pass| &pass.files);
+        let files = self.inputs.passes.get(pass).map_or(&[][..], |pass| pass.files.get(..file).unwrap_or_default());
+        passes.chain(files).map(|file| file.bytes).sum::<u64>() + offset
+    }
+
+    fn finish(
+        &self,
+        lock: &DatasetLock,
+        assembler: &Assembler<'_>,
+        reference: Option<String>,
+        resumed: u64,
+    ) -> Outcome<PackReport> {
+        let (context, fs) = (self.context, &*self.context.fs);
+        let totals = assembler.totals();
+        self.refuse_nothing_but_bad(totals)?;
+        self.inputs.check_unchanged()?;
+        fs.remove_dir_all(&self.layout.finished())?;
+        fs.create_dir(&self.layout.finished(), 0o700)?;
+        context.progress.restart((self.inputs.pbins.len() + self.inputs.ranks.len()) as u64, 0);
+        context.phase_of(Phase::Tables, "file", "finishing the files");
+        let finishing = Finishing {
+            context,
+            plan: self.plan,
+            layout: &self.layout,
+            inputs: &self.inputs,
+            marks: assembler.marks(),
+            totals,
+            padding: self.tokenizer.padding(),
+        };
+        let mut made: Vec<Vec<Made>> = Vec::new();
+        let mut report = self.report(totals, reference, resumed, false);
+        for (recipe, target) in self.recipes.iter().zip(&mut report.targets) {
+            let (files, Sums { documents, tokens, dropped }) = finishing.run(recipe)?;
+            (target.documents, target.tokens, target.dropped_tokens) = (documents, tokens, dropped);
+            made.push(files);
+        }
+        context.progress.restart(1, 0);
+        context.phase(Phase::Publish, "making the result visible");
+        context.cancel.check()?;
+        if !lock.is_still_ours() {
+            return Err(Failure::environment("packing", "somebody removed the lock of this run")
+                .on(Subject::path(self.layout.own.lock())));
+        }
+        let texts = stats::texts(self.plan, &self.inputs, assembler.tasks(), &finishing, context.elapsed())?;
+        report.problems = context.problems.kept();
+        report.counts = context.problems.counts();
+        report.elapsed = context.elapsed();
+        let outputs = Outputs { made: &made, texts, plan_hash: &self.hash };
+        publish(context, self.plan, &self.layout, &self.inputs, outputs, &mut report)?;
+        context.progress.add(1, 0);
+        report.elapsed = context.elapsed();
+        context.log(format!("packed {}", text::count(report.documents, "document")));
+        Ok(report)
+    }
+
+    /// A run that found lines and no text in any of them was given the wrong field.
+    fn refuse_nothing_but_bad(&self, totals: &Totals) -> Outcome<()> {
+        let skipped: u64 = totals.targets.iter().flat_map(|target| &target.skipped).map(|(_, _, count)| count).sum();
+        if totals.documents > 0 || skipped == 0 {
+            return Ok(());
+        }
+        let mut reasons: Vec<&(String, bool, u64)> = totals.targets.iter().flat_map(|target| &target.skipped).collect();
+        reasons.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+        let most = reasons.first().map_or("", |(reason, _, _)| reason);
+        let failure = Failure::data("packing", format!("no line gave a document ({most})"));
+        Err(if totals.keys.is_empty() {
+            failure
+        } else {
+            failure.with_hint(format!("wrong field? these keys exist: {}", totals.keys.join(", ")))
+        })
+    }
+
+    fn report(&self, totals: &Totals, reference: Option<String>, resumed: u64, nothing: bool) -> PackReport {
+        let (context, plan) = (self.context, self.plan);
+        let target = |(number, recipe): (usize, &Recipe)| {
+            let place = match (recipe.format, self.inputs.pbins.as_slice()) {
+                (PackFormat::Modalities, [one]) => self.layout.pbin(one),
+                (format, _) => self.layout.place(format),
+            };
+            let skipped = totals.targets.get(number).map_or(&[][..], |target| &target.skipped);
+            let of = |(reason, is_by_design, documents): &(String, bool, u64)| Skipped {
+                reason: reason.clone(),
+                is_by_design: *is_by_design,
+                documents: *documents,
+            };
+            TargetReport {
+                format: recipe.format,
+                path: place.to_string_lossy().into_owned(),
+                outputs: Vec::new(),
+                documents: 0,
+                tokens: 0,
+                dropped_tokens: 0,
+                token_bytes: u8::try_from(recipe.token.bytes()).unwrap_or(u8::MAX),
+                skipped: skipped.iter().map(of).collect(),
+            }
+        };
+        debug_assert_eq!(self.recipes.len(), plan.formats().len());
+        PackReport {
+            files: self.inputs.files().len() as u64,
+            documents: totals.documents,
+            tokens: totals.tokens,
+            bytes: totals.bytes,
+            targets: self.recipes.iter().enumerate().map(target).collect(),
+            nothing_to_do: nothing,
+            resumed_bytes: resumed,
+            switched_to_reference: reference,
+            problems: context.problems.kept(),
+            counts: context.problems.counts(),
+            elapsed: context.elapsed(),
+        }
+    }
+}
+
+/// Finishes an earlier publication that was interrupted.
+fn recover(context: &TaskContext, layout: &Layout) -> Outcome<()> {
+    let fs: &dyn Fs = &*context.fs;
+    let Some(done) = recover_at_start(fs, layout.root(), &layout.own)? else { return Ok(()) };
+    let files = text::count(done.files.len() as u64, "file");
+    context.problems.report(Problem::note(
+        ProblemKind::InterruptedPublish,
+        Subject::path(&layout.output),
+        format!("an interrupted run was finished: {files} made visible"),
+    ))
+}
