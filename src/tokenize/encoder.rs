@@ -45,6 +45,11 @@ impl Encoder {
         }
     }
 
+    /// Whether the fast reader does the work at the moment.
+    pub(super) fn is_fast(&self) -> bool {
+        self.tokenizer.is_fast()
+    }
+
     /// The raw ids by the reference, whatever the tokenizer works with at the moment.
     pub fn encode_by_reference(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         match self.tokenizer.engine() {

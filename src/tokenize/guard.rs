@@ -10,7 +10,7 @@ const FIRST: u64 = 16;
 /// After that one document in so many, about.
 const ONE_IN: u64 = 2_000;
 
-/// Texts longer than this are compared in their first part only, so that the comparison stays cheap.
+/// Of longer texts only the beginning is compared, so that the comparison stays cheap.
 const MOST_BYTES: usize = 1 << 20;
 
 /// Compares documents with the reference; one for each thread.
@@ -43,10 +43,19 @@ impl Guard {
         document < FIRST || (document.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33).is_multiple_of(ONE_IN)
     }
 
-    /// Compares `ids`, what an [`Encoder`] gave for `text`, with the reference.
+    /// Compares `ids`, what an [`Encoder`] gave for `text`, with the reference; nothing while the reference does the work anyway.
+    ///
+    /// Fails when the reference cannot encode the text.
     pub fn check(&mut self, text: &str, ids: &[u32]) -> Outcome<Option<Mismatch>> {
-        if text.len() > MOST_BYTES {
+        if !self.encoder.is_fast() {
             return Ok(None);
+        }
+        if text.len() > MOST_BYTES {
+            let end = (0..=MOST_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let text = &text[..end];
+            let mut ids = Vec::new();
+            self.encoder.encode(text, &mut ids)?;
+            return self.check(text, &ids);
         }
         self.ids.clear();
         self.encoder.encode_by_reference(text, &mut self.ids)?;
@@ -74,5 +83,56 @@ impl fmt::Display for Mismatch {
             "token {} of a text is {:?} by the reference and {:?} by the fast reader, near `{text}`",
             self.at, self.reference, self.fast
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tokenize::Tokenizer;
+
+    fn gpt2() -> Tokenizer {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tokenizers/gpt2.json");
+        Tokenizer::load(file.to_str().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_first_documents_and_one_in_two_thousand_are_compared() {
+        let guard = gpt2().guard();
+        assert!((0..16).all(|document| guard.wants(document)));
+        let wanted = (16..2_000_016).filter(|document| guard.wants(*document)).count();
+        assert!((900..1_100).contains(&wanted), "{wanted}");
+    }
+
+    #[test]
+    fn a_difference_is_told_with_its_place_and_sends_every_encoder_to_the_reference() {
+        let tokenizer = gpt2();
+        let (mut guard, mut encoder) = (tokenizer.guard(), tokenizer.encoder());
+        assert!(tokenizer.is_fast() && tokenizer.facts().is_fast);
+        let text = "some words, and then\u{202e} others";
+        let mut ids = Vec::new();
+        encoder.encode(text, &mut ids).unwrap();
+        assert_eq!(guard.check(text, &ids).unwrap(), None);
+        let right = ids[5];
+        ids[5] = 7;
+        let found = guard.check(text, &ids).unwrap().unwrap();
+        assert_eq!((found.at, found.reference[0], found.fast[0]), (5, right, 7));
+        assert!(text.contains(&found.text));
+        assert!(!found.to_string().contains('\u{202e}'), "{found}");
+        ids.pop();
+        ids[5] = right;
+        assert!(guard.check(text, &ids).unwrap().is_some(), "a missing id is a difference");
+        tokenizer.clone().use_reference();
+        assert!(!tokenizer.is_fast() && !tokenizer.facts().is_fast);
+        assert_eq!(guard.check(text, &ids).unwrap(), None, "there is nothing left to compare");
+        let mut again = Vec::new();
+        encoder.encode(text, &mut again).unwrap();
+        assert_eq!((again.len(), again[5]), (ids.len() + 1, right));
+    }
+
+    #[test]
+    fn of_a_long_text_the_beginning_is_compared() {
+        let tokenizer = gpt2();
+        let text = "é word\n".repeat(200_000);
+        assert_eq!(tokenizer.guard().check(&text, &[]).unwrap(), None);
     }
 }

@@ -15,6 +15,9 @@ use tokenizers::{
 /// No token has this id: it stands for the text while the template is asked what it puts around it.
 const TEXT: u32 = u32::MAX;
 
+/// Kinds of models that a `tokenizer.json` can hold.
+const KINDS: [&str; 4] = ["BPE", "WordPiece", "WordLevel", "Unigram"];
+
 /// Padding up to more than this is a slip, or meant to harm.
 const LONGEST_PADDING: usize = 1 << 24;
 
@@ -31,8 +34,12 @@ pub(super) struct Reference {
 impl Reference {
     /// Reads the file; the reason why it cannot be used otherwise, in the reference's words.
     pub(super) fn parse(json: &[u8]) -> Result<Self, String> {
+        let stored = Stored::read(json);
+        if let Some(kind) = stored.model.kind.as_deref().filter(|kind| !KINDS.contains(kind)) {
+            return Err(format!("its model `{kind}` is of no known kind; known are {}", KINDS.join(", ")));
+        }
         let raw = guarded(|| tokenizers::Tokenizer::from_bytes(json).map_err(|error| error.to_string()))??;
-        Self::new(raw, Stored::read(json))
+        Self::new(raw, stored)
     }
 
     fn new(mut raw: tokenizers::Tokenizer, stored: Stored) -> Result<Self, String> {

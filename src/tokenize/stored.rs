@@ -23,6 +23,8 @@ pub(super) struct StoredToken {
 /// The model without its vocabulary.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct StoredModel {
+    #[serde(default, rename = "type")]
+    pub(super) kind: Option<String>,
     #[serde(default)]
     pub(super) unk_id: Option<u32>,
 }

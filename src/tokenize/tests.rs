@@ -42,17 +42,299 @@ fn ids_are_those_of_the_python_packages() {
                 }
             }
         }
+        assert_eq!(all.len(), oracle.texts.len());
         let first = wrong.iter().take(5).cloned().collect::<Vec<_>>().join("\n");
-        println!(
-            "{name}: fast {} ({:?}), wrong {} of {}",
-            tokenizer.is_fast(),
-            tokenizer.facts().slow_because,
-            wrong.len(),
-            all.len()
-        );
         if !wrong.is_empty() {
             all_wrong.push(format!("{name}: {} wrong\n{first}", wrong.len()));
         }
     }
     assert!(all_wrong.is_empty(), "{}", all_wrong.join("\n"));
+}
+
+fn load(name: &str) -> Tokenizer {
+    Tokenizer::load(golden(name).to_str().unwrap()).unwrap()
+}
+
+/// Small and seeded, so that every run sees the same texts.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % sides
+    }
+
+    fn char(&mut self) -> char {
+        let ranges = [
+            (0, 0x80),
+            (0x20, 0x7f),
+            (0x80, 0x250),
+            (0x300, 0x600),
+            (0x600, 0x1200),
+            (0x1e00, 0x2c00),
+            (0x3000, 0x3400),
+            (0x4e00, 0xa000),
+            (0xac00, 0xd7a4),
+            (0xf900, 0x10000),
+            (0x10000, 0x20000),
+            (0x20000, 0x110000),
+        ];
+        let (from, to) = ranges[self.roll(ranges.len())];
+        char::from_u32(from + self.roll((to - from) as usize) as u32).unwrap_or(' ')
+    }
+
+    fn text(&mut self, pieces: &[String]) -> String {
+        let mut text = String::new();
+        for _ in 0..=self.roll(12) {
+            match self.roll(10) {
+                0 | 1 => (0..=self.roll(5)).for_each(|_| text.push(self.char())),
+                2 => text.push_str(&[" ", "\n", "\t", "a", "7", "'", "▁"][self.roll(7)].repeat(self.roll(20))),
+                3 => text.push(' '),
+                4 => {
+                    // A piece cut anywhere, so that half of an added token comes up too.
+                    let piece = &pieces[self.roll(pieces.len())];
+                    let most = self.roll(piece.len().min(40) + 1);
+                    text.extend(piece.char_indices().take_while(|(at, c)| at + c.len_utf8() <= most).map(|(_, c)| c));
+                }
+                _ => {
+                    let piece = &pieces[self.roll(pieces.len())];
+                    if piece.len() < 64 {
+                        text.push_str(piece);
+                    }
+                }
+            }
+        }
+        text
+    }
+}
+
+#[test]
+fn the_fast_reader_gives_the_ids_of_the_reference() {
+    // 100,000 for each tokenizer when asked for all.
+    let rounds = std::env::var("GRISTMILL_TOKENIZER_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_500);
+    for name in ["gpt2", "llama3", "qwen", "llama2"] {
+        let tokenizer = load(&format!("{name}.json"));
+        assert!(tokenizer.is_fast(), "{name}: {:?}", tokenizer.facts().slow_because);
+        let added = tokenizer.facts().added;
+        let mut pieces = adversarial::texts(&added.iter().map(|token| token.text.as_str()).collect::<Vec<_>>());
+        pieces.extend(added.into_iter().map(|token| token.text));
+        pieces.extend(
+            (0..tokenizer.full_size() as u32).map(|id| String::from_utf8_lossy(&tokenizer.piece(id)).into_owned()),
+        );
+        let mut encoder = tokenizer.encoder();
+        let mut dice = Dice(0x5eed);
+        let (mut ids, mut expected) = (Vec::new(), Vec::new());
+        for _ in 0..rounds {
+            let text = dice.text(&pieces);
+            ids.clear();
+            expected.clear();
+            encoder.encode(&text, &mut ids).unwrap();
+            encoder.encode_by_reference(&text, &mut expected).unwrap();
+            assert_eq!(ids, expected, "{name}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn what_the_fast_reader_does_not_know_is_left_to_the_reference() {
+    for name in ["metaspace", "unigram", "wordpiece"] {
+        let tokenizer = load(&format!("{name}.json"));
+        assert!(!tokenizer.is_fast());
+        assert!(tokenizer.facts().slow_because.is_some());
+    }
+}
+
+#[test]
+fn spans_hold_the_ids_and_lie_in_the_text() {
+    let oracle: Oracle = serde_json::from_slice(&std::fs::read(golden("oracle.json")).unwrap()).unwrap();
+    for (name, all) in &oracle.ids {
+        let ending = if name.starts_with("spm") { "model" } else { "json" };
+        let mut encoder = load(&format!("{name}.{ending}")).encoder();
+        for (text, expected) in oracle.texts.iter().zip(all) {
+            let spans = encoder.encode_spans(text).unwrap();
+            assert_eq!(spans.iter().map(|span| span.id).collect::<Vec<_>>(), *expected, "{name} {text:?}");
+            let (bytes, chars) = (text.len(), text.chars().count());
+            for span in &spans {
+                let is_inside =
+                    span.bytes.start <= span.bytes.end && span.bytes.end <= bytes && span.chars.end <= chars;
+                assert!(
+                    is_inside && span.chars.start <= span.chars.end && !span.is_template,
+                    "{name} {text:?} {span:?}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn characters_find_the_tokens_that_python_finds() {
+    let text = "Héllo 世界 👍🏽 <s>x";
+    let expected = [
+        Some(1),
+        Some(2),
+        Some(3),
+        Some(3),
+        Some(4),
+        None,
+        Some(6),
+        Some(8),
+        None,
+        Some(11),
+        Some(12),
+        None,
+        Some(15),
+        Some(16),
+        Some(17),
+        Some(18),
+        None,
+    ];
+    let spans = load("llama3.json").encoder().encode_spans_with_template(text).unwrap();
+    let found: Vec<_> = (0..=text.chars().count()).map(|at| token_at_char(&spans, at)).collect();
+    assert_eq!(found, expected);
+    assert!(spans[0].is_template && spans.iter().skip(1).all(|span| !span.is_template));
+}
+
+#[test]
+fn pieces_of_sentencepiece_have_the_places_that_python_gives() {
+    let places = |name: &str, text: &str| -> Vec<(u32, usize, usize)> {
+        let spans = load(name).encoder().encode_spans(text).unwrap();
+        spans.into_iter().map(|span| (span.id, span.bytes.start, span.bytes.end)).collect()
+    };
+    assert_eq!(
+        places("spm_unigram_bytes.model", "Héllo  世界 👍 ab"),
+        [
+            (264, 0, 0),
+            (923, 0, 1),
+            (574, 1, 3),
+            (505, 3, 5),
+            (877, 5, 6),
+            (264, 6, 8),
+            (236, 8, 8),
+            (192, 8, 8),
+            (158, 8, 11),
+            (239, 11, 11),
+            (157, 11, 11),
+            (148, 11, 14),
+            (264, 14, 15),
+            (248, 15, 15),
+            (167, 15, 15),
+            (153, 15, 15),
+            (149, 15, 19),
+            (264, 19, 20),
+            (7, 20, 22)
+        ]
+    );
+    assert_eq!(
+        places("spm_unigram.model", " Héllo  世界 👍鿿鿿 ab "),
+        [
+            (731, 1, 2),
+            (337, 2, 4),
+            (237, 4, 6),
+            (636, 6, 7),
+            (3, 7, 9),
+            (0, 9, 15),
+            (3, 15, 16),
+            (0, 16, 26),
+            (10, 26, 28),
+            (53, 28, 29)
+        ]
+    );
+}
+
+#[test]
+fn ids_become_text_again() {
+    for (name, text, decoded) in [
+        ("gpt2.json", "Héllo  世界\n👍", "Héllo  世界\n👍"),
+        ("llama2.json", "Héllo  世界\n👍", "Héllo  世界\n👍"),
+        ("spm_bpe_bytes.model", "Héllo  世界\n👍", "Héllo  世界\n👍"),
+        ("spm_unigram.model", "Héllo  there ab", "Héllo there ab"),
+    ] {
+        let tokenizer = load(name);
+        let mut ids = Vec::new();
+        tokenizer.encoder().encode(text, &mut ids).unwrap();
+        assert_eq!(tokenizer.decode(&ids), decoded, "{name}");
+        let bytes: Vec<u8> = ids.iter().flat_map(|id| tokenizer.piece(*id)).collect();
+        assert_eq!(String::from_utf8(bytes).unwrap().trim_start(), decoded, "{name}");
+        assert!(tokenizer.piece(u32::MAX).is_empty() && tokenizer.token_of(u32::MAX).is_none());
+        assert!(tokenizer.decode(&[u32::MAX]).is_empty());
+    }
+}
+
+#[test]
+fn encoding_appends_and_does_not_depend_on_what_was_encoded_before() {
+    for name in ["gpt2.json", "metaspace.json", "spm_unigram.model", "spm_bpe_bytes.model"] {
+        let tokenizer = load(name);
+        let (mut used, mut out) = (tokenizer.encoder(), vec![9]);
+        used.encode("one 鿿", &mut out).unwrap();
+        let after_first = out.len();
+        used.encode("鿿 two", &mut out).unwrap();
+        let mut alone = Vec::new();
+        tokenizer.encoder().encode("鿿 two", &mut alone).unwrap();
+        assert_eq!((out[0], &out[after_first..]), (9, alone.as_slice()), "{name}");
+    }
+}
+
+#[test]
+fn broken_files_are_told_apart() {
+    let why = |bytes: &[u8]| Tokenizer::from_bytes("x", bytes).err().map(|failure| failure.why).unwrap();
+    assert!(why(b"{\"version\":\"1.0\"").contains("EOF"));
+    assert!(why(b"{}").contains("Model"));
+    assert!(why(br#"{"version":"1.0","model":{"type":"Magic"}}"#).contains("is of no known kind"));
+    assert!(why(br#"{"model":{"type":"WordLevel","vocab":{"a":4294967296},"unk_token":"a"}}"#).contains("4294967296"));
+    assert!(why(b"").contains("empty"));
+    assert!(why(b"\x0a\x03abc").contains("SentencePiece"));
+    assert!(why(b"IQ== 0\nIg== 1\n").contains("tiktoken"));
+    for cut in [10, 1_000, 10_000] {
+        let file = std::fs::read(golden("spm_bpe_bytes.model")).unwrap();
+        assert!(Tokenizer::from_bytes("cut", &file[..cut]).is_err());
+    }
+    let failure = Tokenizer::load("no/such/tokenizer.json").err().unwrap();
+    assert!(failure.is_missing() || failure.hint.is_some());
+    let failure = Tokenizer::load(golden("").parent().unwrap().to_str().unwrap()).err().unwrap();
+    assert!(failure.why.contains("no tokenizer.json"), "{failure}");
+}
+
+#[test]
+fn facts_and_warnings_say_what_the_file_asks_for() {
+    let facts = load("llama3.json").facts();
+    assert_eq!((facts.model, facts.base_size, facts.full_size, facts.greatest_id), ("BPE", 1100, 1104, 1103));
+    assert!(
+        facts.has_template && facts.is_fast && !facts.has_padding && !facts.has_truncation && !facts.has_normalizer
+    );
+    assert_eq!(facts.warnings, ["the template puts `<|begin_of_text|>` before every text"]);
+    let facts = load("spm_unigram.model").facts();
+    assert_eq!((facts.kind, facts.model, facts.has_normalizer), (TokenizerKind::SentencePiece, "Unigram", true));
+    assert!(facts.added.iter().any(|token| token.text == "</s>" && token.is_special));
+
+    let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
+    file["truncation"] =
+        serde_json::json!({"max_length": 3, "strategy": "LongestFirst", "stride": 0, "direction": "Left"});
+    file["padding"] = serde_json::json!({"strategy": {"Fixed": 5}, "direction": "Left", "pad_to_multiple_of": 4, "pad_id": 7,
+        "pad_type_id": 0, "pad_token": "x"});
+    file["added_tokens"] = serde_json::json!([{"id": 5000, "content": "<far>", "single_word": false, "lstrip": false,
+        "rstrip": false, "normalized": false, "special": true}]);
+    file["post_processor"] = serde_json::Value::Null;
+    let tokenizer = Tokenizer::from_bytes("x", &serde_json::to_vec(&file).unwrap()).unwrap();
+    let warnings = tokenizer.facts().warnings.join("; ");
+    for part in ["`<far>` has the id 900, not 5000", "cuts texts to 3 tokens", "pads texts"] {
+        assert!(warnings.contains(part), "{warnings}");
+    }
+    assert!(!tokenizer.is_fast(), "the fast reader would take the file's own ids");
+    let mut ids = Vec::new();
+    tokenizer.encoder().encode("one two three four five six <far>", &mut ids).unwrap();
+    assert_eq!(ids.last(), Some(&900));
+    let raw = ids.len();
+    assert!(raw > 5, "raw ids are neither cut nor padded");
+    let mut cut = Vec::new();
+    Template { prefix: vec![1], suffix: vec![] }.apply(&ids, tokenizer.truncation().as_ref(), &mut cut).unwrap();
+    assert_eq!(cut, [1, ids[raw - 2], ids[raw - 1]]);
+    let mut batch = [vec![1, 2], cut];
+    tokenizer.padding().unwrap().apply(&mut batch);
+    assert_eq!(batch[0], [7, 7, 7, 7, 7, 7, 1, 2]);
+    assert_eq!(batch[1][..5], [7; 5]);
+    let too_short = Truncation { max_length: 1, side: Side::Right };
+    let two = Template { prefix: vec![1], suffix: vec![2] };
+    assert!(two.apply(&ids, Some(&too_short), &mut Vec::new()).is_err());
 }

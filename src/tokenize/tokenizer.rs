@@ -10,6 +10,9 @@ use crate::model::{nearest::nearest, Failure, Outcome};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
+/// Tokens of the vocabulary among which a misspelt one is looked for.
+const MOST_COMPARED: u32 = 300_000;
+
 /// A tokenizer, ready for any number of threads. Cheap to clone.
 #[derive(Clone)]
 pub struct Tokenizer(Arc<Inner>);
@@ -40,7 +43,17 @@ impl Tokenizer {
 
     /// Makes a tokenizer of a file's bytes; `name` is for messages.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
-        let broken = |why: String| Failure::data("reading the tokenizer", why).on(Subject::path(name));
+        let broken = |why: String| {
+            Failure::data("reading the tokenizer", why)
+                .on(Subject::path(name))
+                .with_hint("what is read are tokenizer.json files and SentencePiece .model files")
+        };
+        if bytes.is_empty() {
+            return Err(broken("the file is empty".into()));
+        }
+        if is_tiktoken(bytes) {
+            return Err(broken("it is a tiktoken file, which does not say how texts are split".into()));
+        }
         let hash = blake3::hash(bytes).to_hex().to_string();
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         let (engine, facts) = if is_json {
@@ -110,9 +123,14 @@ impl Tokenizer {
         })
     }
 
-    /// The added token most like this spelling, else the special-looking one.
+    /// The added token most like this spelling, else the one of the vocabulary; huge vocabularies are not searched through.
     fn like(&self, token: &str) -> Option<String> {
-        nearest(token, self.0.facts.added.iter().map(|added| added.text.as_str())).map(str::to_owned)
+        let near = nearest(token, self.0.facts.added.iter().map(|added| added.text.as_str()));
+        near.map(str::to_owned).or_else(|| {
+            let all: Vec<String> =
+                (0..=self.0.facts.greatest_id.min(MOST_COMPARED)).filter_map(|id| self.token_of(id)).collect();
+            nearest(token, all.iter().map(String::as_str)).map(str::to_owned)
+        })
     }
 
     /// A token's spelling in the vocabulary (byte-level and `▁` spellings are left as they are).
@@ -186,6 +204,16 @@ impl Tokenizer {
     }
 }
 
+/// Whether the first line is a token in base64 and its rank.
+fn is_tiktoken(bytes: &[u8]) -> bool {
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let mut words = line.split(|byte| *byte == b' ');
+    let is_base64 = |word: &[u8]| word.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte));
+    let is_number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+    let token = words.next().unwrap_or_default();
+    token.len() >= 4 && is_base64(token) && words.next().is_some_and(is_number) && words.next().is_none()
+}
+
 /// The fast reader, if it gives the reference's ids for every text of the adversarial set.
 fn trusted(fast: Fast, reference: &Reference, added: &[AddedTokenFacts]) -> Result<Fast, String> {
     let spellings: Vec<&str> = added.iter().map(|token| token.text.as_str()).collect();
@@ -211,12 +239,14 @@ fn facts_of(reference: &Reference, hash: String) -> TokenizerFacts {
         .map(|(id, token)| AddedTokenFacts { id, text: token.content, is_special: token.special })
         .collect();
     added.sort_by_key(|token| token.id);
+    let greatest_id = tokenizer.get_vocab(true).into_values().max().unwrap_or(0);
     TokenizerFacts {
         kind: TokenizerKind::Json,
         model: reference.model_word(),
         base_size: tokenizer.get_vocab_size(false) as u64,
         full_size: tokenizer.get_vocab_size(true) as u64,
-        greatest_id: tokenizer.get_vocab(true).into_values().max().unwrap_or(0),
+        greatest_id,
+        warnings: warnings(reference, &added, greatest_id),
         added,
         has_normalizer: tokenizer.get_normalizer().is_some(),
         has_template: reference.template().is_ok_and(|template| !template.is_empty()),
@@ -225,7 +255,6 @@ fn facts_of(reference: &Reference, hash: String) -> TokenizerFacts {
         is_fast: false,
         slow_because: None,
         hash,
-        warnings: warnings(reference),
     }
 }
 
@@ -249,7 +278,8 @@ fn facts_of_model(model: &Model, hash: String) -> TokenizerFacts {
 }
 
 /// What a person should know before packing with this tokenizer.
-fn warnings(reference: &Reference) -> Vec<String> {
+fn warnings(reference: &Reference, added: &[AddedTokenFacts], greatest_id: u32) -> Vec<String> {
+    let tokenizer = reference.tokenizer();
     let mut out = Vec::new();
     for (text, said, id) in reference.renumbered() {
         let id = id.map_or_else(|| "no id".to_owned(), |id| format!("the id {id}"));
@@ -261,7 +291,52 @@ fn warnings(reference: &Reference) -> Vec<String> {
     if reference.padding.is_some() {
         out.push("the file pads texts; how much depends on which documents come together".to_owned());
     }
+    match reference.template() {
+        Ok(template) if !template.prefix.is_empty() => {
+            out.push(format!("the template puts {} before every text", spelled(reference, &template.prefix)));
+        }
+        Ok(_) => {}
+        Err(failure) => out.push(format!("the template cannot be used: {}", failure.why)),
+    }
+    let base = tokenizer.get_vocab_size(false) as u64;
+    if u64::from(greatest_id) >= tokenizer.get_vocab_size(true) as u64 {
+        out.push(format!(
+            "ids go up to {greatest_id}, although there are only {} tokens",
+            tokenizer.get_vocab_size(true)
+        ));
+    } else if token_bytes(u64::from(greatest_id) + 1) > token_bytes(base) {
+        out.push(format!(
+            "added tokens go up to {greatest_id}, which does not fit the token size of the {base} tokens of the model"
+        ));
+    }
+    if !has_end(added, reference) {
+        out.push("no token looks like an end of text".to_owned());
+    }
     out
+}
+
+/// Bytes that a vocabulary of this size asks for.
+fn token_bytes(size: u64) -> u32 {
+    (size.max(2) - 1).ilog2() / 8 + 1
+}
+
+/// Spellings of tokens, for a sentence.
+fn spelled(reference: &Reference, ids: &[u32]) -> String {
+    let name = |id: &u32| reference.tokenizer().id_to_token(*id).unwrap_or_else(|| id.to_string());
+    ids.iter().map(|id| format!("`{}`", name(id))).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether the template ends texts, or a token is named as end tokens commonly are.
+fn has_end(added: &[AddedTokenFacts], reference: &Reference) -> bool {
+    let is_end = |text: &str| {
+        let text = text.to_ascii_lowercase();
+        text == "</s>"
+            || ["eos", "eod", "eot", "end_of_text", "endoftext", "end▁of▁sentence", "im_end", "[sep]"]
+                .iter()
+                .any(|word| text.contains(word))
+    };
+    let ends = reference.template().is_ok_and(|template| !template.suffix.is_empty());
+    ends || added.iter().any(|token| is_end(&token.text)) || reference.tokenizer().token_to_id("</s>").is_some()
 }
 
 #[cfg(test)]

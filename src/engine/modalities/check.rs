@@ -156,7 +156,8 @@ pub fn verify(path: &Path, vocabulary: Option<&Vocabulary>, handles: &Handles<'_
                 above += 1;
                 if above <= TOLD {
                     let Vocabulary { name, greatest: most } = vocabulary;
-                    let message = format!("document {document} has the id {greatest}, but the greatest of {name} is {most}");
+                    let message =
+                        format!("document {document} has the id {greatest}, but the greatest of {name} is {most}");
                     let place = Subject::path(path).at(layout.header_bytes + offset);
                     handles.problems.report(Problem::problem(ProblemKind::BadFile, place, message))?;
                 }
@@ -245,9 +246,9 @@ pub fn lint_index(path: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
             return Err(Failure::data("reading the index", format!("line {count} begins inside of the one before it"))
                 .on(Subject::path(path)));
         }
-        end = offset.checked_add(length).ok_or_else(|| {
-            Failure::data("reading the index", "a line ends behind any file").on(Subject::path(path))
-        })?;
+        end = offset
+            .checked_add(length)
+            .ok_or_else(|| Failure::data("reading the index", "a line ends behind any file").on(Subject::path(path)))?;
         count += 1;
         if count % BREATH == 0 {
             handles.cancel.check()?;
@@ -287,7 +288,11 @@ pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcom
         }
         Ok(())
     })?;
-    handles.problems.count_more(crate::model::Severity::Problem, ProblemKind::IndexMismatch, wrong.saturating_sub(TOLD));
+    handles.problems.count_more(
+        crate::model::Severity::Problem,
+        ProblemKind::IndexMismatch,
+        wrong.saturating_sub(TOLD),
+    );
     if let Some((at, _)) = wanted {
         let message = format!("the index speaks of byte {at}, where the file has no line");
         handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, Subject::path(path), message))?;
@@ -300,16 +305,13 @@ pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcom
 }
 
 /// Walks through the lines of a file: offset and length of each, without its line end.
-fn each_line(
-    file: &ReadFile,
-    handles: &Handles<'_>,
-    each: &mut dyn FnMut(u64, u64) -> Outcome<()>,
-) -> Outcome<()> {
+fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut dyn FnMut(u64, u64) -> Outcome<()>) -> Outcome<()> {
     let mut block = vec![0; 1 << 20];
     let (mut at, mut start) = (0, 0);
     loop {
         handles.cancel.check()?;
-        let count = file.read_at(&mut block, at).map_err(|error| Failure::io("reading the lines", file.path(), &error))?;
+        let count =
+            file.read_at(&mut block, at).map_err(|error| Failure::io("reading the lines", file.path(), &error))?;
         let Some(bytes) = block.get(..count).filter(|bytes| !bytes.is_empty()) else { break };
         for end in memchr::memchr_iter(b'\n', bytes) {
             let end = at + end as u64;

@@ -25,8 +25,11 @@ pub(super) struct Bpe {
 pub(super) struct Scratch {
     symbols: Vec<Symbol>,
     agenda: BinaryHeap<Pair>,
-    kept: HashMap<Box<[u8]>, Box<[(u32, u32)]>>,
+    kept: HashMap<Box<[u8]>, Cut>,
 }
+
+/// Id and length of each piece of a part.
+type Cut = Box<[(u32, u32)]>;
 
 /// A part of the text: from where, how long (0: merged into the one before), its neighbours.
 #[derive(Clone, Copy, Debug)]
