@@ -88,7 +88,10 @@ pub(super) fn find(plan: &PackPlan, is_done: &dyn Fn(u32) -> bool, cancel: &Canc
             .filter(|(_, rank)| running.contains(rank))
             .map(|(file, rank)| (file, Role { rank, ..Role::default() }))
             .unzip();
-        inputs.add(position(PackFormat::Nanosets), files, roles, &|role, new| role.rank = new.rank, &follows_tasks);
+        if !inputs.ranks.is_empty() {
+            let number = position(PackFormat::Nanosets);
+            inputs.add(number, files, roles, &|role, new| role.rank = new.rank, &follows_tasks);
+        }
     }
     if let Some(target) = &plan.modalities {
         let files = inputs.listed(plan, Peer::Modalities, cancel)?;

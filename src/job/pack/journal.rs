@@ -181,6 +181,13 @@ impl Journal {
         Ok(Self { file, synced: Instant::now() })
     }
 
+    /// Bytes of text that a stopped run of this plan has done; nothing is changed.
+    pub(super) fn peek(path: &Path, plan: &str) -> Outcome<u64> {
+        let bytes = read_whole(path, LARGEST)?.unwrap_or_default();
+        let record = read(&bytes, plan).and_then(|(_, record)| record);
+        Ok(record.map_or(0, |record| record.totals.bytes))
+    }
+
     /// Adds a record. It survives a kill at once; what a power cut takes is found out by the marks.
     pub(super) fn record(&mut self, record: &Record) -> Outcome<()> {
         self.file.write_all(&line(record)?)?;

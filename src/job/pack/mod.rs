@@ -11,6 +11,7 @@ mod inputs;
 mod journal;
 mod layout;
 mod pipeline;
+mod preview;
 mod publish;
 mod record;
 mod report;
@@ -21,6 +22,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
+pub use preview::preview;
 pub use report::{InputFile, PackPreview, PackReport, PackSample, Skipped, TargetPreview, TargetReport};
 
 use super::task::Task;

@@ -49,7 +49,7 @@ pub(super) fn run(
     let hall = Hall {
         feed: Mutex::new((feed, 0)),
         flow: Mutex::new(Flow { in_flight: 0, spares: Vec::new() }),
-        line: Mutex::new(Waiting { assembler, next: 0, early: BTreeMap::new(), mismatch: None }),
+        line: Mutex::new(Waiting { assembler, next: 0, early: BTreeMap::new(), mismatch: None, has_failed: false }),
         moved: Condvar::new(),
         limits,
     };
@@ -88,6 +88,8 @@ struct Waiting<'a, 'b> {
     next: u64,
     early: BTreeMap<u64, (Fed, PackedPiece, usize)>,
     mismatch: Option<Box<Mismatch>>,
+    /// A piece was not put in whole: none may come behind it.
+    has_failed: bool,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -154,8 +156,13 @@ impl Hall<'_, '_> {
         loop {
             let next = line.next;
             let Some((fed, packed, taken)) = line.early.remove(&next) else { return Ok(()) };
+            if line.has_failed || line.mismatch.is_some() {
+                return Err(Failure::cancelled());
+            }
             line.next += 1;
+            line.has_failed = true;
             line.assembler.take(&fed, &packed)?;
+            line.has_failed = false;
             let bytes = fed.piece.block.bytes;
             let mut flow = locked(&self.flow);
             flow.in_flight = flow.in_flight.saturating_sub(taken);

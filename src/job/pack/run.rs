@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::storage::fs::Fs;
 use crate::storage::lock::DatasetLock;
-use crate::storage::publish::{recover_at_start, write_file};
+use crate::storage::publish::{recover as recover_publish, recover_at_start, write_file};
 use crate::storage::read::open_read;
 use crate::tokenize::Tokenizer;
 
@@ -48,6 +48,7 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
     let mut job = Job::open(context, plan, tuning)?;
     if let Decision::Nothing = decide(plan, &job.hash, &job.layout, &job.inputs)? {
         context.log("nothing to do: the same plan has run on the same files");
+        job.clear_finished();
         return Ok(job.report(&Totals::default(), None, 0, true));
     }
     let mut made = Vec::new();
@@ -85,11 +86,26 @@ impl<'a> Job<'a> {
         Ok(Self { context, plan, tokenizer, recipes, layout, inputs, hash, tuning })
     }
 
+    /// Removes what a run left that was killed after everything was visible. Trouble with it is logged and not reported.
+    fn clear_finished(&self) {
+        let (fs, own) = (&*self.context.fs, &self.layout.own);
+        if !own.journal().exists() && !own.work().exists() {
+            return;
+        }
+        let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| own.remove_work(fs));
+        if let Err(error) = cleared {
+            self.context.log(format!("cleaning up: {error}"));
+        }
+    }
+
     fn locked(&mut self) -> Outcome<PackReport> {
         let (context, fs) = (self.context, &*self.context.fs);
         let lock = DatasetLock::acquire(fs, &self.layout.own, context.options.break_lock)?;
+        // What was staged and never moved has second names of spools in it.
+        recover_publish(fs, self.layout.root(), &self.layout.own)?;
         // Another run may have been faster.
         if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
+            self.layout.own.remove_work(fs)?;
             return Ok(self.report(&Totals::default(), None, 0, true));
         }
         let journal = self.layout.own.journal();

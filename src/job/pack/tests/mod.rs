@@ -1,4 +1,5 @@
 mod golden;
+mod rerun;
 
 use super::*;
 use crate::model::pack::{

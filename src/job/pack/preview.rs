@@ -1,0 +1,357 @@
+//! What a plan would make, without making it: from documents spread over the inputs.
+
+use super::inputs::{find, Inputs, Pass};
+use super::journal::Journal;
+use super::layout::Layout;
+use super::record::{decide, Decision};
+use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
+use super::stats;
+use crate::engine::pack::{plan_hash, recipes, Kind, Lot, PackedPiece, Packer, Piece, Recipe};
+use crate::formats::nanosets::names;
+use crate::job::prepare::OutputFile;
+use crate::model::pack::{DocumentShuffle, NanosetsTarget, PackPlan, SampleSize};
+use crate::model::{text, Cancel, ExitClass, Outcome, PackFormat, Problem, ProblemKind, RunOptions, Severity, Subject};
+use crate::source::jsonl::Unit;
+use crate::source::text::{read_unit, Blocks, Position, TextFile};
+use crate::storage::read::open_read;
+use crate::storage::space;
+use crate::tokenize::Tokenizer;
+use std::time::{Duration, Instant};
+
+/// Bytes of text read at a place.
+const STRETCH: u64 = 128 << 10;
+/// Places that are looked at in a pass.
+const PLACES: u64 = 24;
+/// Time spent on them, at most.
+const LONGEST: Duration = Duration::from_millis(1_200);
+/// Rows of a list that are handed out.
+const LISTED: usize = 1_000;
+
+/// What `plan` would do. Reads and encodes some documents of the inputs; writes nothing.
+///
+/// A plan that must not run as it is gives a preview with a refusal among its problems; fails where not even that can be told.
+pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<PackPreview> {
+    let mut layout = Layout::of(plan)?;
+    let tokenizer = Tokenizer::load(&plan.tokenizer)?;
+    let recipes = recipes(plan, &tokenizer)?;
+    let inputs = find(plan, &|rank| stats::is_done(plan, rank), cancel)?;
+    layout.settle(plan, &inputs)?;
+    let hash = plan_hash(plan, &tokenizer.facts().hash);
+    let mut problems = inputs.problems.clone();
+    let nothing_to_do = match decide(plan, &hash, &layout, &inputs) {
+        Ok(Decision::Nothing) => true,
+        Ok(Decision::Run) => false,
+        Err(failure) if failure.class == ExitClass::Data => {
+            let mut problem = Problem::refusal(ProblemKind::AlreadyPrepared, failure.subject, failure.why);
+            problem.hint = failure.hint;
+            problems.push(problem);
+            false
+        }
+        Err(failure) => return Err(failure),
+    };
+    let mut sampling = Sampling::new(recipes.len());
+    for pass in &inputs.passes {
+        sampling.pass(plan, pass, &recipes, &tokenizer, cancel)?;
+    }
+    problems.extend(sampling.refusal());
+    let targets: Vec<TargetPreview> =
+        recipes.iter().enumerate().map(|(at, recipe)| sampling.target(at, recipe, plan, &layout, &inputs)).collect();
+    let (needed_bytes, free_bytes) = (needed(plan, &targets), space::free_bytes(&layout.output)?);
+    if free_bytes < needed_bytes && !nothing_to_do {
+        let why = format!("about {} are needed, and {} are free", text::bytes(needed_bytes), text::bytes(free_bytes));
+        problems.push(Problem::problem(ProblemKind::Other, Subject::path(&layout.output), why));
+    }
+    let files = inputs.files();
+    let main = sampling.rows.iter().max_by_key(|row| row.text).cloned().unwrap_or_default();
+    let threads = options.threads.max(1) as f64;
+    let text: f64 = sampling.text_bytes;
+    Ok(PackPreview {
+        file_count: files.len() as u64,
+        bytes: files.iter().map(|file| file.bytes).sum(),
+        files: files.into_iter().take(LISTED).map(input_file).collect(),
+        sample: sampling.sample(),
+        documents: sampling.scaled(sampling.sample.documents, main.text),
+        tokens: sampling.scaled(sampling.sample.tokens, main.text),
+        targets,
+        estimated: Duration::from_secs_f64((text / (sampling.rate() * threads).max(1.0)).min(1e9)),
+        needed_bytes,
+        free_bytes,
+        warnings: tokenizer.facts().warnings,
+        resumable_bytes: Journal::peek(&layout.own.journal(), &hash)?,
+        nothing_to_do,
+        problems,
+    })
+}
+
+fn input_file(file: &TextFile) -> InputFile {
+    InputFile { name: file.name.clone(), bytes: file.bytes, packing: file.packing.title() }
+}
+
+/// Space for the output, and once more for what is sorted.
+fn needed(plan: &PackPlan, targets: &[TargetPreview]) -> u64 {
+    let is_sorted = plan.nanosets.as_ref().is_some_and(is_shuffled) as u64;
+    let one = |target: &TargetPreview| match target.format {
+        PackFormat::Nanosets => target.bytes * (1 + is_sorted),
+        _ => target.bytes + target.documents * 8,
+    };
+    targets.iter().map(one).sum()
+}
+
+fn is_shuffled(target: &NanosetsTarget) -> bool {
+    target.shuffle == DocumentShuffle::Documents || target.chunk_size.is_some()
+}
+
+/// What a recipe got of the sample.
+#[derive(Clone, Debug, Default)]
+struct Row {
+    documents: u64,
+    tokens: u64,
+    mask: u64,
+    skipped: Vec<Skipped>,
+    /// Text looked at, and text there is, in bytes.
+    seen: u64,
+    text: u64,
+}
+
+impl Row {
+    /// A figure of the sample, for all of the text.
+    fn scaled(&self, figure: u64) -> u64 {
+        if self.seen == 0 {
+            return 0;
+        }
+        (figure as f64 * self.text as f64 / self.seen as f64).round() as u64
+    }
+
+    fn add(&mut self, lot: &Lot) {
+        self.documents += lot.lengths.len() as u64;
+        self.tokens += lot.tokens();
+        self.mask += lot.mask.len() as u64;
+        for skip in &lot.skipped {
+            match self.skipped.iter_mut().find(|known| known.reason == skip.reason) {
+                Some(known) => known.documents += skip.documents,
+                None => self.skipped.push(Skipped {
+                    reason: skip.reason.to_owned(),
+                    is_by_design: skip.is_by_design,
+                    documents: skip.documents,
+                }),
+            }
+        }
+    }
+}
+
+struct Sampling {
+    sample: PackSample,
+    took: Duration,
+    rows: Vec<Row>,
+    /// Text of all passes, in bytes, about.
+    text_bytes: f64,
+    keys: Vec<String>,
+}
+
+impl Sampling {
+    fn new(recipes: usize) -> Self {
+        Self {
+            sample: PackSample::default(),
+            took: Duration::ZERO,
+            rows: vec![Row::default(); recipes],
+            text_bytes: 0.0,
+            keys: Vec::new(),
+        }
+    }
+
+    fn pass(
+        &mut self,
+        plan: &PackPlan,
+        pass: &Pass,
+        all: &[Recipe],
+        tokenizer: &Tokenizer,
+        cancel: &Cancel,
+    ) -> Outcome<()> {
+        let recipes: Vec<Recipe> = pass.recipes.iter().filter_map(|number| all.get(*number)).cloned().collect();
+        let mut packer = Packer::new(&recipes, &plan.text, tokenizer, cancel)?;
+        let mut packed = PackedPiece::default();
+        let total: u64 = pass.files.iter().map(|file| file.bytes).sum();
+        let (mut seen_on_disk, mut seen) = (0_u64, 0_u64);
+        let began = Instant::now();
+        for (file, unit) in places(pass, total) {
+            cancel.check()?;
+            if began.elapsed() > LONGEST {
+                break;
+            }
+            let Some(input) = pass.files.get(file) else { continue };
+            let (piece, on_disk) = stretch(input, file, unit, cancel)?;
+            let clock = Instant::now();
+            packer.run(&piece, &mut packed)?;
+            self.took += clock.elapsed();
+            // What differs here would be found at once by the run, which then works by the reference.
+            packed.mismatch = None;
+            seen_on_disk += on_disk;
+            seen += piece.block.bytes.len() as u64;
+            self.sample.lines += piece.block.lines().count() as u64;
+            self.sample.documents += packed.documents;
+            self.sample.bytes += piece.block.bytes.len() as u64;
+            self.sample.tokens += packed.tokens;
+            if self.keys.is_empty() {
+                self.keys.clone_from(&packed.keys);
+            }
+            for (number, lot) in pass.recipes.iter().zip(&packed.lots) {
+                if let Some(row) = self.rows.get_mut(*number) {
+                    row.add(lot);
+                }
+            }
+        }
+        let text = if seen_on_disk == 0 { 0.0 } else { total as f64 * seen as f64 / seen_on_disk as f64 };
+        self.text_bytes += text;
+        for number in &pass.recipes {
+            if let Some(row) = self.rows.get_mut(*number) {
+                (row.seen, row.text) = (seen, text.round() as u64);
+            }
+        }
+        Ok(())
+    }
+
+    /// A figure of the sample, for a text of so many bytes.
+    fn scaled(&self, figure: u64, text: u64) -> u64 {
+        (figure as f64 * text as f64 / self.sample.bytes.max(1) as f64).round() as u64
+    }
+
+    /// Bytes of text a second and thread.
+    fn rate(&self) -> f64 {
+        self.sample.bytes as f64 / self.took.as_secs_f64().max(1e-6)
+    }
+
+    fn sample(&self) -> PackSample {
+        PackSample { bytes_per_second: if self.sample.bytes == 0 { 0.0 } else { self.rate() }, ..self.sample }
+    }
+
+    /// Lines, and none of them a document.
+    fn refusal(&self) -> Option<Problem> {
+        if self.sample.documents > 0 || self.sample.lines == 0 {
+            return None;
+        }
+        let reason = self.rows.iter().flat_map(|row| &row.skipped).max_by_key(|skipped| skipped.documents)?;
+        let message = format!("no line that was looked at gave a document ({})", reason.reason);
+        let problem = Problem::note(ProblemKind::NoText, Subject::default(), message);
+        let problem = Problem { severity: Severity::Problem, ..problem };
+        Some(match self.keys.is_empty() {
+            true => problem,
+            false => problem.with_hint(format!("wrong field? these keys exist: {}", self.keys.join(", "))),
+        })
+    }
+
+    fn target(
+        &self,
+        number: usize,
+        recipe: &Recipe,
+        plan: &PackPlan,
+        layout: &Layout,
+        inputs: &Inputs,
+    ) -> TargetPreview {
+        let row = self.rows.get(number).cloned().unwrap_or_default();
+        let (documents, tokens) = (row.scaled(row.documents), row.scaled(row.tokens));
+        let width = recipe.token.bytes() as u64;
+        let data = tokens * width + row.scaled(row.mask);
+        let (names, rest): (Vec<String>, u64) = match recipe.format {
+            // Two numbers and their opcodes.
+            PackFormat::Modalities => {
+                (inputs.pbins.iter().map(|name| shown(&layout.pbin(name))).collect(), documents * 10)
+            }
+            PackFormat::Nanosets => (task_names(plan, layout, inputs, tokens), documents * 8),
+            PackFormat::Forager => {
+                let samples = match plan.forager.as_ref().map(|target| target.sample_size) {
+                    Some(SampleSize::Fixed(size)) => tokens / size.max(1),
+                    _ => documents,
+                };
+                (inputs.samples.iter().map(|name| shown(&layout.samples(name))).collect(), samples * 24)
+            }
+        };
+        let share = |bytes: u64| bytes / (names.len().max(1) as u64);
+        let bytes = data + rest;
+        let outputs = names
+            .iter()
+            .take(LISTED)
+            .map(|name| OutputFile {
+                name: name.clone(),
+                bytes: share(bytes),
+                replaces: std::path::Path::new(name).exists(),
+            })
+            .collect();
+        let place = match (recipe.format, inputs.pbins.as_slice()) {
+            (PackFormat::Modalities, [one]) => layout.pbin(one),
+            (format, _) => layout.place(format),
+        };
+        debug_assert!(recipe.kind == Kind::Plain || row.mask <= row.tokens);
+        TargetPreview {
+            format: recipe.format,
+            path: shown(&place),
+            outputs,
+            documents,
+            tokens,
+            bytes,
+            token_bytes: u8::try_from(width).unwrap_or(u8::MAX),
+            skipped: row.skipped,
+        }
+    }
+}
+
+fn shown(path: &std::path::Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The `.ds` files of all tasks, as many as the tokens fill.
+fn task_names(plan: &PackPlan, layout: &Layout, inputs: &Inputs, tokens: u64) -> Vec<String> {
+    let Some(target) = &plan.nanosets else { return Vec::new() };
+    let each = tokens / (inputs.ranks.len().max(1) as u64);
+    let subs = match target.max_tokens_per_file {
+        Some(most) if is_shuffled(target) => each.div_ceil(most.max(1)).clamp(1, LISTED as u64),
+        _ => 1,
+    };
+    let step = if target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };
+    let prefix = target.prefix.as_deref();
+    let mut found = Vec::new();
+    for rank in inputs.ranks.iter().take(LISTED) {
+        if !is_shuffled(target) {
+            found.push(shown(&layout.task(&names::unshuffled(prefix, *rank))));
+            continue;
+        }
+        found
+            .extend((0..subs).map(|sub| shown(&layout.task(&names::shuffled(target.names, prefix, *rank, sub, step)))));
+    }
+    found
+}
+
+/// Where a pass is looked at: the files that hold evenly spread bytes, and of plain ones those bytes. Everything, if it is not more.
+fn places(pass: &Pass, total: u64) -> Vec<(usize, Unit)> {
+    let mut places = Vec::new();
+    let step = (total / PLACES).max(STRETCH);
+    let (mut before, mut next) = (0_u64, 0_u64);
+    for (number, file) in pass.files.iter().enumerate() {
+        let mut is_begun = false;
+        while next < before + file.bytes {
+            let start = next - before;
+            next += step;
+            if file.packing.is_plain() {
+                places.push((number, Unit { start, end: (start + STRETCH).min(file.bytes) }));
+            } else if !is_begun {
+                places.push((number, Unit { start: 0, end: STRETCH }));
+            }
+            is_begun = true;
+        }
+        before += file.bytes;
+    }
+    places
+}
+
+/// Some lines of a file, and how many of its bytes on disk they are.
+fn stretch(input: &TextFile, file: usize, unit: Unit, cancel: &Cancel) -> Outcome<(Piece, u64)> {
+    if input.packing.is_plain() {
+        let block = read_unit(&open_read(&input.path)?, unit, Vec::new(), cancel)?;
+        let bytes = block.bytes.len() as u64;
+        return Ok((Piece { file, block, spans: None }, bytes));
+    }
+    let size = usize::try_from(unit.end - unit.start).unwrap_or(1);
+    let mut blocks = Blocks::open(input, size, Position::default(), cancel)?;
+    let block = blocks.next(Vec::new())?.unwrap_or_default();
+    let consumed = blocks.consumed().clamp(1, input.bytes.max(1));
+    Ok((Piece { file, block, spans: None }, consumed))
+}

@@ -1,0 +1,328 @@
+//! Threads, memory and pieces change no byte, and neither do kills.
+
+use super::*;
+use crate::model::ExitClass;
+use crate::storage::fs::fault::{Fault, FaultFs};
+use crate::storage::publish::write_file;
+use rustix::io::Errno;
+
+/// A folder of documents, good and bad, and a place for the output.
+struct World {
+    dir: tempfile::TempDir,
+}
+
+/// A plan of all formats at once.
+type Change = fn(&mut PackPlan);
+
+impl World {
+    fn new() -> Self {
+        let world = Self { dir: tempfile::tempdir().unwrap() };
+        for file in 0..3_usize {
+            let mut text = String::new();
+            for line in 0..12 {
+                match (file + line) % 7 {
+                    5 => text.push_str("{\"id\": 1}\n"),
+                    6 => text.push_str("not json\n"),
+                    n => text
+                        .push_str(&format!("{{\"text\": \"document {line} of {file}{}\"}}\n", " word".repeat(n * 3))),
+                }
+            }
+            world.put(&format!("in/{file}.jsonl"), text.as_bytes());
+        }
+        world.put("in/3.jsonl", b"");
+        world.put("in/4.jsonl", b"{\"text\": \"one\"}\r{\"text\": \"two\"}\n{\"text\": \"no line end\"}");
+        world
+    }
+
+    fn put(&self, name: &str, bytes: &[u8]) {
+        let path = self.dir.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        write_file(&RealFs, &path, bytes, 0o644).unwrap();
+    }
+
+    fn output(&self) -> PathBuf {
+        self.dir.path().join("out")
+    }
+
+    fn plan(&self) -> PackPlan {
+        let mut plan = plan(&self.dir.path().join("in"), "modalities/tokenizers/bpe1k", &self.output());
+        plan.modalities = Some(ModalitiesTarget::default());
+        plan.nanosets = Some(NanosetsTarget {
+            tasks: Some(2),
+            shuffle: DocumentShuffle::Documents,
+            max_tokens_per_file: Some(90),
+            skip: 1,
+            ..NanosetsTarget::default()
+        });
+        plan.forager = Some(ForagerTarget::new(SampleSize::Fixed(13)));
+        plan
+    }
+
+    fn run(&self, options: RunOptions, tuning: Tuning, fs: Arc<dyn Fs>) -> Outcome<PackReport> {
+        start_on(self.plan(), options, tuning, fs)?.wait()
+    }
+
+    fn go(&self) -> Outcome<PackReport> {
+        self.run(options(1), LINE_BY_LINE, Arc::new(RealFs))
+    }
+
+    /// Our own folder holds a record and nothing to go on with.
+    fn assert_tidy(&self, context: &str) {
+        let own = self.dir.path().join("out.gristmill");
+        let names: std::collections::BTreeSet<String> =
+            std::fs::read_dir(own).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(names, ["plan.yaml", "report.json"], "{context}");
+    }
+}
+
+/// Every line is a piece, and every piece is recorded.
+const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0) };
+
+#[test]
+fn threads_memory_and_pieces_change_no_byte() {
+    let world = World::new();
+    let report = world.go().unwrap();
+    assert!(report.targets.iter().all(|target| target.documents > 0 && target.skipped.len() == 2), "{report:?}");
+    let expected = files(&world.output());
+    assert!(expected.len() > 15, "{:?}", expected.keys());
+    for (threads, block, memory) in
+        [(1, None, 256 << 20), (2, Some(40), 1), (7, Some(100), 3_000), (3, Some(1), 1 << 20), (2, Some(1 << 20), 1)]
+    {
+        let world = World::new();
+        let options = RunOptions { threads, memory_bytes: memory, ..RunOptions::default() };
+        let tuning = Tuning { block_bytes: block, commit_bytes: None };
+        let other = world.run(options, tuning, Arc::new(RealFs)).unwrap();
+        assert_same(&files(&world.output()), &expected, &format!("{threads} {block:?} {memory}"));
+        assert_eq!((other.documents, other.tokens, other.bytes), (report.documents, report.tokens, report.bytes));
+        assert_eq!(other.targets.len(), report.targets.len());
+        let lines = |report: &PackReport| {
+            report.problems.iter().map(|problem| (problem.subject.line, problem.message.clone())).collect::<Vec<_>>()
+        };
+        assert_eq!(lines(&other), lines(&report));
+    }
+}
+
+#[test]
+fn formats_together_make_the_bytes_that_each_makes_alone() {
+    let together = World::new();
+    together.go().unwrap();
+    let expected = files(&together.output());
+    let alone: [(&str, Change); 3] = [
+        ("modalities", |plan| (plan.nanosets, plan.forager) = (None, None)),
+        ("nanosets", |plan| (plan.modalities, plan.forager) = (None, None)),
+        ("forager", |plan| (plan.modalities, plan.nanosets) = (None, None)),
+    ];
+    for (name, change) in alone {
+        let world = World::new();
+        let mut plan = world.plan();
+        change(&mut plan);
+        run(&plan).unwrap();
+        let prefix = format!("{name}/");
+        let part: BTreeMap<String, Vec<u8>> = expected
+            .iter()
+            .filter_map(|(path, bytes)| Some((path.strip_prefix(&prefix)?.to_owned(), bytes.clone())))
+            .collect();
+        assert_same(&files(&world.output()), &part, name);
+    }
+}
+
+#[test]
+fn a_kill_at_any_operation_is_gone_on_with_to_the_same_bytes() {
+    let expected = World::new();
+    let whole = expected.go().unwrap();
+    let expected = files(&expected.output());
+    let counting = FaultFs::new(Fault::Nothing);
+    World::new().run(options(1), LINE_BY_LINE, Arc::new(counting.clone())).unwrap();
+    let ops = counting.ops();
+    let mut resumed = 0;
+    // A prime step meets every kind of operation over the runs, at a cost that a test may have.
+    for at in (0..ops).step_by(7).chain(ops - 60..ops) {
+        let world = World::new();
+        let result = world.run(options(1), LINE_BY_LINE, Arc::new(FaultFs::new(Fault::Kill { at })));
+        let context = format!("killed at {at} of {ops}");
+        if result.is_err() {
+            let again = world.go().unwrap_or_else(|failure| panic!("{context}: {failure}"));
+            if !again.nothing_to_do {
+                resumed += u64::from(again.resumed_bytes > 0);
+                assert_eq!((again.documents, again.tokens, again.bytes), (whole.documents, whole.tokens, whole.bytes));
+                assert_eq!(again.counts, whole.counts, "{context}");
+            }
+        }
+        assert_same(&files(&world.output()), &expected, &context);
+        world.go().unwrap();
+        world.assert_tidy(&context);
+    }
+    assert!(resumed > 10, "{resumed}");
+}
+
+#[test]
+fn a_full_disk_or_a_power_cut_shows_nothing_half_made_and_can_be_gone_on_with() {
+    let expected = World::new();
+    expected.go().unwrap();
+    let expected = files(&expected.output());
+    let counting = FaultFs::new(Fault::Nothing);
+    World::new().run(options(1), LINE_BY_LINE, Arc::new(counting.clone())).unwrap();
+    let ops = counting.ops();
+    for at in (0..ops).step_by(23) {
+        for fault in [Fault::Full { at, errno: Errno::NOSPC }, Fault::PowerCut { at }] {
+            let world = World::new();
+            let result = world.run(options(2), LINE_BY_LINE, Arc::new(FaultFs::new(fault)));
+            let context = format!("{fault:?} of {ops}");
+            if let Err(failure) = &result {
+                assert_eq!(failure.class, ExitClass::Environment, "{context}: {failure}");
+                if matches!(fault, Fault::Full { .. }) {
+                    assert!(files(&world.output()).is_empty() || !world.output().exists(), "{context}");
+                }
+            }
+            world.go().unwrap_or_else(|failure| panic!("{context}: {failure}"));
+            assert_same(&files(&world.output()), &expected, &context);
+        }
+    }
+}
+
+#[test]
+fn a_second_run_does_nothing_and_another_plan_is_refused_by_what_differs() {
+    let world = World::new();
+    world.go().unwrap();
+    let before = files(&world.output());
+    let again = world.go().unwrap();
+    assert!(again.nothing_to_do);
+    let mut other = world.plan();
+    other.seed = 7;
+    let failure = run(&other).unwrap_err();
+    assert!(failure.class == ExitClass::Data && failure.why.contains("seed: 42 → 7"), "{failure}");
+    assert_same(&files(&world.output()), &before, "refused");
+    other.overwrite = true;
+    run(&other).unwrap();
+    assert_ne!(files(&world.output()), before);
+    // Back again, and nothing of the other plan is left.
+    let back = PackPlan { overwrite: true, ..world.plan() };
+    run(&back).unwrap();
+    assert_same(&files(&world.output()), &before, "overwritten");
+    world.put("in/0.jsonl", b"{\"text\": \"new\"}\n");
+    let failure = world.go().unwrap_err();
+    assert!(failure.why.contains("the input changed") && failure.why.contains("0.jsonl"), "{failure}");
+}
+
+#[test]
+fn what_somebody_else_made_is_not_replaced() {
+    for (name, is_in_the_way) in [
+        ("out/modalities/1.pbin", true),
+        ("out/nanosets/00001_unshuffled.ds", true),
+        ("out/forager/index/x", true),
+        ("out/other", false),
+    ] {
+        let world = World::new();
+        world.put(name, b"precious");
+        let result = world.go();
+        assert_eq!(result.is_err(), is_in_the_way, "{name}");
+        assert_eq!(std::fs::read(world.dir.path().join(name)).unwrap(), b"precious");
+    }
+}
+
+#[test]
+fn a_stopped_run_of_another_plan_is_not_thrown_away() {
+    let world = World::new();
+    let ops = {
+        let counting = FaultFs::new(Fault::Nothing);
+        World::new().run(options(1), LINE_BY_LINE, Arc::new(counting.clone())).unwrap();
+        counting.ops()
+    };
+    world.run(options(1), LINE_BY_LINE, Arc::new(FaultFs::new(Fault::Kill { at: ops / 2 }))).unwrap_err();
+    let mut other = world.plan();
+    other.seed = 9;
+    let failure = run(&other).unwrap_err();
+    assert!(failure.why.contains("stopped here") && failure.hint.unwrap().contains("--restart"));
+    let options = RunOptions { restart: true, ..options(1) };
+    start(other, options).unwrap().wait().unwrap();
+}
+
+#[test]
+fn an_input_that_changes_while_it_is_read_is_named() {
+    let world = World::new();
+    let task = start_on(world.plan(), options(1), LINE_BY_LINE, Arc::new(RealFs)).unwrap();
+    world.put("in/2.jsonl", b"{\"text\": \"other\"}\n");
+    // Either it was listed as it is now, or the change was noticed.
+    if let Err(failure) = task.wait() {
+        assert!(
+            failure.class == ExitClass::Data && failure.subject.path.as_deref().unwrap().ends_with("2.jsonl"),
+            "{failure}"
+        );
+        assert!(!world.output().exists());
+    }
+}
+
+#[test]
+fn nothing_but_bad_documents_is_refused_with_the_keys_that_exist() {
+    let world = World::new();
+    let mut plan = world.plan();
+    plan.text = TextField::Key("content".into());
+    let failure = run(&plan).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Data);
+    assert!(failure.hint.as_ref().unwrap().contains("these keys exist: text"), "{failure:?}");
+    assert!(!world.output().exists() && !world.dir.path().join("out.gristmill").exists());
+}
+
+#[test]
+fn a_cancelled_run_shows_nothing_and_goes_on() {
+    let world = World::new();
+    let task = start_on(world.plan(), options(2), LINE_BY_LINE, Arc::new(RealFs)).unwrap();
+    task.cancel();
+    if let Err(failure) = task.wait() {
+        assert!(failure.is_cancelled(), "{failure}");
+        assert!(!world.output().exists());
+    }
+    let expected = World::new();
+    expected.go().unwrap();
+    world.go().unwrap();
+    assert_same(&files(&world.output()), &files(&expected.output()), "cancelled");
+}
+
+#[test]
+fn finished_ranks_are_left_to_whoever_finished_them() {
+    let world = World::new();
+    let logs = world.dir.path().join("logs");
+    let mut plan = world.plan();
+    (plan.modalities, plan.forager) = (None, None);
+    plan.nanosets = plan.nanosets.map(|target| NanosetsTarget {
+        logging_dir: Some(logs.to_str().unwrap().into()),
+        skip: 0,
+        ..target
+    });
+    world.put("logs/completions/00001", b"");
+    run(&plan).unwrap();
+    let made = files(&world.output());
+    assert!(made.keys().all(|name| name.starts_with("00000_")), "{:?}", made.keys());
+    let stats: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(logs.join("stats/00000.json")).unwrap()).unwrap();
+    assert_eq!(stats[0]["stats"]["input_files"], 3);
+    assert!(stats[1]["stats"]["tokens"]["total"].as_u64().unwrap() > 100, "{stats}");
+    assert!(logs.join("completions/00000").is_file() && !logs.join("stats/00001.json").exists());
+    assert!(run(&plan).unwrap().nothing_to_do);
+    std::fs::remove_file(logs.join("completions/00001")).unwrap();
+    run(&plan).unwrap();
+    assert!(files(&world.output()).keys().any(|name| name.starts_with("00001_")));
+}
+
+#[test]
+fn a_preview_is_about_what_comes_and_writes_nothing() {
+    let world = World::new();
+    let seen = preview(&world.plan(), &options(1), &Default::default()).unwrap();
+    assert!(!world.output().exists() && !world.dir.path().join("out.gristmill").exists());
+    let report = world.go().unwrap();
+    assert_eq!((seen.file_count, seen.documents, seen.tokens), (5, report.documents, report.tokens));
+    for (before, after) in seen.targets.iter().zip(&report.targets) {
+        assert_eq!(
+            (before.format, &before.path, before.skipped.len()),
+            (after.format, &after.path, after.skipped.len())
+        );
+        assert!(before.tokens.abs_diff(after.tokens) < 60, "{} {}", before.tokens, after.tokens);
+    }
+    assert!(preview(&world.plan(), &options(1), &Default::default()).unwrap().nothing_to_do);
+    let mut wrong = world.plan();
+    wrong.text = TextField::Key("content".into());
+    wrong.output = world.dir.path().join("elsewhere").to_str().unwrap().into();
+    let seen = preview(&wrong, &options(1), &Default::default()).unwrap();
+    assert!(seen.problems.iter().any(|problem| problem.hint.as_ref().is_some_and(|hint| hint.contains("text"))));
+}
