@@ -1,16 +1,20 @@
 //! The fast reader of byte-pair tokenizers.
 
 use super::reference::{guarded, Reference};
+use memchr::memmem::Finder;
 use serde_json::Value;
 
 /// Above this id the fast reader's tables, which have a place for every id, would be far larger than the vocabulary.
 const GREATEST_ID: u32 = 1 << 22;
 
 /// An apostrophe and a long s: a contraction to patterns that ignore case, which the fast reader's scanners leave out.
-const CONTRACTED_LONG_S: &[u8] = "'ſ".as_bytes();
+const CONTRACTED_LONG_S: &str = "'ſ";
 
 /// A tokenizer as the fast reader has it: raw ids only.
-pub(super) struct Fast(fastokens::Tokenizer);
+pub(super) struct Fast {
+    tokenizer: fastokens::Tokenizer,
+    long_s: Finder<'static>,
+}
 
 impl Fast {
     /// Reads the same file; why the fast reader cannot do it, otherwise.
@@ -29,15 +33,16 @@ impl Fast {
                 parts.remove(name);
             }
         }
-        guarded(|| fastokens::Tokenizer::from_json(file).map_err(|error| error.to_string()))?.map(Self)
+        let tokenizer = guarded(|| fastokens::Tokenizer::from_json(file).map_err(|error| error.to_string()))??;
+        Ok(Self { tokenizer, long_s: Finder::new(CONTRACTED_LONG_S) })
     }
 
     /// Appends the raw ids of a text; `false` where the fast reader gave up on it, `out` being as it was.
     pub(super) fn encode(&self, text: &str, out: &mut Vec<u32>) -> bool {
-        if memchr::memmem::find(text.as_bytes(), CONTRACTED_LONG_S).is_some() {
+        if self.long_s.find(text.as_bytes()).is_some() {
             return false;
         }
-        match guarded(|| self.0.encode(text)) {
+        match guarded(|| self.tokenizer.encode(text)) {
             Ok(Ok(ids)) => {
                 if out.is_empty() {
                     *out = ids;

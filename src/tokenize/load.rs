@@ -14,7 +14,7 @@ pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
     let file = if path.is_dir() { in_folder(path)? } else { path.to_owned() };
     match read_whole(&file, LARGEST)? {
         Some(bytes) => Ok((file, bytes)),
-        None => match in_hub(named)? {
+        None => match hub_folder().map_or(Ok(None), |hub| in_hub(&hub, named))? {
             Some(file) => read_whole(&file, LARGEST)?.map(|bytes| (file, bytes)).ok_or_else(|| missing(named)),
             None => Err(missing(named)),
         },
@@ -28,17 +28,26 @@ fn in_folder(folder: &Path) -> Outcome<PathBuf> {
         return Ok(json);
     }
     let why = "the folder holds no tokenizer.json";
-    Err(Failure::environment("reading the tokenizer", why).on(Subject::path(folder)))
+    let failure = Failure::environment("reading the tokenizer", why).on(Subject::path(folder));
+    Err(match model_in(folder) {
+        Some(model) => failure.with_hint(format!("it holds a SentencePiece model; give its path: {}", model.display())),
+        None => failure,
+    })
+}
+
+/// The first `.model` file of a folder, by name.
+fn model_in(folder: &Path) -> Option<PathBuf> {
+    let names = std::fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    names.filter(|path| path.extension().is_some_and(|ending| ending == "model")).min()
 }
 
 /// The file of a model in the local hub cache.
-fn in_hub(named: &str) -> Outcome<Option<PathBuf>> {
+fn in_hub(hub: &Path, named: &str) -> Outcome<Option<PathBuf>> {
     let (name, revision) = named.split_once('@').unwrap_or((named, "main"));
     let is_plain = |part: &str| !part.is_empty() && !part.contains("..") && !part.starts_with('/');
     if !is_plain(name) || !is_plain(revision) || name.split('/').count() > 2 {
         return Ok(None);
     }
-    let Some(hub) = hub_folder() else { return Ok(None) };
     let model = hub.join(format!("models--{}", name.replace('/', "--")));
     let commit = match read_whole(&model.join("refs").join(revision), 256)? {
         Some(bytes) => String::from_utf8_lossy(&bytes).trim().to_owned(),
@@ -63,4 +72,50 @@ fn missing(named: &str) -> Failure {
     Failure::environment("reading the tokenizer", "no such file, and no model of this name in the local hub cache")
         .on(Subject::path(named))
         .with_hint("give the path of a tokenizer.json or of a SentencePiece .model; nothing is downloaded")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(path: &Path) {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        #[allow(clippy::disallowed_methods)]
+        std::fs::write(path, b"{}").unwrap();
+    }
+
+    #[test]
+    fn models_of_the_hub_are_found_by_name_and_revision_and_nothing_outside_of_it() {
+        let top = tempfile::tempdir().unwrap();
+        let model = top.path().join("models--some--model");
+        let file = model.join("snapshots/abc/tokenizer.json");
+        put(&file);
+        put(&top.path().join("snapshots/abc/tokenizer.json"));
+        std::fs::create_dir_all(model.join("refs")).unwrap();
+        #[allow(clippy::disallowed_methods)]
+        std::fs::write(model.join("refs/main"), b"abc\n").unwrap();
+        let found = |named: &str| in_hub(top.path(), named).unwrap();
+        assert_eq!(found("some/model"), Some(file.clone()));
+        assert_eq!(found("some/model@abc"), Some(file));
+        for wrong in
+            ["some/model@gone", "some/other", "some", "", "@", "/some/model", "some/model@../../..", "../x", "a/b/c"]
+        {
+            assert_eq!(found(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_folder_holds_a_tokenizer_or_a_hint() {
+        let top = tempfile::tempdir().unwrap();
+        let why = in_folder(top.path()).unwrap_err();
+        assert!(why.hint.is_none(), "{why:?}");
+        put(&top.path().join("spm.model"));
+        assert!(in_folder(top.path()).unwrap_err().hint.unwrap().contains("spm.model"));
+        put(&top.path().join("tokenizer.json"));
+        assert_eq!(in_folder(top.path()).unwrap(), top.path().join("tokenizer.json"));
+        let big = top.path().join("big.json");
+        #[allow(clippy::disallowed_methods)]
+        std::fs::File::create(&big).unwrap().set_len(LARGEST + 1).unwrap();
+        assert!(read(big.to_str().unwrap()).unwrap_err().why.contains("over the limit"));
+    }
 }

@@ -1,0 +1,104 @@
+//! Encoding alone: one thread, cold caches, documents of about 2.4 KB of English and of many languages.
+//!
+//! ```text
+//! cargo bench --bench tokenize                 # 32 MB of each; ours, the fast reader's own call, the reference
+//! MEGABYTES=256 RUNS=5 cargo bench --bench tokenize
+//! ```
+//!
+//! The tokenizers, of the styles of GPT-2 and of Llama 3 with 32,000 tokens, are trained on the same texts and kept below
+//! `GRISTMILL_BENCH_DIR`. The reference is slow, and gets an eighth of the text. Each run loads the tokenizer anew in a thread
+//! of its own, so that nothing of an earlier run is in its caches; the median of the runs counts.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
+
+mod generate;
+mod text;
+
+use gristmill::tokenize::Tokenizer;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use text::{Language, Style};
+
+fn main() {
+    // As the program does it: one thread a text.
+    std::env::set_var("FASTOKENS_BPE_THREADS", "1");
+    let megabytes = setting("MEGABYTES", 32);
+    for style in [Style::Gpt2, Style::Llama3] {
+        let file = text::tokenizer(&generate::home(), style);
+        let start = Instant::now();
+        let ours = Tokenizer::load(file.to_str().unwrap()).unwrap();
+        assert!(ours.is_fast(), "{:?}", ours.facts().slow_because);
+        println!(
+            "{style:?}: {} tokens, loaded and compared in {:.2} s",
+            ours.full_size(),
+            start.elapsed().as_secs_f64()
+        );
+        for language in [Language::English, Language::Many] {
+            let documents = text::documents(language, megabytes << 20);
+            let eighth = &documents[..documents.len() / 8];
+            let (ours, tokens) = median(|| encode_ours(&file, &documents));
+            let (alone, same) = median(|| encode_fastokens(&file, &documents));
+            assert_eq!(tokens, same, "the same number of tokens");
+            let (reference, _) = median(|| encode_reference(&file, eighth));
+            let bytes: usize = documents.iter().map(String::len).sum();
+            let few: usize = eighth.iter().map(String::len).sum();
+            println!("  {language:?}: {bytes} bytes, {tokens} tokens");
+            println!("    ours       {}", rate(bytes, ours));
+            println!(
+                "    fastokens  {}   ours {:.2} × as fast",
+                rate(bytes, alone),
+                alone.as_secs_f64() / ours.as_secs_f64()
+            );
+            println!("    tokenizers {}", rate(few, reference));
+        }
+    }
+}
+
+fn setting(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+fn rate(bytes: usize, took: Duration) -> String {
+    format!("{:7.1} MB/s", bytes as f64 / 1e6 / took.as_secs_f64())
+}
+
+fn median(mut run: impl FnMut() -> (Duration, usize) + Send) -> (Duration, usize) {
+    let mut all: Vec<(Duration, usize)> = (0..setting("RUNS", 3).max(1))
+        .map(|_| std::thread::scope(|scope| scope.spawn(&mut run).join().unwrap()))
+        .collect();
+    all.sort();
+    all[all.len() / 2]
+}
+
+fn encode_ours(file: &Path, documents: &[String]) -> (Duration, usize) {
+    let tokenizer = Tokenizer::load(file.to_str().unwrap()).unwrap();
+    // Loading compared texts in this thread; another one has cold caches.
+    std::thread::scope(|scope| {
+        let work = || {
+            let mut encoder = tokenizer.encoder();
+            let (mut ids, mut tokens) = (Vec::new(), 0);
+            let start = Instant::now();
+            for document in documents {
+                ids.clear();
+                encoder.encode(document, &mut ids).unwrap();
+                tokens += ids.len();
+            }
+            (start.elapsed(), tokens)
+        };
+        scope.spawn(work).join().unwrap()
+    })
+}
+
+fn encode_fastokens(file: &Path, documents: &[String]) -> (Duration, usize) {
+    let tokenizer = fastokens::Tokenizer::from_file(file).unwrap();
+    let start = Instant::now();
+    let tokens = documents.iter().map(|document| tokenizer.encode(document).unwrap().len()).sum();
+    (start.elapsed(), tokens)
+}
+
+fn encode_reference(file: &Path, documents: &[String]) -> (Duration, usize) {
+    let tokenizer = tokenizers::Tokenizer::from_file(file).unwrap();
+    let start = Instant::now();
+    let tokens = documents.iter().map(|document| tokenizer.encode_fast(document.as_str(), false).unwrap().len()).sum();
+    (start.elapsed(), tokens)
+}
