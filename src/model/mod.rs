@@ -18,6 +18,7 @@ pub mod sample;
 pub mod sample_type;
 pub mod shard;
 pub mod text;
+pub mod utc;
 
 pub use facts::{DatasetFacts, DatasetKind, PartFacts, PreparedFacts, ShardFacts, ShardState};
 pub use failure::{ExitClass, Failure, Outcome};

@@ -7,7 +7,7 @@ use crate::engine::recorded::Recorded;
 use crate::engine::select::select;
 use crate::formats::energon::layout;
 use crate::model::{
-    DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemSink, Rerun, Shard, SplitPlan,
+    utc, DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemSink, Rerun, Shard, SplitPlan,
 };
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
@@ -89,37 +89,7 @@ pub(super) fn kept_excludes(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Str
 
 /// `split.yaml.bak-20261120T120501Z`: the name under which the replaced file is kept.
 pub(super) fn backup_name(now: SystemTime) -> String {
-    format!("{}.bak-{}", layout::SPLIT_YAML, utc_stamp(now))
-}
-
-/// `YYYYMMDDThhmmssZ`.
-fn utc_stamp(now: SystemTime) -> String {
-    let seconds = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
-    let (days, rest) = (seconds / 86_400, seconds % 86_400);
-    let (year, month, day) = civil_from_days(days);
-    format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", rest / 3600, rest % 3600 / 60, rest % 60)
-}
-
-/// Days since 1970-01-01 as year, month, day of the Gregorian calendar.
-fn civil_from_days(mut days: u64) -> (u64, u64, u64) {
-    let leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
-    let mut year = 1970;
-    loop {
-        let length = if leap(year) { 366 } else { 365 };
-        if days < length {
-            break;
-        }
-        days -= length;
-        year += 1;
-    }
-    let february = if leap(year) { 29 } else { 28 };
-    for (month, length) in (1..).zip([31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]) {
-        if days < length {
-            return (year, month, days + 1);
-        }
-        days -= length;
-    }
-    (year, 12, 31)
+    format!("{}.bak-{}", layout::SPLIT_YAML, utc::stamp(now))
 }
 
 /// What changes against an earlier preparation, one line each.
