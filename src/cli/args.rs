@@ -2,6 +2,7 @@
 
 use super::browse::BrowseArgs;
 use super::dropin::energon::EnergonArgs;
+use super::dropin::nanotron::NanotronArgs;
 use super::media::PrepareMediaArgs;
 use super::mix::MixArgs;
 use super::modalities::ModalitiesArgs;
@@ -123,6 +124,8 @@ pub enum Command {
     },
     /// The arguments of the `energon` program, for scripts that exist
     Energon(EnergonArgs),
+    /// The arguments of nanotron's tools, for scripts that exist
+    Nanotron(NanotronArgs),
 }
 
 impl Command {
@@ -149,6 +152,7 @@ impl Command {
             Self::Completions { .. } => "completions",
             Self::Man { .. } => "man",
             Self::Energon(args) => args.name(),
+            Self::Nanotron(args) => args.name(),
         }
     }
 }

@@ -99,6 +99,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Completions { shell }) => misc::completions(shell, context),
         Some(Command::Man { command }) => misc::man(command.as_deref(), context),
         Some(Command::Energon(args)) => dropin::energon::run(args, context),
+        Some(Command::Nanotron(args)) => dropin::nanotron::run(args, context),
     }
 }
 

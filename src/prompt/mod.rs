@@ -9,11 +9,13 @@ mod excludes;
 mod fields;
 mod loading;
 mod media;
+mod pack;
 mod plain;
 mod review;
 mod splits;
 
 pub use media::media;
+pub use pack::pack;
 
 use crate::job::scan::LiveScan;
 use crate::model::text::{bytes, count, display_safe};

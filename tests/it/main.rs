@@ -15,6 +15,7 @@ mod cli_jsonl;
 mod cli_media;
 mod cli_mix;
 mod cli_modalities;
+mod cli_pack;
 mod cli_prepare;
 mod cli_prompts;
 mod cli_recipes;

@@ -2,4 +2,5 @@
 
 pub mod energon;
 pub mod modalities;
+pub mod nanotron;
 mod preview;

@@ -2,35 +2,131 @@
 
 mod args;
 mod plan;
+mod summary;
 #[cfg(test)]
 mod tests;
 
 pub use args::PackArgs;
 
 use super::context::Context;
-use super::end::{Finished, Stopped};
-use crate::engine::plan::pack::{open_questions, refusals};
-use crate::model::{Failure, PackPlan, Problem};
+use super::end::{fields, Done, Finished, Stopped};
+use super::{prepare, task};
+use crate::engine::plan::pack::{notes, open_questions, refusals};
+use crate::engine::plan::{file, CommandLine};
+use crate::job::pack::{preview, start, PackReport};
+use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, Severity};
+use crate::storage::xdg;
+use crate::tokenize::Tokenizer;
+use crate::tui::recent;
+use serde_json::{json, Map, Value};
+use std::path::Path;
 
-/// Packs what the flags say.
+/// Packs what the flags say; where something is left open and questions may be asked, asks first.
 pub fn run(args: &PackArgs, context: &Context) -> Finished {
     let plan = plan::from_args(args, context.globals.compat)?;
+    if !open_questions(&plan).is_empty() && context.may_ask() && !context.globals.dry_run {
+        return guided(plan, context);
+    }
+    execute(&plan, context)
+}
+
+/// Asks for what the plan leaves open, then runs it.
+fn guided(plan: PackPlan, context: &Context) -> Finished {
+    let Some(plan) = crate::prompt::pack(plan, &context.run_options())? else {
+        context.printer.line("Nothing was written.");
+        return Ok(Done::ok(Map::new()));
+    };
     execute(&plan, context)
 }
 
 /// Does what the plan says, with the flags that hold everywhere; prints the summary.
 pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
-    refuse_open(plan)?;
-    let _ = context;
-    Err(Failure::usage("packing", "it is not supported yet").into())
+    refuse_wrong(plan)?;
+    let told = notes(plan, &Tokenizer::load(&plan.tokenizer)?);
+    if let Some(path) = &context.globals.save_plan {
+        save_plan(plan, path)?;
+        context.printer.say(format!("Plan written to {}.", prepare::summary::quoted(path)));
+    }
+    told.iter().for_each(|note| context.printer.note(note));
+    if context.globals.dry_run {
+        return dry_run(plan, &told, context);
+    }
+    recent::remember_now(&xdg::state_dir(), Path::new(&plan.output));
+    let report = task::follow(start(plan.clone(), context.run_options())?, Some("packing"), context)?;
+    task::tell(&report.problems, &report.counts, context);
+    for line in summary::of_report(plan, &report) {
+        context.printer.say(line);
+    }
+    let findings = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
+    Ok(Done::with_findings(result(plan, &report, &told), findings))
+}
+
+/// Findings about single lines at which the reference programs for token folders go on and end well.
+pub fn peer_skips(kind: ProblemKind) -> bool {
+    use ProblemKind as K;
+    matches!(kind, K::BlankLine | K::BadJson | K::OddJson | K::NoText)
 }
 
 /// Refuses a plan with open questions, naming the flag of each, or with answers that cannot be right.
-fn refuse_open(plan: &PackPlan) -> Result<(), Stopped> {
-    let mut refused = open_questions(plan);
-    refused.extend(refusals(plan));
+fn refuse_wrong(plan: &PackPlan) -> Result<(), Stopped> {
+    let refused: Vec<Failure> =
+        open_questions(plan).into_iter().chain(refusals(plan)).map(Problem::into_failure).collect();
     if refused.is_empty() {
-        return Ok(());
+        Ok(())
+    } else {
+        Err(refused.into())
     }
-    Err(refused.into_iter().map(Problem::into_failure).collect::<Vec<_>>().into())
+}
+
+/// Writes a plan for `gristmill run`, with absolute paths: it may be replayed from another folder. What metadata files say of the
+/// tokenizer stays as it was given.
+fn save_plan(plan: &PackPlan, path: &Path) -> Outcome<()> {
+    let mut plan = plan.clone();
+    for input in &mut plan.inputs {
+        *input = prepare::absolute(input)?;
+    }
+    plan.output = prepare::absolute(&plan.output)?;
+    if Path::new(&plan.tokenizer).exists() {
+        plan.tokenizer_name.get_or_insert_with(|| plan.tokenizer.clone());
+        plan.tokenizer = prepare::absolute(&plan.tokenizer)?;
+    }
+    let logs = plan.nanosets.as_mut().and_then(|target| target.logging_dir.as_mut());
+    let index = plan.modalities.as_mut().and_then(|target| target.index.as_mut());
+    for named in [plan.paths_file.as_mut(), logs, index].into_iter().flatten() {
+        *named = prepare::absolute(named)?;
+    }
+    prepare::write_plan(path, &file::pack_to_yaml(&plan)?)
+}
+
+fn dry_run(plan: &PackPlan, told: &[Problem], context: &Context) -> Finished {
+    let preview = preview(plan, &context.run_options(), &context.signals.listen())?;
+    let (refused, others): (Vec<Problem>, Vec<Problem>) =
+        preview.problems.iter().cloned().partition(|problem| problem.severity == Severity::Refusal);
+    for problem in prepare::summary::worth_a_line(&others, context.printer.is_verbose()) {
+        context.printer.problem(problem);
+    }
+    let mut result = fields(&preview);
+    result.insert("dry_run".into(), json!(true));
+    result.insert("notes".into(), json!(told));
+    add_plan(plan, &mut result);
+    if !refused.is_empty() {
+        return Err(Stopped { failures: refused.into_iter().map(Problem::into_failure).collect(), result });
+    }
+    for line in summary::of_preview(plan, &preview) {
+        context.printer.line(line);
+    }
+    Ok(Done::with_findings(result, others.iter().map(|p| (p.severity, p.kind))))
+}
+
+fn result(plan: &PackPlan, report: &PackReport, told: &[Problem]) -> Map<String, Value> {
+    let mut result = fields(report);
+    result.insert("counts".into(), prepare::summary::counts_value(&report.counts));
+    result.insert("notes".into(), json!(told));
+    add_plan(plan, &mut result);
+    result
+}
+
+fn add_plan(plan: &PackPlan, result: &mut Map<String, Value>) {
+    result.insert("plan".into(), serde_json::to_value(plan).unwrap_or(Value::Null));
+    result.insert("equivalent_command".into(), json!(CommandLine::of_pack(plan).text()));
 }

@@ -2,6 +2,7 @@
 
 use super::super::flags::COMPAT;
 use super::flags as p;
+use super::places::overlaps;
 use crate::model::pack::{
     DocumentShuffle, ForagerTarget, ModalitiesTarget, NanosetsTarget, SampleSize, TextField, DEFAULT_BATCH_LINES,
 };
@@ -64,7 +65,7 @@ fn wrong(flag: &str, why: impl Into<String>) -> Problem {
     Problem::refusal(ProblemKind::BadName, Subject::field(flag), why)
 }
 
-/// Answers that cannot be right, one refusal each.
+/// Answers that cannot be right, one refusal each. Looks at what the named places are, not into them.
 pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
     let mut wrong_ones = Vec::new();
     if matches!(&plan.text, TextField::Jq(program) if program.trim().is_empty()) {
@@ -76,6 +77,7 @@ pub fn refusals(plan: &PackPlan) -> Vec<Problem> {
     wrong_ones.extend(plan.modalities.iter().flat_map(|target| of_modalities(plan, target)));
     wrong_ones.extend(plan.nanosets.iter().flat_map(of_nanosets));
     wrong_ones.extend(plan.forager.iter().flat_map(of_forager));
+    wrong_ones.extend(overlaps(plan));
     wrong_ones
 }
 

@@ -3,9 +3,12 @@
 mod answers;
 mod command;
 pub mod flags;
+mod notes;
+mod places;
 
 pub use answers::{open_questions, refusals};
 pub use command::{type_word, MASKED_BY_DEFAULT};
+pub use notes::notes;
 
 #[cfg(test)]
 mod tests;

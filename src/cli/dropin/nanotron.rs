@@ -1,0 +1,153 @@
+//! `gristmill nanotron preprocess_data …`: the arguments of nanotron's `tools/preprocess_data.py` (Nanosets format page, §9).
+
+use super::super::context::Context;
+use super::super::end::{Done, Finished, Status};
+use super::super::{pack, paths};
+use crate::model::pack::{EndToken, NameProfile, NanosetsTarget, TextField};
+use crate::model::{utc, Failure, Outcome, PackPlan, Subject};
+use clap::{Args, Subcommand};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Which of the other program's tools.
+#[derive(Args, Debug)]
+#[command(arg_required_else_help = true)]
+pub struct NanotronArgs {
+    #[command(subcommand)]
+    command: NanotronCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum NanotronCommand {
+    /// Turn JSONL text into a folder of tokens
+    #[command(name = "preprocess_data", alias = "preprocess-data", infer_long_args = true)]
+    PreprocessData(PreprocessArgs),
+}
+
+/// The flags of `preprocess_data.py`; each given twice counts the last time, as there.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+struct PreprocessArgs {
+    /// tokenizer.json, or a name in the local hub cache
+    #[arg(long, value_name = "NAME")]
+    tokenizer_name_or_path: String,
+    /// Token that ends each document [default: none]
+    #[arg(long, value_name = "TEXT")]
+    eos_token: Option<String>,
+    /// Folder for the tokens
+    #[arg(long, value_name = "DIR")]
+    output_folder: PathBuf,
+    /// Folder for stats/ and completions/ [default: a new one under logs/]
+    #[arg(long, value_name = "DIR")]
+    logging_dir: Option<PathBuf>,
+    /// Tasks that the files are dealt to
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    n_tasks: u32,
+    #[command(subcommand)]
+    source: Source,
+}
+
+/// Where the documents come from.
+#[derive(Debug, Subcommand)]
+enum Source {
+    /// JSONL files
+    #[command(infer_long_args = true)]
+    Jsonl(JsonlArgs),
+    /// A data set of the hub; not supported yet
+    Hf(HubArgs),
+}
+
+/// The flags after `jsonl`.
+#[derive(Args, Debug)]
+#[command(args_override_self = true)]
+struct JsonlArgs {
+    /// File, or folder of files
+    #[arg(long, value_name = "PATH")]
+    dataset: PathBuf,
+    /// Key of the text
+    #[arg(long, value_name = "KEY", default_value = "text")]
+    column: String,
+    /// Only files whose relative path fits
+    #[arg(long, value_name = "GLOB")]
+    glob_pattern: Option<String>,
+}
+
+/// What stands after `hf`.
+#[derive(Args, Debug)]
+struct HubArgs {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    rest: Vec<OsString>,
+}
+
+impl NanotronArgs {
+    /// The name for the result object.
+    pub fn name(&self) -> &'static str {
+        "nanotron preprocess_data"
+    }
+}
+
+/// Does what the other program's tool does.
+pub fn run(args: NanotronArgs, context: &Context) -> Finished {
+    let NanotronCommand::PreprocessData(args) = args.command;
+    let source = match &args.source {
+        Source::Jsonl(source) => source,
+        Source::Hf(_) => {
+            return Err(Failure::usage("preprocess_data", "data sets of the hub are not supported yet")
+                .on(Subject::field("hf"))
+                .with_hint("save it as JSONL first, and give `jsonl --dataset FOLDER`")
+                .into());
+        }
+    };
+    let plan = plan(&args, source, context.globals.compat, SystemTime::now())?;
+    let mut done = pack::execute(&plan, context)?;
+    forgive(&mut done);
+    Ok(done)
+}
+
+/// Lines that are no documents are warned of and skipped there, and the tool ends well.
+fn forgive(done: &mut Done) {
+    if done.status == Status::Problems && done.kinds.iter().all(|kind| pack::peer_skips(*kind)) {
+        done.status = Status::Ok;
+    }
+}
+
+fn plan(args: &PreprocessArgs, source: &JsonlArgs, compat: bool, now: SystemTime) -> Outcome<PackPlan> {
+    let output = paths::local(&args.output_folder)?;
+    let mut plan = PackPlan::new(vec![paths::local(&source.dataset)?], args.tokenizer_name_or_path.clone(), output);
+    plan.glob.clone_from(&source.glob_pattern);
+    plan.text = TextField::Key(source.column.clone());
+    plan.end = args.eos_token.clone().map(EndToken::Text);
+    // Files that are there are written over without a question.
+    plan.overwrite = true;
+    plan.compat = compat;
+    let logs = match &args.logging_dir {
+        Some(folder) => paths::local(folder)?,
+        None => log_folder(now),
+    };
+    plan.nanosets = Some(NanosetsTarget {
+        tasks: Some(args.n_tasks),
+        names: NameProfile::Classic,
+        logging_dir: Some(logs),
+        ..NanosetsTarget::default()
+    });
+    Ok(plan)
+}
+
+/// `logs/2024-02-29_12-34-56_abcde`: a folder that is not there yet.
+fn log_folder(now: SystemTime) -> String {
+    let stamp = utc::log_stamp(now);
+    let noise = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos());
+    let mut seed = u64::from(noise) ^ u64::from(std::process::id()) << 32;
+    loop {
+        let mut letters = String::new();
+        for _ in 0..5 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            letters.push(char::from(b'a' + ((seed >> 33) % 26) as u8));
+        }
+        let folder = format!("logs/{stamp}_{letters}");
+        if !Path::new(&folder).exists() {
+            return folder;
+        }
+    }
+}

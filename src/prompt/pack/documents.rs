@@ -1,0 +1,96 @@
+//! The text of documents: real ones are shown, so that the field is chosen by sight.
+
+use super::Guide;
+use crate::model::pack::TextField;
+use crate::model::text::{bytes, count, display_safe};
+use crate::model::{Cancel, Outcome};
+use crate::preview::text::cut_end;
+use crate::source::text::{keys_of, list, Blocks, Extractor, Peer, Position, Text, TextFile};
+use std::path::{Path, PathBuf};
+
+/// Documents that are shown.
+const SHOWN: usize = 3;
+/// Columns of a document that are shown.
+const COLUMNS: usize = 100;
+/// Enough of a file to find some documents, in bytes.
+const LOOKED_AT: usize = 1 << 20;
+
+impl Guide {
+    pub(super) fn inputs(&mut self) -> Outcome<()> {
+        loop {
+            if self.plan.inputs.is_empty() {
+                let path = self.ask.text("JSONL file, or folder of them", None, false)?;
+                self.plan.inputs.push(path);
+            }
+            match self.files() {
+                Ok(files) => {
+                    let size = files.iter().map(|file| file.bytes).sum();
+                    self.ask.tell(format!("{}, {}", count(files.len() as u64, "file"), bytes(size)));
+                    return Ok(());
+                }
+                Err(failure) if failure.is_cancelled() => return Err(failure),
+                Err(failure) => self.refuse(&failure),
+            }
+            self.plan.inputs.clear();
+        }
+    }
+
+    /// By the rules of the first format that is chosen; before that by the widest.
+    fn files(&self) -> Outcome<Vec<TextFile>> {
+        let inputs: Vec<PathBuf> = self.plan.inputs.iter().map(PathBuf::from).collect();
+        let paths_file = self.plan.paths_file.as_deref().map(Path::new);
+        let listing = list(&inputs, self.plan.glob.as_deref(), paths_file, Peer::Nanosets, &Cancel::default())?;
+        Ok(listing.files)
+    }
+
+    pub(super) fn text_field(&mut self) -> Outcome<()> {
+        let lines = self.first_lines()?;
+        loop {
+            let found = self.show(&lines)?;
+            if found > 0 || lines.is_empty() {
+                return Ok(());
+            }
+            let keys = lines.first().map(|line| keys_of(line).join(", ")).unwrap_or_default();
+            self.ask.tell(format!("No text there; the first line has these keys: {keys}"));
+            let answer = self.ask.text("Key of the text, or a jq program that begins with a dot", None, false)?;
+            self.plan.text = match answer.starts_with('.') {
+                true => TextField::Jq(answer),
+                false => TextField::Key(answer),
+            };
+        }
+    }
+
+    /// Some lines of the first file that has any.
+    fn first_lines(&self) -> Outcome<Vec<Vec<u8>>> {
+        for file in self.files()? {
+            let mut blocks = Blocks::open(&file, LOOKED_AT, Position::default(), &Cancel::default())?;
+            let Some(block) = blocks.next(Vec::new())? else { continue };
+            let lines: Vec<Vec<u8>> = block.lines().take(50).map(|line| line.bytes.to_vec()).collect();
+            if !lines.is_empty() {
+                return Ok(lines);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// Shows the texts of some lines; answers how many lines have one.
+    fn show(&self, lines: &[Vec<u8>]) -> Outcome<usize> {
+        let mut extractor = match Extractor::new(&self.plan.text) {
+            Ok(extractor) => extractor,
+            Err(failure) => {
+                self.refuse(&failure);
+                return Ok(0);
+            }
+        };
+        let mut found = 0;
+        for line in lines {
+            if let Text::Is(text) = extractor.document(line).text {
+                found += 1;
+                if found <= SHOWN {
+                    self.ask.tell(format!("  {}", cut_end(&display_safe(text), COLUMNS)));
+                }
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,183 @@
+//! Bad input, each kind: what is lost is counted and named, and never takes a neighbour with it.
+
+use super::{bpe, golden_path, jsonl, own_left_out, texts, END};
+use crate::cli_support::{Ran, Sandbox};
+use serde_json::Value;
+
+/// All three formats into `o`, of whatever is in `data`.
+fn pack(sandbox: &Sandbox, more: &str) -> Ran {
+    sandbox.say(&format!(
+        "pack data --glob * --format modalities --skip-bad-lines --format nanosets --format forager --variable --tokenizer {} \
+         --eos-token {END} --output o --json {more}",
+        bpe()
+    ))
+}
+
+/// Documents of each format, in the order in which formats are named.
+fn documents(result: &Value) -> Vec<u64> {
+    result["targets"].as_array().unwrap().iter().map(|target| target["documents"].as_u64().unwrap()).collect()
+}
+
+#[test]
+fn one_bad_line_between_good_ones_costs_itself_alone() {
+    // What is wrong with the line, and which of Modalities, Nanosets and Forager do without it.
+    let cases: [(&str, Vec<u8>, [u64; 3]); 13] = [
+        ("no text", b"{\"other\": 1}".to_vec(), [1, 1, 1]),
+        ("null", b"{\"text\": null}".to_vec(), [1, 1, 1]),
+        ("empty", b"{\"text\": \"\"}".to_vec(), [1, 1, 0]),
+        ("a number", b"{\"text\": 7}".to_vec(), [1, 1, 1]),
+        ("a list", b"{\"text\": [\"a\"]}".to_vec(), [1, 1, 1]),
+        ("no JSON", b"{\"text\": \"a\"".to_vec(), [1, 1, 1]),
+        ("two values", b"{\"text\": \"a\"} {}".to_vec(), [1, 1, 1]),
+        ("no object", b"[1]".to_vec(), [1, 1, 1]),
+        ("no UTF-8", b"{\"text\": \"\xff\xfe\"}".to_vec(), [1, 1, 1]),
+        ("a byte-order mark", b"\xef\xbb\xbf{\"text\": \"a\"}".to_vec(), [0, 1, 1]),
+        ("half a character", b"{\"text\": \"\\ud800\"}".to_vec(), [1, 1, 1]),
+        ("a raw NUL", b"{\"text\": \"\0\"}".to_vec(), [1, 1, 1]),
+        ("blank", b"".to_vec(), [1, 1, 1]),
+    ];
+    for (name, line, lost) in cases {
+        let sandbox = Sandbox::new();
+        let mut data = jsonl(["before"]);
+        data.extend_from_slice(&line);
+        data.push(b'\n');
+        data.extend(jsonl(["after"]));
+        sandbox.write("data/a.jsonl", data);
+        let ran = pack(&sandbox, "");
+        let result: Value = serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{name}: {}", ran.err));
+        assert_eq!(documents(&result), lost.map(|lost| 3 - lost), "{name}: {result:#}");
+        assert!([0, 1].contains(&ran.code), "{name}: {}", ran.err);
+        if name != "empty" {
+            assert_eq!(ran.code, 1, "{name}: {}", ran.out);
+            let named = result["problems"].as_array().unwrap().iter().any(|problem| {
+                let subject = problem["subject"].to_string();
+                subject.contains("a.jsonl") && problem["subject"]["line"] == 2
+            });
+            assert!(named, "{name}: {}", result["problems"]);
+        }
+        // The neighbours' tokens are those that they have alone.
+        let alone = Sandbox::new();
+        alone.write("data/a.jsonl", jsonl(["before", "after"]));
+        pack(&alone, "").ends(0);
+        if lost == [1, 1, 1] {
+            assert_eq!(own_left_out(&sandbox.path("o")), own_left_out(&alone.path("o")), "{name}");
+        }
+    }
+}
+
+#[test]
+fn escaped_zeros_and_pairs_of_surrogates_are_text() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", b"{\"text\": \"a\\u0000b\"}\n{\"text\": \"\\ud83d\\ude80\"}\n".to_vec());
+    let result = pack(&sandbox, "").ends(0).json("ok");
+    assert_eq!(documents(&result), [2, 2, 2]);
+    let plain = Sandbox::new();
+    plain.write("data/a.jsonl", "{\"text\": \"a\\u0000b\"}\n{\"text\": \"🚀\"}\n".as_bytes());
+    pack(&plain, "").ends(0);
+    assert_eq!(own_left_out(&sandbox.path("o")), own_left_out(&plain.path("o")));
+}
+
+#[test]
+fn files_without_a_document() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/empty.jsonl", b"");
+    sandbox.write("data/good.jsonl", jsonl(["one"]));
+    let result: Value = serde_json::from_str(&pack(&sandbox, "").out).unwrap();
+    assert_eq!(documents(&result), [1, 1, 1], "{result:#}");
+    let wrong = Sandbox::new();
+    wrong.write("data/a.jsonl", b"{\"content\": \"a\", \"id\": 1}\n{\"content\": \"b\", \"id\": 2}\n");
+    let ran = wrong.say(&format!("pack data --format nanosets --tokenizer {} --eos-token {END} --output o", bpe()));
+    assert_ne!(ran.code, 0, "{}", ran.out);
+    let said = format!("{}{}", ran.out, ran.err);
+    assert!(said.contains("content"), "the keys that exist are named: {said}");
+}
+
+#[test]
+fn tokenizers_that_cannot_be_used() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", jsonl(["one"]));
+    sandbox.write("broken.json", b"{\"model\": ");
+    sandbox.write("strange.json", b"{\"version\": \"1.0\", \"model\": {\"type\": \"Quantum\", \"vocab\": {}}}");
+    sandbox.write("no.model", b"\x0a\xff\xff\xff\xff");
+    for (name, codes) in
+        [("broken.json", [1, 1]), ("strange.json", [1, 1]), ("no.model", [1, 1]), ("missing.json", [2, 3])]
+    {
+        let ran = sandbox.say(&format!("pack data --format nanosets --tokenizer {name} --output o"));
+        assert!(codes.contains(&ran.code), "{name}: {} {}", ran.code, ran.err);
+        assert!(ran.err.contains(name), "{name}: {}", ran.err);
+        assert!(!sandbox.has("o"), "{name}");
+    }
+    let wide = golden_path("modalities/tokenizers/wl70k/tokenizer.json");
+    let base = format!("pack data --tokenizer {wide} --output o");
+    let text = std::fs::read_to_string(golden_path("modalities/tokenizers/wl70k/tokenizer.json")).unwrap();
+    let vocabulary: Value = serde_json::from_str(&text).unwrap();
+    let words = vocabulary["model"]["vocab"].as_object().unwrap();
+    let (far, _) = words.iter().find(|(_, id)| id.as_u64() == Some(69_000)).unwrap();
+    sandbox.write("data/a.jsonl", jsonl([far.as_str(), "x"]));
+    sandbox.say(&format!("{base} --format nanosets --eos-token <none>")).ends(2).complains("<none>");
+    sandbox.say(&format!("{base} --format nanosets --eos-id 4000000")).ends(2);
+    // An id that does not fit costs the document that has it.
+    let line = format!("{base} --format forager --variable --dtype u16 --json");
+    let result = sandbox.say(&line).ends(1).json("problems");
+    assert_eq!(documents(&result), [1], "{result:#}");
+    sandbox.say(&format!("{base}2 --format forager --sample-size 2 --dtype u8 --eos-id 69000")).ends(2);
+}
+
+#[test]
+fn a_packed_file_that_is_cut_short_gives_what_is_whole() {
+    let sandbox = Sandbox::new();
+    let texts = texts(400);
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut packer, &jsonl(&texts)).unwrap();
+    let packed = packer.finish().unwrap();
+    sandbox.write("data/a.jsonl.gz", &packed[..packed.len() / 2]);
+    sandbox.write("data/b.jsonl", jsonl(["a neighbour"]));
+    let ran =
+        sandbox.say(&format!("pack data --format nanosets --tokenizer {} --eos-token {END} --output o --json", bpe()));
+    let result = ran.ends(1).json("problems");
+    let kept = documents(&result)[0];
+    assert!(kept > 50 && kept < 400, "{kept}");
+    assert!(result["problems"].to_string().contains("a.jsonl.gz"), "{}", result["problems"]);
+}
+
+#[test]
+fn a_document_of_64_megabytes_and_one_that_is_longer() {
+    let sandbox = Sandbox::new();
+    // Below the longest line that is held; of one token over and over, which costs the least.
+    let fits = format!("{{\"text\": \"{}\"}}\n", "index ".repeat(1_500_000));
+    let over = format!("{{\"text\": \"{}\"}}\n", "a".repeat(65 << 20));
+    let mut data = jsonl(["before"]);
+    data.extend_from_slice(fits.as_bytes());
+    data.extend(jsonl(["between"]));
+    data.extend_from_slice(over.as_bytes());
+    data.extend(jsonl(["after"]));
+    sandbox.write("data/a.jsonl", data);
+    let ran =
+        sandbox.say(&format!("pack data --format nanosets --tokenizer {} --eos-token {END} --output o --json", bpe()));
+    let result = ran.ends(1).json("problems");
+    assert_eq!(documents(&result), [4], "{result:#}");
+    assert!(result["problems"].as_array().unwrap().iter().any(|problem| problem["subject"]["line"] == 4), "{result:#}");
+}
+
+#[test]
+fn outputs_are_never_inputs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", jsonl(["one"]));
+    let base = format!("pack data --tokenizer {} --eos-token {END}", bpe());
+    for flags in ["--format nanosets --output data", "--format nanosets --output data/sub"] {
+        let ran = sandbox.say(&format!("{base} {flags}"));
+        // Every file of the folder is text for Nanosets: the next run would read the tokens.
+        assert_ne!(ran.code, 0, "{flags}: {}", ran.out);
+    }
+    let line =
+        format!("pack data/a.jsonl --format modalities --tokenizer {} --eos-token {END} --output data/a.jsonl", bpe());
+    assert_ne!(sandbox.say(&line).code, 0);
+    sandbox.write("data/b.jsonl", jsonl(["two"]));
+    sandbox.say(&format!("{base} --format modalities --output o.pbin")).code;
+    assert_eq!(sandbox.text("data/a.jsonl"), String::from_utf8(jsonl(["one"])).unwrap());
+    sandbox
+        .say(&format!("pack nowhere --format nanosets --tokenizer {} --output o", bpe()))
+        .ends(2)
+        .complains("nowhere");
+    sandbox.say(&format!("{base} --format nanosets --glob *.txt --output o")).ends(2).complains("--glob");
+}

@@ -1,0 +1,128 @@
+//! What may be typed, and what is said about it.
+
+use super::{bpe, golden_path, jsonl, END};
+use crate::cli_support::Sandbox;
+
+fn small() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", jsonl(["The first document.", "The second.", "straße 東京 🚀"]));
+    sandbox
+}
+
+#[test]
+fn what_is_missing_is_named_with_its_flag() {
+    let sandbox = small();
+    let nothing = sandbox.say("pack a.jsonl").ends(2);
+    for flag in ["--format", "--tokenizer", "--output"] {
+        assert!(nothing.err.contains(flag), "{flag}: {}", nothing.err);
+    }
+    let base = format!("pack a.jsonl --tokenizer {} --output o", bpe());
+    sandbox.say(&format!("{base} --format modalities")).ends(2).complains("--eos-token");
+    let forager = sandbox.say(&format!("{base} --format forager")).ends(2);
+    assert!(forager.err.contains("--sample-size") && forager.err.contains("--eos-token"), "{}", forager.err);
+    sandbox.say("pack --format nanosets").ends(2).complains(".jsonl");
+    let result = sandbox.say("pack a.jsonl --json").ends(2).json("error");
+    assert_eq!(result["errors"].as_array().unwrap().len(), 3, "{result:#}");
+    assert!(!sandbox.has("o"));
+}
+
+#[test]
+fn flags_of_a_format_that_is_not_asked_for_are_refused() {
+    let sandbox = small();
+    let base = format!("pack a.jsonl --tokenizer {} --output o --eos-token {END}", bpe());
+    for (format, flags, names) in [
+        ("modalities", "--tasks 2 --sample-size 4", vec!["--tasks", "--sample-size"]),
+        ("nanosets", "--skip-bad-lines --variable", vec!["--skip-bad-lines", "--variable"]),
+        ("forager", "--variable --shuffle documents", vec!["--shuffle"]),
+        ("modalities", "--loss-masks", vec!["--loss-masks"]),
+        ("nanosets", "--loss-masks=forager", vec!["--loss-masks"]),
+    ] {
+        let ran = sandbox.say(&format!("{base} --format {format} {flags}")).ends(2);
+        names.iter().for_each(|name| assert!(ran.err.contains(name), "{name}: {}", ran.err));
+    }
+    for (flags, word) in [
+        ("--format nanosets --tasks 2 --rank 2", "--rank"),
+        ("--format nanosets --max-tokens-per-file 5", "--max-tokens-per-file"),
+        ("--format forager --variable --loss-masks", "--variable"),
+        ("--format forager --sample-size 4 --index-folder a/b", "--index-folder"),
+        ("--format modalities --batch-lines 3", "--batch-lines"),
+        ("--format nanosets --text-key a --jq .b", "--jq"),
+        ("--format nanosets --eos-id 1", "--eos-id"),
+        ("--format parquet", "parquet"),
+    ] {
+        sandbox.say(&format!("{base} {flags}")).ends(2).complains(word);
+    }
+    assert!(!sandbox.has("o"));
+}
+
+#[test]
+fn a_dry_run_tells_the_plan_and_writes_nothing() {
+    let sandbox = small();
+    let line = format!(
+        "pack a.jsonl --format nanosets --format forager --sample-size 4 --tokenizer {} --eos-token {END} --output o --dry-run",
+        bpe()
+    );
+    sandbox.say(&line).ends(0).says("Would pack 1 file").says("nanosets").says("forager").says("The same by flags");
+    let result = sandbox.say(&format!("{line} --json")).ends(0).json("ok");
+    assert_eq!(result["command"], "pack");
+    assert_eq!(result["dry_run"], true);
+    assert_eq!(result["documents"], 3);
+    assert_eq!(result["targets"].as_array().unwrap().len(), 2);
+    assert!(result["equivalent_command"].as_str().unwrap().starts_with("gristmill pack a.jsonl --format nanosets"));
+    assert_eq!(result["plan"]["forager"]["sample-size"]["fixed"], 4);
+    let mut names: Vec<_> = std::fs::read_dir(sandbox.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["a.jsonl"], "nothing was written");
+}
+
+#[test]
+fn the_result_counts_documents_and_tokens_for_each_format() {
+    let sandbox = small();
+    sandbox.write("b.jsonl", b"{\"text\": \"fine\"}\n{\"text\": null}\n{\"text\": [1]}\n");
+    let line = format!(
+        "pack a.jsonl b.jsonl --format modalities --format nanosets --tokenizer {} --eos-token {END} --output o --json",
+        bpe()
+    );
+    let result = sandbox.say(&line).ends(1).json("problems");
+    assert_eq!(result["documents"], 4);
+    assert_eq!(result["files"], 2);
+    let of = |at: usize| result["targets"][at].clone();
+    assert_eq!((of(0)["format"].clone(), of(0)["documents"].clone()), ("modalities".into(), 4.into()));
+    assert_eq!((of(1)["format"].clone(), of(1)["documents"].clone()), ("nanosets".into(), 4.into()));
+    for target in [of(0), of(1)] {
+        let skipped: u64 = target["skipped"].as_array().unwrap().iter().map(|s| s["documents"].as_u64().unwrap()).sum();
+        assert_eq!(skipped, 2, "{target:#}");
+        assert_eq!(target["tokens"].as_u64(), result["tokens"].as_u64().map(|tokens| tokens + 4), "one end token each");
+    }
+    assert!(sandbox.has("o/modalities/a.pbin") && sandbox.has("o/modalities/b.pbin"));
+    assert!(sandbox.has("o/nanosets/00001_unshuffled.ds"), "a task a file");
+}
+
+#[test]
+fn what_one_should_know_of_the_tokenizer_is_said() {
+    let sandbox = small();
+    let base = "pack a.jsonl --format nanosets --output o --force-overwrite --tokenizer";
+    let without = sandbox.say(&format!("{base} {}", bpe())).ends(0);
+    assert!(without.err.contains("no token ends a document") && without.err.contains("--eos-token"), "{}", without.err);
+    let with_begin = golden_path("modalities/tokenizers/bpe1k_bos/tokenizer.json");
+    sandbox
+        .say(&format!("{base} {with_begin} --eos-token {END}"))
+        .ends(0)
+        .complains("takes the place of the tokenizer's template");
+    let padded = std::fs::read_to_string(bpe()).unwrap();
+    let mut padded: serde_json::Value = serde_json::from_str(&padded).unwrap();
+    padded["padding"] = serde_json::json!({
+        "strategy": {"Fixed": 8}, "direction": "Right", "pad_to_multiple_of": null, "pad_id": 0, "pad_type_id": 0, "pad_token": END
+    });
+    sandbox.write("padded.json", padded.to_string());
+    sandbox.say(&format!("{base} padded.json --eos-token {END}")).ends(0).complains("asks for padding");
+    let result = sandbox.say(&format!("{base} {} --json", bpe())).ends(0).json("ok");
+    assert!(result["notes"][0]["message"].as_str().unwrap().contains("no token ends"), "{result:#}");
+}
+
+#[test]
+fn forager_alone_writes_beside_what_it_reads() {
+    let sandbox = small();
+    sandbox.say(&format!("pack . --format forager --variable --tokenizer {}", bpe())).ends(0);
+    assert!(sandbox.has("index/sample_locations.bin") && sandbox.has("tokenized-samples/a-tokenized-samples.bin"));
+}

@@ -1,0 +1,119 @@
+//! `pack` on the command line: the reference programs' cases, input that is bad, the same bytes whatever happens.
+
+mod bad_input;
+mod flags;
+mod golden;
+mod kills;
+mod same_bytes;
+
+use super::cli_support::{Ran, Sandbox};
+use super::support::{copy_folder, picture};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The token that ends documents in the reference cases.
+const END: &str = "<|endoftext|>";
+
+/// A folder of the reference cases.
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
+}
+
+/// A path of the reference cases as an argument.
+fn golden_path(name: &str) -> String {
+    golden(name).to_string_lossy().into_owned()
+}
+
+fn bpe() -> String {
+    golden_path("modalities/tokenizers/bpe1k/tokenizer.json")
+}
+
+/// A reference case as it was run: its input below `case/`, the tokenizers beside that, and the program started in `case/`.
+struct Case {
+    sandbox: Sandbox,
+    name: String,
+}
+
+impl Case {
+    fn new(name: &str) -> Self {
+        let sandbox = Sandbox::new();
+        copy_folder(&golden(name).join("input"), &sandbox.path("case/input"));
+        let tokenizers = golden(name).parent().unwrap().join("tokenizers");
+        if tokenizers.is_dir() {
+            std::os::unix::fs::symlink(tokenizers, sandbox.path("tokenizers")).unwrap();
+        }
+        Self { sandbox, name: name.to_owned() }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.sandbox.command(arguments);
+        command.current_dir(self.sandbox.path("case"));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        ran(&mut self.command(arguments))
+    }
+
+    /// What was written to `folder` is what the reference program wrote.
+    #[track_caller]
+    fn is_as_expected(&self, folder: &str) {
+        let ours = own_left_out(&self.sandbox.path("case").join(folder));
+        super::support::assert_same(&ours, &picture(&golden(&self.name).join("expected")), &self.name);
+    }
+}
+
+fn ran(command: &mut Command) -> Ran {
+    let output = command.output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Every file below a folder, what is in folders of our own left out.
+fn own_left_out(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = picture(root);
+    files.retain(|path, _| !path.to_string_lossy().contains(".gristmill"));
+    files
+}
+
+/// Lines of JSON with these texts.
+fn jsonl<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Vec<u8> {
+    let lines = texts.into_iter().map(|text| format!("{}\n", serde_json::json!({ "text": text.as_ref() })));
+    lines.collect::<String>().into_bytes()
+}
+
+/// Texts of many shapes, the same each time.
+fn texts(count: usize) -> Vec<String> {
+    let words = [
+        "index",
+        "shuffle",
+        "한국어",
+        "straße",
+        "token",
+        "file",
+        "🚀",
+        "\n\n",
+        "3.14",
+        "don't",
+        "東京",
+        END,
+        "  ",
+        "model",
+    ];
+    let mut state = 88_172_645_463_325_252_u64;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let document = |_| {
+        let length = if next(50) == 0 { 3_000 } else { 1 + next(60) };
+        (0..length).map(|_| words[next(words.len())]).collect::<Vec<_>>().join(" ")
+    };
+    (0..count).map(document).collect()
+}

@@ -1,0 +1,114 @@
+//! The same bytes: for any number of threads and any memory, for several formats at once, from a saved plan.
+
+use super::{bpe, jsonl, own_left_out, texts, END};
+use crate::cli_support::Sandbox;
+use crate::support::assert_same;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Files plain and packed, of different lengths, one with lines that are no documents.
+pub fn source(sandbox: &Sandbox) {
+    let texts = texts(900);
+    sandbox.write("data/a.jsonl", jsonl(&texts[..500]));
+    sandbox.write("data/sub/b2.jsonl", jsonl(&texts[500..640]));
+    sandbox.write("data/sub/b10.jsonl", jsonl(&texts[640..650]));
+    let mut odd = jsonl(&texts[650..700]);
+    odd.extend_from_slice(b"{\"other\": 1}\n{\"text\": \"\"}\n{bad\n\n{\"text\": 3}\n");
+    odd.extend(jsonl(&texts[700..900]));
+    sandbox.write("data/c.jsonl", odd);
+}
+
+/// The formats with their own flags, each with more than one answer that differs from the usual.
+pub const FORMATS: [(&str, &str); 3] = [
+    ("modalities", "--format modalities --skip-bad-lines"),
+    ("nanosets", "--format nanosets --tasks 3 --shuffle documents --chunk-size 100 --max-tokens-per-file 5000"),
+    ("forager", "--format forager --sample-size 64"),
+];
+
+pub fn line(flags: &str, output: &str) -> String {
+    format!("pack data --glob **/*.jsonl --tokenizer {} --eos-token {END} --output {output} {flags}", bpe())
+}
+
+fn made(sandbox: &Sandbox, flags: &str, output: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+    let ran = sandbox.say(&line(flags, output)).ends(1);
+    assert!(ran.err.contains("c.jsonl"), "{}", ran.err);
+    own_left_out(&sandbox.path(output))
+}
+
+#[test]
+fn any_number_of_threads_and_any_memory() {
+    let sandbox = Sandbox::new();
+    source(&sandbox);
+    let all: Vec<&str> = FORMATS.iter().map(|(_, flags)| *flags).collect();
+    let all = all.join(" ");
+    let wanted = made(&sandbox, &format!("{all} --threads 1"), "one");
+    assert!(wanted.len() > 12, "{:?}", wanted.keys());
+    for (threads, memory) in [(2, "256M"), (7, "256M"), (2, "1M"), (7, "1M")] {
+        let folder = format!("out-{threads}-{memory}");
+        let ours = made(&sandbox, &format!("{all} --threads {threads} --memory {memory}"), &folder);
+        assert_same(&ours, &wanted, &folder);
+    }
+}
+
+#[test]
+fn several_formats_at_once_are_what_each_is_alone() {
+    let sandbox = Sandbox::new();
+    source(&sandbox);
+    let all: Vec<&str> = FORMATS.iter().map(|(_, flags)| *flags).collect();
+    let together = made(&sandbox, &all.join(" "), "all");
+    for (name, flags) in FORMATS {
+        let alone = made(&sandbox, flags, &format!("alone/{name}"));
+        let of_it: BTreeMap<PathBuf, Vec<u8>> = together
+            .iter()
+            .filter_map(|(path, bytes)| Some((path.strip_prefix(name).ok()?.to_path_buf(), bytes.clone())))
+            .collect();
+        if name == "forager" {
+            // Where the samples lie from the base is told the same; only the bytes count.
+            assert!(!of_it.is_empty());
+        }
+        assert_same(&of_it, &alone, name);
+    }
+}
+
+#[test]
+fn a_saved_plan_does_the_same_from_another_folder() {
+    let sandbox = Sandbox::new();
+    source(&sandbox);
+    for (name, flags) in FORMATS {
+        let wanted = made(&sandbox, flags, name);
+        let plan = format!("{name}.yaml");
+        sandbox.say(&line(&format!("{flags} --dry-run --save-plan {plan}"), name));
+        assert!(sandbox.text(&plan).contains("command: pack\n"));
+        let text = sandbox.text(&plan).replace(&format!("/{name}\n"), &format!("/replayed-{name}\n"));
+        sandbox.write(&plan, text);
+        std::fs::create_dir_all(sandbox.path("elsewhere")).unwrap();
+        let mut command = sandbox.command(["run", &format!("../{plan}")]);
+        super::ran(command.current_dir(sandbox.path("elsewhere"))).ends(1);
+        assert_same(&own_left_out(&sandbox.path(&format!("replayed-{name}"))), &wanted, name);
+    }
+}
+
+#[test]
+fn the_same_again_is_nothing_to_do_and_another_plan_is_refused() {
+    let sandbox = Sandbox::new();
+    let texts = texts(60);
+    sandbox.write("data/a.jsonl", jsonl(&texts[..50]));
+    for (name, flags) in FORMATS {
+        let first = sandbox.say(&line(flags, name)).ends(0);
+        assert!(!first.out.contains("Nothing to do"), "{}", first.out);
+        let before = own_left_out(&sandbox.path(name));
+        sandbox.say(&line(flags, name)).ends(0).says("Nothing to do");
+        let other = format!("{flags} --text-key other");
+        let refused = sandbox.say(&line(&other, name));
+        assert!([1, 2].contains(&refused.code), "{}", refused.err);
+        assert_same(&own_left_out(&sandbox.path(name)), &before, name);
+        // The input changed: not the same any more.
+        sandbox.write("data/a.jsonl", jsonl(&texts));
+        let changed = sandbox.say(&line(flags, name));
+        assert_ne!(changed.code, 0, "{}", changed.out);
+        assert_same(&own_left_out(&sandbox.path(name)), &before, name);
+        sandbox.say(&line(&format!("{flags} --force-overwrite"), name)).ends(0);
+        assert_ne!(own_left_out(&sandbox.path(name)), before);
+        sandbox.write("data/a.jsonl", jsonl(&texts[..50]));
+    }
+}
