@@ -73,6 +73,8 @@ pub(super) struct Assembler<'a> {
     totals: Totals,
     tasks: BTreeMap<u32, TaskCounts>,
     problems: Vec<Problem>,
+    /// Problems written down so far, by severity.
+    kept: BTreeMap<Severity, usize>,
     more: Vec<(Severity, ProblemKind, u64)>,
     /// With `--compat`: where the batch at work began, and whether the file has lost its rest.
     batch: Batch,
@@ -107,6 +109,10 @@ impl<'a> Assembler<'a> {
                 None => return Ok(None),
             };
         }
+        let mut kept: BTreeMap<Severity, usize> = BTreeMap::new();
+        for problem in &record.problems {
+            *kept.entry(problem.severity).or_default() += 1;
+        }
         record.totals.targets.resize_with(recipes.len(), Default::default);
         Ok(Some(Self {
             context,
@@ -124,6 +130,7 @@ impl<'a> Assembler<'a> {
             totals: record.totals,
             tasks: record.tasks,
             problems: Vec::new(),
+            kept,
             more: Vec::new(),
             batch: Batch::default(),
             whole: BTreeMap::new(),

@@ -52,11 +52,20 @@ pub(super) struct Inputs {
     pub(super) samples: Vec<String>,
     /// What is left out though it looks like data.
     pub(super) problems: Vec<Problem>,
+    /// Where this program itself writes.
+    own: Vec<PathBuf>,
 }
 
 /// Finds all files of a plan and deals them to passes. `is_done` says which ranks of Nanosets are finished already.
-pub(super) fn find(plan: &PackPlan, is_done: &dyn Fn(u32) -> bool, cancel: &Cancel) -> Outcome<Inputs> {
-    let mut inputs = Inputs::default();
+///
+/// Files below one of `own` are none of the input, wherever the output lies.
+pub(super) fn find(
+    plan: &PackPlan,
+    own: &[PathBuf],
+    is_done: &dyn Fn(u32) -> bool,
+    cancel: &Cancel,
+) -> Outcome<Inputs> {
+    let mut inputs = Inputs { own: own.to_vec(), ..Inputs::default() };
     let formats = plan.formats();
     let position = |wanted: PackFormat| formats.iter().position(|format| *format == wanted).unwrap_or(0);
     // The order of Forager is the strictest: the end of one file is carried into the next.
@@ -140,7 +149,17 @@ impl Inputs {
                 self.problems.push(problem);
             }
         }
-        Ok(files)
+        let is_own = |file: &TextFile| {
+            let path = std::path::absolute(&file.path).unwrap_or_else(|_| file.path.clone());
+            self.own.iter().any(|own| path.starts_with(own))
+        };
+        let (own, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_own);
+        match own.first().filter(|_| files.is_empty()) {
+            Some(file) => Err(Failure::usage("packing", "the output lies where the input is")
+                .on(Subject::path(&file.path))
+                .with_hint("name another output")),
+            None => Ok(files),
+        }
     }
 
     /// Adds a format to the pass that reads the same files in an order that suits it, else a pass of its own.

@@ -97,6 +97,13 @@ impl Layout {
         self.place(PackFormat::Forager).join(folder).join(name)
     }
 
+    /// Folders in which only this program writes: never input.
+    pub(super) fn own_places(&self, plan: &PackPlan) -> Vec<PathBuf> {
+        let logs = plan.nanosets.as_ref().and_then(|target| target.logging_dir.as_deref());
+        let logs = logs.and_then(|logs| std::path::absolute(logs).ok());
+        [self.output.clone(), self.own.path().to_owned()].into_iter().chain(logs).collect()
+    }
+
     pub(super) fn spools(&self) -> PathBuf {
         self.own.work().join("spools")
     }

@@ -34,7 +34,7 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
     let mut layout = Layout::of(plan)?;
     let tokenizer = Tokenizer::load(&plan.tokenizer)?;
     let recipes = recipes(plan, &tokenizer)?;
-    let inputs = find(plan, &|rank| stats::is_done(plan, rank), cancel)?;
+    let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), cancel)?;
     layout.settle(plan, &inputs)?;
     let hash = plan_hash(plan, &tokenizer.facts().hash);
     let mut problems = inputs.problems.clone();
@@ -323,6 +323,13 @@ fn task_names(plan: &PackPlan, layout: &Layout, inputs: &Inputs, tokens: u64) ->
 /// Where a pass is looked at: the files that hold evenly spread bytes, and of plain ones those bytes. Everything, if it is not more.
 fn places(pass: &Pass, total: u64) -> Vec<(usize, Unit)> {
     let mut places = Vec::new();
+    if total <= PLACES * STRETCH {
+        for (number, file) in pass.files.iter().enumerate() {
+            let end = if file.packing.is_plain() { file.bytes } else { PLACES * STRETCH };
+            places.push((number, Unit { start: 0, end }));
+        }
+        return places;
+    }
     let step = (total / PLACES).max(STRETCH);
     let (mut before, mut next) = (0_u64, 0_u64);
     for (number, file) in pass.files.iter().enumerate() {

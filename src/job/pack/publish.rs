@@ -3,7 +3,7 @@
 use super::finish::Made;
 use super::inputs::Inputs;
 use super::layout::Layout;
-use super::record::{Recorded, RecordedOutput};
+use super::record::{goes_by_ranks, Recorded, RecordedOutput};
 use super::PackReport;
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::prepare::OutputFile;
@@ -96,7 +96,9 @@ fn stage(
             last.push(&text.target);
         }
     }
-    remove_old(layout, &recorded, &mut publication)?;
+    if !goes_by_ranks(plan) {
+        remove_old(layout, &recorded, &mut publication)?;
+    }
     let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), recorded: &recorded, result: report };
     let json = serde_json::to_vec_pretty(&saved)
         .map_err(|error| Failure::environment("writing the report", error.to_string()))?;

@@ -93,21 +93,29 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
             return refuse("the tokenizer file changed since it was made".into(), "--overwrite makes it anew");
         }
         let now = Recorded::inputs_of(inputs);
-        if recorded.inputs == now && recorded.is_whole() {
+        if recorded.inputs == now && recorded.is_whole() && !goes_by_ranks(plan) {
             return Ok(Decision::Nothing);
         }
-        if recorded.inputs != now {
+        // Ranks that were left to somebody else may come to be done here.
+        if recorded.inputs != now && !goes_by_ranks(plan) {
             let changed = changed_input(&recorded.inputs, &now);
             return refuse(format!("the input changed since it was made: {changed}"), "--overwrite makes it anew");
         }
     }
-    match existing(plan, layout, inputs).filter(|path| !recorded.iter().any(|known| known.has(path))) {
+    let is_foreign = |path: &PathBuf| path.symlink_metadata().is_ok() && !recorded.iter().any(|known| known.has(path));
+    match existing(plan, layout, inputs, &is_foreign) {
         Some(path) => refuse(
             format!("{} is there already", crate::model::text::display_safe(&path.to_string_lossy())),
             "--overwrite replaces it; or name another output",
         ),
         None => Ok(Decision::Run),
     }
+}
+
+/// Whether completion files, and nothing else, say what is done.
+pub(super) fn goes_by_ranks(plan: &PackPlan) -> bool {
+    plan.formats() == [PackFormat::Nanosets]
+        && plan.nanosets.as_ref().is_some_and(|target| target.logging_dir.is_some())
 }
 
 impl Recorded {
@@ -131,16 +139,23 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
     }
 }
 
-/// A file that stands where one would be written, if there is one.
-fn existing(plan: &PackPlan, layout: &Layout, inputs: &Inputs) -> Option<PathBuf> {
-    let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+/// A file of somebody else that stands where one would be written, if there is one.
+fn existing(
+    plan: &PackPlan,
+    layout: &Layout,
+    inputs: &Inputs,
+    is_foreign: &dyn Fn(&PathBuf) -> bool,
+) -> Option<PathBuf> {
     let mut wanted: Vec<PathBuf> = inputs.pbins.iter().map(|name| layout.pbin(name)).collect();
     wanted.extend(inputs.samples.iter().map(|name| layout.samples(name)));
     if plan.forager.is_some() {
-        // The reference program refuses a folder of that name in whatever state.
-        wanted.extend(layout.index(plan, "x").parent().map(Path::to_path_buf));
+        // An index of whatever files; an empty folder may be what a run left that was killed while it published.
+        let index = layout.index(plan, "x");
+        let first =
+            index.parent().and_then(|folder| std::fs::read_dir(folder).ok()).and_then(|mut entries| entries.next());
+        wanted.extend(first.and_then(Result::ok).map(|entry| entry.path()));
     }
-    if let Some(found) = wanted.into_iter().find(is_there) {
+    if let Some(found) = wanted.into_iter().find(|path| is_foreign(path)) {
         return Some(found);
     }
     // A rank without its completion file is done again there, whatever it left.
@@ -158,7 +173,7 @@ fn existing(plan: &PackPlan, layout: &Layout, inputs: &Inputs) -> Option<PathBuf
         }
     };
     let mut names = inputs.ranks.iter().flat_map(|rank| first(*rank));
-    names.find_map(|name| Some(folder.join(name)).filter(is_there))
+    names.find_map(|name| Some(folder.join(name)).filter(|path| is_foreign(path)))
 }
 
 /// Refuses to throw away what a stopped run of another plan has done.

@@ -73,7 +73,7 @@ impl<'a> Job<'a> {
         recover(context, &layout)?;
         let tokenizer = Tokenizer::load(&plan.tokenizer)?;
         let recipes = recipes(plan, &tokenizer)?;
-        let inputs = find(plan, &|rank| stats::is_done(plan, rank), &context.cancel)?;
+        let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), &context.cancel)?;
         layout.settle(plan, &inputs)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;

