@@ -3,6 +3,7 @@
 use super::browse::BrowseArgs;
 use super::dropin::energon::EnergonArgs;
 use super::dropin::nanotron::NanotronArgs;
+use super::index::IndexArgs;
 use super::media::PrepareMediaArgs;
 use super::mix::MixArgs;
 use super::modalities::ModalitiesArgs;
@@ -51,6 +52,8 @@ pub enum Command {
     PrepareMedia(Box<PrepareMediaArgs>),
     /// Turn JSONL text into tokens for Modalities, Nanosets and Forager
     Pack(Box<PackArgs>),
+    /// Write an index beside text: where each line begins, for Modalities or Forager
+    Index(IndexArgs),
     /// Do what a saved plan says
     Run {
         /// A file written by --save-plan, or .nv-meta/gristmill/plan.yaml
@@ -135,6 +138,7 @@ impl Command {
             Self::Prepare(_) => "prepare",
             Self::PrepareMedia(_) => "prepare-media",
             Self::Pack(_) => "pack",
+            Self::Index(_) => "index",
             Self::Run { .. } => "run",
             Self::Info { .. } => "info",
             Self::Lint { .. } => "lint",

@@ -10,6 +10,7 @@ mod demo;
 mod doctor;
 mod dropin;
 mod end;
+mod index;
 mod info;
 mod jobs;
 mod jsonl;
@@ -78,6 +79,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Prepare(args)) => prepare::run(args, context),
         Some(Command::PrepareMedia(args)) => media::run(&args, context),
         Some(Command::Pack(args)) => pack::run(&args, context),
+        Some(Command::Index(args)) => index::run(&args, context),
         Some(Command::Run { plan }) => run_plan::run(&plan, context),
         Some(Command::Info { path }) => info::run(&path, None, "dataset.yaml", context),
         Some(Command::Lint { path, decode }) => {

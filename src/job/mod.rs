@@ -3,6 +3,8 @@
 pub mod browse;
 pub mod check;
 pub mod export;
+mod in_order;
+pub mod index;
 pub mod journal;
 pub mod jsonl;
 pub mod leaks;
@@ -20,6 +22,7 @@ pub mod splits;
 mod status;
 pub mod task;
 pub mod watch;
+mod work_place;
 
 use crate::model::handles::ProgressReading;
 use crate::model::{Problem, ProblemKind, Severity};

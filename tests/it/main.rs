@@ -11,6 +11,7 @@ mod check;
 mod cli_browse;
 mod cli_demo;
 mod cli_dropin;
+mod cli_index;
 mod cli_jsonl;
 mod cli_media;
 mod cli_mix;

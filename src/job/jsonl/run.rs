@@ -6,16 +6,13 @@ use crate::engine::jsonl::{blank_lines, cr_only, open, refusal, report_bad, Coun
 use crate::formats::energon::jsonl_idx::index_path;
 use crate::job::prepare::OutputFile;
 use crate::job::task::TaskContext;
+use crate::job::work_place::{folder_of, WorkPlace};
 use crate::job::Phase;
-use crate::model::{text, Failure, Outcome, ProblemSink, RunOptions};
+use crate::model::{text, Failure, Outcome, ProblemSink};
 use crate::storage::fs::Fs;
-use crate::storage::lock::{is_held, DatasetLock};
-use crate::storage::own::OwnFolder;
 use crate::storage::read::{open_read, ReadFile};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// How often a folder that another run is just taking away is made again.
-const TRIES: u32 = 5;
 /// Bytes compared at a time.
 const PIECE: usize = 256 << 10;
 /// The index while it is made, in the folder for work in progress.
@@ -26,7 +23,7 @@ pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> 
     let file = open(path)?;
     let target = index_path(path);
     let place = WorkPlace::take(&*context.fs, &target, &context.options)?;
-    let draft = place.draft();
+    let draft = place.work().join(DRAFT);
     let mode = (file.mode() & 0o777) | 0o600;
     let counts = write_draft(&file, &draft, mode, context)?;
     judge(&file, &counts, context)?;
@@ -107,10 +104,6 @@ fn publish(fs: &dyn Fs, draft: &Path, target: &Path) -> Outcome<()> {
     fs.sync_dir(folder_of(draft))
 }
 
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
 /// Whether the very same index is there already, with these permissions.
 fn is_same(draft: &Path, target: &Path, mode: u32) -> Outcome<bool> {
     let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
@@ -135,65 +128,4 @@ fn is_same(draft: &Path, target: &Path, mode: u32) -> Outcome<bool> {
         at += count as u64;
     }
     Ok(true)
-}
-
-/// Our own folder beside the index, locked. Goes away at the end, whatever the end is: nothing in it is worth keeping.
-struct WorkPlace<'a> {
-    fs: &'a dyn Fs,
-    own: OwnFolder,
-    lock: Option<DatasetLock>,
-}
-
-impl<'a> WorkPlace<'a> {
-    fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
-        let own = OwnFolder::for_output(target);
-        let mut tries = 0;
-        let lock = loop {
-            tries += 1;
-            match DatasetLock::acquire(fs, &own, options.break_lock) {
-                // Whoever was here before has just taken the folder away.
-                Err(_) if !own.exists() && tries < TRIES && folder_of(target).is_dir() => {}
-                Ok(lock) => break lock,
-                Err(failure) => {
-                    // A folder that was made only to fail in it; one that somebody is at work in is not empty.
-                    if !is_held(&failure) && !own.lock().exists() {
-                        let _ = fs.raw_rmdir(&own.work());
-                        let _ = fs.raw_rmdir(own.path());
-                    }
-                    return Err(failure);
-                }
-            }
-        };
-        let place = Self { fs, own, lock: Some(lock) };
-        // What a killed run left.
-        place.own.remove_work(fs)?;
-        place.own.create(fs)?;
-        Ok(place)
-    }
-
-    /// Locks that were never finished: whoever is just making one makes it again in another way.
-    fn remove_lock_drafts(&self) {
-        for entry in std::fs::read_dir(self.own.path()).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let name = name.as_encoded_bytes();
-            if name.starts_with(b"lock.") && name.ends_with(b".new") {
-                let _ = self.fs.remove_file(&entry.path());
-            }
-        }
-    }
-
-    fn draft(&self) -> PathBuf {
-        self.own.work().join(DRAFT)
-    }
-}
-
-impl Drop for WorkPlace<'_> {
-    fn drop(&mut self) {
-        // What cannot be removed now is removed by the next run. Another run may already wait for the lock: the folder is
-        // taken away only when nothing of it is left in it.
-        let _ = self.own.remove_work(self.fs);
-        self.remove_lock_drafts();
-        self.lock = None;
-        let _ = self.fs.raw_rmdir(self.own.path());
-    }
 }

@@ -130,8 +130,8 @@ impl LineJudge {
                 }
                 _ => self.step(*byte),
             };
-            self.seen += 1;
             self.bad = !is_utf8 || !is_fine;
+            self.seen += u64::from(!self.bad);
         }
     }
 

@@ -1,0 +1,97 @@
+//! The own folder of a job that makes one output and keeps nothing of an interrupted run.
+
+use crate::model::FileStamp;
+use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Subject};
+use crate::storage::fs::Fs;
+use crate::storage::lock::{is_held, DatasetLock};
+use crate::storage::own::OwnFolder;
+use crate::storage::read::{stamp_at, ReadFile};
+use std::path::{Path, PathBuf};
+
+/// How often a folder that another run is just taking away is made again.
+const TRIES: u32 = 5;
+
+/// The folder that a path lies in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Fails when a file that was read is no longer what it was: written to, gone, or replaced.
+pub(super) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn ProblemSink) -> Outcome<()> {
+    let now = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
+    let why = match stamp_at(file.path()) {
+        _ if now != before || now.bytes != file.len() => "it was written to while it was read",
+        Err(_) => "it vanished while it was read",
+        Ok(there) if there.inode != now.inode => "another file took its place while it was read",
+        Ok(_) => return Ok(()),
+    };
+    let problem = Problem::problem(ProblemKind::ChangedDuringScan, Subject::path(file.path()), why);
+    let problem = problem.with_hint("wait until nobody writes to it, then run again");
+    let mut failure = problem.clone().into_failure();
+    "reading the lines".clone_into(&mut failure.what);
+    problems.report(problem)?;
+    Err(failure)
+}
+
+/// Our own folder beside an output, locked. Goes away at the end, whatever the end is: nothing in it is worth keeping.
+pub(super) struct WorkPlace<'a> {
+    fs: &'a dyn Fs,
+    own: OwnFolder,
+    lock: Option<DatasetLock>,
+}
+
+impl<'a> WorkPlace<'a> {
+    /// Makes and locks the folder for `target`, whose own folder has to be there.
+    pub(super) fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
+        let own = OwnFolder::for_output(target);
+        let mut tries = 0;
+        let lock = loop {
+            tries += 1;
+            match DatasetLock::acquire(fs, &own, options.break_lock) {
+                // Whoever was here before has just taken the folder away.
+                Err(_) if !own.exists() && tries < TRIES && folder_of(target).is_dir() => {}
+                Ok(lock) => break lock,
+                Err(failure) => {
+                    // A folder that was made only to fail in it; one that somebody is at work in is not empty.
+                    if !is_held(&failure) && !own.lock().exists() {
+                        let _ = fs.raw_rmdir(&own.work());
+                        let _ = fs.raw_rmdir(own.path());
+                    }
+                    return Err(failure);
+                }
+            }
+        };
+        let place = Self { fs, own, lock: Some(lock) };
+        // What a killed run left.
+        place.own.remove_work(fs)?;
+        place.own.create(fs)?;
+        Ok(place)
+    }
+
+    /// Locks that were never finished: whoever is just making one makes it again in another way.
+    fn remove_lock_drafts(&self) {
+        for entry in std::fs::read_dir(self.own.path()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.as_encoded_bytes();
+            if name.starts_with(b"lock.") && name.ends_with(b".new") {
+                let _ = self.fs.remove_file(&entry.path());
+            }
+        }
+    }
+
+    /// Where work in progress goes: on the file system of the output, as a rule.
+    pub(super) fn work(&self) -> PathBuf {
+        self.own.work()
+    }
+}
+
+impl Drop for WorkPlace<'_> {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed by the next run. Another run may already wait for the lock: the folder is
+        // taken away only when nothing of it is left in it.
+        let _ = self.own.remove_work(self.fs);
+        self.remove_lock_drafts();
+        self.lock = None;
+        let _ = self.fs.raw_rmdir(self.own.path());
+    }
+}

@@ -1,0 +1,73 @@
+//! `gristmill index` as it is typed.
+
+use super::cli_support::Sandbox;
+
+#[test]
+fn a_raw_index_is_made_once_and_replaced_when_asked_to() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": \"x\"}\n{}\n");
+    sandbox.say("index a.jsonl --format modalities --dry-run").ends(0).says("Would index a.jsonl: 2 samples");
+    assert!(!sandbox.has("a.idx"));
+    let value = sandbox.say("index a.jsonl --format modalities --json").ends(0).json("ok");
+    assert_eq!((&value["samples"], &value["written"][0]["name"]), (&2.into(), &"a.idx".into()));
+    assert_eq!(value["equivalent_command"], "gristmill index a.jsonl --format modalities");
+    assert!(sandbox.has("a.idx") && !sandbox.has("a.idx.gristmill"));
+    sandbox.say("index a.jsonl --format modalities").ends(1).says("--file-existence-policy");
+    sandbox.say("index a.jsonl --format modalities --file-existence-policy skip").ends(0).says("left alone");
+    sandbox.say("index a.jsonl --format modalities --file_existence_policy override").ends(0).says("replacing");
+    sandbox.say("index a.jsonl --format modalities --index_path x/y/b.idx").ends(0);
+    assert_eq!(sandbox.read("x/y/b.idx"), sandbox.read("a.idx"));
+}
+
+#[test]
+fn bad_lines_end_in_exit_code_one_with_and_without_an_index() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{}\nnope\n\n[1]\n");
+    let ran = sandbox.say("index a.jsonl --format modalities").ends(1).says("2 of 4 lines are no JSON");
+    assert!(ran.err.contains("line 2") && ran.err.contains("line 3"), "{}", ran.err);
+    assert!(!sandbox.has("a.idx"));
+    sandbox.say("index a.jsonl --format modalities --skip-bad-lines --compat").ends(2);
+    let value = sandbox.say("index a.jsonl --format modalities --skip-bad-lines --json").ends(1).json("problems");
+    assert_eq!((&value["samples"], &value["skipped_lines"]), (&2.into(), &2.into()));
+    sandbox
+        .say("index a.jsonl --format modalities --file-existence-policy override --skip-bad-lines --problems-ok")
+        .ends(0);
+    sandbox.write("empty.jsonl", "");
+    sandbox.say("index empty.jsonl --format modalities").ends(1).says("empty");
+}
+
+#[test]
+fn an_index_for_forager_appears_whole_and_only_once() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/b10.jsonl", "1\n\n");
+    sandbox.write("d/b9.jsonl", "x");
+    sandbox.write("d/.hidden.jsonl", "x");
+    let value = sandbox.say("index d --format forager --json --threads 2").ends(0).json("ok");
+    assert_eq!((&value["samples"], &value["files"]), (&3.into(), &2.into()));
+    assert_eq!(sandbox.read("d/index/file_location.txt"), b"b9.jsonl\nb10.jsonl\n");
+    assert_eq!(sandbox.read("d/index/sample_locations.bin").len(), 72);
+    assert!(!sandbox.has("d/index.gristmill"));
+    sandbox.say("index d --format forager").ends(1).says("there is an index already");
+    sandbox.say("index d --format forager --index-folder other").ends(0);
+    assert!(sandbox.has("d/other/file_location.txt"));
+}
+
+#[test]
+fn what_cannot_be_meant_is_a_usage_error() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/a.jsonl", "1\n");
+    sandbox.write("none/a.txt", "1\n");
+    for words in [
+        "index d/a.jsonl",
+        "index d --format modalities",
+        "index d/a.jsonl --format forager",
+        "index none --format forager",
+        "index d --format forager --skip-bad-lines",
+        "index d/a.jsonl --format modalities --index-folder x",
+        "index d --format forager --index-folder ../x",
+        "index d/a.jsonl --format modalities --index-path d/a.jsonl",
+    ] {
+        sandbox.say(words).ends(2);
+    }
+    sandbox.say("index no.jsonl --format modalities").ends(3);
+}
