@@ -112,6 +112,24 @@ pub fn run(args: &IndexArgs, context: &Context) -> Finished {
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 
+/// Makes the index of a file for Modalities, under the other program's name.
+pub fn raw(path: PathBuf, index_path: Option<PathBuf>, existing: ExistingFile, context: &Context) -> Finished {
+    let policy = match existing {
+        ExistingFile::Error => Policy::Error,
+        ExistingFile::Skip => Policy::Skip,
+        ExistingFile::Override => Policy::Override,
+    };
+    let args = IndexArgs {
+        path,
+        format: Format::Modalities,
+        index_path,
+        file_existence_policy: Some(policy),
+        skip_bad_lines: false,
+        index_folder: None,
+    };
+    run(&args, context)
+}
+
 /// Refuses flags that mean nothing for the format.
 fn refuse_flags(args: &IndexArgs, context: &Context) -> Outcome<()> {
     let refuse = |flag: &str, why: &str| Err(Failure::usage("indexing", why).on(Subject::field(flag)));

@@ -58,7 +58,7 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
         dropin::energon::adjust(args, &mut cli.globals);
     }
     if let Some(Command::Modalities(args)) = &cli.command {
-        cli.globals.drop_in |= args.is_drop_in();
+        args.adjust(&mut cli.globals);
     }
     let printer = printer.configured(&cli.globals);
     let name = cli.command.as_ref().map_or("home", Command::name);

@@ -1,15 +1,25 @@
 //! `gristmill modalities data …`: the arguments of the `modalities data` program (Modalities format page §2, §4, §5).
 
+use super::super::args::Globals;
 use super::super::context::Context;
-use super::super::end::{Done, Finished};
-use super::super::modalities::rewrite;
+use super::super::end::{Done, Finished, Status};
+use super::super::modalities::{instruction, rewrite};
+use super::super::{index, pack, paths};
 use crate::engine::modalities::chunk::{files_of_list, Chunk};
+use crate::engine::modalities::config;
+use crate::engine::plan::shell_quote;
 use crate::formats::python::random::Seed;
+use crate::job::index::ExistingFile;
 use crate::job::modalities::{Existing, Rewrite, RewritePlan};
-use crate::model::{ExitClass, Failure, Outcome, Subject};
+use crate::model::{ExitClass, Failure, Outcome, ProblemKind, Subject};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{json, Map};
 use std::path::{Path, PathBuf};
+
+/// The most threads that a configuration can ask for.
+const MOST_THREADS: usize = 1024;
+/// Permission bits of folders that are made on the way.
+const FOLDER_MODE: u32 = 0o755;
 
 /// Which of the other program's commands.
 #[derive(Args, Clone, Debug)]
@@ -22,6 +32,10 @@ pub struct DataArgs {
 #[derive(Clone, Debug, Subcommand)]
 #[command(rename_all = "snake_case")]
 enum DataCommand {
+    /// Note where each line of a .jsonl file begins
+    CreateRawIndex(IndexArgs),
+    /// Turn text into tokens, as a configuration says
+    PackEncodedData(PackArgs),
     /// Put packed files one after the other into one
     MergePackedData(MergeArgs),
     /// Put the documents of a packed file into a random order
@@ -32,6 +46,18 @@ enum DataCommand {
     CreateShuffledDatasetChunk(ChunkArgs),
     /// Take one part of each .jsonl file and shuffle all parts together
     CreateShuffledJsonlChunk(ChunkArgs),
+    /// Put conversations through a chat template, deal them to train, val and test, and pack each
+    PrepareInstructionTuningData(InstructionArgs),
+}
+
+impl From<Policy> for ExistingFile {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Error => Self::Error,
+            Policy::Skip => Self::Skip,
+            Policy::Override => Self::Override,
+        }
+    }
 }
 
 /// What happens to an output that is there.
@@ -44,6 +70,37 @@ pub enum Policy {
     Skip,
     /// It is replaced
     Override,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(args_override_self = true)]
+struct IndexArgs {
+    /// Text, one JSON value a line
+    source: PathBuf,
+    /// File to write [default: beside the text, its last suffix replaced by .idx]
+    #[arg(long = "index_path", value_name = "FILE")]
+    index: Option<PathBuf>,
+    /// What happens to a file that is there
+    #[arg(long = "file_existence_policy", value_name = "POLICY", default_value = "error")]
+    policy: Policy,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(args_override_self = true)]
+struct PackArgs {
+    /// Configuration (.yaml)
+    config: PathBuf,
+    /// What happens to a file that is there
+    #[arg(long = "file_existence_policy", value_name = "POLICY", default_value = "error")]
+    policy: Policy,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(args_override_self = true)]
+struct InstructionArgs {
+    /// Configuration (.yaml)
+    #[arg(long = "config_file_path", value_name = "FILE")]
+    config: PathBuf,
 }
 
 #[derive(Args, Clone, Debug)]
@@ -116,6 +173,9 @@ impl DataArgs {
     /// The name for the result object.
     pub fn name(&self) -> &'static str {
         match self.command {
+            DataCommand::CreateRawIndex(_) => "modalities data create_raw_index",
+            DataCommand::PackEncodedData(_) => "modalities data pack_encoded_data",
+            DataCommand::PrepareInstructionTuningData(_) => "modalities data prepare_instruction_tuning_data",
             DataCommand::MergePackedData(_) => "modalities data merge_packed_data",
             DataCommand::ShuffleTokenizedData(_) => "modalities data shuffle_tokenized_data",
             DataCommand::ShuffleJsonlData(_) => "modalities data shuffle_jsonl_data",
@@ -128,11 +188,63 @@ impl DataArgs {
 /// Does what the other program's command asks for.
 pub fn run(args: DataArgs, context: &Context) -> Finished {
     match args.command {
+        DataCommand::CreateRawIndex(args) => index::raw(args.source, args.index, args.policy.into(), context),
+        DataCommand::PackEncodedData(args) => pack_by(&args, context),
+        DataCommand::PrepareInstructionTuningData(args) => {
+            let mut done = instruction::run(&args.config, context)?;
+            forgive(&mut done);
+            Ok(done)
+        }
         DataCommand::MergePackedData(args) => merge(args.paths, context),
         DataCommand::ShuffleTokenizedData(args) => shuffle(args.files, Rewrite::ShufflePacked, context),
         DataCommand::ShuffleJsonlData(args) => shuffle(args.files, Rewrite::ShuffleLines, context),
         DataCommand::CreateShuffledDatasetChunk(args) => chunk(&args, ".pbin", Rewrite::ChunkPacked, context),
         DataCommand::CreateShuffledJsonlChunk(args) => chunk(&args, ".jsonl", Rewrite::ChunkLines, context),
+    }
+}
+
+/// Packs as a configuration says. Everything that can be wrong with it is said before the work.
+fn pack_by(args: &PackArgs, context: &Context) -> Finished {
+    let config = config::read(&args.config)?;
+    let Some(existing) = decide(args.policy, &config.output)? else { return Ok(skipped(&config.output, context)) };
+    if !config.source.is_file() {
+        return Err(Failure::data("packing", "there is no such text file").on(Subject::path(&config.source)).into());
+    }
+    if !config.index.is_file() {
+        let source = shell_quote(&config.source.to_string_lossy());
+        let index = shell_quote(&config.index.to_string_lossy());
+        return Err(Failure::data("packing", "the text has no raw index")
+            .on(Subject::path(&config.index))
+            .with_hint(format!("gristmill modalities data create_raw_index {source} --index_path {index}"))
+            .into());
+    }
+    let mut plan = config.plan(context.globals.compat)?;
+    plan.overwrite = existing == Existing::Replace;
+    if let Some(folder) = config.output.parent().and_then(Path::to_str).filter(|folder| !folder.is_empty()) {
+        paths::make_folder(Path::new(folder), FOLDER_MODE)?;
+    }
+    let mut done = pack::execute(&plan, context)?;
+    forgive(&mut done);
+    Ok(done)
+}
+
+/// Ends well where the other program does: it warns of documents that it cannot use.
+fn forgive(done: &mut Done) {
+    let is_warning = |kind: &ProblemKind| {
+        use ProblemKind as K;
+        matches!(kind, K::NoText | K::BadDocument | K::BadJson | K::OddJson | K::BadLine | K::BlankLine | K::CompatLoss)
+    };
+    if done.status == Status::Problems && done.kinds.iter().all(is_warning) {
+        done.status = Status::Ok;
+    }
+}
+
+/// Threads that a configuration asks for. What is wrong with it is said when it is carried out.
+pub fn adjust(args: &DataArgs, globals: &mut Globals) {
+    globals.drop_in = true;
+    if let DataCommand::PackEncodedData(args) = &args.command {
+        let cpus = config::read(&args.config).ok().and_then(|config| config.cpus);
+        globals.threads = globals.threads.or(cpus.map(|cpus| cpus.min(MOST_THREADS)));
     }
 }
 

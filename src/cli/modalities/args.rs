@@ -1,6 +1,7 @@
 //! The flags of `modalities`.
 
-use super::super::dropin::modalities::DataArgs;
+use super::super::args::Globals;
+use super::super::dropin::{self, modalities::DataArgs};
 use crate::formats::python::random::Seed;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
@@ -24,14 +25,21 @@ pub enum ModalitiesCommand {
     Chunk(ChunkArgs),
     /// Keep only some documents of a packed file
     Filter(FilterArgs),
+    /// Put conversations through a chat template, deal them to train, val and test, and pack each
+    Instruction {
+        /// Configuration (.yaml), as prepare_instruction_tuning_data takes it
+        config: PathBuf,
+    },
     /// The arguments of the `modalities data` program, for scripts that exist
     Data(Box<DataArgs>),
 }
 
 impl ModalitiesArgs {
-    /// Whether the other program's names are used, and so its ways count.
-    pub fn is_drop_in(&self) -> bool {
-        matches!(self.command, ModalitiesCommand::Data(_))
+    /// What the other program's names and configurations mean for the flags that hold everywhere.
+    pub fn adjust(&self, globals: &mut Globals) {
+        if let ModalitiesCommand::Data(args) = &self.command {
+            dropin::modalities::adjust(args, globals);
+        }
     }
 
     /// The name that is typed, for the result object.
@@ -41,6 +49,7 @@ impl ModalitiesArgs {
             ModalitiesCommand::Shuffle(_) => "modalities shuffle",
             ModalitiesCommand::Chunk(_) => "modalities chunk",
             ModalitiesCommand::Filter(_) => "modalities filter",
+            ModalitiesCommand::Instruction { .. } => "modalities instruction",
             ModalitiesCommand::Data(args) => args.name(),
         }
     }

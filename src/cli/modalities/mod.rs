@@ -3,6 +3,7 @@
 
 mod args;
 pub mod check;
+pub mod instruction;
 pub mod rewrite;
 
 pub use args::{seed, ModalitiesArgs};
@@ -19,6 +20,7 @@ pub fn run(args: ModalitiesArgs, context: &Context) -> Finished {
         ModalitiesCommand::Merge(args) => rewrite::merge(&args, context),
         ModalitiesCommand::Shuffle(args) => rewrite::shuffle(&args, context),
         ModalitiesCommand::Chunk(args) => rewrite::chunk(&args, context),
+        ModalitiesCommand::Instruction { config } => instruction::run(&config, context),
         ModalitiesCommand::Filter(args) => rewrite::filter(&args, context),
     }
 }

@@ -4,7 +4,9 @@
 pub mod assembly;
 pub mod check;
 pub mod chunk;
+pub mod config;
 pub mod filter;
+pub mod instruction;
 pub mod judge;
 pub mod merge;
 pub mod repair;

@@ -1,4 +1,4 @@
-//! JSON as `json.dumps` writes it: everything beyond ASCII escaped, keys in the given order, no final newline.
+//! JSON as `json.dumps` writes it: everything beyond ASCII escaped unless told otherwise, keys in the given order, no final newline.
 
 use super::node::Node;
 use super::number::float_repr;
@@ -23,6 +23,59 @@ pub fn compact(value: &Node) -> String {
     let mut out = String::new();
     push_compact(&mut out, value);
     out
+}
+
+/// `json.dumps(value, ensure_ascii=False)`: a blank after each comma and colon, only what must be is escaped.
+pub fn spaced(value: &Node) -> String {
+    let mut out = String::new();
+    push_spaced(&mut out, value);
+    out
+}
+
+fn push_spaced(out: &mut String, value: &Node) {
+    match value {
+        Node::List(items) => {
+            out.push('[');
+            for (i, item) in items.iter().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                push_spaced(out, item);
+            }
+            out.push(']');
+        }
+        Node::Map(entries) => {
+            out.push('{');
+            for (i, (key, item)) in entries.iter().enumerate() {
+                out.push_str(if i > 0 { ", " } else { "" });
+                push_unescaped(out, key);
+                out.push_str(": ");
+                push_spaced(out, item);
+            }
+            out.push('}');
+        }
+        Node::Str(text) => push_unescaped(out, text),
+        scalar => push_scalar(out, scalar),
+    }
+}
+
+/// A string that keeps what is beyond ASCII.
+fn push_unescaped(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\0'..='\u{1f}' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            _ => out.push(c),
+        }
+    }
+    out.push('"');
 }
 
 fn push_string(out: &mut String, text: &str) {

@@ -67,6 +67,11 @@ pub fn dump_sorted(node: &Node) -> String {
     dump_for_loader(&sorted(node))
 }
 
+/// As PyYAML's `dump(value)` writes it: like [`dump`], with the keys of every map in code-point order.
+pub fn dump_as_python_sorted(node: &Node) -> String {
+    dump(&sorted(node))
+}
+
 fn sorted(node: &Node) -> Node {
     match node {
         Node::List(items) => Node::List(items.iter().map(sorted).collect()),

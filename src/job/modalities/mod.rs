@@ -1,9 +1,11 @@
 //! Jobs on the files of Modalities that are not packing: everything that makes one file out of others, and repairing one.
 
+mod instruction;
 mod repair;
 mod rewrite;
 #[cfg(test)]
 mod tests;
 
+pub use instruction::{start_instruction, InstructionReport, PartitionReport};
 pub use repair::{start_repair, RepairReport};
 pub use rewrite::{start, start_on, Existing, Rewrite, RewritePlan, RewriteReport};

@@ -1,0 +1,94 @@
+use super::*;
+
+const CONFIG: &str = "
+settings:
+  src_path: data/a.b.jsonl
+  jq_pattern: .text
+  num_cpus: ${node_env:num_cpus}
+  eod_token: <|endoftext|>
+  processing_batch_size: 4
+  raw_samples_queue_size: 300
+  processed_samples_queue_size: ${settings.raw_samples_queue_size}
+tokenizer:
+  component_key: tokenizer
+  variant_key: pretrained_hf_tokenizer
+  config:
+    pretrained_model_name_or_path: ${modalities_env:config_folder_path}/${cuda_env:NAME}
+    truncation: true
+    padding: false
+    max_length: 512
+";
+
+fn around() -> Surroundings {
+    let variable = |name: &str| match name {
+        "NAME" => Some("tok".to_owned()),
+        "RANK" => Some("3".to_owned()),
+        _ => None,
+    };
+    Surroundings { cpus: 6, file: PathBuf::from("conf/pack.yaml"), variable }
+}
+
+fn read_text(text: &str) -> Outcome<PackConfig> {
+    PackConfig::of(&resolved(&yaml_read::read(text).unwrap(), &around())?)
+}
+
+#[test]
+fn a_configuration_becomes_a_plan() {
+    let config = read_text(CONFIG).unwrap();
+    assert_eq!((config.cpus, config.batch_lines), (Some(6), 4));
+    assert_eq!(config.output, Path::new("data/a.b.pbin"));
+    assert_eq!(config.index, Path::new("data/a.b.idx"));
+    let plan = config.plan(false).unwrap();
+    assert_eq!((plan.tokenizer.as_str(), plan.output.as_str()), ("conf/tok", "data/a.b.pbin"));
+    let target = plan.modalities.unwrap();
+    assert_eq!((target.truncate_to, target.pad_to), (Some(512), None));
+    assert_eq!(target.eod_token.as_deref(), Some("<|endoftext|>"));
+    assert_eq!(config.plan(true).unwrap().modalities.unwrap().batch_lines, 4);
+}
+
+#[test]
+fn what_is_missing_or_of_another_kind_is_named() {
+    for (from, to, field) in [
+        ("  src_path: data/a.b.jsonl\n", "", "settings.src_path"),
+        ("  processing_batch_size: 4\n", "  processing_batch_size: '4'\n", "settings.processing_batch_size"),
+        ("  processing_batch_size: 4\n", "  processing_batch_size: 4.0\n", "settings.processing_batch_size"),
+        ("  processing_batch_size: 4\n", "  processing_batch_size: 0\n", "settings.processing_batch_size"),
+        ("${node_env:num_cpus}", "true", "settings.num_cpus"),
+        ("pretrained_hf_tokenizer", "other", "tokenizer.variant_key"),
+        ("padding: false", "padding: 3", "tokenizer.config.padding"),
+        ("max_length: 512", "max_length: -1", "tokenizer.config.max_length"),
+        ("tokenizer:\n", "tok:\n", "tokenizer"),
+    ] {
+        let failure = read_text(&CONFIG.replace(from, to)).unwrap_err();
+        assert_eq!(failure.subject.field.as_deref(), Some(field), "{failure}");
+    }
+}
+
+#[test]
+fn references_are_resolved_or_named() {
+    let value = |text: &str| {
+        let tree = yaml_read::read(&format!("a: {{b: 1, c: [x, '${{a.b}}']}}\nv: {text}\n")).unwrap();
+        resolved(&tree, &around()).map(|tree| tree.get("v").unwrap().clone())
+    };
+    assert_eq!(value("${a.b}").unwrap(), Node::Int(1));
+    assert_eq!(value("x${a.b}y${a.c.0}").unwrap(), Node::str("x1yx"));
+    assert_eq!(value("${a.c.1}").unwrap(), Node::Int(1));
+    assert_eq!(value("${cuda_env:RANK}").unwrap(), Node::Int(3));
+    assert_eq!(value("${cuda_env:NONE}").unwrap(), Node::Null);
+    assert_eq!(value("${oc.env:NONE,d}").unwrap(), Node::str("d"));
+    assert_eq!(value("${modalities_env:config_file_path}").unwrap(), Node::str("conf/pack.yaml"));
+    assert_eq!(value("'\\${a.b}'").unwrap(), Node::str("${a.b}"));
+    for wrong in ["${v}", "${a.d}", "${x:y}", "${a.b", "x${a}", "${a.${b}}", "${oc.env:NONE}"] {
+        assert!(value(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn references_that_grow_without_end_are_refused() {
+    let mut text = "l0: xxxxxxxxxx\n".to_owned();
+    for level in 1..15 {
+        let before = level - 1;
+        text.push_str(&format!("l{level}: {}\n", format!("${{l{before}}}").repeat(10)));
+    }
+    assert!(resolved(&yaml_read::read(&text).unwrap(), &around()).is_err());
+}

@@ -1,0 +1,190 @@
+//! Preparing instruction data: conversations through a chat template, dealt to partitions, each with its index and packed.
+
+use super::rewrite::make_parent;
+use crate::engine::modalities::config::{resolved, PackConfig, Surroundings};
+use crate::engine::modalities::instruction::{deal, Partition, Settings, Written};
+use crate::formats::modalities::{with_suffix, INDEX_SUFFIX};
+use crate::formats::python::pickle::write_index;
+use crate::job::metadataset::place::WorkPlace;
+use crate::job::pack::{self, PackReport};
+use crate::job::task::{Task, TaskContext};
+use crate::job::Phase;
+use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};
+use crate::storage::fs::{BufferedFile, RealFs};
+use crate::storage::publish::{place_file, write_file};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Permission bits of what is written.
+const FILE_MODE: u32 = 0o644;
+/// Bytes that are handed to the system at once.
+const BUFFER: usize = 1 << 20;
+/// Between two looks at how packing stands.
+const POLL: Duration = Duration::from_millis(20);
+
+/// What a run did.
+#[derive(Clone, Debug, Serialize)]
+pub struct InstructionReport {
+    /// The folder of everything that was made.
+    pub folder: String,
+    /// Partitions that got lines.
+    pub partitions: Vec<PartitionReport>,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// All problems and notes, counted.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    pub elapsed: Duration,
+}
+
+/// What a partition got.
+#[derive(Clone, Debug, Serialize)]
+pub struct PartitionReport {
+    /// `train`, `val` or `test`.
+    pub name: &'static str,
+    /// Its lines.
+    pub lines: u64,
+    /// Documents in its packed file.
+    pub documents: u64,
+    /// Tokens in it.
+    pub tokens: u64,
+    /// The packed file.
+    pub packed: String,
+}
+
+/// Carries out a configuration in the background. What an earlier run of the same configuration made is replaced.
+pub fn start_instruction(config: &Path, compat: bool, options: RunOptions) -> Outcome<Task<InstructionReport>> {
+    let config = config.to_owned();
+    Task::start("instruction", options, Arc::new(RealFs), move |context| run(&config, compat, context))
+}
+
+fn run(config: &Path, compat: bool, context: &TaskContext) -> Outcome<InstructionReport> {
+    let fs = &*context.fs;
+    context.phase_of(Phase::Open, "file", "reading the configuration");
+    let settings = Settings::read(config)?;
+    // Everything that can be wrong with packing is said before any work.
+    let mut plans = Vec::new();
+    for partition in settings.partitions() {
+        plans.push(packing_plan(&settings, partition, compat)?);
+    }
+    let folder = std::path::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
+    make_parent(fs, &folder.join("any"))?;
+    let place = WorkPlace::take(fs, &folder, &context.options)?;
+    let lengths = write_lines(&settings, compat, &place, context)?;
+    context.phase(Phase::Publish, "making lines and indexes visible");
+    write_file(fs, &settings.copy(), &settings.bytes, FILE_MODE)?;
+    let mut kept = Vec::new();
+    for (at, ((partition, (plan, text)), lengths)) in
+        settings.partitions().into_iter().zip(plans).zip(&lengths).enumerate()
+    {
+        if lengths.is_empty() {
+            let message = format!("no line fell to {}, so nothing is made for it", partition.word());
+            context.problems.report(Problem::note(ProblemKind::EmptySplit, Subject::path(config), message))?;
+            continue;
+        }
+        let lines = settings.lines(partition);
+        place_file(fs, &place.draft(at), &lines, FILE_MODE)?;
+        place_index(&lines, lengths, &place.draft(at), context)?;
+        write_file(fs, &settings.packing_copy(partition), text.as_bytes(), FILE_MODE)?;
+        kept.push((partition, lengths.len() as u64, plan));
+    }
+    if kept.is_empty() {
+        return Err(Failure::data("preparing instruction data", "no line of it could be used")
+            .on(Subject::path(&settings.source)));
+    }
+    drop(place);
+    let mut partitions = Vec::new();
+    for (partition, lines, plan) in kept {
+        context.phase_of(Phase::Scan, "document", format!("packing {}", partition.word()));
+        let packed = plan.output.clone();
+        let report = packed_by(plan, context)?;
+        let target = report.targets.first();
+        partitions.push(PartitionReport {
+            name: partition.word(),
+            lines,
+            documents: target.map_or(0, |target| target.documents),
+            tokens: target.map_or(0, |target| target.tokens),
+            packed,
+        });
+    }
+    Ok(InstructionReport {
+        folder: settings.folder().display().to_string(),
+        partitions,
+        problems: context.problems.kept(),
+        counts: context.problems.counts(),
+        elapsed: context.elapsed(),
+    })
+}
+
+/// The plan of packing a partition, and the configuration that says the same.
+fn packing_plan(settings: &Settings, partition: Partition, compat: bool) -> Outcome<(PackPlan, String)> {
+    let (tree, text) = settings.packing_of(partition)?;
+    let named = |failure: Failure| {
+        let subject = Subject { path: Subject::path(&settings.packing_file).path, ..failure.subject.clone() };
+        failure.on(subject)
+    };
+    let tree = resolved(&tree, &Surroundings::of(&settings.packing_file)).map_err(named)?;
+    let mut plan = PackConfig::of(&tree).and_then(|config| config.plan(compat)).map_err(named)?;
+    plan.overwrite = true;
+    Ok((plan, text))
+}
+
+/// Writes the lines of all partitions as drafts; gives the lengths of each one's lines.
+fn write_lines(
+    settings: &Settings,
+    compat: bool,
+    place: &WorkPlace<'_>,
+    context: &TaskContext,
+) -> Outcome<Vec<Vec<u64>>> {
+    context.phase_of(Phase::Scan, "line", "putting conversations through the template");
+    let mut written = Vec::new();
+    for at in 0..settings.partitions().len() {
+        let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, BUFFER);
+        written.push(Written { file, lengths: Vec::new() });
+    }
+    deal(settings, compat, &mut written, &context.handles())?;
+    let mut lengths = Vec::new();
+    for target in written {
+        target.file.finish()?;
+        lengths.push(target.lengths);
+    }
+    Ok(lengths)
+}
+
+/// Makes the raw index of lines whose lengths are known.
+fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContext) -> Outcome<()> {
+    let mut file = BufferedFile::new(context.fs.create_file(draft)?, BUFFER);
+    let mut offset = 0;
+    let items = lengths.iter().map(|length| {
+        let item = (offset, *length);
+        offset += length + 1;
+        item
+    });
+    write_index(lengths.len() as u64, items, &mut |bytes| file.write_all(bytes))?;
+    file.finish()?;
+    let index: PathBuf = with_suffix(lines, INDEX_SUFFIX);
+    place_file(&*context.fs, draft, &index, FILE_MODE)
+}
+
+/// Packs and waits for it; what it finds is found by this run too.
+fn packed_by(plan: PackPlan, context: &TaskContext) -> Outcome<PackReport> {
+    let task = pack::start(plan, context.options.clone())?;
+    while !task.is_finished() {
+        if context.cancel.is_cancelled() {
+            task.cancel();
+        }
+        let reading = task.status().progress;
+        context.progress.restart(reading.items_total, reading.bytes_total);
+        context.progress.add(reading.items_done, reading.bytes_done);
+        std::thread::sleep(POLL);
+    }
+    let (problems, _) = task.findings();
+    for problem in problems {
+        context.problems.report(problem)?;
+    }
+    task.wait()
+}
