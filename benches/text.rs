@@ -74,7 +74,7 @@ fn words(parts: &str, dice: &mut Dice) -> Vec<String> {
     let parts: Vec<&str> = parts.split(' ').collect();
     // Ranks go with length: what is frequent is short.
     (0..40_000usize)
-        .map(|rank| (0..1 + rank.ilog2().max(6) as usize / 3).map(|_| parts[dice.roll(parts.len())]).collect())
+        .map(|rank| (0..1 + (rank + 1).ilog2().max(6) as usize / 3).map(|_| parts[dice.roll(parts.len())]).collect())
         .collect()
 }
 

@@ -7,16 +7,17 @@
 //!
 //! The tokenizers, of the styles of GPT-2 and of Llama 3 with 32,000 tokens, are trained on the same texts and kept below
 //! `GRISTMILL_BENCH_DIR`. The reference is slow, and gets an eighth of the text. Each run loads the tokenizer anew in a thread
-//! of its own, so that nothing of an earlier run is in its caches; the median of the runs counts.
+//! of its own, so that nothing of an earlier run is in its caches. Processor time is what counts, the median of the runs.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
 
 mod generate;
+mod measure;
 mod text;
 
 use gristmill::tokenize::Tokenizer;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use text::{Language, Style};
 
 fn main() {
@@ -25,13 +26,13 @@ fn main() {
     let megabytes = setting("MEGABYTES", 32);
     for style in [Style::Gpt2, Style::Llama3] {
         let file = text::tokenizer(&generate::home(), style);
-        let start = Instant::now();
+        let start = measure::cpu_time(false);
         let ours = Tokenizer::load(file.to_str().unwrap()).unwrap();
         assert!(ours.is_fast(), "{:?}", ours.facts().slow_because);
         println!(
-            "{style:?}: {} tokens, loaded and compared in {:.2} s",
+            "{style:?}: {} tokens, loaded and compared in {:.2} CPU s",
             ours.full_size(),
-            start.elapsed().as_secs_f64()
+            (measure::cpu_time(false) - start).as_secs_f64()
         );
         for language in [Language::English, Language::Many] {
             let documents = text::documents(language, megabytes << 20);
@@ -59,7 +60,7 @@ fn setting(name: &str, default: usize) -> usize {
 }
 
 fn rate(bytes: usize, took: Duration) -> String {
-    format!("{:7.1} MB/s", bytes as f64 / 1e6 / took.as_secs_f64())
+    format!("{:7.1} MB per CPU s", bytes as f64 / 1e6 / took.as_secs_f64())
 }
 
 fn median(mut run: impl FnMut() -> (Duration, usize) + Send) -> (Duration, usize) {
@@ -77,13 +78,13 @@ fn encode_ours(file: &Path, documents: &[String]) -> (Duration, usize) {
         let work = || {
             let mut encoder = tokenizer.encoder();
             let (mut ids, mut tokens) = (Vec::new(), 0);
-            let start = Instant::now();
+            let start = measure::cpu_time(false);
             for document in documents {
                 ids.clear();
                 encoder.encode(document, &mut ids).unwrap();
                 tokens += ids.len();
             }
-            (start.elapsed(), tokens)
+            (measure::cpu_time(false) - start, tokens)
         };
         scope.spawn(work).join().unwrap()
     })
@@ -91,14 +92,14 @@ fn encode_ours(file: &Path, documents: &[String]) -> (Duration, usize) {
 
 fn encode_fastokens(file: &Path, documents: &[String]) -> (Duration, usize) {
     let tokenizer = fastokens::Tokenizer::from_file(file).unwrap();
-    let start = Instant::now();
+    let start = measure::cpu_time(false);
     let tokens = documents.iter().map(|document| tokenizer.encode(document).unwrap().len()).sum();
-    (start.elapsed(), tokens)
+    (measure::cpu_time(false) - start, tokens)
 }
 
 fn encode_reference(file: &Path, documents: &[String]) -> (Duration, usize) {
     let tokenizer = tokenizers::Tokenizer::from_file(file).unwrap();
-    let start = Instant::now();
+    let start = measure::cpu_time(false);
     let tokens = documents.iter().map(|document| tokenizer.encode_fast(document.as_str(), false).unwrap().len()).sum();
-    (start.elapsed(), tokens)
+    (measure::cpu_time(false) - start, tokens)
 }
