@@ -154,7 +154,7 @@ impl TokenRun<'_> {
             while let Some((_, words)) = breaks.next_if(|(place, _)| *place <= at) {
                 out.boundary(words);
             }
-            let shown = display_safe(text).replace('\t', "    ");
+            let shown = display_safe(text).into_owned();
             let shown = if text.contains('\n') { with_lines(text) } else { shown };
             out.push(&shown, self.tone(at));
         }
@@ -197,8 +197,7 @@ fn quoted(text: &str) -> String {
 
 /// Safe text in which line breaks are seen, and are line breaks.
 fn with_lines(text: &str) -> String {
-    let lines: Vec<String> =
-        text.split('\n').map(|line| display_safe(&line.replace('\t', "    ")).into_owned()).collect();
+    let lines: Vec<String> = text.split('\n').map(|line| display_safe(line).into_owned()).collect();
     lines.join("↵\n")
 }
 

@@ -6,7 +6,7 @@ use crate::job::prepare::PrepareJob;
 use crate::job::scan::LiveScan;
 use crate::job::task::Task;
 use crate::job::{JobState, JobStatus};
-use crate::model::{DatasetFacts, Failure, Outcome, PrepareMediaPlan, PreparePlan, RunOptions};
+use crate::model::{DatasetFacts, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, RunOptions};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use std::os::unix::process::CommandExt as _;
@@ -95,6 +95,7 @@ where
 enum Plan {
     Prepare(Box<PreparePlan>),
     Media(Box<PrepareMediaPlan>),
+    Pack(Box<PackPlan>),
 }
 
 type Order = (Plan, RunOptions);
@@ -138,6 +139,14 @@ impl Jobs {
         let order = (Plan::Media(Box::new(plan.clone())), options.clone());
         let job = job::media::start(plan, options)?;
         Ok(self.enter(format!("media metadata of {}", name_of(&path)), path, Box::new(job), Some(order)))
+    }
+
+    /// Starts packing tokens in the background.
+    pub fn start_pack(&self, plan: PackPlan, options: RunOptions) -> Outcome<JobId> {
+        let path = PathBuf::from(&plan.output);
+        let order = (Plan::Pack(Box::new(plan.clone())), options.clone());
+        let job = job::pack::start(plan, options)?;
+        Ok(self.enter(format!("pack {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
     /// Starts indexing a JSONL file in the background. It has no plan: it cannot be left to another process.
@@ -281,6 +290,7 @@ fn leave(plan: &Plan, options: &RunOptions, folder: &Path) -> Outcome<()> {
     let text = match plan {
         Plan::Prepare(plan) => plan_file::to_yaml(plan)?,
         Plan::Media(plan) => plan_file::media_to_yaml(plan)?,
+        Plan::Pack(plan) => plan_file::pack_to_yaml(plan)?,
     };
     write_file(&RealFs, &file, text.as_bytes(), 0o600)?;
     let program = std::env::current_exe().map_err(|e| Failure::environment(what, e.to_string()))?;

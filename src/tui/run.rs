@@ -8,7 +8,7 @@ use super::screens::Home;
 use super::term::{install_panic_hook, Term};
 use super::widgets::toast::Level;
 use super::widgets::Toast;
-use crate::model::{Failure, Outcome, PrepareMediaPlan, PreparePlan};
+use crate::model::{Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan};
 use ratatui::layout::Rect;
 use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM};
 use std::path::{Path, PathBuf};
@@ -26,6 +26,8 @@ pub enum Start {
     Splits(PathBuf),
     /// The browser on a data set, at a sample; the home screen lies below it.
     Browse(PathBuf, super::screens::browse::Start),
+    /// The guided pack with the answers that are given already; the home screen lies below it.
+    Pack(Box<PackPlan>),
     /// The screen of `prepare-media`, with the answers that are given already; the home screen lies below it.
     Media(Box<PrepareMediaPlan>),
 }
@@ -106,6 +108,12 @@ fn build(start: Start, env: &UiEnv) -> App {
         Start::Browse(path, at) => {
             let mut app = above_home(&path, env);
             app.push(super::screens::browse::open_at(path, at, env.clone()));
+            app
+        }
+        Start::Pack(plan) => {
+            let first = plan.inputs.first().map(PathBuf::from).unwrap_or_else(|| PathBuf::from("."));
+            let mut app = above_home(&first, env);
+            app.push(super::screens::pack::open(*plan, env.clone()));
             app
         }
         Start::Media(plan) => {

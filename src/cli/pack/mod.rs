@@ -17,7 +17,7 @@ use crate::job::pack::{preview, start, PackReport};
 use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, Severity};
 use crate::storage::xdg;
 use crate::tokenize::Tokenizer;
-use crate::tui::recent;
+use crate::tui::{recent, Start};
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
@@ -32,6 +32,10 @@ pub fn run(args: &PackArgs, context: &Context) -> Finished {
 
 /// Asks for what the plan leaves open, then runs it.
 fn guided(plan: PackPlan, context: &Context) -> Finished {
+    // The screens begin with the files: without any there is nothing to show.
+    if !context.prefers_prompts() && !plan.inputs.is_empty() {
+        return prepare::screen(Start::Pack(Box::new(plan)), context);
+    }
     let Some(plan) = crate::prompt::pack(plan, &context.run_options())? else {
         context.printer.line("Nothing was written.");
         return Ok(Done::ok(Map::new()));

@@ -4,13 +4,14 @@ use crate::job::jsonl::JsonlReport;
 use crate::job::leaks::LeakReport;
 use crate::job::media::MediaReport;
 use crate::job::metadataset::MetadatasetReport;
+use crate::job::pack::PackReport;
 use crate::job::prepare::{OutputFile, PrepareReport};
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Severity};
 use std::sync::Arc;
 
 /// What the reports of all jobs tell alike.
 pub trait Report {
-    /// Files as written.
+    /// Files as written; none where they are told format by format.
     fn files(&self) -> &[OutputFile];
     /// Problems and notes, the first 1,000 of each severity.
     fn problems(&self) -> &[Problem];
@@ -21,7 +22,7 @@ pub trait Report {
 }
 
 macro_rules! reports {
-    ($($(#[$doc:meta])* $variant:ident($report:ty), $idle:ident;)*) => {
+    ($($(#[$doc:meta])* $variant:ident($report:ty), $idle:ident, $files:ident;)*) => {
         /// The end of a job: its report, or why there is none. Clones share it.
         #[derive(Clone, Debug)]
         pub enum JobResult {
@@ -43,7 +44,7 @@ macro_rules! reports {
             }
             impl Report for $report {
                 fn files(&self) -> &[OutputFile] {
-                    &self.files
+                    reports!(@files self $files)
                 }
                 fn problems(&self) -> &[Problem] {
                     &self.problems
@@ -59,19 +60,23 @@ macro_rules! reports {
     };
     (@idle $report:ident nothing_to_do) => { $report.nothing_to_do };
     (@idle $report:ident never) => { false };
+    (@files $report:ident listed) => { &$report.files };
+    (@files $report:ident by_format) => { &[] };
 }
 
 reports! {
     /// Of `prepare` on a WebDataset.
-    Prepare(PrepareReport), nothing_to_do;
+    Prepare(PrepareReport), nothing_to_do, listed;
     /// Of `prepare-media`.
-    Media(MediaReport), never;
+    Media(MediaReport), never, listed;
     /// Of `prepare` on a JSONL file.
-    Jsonl(JsonlReport), nothing_to_do;
+    Jsonl(JsonlReport), nothing_to_do, listed;
     /// Of `prepare` on a metadataset.
-    Metadataset(MetadatasetReport), nothing_to_do;
+    Metadataset(MetadatasetReport), nothing_to_do, listed;
     /// Of the leak check.
-    Leaks(LeakReport), never;
+    Leaks(LeakReport), never, listed;
+    /// Of `pack`.
+    Pack(PackReport), nothing_to_do, by_format;
 }
 
 impl JobResult {

@@ -59,6 +59,7 @@ actions! {
     Recent, "recent", "recent", "Shows the data sets that were opened last.";
     Prepare, "prepare", "prepare", "Guides through preparing the data set for training.";
     Resume, "resume", "resume", "Goes on with the preparation that was interrupted.";
+    Pack, "pack", "pack tokens", "Guides through packing text into tokens for Modalities, Nanosets and Forager.";
     Media, "media", "media metadata", "Records the sizes and durations of pictures, sounds and videos.";
     Facts, "facts", "facts", "Draws how sizes, formats, durations and lengths are distributed.";
     Splits, "splits", "splits", "Edits which shards belong to which split, and what is excluded.";
@@ -138,6 +139,10 @@ actions! {
     GoSampleType, "go-sample-type", "step: type", "Jumps to the step Sample type.";
     GoFieldMap, "go-field-map", "step: fields", "Jumps to the step Field map.";
     GoMedia, "go-media", "step: media", "Jumps to the step Media.";
+    GoText, "go-text", "step: text", "Jumps to the step Text.";
+    GoTokenizer, "go-tokenizer", "step: tokenizer", "Jumps to the step Tokenizer.";
+    GoFormats, "go-formats", "step: formats", "Jumps to the step Formats.";
+    Advanced, "advanced", "all settings", "Shows every setting of this step, or only those that matter most.";
     GoReview, "go-review", "step: review", "Jumps to the step Review.";
 }
 
@@ -174,6 +179,14 @@ pub enum Context {
     PrepareHand,
     /// The review of what will be written.
     PrepareReview,
+    /// A step of the guided pack.
+    Pack,
+    /// A text field in a step of the guided pack: letters type.
+    PackText,
+    /// The list of steps of the guided pack.
+    PackRail,
+    /// The review of what will be packed.
+    PackReview,
     /// The columns of the split editor.
     Splits,
     /// The excludes in the split editor.
@@ -220,6 +233,10 @@ impl Context {
         Self::PrepareShards,
         Self::PrepareHand,
         Self::PrepareReview,
+        Self::Pack,
+        Self::PackText,
+        Self::PackRail,
+        Self::PackReview,
         Self::Splits,
         Self::SplitsExcludes,
         Self::SplitsList,
@@ -253,6 +270,10 @@ impl Context {
             Self::PrepareShards => &[Self::PrepareShards, Self::Prepare, Self::List, Self::Global],
             Self::PrepareHand => &[Self::PrepareHand, Self::Prepare, Self::List, Self::Global],
             Self::PrepareReview => &[Self::PrepareReview, Self::Prepare, Self::List, Self::Global],
+            Self::Pack => &[Self::Pack, Self::List, Self::Global],
+            Self::PackText => &[Self::PackText, Self::Global],
+            Self::PackRail => &[Self::PackRail, Self::Pack, Self::List, Self::Global],
+            Self::PackReview => &[Self::PackReview, Self::Pack, Self::List, Self::Global],
             Self::Splits => &[Self::Splits, Self::List, Self::Global],
             Self::SplitsExcludes => &[Self::SplitsExcludes, Self::Splits, Self::List, Self::Global],
             Self::SplitsList => &[Self::SplitsList, Self::List, Self::Global],
@@ -304,6 +325,10 @@ impl Context {
             Self::PrepareShards => "prepare: shards",
             Self::PrepareHand => "prepare: splits by hand",
             Self::PrepareReview => "prepare: review",
+            Self::Pack => "pack",
+            Self::PackText => "pack: text",
+            Self::PackRail => "pack: steps",
+            Self::PackReview => "pack: review",
             Self::Splits => "splits",
             Self::SplitsExcludes => "splits: excludes",
             Self::SplitsList => "splits: choose",
@@ -356,6 +381,7 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Home, A::Prepare, &["p"]),
     key(C::Home, A::Resume, &["c"]),
     key(C::Home, A::Browse, &["b"]),
+    key(C::Home, A::Pack, &["t"]),
     key(C::Home, A::Media, &["m"]),
     key(C::Home, A::Facts, &["f"]),
     key(C::Home, A::Info, &["i"]),
@@ -433,6 +459,41 @@ pub const BINDINGS: &[Binding] = &[
     key(C::PrepareText, A::GoFieldMap, &["alt-4"]),
     key(C::PrepareText, A::GoMedia, &["alt-5"]),
     key(C::PrepareText, A::GoReview, &["alt-6"]),
+    bar(C::PackRail, A::Accept, &["enter", "l", "right"]),
+    bar(C::PackReview, A::Run, &["enter", "R"]),
+    bar(C::PackReview, A::SavePlan, &["s", "ctrl-s"]),
+    bar(C::PackReview, A::Copy, &["y"]),
+    bar(C::Pack, A::Next, &["enter"]),
+    bar(C::Pack, A::Close, &["esc"]),
+    bar(C::Pack, A::NextField, &["tab"]),
+    bar(C::Pack, A::Toggle, &["space"]),
+    bar(C::Pack, A::Advanced, &["a"]),
+    key(C::Pack, A::PreviousField, &["backtab"]),
+    key(C::Pack, A::Left, &["left", "h"]),
+    key(C::Pack, A::Right, &["right", "l"]),
+    key(C::Pack, A::SavePlan, &["ctrl-s"]),
+    key(C::Pack, A::StartAfresh, &["N"]),
+    key(C::Pack, A::GoSource, &["1", "alt-1"]),
+    key(C::Pack, A::GoText, &["2", "alt-2"]),
+    key(C::Pack, A::GoTokenizer, &["3", "alt-3"]),
+    key(C::Pack, A::GoFormats, &["4", "alt-4"]),
+    key(C::Pack, A::GoReview, &["5", "alt-5"]),
+    bar(C::PackText, A::Next, &["enter"]),
+    bar(C::PackText, A::Close, &["esc"]),
+    bar(C::PackText, A::NextField, &["tab"]),
+    key(C::PackText, A::PreviousField, &["backtab"]),
+    key(C::PackText, A::Up, &["up"]),
+    key(C::PackText, A::Down, &["down"]),
+    key(C::PackText, A::PageUp, &["pageup"]),
+    key(C::PackText, A::PageDown, &["pagedown"]),
+    key(C::PackText, A::DropRow, &["ctrl-x"]),
+    key(C::PackText, A::Advanced, &["alt-a"]),
+    key(C::PackText, A::SavePlan, &["ctrl-s"]),
+    key(C::PackText, A::GoSource, &["alt-1"]),
+    key(C::PackText, A::GoText, &["alt-2"]),
+    key(C::PackText, A::GoTokenizer, &["alt-3"]),
+    key(C::PackText, A::GoFormats, &["alt-4"]),
+    key(C::PackText, A::GoReview, &["alt-5"]),
     bar(C::SplitsExcludes, A::Exclude, &["x", "delete"]),
     bar(C::SplitsExcludes, A::Note, &["n"]),
     bar(C::Splits, A::Right, &["right", "l"]),

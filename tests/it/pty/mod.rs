@@ -18,4 +18,5 @@ mod prepare;
 mod settings;
 mod splits;
 mod stream;
+mod tokens;
 mod wild;

@@ -75,7 +75,7 @@ fn doubt(bytes: u64, metadata: &Option<Metadata>, table: &Table) -> Option<Strin
     let Some(metadata) = metadata else { return Some("it has no .ds.metadata: two bytes a token are taken".into()) };
     let size = metadata.token_size.bytes();
     let tokens = bytes / size;
-    if bytes % size != 0 {
+    if !bytes.is_multiple_of(size) {
         return Some(format!("its size is not a multiple of {size} bytes"));
     }
     if metadata.tokens != tokens {

@@ -7,7 +7,7 @@ use crate::model::{Failure, Outcome, Subject};
 use crate::preview::tokens::TokenCode;
 use crate::storage::read::{open_read, read_whole};
 use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The list of files is read up to this size, in bytes.
@@ -42,7 +42,7 @@ pub(super) fn files(root: &Path, named: &Named) -> Outcome<Vec<TokenFile>> {
     let names: Vec<&str> =
         text.strip_suffix('\n').unwrap_or(&text).split('\n').filter(|name| !name.is_empty()).collect();
     let schema = schema(&folder.join("sample_schema.json"));
-    let is_cut = table.len() % ROW != 0;
+    let is_cut = !table.len().is_multiple_of(ROW);
     let mut files = Vec::new();
     let mut begin = 0;
     for (number, name) in (0_u64..).zip(&names) {
@@ -97,7 +97,7 @@ fn first_of(table: &crate::storage::read::ReadFile, from: u64, rows: u64, number
 }
 
 /// How ids are stored, and where the loss masks are, by the schema; `None` without one that says so.
-fn schema(path: &PathBuf) -> Option<(TokenCode, Option<Loss>)> {
+fn schema(path: &Path) -> Option<(TokenCode, Option<Loss>)> {
     let bytes = read_whole(path, MOST_SCHEMA).ok().flatten()?;
     let schema: Schema = serde_json::from_slice(&bytes).ok()?;
     let tokens = schema.arrays.iter().find(|array| array.name == "tokens")?;

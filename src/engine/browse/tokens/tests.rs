@@ -143,3 +143,56 @@ fn files_that_lie_are_told_and_never_read_beyond_their_end() {
         let _ = shown(set.as_ref(), &row, 0);
     }
 }
+
+#[test]
+fn the_text_of_a_packed_document_is_the_text_that_was_packed() {
+    let case = golden("modalities/pack_bpe");
+    let catalog = opened(&case.join("expected/data.pbin"), &of_modalities());
+    let rows = all(catalog.as_ref());
+    let texts = texts(&case.join("input/data.jsonl"));
+    assert_eq!(rows.len(), texts.len());
+    for (row, text) in rows.iter().zip(&texts) {
+        let preview = shown(catalog.as_ref(), row, 0);
+        let told = plain(&text_of(&preview));
+        let wanted = crate::model::text::display_safe_lines(text).into_owned() + "<|endoftext|>";
+        assert_eq!(told, wanted);
+        assert!(preview.page.to == row.byte_size && row.defect.is_none());
+    }
+}
+
+#[test]
+fn text_and_ids_are_found_where_they_are() {
+    let case = golden("modalities/pack_bpe");
+    let catalog = opened(&case.join("expected/data.pbin"), &of_modalities());
+    let rows = all(catalog.as_ref());
+    let text = texts(&case.join("input/data.jsonl")).remove(2);
+    let some: String = text.chars().skip(2).take(12).collect();
+    let found = |query: &KeyQuery| {
+        let mut found = Vec::new();
+        catalog
+            .find(query, &Cancel::default(), &mut |at| {
+                found.push(at.index);
+                true
+            })
+            .unwrap();
+        found
+    };
+    assert!(found(&KeyQuery::Substring(some)).contains(&2));
+    let bytes = catalog.read(&rows[4], 0, 0, 6).unwrap();
+    let ids: Vec<String> = TokenCode::little(2).ids(&bytes).iter().map(i128::to_string).collect();
+    assert!(found(&KeyQuery::Substring(ids.join(" "))).contains(&4));
+    assert!(found(&KeyQuery::Substring("65535 65535".into())).is_empty());
+}
+
+/// The texts of a JSONL file.
+fn texts(path: &Path) -> Vec<String> {
+    let read = std::fs::read_to_string(path).unwrap();
+    let text =
+        |line: &str| serde_json::from_str::<serde_json::Value>(line).ok()?.get("text")?.as_str().map(str::to_owned);
+    read.lines().filter_map(text).collect()
+}
+
+/// Shown text with the signs of line breaks taken out again.
+fn plain(shown: &str) -> String {
+    shown.replace('↵', "")
+}

@@ -1,11 +1,11 @@
 //! What can be done with the selected entry, why not, and doing it.
 
 use super::{Entry, Focus, Home, InfoPage, Look, Place, State};
-use crate::model::DatasetKind;
+use crate::model::{DatasetKind, PackPlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{browse, facts, media, mix, splits, Answer, Question};
+use crate::tui::screens::{browse, facts, media, mix, pack, splits, Answer, Question};
 use crate::tui::widgets::{Level, Toast};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ const ACTIONS: &[Action] = &[
     Action::Prepare,
     Action::Resume,
     Action::Browse,
+    Action::Pack,
     Action::Media,
     Action::Facts,
     Action::Info,
@@ -48,6 +49,7 @@ impl Home {
         match action {
             Action::Prepare | Action::Resume => why_not_prepare(action, seen),
             Action::Browse => why_not_browse(seen),
+            Action::Pack => why_not_pack(entry, seen),
             Action::Media => why_not_media(seen),
             Action::Facts => why_not_facts(seen),
             Action::Mix => why_not_mix(seen),
@@ -105,6 +107,7 @@ impl Home {
             Action::Info => self.info(&entry),
             Action::Edit => edit(&entry),
             Action::Browse => self.browse(path),
+            Action::Pack => self.pack(&path),
             Action::Media => vec![Effect::Push(media::open(path, self.env.clone()))],
             Action::Facts => vec![Effect::Push(facts::open(path, self.env.clone()))],
             Action::Splits => vec![Effect::Push(splits::open(path, self.env.clone()))],
@@ -116,6 +119,12 @@ impl Home {
     fn browse(&self, path: PathBuf) -> Vec<Effect> {
         crate::tui::recent::remember(&self.env.state_dir, &path);
         vec![Effect::Push(browse::open(path, self.env.clone()))]
+    }
+
+    fn pack(&self, path: &Path) -> Vec<Effect> {
+        crate::tui::recent::remember(&self.env.state_dir, path);
+        let plan = PackPlan::new(vec![path.to_string_lossy().into_owned()], "", "");
+        vec![Effect::Push(pack::open(plan, self.env.clone()))]
     }
 
     fn prepare(&mut self, path: PathBuf) -> Vec<Effect> {
@@ -225,6 +234,19 @@ fn why_not_browse(seen: &Look) -> Option<String> {
         DatasetKind::Metadataset => Some("its members are browsed, each by itself".into()),
         DatasetKind::PackedTokens | DatasetKind::TokenFolder | DatasetKind::ForagerSamples => None,
         DatasetKind::OtherFile => Some("only shards, JSONL files, folders of media and tokens are browsed".into()),
+    }
+}
+
+fn why_not_pack(entry: &Entry, seen: &Look) -> Option<String> {
+    if seen.is_shard {
+        return Some("a shard is no text to pack".into());
+    }
+    match seen.kind {
+        DatasetKind::Jsonl => None,
+        DatasetKind::OtherFile if entry.name.contains(".jsonl.") && !entry.name.ends_with(".idx") => None,
+        DatasetKind::PlainFolder | DatasetKind::ForagerSamples if seen.texts > 0 => None,
+        kind if kind.is_tokens() => Some("it is packed already".into()),
+        _ => Some("no .jsonl file was seen in it".into()),
     }
 }
 

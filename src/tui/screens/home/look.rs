@@ -54,6 +54,8 @@ pub struct Look {
     pub media: u64,
     /// Samples of an indexed JSONL file.
     pub samples: Option<u64>,
+    /// Text files seen, packed or not: `.jsonl`, `.jsonl.gz` and the like.
+    pub texts: u64,
     /// Files of tokens directly in the folder.
     pub files: u64,
     /// Data sets seen inside that could be members of a mixture.
@@ -117,6 +119,7 @@ impl Look {
             bytes: 0,
             media: 0,
             samples: None,
+            texts: 0,
             files: 0,
             members: 0,
             mixture: None,
@@ -243,7 +246,10 @@ fn look_at_folder(path: &Path) -> Look {
     let has_database = meta.join("index.sqlite").is_file();
     let described = prepared || has_database;
     if let Some(kind) = token_folder_kind(path).filter(|_| !described) {
-        return files::tokens(path, Look { state: State::Prepared, members: walk.members, ..Look::of(kind) });
+        return files::tokens(
+            path,
+            Look { state: State::Prepared, members: walk.members, texts: walk.texts, ..Look::of(kind) },
+        );
     }
     let kind = if prepared {
         DatasetKind::PreparedWebDataset
@@ -268,6 +274,7 @@ fn look_at_folder(path: &Path) -> Look {
         bytes: size,
         media,
         members: walk.members,
+        texts: walk.texts,
         more: walk.more && (walk.shards > 0 || media > 0),
         parts: walk.first.as_deref().map(first_parts).unwrap_or_default(),
         ..Look::of(kind)
@@ -305,6 +312,7 @@ struct Walk {
     media_bytes: u64,
     /// Prepared data sets below, and indexed JSONL files.
     members: u64,
+    texts: u64,
     more: bool,
     /// The first plain shard by name.
     first: Option<PathBuf>,
@@ -320,6 +328,7 @@ impl Walk {
             media: 0,
             media_bytes: 0,
             members: 0,
+            texts: 0,
             more: false,
             first: None,
         }
@@ -373,6 +382,7 @@ impl Walk {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { return };
         self.members += u64::from(name.ends_with(".jsonl.idx"));
+        self.texts += u64::from(name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx"));
         // Where there are shards, what lies beside them is not asked about.
         if self.shards == 0 && type_by_extension(name).is_some() {
             if let Ok(facts) = entry.metadata() {

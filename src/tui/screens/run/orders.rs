@@ -3,7 +3,7 @@
 use super::view::Words;
 use super::Order;
 use crate::engine::plan::shell_quote;
-use crate::model::PrepareMediaPlan;
+use crate::model::{PackPlan, PrepareMediaPlan};
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::text;
 use std::path::{Path, PathBuf};
@@ -85,5 +85,29 @@ pub fn media(plan: PrepareMediaPlan, command: String) -> Order {
         start: Box::new(move |env: &UiEnv| env.jobs.start_media(plan.clone(), env.options.clone())),
         depth: 2,
         browse: Some(path),
+    }
+}
+
+/// Packing tokens.
+pub fn pack(plan: PackPlan, command: String) -> Order {
+    let path = PathBuf::from(&plan.output);
+    let name = name_of(&path);
+    let is_several = plan.formats().len() > 1;
+    Order {
+        crumbs: vec!["pack".to_owned(), name.clone()],
+        words: Words {
+            ready: format!("{name} is ready to train on"),
+            done: format!("{name} is packed"),
+            idle: format!("{name} was packed like this already"),
+            overview: "Files",
+            back: "the answers",
+            keeps_work: true,
+        },
+        command,
+        next: vec![format!("To look at it: gristmill browse {}", argument(&path))],
+        start: Box::new(move |env: &UiEnv| env.jobs.start_pack(plan.clone(), env.options.clone())),
+        depth: 2,
+        // Of several formats each has a folder of its own.
+        browse: Some(path).filter(|_| !is_several),
     }
 }

@@ -4,6 +4,7 @@ use crate::job::jsonl::JsonlReport;
 use crate::job::leaks::LeakReport;
 use crate::job::media::MediaReport;
 use crate::job::metadataset::MetadatasetReport;
+use crate::job::pack::PackReport;
 use crate::job::prepare::OutputFile;
 use crate::model::text::{bytes, count, grouped};
 use crate::tui::jobs::JobResult;
@@ -16,6 +17,46 @@ pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
     let Ok(report) = result.report() else { return Vec::new() };
     let mut lines = facts(result, ui);
     lines.extend(files(report.files(), columns, ui));
+    if let JobResult::Pack(end) = result {
+        lines.extend(end.as_ref().as_ref().map(|report| pack(report, columns, ui)).unwrap_or_default());
+    }
+    lines
+}
+
+/// Files of one format that are listed.
+const FILES_EACH: usize = 8;
+
+fn pack(report: &PackReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let dot = ui.glyphs.dot;
+    let mut lines = vec![Line::from(format!(
+        "{} {dot} {} {dot} {} of text",
+        count(report.documents, "document"),
+        count(report.tokens, "token"),
+        bytes(report.bytes)
+    ))];
+    if let Some(why) = &report.switched_to_reference {
+        let words = format!("{} the reference tokenizer did the work: {why}", ui.glyphs.warn);
+        lines.extend(text::wrap(&words, columns).into_iter().map(|l| Line::from(Span::styled(l, ui.theme.warn))));
+    }
+    for target in &report.targets {
+        let told = format!("{}: {}", target.format.word(), count(target.documents, "document"));
+        let tokens = format!("{} of {}", count(target.tokens, "token"), count(u64::from(target.token_bytes), "byte"));
+        lines.push(Line::from(Span::styled(format!("{told} {dot} {tokens}"), ui.theme.title)));
+        if target.dropped_tokens > 0 {
+            let words =
+                format!("  {} at the end filled no sample and were left out", count(target.dropped_tokens, "token"));
+            lines.push(Line::from(words));
+        }
+        for skipped in &target.skipped {
+            let style = if skipped.is_by_design { ui.theme.muted } else { ui.theme.warn };
+            let words = format!("  {} left out: {}", count(skipped.documents, "document"), skipped.reason);
+            lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style)));
+        }
+        lines.extend(files(target.outputs.get(..FILES_EACH).unwrap_or(&target.outputs), columns, ui));
+        if let Some(more) = target.outputs.len().checked_sub(FILES_EACH).filter(|more| *more > 0) {
+            lines.push(Line::from(Span::styled(format!("  and {} more", grouped(more as u64)), ui.theme.muted)));
+        }
+    }
     lines
 }
 
@@ -34,6 +75,8 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<Line<'static>> {
         JobResult::Media(end) => end.as_ref().as_ref().map(|r| media(r, dot)).unwrap_or_default(),
         JobResult::Metadataset(end) => end.as_ref().as_ref().map(|r| metadataset(r, dot)).unwrap_or_default(),
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
+        // Told with its files, format by format.
+        JobResult::Pack(_) => Vec::new(),
         JobResult::Leaks(end) => end.as_ref().as_ref().map(|r| leaks(r, dot)).unwrap_or_default(),
     }
 }

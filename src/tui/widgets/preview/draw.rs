@@ -315,7 +315,7 @@ fn token_style(tone: TokenTone, ui: &Ui) -> Style {
 }
 
 /// A line of tokens, what was found in it marked.
-fn token_line(tokens: &TokenText, range: Range<usize>, found: &[Range<usize>], ui: &Ui) -> Line<'static> {
+pub fn token_line(tokens: &TokenText, range: Range<usize>, found: &[Range<usize>], ui: &Ui) -> Line<'static> {
     let mut spans = Vec::new();
     for (mark, tone) in tokens.within(&range) {
         let piece = mark.start.max(range.start)..mark.end.min(range.end);

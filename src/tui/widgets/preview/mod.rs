@@ -14,7 +14,7 @@ mod rows;
 mod search;
 
 pub use deadline::{within, DECODE_DEADLINE};
-pub use draw::{draw_short, PreviewLook};
+pub use draw::{draw_short, token_line, PreviewLook};
 pub use pixels::{Encoded, Pixels, Wanted};
 
 use crate::preview::tree::{self, LineKind, TreeLine};

@@ -198,7 +198,10 @@ impl Stage {
         Self::at(fake, Start::First)
     }
     pub fn at(fake: Fake, start: Start) -> Self {
-        let screen = BrowseScreen::with_catalog(Arc::new(fake), start, env());
+        Self::of(Arc::new(fake), start)
+    }
+    pub fn of(catalog: Arc<dyn Catalog>, start: Start) -> Self {
+        let screen = BrowseScreen::with_catalog(catalog, start, env());
         Self { screen, effects: Vec::new(), ascii: false, colour: ColourMode::Sixteen, size: (100, 30) }
     }
     pub fn draw(&mut self) -> String {

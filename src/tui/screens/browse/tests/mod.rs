@@ -3,3 +3,4 @@
 mod fake;
 mod screens;
 mod steps;
+mod tokens;

@@ -1,0 +1,78 @@
+use super::fake::Stage;
+use crate::engine::browse::TokenView;
+use crate::tui::keymap::Action;
+use crate::tui::screen::Screen as _;
+use crate::tui::screens::browse::Start;
+use crate::tui::theme::ColourMode;
+use std::path::Path;
+
+const TOKENIZER: &str = "tests/golden/nanosets/tokenizers/bpe1k.json";
+
+fn compare(name: &str, stage: &mut Stage) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for (columns, rows, ascii) in [(80, 24, false), (100, 30, false), (80, 24, true)] {
+            let kind = if ascii { "_ascii" } else { "" };
+            stage.size = (columns, rows);
+            stage.ascii = ascii;
+            stage.colour = if ascii { ColourMode::None } else { ColourMode::Sixteen };
+            insta::assert_snapshot!(format!("tokens_{name}_{columns}x{rows}{kind}"), stage.draw());
+        }
+    });
+}
+
+fn stage(path: &str, tokenizer: Option<&str>, sequence_length: Option<u64>) -> Stage {
+    let view = TokenView { tokenizer: tokenizer.map(str::to_owned), sequence_length };
+    let path = Path::new("tests/golden").join(path);
+    let catalog = crate::job::browse::open_tokens(&path, &view).unwrap();
+    let mut stage = Stage::of(catalog, Start::First);
+    stage.screen.view_of_tokens = view;
+    stage.settle();
+    stage
+}
+
+#[test]
+fn documents_of_a_token_folder_are_text_with_masks() {
+    let mut stage = stage("nanosets/05_modern_loss/expected", Some(TOKENIZER), None);
+    stage.act(Action::Down);
+    stage.settle();
+    compare("document", &mut stage);
+    stage.act(Action::NextPart);
+    stage.settle();
+    compare("ids", &mut stage);
+}
+
+#[test]
+fn windows_show_borders_of_documents_and_what_is_left_over() {
+    let mut stage = stage("nanosets/02_modern_noshuffle/expected", Some(TOKENIZER), Some(127));
+    stage.settle();
+    compare("window", &mut stage);
+    stage.act(Action::Last);
+    stage.settle();
+    compare("left_over", &mut stage);
+    assert_eq!(stage.screen.label(Action::LoaderView), "documents");
+}
+
+#[test]
+fn without_a_tokenizer_ids_are_shown_and_it_is_said_why() {
+    let mut stage = stage("modalities/pack_bpe/expected/data.pbin", None, None);
+    compare("without_tokenizer", &mut stage);
+    stage.act(Action::Tokenizer);
+    compare("tokenizer_prompt", &mut stage);
+    stage.act(Action::Close);
+    stage.act(Action::LoaderView);
+    compare("length_prompt", &mut stage);
+}
+
+#[test]
+fn samples_of_forager_are_windows_already() {
+    let mut stage = stage("forager/aux_loss_mask/expected", Some(TOKENIZER), None);
+    compare("sample", &mut stage);
+    assert!(stage.screen.why_disabled(Action::LoaderView).unwrap().contains("windows already"));
+    assert!(stage.screen.why_disabled(Action::ContactSheet).is_some());
+    let mut stage = self::stage("forager/jsonl_one_file/expected", None, None);
+    compare("lines", &mut stage);
+}

@@ -1,0 +1,191 @@
+//! From what is typed and switched to the plan, and what is proposed where nobody said anything.
+
+use super::state::PackState;
+use super::step::{Field, TYPES};
+use crate::engine::plan::pack::MASKED_BY_DEFAULT;
+use crate::model::pack::{
+    DocumentShuffle, EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NanosetsTarget, SampleSize, TextField,
+    DEFAULT_BATCH_LINES, DEFAULT_SEED,
+};
+use crate::model::PackPlan;
+use crate::tui::widgets::TextField as Input;
+use std::path::Path;
+
+impl PackState {
+    /// Takes what was typed into the plan.
+    pub fn typed(&mut self, field: Field) {
+        let value = self.inputs.get(&field).map(|input| input.value().trim().to_owned()).unwrap_or_default();
+        let filled = Some(value.clone()).filter(|value| !value.is_empty());
+        let number = if value.is_empty() { Ok(None) } else { number_of(&value).map(Some) };
+        self.troubles.remove(&field);
+        match field {
+            Field::Glob => self.plan.glob = filled,
+            Field::Jq => self.plan.text = TextField::Jq(value),
+            Field::Tokenizer => self.plan.tokenizer = value,
+            Field::End => {
+                self.proposes_end = false;
+                self.plan.end = filled.map(|words| end_of(&words));
+            }
+            Field::Output => {
+                self.proposes_output = false;
+                self.plan.output = value;
+            }
+            Field::Prefix => self.change_nanosets(|target| target.prefix = filled),
+            _ => match number {
+                Ok(number) => self.take_number(field, number),
+                Err(why) => {
+                    self.troubles.insert(field, format!("{}: {why}", field.label()));
+                }
+            },
+        }
+        self.propose();
+    }
+
+    fn take_number(&mut self, field: Field, number: Option<u64>) {
+        let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        match field {
+            Field::TruncateTo => self.change_modalities(|target| target.truncate_to = number.map(small)),
+            Field::PadTo => self.change_modalities(|target| target.pad_to = number.map(small)),
+            Field::Tasks => self.change_nanosets(|target| target.tasks = number.map(small)),
+            Field::ChunkSize => self.change_nanosets(|target| target.chunk_size = number),
+            Field::FileTokens => self.change_nanosets(|target| target.max_tokens_per_file = number),
+            Field::SampleSize => self.change_forager(|target| {
+                target.sample_size = number.map_or(SampleSize::Variable, SampleSize::Fixed);
+            }),
+            Field::Seed => self.plan.seed = number.unwrap_or(DEFAULT_SEED),
+            _ => {}
+        }
+    }
+
+    fn change_modalities(&mut self, change: impl FnOnce(&mut ModalitiesTarget)) {
+        if let Some(target) = &mut self.plan.modalities {
+            change(target);
+        }
+    }
+
+    fn change_nanosets(&mut self, change: impl FnOnce(&mut NanosetsTarget)) {
+        if let Some(target) = &mut self.plan.nanosets {
+            change(target);
+        }
+    }
+
+    fn change_forager(&mut self, change: impl FnOnce(&mut ForagerTarget)) {
+        if let Some(target) = &mut self.plan.forager {
+            change(target);
+        }
+    }
+
+    /// Whether a switch is on.
+    pub fn is_on(&self, field: Field) -> bool {
+        let (nanosets, forager) = (self.plan.nanosets.as_ref(), self.plan.forager.as_ref());
+        match field {
+            Field::Modalities => self.plan.modalities.is_some(),
+            Field::SkipBadLines => self.plan.modalities.as_ref().is_some_and(|target| target.skip_bad_lines),
+            Field::Nanosets => nanosets.is_some(),
+            Field::Shuffle => nanosets.is_some_and(|target| target.shuffle == DocumentShuffle::Documents),
+            Field::NanosetsMasks => nanosets.is_some_and(|target| target.loss_masks),
+            Field::Forager => forager.is_some(),
+            Field::ForagerMasks => forager.is_some_and(|target| target.masks.is_some()),
+            Field::SpecialTokens => forager.is_some_and(|target| target.special_tokens),
+            Field::Overwrite => self.plan.overwrite,
+            _ => false,
+        }
+    }
+
+    /// Switches a switch.
+    pub fn toggle(&mut self, field: Field) {
+        let on = !self.is_on(field);
+        match field {
+            Field::Modalities => {
+                self.plan.modalities =
+                    on.then(|| ModalitiesTarget { batch_lines: DEFAULT_BATCH_LINES, ..ModalitiesTarget::default() });
+                self.retype(&[Field::TruncateTo, Field::PadTo]);
+            }
+            Field::SkipBadLines => self.change_modalities(|target| target.skip_bad_lines = on),
+            Field::Nanosets => {
+                self.plan.nanosets = on.then(NanosetsTarget::default);
+                self.retype(&[Field::Tasks, Field::ChunkSize, Field::FileTokens, Field::Prefix]);
+            }
+            Field::Shuffle => self.change_nanosets(|target| {
+                target.shuffle = if on { DocumentShuffle::Documents } else { DocumentShuffle::None };
+            }),
+            Field::NanosetsMasks => self.change_nanosets(|target| target.loss_masks = on),
+            Field::Forager => {
+                self.plan.forager = on.then(|| ForagerTarget::new(SampleSize::Variable));
+                self.retype(&[Field::SampleSize]);
+            }
+            Field::ForagerMasks => self.change_forager(|target| {
+                let parts = || MASKED_BY_DEFAULT.map(str::to_owned).to_vec();
+                target.masks = on.then(|| MaskedParts { parts: parts(), mask_end: false });
+            }),
+            Field::SpecialTokens => self.change_forager(|target| target.special_tokens = on),
+            Field::Overwrite => self.plan.overwrite = on,
+            _ => {}
+        }
+        self.propose();
+    }
+
+    /// Takes what stands in fields that have come back.
+    fn retype(&mut self, fields: &[Field]) {
+        fields.iter().for_each(|field| self.typed(*field));
+    }
+
+    pub(super) fn step_type(&mut self, forward: bool) {
+        let now = self.plan.forager.as_ref().and_then(|target| target.token_type);
+        let at = TYPES.iter().position(|known| *known == now).unwrap_or(0);
+        let next = (at + if forward { 1 } else { TYPES.len() - 1 }) % TYPES.len();
+        self.change_forager(|target| target.token_type = TYPES.get(next).copied().flatten());
+    }
+
+    /// Proposes what nobody has said otherwise: the end token, and where the tokens go.
+    pub fn propose(&mut self) {
+        if self.proposes_end {
+            let end = self.seen.usual_end(&self.plan.tokenizer);
+            self.plan.end = end.clone().map(EndToken::Text);
+            self.inputs.insert(Field::End, Input::new(&end.unwrap_or_default()));
+        }
+        if self.proposes_output {
+            self.plan.output = usual_output(&self.plan, self.seen.is_one_file());
+            self.inputs.insert(Field::Output, Input::new(&self.plan.output));
+        }
+    }
+}
+
+/// The end token as it is typed: its spelling, or `#` and its number.
+pub(super) fn end_words(end: Option<&EndToken>) -> String {
+    match end {
+        None => String::new(),
+        Some(EndToken::Text(text)) => text.clone(),
+        Some(EndToken::Id(id)) => format!("#{id}"),
+    }
+}
+
+fn end_of(words: &str) -> EndToken {
+    match words.strip_prefix('#').and_then(|id| id.parse().ok()) {
+        Some(id) => EndToken::Id(id),
+        None => EndToken::Text(words.to_owned()),
+    }
+}
+
+fn number_of(typed: &str) -> Result<u64, String> {
+    let digits: String = typed.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
+    digits.parse().map_err(|_| "that is not a number".to_owned())
+}
+
+/// Where the tokens go unless somebody says otherwise: beside the input.
+fn usual_output(plan: &PackPlan, is_one_file: bool) -> String {
+    let Some(input) = plan.inputs.first() else { return String::new() };
+    let path = Path::new(input);
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| "text".to_owned());
+    let stem = match (is_one_file, name.find(".jsonl")) {
+        (true, Some(at)) if at > 0 => name.get(..at).unwrap_or(&name).to_owned(),
+        _ => name,
+    };
+    let formats = plan.formats();
+    let is_one_packed = is_one_file && formats.len() == 1 && plan.modalities.is_some();
+    let name = if is_one_packed { format!("{stem}.pbin") } else { format!("{stem}-tokens") };
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => parent.join(name).to_string_lossy().into_owned(),
+        None => name,
+    }
+}

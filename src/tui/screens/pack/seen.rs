@@ -1,0 +1,153 @@
+//! What is known of the data that is to be packed, as the workers found it out.
+
+use crate::job::pack::PackPreview;
+use crate::model::pack::TextField;
+use crate::model::{Failure, Outcome, PackFormat, PackPlan, Problem};
+use crate::preview::tokens::TokenText;
+use crate::source::text::TextFile;
+use crate::tokenize::TokenizerFacts;
+use std::sync::Arc;
+
+/// Files and their bytes, or why there are none.
+pub type Counted = Result<(u64, u64), String>;
+
+/// The files that a run would read.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    /// Files and bytes by the rules of each format, or why there are none.
+    pub by_format: Vec<(PackFormat, Counted)>,
+    /// Those of the first format that finds any, at most [`SHOWN_FILES`].
+    pub shown: Vec<TextFile>,
+    /// How many there are.
+    pub total: u64,
+    /// Their size on disk, in bytes.
+    pub bytes: u64,
+    /// One file was given itself.
+    pub is_one_file: bool,
+    /// What is left out though it looks like data.
+    pub problems: Vec<Problem>,
+}
+
+/// Files that are listed.
+pub const SHOWN_FILES: usize = 1_000;
+
+/// A key of documents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeySeen {
+    /// Its name, raw.
+    pub name: String,
+    /// Documents that have it, of those that were looked at.
+    pub documents: usize,
+    /// What stands there in the first of them: raw, its beginning.
+    pub example: String,
+    /// It is text there.
+    pub is_text: bool,
+}
+
+/// Real documents.
+#[derive(Clone, Debug, Default)]
+pub struct Documents {
+    /// Lines as they are: name of the file, number of the line from 1, bytes.
+    pub lines: Vec<(Arc<str>, u64, Arc<[u8]>)>,
+    /// The keys of those that are objects, most frequent first.
+    pub keys: Vec<KeySeen>,
+    /// What went wrong while they were read.
+    pub troubles: Vec<String>,
+}
+
+/// What the text field gives on the real documents.
+#[derive(Clone, Debug, Default)]
+pub struct Extracted {
+    /// For which field.
+    pub field: TextField,
+    /// The field itself is wrong: a program that does not compile.
+    pub failure: Option<Failure>,
+    /// One for each line: its text, or why there is none. Raw.
+    pub texts: Vec<Result<Arc<str>, String>>,
+}
+
+impl Extracted {
+    /// Documents with text.
+    pub fn with_text(&self) -> usize {
+        self.texts.iter().filter(|text| text.as_ref().is_ok_and(|text| !text.is_empty())).count()
+    }
+}
+
+/// A tokenizer, and a real document encoded by it.
+#[derive(Clone, Debug)]
+pub struct TokenizerLook {
+    /// What its file says.
+    pub facts: TokenizerFacts,
+    /// The token that usually ends documents: the first added one of a known spelling.
+    pub usual_end: Option<String>,
+    /// Special tokens, raw, the first few.
+    pub specials: Vec<String>,
+    /// What the template puts before and after a document: spellings, raw.
+    pub template: (Vec<String>, Vec<String>),
+    /// The document, token by token, what is put around it included.
+    pub text: Option<TokenText>,
+    /// The same as ids.
+    pub ids: Option<TokenText>,
+    /// Its tokens and characters.
+    pub size: (u64, u64),
+    /// What stands in the way, or is to be known; safe.
+    pub warnings: Vec<String>,
+}
+
+/// Everything that is known.
+#[derive(Default)]
+pub struct Seen {
+    /// The files.
+    pub files: Option<Arc<Outcome<Files>>>,
+    /// Documents of them.
+    pub documents: Option<Arc<Documents>>,
+    /// Their keys.
+    pub keys: Vec<KeySeen>,
+    /// What the text field gives.
+    pub extracted: Option<Arc<Extracted>>,
+    /// Tokenizers that were found: paths and names.
+    pub tokenizers: Vec<String>,
+    /// The tokenizer that was asked for, by name.
+    pub tokenizer: Option<(String, Arc<Outcome<TokenizerLook>>)>,
+    /// What a run would do, and for which plan.
+    pub preview: Option<(PackPlan, Arc<Outcome<PackPreview>>)>,
+}
+
+impl Seen {
+    /// What is known of a tokenizer.
+    pub fn tokenizer_of(&self, name: &str) -> Option<&Outcome<TokenizerLook>> {
+        self.tokenizer.as_ref().filter(|(of, _)| of == name).map(|(_, look)| look.as_ref())
+    }
+
+    /// Why a tokenizer cannot be used.
+    pub fn tokenizer_blocker(&self, name: &str) -> Option<String> {
+        self.tokenizer_of(name).and_then(|look| look.as_ref().err()).map(ToString::to_string)
+    }
+
+    /// The token that documents usually end with.
+    pub fn usual_end(&self, name: &str) -> Option<String> {
+        self.tokenizer_of(name)?.as_ref().ok()?.usual_end.clone()
+    }
+
+    /// Whether one file was given itself.
+    pub fn is_one_file(&self) -> bool {
+        self.files.as_ref().is_some_and(|files| files.as_ref().as_ref().is_ok_and(|files| files.is_one_file))
+    }
+
+    /// Why the text field gives nothing to pack.
+    pub fn text_blocker(&self) -> Option<String> {
+        let extracted = self.extracted.as_ref()?;
+        if let Some(failure) = &extracted.failure {
+            return Some(failure.to_string());
+        }
+        if extracted.texts.is_empty() || extracted.with_text() > 0 {
+            return None;
+        }
+        let keys: Vec<String> =
+            self.keys.iter().take(8).map(|key| crate::tui::widgets::text::safe(&key.name)).collect();
+        Some(match keys.is_empty() {
+            true => "no document has text there, and none is a JSON object".to_owned(),
+            false => format!("no document has text there; these keys exist: {}", keys.join(", ")),
+        })
+    }
+}

@@ -1,0 +1,342 @@
+use super::look;
+use super::seen::Extracted;
+use super::state::PackState;
+use super::step::{Field, Step};
+use super::view;
+use crate::job::pack::{PackPreview, PackSample, Skipped, TargetPreview};
+use crate::job::prepare::OutputFile;
+use crate::model::pack::{EndToken, SampleSize, TextField};
+use crate::model::{Cancel, Failure, PackFormat, PackPlan, Problem, ProblemKind, Subject};
+use crate::source::text::Packing;
+use crate::tokenize::Tokenizer;
+use crate::tui::keymap::{Action, Keymap};
+use crate::tui::screen::Ui;
+use crate::tui::theme::{ColourMode, Glyphs, Theme};
+use ratatui::backend::TestBackend;
+use ratatui::Terminal;
+use std::sync::Arc;
+use std::time::Duration;
+
+const TOKENIZER: &str = "tests/golden/nanosets/tokenizers/bpe1k.json";
+
+fn shown(state: &mut PackState, columns: u16, rows: u16, ascii: bool) -> String {
+    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
+    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
+    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    terminal.draw(|frame| view::draw(state, frame, frame.area(), &ui)).unwrap();
+    let text = terminal.backend().to_string();
+    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+fn compare(name: &str, state: &mut PackState) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        // The frame keeps two rows of the screen for itself.
+        for (columns, rows, ascii) in [(80, 22, false), (100, 28, false), (80, 22, true), (40, 12, false)] {
+            let kind = if ascii { "_ascii" } else { "" };
+            insta::assert_snapshot!(format!("pack_{name}_{columns}x{rows}{kind}"), shown(state, columns, rows, ascii));
+        }
+    });
+}
+
+/// Documents as people have them: most with a text, one without, one empty.
+const LINES: &str =
+    "{\"id\": 1, \"text\": \"The quick brown fox\\njumps over the lazy dog\", \"meta\": {\"lang\": \"en\"}}\n\
+{\"id\": 2, \"text\": \"Grüße aus Köln, 東京 und Москва\", \"meta\": {}}\n\
+{\"id\": 3, \"summary\": \"no text at all\"}\n\
+{\"id\": 4, \"text\": \"\"}\n\
+{\"id\": 5, \"text\": \"The last one.\", \"summary\": \"short\"}\n";
+
+/// What the workers would find in one file of `lines`.
+fn with_documents(plan: PackPlan, lines: &str) -> PackState {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("corpus.jsonl");
+    crate::storage::publish::write_file(&crate::storage::fs::RealFs, &path, lines.as_bytes(), 0o644).unwrap();
+    let real = PackPlan { inputs: vec![path.display().to_string()], ..plan.clone() };
+    let mut files = look::files(&real, &Cancel::default()).unwrap();
+    let documents = Arc::new(look::documents(&files.shown, &Cancel::default()));
+    for file in &mut files.shown {
+        file.path = "/data/corpus.jsonl".into();
+    }
+    let mut state = PackState::new(plan);
+    state.seen.keys.clone_from(&documents.keys);
+    state.seen.files = Some(Arc::new(Ok(files)));
+    state.seen.documents = Some(documents);
+    state.propose();
+    state.settle_lists();
+    extract(&mut state);
+    state
+}
+
+fn extract(state: &mut PackState) {
+    let documents = state.seen.documents.clone().unwrap();
+    let format = state.plan.formats().first().copied().unwrap_or(PackFormat::Nanosets);
+    state.seen.extracted = Some(Arc::new(look::extract(&state.plan.text, &documents, format)));
+}
+
+fn plan() -> PackPlan {
+    PackPlan::new(vec!["/data/corpus.jsonl".into()], "", "")
+}
+
+fn answered() -> PackState {
+    let mut state = with_documents(plan(), LINES);
+    state.seen.tokenizers = vec![TOKENIZER.into(), "gpt2".into()];
+    state.settle_lists();
+    state.go(Step::Tokenizer);
+    type_into(&mut state, Field::Tokenizer, TOKENIZER);
+    load(&mut state);
+    state
+}
+
+fn load(state: &mut PackState) {
+    let tokenizer = Tokenizer::load(&state.plan.tokenizer).unwrap();
+    let texts = state.seen.extracted.clone().unwrap();
+    let text = texts.texts.iter().find_map(|text| text.clone().ok());
+    let look = look::look_at(&tokenizer, text.as_deref(), &state.plan);
+    state.seen.tokenizer = Some((state.plan.tokenizer.clone(), Arc::new(look)));
+    state.propose();
+}
+
+fn type_into(state: &mut PackState, field: Field, text: &str) {
+    state.inputs.entry(field).or_default().set(text);
+    state.typed(field);
+}
+
+fn preview() -> PackPreview {
+    let output = |name: &str, bytes, replaces| OutputFile { name: name.into(), bytes, replaces };
+    let target = |format, path: &str, outputs| TargetPreview {
+        format,
+        path: path.into(),
+        outputs,
+        documents: 1_204_331,
+        tokens: 812_004_118,
+        bytes: 1_624_008_236,
+        token_bytes: 2,
+        skipped: vec![Skipped { reason: "its text is empty".into(), is_by_design: true, documents: 12 }],
+    };
+    PackPreview {
+        files: Vec::new(),
+        file_count: 12,
+        bytes: 3_900_000_000,
+        sample: PackSample {
+            lines: 4_096,
+            documents: 4_090,
+            bytes: 12_000_000,
+            tokens: 2_700_000,
+            bytes_per_second: 6e7,
+        },
+        targets: vec![
+            target(
+                PackFormat::Modalities,
+                "/data/out/modalities",
+                vec![output("modalities/corpus.pbin", 1_624_008_236, false)],
+            ),
+            target(
+                PackFormat::Nanosets,
+                "/data/out/nanosets",
+                vec![
+                    output("nanosets/00000_unshuffled.ds", 1_624_008_236, true),
+                    output("nanosets/00000_unshuffled.ds.index", 9_634_648, false),
+                    output("nanosets/00000_unshuffled.ds.metadata", 52, false),
+                ],
+            ),
+        ],
+        documents: 1_204_331,
+        tokens: 811_000_000,
+        estimated: Duration::from_secs(95),
+        needed_bytes: 3_260_000_000,
+        free_bytes: 88_000_000_000,
+        warnings: vec!["the tokenizer file asks for truncation".into()],
+        resumable_bytes: 0,
+        nothing_to_do: false,
+        problems: vec![Problem::problem(ProblemKind::CutShort, Subject::default(), "b.jsonl.gz is cut short")],
+    }
+}
+
+#[test]
+fn files_are_listed_with_what_each_format_makes_of_them() {
+    let mut state = with_documents(plan(), LINES);
+    if let Some(Ok(files)) = state.seen.files.clone().as_deref() {
+        let mut files = files.clone();
+        let more = |name: &str, packing| crate::source::text::TextFile {
+            name: name.into(),
+            packing,
+            ..files.shown[0].clone()
+        };
+        let added = vec![more("a/part-0001.jsonl.zst", Packing::Zstd), more("a/part-0002.jsonl.gz", Packing::Gzip)];
+        files.shown.extend(added);
+        files.total = 3;
+        files.by_format = vec![
+            (PackFormat::Modalities, Ok((3, files.bytes))),
+            (PackFormat::Nanosets, Ok((5, files.bytes * 2))),
+            (PackFormat::Forager, Err("there is no file whose name ends in .jsonl".into())),
+        ];
+        state.seen.files = Some(Arc::new(Ok(files)));
+    }
+    compare("source", &mut state);
+    state.seen.files = Some(Arc::new(Err(
+        Failure::usage("looking for text", "--glob fits no file").with_hint("**/*.jsonl looks into all folders")
+    )));
+    compare("source_failed", &mut state);
+    assert!(state.blocker(Step::Source).unwrap().contains("fits no file"));
+}
+
+#[test]
+fn keys_of_real_documents_are_offered_with_their_share() {
+    let mut state = with_documents(plan(), LINES);
+    state.go(Step::Text);
+    compare("text", &mut state);
+    let keys: Vec<(&str, usize)> = state.seen.keys.iter().map(|key| (key.name.as_str(), key.documents)).collect();
+    assert_eq!(keys, [("text", 4), ("summary", 2), ("id", 5), ("meta", 2)]);
+    assert_eq!(state.blocker(Step::Text), None);
+    state.act(Action::Down);
+    assert_eq!(state.plan.text, TextField::Key("summary".into()));
+}
+
+#[test]
+fn a_program_is_tried_on_real_documents_and_its_mistakes_are_shown() {
+    let mut state = with_documents(plan(), LINES);
+    state.go(Step::Text);
+    (0..4).for_each(|_| state.act(Action::Down));
+    assert_eq!(state.plan.text, TextField::Jq(String::new()));
+    state.focus_on(Field::Jq);
+    assert!(state.wants_text());
+    type_into(&mut state, Field::Jq, ".text + \" / \" + .summary");
+    extract(&mut state);
+    compare("jq", &mut state);
+    type_into(&mut state, Field::Jq, ".text | [");
+    extract(&mut state);
+    compare("jq_wrong", &mut state);
+    assert!(state.blocker(Step::Text).is_some());
+}
+
+#[test]
+fn a_wrong_key_names_those_that_exist() {
+    let state = with_documents(PackPlan { text: TextField::Key("body".into()), ..plan() }, LINES);
+    let why = state.blocker(Step::Text).unwrap();
+    assert!(why.contains("these keys exist: text, summary, id, meta"), "{why}");
+}
+
+#[test]
+fn a_document_is_shown_token_by_token_with_what_is_put_around_it() {
+    let mut state = answered();
+    assert_eq!(state.plan.end, Some(EndToken::Text("<|endoftext|>".into())), "proposed from the vocabulary");
+    load(&mut state);
+    compare("tokenizer", &mut state);
+    type_into(&mut state, Field::End, "<|nowhere|>");
+    load(&mut state);
+    let warnings = state.seen.tokenizer_of(TOKENIZER).unwrap().as_ref().unwrap().warnings.clone();
+    assert!(warnings[0].contains("<|nowhere|> is not in the vocabulary"), "{warnings:?}");
+    assert_eq!(state.plan.end, Some(EndToken::Text("<|nowhere|>".into())), "what was typed is not proposed away");
+    type_into(&mut state, Field::End, "#7");
+    assert_eq!(state.plan.end, Some(EndToken::Id(7)));
+}
+
+#[test]
+fn before_a_tokenizer_is_chosen_those_found_are_offered() {
+    let mut state = with_documents(plan(), LINES);
+    state.seen.tokenizers = vec!["/data/tokenizer.json".into(), "meta-llama/Llama-3.1-8B".into()];
+    state.settle_lists();
+    state.go(Step::Tokenizer);
+    compare("tokenizers_found", &mut state);
+    state.focus_on(Field::Found);
+    state.act(Action::Down);
+    state.act(Action::Toggle);
+    assert_eq!(state.plan.tokenizer, "meta-llama/Llama-3.1-8B");
+    state.seen.tokenizer = Some((
+        state.plan.tokenizer.clone(),
+        Arc::new(Err(Failure::environment(
+            "reading the tokenizer",
+            "no such file, and no model of this name in the local hub cache",
+        ))),
+    ));
+    compare("tokenizer_missing", &mut state);
+}
+
+#[test]
+fn formats_have_their_few_settings_and_all_of_them_on_demand() {
+    let mut state = answered();
+    state.go(Step::Targets);
+    assert!(state.blocker(Step::Targets).unwrap().contains("at least one format"));
+    compare("formats_none", &mut state);
+    [Field::Modalities, Field::Nanosets, Field::Forager].into_iter().for_each(|field| state.toggle(field));
+    compare("formats", &mut state);
+    assert_eq!(state.plan.forager.as_ref().unwrap().sample_size, SampleSize::Fixed(4_096));
+    type_into(&mut state, Field::SampleSize, "");
+    assert_eq!(state.plan.forager.as_ref().unwrap().sample_size, SampleSize::Variable);
+    state.act(Action::Advanced);
+    type_into(&mut state, Field::Tasks, "many");
+    state.focus_on(Field::Tasks);
+    compare("formats_all", &mut state);
+    assert!(state.blocker(Step::Targets).is_none_or(|why| why.contains("not a number")));
+    type_into(&mut state, Field::Tasks, "8");
+    assert_eq!(state.plan.nanosets.as_ref().unwrap().tasks, Some(8));
+}
+
+#[test]
+fn the_output_is_proposed_beside_the_input_until_somebody_says_otherwise() {
+    let mut state = answered();
+    state.toggle(Field::Modalities);
+    assert_eq!(state.plan.output, "/data/corpus.pbin");
+    state.toggle(Field::Nanosets);
+    assert_eq!(state.plan.output, "/data/corpus-tokens");
+    type_into(&mut state, Field::Output, "/elsewhere");
+    state.toggle(Field::Nanosets);
+    assert_eq!(state.plan.output, "/elsewhere");
+}
+
+#[test]
+fn the_review_tells_what_is_missing_then_what_a_run_would_do() {
+    let mut state = answered();
+    state.go(Step::Review);
+    compare("review_open", &mut state);
+    assert_eq!(state.first_blocker().unwrap().0, Step::Targets);
+    state.toggle(Field::Modalities);
+    state.toggle(Field::Nanosets);
+    type_into(&mut state, Field::Output, "/data/out");
+    compare("review_waiting", &mut state);
+    state.seen.preview = Some((state.plan.clone(), Arc::new(Ok(preview()))));
+    assert_eq!(state.first_blocker(), None);
+    compare("review", &mut state);
+    state.toggle(Field::Overwrite);
+    assert!(state.preview_now().is_none(), "other answers, another outlook");
+}
+
+#[test]
+fn going_back_loses_nothing() {
+    let mut state = answered();
+    state.go(Step::Targets);
+    state.toggle(Field::Forager);
+    let plan = state.plan.clone();
+    while let Some(step) = state.step.previous() {
+        state.go(step);
+    }
+    assert_eq!((state.step, &state.plan), (Step::Source, &plan));
+    assert!(state.answered[..3].iter().all(|answered| *answered));
+    state.draft = Some(Duration::from_secs(7_300));
+    compare("draft", &mut state);
+    state.act(Action::PreviousField);
+    assert_eq!(state.rail, Some(Step::Source));
+    state.act(Action::Down);
+    state.act(Action::Down);
+    compare("rail", &mut state);
+}
+
+#[test]
+fn hostile_documents_are_shown_safely_and_bound() {
+    let lines = format!(
+        "{{\"text\": \"\\u001b[31mred\\u0007\", \"\\u001b]0;x\": 1}}\n{{\"text\": \"{}\"}}\nnot json\n",
+        "x".repeat(100_000)
+    );
+    let mut state = with_documents(plan(), &lines);
+    state.go(Step::Text);
+    let drawn = shown(&mut state, 80, 22, false);
+    assert!(!drawn.contains('\u{1b}') && !drawn.contains('\u{7}'), "{drawn}");
+    let extracted: &Extracted = state.seen.extracted.as_ref().unwrap();
+    assert_eq!((extracted.with_text(), extracted.texts.len()), (2, 3));
+    assert!(extracted.texts[1].as_ref().unwrap().len() <= 20_000);
+}

@@ -1,0 +1,141 @@
+//! Draws the review: what a run would do.
+
+use super::{draw_scrolled, wrapped};
+use crate::job::pack::PackPreview;
+use crate::model::text::{bytes, count, duration};
+use crate::model::{Outcome, Severity};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::Ui;
+use crate::tui::screens::pack::state::PackState;
+use crate::tui::widgets::layout::{heading, problem_lines};
+use crate::tui::widgets::text;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Files of one format that are listed.
+const FILES_EACH: usize = 6;
+
+/// Draws the step.
+pub fn draw(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let mut lines = Vec::new();
+    match state.first_blocker() {
+        Some((step, why)) => {
+            let words = format!("{} {}: {why}", ui.glyphs.cross, step.title());
+            lines.extend(wrapped(&words, columns, ui.theme.error));
+            lines.push(Line::default());
+        }
+        None => {
+            let key = ui.key(Context::PackReview, Action::Run);
+            let words = format!("{} everything is answered; {key} runs it", ui.glyphs.check);
+            lines.push(Line::from(Span::styled(words, ui.theme.ok)));
+            lines.push(Line::default());
+            lines.extend(outlook(state.preview_now(), columns, ui));
+        }
+    }
+    let mut head = heading("The same as a command", ui);
+    let key = ui.key(Context::PackReview, Action::Copy);
+    head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
+    lines.push(head);
+    let command = text::wrap(&state.command(), columns.saturating_sub(2)).into_iter();
+    lines.extend(command.map(|line| Line::from(Span::styled(format!("  {line}"), ui.theme.accent))));
+    draw_scrolled(state, frame, area, lines, ui);
+}
+
+fn outlook(preview: Option<&Outcome<PackPreview>>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let Some(preview) = preview else {
+        let words = format!("{} reading a sample of the documents", ui.spinner());
+        return vec![Line::from(Span::styled(words, ui.theme.accent)), Line::default()];
+    };
+    let mut lines = Vec::new();
+    match preview {
+        Err(failure) => {
+            lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
+            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+        }
+        Ok(preview) => lines.extend(preview_lines(preview, columns, ui)),
+    }
+    lines.push(Line::default());
+    lines
+}
+
+fn preview_lines(preview: &PackPreview, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let dot = ui.glyphs.dot;
+    let mut lines = Vec::new();
+    if preview.nothing_to_do {
+        lines.extend(wrapped(
+            "It is there already: the same plan on the same files. A run does nothing.",
+            columns,
+            ui.theme.ok,
+        ));
+    }
+    if preview.resumable_bytes > 0 {
+        let words = format!(
+            "{} a run that was stopped is gone on with: {} are done",
+            ui.glyphs.arrow,
+            bytes(preview.resumable_bytes)
+        );
+        lines.extend(wrapped(&words, columns, ui.theme.accent));
+    }
+    let all = [
+        count(preview.file_count, "file"),
+        bytes(preview.bytes),
+        format!("~{}", count(preview.documents, "document")),
+        format!("~{}", count(preview.tokens, "token")),
+    ];
+    lines.push(Line::from(text::fit_end(&all.join(&format!(" {dot} ")), columns, ui.glyphs)));
+    let needs = format!(
+        "about {} {dot} needs {} of {} free",
+        duration(preview.estimated),
+        bytes(preview.needed_bytes),
+        bytes(preview.free_bytes)
+    );
+    let is_tight = preview.needed_bytes > preview.free_bytes;
+    let style = if is_tight { ui.theme.error } else { ui.theme.text };
+    lines.push(Line::from(Span::styled(text::fit_end(&needs, columns, ui.glyphs), style)));
+    let sample = format!(
+        "from a sample of {}, {}, {}",
+        count(preview.sample.lines, "line"),
+        bytes(preview.sample.bytes),
+        count(preview.sample.tokens, "token")
+    );
+    lines.push(Line::from(Span::styled(text::fit_end(&sample, columns, ui.glyphs), ui.theme.muted)));
+    for target in &preview.targets {
+        let told = format!(
+            "{}  {dot} ~{} of {} {dot} ~{}",
+            target.format.word(),
+            count(target.tokens, "token"),
+            count(u64::from(target.token_bytes), "byte"),
+            bytes(target.bytes)
+        );
+        lines.push(heading(&text::fit_end(&told, columns, ui.glyphs), ui));
+        for skipped in target.skipped.iter().take(4) {
+            let words = format!(
+                "  {} of the sample left out: {}",
+                count(skipped.documents, "document"),
+                text::safe(&skipped.reason)
+            );
+            let style = if skipped.is_by_design { ui.theme.muted } else { ui.theme.warn };
+            lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style)));
+        }
+        for file in target.outputs.iter().take(FILES_EACH) {
+            let what = if file.replaces { ("replaced", ui.theme.warn) } else { ("new", ui.theme.muted) };
+            let words = text::fit_middle(
+                &format!("  {}  ~{}  ", file.name, bytes(file.bytes)),
+                columns.saturating_sub(9),
+                ui.glyphs,
+            );
+            lines.push(Line::from(vec![Span::raw(words), Span::styled(what.0, what.1)]));
+        }
+        if let Some(more) = target.outputs.len().checked_sub(FILES_EACH).filter(|more| *more > 0) {
+            lines.push(Line::from(Span::styled(format!("  and {more} more"), ui.theme.muted)));
+        }
+    }
+    for warning in &preview.warnings {
+        lines.extend(wrapped(&format!("{} {}", ui.glyphs.warn, text::safe(warning)), columns, ui.theme.warn));
+    }
+    let told = preview.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
+    lines.extend(told.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
+    lines
+}

@@ -1,0 +1,269 @@
+//! Draws the steps with questions.
+
+use super::{draw_field, draw_fields, draw_scrolled, from_row, wrapped, LABEL};
+use crate::model::text::{bytes, count, grouped};
+use crate::preview::text::wrap_ranges;
+use crate::preview::tokens::TokenText;
+use crate::source::text::TextFile;
+use crate::tui::screen::Ui;
+use crate::tui::screens::pack::look::{size_words, template_words};
+use crate::tui::screens::pack::seen::TokenizerLook;
+use crate::tui::screens::pack::state::{PackState, Place};
+use crate::tui::screens::pack::step::Field;
+use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row};
+use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::preview::token_line;
+use crate::tui::widgets::text;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Documents that are shown through the text field.
+const SHOWN_DOCUMENTS: usize = 3;
+/// Lines of each of them.
+const DOCUMENT_LINES: usize = 3;
+/// Tokenizers that are listed at a time.
+const FOUND_ROWS: usize = 5;
+/// Keys that are listed at a time.
+const KEY_ROWS: usize = 8;
+
+/// Which files.
+pub fn source(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let line = draw_fields(state, frame, area, 0, &[Field::Glob], ui) + 1;
+    let files = state.seen.files.clone();
+    let mut lines = Vec::new();
+    match files.as_deref() {
+        None => lines.push(Line::from(Span::styled(format!("{} looking for files", ui.spinner()), ui.theme.accent))),
+        Some(Err(failure)) => {
+            lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
+            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+        }
+        Some(Ok(found)) => {
+            let words = format!("{} {} {}", count(found.total, "file"), ui.glyphs.dot, bytes(found.bytes));
+            lines.push(heading(&words, ui));
+            for (format, told) in &found.by_format {
+                let words = match told {
+                    Ok((files, _)) if *files == found.total => continue,
+                    Ok((files, size)) => format!("{}: {}, {}", format.word(), count(*files, "file"), bytes(*size)),
+                    Err(why) => format!("{}: {why}", format.word()),
+                };
+                lines.extend(wrapped(&format!("  for {words}"), columns, ui.theme.muted));
+            }
+            lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
+            lines.push(Line::default());
+            lines.extend(found.shown.iter().map(|file| file_line(file, columns, ui)));
+            if let Some(more) = found.total.checked_sub(found.shown.len() as u64).filter(|more| *more > 0) {
+                lines.push(Line::from(Span::styled(format!("and {} more", grouped(more)), ui.theme.muted)));
+            }
+        }
+    }
+    draw_scrolled(state, frame, from_row(area, line), lines, ui);
+}
+
+fn file_line(file: &TextFile, columns: usize, ui: &Ui) -> Line<'static> {
+    let size = text::pad_start(&bytes(file.bytes), 11);
+    let packing = text::pad_end(file.packing.title(), 10);
+    let room = columns.saturating_sub(24).max(8);
+    let name = text::pad_end(&text::fit_middle(&file.name, room, ui.glyphs), room);
+    Line::from(vec![Span::raw(format!(" {name} ")), Span::styled(format!("{packing}{size}"), ui.theme.muted)])
+}
+
+/// Where the text stands.
+pub fn text_field(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let Some(documents) = state.seen.documents.clone() else {
+        let words = match state.seen.files.as_deref() {
+            Some(Err(_)) => "there are no files to look into".to_owned(),
+            _ => format!("{} looking into the first files", ui.spinner()),
+        };
+        return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.muted))]);
+    };
+    let columns = usize::from(area.width);
+    let words = format!("The text of a document is  ({} looked at)", count(documents.lines.len() as u64, "document"));
+    draw_lines(frame.buffer_mut(), area, [heading(&words, ui)]);
+    let height = state.keys.len.min(KEY_ROWS).min(usize::from(area.height / 2));
+    let place = Rect { height: u16::try_from(height).unwrap_or(0), ..from_row(area, 1) };
+    draw_keys(state, frame, place, documents.lines.len(), ui);
+    let mut line = height + 1;
+    if state.fields().contains(&Field::Jq) {
+        line = draw_fields(state, frame, area, line, &[Field::Jq], ui);
+    }
+    let mut lines = Vec::new();
+    for why in &documents.troubles {
+        lines.extend(wrapped(&format!("{} {why}", ui.glyphs.warn), columns, ui.theme.warn));
+    }
+    match state.seen.extracted.clone().filter(|found| found.field == state.plan.text) {
+        None => lines.push(Line::from(Span::styled(format!("{} reading", ui.spinner()), ui.theme.muted))),
+        Some(found) => {
+            if let Some(failure) = &found.failure {
+                lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
+                lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+            } else {
+                let (with, all) = (found.with_text(), found.texts.len());
+                let style = if with == 0 {
+                    ui.theme.error
+                } else if with < all {
+                    ui.theme.warn
+                } else {
+                    ui.theme.ok
+                };
+                lines.push(Line::from(Span::styled(format!("{with} of {all} documents have text there"), style)));
+                if let Some(why) = state.seen.text_blocker() {
+                    lines.extend(wrapped(&format!("{} {why}", ui.glyphs.cross), columns, ui.theme.error));
+                }
+                // Those without text come first: they are what one has to know.
+                let mut order: Vec<usize> = (0..all).collect();
+                order.sort_by_key(|at| found.texts.get(*at).is_some_and(Result::is_ok));
+                order.rotate_left((all - with).saturating_sub(1).min(all));
+                for at in order.into_iter().take(SHOWN_DOCUMENTS) {
+                    let (Some((file, number, _)), Some(told)) = (documents.lines.get(at), found.texts.get(at)) else {
+                        continue;
+                    };
+                    lines.push(Line::from(Span::styled(format!("{}:{number}", text::safe(file)), ui.theme.title)));
+                    match told {
+                        Ok(words) => {
+                            let shown: String = words.chars().take(columns * DOCUMENT_LINES + 8).collect();
+                            let shown = text::wrap(&shown.replace('\n', " "), columns.saturating_sub(2));
+                            lines.extend(shown.into_iter().take(DOCUMENT_LINES).map(|l| Line::from(format!("  {l}"))));
+                        }
+                        Err(why) => {
+                            lines.push(Line::from(Span::styled(format!("  {} {why}", ui.glyphs.cross), ui.theme.warn)));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    draw_scrolled(state, frame, from_row(area, line + 1), lines, ui);
+}
+
+fn draw_keys(state: &mut PackState, frame: &mut Frame, area: Rect, documents: usize, ui: &Ui) {
+    state.places.put(area, Place::Field(Field::Keys));
+    let focused = state.rail.is_none() && state.field() == Some(Field::Keys);
+    let keys = state.seen.keys.clone();
+    let widest = keys.iter().map(|key| text::width(&text::safe(&key.name))).max().unwrap_or(4).clamp(4, 24);
+    let chosen = match &state.plan.text {
+        crate::model::pack::TextField::Key(name) => keys.iter().position(|key| key.name == *name),
+        crate::model::pack::TextField::Jq(_) => Some(keys.len()),
+    };
+    draw_list(frame.buffer_mut(), area, &mut state.keys, focused, ui, |index, columns| {
+        let sign = if chosen == Some(index) { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        let Some(key) = keys.get(index) else {
+            let words = "a jq program's first output";
+            return Line::from(vec![Span::raw(format!("{sign} ")), Span::styled(words, ui.theme.text)]);
+        };
+        let name = text::pad_end(&text::fit_end(&key.name, widest, ui.glyphs), widest);
+        let share = format!("{:>4} %", key.documents * 100 / documents.max(1));
+        let room = columns.saturating_sub(widest + 14);
+        let example = if key.is_text { format!("\"{}", key.example) } else { key.example.clone() };
+        let example = text::fit_end(&example.replace('\n', " "), room, ui.glyphs);
+        let style = if key.is_text { ui.theme.text } else { ui.theme.muted };
+        Line::from(vec![
+            Span::styled(format!("{sign} {name}"), style),
+            Span::styled(format!(" {share}  {example}"), ui.theme.muted),
+        ])
+    });
+}
+
+/// Which tokenizer.
+pub fn tokenizer(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let mut line = draw_fields(state, frame, area, 0, &[Field::Tokenizer], ui);
+    let rows = state.found.len.min(FOUND_ROWS).min(usize::from(area.height / 4));
+    if rows > 0 {
+        let place = Rect { height: u16::try_from(rows).unwrap_or(0), ..from_row(area, line) };
+        let indent = u16::try_from(LABEL).unwrap_or(0).saturating_sub(2).min(place.width);
+        let place = Rect { x: place.x + indent, width: place.width - indent, ..place };
+        draw_found(state, frame, place, ui);
+        line += rows;
+    }
+    line = draw_fields(state, frame, area, line, &[Field::End], ui) + 1;
+    let mut lines = Vec::new();
+    let name = state.plan.tokenizer.clone();
+    match state.seen.tokenizer_of(&name) {
+        None if name.is_empty() => {
+            let words =
+                "Type a path or a name, or choose one that was found; a real document is then shown token by token.";
+            lines.extend(wrapped(words, columns, ui.theme.muted));
+        }
+        None => lines.push(Line::from(Span::styled(format!("{} loading", ui.spinner()), ui.theme.accent))),
+        Some(Err(failure)) => {
+            lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
+            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+        }
+        Some(Ok(look)) => lines = tokenizer_lines(look, columns, ui),
+    }
+    draw_scrolled(state, frame, from_row(area, line), lines, ui);
+}
+
+fn draw_found(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    state.places.put(area, Place::Field(Field::Found));
+    let focused = state.rail.is_none() && state.field() == Some(Field::Found);
+    let names = state.seen.tokenizers.clone();
+    let chosen = state.plan.tokenizer.clone();
+    draw_list(frame.buffer_mut(), area, &mut state.found, focused, ui, |index, columns| {
+        let name = names.get(index).map(String::as_str).unwrap_or_default();
+        let style = if name == chosen { ui.theme.ok } else { ui.theme.muted };
+        Line::from(Span::styled(text::fit_middle(name, columns, ui.glyphs), style))
+    });
+}
+
+fn tokenizer_lines(look: &TokenizerLook, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::from(text::fit_end(&size_words(look), columns, ui.glyphs))];
+    let template = text::safe(&format!("template: {}", template_words(&look.template)));
+    lines.extend(wrapped(&template, columns, ui.theme.text));
+    if !look.specials.is_empty() {
+        let words = text::fit_end(&format!("special tokens: {}", look.specials.join(" ")), columns, ui.glyphs);
+        lines.push(Line::from(Span::styled(words, ui.theme.muted)));
+    }
+    for warning in &look.warnings {
+        lines.extend(wrapped(&format!("{} {warning}", ui.glyphs.warn), columns, ui.theme.warn));
+    }
+    let Some(shown) = &look.text else { return lines };
+    lines.push(Line::default());
+    let (tokens, characters) = look.size;
+    let words = format!("A real document: {}, {}", count(tokens, "token"), count(characters, "character"));
+    lines.push(heading(&words, ui));
+    lines.extend(token_lines(shown, columns, 5, ui));
+    if let Some(ids) = &look.ids {
+        lines.push(heading("Its ids", ui));
+        lines.extend(token_lines(ids, columns, 40, ui));
+    }
+    lines
+}
+
+fn token_lines(tokens: &TokenText, columns: usize, most: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let ranges = wrap_ranges(&tokens.text, columns);
+    ranges.into_iter().take(most).map(|range| token_line(tokens, range, &[], ui)).collect()
+}
+
+/// What is made, and where.
+pub fn targets(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let fields = state.fields();
+    let refused = match state.plan.formats().is_empty() {
+        true => Vec::new(),
+        false => state.refused(),
+    };
+    let mut foot: Vec<Line> = refused.iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
+    foot.extend(
+        state.troubles.values().flat_map(|why| wrapped(&format!("{} {why}", ui.glyphs.cross), columns, ui.theme.error)),
+    );
+    let foot_rows = foot.len().min(usize::from(area.height / 3));
+    let room = usize::from(area.height).saturating_sub(foot_rows);
+    let at = state.field().and_then(|field| fields.iter().position(|known| *known == field)).unwrap_or(0);
+    let first = (at + 2).saturating_sub(room).min(fields.len().saturating_sub(room));
+    for (line, field) in fields.iter().skip(first).take(room).enumerate() {
+        draw_field(state, frame, row(area, line), *field, ui);
+    }
+    if first > 0 {
+        frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);
+    }
+    if first + room < fields.len() {
+        let y = area.y + u16::try_from(room).unwrap_or(0).saturating_sub(1);
+        frame.buffer_mut().set_string(area.right(), y, ui.glyphs.more_down, ui.theme.accent);
+    }
+    let used = fields.len().min(room);
+    let place = from_row(area, used.saturating_add(usize::from(used + foot_rows < usize::from(area.height))));
+    draw_lines(frame.buffer_mut(), place, foot);
+}

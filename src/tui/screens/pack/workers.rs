@@ -1,0 +1,179 @@
+//! What the guided pack has done in the background; the newest question of each kind wins.
+
+use super::look;
+use super::seen::{Documents, Extracted, Files, TokenizerLook};
+use crate::job::pack::PackPreview;
+use crate::model::pack::TextField;
+use crate::model::{Cancel, Outcome, PackFormat, PackPlan, RunOptions};
+use crate::source::text::TextFile;
+use crate::tokenize::Tokenizer;
+use crate::tui::screen::UiEnv;
+use crate::tui::work::Latest;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A tokenizer to be looked at, with a document to encode.
+pub struct TokenizerQuestion {
+    /// Its name.
+    pub name: String,
+    /// A document.
+    pub document: Option<Arc<str>>,
+    /// The other answers.
+    pub plan: PackPlan,
+}
+
+type Previewed = (PackPlan, Arc<Outcome<PackPreview>>);
+
+/// The workers.
+pub struct Workers {
+    files: Latest<(PackPlan, Cancel), Arc<Outcome<Files>>>,
+    documents: Latest<(Vec<TextFile>, Cancel), Arc<Documents>>,
+    extract: Latest<(TextField, Arc<Documents>, PackFormat), Arc<Extracted>>,
+    tokenizer: Latest<TokenizerQuestion, (String, Arc<Outcome<TokenizerLook>>)>,
+    found: Latest<Vec<PathBuf>, Vec<String>>,
+    preview: Latest<(PackPlan, Cancel), Previewed>,
+    leaving: Cancel,
+    previewing: Cancel,
+}
+
+impl Workers {
+    /// Starts them.
+    pub fn start(env: &UiEnv) -> Self {
+        let wake = || env.wake.clone();
+        let hubs = hubs(env);
+        let options: RunOptions = env.options.clone();
+        let mut loaded: Option<(String, Tokenizer)> = None;
+        Self {
+            files: Latest::start("pack-files", wake(), |(plan, cancel): (PackPlan, Cancel)| {
+                Arc::new(look::files(&plan, &cancel))
+            }),
+            documents: Latest::start("pack-documents", wake(), |(files, cancel): (Vec<TextFile>, Cancel)| {
+                Arc::new(look::documents(&files, &cancel))
+            }),
+            extract: Latest::start(
+                "pack-text",
+                wake(),
+                |(field, documents, format): (TextField, Arc<Documents>, _)| {
+                    Arc::new(look::extract(&field, &documents, format))
+                },
+            ),
+            tokenizer: Latest::start("pack-tokenizer", wake(), move |asked: TokenizerQuestion| {
+                let known = loaded.take().filter(|(name, _)| *name == asked.name).map(|(_, known)| Ok(known));
+                let tokenizer = known.unwrap_or_else(|| Tokenizer::load(&asked.name));
+                let look = tokenizer.and_then(|tokenizer| {
+                    let look = look::look_at(&tokenizer, asked.document.as_deref(), &asked.plan);
+                    loaded = Some((asked.name.clone(), tokenizer));
+                    look
+                });
+                (asked.name, Arc::new(look))
+            }),
+            found: Latest::start("pack-tokenizers", wake(), move |inputs: Vec<PathBuf>| {
+                look::tokenizers(&inputs, &hubs)
+            }),
+            preview: Latest::start("pack-preview", wake(), move |(plan, cancel): (PackPlan, Cancel)| {
+                let found = crate::job::pack::preview(&plan, &options, &cancel);
+                (plan, Arc::new(found))
+            }),
+            leaving: Cancel::default(),
+            previewing: Cancel::default(),
+        }
+    }
+
+    /// Finds the files.
+    pub fn files(&mut self, plan: PackPlan) {
+        self.files.ask((plan, self.leaving.clone()));
+    }
+
+    /// Reads documents of files.
+    pub fn documents(&mut self, files: Vec<TextFile>) {
+        self.documents.ask((files, self.leaving.clone()));
+    }
+
+    /// Takes the text out of documents.
+    pub fn extract(&mut self, field: TextField, documents: Arc<Documents>, format: PackFormat) {
+        self.extract.ask((field, documents, format));
+    }
+
+    /// Loads a tokenizer and encodes a document.
+    pub fn tokenizer(&mut self, question: TokenizerQuestion) {
+        self.tokenizer.ask(question);
+    }
+
+    /// Looks for tokenizers.
+    pub fn find_tokenizers(&mut self, inputs: Vec<PathBuf>) {
+        self.found.ask(inputs);
+    }
+
+    /// Finds out what a run would do; what was being found out for other answers ends.
+    pub fn preview(&mut self, plan: PackPlan) {
+        self.previewing.cancel();
+        self.previewing = Cancel::default();
+        self.preview.ask((plan, self.previewing.clone()));
+    }
+
+    /// The files, once.
+    pub fn take_files(&mut self) -> Option<Arc<Outcome<Files>>> {
+        self.files.take()
+    }
+
+    /// The documents, once.
+    pub fn take_documents(&mut self) -> Option<Arc<Documents>> {
+        self.documents.take()
+    }
+
+    /// What the text field gives, once.
+    pub fn take_extracted(&mut self) -> Option<Arc<Extracted>> {
+        self.extract.take()
+    }
+
+    /// What is known of the tokenizer, once.
+    pub fn take_tokenizer(&mut self) -> Option<(String, Arc<Outcome<TokenizerLook>>)> {
+        self.tokenizer.take()
+    }
+
+    /// Tokenizers that were found, once.
+    pub fn take_found(&mut self) -> Option<Vec<String>> {
+        self.found.take()
+    }
+
+    /// What a run would do, once.
+    pub fn take_preview(&mut self) -> Option<Previewed> {
+        self.preview.take()
+    }
+
+    /// Whether a question is open.
+    pub fn is_busy(&self) -> bool {
+        self.files.is_waiting()
+            || self.documents.is_waiting()
+            || self.extract.is_waiting()
+            || self.tokenizer.is_waiting()
+            || self.preview.is_waiting()
+    }
+
+    /// Whether files are being looked for.
+    pub fn is_listing(&self) -> bool {
+        self.files.is_waiting()
+    }
+
+    /// Whether a tokenizer is being loaded.
+    pub fn is_loading(&self) -> bool {
+        self.tokenizer.is_waiting()
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.leaving.cancel();
+        self.previewing.cancel();
+    }
+}
+
+/// Where the hub keeps what it has fetched.
+fn hubs(env: &UiEnv) -> Vec<PathBuf> {
+    let set = |name: &str| env.variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let hub = set("HF_HUB_CACHE")
+        .or_else(|| set("HF_HOME").map(|home| home.join("hub")))
+        .or_else(|| set("XDG_CACHE_HOME").map(|cache| cache.join("huggingface/hub")))
+        .or_else(|| set("HOME").map(|home| home.join(".cache/huggingface/hub")));
+    hub.into_iter().collect()
+}

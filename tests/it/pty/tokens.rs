@@ -1,0 +1,109 @@
+//! Packing tokens and looking at them, as a person does it.
+
+use super::harness::{run_plainly, House, Start};
+use std::path::PathBuf;
+
+fn golden(path: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(path)
+}
+
+/// Three documents, one without text, and a tokenizer beside them.
+fn corpus() -> House {
+    let house = House::new();
+    let lines = "{\"id\": 1, \"text\": \"The quick brown fox jumps over the lazy dog.\"}\n\
+                 {\"id\": 2, \"title\": \"no text\"}\n\
+                 {\"id\": 3, \"text\": \"A second document, a little longer than the first one.\"}\n";
+    house.file("corpus.jsonl", lines.as_bytes());
+    let tokenizer = std::fs::read(golden("nanosets/tokenizers/bpe1k.json")).unwrap();
+    house.file("tokenizer.json", &tokenizer);
+    house
+}
+
+fn copied(house: &House, from: &str, to: &str) {
+    for entry in walkdir::WalkDir::new(golden(from)).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
+        let name = entry.path().strip_prefix(golden(from)).unwrap().to_str().unwrap().to_owned();
+        house.file(&format!("{to}/{name}"), &std::fs::read(entry.path()).unwrap());
+    }
+}
+
+#[test]
+fn text_is_packed_from_the_first_question_to_the_browser() {
+    let house = corpus();
+    let mut story = Start::new(&house).size(100, 30).run();
+    story.wait_for("▸ corpus.jsonl").wait_for("t  pack tokens").keys("t");
+    story.wait_for("Source").wait_for("1 file").wait_for("plain text").keys("enter");
+    story.wait_for("(•) text").wait_for("2 of 3 documents have text there").wait_for("quick brown fox").keys("enter");
+    story.wait_for("tokenizer.json").keys("tab enter").wait_for("<|endoftext|>").wait_for("A real document");
+    story.wait_for("Its ids").keys("enter").wait_for("[ ] Modalities").keys("j j space").wait_for("[x] Forager");
+    story.keys("k k space").wait_for("[x] Modalities").wait_for("corpus-tokens").keys("enter");
+    story.wait_for("everything is answered").wait_for("--format modalities").wait_for("documents");
+    assert!(!house.data().join("corpus-tokens").exists(), "nothing is written before");
+    story.keys("enter").wait_for("is ready to train on").wait_for("modalities:").wait_for("forager:");
+    let packed = house.data().join("corpus-tokens/modalities");
+    assert!(packed.exists(), "{packed:?}");
+    story.keys("esc").wait_for("▸ corpus.jsonl").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn answers_that_were_left_are_there_again() {
+    let house = corpus();
+    let mut story = Start::new(&house).size(80, 24).run();
+    story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
+    story.wait_for("(•) text").keys("j").wait_for("(•) title").keys("enter").wait_for("end token");
+    story.keys("esc").wait_for("(•) title").keys("esc").wait_for("1 file").keys("esc").wait_for("▸ corpus.jsonl");
+    story.keys("t").wait_for("your answers of").keys("enter").wait_for("(•) title");
+    story.keys("esc esc").wait_for("▸ corpus.jsonl").keys("q");
+    assert_eq!(story.exit_code(), 0);
+}
+
+#[test]
+fn a_wrong_program_is_told_while_it_is_typed() {
+    let house = corpus();
+    let mut story = Start::new(&house).size(80, 24).run();
+    story.wait_for("▸ corpus.jsonl").wait_for("pack tokens").keys("t").wait_for("1 file").keys("enter");
+    story.wait_for("(•) text").keys("j j j").wait_for("(•) a jq program").keys("tab").type_text(".text | [");
+    story.wait_for("✗").keys("enter").wait_for("Text");
+    story.keys("ctrl-x").type_text(".text // .title").wait_for("3 of 3 documents have text there");
+}
+
+#[test]
+fn packed_files_are_read_as_text_and_as_ids_and_as_windows() {
+    let house = House::new();
+    copied(&house, "nanosets/05_modern_loss/expected", "packed");
+    let tokenizer = std::fs::read(golden("nanosets/tokenizers/bpe1k.json")).unwrap();
+    house.file("tok.json", &tokenizer);
+    let mut story = Start::new(&house).size(100, 30).run();
+    story.wait_for("packed/").wait_for("Nanosets, packed").keys("b").wait_for("Documents").wait_for("tokens");
+    story.wait_for("ids have no text").keys("T").wait_for("tokenizer").type_text("tok.json").keys("enter");
+    story.wait_gone("ids have no text").wait_for("tokenizer").keys(".").wait_for("ids ").keys(",").wait_for("text ");
+    story.keys("v").wait_for("sequence length").keys("backspace 4").type_text("63").keys("enter");
+    story.wait_for("Windows").wait_for("-- document").keys("G").wait_for("left over").wait_for("fills no window");
+    story
+        .keys("v")
+        .wait_for("Documents")
+        .keys("/")
+        .type_text("nowhere to be seen")
+        .keys("enter")
+        .wait_for("no row holds");
+    story.keys("esc").wait_gone("found").keys("esc").wait_for("packed/").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn a_pbin_and_forager_samples_are_browsed_like_everything_else() {
+    let house = House::new();
+    copied(&house, "modalities/pack_bpe/expected", "m");
+    copied(&house, "modalities/tokenizers/bpe1k", "m/tok");
+    copied(&house, "forager/tokens_16/expected", "f");
+    let mut story = Start::new(&house).arguments(&["browse", "m/data.pbin"]).size(80, 24).run();
+    story.wait_for("Documents").wait_for("#0").keys("T").type_text("m/tok").keys("enter").wait_for("endoftext");
+    story.keys("q");
+    assert_eq!(story.exit_code(), 0);
+    let mut story = Start::new(&house).arguments(&["browse", "f"]).size(80, 24).run();
+    story.wait_for("37 samples").wait_for("16 tokens").wait_for("nothing says how long").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    assert_eq!(run_plainly(&house, &["browse", "m/data.pbin"]), Some(0));
+}
