@@ -2,6 +2,11 @@
 //!
 //! Every picture is hostile: its size is read from the header first, and nothing larger than the limits is decoded.
 
+mod av1;
+mod jpeg2000;
+
+use crate::media::{image as headers, Reader};
+use crate::model::{Cancel, ImageFacts, MediaFacts};
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits, RgbaImage};
 use std::io::Cursor;
 
@@ -30,16 +35,19 @@ pub struct Picture {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PictureError {
     /// The content is none of the formats that can be decoded.
-    #[error("not a picture in a format that can be shown (JPEG, PNG, WebP, GIF, BMP, TIFF)")]
+    #[error("not a picture in a format that can be shown (JPEG, PNG, WebP, GIF, BMP, TIFF, AVIF, JPEG 2000, PNM)")]
     UnknownFormat,
     /// Too many pixels, or too many bytes once decoded.
-    #[error("{width}×{height} pixels are too many to show (limit: 100 million)")]
+    #[error("{width}×{height} pixels are too many to show")]
     TooLarge {
         /// Width in pixels.
         width: u32,
         /// Height in pixels.
         height: u32,
     },
+    /// It is good, and of a kind that is not decoded; which.
+    #[error("{0}")]
+    NotDecoded(&'static str),
     /// The header is good, the rest is not.
     #[error("damaged picture: {0}")]
     Damaged(String),
@@ -71,6 +79,12 @@ impl std::fmt::Debug for Picture {
 
 /// Decodes a picture and keeps a small version. The first frame of an animation counts. May take a second.
 pub fn decode(bytes: &[u8]) -> Result<Picture, PictureError> {
+    if jpeg2000::accepts(bytes) {
+        return jpeg2000::decode(bytes, &facts(bytes, "JPEG2000")?);
+    }
+    if bytes.get(4..8) == Some(b"ftyp") {
+        return av1::decode_avif(bytes, &facts(bytes, "AVIF")?);
+    }
     let mut reader =
         ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| PictureError::Damaged(e.to_string()))?;
     let format = reader.format().ok_or(PictureError::UnknownFormat)?;
@@ -92,6 +106,33 @@ pub fn decode(bytes: &[u8]) -> Result<Picture, PictureError> {
     Ok(Picture { format: format_name(format), width, height, colour, small: small.into_rgba8() })
 }
 
+/// What the header of a picture tells, that has to be of `format`. Refuses what is too large.
+fn facts(bytes: &[u8], format: &str) -> Result<ImageFacts, PictureError> {
+    let cancel = Cancel::default();
+    let probed = headers::probe(&mut Reader::new(&bytes, &cancel)).map_err(|_| PictureError::UnknownFormat)?;
+    let MediaFacts::Image(facts) = probed.facts else { return Err(PictureError::UnknownFormat) };
+    let (width, height) = (facts.width, facts.height);
+    match u64::from(width) * u64::from(height) {
+        _ if facts.format != format => Err(PictureError::UnknownFormat),
+        0 => Err(PictureError::Damaged("it has no pixels".into())),
+        pixels if pixels > MAX_PIXELS => Err(PictureError::TooLarge { width, height }),
+        _ => Ok(facts),
+    }
+}
+
+/// Width and height of what is kept of a picture.
+fn kept(width: u32, height: u32) -> (u32, u32) {
+    let longest = width.max(height).max(1);
+    if longest <= KEPT_SIDE {
+        return (width, height);
+    }
+    let scaled = |side: u32| {
+        let side = (u64::from(side) * u64::from(KEPT_SIDE) + u64::from(longest) / 2) / u64::from(longest);
+        u32::try_from(side).unwrap_or(KEPT_SIDE).max(1)
+    };
+    (scaled(width), scaled(height))
+}
+
 fn reason(error: image::ImageError) -> PictureError {
     match error {
         image::ImageError::Unsupported(_) => PictureError::UnknownFormat,
@@ -108,6 +149,7 @@ fn format_name(format: image::ImageFormat) -> &'static str {
         F::Gif => "GIF",
         F::Bmp => "BMP",
         F::Tiff => "TIFF",
+        F::Pnm => "PPM",
         _ => "picture",
     }
 }
@@ -122,60 +164,4 @@ fn colour_model(colour: image::ColorType) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn png(width: u32, height: u32) -> Vec<u8> {
-        let mut out = Cursor::new(Vec::new());
-        DynamicImage::new_rgb8(width, height).write_to(&mut out, image::ImageFormat::Png).unwrap();
-        out.into_inner()
-    }
-
-    #[test]
-    fn a_picture_keeps_its_true_size_and_a_small_version() {
-        let picture = decode(&png(1300, 650)).unwrap();
-        assert_eq!(picture.facts(), "1300×650 PNG RGB");
-        assert_eq!(picture.small().dimensions(), (640, 320));
-    }
-
-    #[test]
-    fn a_small_picture_is_kept_as_it_is() {
-        assert_eq!(decode(&png(3, 2)).unwrap().small().dimensions(), (3, 2));
-    }
-
-    #[test]
-    fn what_is_no_picture_is_said_to_be_none() {
-        for bytes in [&b""[..], b"plain text", b"<svg xmlns='http://www.w3.org/2000/svg'/>"] {
-            assert_eq!(decode(bytes), Err(PictureError::UnknownFormat));
-        }
-    }
-
-    #[test]
-    fn a_picture_that_is_cut_short_is_damaged() {
-        let whole = png(64, 64);
-        let error = decode(&whole[..whole.len() / 2]).unwrap_err();
-        assert!(matches!(error, PictureError::Damaged(_)), "{error}");
-    }
-
-    #[test]
-    fn a_header_that_claims_billions_of_pixels_is_refused_before_decoding() {
-        let mut bytes = png(1, 1);
-        bytes[16..20].copy_from_slice(&60_000u32.to_be_bytes());
-        bytes[20..24].copy_from_slice(&60_000u32.to_be_bytes());
-        let crc = crc32(&bytes[12..29]);
-        bytes[29..33].copy_from_slice(&crc.to_be_bytes());
-        assert!(decode(&bytes).is_err());
-        let mut bmp = Cursor::new(Vec::new());
-        DynamicImage::new_rgb8(1, 1).write_to(&mut bmp, image::ImageFormat::Bmp).unwrap();
-        let mut bmp = bmp.into_inner();
-        bmp[18..22].copy_from_slice(&30_000i32.to_le_bytes());
-        bmp[22..26].copy_from_slice(&30_000i32.to_le_bytes());
-        assert_eq!(decode(&bmp), Err(PictureError::TooLarge { width: 30_000, height: 30_000 }));
-    }
-
-    fn crc32(bytes: &[u8]) -> u32 {
-        !bytes.iter().fold(!0u32, |crc, byte| {
-            (0..8).fold(crc ^ u32::from(*byte), |c, _| if c & 1 == 1 { (c >> 1) ^ 0xedb8_8320 } else { c >> 1 })
-        })
-    }
-}
+mod tests;

@@ -2,7 +2,8 @@
 //! sequence. The description is judged as strictly as libavif judges it.
 
 use super::avif::{associations, auxiliaries, boxes, fill, find, header, is_alpha_name, item, references};
-use super::{be16, be32, byte, piece, Stop};
+use super::check::error;
+use super::{be16, be32, byte, piece, ProbeError, Stop};
 use crate::media::bytes::LONGEST;
 use crate::media::Reader;
 use std::collections::BTreeMap;
@@ -54,6 +55,34 @@ fn descriptions(reader: &mut Reader) -> Result<(Content, Content), Stop> {
         at += len;
     }
     Ok((meta, moov))
+}
+
+/// Where the codes of one picture lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Codes {
+    /// Offset and length in bytes of each piece of its colours, in the order in which they belong together.
+    pub colour: Vec<(u64, u64)>,
+    /// The same of its transparency, where it has one.
+    pub alpha: Option<Vec<(u64, u64)>>,
+}
+
+/// Where the codes of the picture lie, or of the first one of a sequence; `None` for a picture that is put together from tiles.
+pub fn codes(reader: &mut Reader) -> Result<Option<Codes>, ProbeError> {
+    find_codes(reader).map_err(error)
+}
+
+fn find_codes(reader: &mut Reader) -> Result<Option<Codes>, Stop> {
+    let (meta, moov) = descriptions(reader)?;
+    let meta = meta.ok_or_else(|| wrong("without a description"))?;
+    if let Some(moov) = moov.filter(|_| reader.up_to(8, 4).is_ok_and(|brand| brand == b"avis")) {
+        return Ok(tracks(&moov)?.into_iter().next().map(|colour| Codes { colour, alpha: None }));
+    }
+    let items = Items::read(&meta, reader.len())?;
+    if items.kinds.get(&items.primary) == Some(b"grid") {
+        return Ok(None);
+    }
+    let mut coded = items.coded(reader)?.into_iter();
+    Ok(coded.next().map(|colour| Codes { colour, alpha: coded.next() }))
 }
 
 struct Items<'a> {

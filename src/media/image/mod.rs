@@ -22,6 +22,7 @@ mod tiff;
 mod tiff_modes;
 mod webp;
 
+pub use avif_items::{codes as avif_codes, Codes as AvifCodes};
 pub use check::check;
 
 use super::{ProbeError, Probed, Reader};

@@ -118,7 +118,7 @@ fn not_cut(reader: &mut Reader) -> Result<(), ProbeError> {
 }
 
 /// What was taken for a picture once is one.
-fn error(stop: Stop) -> ProbeError {
+pub(super) fn error(stop: Stop) -> ProbeError {
     match stop {
         Stop::Error(error) => error,
         Stop::Other(what) => ProbeError::broken(what, 0),
