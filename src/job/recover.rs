@@ -1,6 +1,6 @@
 //! A publication that a kill interrupted is finished by the next command that looks at the data set.
 
-use crate::model::{text, ExitClass, Outcome, Problem, ProblemKind, ProblemSink, Subject};
+use crate::model::{text, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::own::OwnFolder;
 use crate::storage::publish::recover_at_start;
@@ -21,6 +21,13 @@ pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Out
 pub fn before_looking(root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
     match roll_forward(&RealFs, root, problems) {
         Err(failure) if failure.class == ExitClass::Environment => {
+            // What cannot be looked into at all is better told by its own name than by that of a file in it.
+            match std::fs::read_dir(root) {
+                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                    return Err(Failure::io("reading the folder", root, &error));
+                }
+                _ => {}
+            }
             tracing::warn!("an interrupted run cannot be finished: {failure}");
             Ok(())
         }

@@ -77,7 +77,7 @@ impl Failure {
     /// Exit code 3 from an I/O error on a path.
     pub fn io(what: impl Into<String>, path: impl AsRef<std::path::Path>, error: &std::io::Error) -> Self {
         let mut failure = Self::environment(what, io_reason(error)).on(Subject::path(path));
-        failure.hint = io_hint(error).map(str::to_owned);
+        failure.hint = io_hint(&failure.what, error).map(str::to_owned);
         failure
     }
 
@@ -151,9 +151,15 @@ fn io_reason(error: &std::io::Error) -> String {
     }
 }
 
-fn io_hint(error: &std::io::Error) -> Option<&'static str> {
+/// What begins the names of things done by reading only.
+const READING: [&str; 4] = ["reading", "opening", "looking", "asking"];
+
+fn io_hint(what: &str, error: &std::io::Error) -> Option<&'static str> {
     use std::io::ErrorKind as K;
     match error.kind() {
+        K::PermissionDenied if READING.iter().any(|word| what.starts_with(word)) => {
+            Some("ask its owner for the right to read it")
+        }
         K::StorageFull | K::QuotaExceeded => {
             Some("free some space and run the same command again; what was scanned is kept")
         }

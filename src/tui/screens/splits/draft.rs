@@ -54,6 +54,13 @@ pub fn save(place: &Path, draft: Option<&Draft>) -> Outcome<()> {
     write_file(&RealFs, place, &text, 0o600)
 }
 
+/// As [`save`]; the failure is for the sentence that tells of what is not written.
+pub fn keep(place: &Path, draft: Option<&Draft>) -> Option<Failure> {
+    let failure = save(place, draft).err()?;
+    tracing::warn!(%failure, "the draft of splits could not be kept");
+    Some(failure)
+}
+
 /// Forgets a draft.
 pub fn forget(place: &Path) {
     if place.exists() {

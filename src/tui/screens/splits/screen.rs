@@ -212,9 +212,13 @@ impl SplitsScreen {
             return vec![Effect::Pop];
         }
         let lines = vec![format!("{} not written.", were(pending))];
+        let kept = match self.session.why_not_kept() {
+            None => "they are kept, and offered when it is opened again".to_owned(),
+            Some(why) => format!("they are lost: the state folder cannot keep them ({why})"),
+        };
         let offers = vec![
             Offer::new("write them", "shows them first"),
-            Offer::new("leave", "they are kept, and offered when it is opened again"),
+            Offer::new("leave", kept),
             Offer::new("give them up", "the file stays as it is"),
             Offer::new("stay", ""),
         ];

@@ -51,6 +51,8 @@ struct Inner {
     epoch: u64,
     /// The state of the changes that was asked to be kept last.
     kept: Option<u64>,
+    /// Why they could not be kept.
+    keep_failure: Option<Failure>,
     /// The state of the changes that was checked last.
     checked: Option<u64>,
     is_writing: bool,
@@ -94,6 +96,7 @@ impl SplitSession {
             revision: 0,
             epoch: 0,
             kept: None,
+            keep_failure: None,
             checked: None,
             is_writing: false,
             is_reworking: false,
@@ -222,8 +225,17 @@ impl SplitSession {
         (pending > 0).then(|| {
             let changes = count(pending as u64, "change");
             let are = if pending == 1 { "is" } else { "are" };
-            format!("{changes} to the splits of {name} {are} not written. Opening it again offers them.")
+            let later = match self.why_not_kept() {
+                None => "Opening it again offers them.".to_owned(),
+                Some(why) => format!("They are lost then, since they cannot be kept in the state folder: {why}."),
+            };
+            format!("{changes} to the splits of {name} {are} not written. {later}")
         })
+    }
+
+    /// Why unwritten changes would not be offered again.
+    pub fn why_not_kept(&self) -> Option<String> {
+        self.inner.borrow().keep_failure.as_ref().map(|failure| failure.why.clone())
     }
 
     /// Makes a change. The effects tell what came of it.

@@ -76,8 +76,8 @@ pub struct Workers {
     pub check: Latest<(u64, SplitEditor), Checked>,
     /// Looks excludes up in the index; brings the editor that has learned what is there.
     pub items: Latest<(SplitEditor, Cancel), Outcome<SplitEditor>>,
-    /// Keeps the draft.
-    pub keep: Latest<(PathBuf, SplitEditor), ()>,
+    /// Keeps the draft; brings why it could not.
+    pub keep: Latest<(PathBuf, SplitEditor), Option<Failure>>,
     /// Writes.
     pub write: Latest<(SplitEditor, bool), WriteEnd>,
     /// Marks shards and samples for the browser.
@@ -105,9 +105,7 @@ pub fn start_workers(env: &UiEnv) -> Workers {
             Ok(editor)
         }),
         keep: Latest::start("draft", wake(), |(place, editor): (PathBuf, SplitEditor)| {
-            if let Err(failure) = draft::save(&place, editor.draft().as_ref()) {
-                tracing::warn!(%failure, "the draft of splits could not be kept");
-            }
+            draft::keep(&place, editor.draft().as_ref())
         }),
         write: Latest::start("splits-write", wake(), move |(editor, overwrite): (SplitEditor, bool)| {
             write_editor(editor, &options, overwrite)

@@ -24,7 +24,9 @@ impl Inner {
 
     pub(super) fn take_small_answers(&mut self) {
         // Nobody waits for the draft, but whether it is kept is told by this.
-        self.workers.keep.take();
+        if let Some(failure) = self.workers.keep.take() {
+            self.keep_failure = failure;
+        }
         if let Some(checked) = self.workers.check.take() {
             if self.checked == Some(checked.version) {
                 self.problems = checked.problems;
@@ -69,9 +71,7 @@ impl Inner {
         if !self.workers.keep.is_waiting() {
             return;
         }
-        if let Err(failure) = draft::save(place, editor.draft().as_ref()) {
-            tracing::warn!(%failure, "the draft of splits could not be kept");
-        }
+        self.keep_failure = draft::keep(place, editor.draft().as_ref());
     }
 
     pub(super) fn forget_draft(&mut self) {
