@@ -9,7 +9,8 @@ use std::path::Path;
 /// Finishes an interrupted publication, if there is one and nobody else is at work, and notes it.
 pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
     let own = OwnFolder::for_webdataset(root);
-    let Some(done) = recover_at_start(fs, root, &own)? else { return Ok(()) };
+    let recovered = recover_at_start(fs, root, &own).or_else(|failure| may_be_read(root).and(Err(failure)))?;
+    let Some(done) = recovered else { return Ok(()) };
     problems.report(Problem::note(
         ProblemKind::InterruptedPublish,
         Subject::path(root),
@@ -17,17 +18,21 @@ pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Out
     ))
 }
 
+/// What cannot be looked into at all is better told by its own name than by that of a file in it.
+fn may_be_read(root: &Path) -> Outcome<()> {
+    match std::fs::read_dir(root) {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            Err(Failure::io("reading the folder", root, &error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// [`roll_forward`] for commands that only look: where the data set cannot be written to, looking goes on as it is.
 pub fn before_looking(root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
+    may_be_read(root)?;
     match roll_forward(&RealFs, root, problems) {
         Err(failure) if failure.class == ExitClass::Environment => {
-            // What cannot be looked into at all is better told by its own name than by that of a file in it.
-            match std::fs::read_dir(root) {
-                Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                    return Err(Failure::io("reading the folder", root, &error));
-                }
-                _ => {}
-            }
             tracing::warn!("an interrupted run cannot be finished: {failure}");
             Ok(())
         }

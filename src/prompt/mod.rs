@@ -14,6 +14,7 @@ mod plain;
 mod review;
 mod splits;
 
+pub use ask::Ask;
 pub use media::media;
 pub use pack::pack;
 
@@ -24,7 +25,6 @@ use crate::model::{
 };
 use crate::preview::text::cut_end;
 use crate::source::decode::Value;
-use ask::Ask;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -14,7 +14,12 @@ const LOOKED_AT: usize = 20_000;
 pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
     let facts = std::fs::metadata(path).map_err(|e| Failure::io("opening", path, &e))?;
     if facts.is_dir() {
-        return Ok(kind_of_folder(path));
+        let kind = kind_of_folder(path);
+        if kind == DatasetKind::PlainFolder {
+            // Nothing is seen, either, in a folder that may not be read.
+            std::fs::read_dir(path).map_err(|e| Failure::io("reading the folder", path, &e))?;
+        }
+        return Ok(kind);
     }
     let name = path.as_os_str().as_encoded_bytes();
     Ok(match () {

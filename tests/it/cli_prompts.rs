@@ -241,12 +241,46 @@ fn a_change_of_the_splits_is_shown_and_asked_for_before_it_is_written() {
 }
 
 #[test]
-fn without_a_full_screen_the_editor_shows_the_splits_and_names_its_commands() {
+fn without_a_full_screen_the_editor_is_a_menu() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();
     sandbox.say("prepare data --yes --split-ratio 8,1,1 --sample-type CrudeWebdataset").ends(0);
     let mut dialogue = Dialogue::start(&sandbox, "splits data --plain", "xterm-256color");
-    dialogue.expect("train").expect("80.0 %").expect("gristmill splits move data SHARD --to SPLIT");
+    dialogue.expect("train").expect("80.0 %").expect("gristmill splits --help");
+    let number = |dialogue: &mut Dialogue, number: &str| {
+        dialogue.expect("What shall be done?").expect("10  leave").expect("Number").answer(number);
+    };
+    number(&mut dialogue, "2");
+    dialogue.expect("Which shards").answer("s_99.tar");
+    dialogue.expect("To which split?").expect("Number").answer("2");
+    dialogue.expect("the data set has no such shard");
+    number(&mut dialogue, "2");
+    dialogue.expect("Which shards").answer("0..1 /s_02");
+    dialogue.expect("To which split?").expect("val").expect("a new split").expect("Number").answer("2");
+    number(&mut dialogue, "3");
+    dialogue.expect("What, SHARD").answer("s_05.tar");
+    dialogue.expect("Why").answer("too dark");
+    number(&mut dialogue, "6");
+    dialogue.expect("write the changes first");
+    number(&mut dialogue, "5");
+    dialogue.expect("Ratios").answer("1,1");
+    dialogue.expect("2 numbers for 3 splits");
+    number(&mut dialogue, "7");
+    dialogue.expect("Undone: ");
+    number(&mut dialogue, "8");
+    dialogue.expect("+ ");
+    number(&mut dialogue, "10");
+    dialogue.expect("Give up 1 change").answer("n");
+    dialogue.expect("(1 change not written)").expect("Number").answer("9");
+    dialogue.expect("Write data").answer("y");
+    dialogue.expect("Written data/.nv-meta/split.yaml");
+    number(&mut dialogue, "6");
+    dialogue.expect("compare contents").answer("n");
+    number(&mut dialogue, "1");
+    dialogue.expect("s_00.tar");
+    number(&mut dialogue, "");
     let text = dialogue.ends(0);
+    let written = sandbox.text("data/.nv-meta/split.yaml");
+    assert!(written.contains("s_{03..07}.tar") && !written.contains("s_05.tar"), "{written}");
     assert!(!text.contains('╭') && !text.contains("\x1b[?1049h"), "no boxes, no other screen");
 }

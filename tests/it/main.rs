@@ -17,6 +17,7 @@ mod cli_media;
 mod cli_mix;
 mod cli_modalities;
 mod cli_pack;
+mod cli_permissions;
 mod cli_prepare;
 mod cli_prompts;
 mod cli_recipes;

@@ -5,8 +5,9 @@ use super::super::end::Finished;
 use super::super::table::{Align, Table};
 use super::change::Change;
 use super::{is_split, no_split, open};
-use crate::engine::splits::{balance, parse_ratios, Balance};
+use crate::engine::splits::{balance, parse_ratios, Balance, SplitEditor};
 use crate::model::text::{count, display_safe, grouped};
+use crate::model::Outcome;
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -15,10 +16,14 @@ const LISTED: usize = 20;
 
 /// Proposes moves and makes them.
 pub(super) fn run(path: &Path, ratios: &str, new: bool, context: &Context) -> Finished {
-    let editor = open(path)?;
+    balancing(open(path)?, ratios, new, context)?.finish(context)
+}
+
+/// The moves, told and made, and not written.
+pub(super) fn balancing(editor: SplitEditor, ratios: &str, new: bool, context: &Context) -> Outcome<Change> {
     let ratios = parse_ratios(&editor, ratios)?;
     if let Some((name, _)) = ratios.iter().find(|(name, _)| !new && !is_split(&editor, name)) {
-        return Err(no_split(&editor, name).into());
+        return Err(no_split(&editor, name));
     }
     let proposal = balance(&editor, &ratios);
     for line in lines(&proposal) {
@@ -29,7 +34,7 @@ pub(super) fn run(path: &Path, ratios: &str, new: bool, context: &Context) -> Fi
     if let Some(edit) = proposal.edit() {
         change.apply(edit)?;
     }
-    change.finish(context)
+    Ok(change)
 }
 
 fn percent(share: f64) -> String {

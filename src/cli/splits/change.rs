@@ -38,6 +38,17 @@ impl Change {
         Ok(())
     }
 
+    /// Tells what was done and what it brought about, and gives the editor back with it.
+    pub(super) fn told(self, context: &Context) -> SplitEditor {
+        for problem in self.new_problems() {
+            context.printer.problem(&problem);
+        }
+        for message in self.messages.iter().filter(|message| !message.is_empty()) {
+            context.printer.say(sentence(message));
+        }
+        self.editor
+    }
+
     /// What the edits brought about that was not so before.
     fn new_problems(&self) -> Vec<Problem> {
         let mut problems = self.problems.clone();

@@ -34,7 +34,16 @@ pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> Finished {
             .with_hint("SHARD, SHARD/KEY, or --from FILE")
             .into());
     }
-    let editor = open(&args.path)?;
+    excluding(open(&args.path)?, texts, args, context)?.finish(context)
+}
+
+/// The excludes, made and looked up, and not written. Of `args` the items are left out of account.
+pub(super) fn excluding(
+    editor: SplitEditor,
+    texts: Vec<String>,
+    args: &ExcludeArgs,
+    context: &Context,
+) -> Result<Change, Stopped> {
     let texts = meant(&editor, texts, context)?;
     let items = texts.into_iter().map(|text| ExcludeItem::written(text).with_note(args.note.clone())).collect();
     let mut change = Change::new(editor);
@@ -45,7 +54,7 @@ pub(super) fn exclude(args: &ExcludeArgs, context: &Context) -> Finished {
         refuse_unmatched(&change.editor)?;
     }
     tell_partly(&mut change);
-    change.finish(context)
+    Ok(change)
 }
 
 /// Braces and backslashes may belong to a key. Where an item as an expression matches nothing and as a name does, it is the name.
@@ -148,7 +157,11 @@ fn tell_partly(change: &mut Change) {
 
 /// `splits include`: an exclude as it is written goes as a whole; what it names in part leaves the rest.
 pub(super) fn include(path: &Path, items: &[String], context: &Context) -> Finished {
-    let editor = open(path)?;
+    including(open(path)?, items)?.finish(context)
+}
+
+/// The excludes taken back, and not written.
+pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Change> {
     let ids: HashSet<&str> = editor.shards().iter().map(|(name, _)| &**name).collect();
     let written: HashMap<&str, usize> =
         editor.excludes().iter().enumerate().map(|(index, view)| (view.item.as_ref(), index)).collect();
@@ -187,7 +200,7 @@ pub(super) fn include(path: &Path, items: &[String], context: &Context) -> Finis
         format!("gristmill splits show {} --excludes lists them", shell_quote(&editor.root().to_string_lossy()));
     let mut change = Change::new(editor);
     change.apply(edit).map_err(|failure| Failure { hint: failure.hint.clone().or(Some(lists)), ..failure })?;
-    change.finish(context)
+    Ok(change)
 }
 
 fn include_edit(shard: &str, key: Option<&str>) -> Edit {

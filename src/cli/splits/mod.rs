@@ -7,6 +7,7 @@ mod check;
 mod choose;
 mod diff;
 mod exclude;
+mod menu;
 mod show;
 
 pub use args::SplitsArgs;
@@ -52,7 +53,7 @@ fn editor(path: &Path, context: &Context) -> Finished {
             .into());
     }
     if context.prefers_prompts() {
-        return show::with_commands(&editor, context);
+        return menu::run(editor, context);
     }
     super::prepare::screen(crate::tui::Start::Splits(editor.root().to_path_buf()), context)
 }
@@ -81,13 +82,17 @@ fn open(path: &Path) -> Outcome<SplitEditor> {
 
 /// `splits move`.
 fn moved(args: &MoveArgs, context: &Context) -> Finished {
-    let editor = open(&args.path)?;
+    moving(open(&args.path)?, args)?.finish(context)
+}
+
+/// The move, made and not written.
+fn moving(editor: SplitEditor, args: &MoveArgs) -> Outcome<Change> {
     let shards = choose::shards(&editor, &args.shards, &args.range, &args.pattern)?;
     let to: Option<Arc<str>> = args.to.as_deref().map(Arc::from);
     let edit = Edit::MoveShards { shards, to: to.clone() };
     let new = to.filter(|to| args.new && !is_split(&editor, to));
     if let Some(to) = args.to.as_deref().filter(|to| !args.new && !is_split(&editor, to)) {
-        return Err(no_split(&editor, to).into());
+        return Err(no_split(&editor, to));
     }
     let mut change = Change::new(editor);
     match new {
@@ -97,7 +102,7 @@ fn moved(args: &MoveArgs, context: &Context) -> Finished {
         }
         None => change.apply(edit)?,
     }
-    change.finish(context)
+    Ok(change)
 }
 
 fn is_split(editor: &SplitEditor, name: &str) -> bool {

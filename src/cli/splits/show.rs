@@ -1,11 +1,10 @@
-//! `splits show`, and what the editor says where there is no full screen.
+//! `splits show`.
 
 use super::super::context::Context;
 use super::super::end::{Done, Finished};
 use super::super::printer::{paint, Look};
 use super::super::table::{Align, Table};
 use super::change::shown_path;
-use crate::engine::plan::shell_quote;
 use crate::engine::splits::{ExcludeView, Matches, Names, SplitEditor, SplitView};
 use crate::model::text::{count, display_safe, grouped};
 use serde_json::{json, Map, Value};
@@ -24,24 +23,8 @@ pub(super) fn run(editor: &SplitEditor, shards: bool, excludes: bool, context: &
     Ok(Done::ok(result))
 }
 
-/// The splits, and the commands that change them: for terminals without a full screen.
-pub(super) fn with_commands(editor: &SplitEditor, context: &Context) -> Finished {
-    let done = run(editor, false, true, context)?;
-    let path = shell_quote(&editor.root().to_string_lossy());
-    context.printer.line(format!("{} without a full screen each change is a command:", paint(Look::Strong, "Next:")));
-    for rest in [
-        "move PATH SHARD --to SPLIT",
-        "exclude PATH SHARD/KEY --note WHY",
-        "include PATH SHARD/KEY",
-        "balance PATH 8,1,1",
-        "check PATH --content",
-    ] {
-        context.printer.line(format!("  gristmill splits {}", rest.replace("PATH", &path)));
-    }
-    Ok(done)
-}
-
-fn lines(editor: &SplitEditor, shards: bool, excludes: bool) -> Vec<String> {
+/// What is printed.
+pub(super) fn lines(editor: &SplitEditor, shards: bool, excludes: bool) -> Vec<String> {
     let columns =
         [("split", Align::Left), ("shards", Align::Right), ("samples", Align::Right), ("share", Align::Right)];
     let mut table = Table::new(&columns);

@@ -224,7 +224,8 @@ pub fn look(path: &Path) -> Look {
 }
 
 fn look_at_file(path: &Path, size: u64) -> Look {
-    let kind = kind_of(path).unwrap_or(DatasetKind::OtherFile);
+    let unread = || if path.is_dir() { DatasetKind::PlainFolder } else { DatasetKind::OtherFile };
+    let kind = kind_of(path).unwrap_or_else(|_| unread());
     let look = Look { is_shard: is_shard_name(path), bytes: size, ..Look::of(kind) };
     match kind {
         DatasetKind::Jsonl => files::jsonl(path, look),

@@ -115,6 +115,22 @@ fn a_draft_is_offered_when_it_is_opened_again() {
 }
 
 #[test]
+fn changes_that_cannot_be_kept_are_said_to_be_lost() {
+    let house = House::new();
+    // Where a file lies, nobody can make a folder.
+    write_file(&RealFs, &house.folder.path().join("state"), b"", 0o600).unwrap();
+    let (session, mut effects) = house.open();
+    let mut screen = screen::SplitsScreen::new(session.clone(), true);
+    assert!(matches!(screen.handle(Input::Action(Action::Exclude)).as_slice(), [Effect::Toast(_)]));
+    wait(&session, &mut effects, |s| s.why_not_kept().is_some());
+    let told = session.unwritten().unwrap();
+    assert!(told.contains("They are lost then") && !told.contains("offers them"), "{told}");
+    let mut leave = popup(screen.handle(Input::Action(Action::Close)));
+    let picture = shown(100, 22, false, &mut |frame, area, ui| leave.draw(frame, area, ui));
+    assert!(picture.contains("they are lost"), "{picture}");
+}
+
+#[test]
 fn a_draft_that_is_forgotten_is_gone() {
     let house = House::new();
     let (session, _) = house.open();

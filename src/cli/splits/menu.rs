@@ -1,0 +1,206 @@
+//! The editor where there is no full screen: a menu of plain prompts. Changes are kept until they are written, and can be undone.
+
+use super::super::context::Context;
+use super::super::end::{Done, Finished, Stopped};
+use super::args::{CheckArgs, ExcludeArgs, MoveArgs};
+use super::change::{diff_lines, Change};
+use super::{balance, check, exclude, moving, open, show};
+use crate::engine::splits::SplitEditor;
+use crate::model::text::count;
+use crate::model::{Failure, Outcome};
+use crate::prompt::Ask;
+use serde_json::{json, Map};
+use std::path::PathBuf;
+
+/// What can be done, in the order of the menu.
+#[derive(Clone, Copy)]
+enum Step {
+    Show,
+    Move,
+    Exclude,
+    Include,
+    Balance,
+    Check,
+    Undo,
+    Diff,
+    Write,
+    Leave,
+}
+
+const STEPS: [(Step, &str); 10] = [
+    (Step::Show, "show shards and excludes"),
+    (Step::Move, "move shards to another split"),
+    (Step::Exclude, "exclude shards or samples"),
+    (Step::Include, "take excludes back"),
+    (Step::Balance, "balance the splits by samples"),
+    (Step::Check, "check for mistakes, and for samples that splits share"),
+    (Step::Undo, "undo the last change"),
+    (Step::Diff, "show what would be written"),
+    (Step::Write, "write"),
+    (Step::Leave, "leave"),
+];
+
+/// Asks what to do until the person leaves.
+pub(super) fn run(editor: SplitEditor, context: &Context) -> Finished {
+    let ask = Ask::new()?;
+    let root = editor.root().to_path_buf();
+    let mut menu = Menu { ask, editor, context };
+    menu.show(false);
+    menu.ask.tell("Each of these is a command, too: gristmill splits --help");
+    let choices = STEPS.map(|(_, words)| words.to_owned());
+    loop {
+        let pending = menu.editor.pending();
+        let question = match pending {
+            0 => "What shall be done?".to_owned(),
+            some => format!("What shall be done? ({} not written)", count(some as u64, "change")),
+        };
+        let default = if pending == 0 { Step::Leave } else { Step::Write };
+        let default = STEPS.iter().position(|(step, _)| *step as u8 == default as u8).unwrap_or(0);
+        let number = menu.ask.choose(&question, &choices, default)?;
+        let Some((step, _)) = STEPS.get(number) else { continue };
+        match menu.take(*step) {
+            Ok(false) => {}
+            Ok(true) => return Ok(Done::ok(Map::from_iter([("path".to_owned(), json!(root))]))),
+            Err(stopped) if stopped.failures.iter().any(Failure::is_cancelled) => return Err(stopped),
+            // What cannot be done is told, and asked again.
+            Err(stopped) => stopped.failures.iter().for_each(|failure| context.printer.error(failure)),
+        }
+    }
+}
+
+struct Menu<'a> {
+    ask: Ask,
+    editor: SplitEditor,
+    context: &'a Context,
+}
+
+impl Menu<'_> {
+    /// Does one step. Returns whether it was the last.
+    fn take(&mut self, step: Step) -> Result<bool, Stopped> {
+        match step {
+            Step::Show => self.show(true),
+            Step::Move => self.shift()?,
+            Step::Exclude => {
+                let items = self.words("What, SHARD or SHARD/KEY; braces are ranges: s_0.tar/k_{001..009}")?;
+                if items.is_empty() {
+                    return Ok(false);
+                }
+                let note = self.ask.text("Why (empty: no note)", None, true)?;
+                let note = Some(note).filter(|note| !note.is_empty());
+                let args =
+                    ExcludeArgs { path: self.path(), items: Vec::new(), note, from: None, allow_unmatched: false };
+                let change = exclude::excluding(self.editor.clone(), items, &args, self.context)?;
+                self.editor = change.told(self.context);
+            }
+            Step::Include => {
+                let items = self.words("What, as it is listed, or SHARD/KEY")?;
+                if !items.is_empty() {
+                    self.editor = exclude::including(self.editor.clone(), &items)?.told(self.context);
+                }
+            }
+            Step::Balance => {
+                let ratios = self.ask.text("Ratios: 8,1,1 in the order of the splits, or train=8,val=2", None, true)?;
+                if !ratios.is_empty() {
+                    let change = balance::balancing(self.editor.clone(), &ratios, true, self.context)?;
+                    self.editor = change.told(self.context);
+                }
+            }
+            Step::Check => self.check()?,
+            Step::Undo => match self.editor.undo() {
+                Some(title) => self.ask.tell(format!("Undone: {title}")),
+                None => self.ask.tell("There is nothing to undo."),
+            },
+            Step::Diff => match self.editor.pending() {
+                0 => self.ask.tell("Nothing was changed."),
+                _ => diff_lines(&self.editor.diff()).iter().for_each(|line| self.context.printer.line(line)),
+            },
+            Step::Write => return self.write(),
+            Step::Leave => return self.leaves(),
+        }
+        Ok(false)
+    }
+
+    fn path(&self) -> PathBuf {
+        self.editor.root().to_path_buf()
+    }
+
+    fn show(&self, whole: bool) {
+        for line in show::lines(&self.editor, whole, whole) {
+            self.context.printer.line(line);
+        }
+    }
+
+    /// Several words; none where the person thought better of it.
+    fn words(&self, question: &str) -> Outcome<Vec<String>> {
+        let line = self.ask.text(&format!("{question} (several with spaces between, empty: none)"), None, true)?;
+        Ok(line.split_whitespace().map(str::to_owned).collect())
+    }
+
+    fn shift(&mut self) -> Result<(), Stopped> {
+        let shards = self.words("Which shards: names, or FIRST..LAST, or /REGEX")?;
+        if shards.is_empty() {
+            return Ok(());
+        }
+        let mut args = MoveArgs {
+            path: self.path(),
+            shards: Vec::new(),
+            range: Vec::new(),
+            pattern: Vec::new(),
+            to: None,
+            out: false,
+            new: true,
+        };
+        for word in shards {
+            let is_known = self.editor.shards().iter().any(|(name, _)| **name == *word);
+            match word.strip_prefix('/') {
+                Some(regex) => args.pattern.push(regex.to_owned()),
+                None if !is_known && word.contains("..") && !word.contains('{') => args.range.push(word),
+                None => args.shards.push(word),
+            }
+        }
+        let mut choices: Vec<String> = self.editor.splits().iter().map(|split| split.name.to_string()).collect();
+        let known = choices.len();
+        choices.extend(["no split: not used for training".to_owned(), "a new split".to_owned()]);
+        let chosen = self.ask.choose("To which split?", &choices, 0)?;
+        args.to = match chosen {
+            at if at < known => choices.get(at).cloned(),
+            at if at == known => None,
+            _ => Some(self.ask.text("Its name", None, false)?),
+        };
+        self.editor = moving(self.editor.clone(), &args)?.told(self.context);
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), Stopped> {
+        if self.editor.pending() > 0 {
+            self.ask.tell("The check looks at the file as it is written; write the changes first.");
+            return Ok(());
+        }
+        let content = self.ask.yes("Read every sample and compare contents, not only names?", false)?;
+        let part = Vec::new();
+        check::run(
+            &CheckArgs { path: self.path(), content, part, smallest_part: None, excludes_to: None },
+            self.context,
+        )
+        .map(|_| ())
+    }
+
+    /// Shows the difference, asks and writes. With nothing to write it says so.
+    fn write(&mut self) -> Result<bool, Stopped> {
+        let done = Change::new(self.editor.clone()).finish(self.context)?;
+        if done.result.get("written").is_some_and(|written| written == true) {
+            self.editor = open(&self.path())?;
+        }
+        Ok(false)
+    }
+
+    fn leaves(&self) -> Result<bool, Stopped> {
+        match self.editor.pending() {
+            0 => Ok(true),
+            some => {
+                let changes = count(some as u64, "change");
+                Ok(self.ask.yes(&format!("Give up {changes} that nobody wrote?"), false)?)
+            }
+        }
+    }
+}

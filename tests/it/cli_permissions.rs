@@ -1,0 +1,105 @@
+//! What a person may not read or write: said by its name, with a way out that fits.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The user "nobody": whom nothing here belongs to.
+const NOBODY: u32 = 65534;
+
+/// A place that everybody can get into, with the program in it.
+struct Place {
+    root: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { root: tempfile::tempdir().unwrap() };
+        place.allow("", 0o755);
+        std::fs::copy(env!("CARGO_BIN_EXE_gristmill"), place.path("gristmill")).unwrap();
+        place.allow("gristmill", 0o755);
+        std::fs::create_dir(place.path("home")).unwrap();
+        place.allow("home", 0o777);
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn allow(&self, name: &str, mode: u32) {
+        std::fs::set_permissions(self.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    /// A folder with shards, each of a sample.
+    fn shards(&self, name: &str, shards: usize) {
+        std::fs::create_dir(self.path(name)).unwrap();
+        self.allow(name, 0o755);
+        for shard in 0..shards {
+            let file = std::fs::File::create(self.path(&format!("{name}/s_{shard}.tar"))).unwrap();
+            let mut builder = tar::Builder::new(file);
+            let mut header = tar::Header::new_ustar();
+            header.set_size(1);
+            builder.append_data(&mut header, format!("{shard}.txt"), &b"x"[..]).unwrap();
+            builder.finish().unwrap();
+            self.allow(&format!("{name}/s_{shard}.tar"), 0o644);
+        }
+    }
+
+    /// What the program says to somebody who owns nothing here; root may do everything, so it runs as somebody else then.
+    fn say(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let mut command = Command::new(self.path("gristmill"));
+        command.args(arguments).current_dir(self.root.path()).env_clear().env("HOME", self.path("home"));
+        if rustix::process::geteuid().is_root() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.output().unwrap();
+        let both = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8_lossy(&both).into_owned())
+    }
+}
+
+fn complains(told: &(Option<i32>, String), code: i32, wanted: &[&str], unwanted: &str) {
+    assert_eq!(told.0, Some(code), "{}", told.1);
+    for wanted in wanted {
+        assert!(told.1.contains(wanted), "'{wanted}' is not in\n{}", told.1);
+    }
+    assert!(!told.1.contains(unwanted), "{}", told.1);
+}
+
+#[test]
+fn a_folder_that_may_not_be_read_is_named_and_nobody_speaks_of_writing() {
+    let place = Place::new();
+    place.shards("locked", 1);
+    place.allow("locked", 0o000);
+    let prepare = ["prepare", "--yes", "locked", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"];
+    for command in [&["info", "locked"][..], &["splits", "show", "locked"], &prepare] {
+        let told = place.say(command);
+        complains(&told, 3, &["locked: permission denied", "right to read it"], "renames");
+        assert!(!told.1.contains("write access"), "{}", told.1);
+    }
+    place.allow("locked", 0o755);
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_to_says_so_before_anything_is_read() {
+    let place = Place::new();
+    place.shards("fixed", 2);
+    place.allow("fixed", 0o555);
+    let told = place.say(&["prepare", "--yes", "fixed", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"]);
+    complains(&told, 3, &["permission denied", "ask for write access"], "panicked");
+    assert!(!Path::new(&place.path("fixed/.nv-meta")).exists());
+    place.allow("fixed", 0o755);
+}
+
+#[test]
+fn one_shard_that_may_not_be_read_is_told_with_its_name() {
+    let place = Place::new();
+    place.shards("raw", 3);
+    place.allow("raw", 0o777);
+    place.allow("raw/s_1.tar", 0o000);
+    let told = place.say(&["prepare", "--yes", "raw", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset"]);
+    assert!(told.0 != Some(0) && told.1.contains("s_1.tar") && told.1.contains("permission denied"), "{}", told.1);
+    place.allow("raw/s_1.tar", 0o644);
+}
