@@ -95,7 +95,7 @@ def raw_index(top, name, data):
     work = top / "idx" / name
     work.mkdir(parents=True)
     source, index = top / "corpus" / data, work / "ours.idx"
-    gristmill("index", source, "--format", "modalities", "--output", index)
+    gristmill("index", source, "--format", "modalities", "--index-path", index)
     tokenizer = PreTrainedHFTokenizer(str(top / "tokenizers" / "gpt2"), truncation=False, padding=False)
     made = MemMapDataset(source, tokenizer, sample_key="x", index_path=index)
     rows = [json.loads(line) for line in source.read_bytes().split(b"\n") if line]

@@ -13,7 +13,9 @@ use super::end::{fields, Done, Finished, Stopped};
 use super::{prepare, task};
 use crate::engine::plan::pack::{notes, open_questions, refusals};
 use crate::engine::plan::{file, CommandLine};
+use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::pack::{preview, start, PackReport};
+use crate::model::text::display_safe;
 use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, Severity};
 use crate::storage::xdg;
 use crate::tokenize::Tokenizer;
@@ -56,6 +58,7 @@ pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
         return dry_run(plan, &told, context);
     }
     recent::remember_now(&xdg::state_dir(), Path::new(&plan.output));
+    make_index(plan, context)?;
     let report = task::follow(start(plan.clone(), context.run_options())?, Some("packing"), context)?;
     task::tell(&report.problems, &report.counts, context);
     for line in summary::of_report(plan, &report) {
@@ -63,6 +66,21 @@ pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
     }
     let findings = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
     Ok(Done::with_findings(result(plan, &report, &told), findings))
+}
+
+/// Makes the raw index that `--index` names where it is not there yet. Without the flag the lines themselves are read.
+fn make_index(plan: &PackPlan, context: &Context) -> Result<(), Stopped> {
+    let Some(target) = &plan.modalities else { return Ok(()) };
+    let (Some(index), [input]) = (&target.index, plan.inputs.as_slice()) else { return Ok(()) };
+    if Path::new(index).exists() || Path::new(input).is_dir() {
+        return Ok(());
+    }
+    let raw =
+        RawIndexPlan { index: Some(index.into()), skip_bad_lines: target.skip_bad_lines, ..RawIndexPlan::new(input) };
+    let report = task::follow(start_raw(raw, context.run_options())?, Some("indexing"), context)?;
+    task::tell(&report.problems, &report.counts, context);
+    context.printer.say(format!("Index written to {}.", display_safe(index)));
+    Ok(())
 }
 
 /// Findings about single lines at which the reference programs for token folders go on and end well.

@@ -9,11 +9,10 @@ fn modalities(case: &str, tokenizer: &str, flags: &[&str], code: i32) {
     let tokenizer = format!("../tokenizers/{tokenizer}");
     let end = if tokenizer.ends_with(".model") { "<eod>" } else { END };
     let mut arguments = vec!["pack", "input/data.jsonl", "--format", "modalities", "--tokenizer", &tokenizer];
-    arguments.extend(["--eod-token", end, "--output", "data.pbin"]);
+    arguments.extend(["--eod-token", end, "--index", "ours/data.idx", "--output", "ours/data.pbin"]);
     arguments.extend(flags);
     case.run(&arguments).ends(code);
-    let wanted = std::fs::read(golden(&case.name).join("expected/data.pbin")).unwrap();
-    assert!(case.sandbox.read("case/data.pbin") == wanted, "{}", case.name);
+    case.is_as_expected("ours");
 }
 
 #[test]
