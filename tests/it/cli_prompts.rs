@@ -284,3 +284,22 @@ fn without_a_full_screen_the_editor_is_a_menu() {
     assert!(written.contains("s_{03..07}.tar") && !written.contains("s_05.tar"), "{written}");
     assert!(!text.contains('╭') && !text.contains("\x1b[?1049h"), "no boxes, no other screen");
 }
+
+#[test]
+fn packing_is_asked_for_and_looked_at_before_it_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"body\": \"The first one.\"}\n{\"body\": \"straße 東京\"}\n");
+    let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");
+    let mut dialogue = Dialogue::start(&sandbox, "pack a.jsonl --plain", "xterm-256color");
+    dialogue.expect("No text there").expect("body").expect("Key of the text").answer("body");
+    dialogue.expect("The first one.").expect("For which framework?").expect("Number").answer("2");
+    dialogue.expect("Tokenizer").answer("nowhere.json");
+    dialogue.expect("Not possible").expect("Tokenizer").answer(&tokenizer.to_string_lossy());
+    dialogue.expect("BPE").expect("Token that ends a document").answer("</nothing>");
+    dialogue.expect("Not possible").expect("Token that ends a document").answer("");
+    dialogue.expect("is token 0").expect("Folder for the tokens").answer("out");
+    dialogue.expect("about 2 documents").expect("The same by flags: gristmill pack a.jsonl").expect("What now?");
+    dialogue.expect("Number").answer("");
+    dialogue.ends(0);
+    assert!(sandbox.has("out/00000_unshuffled.ds.metadata"));
+}

@@ -97,11 +97,22 @@ impl Layout {
         self.place(PackFormat::Forager).join(folder).join(name)
     }
 
-    /// Folders in which only this program writes: never input.
+    /// Places in which only this program writes: never input. A `.pbin`, and the folders of Forager, may lie beside the text.
     pub(super) fn own_places(&self, plan: &PackPlan) -> Vec<PathBuf> {
         let logs = plan.nanosets.as_ref().and_then(|target| target.logging_dir.as_deref());
-        let logs = logs.and_then(|logs| std::path::absolute(logs).ok());
-        [self.output.clone(), self.own.path().to_owned()].into_iter().chain(logs).collect()
+        let mut own: Vec<PathBuf> = logs.and_then(|logs| std::path::absolute(logs).ok()).into_iter().collect();
+        own.push(self.own.path().to_owned());
+        for format in &self.formats {
+            match format {
+                PackFormat::Modalities if self.formats.len() == 1 => {}
+                PackFormat::Modalities | PackFormat::Nanosets => own.push(self.place(*format)),
+                PackFormat::Forager => {
+                    let index = self.index(plan, "");
+                    own.extend([self.place(PackFormat::Forager).join(SAMPLES), index.components().collect()]);
+                }
+            }
+        }
+        own
     }
 
     pub(super) fn spools(&self) -> PathBuf {
