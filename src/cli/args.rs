@@ -7,6 +7,7 @@ use super::index::IndexArgs;
 use super::media::PrepareMediaArgs;
 use super::mix::MixArgs;
 use super::modalities::ModalitiesArgs;
+use super::nanosets::NanosetsArgs;
 use super::pack::PackArgs;
 use super::prepare::PrepareArgs;
 use super::splits::SplitsArgs;
@@ -61,12 +62,15 @@ pub enum Command {
     },
     /// Print what a prepared data set holds
     Info {
-        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, packed file (.pbin) or raw index (.idx)
+        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder) or raw index (.idx)
         path: PathBuf,
+        /// Of a folder of .ds files: count the windows of this many tokens, and one more, that nanotron reads
+        #[arg(long, value_name = "N")]
+        sequence_length: Option<u64>,
     },
     /// Check a prepared data set: index, splits, excludes, field map
     Lint {
-        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, packed file (.pbin) or raw index (.idx)
+        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder) or raw index (.idx)
         path: PathBuf,
         /// Check every picture that has media metadata whole
         #[arg(long)]
@@ -74,7 +78,7 @@ pub enum Command {
     },
     /// Check a prepared data set and read every sample of it
     Verify {
-        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, packed file (.pbin) or raw index (.idx)
+        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder) or raw index (.idx)
         path: PathBuf,
         /// Of packed tokens: check that every id is one of this tokenizer
         #[arg(long, value_name = "FILE")]
@@ -92,10 +96,12 @@ pub enum Command {
     Browse(BrowseArgs),
     /// Edit splits and excludes (an editor in a terminal), and look for samples that two splits share
     Splits(SplitsArgs),
-    /// Write and check metadatasets: blends and joins of prepared data sets
+    /// Write and check metadatasets (blends and joins of prepared data sets); make the index of a Nanoset mixture
     Mix(MixArgs),
     /// Merge, shuffle, cut, filter files of Modalities; `data` has the names of the `modalities` program
     Modalities(ModalitiesArgs),
+    /// Merge the .ds files of a folder, or shuffle windows of them
+    Nanosets(NanosetsArgs),
     /// Write a small data set to try everything on, and prepare it
     Demo {
         /// Where to [default: ./gristmill-demo]
@@ -148,6 +154,7 @@ impl Command {
             Self::Splits(args) => args.name(),
             Self::Mix(args) => args.name(),
             Self::Modalities(args) => args.name(),
+            Self::Nanosets(args) => args.name(),
             Self::Demo { .. } => "demo",
             Self::Jobs { .. } => "jobs",
             Self::Keys => "keys",

@@ -4,16 +4,31 @@ use super::context::Context;
 use super::end::{fields, Done, Finished};
 use super::media::spread_lines;
 use super::printer::{paint, Look};
-use super::{jsonl, mix, modalities, paths};
+use super::{jsonl, mix, modalities, nanosets, paths};
 use crate::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
 use crate::job::recover::before_looking;
 use crate::model::text::{count, display_safe, grouped};
-use crate::model::{DatasetKind, ProblemLog};
+use crate::model::{DatasetKind, Failure, ProblemLog, Subject};
 use crate::source::kind::kind_of;
 use std::path::Path;
 
 /// Names of unassigned shards that are listed.
 const LISTED: usize = 10;
+
+/// Prints what a data set of any kind holds; `sequence_length` decides the windows of a folder of token files.
+pub fn of_any(path: &Path, sequence_length: Option<u64>, context: &Context) -> Finished {
+    if sequence_length.is_some() {
+        let path = paths::local(path)?;
+        return match nanosets::check::is_ours(&path) {
+            true => nanosets::check::info(&path, sequence_length, context),
+            false => Err(Failure::usage("counting windows", "it is no folder of .ds files")
+                .on(Subject::path(&path))
+                .with_hint("--sequence-length is for token folders of Nanosets")
+                .into()),
+        };
+    }
+    run(path, None, "dataset.yaml", context)
+}
 
 /// Prints what a prepared data set holds. `split_config` replaces `split.yaml`.
 pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, context: &Context) -> Finished {
@@ -26,6 +41,9 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     }
     if modalities::check::is_ours(&path) {
         return modalities::check::info(&path, context);
+    }
+    if nanosets::check::is_ours(&path) {
+        return nanosets::check::info(&path, None, context);
     }
     paths::only_folders(&path)?;
     let finished = ProblemLog::default();

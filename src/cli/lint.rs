@@ -5,7 +5,7 @@ use super::end::{fields, Done, Finished};
 use super::prepare::{summary, tell_notes};
 use super::printer::{paint, Look};
 use super::progress::ProgressView;
-use super::{jsonl, mix, modalities, paths};
+use super::{jsonl, mix, modalities, nanosets, paths};
 use crate::engine::check::{Checked, LintOptions};
 use crate::job::{check, watch, JobState, JobStatus, Phase};
 use crate::model::text::{bytes, count};
@@ -27,6 +27,9 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     if modalities::check::is_ours(&path) {
         return modalities::check::lint(&path, context);
     }
+    if nanosets::check::is_ours(&path) {
+        return nanosets::check::lint(&path, context);
+    }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;
     checked(context, words_for(&path)?, |handles| check::run_lint(Path::new(&path), options, threads, handles))
@@ -43,6 +46,9 @@ pub fn verify(path: &Path, against: &modalities::check::Against, context: &Conte
     }
     if modalities::check::is_ours(&path) {
         return modalities::check::verify(&path, against, context);
+    }
+    if nanosets::check::is_ours(&path) {
+        return nanosets::check::verify(&path, against.tokenizer.as_deref(), context);
     }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;

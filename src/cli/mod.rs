@@ -21,6 +21,7 @@ mod media;
 mod misc;
 mod mix;
 mod modalities;
+mod nanosets;
 mod pack;
 mod panic;
 mod paths;
@@ -81,7 +82,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Pack(args)) => pack::run(&args, context),
         Some(Command::Index(args)) => index::run(&args, context),
         Some(Command::Run { plan }) => run_plan::run(&plan, context),
-        Some(Command::Info { path }) => info::run(&path, None, "dataset.yaml", context),
+        Some(Command::Info { path, sequence_length }) => info::of_any(&path, sequence_length, context),
         Some(Command::Lint { path, decode }) => {
             lint::run(&path, &LintOptions { decode, ..LintOptions::default() }, context)
         }
@@ -94,6 +95,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Splits(args)) => splits::run(args, context),
         Some(Command::Mix(args)) => mix::run(args, context),
         Some(Command::Modalities(args)) => modalities::run(args, context),
+        Some(Command::Nanosets(args)) => nanosets::run(args, context),
         Some(Command::Jobs { paths }) => jobs::run(&paths, context),
         Some(Command::Keys) => keys::run(context),
         Some(Command::Doctor { path }) => doctor::run(path.as_deref(), context),

@@ -3,6 +3,8 @@
 use super::pool::run_units;
 use crate::engine::check::media::{self, Depth};
 use crate::engine::check::{lint, verify, Checked, LintOptions};
+use crate::engine::modalities::check::Vocabulary;
+use crate::engine::nanosets;
 use crate::model::{DatasetKind, Handles, Outcome, ShardId};
 use crate::source::kind::kind_of;
 use std::path::Path;
@@ -30,6 +32,25 @@ pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome
     each_shard(prepared.shard_count(), prepared.bytes(), threads, handles, |id| {
         verify::verify_shard(&prepared, id, handles)
     })
+}
+
+/// Checks a folder of token files: one file is one unit. `vocabulary` counts only where tokens are read.
+pub fn run_token_folder(
+    root: &Path,
+    depth: nanosets::check::Depth,
+    vocabulary: Option<&Vocabulary>,
+    threads: usize,
+    handles: &Handles<'_>,
+) -> Outcome<Checked> {
+    let facts = nanosets::check::begin(root, handles)?;
+    let bytes = if depth == nanosets::check::Depth::Tokens { facts.bytes } else { 0 };
+    handles.progress.restart(facts.files.len() as u64, bytes);
+    let done = run_units(&facts.files, threads, handles.cancel, |file| {
+        nanosets::check::check_file(file, facts.token_size, depth, vocabulary, handles)
+    })?;
+    let mut all = Checked::default();
+    done.into_iter().for_each(|checked| all.add(checked));
+    Ok(all)
 }
 
 /// The rows of a folder of media, in slices.

@@ -12,6 +12,7 @@ pub mod media;
 pub mod metadataset;
 pub mod mix;
 pub mod modalities;
+pub mod nanosets;
 pub mod pack;
 pub mod pool;
 pub mod prepare;

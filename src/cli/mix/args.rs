@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
-/// Write and check metadatasets.
+/// Write and check metadatasets, and make the index of a Nanoset mixture.
 #[derive(Args, Clone, Debug)]
 pub struct MixArgs {
     /// What to do.
@@ -16,6 +16,8 @@ pub struct MixArgs {
 pub enum MixCommand {
     /// Write a metadataset: a blend, an epochized blend or a join of prepared data sets
     New(Box<NewArgs>),
+    /// Make the index of a mixture of token folders, as nanotron's Nanoset does; --dry-run only says what it comes to
+    Index(Box<IndexArgs>),
     /// Check a metadataset: open every member, show shares and samples per epoch
     Check {
         /// Metadataset (.yaml)
@@ -28,9 +30,45 @@ impl MixArgs {
     pub fn name(&self) -> &'static str {
         match self.command {
             MixCommand::New(_) => "mix new",
+            MixCommand::Index(_) => "mix index",
             MixCommand::Check { .. } => "mix check",
         }
     }
+}
+
+/// Flags of `mix index`.
+#[derive(Args, Clone, Debug)]
+pub struct IndexArgs {
+    /// Folders of .ds files, in the order of their numbers
+    #[arg(conflicts_with_all = ["lengths", "config"])]
+    pub folders: Vec<PathBuf>,
+    /// Windows of each data set, in place of folders: 8,2,5,5
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',', help_heading = "Members", conflicts_with = "config")]
+    pub lengths: Vec<u64>,
+    /// Training configuration of nanotron: its folders, weights, sequence length, samples and seed count where no flag does
+    #[arg(long, value_name = "TRAINING.yaml", help_heading = "Members")]
+    pub config: Option<PathBuf>,
+    /// Stage of the training configuration
+    #[arg(long, value_name = "NAME", help_heading = "Members", requires = "config")]
+    pub stage: Option<String>,
+    /// One weight for each data set, in any unit [default: by length]
+    #[arg(long, value_name = "W,W,…", value_delimiter = ',', help_heading = "Mixture")]
+    pub weights: Vec<f64>,
+    /// Tokens of a sample, the one that is only predicted not counted
+    #[arg(long, value_name = "N", help_heading = "Mixture")]
+    pub sequence_length: Option<u64>,
+    /// Training steps times the global batch
+    #[arg(long, value_name = "N", help_heading = "Mixture")]
+    pub samples: Option<u64>,
+    /// Seed of the shuffle [default: 1234]
+    #[arg(long, value_name = "S", help_heading = "Mixture")]
+    pub seed: Option<u64>,
+    /// Folder for dataset_index.npy and dataset_sample_index.npy
+    #[arg(short, long, value_name = "DIR", help_heading = "Output")]
+    pub output: PathBuf,
+    /// Replace an index that is there
+    #[arg(long, help_heading = "Output")]
+    pub force_overwrite: bool,
 }
 
 /// Flags of `mix new`.

@@ -1,7 +1,8 @@
-//! Metadatasets on the command line: `mix new`, `mix check`, and `prepare`, `info`, `lint`, `verify` of one.
+//! Mixtures on the command line: `mix new`, `mix check`, and `prepare`, `info`, `lint`, `verify` of a metadataset; `mix index`.
 
 mod args;
 mod check;
+mod index;
 mod new;
 mod prepare;
 mod tree;
@@ -27,6 +28,7 @@ pub fn is_metadataset(path: &str) -> bool {
 pub fn run(args: MixArgs, context: &Context) -> Finished {
     match args.command {
         MixCommand::New(args) => new::run(&args, context),
+        MixCommand::Index(args) => index::run(&args, context),
         MixCommand::Check { path } => {
             let path = super::paths::local(&path)?;
             super::paths::only_metadatasets(&path)?;

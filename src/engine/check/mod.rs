@@ -5,6 +5,7 @@
 //! whoever owns threads can spread it.
 
 mod compare;
+pub mod forager;
 mod headers;
 pub mod info;
 pub mod lint;

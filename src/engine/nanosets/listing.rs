@@ -1,6 +1,6 @@
 //! The token files of a folder.
 
-use crate::formats::nanosets::{index_path, loss_path, Metadata, Shard, DS};
+use crate::formats::nanosets::{index_path, loss_path, metadata_path, Metadata, Shard, TokenSize, DS};
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use std::path::{Path, PathBuf};
 
@@ -54,25 +54,36 @@ pub fn names(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<String>> 
 
 /// Looks at one file of a folder. Metadata that cannot be understood is a failure.
 pub fn look(folder: &Path, name: &str) -> Outcome<TokenFile> {
+    let metadata = Metadata::read(&metadata_path(&folder.join(name)))?;
+    let token_size = metadata.as_ref().map_or(TokenSize::Two, |metadata| metadata.token_size);
+    Ok(TokenFile { metadata, ..undescribed(folder, name, token_size)? })
+}
+
+/// A file as it is without what its metadata says.
+pub(super) fn undescribed(folder: &Path, name: &str, token_size: TokenSize) -> Outcome<TokenFile> {
     let path = folder.join(name);
-    let (shard, metadata) = Shard::open_described(&path)?;
+    let shard = Shard::open(&path, token_size)?;
     Ok(TokenFile {
         name: name.to_owned(),
         bytes: shard.file().len(),
         tokens: shard.tokens(),
-        metadata,
+        metadata: None,
         has_index: index_path(&path).is_file(),
         has_loss: loss_path(&path).is_file(),
         path,
     })
 }
 
+/// The failure of a folder without token files.
+pub(super) fn none_in(folder: &Path) -> Failure {
+    Failure::usage("looking for token files", "there is no .ds file directly in it").on(Subject::path(folder))
+}
+
 /// All files of a folder; one without any is a failure.
 pub fn files(folder: &Path, problems: &dyn ProblemSink) -> Outcome<Vec<TokenFile>> {
     let names = names(folder, problems)?;
     if names.is_empty() {
-        let why = "there is no .ds file directly in it";
-        return Err(Failure::usage("looking for token files", why).on(Subject::path(folder)));
+        return Err(none_in(folder));
     }
     names.iter().map(|name| look(folder, name)).collect()
 }

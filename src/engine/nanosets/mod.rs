@@ -3,15 +3,19 @@
 //! See the Nanosets format page. Everything here reads at positions and writes through an `Fs` into a folder for work; whoever owns
 //! that folder makes the files visible.
 
+pub mod check;
 mod copy;
+pub mod folder;
 pub mod listing;
 pub mod merge;
 pub mod mixture;
 mod numbers;
 pub mod output;
 pub mod shuffle;
+pub mod training;
 pub mod windows;
 
+pub use folder::{folder_facts, FileFacts, FolderFacts};
 pub use merge::{merge, MergePlan, Merged};
 pub use output::Made;
 pub use shuffle::{shuffle, ShuffleOptions, Shuffled, Source};

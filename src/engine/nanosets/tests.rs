@@ -219,7 +219,11 @@ fn a_merge_of_chunks_leaves_tails_and_keeps_the_ends_inside() {
     assert_eq!((done.units, done.left_tokens, done.total.tokens), (4, 2, 16));
     let mut ends = Vec::new();
     let index = Index::open(&index_path(&done.files[0].path)).unwrap();
-    index.each(|end| Ok(ends.push(end))).unwrap();
+    let keep = |end| {
+        ends.push(end);
+        Ok(())
+    };
+    index.each(keep).unwrap();
     assert_eq!(ends, [3, 3, 4, 8, 12, 16]);
     read_back(&done.files[0]);
 }

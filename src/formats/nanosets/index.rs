@@ -136,7 +136,11 @@ mod tests {
         let of = |token| index.document_of(token).unwrap();
         assert_eq!([of(0), of(2), of(3), of(9), of(10)], [0, 0, 2, 2, 3]);
         let mut all = Vec::new();
-        index.each(|end| Ok(all.push(end))).unwrap();
+        let keep = |end| {
+            all.push(end);
+            Ok(())
+        };
+        index.each(keep).unwrap();
         assert_eq!(all, [3, 3, 10]);
         assert_eq!(index.ends(1, 100).unwrap(), [3, 10]);
         assert_eq!(index.ends(9, 100).unwrap(), [0_u64; 0]);

@@ -6,6 +6,7 @@ pub mod json_read;
 pub mod json_write;
 pub mod natural_order;
 pub mod node;
+pub mod npy;
 pub mod number;
 pub mod numpy_random;
 pub mod pattern;

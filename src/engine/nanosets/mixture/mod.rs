@@ -6,11 +6,13 @@
 mod epoch;
 pub mod index;
 mod outlook;
+mod plan;
 mod warnings;
 mod weights;
 
 pub use index::{build, MixtureIndex};
 pub use outlook::{Outlook, Share, EXACT_UP_TO};
+pub use plan::{resolve, IndexPlan, Member, Resolved};
 pub use warnings::warnings;
 pub use weights::normalise;
 

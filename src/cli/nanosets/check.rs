@@ -1,0 +1,167 @@
+//! `info`, `lint` and `verify` of folders of token files and of Forager's samples.
+
+use super::super::context::Context;
+use super::super::end::{fields, Done, Finished};
+use super::super::info::size;
+use super::super::lint::{checked, Words};
+use super::super::printer::{paint, Look};
+use super::super::table::{Align, Table};
+use crate::engine::check::forager::{check_forager, forager_facts, ForagerFacts};
+use crate::engine::modalities::check::Vocabulary;
+use crate::engine::nanosets::check::Depth;
+use crate::engine::nanosets::{folder_facts, FolderFacts};
+use crate::job::check::run_token_folder;
+use crate::model::text::{display_safe, grouped};
+use crate::model::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Subject};
+use crate::source::kind::kind_of;
+use crate::tokenize::Tokenizer;
+use serde_json::json;
+use std::path::Path;
+
+/// Files that are listed one by one.
+const LISTED: usize = 50;
+/// What is counted of token files, beside the size.
+const DOCUMENTS: Words = Words { shards: Some("file"), item: "file" };
+/// The same of samples.
+const SAMPLES: Words = Words { shards: Some("file"), item: "sample" };
+
+/// Whether a path is a folder of token files or of Forager's samples. What is not there is neither.
+pub fn is_ours(path: &str) -> bool {
+    kind(path).is_some()
+}
+
+fn kind(path: &str) -> Option<DatasetKind> {
+    let kind = kind_of(Path::new(path)).ok()?;
+    matches!(kind, DatasetKind::TokenFolder | DatasetKind::ForagerSamples).then_some(kind)
+}
+
+/// Prints what a folder holds, and how many windows it gives.
+pub fn info(path: &str, sequence_length: Option<u64>, context: &Context) -> Finished {
+    let (progress, cancel, log) = (Progress::default(), context.signals.listen(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let kind = kind(path).unwrap_or(DatasetKind::TokenFolder);
+    if sequence_length == Some(0) {
+        let failure = Failure::usage("counting windows", "a sequence of no token cannot be used");
+        return Err(failure.on(Subject::field("--sequence-length")).into());
+    }
+    let (lines, mut result) = match kind {
+        DatasetKind::ForagerSamples => {
+            let facts = forager_facts(Path::new(path), &handles)?;
+            (forager_lines(path, &facts), fields(facts))
+        }
+        _ => {
+            let facts = folder_facts(Path::new(path), sequence_length, None, &handles)?;
+            (folder_lines(path, &facts), fields(facts))
+        }
+    };
+    for line in lines {
+        context.printer.line(line);
+    }
+    let problems = log.kept();
+    for problem in &problems {
+        context.printer.problem(problem);
+    }
+    result.insert("path".into(), json!(path));
+    result.insert("kind".into(), json!(kind));
+    result.insert("problems".into(), json!(problems));
+    Ok(Done::with_findings(result, log.counts().into_iter().map(|(severity, kind, _)| (severity, kind))))
+}
+
+/// Checks indexes, metadata and sizes.
+pub fn lint(path: &str, context: &Context) -> Finished {
+    check(path, Depth::Index, None, context)
+}
+
+/// Reads every token, too. No id may be above the greatest of `tokenizer`.
+pub fn verify(path: &str, tokenizer: Option<&str>, context: &Context) -> Finished {
+    let vocabulary = tokenizer.map(vocabulary).transpose()?;
+    check(path, Depth::Tokens, vocabulary, context)
+}
+
+fn vocabulary(name: &str) -> Outcome<Vocabulary> {
+    let facts = Tokenizer::load(name)?.facts();
+    Ok(Vocabulary { name: name.to_owned(), greatest: facts.greatest_id })
+}
+
+fn check(path: &str, depth: Depth, vocabulary: Option<Vocabulary>, context: &Context) -> Finished {
+    let at = Path::new(path);
+    let threads = context.run_options().threads;
+    match kind(path) {
+        Some(DatasetKind::ForagerSamples) => checked(context, SAMPLES, |handles| check_forager(at, handles)),
+        _ => checked(context, DOCUMENTS, |handles| run_token_folder(at, depth, vocabulary.as_ref(), threads, handles)),
+    }
+}
+
+fn item(name: &str, value: &str) -> String {
+    format!("- {}: {}", paint(Look::Strong, name), display_safe(value))
+}
+
+fn head(path: &str, kind: DatasetKind) -> Vec<String> {
+    let name = Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy());
+    let title = paint(Look::Strong, &format!("# {}", display_safe(&name)));
+    vec![title, String::new(), item("path", path), item("kind", kind.title())]
+}
+
+fn folder_lines(path: &str, facts: &FolderFacts) -> Vec<String> {
+    let mut lines = head(path, DatasetKind::TokenFolder);
+    lines.push(item("tokenizer", facts.tokenizer.as_deref().unwrap_or("not told")));
+    lines.push(item("bytes a token", &facts.token_size.bytes().to_string()));
+    lines.push(item("tokens", &grouped(facts.tokens)));
+    lines.push(item("documents", &grouped(facts.documents)));
+    lines.push(item("files", &grouped(facts.files.len() as u64)));
+    lines.push(item("size", &size(facts.bytes)));
+    if facts.files_with_loss > 0 {
+        lines.push(item("files with loss masks", &grouped(facts.files_with_loss)));
+    }
+    if let (Some(length), Some(windows), Some(unused)) = (facts.sequence_length, facts.windows, facts.unused_tokens) {
+        lines.push(item("sequence length", &grouped(length)));
+        lines.push(item("windows", &grouped(windows)));
+        lines.push(item("tokens in no window", &grouped(unused)));
+    }
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("file", Align::Left),
+        ("tokens", right),
+        ("documents", right),
+        (if facts.windows.is_some() { "windows" } else { "" }, right),
+    ]);
+    for file in facts.files.iter().take(LISTED) {
+        table.row([
+            display_safe(&file.file.name).into_owned(),
+            grouped(file.file.tokens),
+            file.documents.map_or_else(|| "?".to_owned(), grouped),
+            file.windows.map(grouped).unwrap_or_default(),
+        ]);
+    }
+    lines.extend(table.lines());
+    lines.extend(more(facts.files.len()));
+    lines
+}
+
+fn forager_lines(path: &str, facts: &ForagerFacts) -> Vec<String> {
+    let mut lines = head(path, DatasetKind::ForagerSamples);
+    lines.push(item("samples", &grouped(facts.samples)));
+    lines.push(item("size of all samples", &size(facts.bytes)));
+    let lengths = match facts.shortest == facts.longest {
+        true => grouped(facts.longest),
+        false => format!("{} to {}", grouped(facts.shortest), grouped(facts.longest)),
+    };
+    lines.push(item("bytes a sample", &lengths));
+    if let Some(tokens) = facts.sample_size {
+        lines.push(item("tokens a sample", &grouped(tokens)));
+        let arrays: Vec<String> = facts.arrays.iter().map(|(name, dtype)| format!("{name} ({dtype})")).collect();
+        lines.push(item("arrays", &arrays.join(", ")));
+    }
+    let mut table = Table::new(&[("file", Align::Left), ("samples", Align::Right), ("size", Align::Right)]);
+    for file in facts.files.iter().take(LISTED) {
+        let bytes = file.bytes.map_or_else(|| "missing".to_owned(), size);
+        table.row([display_safe(&file.name).into_owned(), grouped(file.samples), bytes]);
+    }
+    lines.extend(table.lines());
+    lines.extend(more(facts.files.len()));
+    lines
+}
+
+fn more(files: usize) -> Option<String> {
+    (files > LISTED).then(|| format!("  … and {} more", grouped((files - LISTED) as u64)))
+}

@@ -1,0 +1,128 @@
+//! The index of a mixture as two `.npy` files.
+
+use super::{absolute, make_folder, names_there, publish, refuse_replacing};
+use crate::engine::nanosets::mixture::{build, resolve, warnings, IndexPlan, MixtureIndex, Outlook};
+use crate::formats::python::npy::{Dtype, NpyWriter};
+use crate::job::metadataset::place::WorkPlace;
+use crate::job::prepare::OutputFile;
+use crate::job::task::{Task, TaskContext};
+use crate::job::Phase;
+use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity};
+use crate::storage::fs::{Fs, RealFs};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Number of the data set of each sample, u64.
+pub const DATASET_INDEX: &str = "dataset_index.npy";
+/// Number of the window in it, i64.
+pub const SAMPLE_INDEX: &str = "dataset_sample_index.npy";
+
+/// What a run made, or would make.
+#[derive(Clone, Debug, Serialize)]
+pub struct IndexReport {
+    /// Folder of the index.
+    pub output: PathBuf,
+    /// The files.
+    pub files: Vec<OutputFile>,
+    /// Names of the data sets, in the order of their numbers.
+    pub names: Vec<String>,
+    /// What the index comes to.
+    #[serde(flatten)]
+    pub outlook: Outlook,
+    /// Tokens of a sample, where data sets are folders.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sequence_length: Option<u64>,
+    /// Seed of the shuffle.
+    pub seed: u32,
+    /// Problems and notes, the first 1,000 of each severity.
+    pub problems: Vec<Problem>,
+    /// All problems and notes, counted.
+    #[serde(skip)]
+    pub counts: Vec<(Severity, ProblemKind, u64)>,
+    /// Wall time.
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    pub elapsed: Duration,
+}
+
+/// Makes an index and writes it, in the background. An index that is there is refused without `overwrite`.
+pub fn start_index(plan: IndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
+    start_index_on(plan, options, Arc::new(RealFs))
+}
+
+/// As [`start_index`], writing through `fs`: tests let it fail.
+pub fn start_index_on(plan: IndexPlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<IndexReport>> {
+    Task::start("mix-index", options, fs, move |context| run(&plan, true, context))
+}
+
+/// Says what an index would come to: exactly for a small epoch, else nearly.
+pub fn start_index_dry(plan: IndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
+    Task::start("mix-index", options, Arc::new(RealFs), move |context| run(&plan, false, context))
+}
+
+fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<IndexReport> {
+    context.phase_of(Phase::Open, "data set", "looking at the data sets");
+    let output = absolute(&plan.output)?;
+    let old = names_there(&output, |name| name == DATASET_INDEX || name == SAMPLE_INDEX);
+    if !plan.overwrite {
+        refuse_replacing("writing the index", &output, &old)?;
+    }
+    let resolved = resolve(plan, &context.handles())?;
+    let (request, names) = (&resolved.request, &resolved.names);
+    let outlook = match is_written {
+        false => Outlook::quick(request),
+        true => {
+            context.phase_of(Phase::Scan, "sample", "laying out an epoch");
+            let index = build(request, &context.handles())?;
+            write(&index, &output, context)?;
+            Outlook::of(request, &index)
+        }
+    };
+    for note in warnings(request, &outlook, names) {
+        context.problems.report(note)?;
+    }
+    let bytes = crate::formats::python::npy::header(Dtype::U64, plan.samples).len() as u64 + 8 * plan.samples;
+    let file = |name: &str| OutputFile { name: name.into(), bytes, replaces: old.iter().any(|old| old == name) };
+    Ok(IndexReport {
+        files: vec![file(DATASET_INDEX), file(SAMPLE_INDEX)],
+        output,
+        names: resolved.names,
+        outlook,
+        sequence_length: plan.sequence_length.filter(|_| !resolved.folders.is_empty()),
+        seed: plan.seed,
+        problems: context.problems.kept(),
+        counts: context.problems.counts(),
+        elapsed: context.elapsed(),
+    })
+}
+
+/// Writes both files and makes them visible together.
+fn write(index: &MixtureIndex, output: &Path, context: &TaskContext) -> Outcome<()> {
+    let fs = &*context.fs;
+    make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
+    let place = WorkPlace::take(fs, output, &context.options)?;
+    let samples = index.samples();
+    context.phase_of(Phase::Tables, "sample", "writing the index");
+    context.progress.restart(samples, 16 * samples);
+    let draft = |name: &str| place.own.work().join(name);
+    let mut members = NpyWriter::create(fs, &draft(DATASET_INDEX), Dtype::U64, samples)?;
+    let mut windows = NpyWriter::create(fs, &draft(SAMPLE_INDEX), Dtype::I64, samples)?;
+    let mut bytes = Vec::new();
+    index.each(|piece| {
+        context.cancel.check()?;
+        members.push(piece.iter().map(|(member, _)| u64::from(*member)), &mut bytes)?;
+        windows.push(piece.iter().map(|(_, window)| *window), &mut bytes)?;
+        context.progress.add(piece.len() as u64, 16 * piece.len() as u64);
+        Ok(())
+    })?;
+    members.finish()?;
+    windows.finish()?;
+    context.phase_of(Phase::Publish, "file", "making the index visible");
+    publish(context, &place, output, |publication, mode| {
+        publication.stage_file(&output.join(DATASET_INDEX), draft(DATASET_INDEX), mode)?;
+        let last = output.join(SAMPLE_INDEX);
+        publication.stage_file(&last, draft(SAMPLE_INDEX), mode)?;
+        Ok(last)
+    })
+}

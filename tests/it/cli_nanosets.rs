@@ -1,0 +1,176 @@
+//! Token folders on the command line.
+
+use super::cli_support::Sandbox;
+use std::path::{Path, PathBuf};
+
+fn golden(case: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/nanosets").join(case)
+}
+
+/// A sandbox with the files of a case's folder under `name`.
+fn with_folder(case: &str, name: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    copy(&sandbox, case, name);
+    sandbox
+}
+
+fn copy(sandbox: &Sandbox, case: &str, name: &str) {
+    for entry in std::fs::read_dir(golden(case)).unwrap() {
+        let entry = entry.unwrap();
+        let bytes = std::fs::read(entry.path()).unwrap();
+        sandbox.write(&format!("{name}/{}", entry.file_name().to_str().unwrap()), bytes);
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u64> {
+    bytes[128..].chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+#[test]
+fn a_merge_of_the_reference_comes_out_byte_for_byte() {
+    let sandbox = with_folder("06_merge/expected", "in");
+    let merge = "nanosets merge in --output merged --name all --seed 7 --max-tokens-per-file 400";
+    sandbox.say(&format!("{merge} --dry-run")).ends(0).says("Would merge 30 documents with 1,124 tokens of 3 files");
+    assert!(!sandbox.has("merged"));
+    sandbox.say(merge).ends(0).says("Merged 30 documents");
+    let expected = golden("06_merge/merged");
+    assert_eq!(names(&sandbox.path("merged")), names(&expected));
+    for name in names(&expected) {
+        assert_eq!(sandbox.read(&format!("merged/{name}")), std::fs::read(expected.join(&name)).unwrap(), "{name}");
+    }
+    sandbox.say(merge).ends(1).complains("--force-overwrite");
+    let ran = sandbox.say(&format!("{merge} --force-overwrite --shuffle none --json"));
+    let value = ran.json("ok");
+    assert_eq!((value["tokens"].as_u64(), value["units"].as_u64()), (Some(1124), Some(30)));
+    assert_eq!(names(&sandbox.path("")), ["in", "merged"]);
+    sandbox.say("nanosets merge nowhere --output x --name all").ends(3);
+    sandbox.say("nanosets merge merged --output merged --name y").ends(2).complains("the folder that is read");
+    sandbox.write("empty/readme", "");
+    sandbox.say("nanosets merge empty --output x --name all").ends(2).complains("no .ds file");
+    sandbox.say("nanosets merge in --output x --name a/b").ends(2).complains("--name");
+    sandbox.say("nanosets merge in --output x --name all --chunk-size 0").ends(2);
+    assert!(!sandbox.has("x"));
+}
+
+#[test]
+fn windows_are_shuffled_into_files_of_the_same_names() {
+    let sandbox = with_folder("02_modern_noshuffle/expected", "in");
+    let ran = sandbox.say("nanosets shuffle in --output out --window 33 --seed 1 --json").ends(0);
+    let value = ran.json("ok");
+    assert_eq!((value["units"].as_u64(), value["tokens"].as_u64()), (Some(35), Some(35 * 33)));
+    assert_eq!(names(&sandbox.path("out")).len(), 3);
+    sandbox.say("nanosets shuffle in --output out --window 33").ends(1);
+    sandbox.say("nanosets shuffle in --output other --window 0").ends(2);
+    sandbox.say("nanosets shuffle in --output other").ends(2).complains("--window");
+}
+
+#[test]
+fn the_index_of_the_documentation_comes_out() {
+    let sandbox = Sandbox::new();
+    let line = "mix index --lengths 8,2,5,5 --weights 0.1,0.5,0.3,0.1 --samples 70 --seed 1234 --output mix";
+    let ran = sandbox.say(&format!("{line} --dry-run --json"));
+    let value = ran.json("ok");
+    assert_eq!(value["members"][1]["samples"], 34);
+    assert_eq!(value["is_exact"], true);
+    assert!(!sandbox.has("mix"));
+    sandbox.say(line).ends(0).says("70 samples from 4 data sets").says("Written");
+    assert_eq!(numbers(&sandbox.read("mix/dataset_index.npy"))[..10], [1, 1, 0, 2, 3, 1, 3, 1, 2, 2]);
+    assert_eq!(numbers(&sandbox.read("mix/dataset_sample_index.npy"))[..10], [1, 0, 0, 4, 1, 0, 0, 0, 2, 0]);
+    assert_eq!(names(&sandbox.path("")), ["mix"]);
+    sandbox.say(line).ends(1).complains("--force-overwrite");
+    sandbox.say(&format!("{line} --force-overwrite")).ends(0);
+    // What it does not say to everybody's surprise stands in the notes.
+    let value = sandbox.say("mix index --lengths 5,3 --samples 16 --output even --json").json("ok");
+    let notes = value["problems"].to_string();
+    assert!(notes.contains("lays out 3 epochs") && notes.contains("does not shuffle between epochs"), "{notes}");
+}
+
+#[test]
+fn the_index_takes_folders_or_a_training_configuration() {
+    let sandbox = with_folder("02_modern_noshuffle/expected", "web");
+    copy(&sandbox, "03_modern_doc_shuffle_split/expected", "code");
+    let flags = "--weights 0.8,0.2 --samples 100 --sequence-length 32";
+    sandbox.say(&format!("mix index web code {flags} --output a")).ends(0).says("web").says("76");
+    let yaml = "data_stages:\n- name: first\n  data:\n    seed: 1234\n    dataset:\n      dataset_folder: [web, code]\n      \
+                dataset_weights: [0.8, 0.2]\n- name: second\n  data:\n    dataset:\n      dataset_folder: {web: 1, code: 3}\n\
+                tokens: {train_steps: 25, micro_batch_size: 2, batch_accumulation_per_replica: 1, sequence_length: 32}\n\
+                parallelism: {dp: 2}\n";
+    sandbox.write("train.yaml", yaml);
+    sandbox.say("mix index --config train.yaml --output b").ends(2).complains("--stage");
+    sandbox.say("mix index --config train.yaml --stage first --output b").ends(0);
+    for name in ["dataset_index.npy", "dataset_sample_index.npy"] {
+        assert_eq!(sandbox.read(&format!("a/{name}")), sandbox.read(&format!("b/{name}")), "{name}");
+    }
+    let value = sandbox.say("mix index --config train.yaml --stage second --output c --dry-run --json").json("ok");
+    assert_eq!(value["members"][1]["weight"], 0.75);
+    sandbox.write("text.yaml", "data_stages: 3");
+    sandbox.say("mix index --config text.yaml --output c").ends(1);
+}
+
+#[test]
+fn mixtures_that_cannot_be_are_usage_errors_that_name_the_flag() {
+    let sandbox = with_folder("02_modern_noshuffle/expected", "web");
+    copy(&sandbox, "07_wordlevel_u32/expected", "words");
+    sandbox.say("mix index --output x").ends(2).complains("--lengths");
+    sandbox.say("mix index --lengths 1,2 --output x").ends(2).complains("--samples");
+    sandbox.say("mix index --lengths 1,2 --samples 0 --output x").ends(2).complains("--samples");
+    sandbox.say("mix index --lengths 1,2 --samples 5 --weights 1 --output x").ends(2).complains("1 weights");
+    sandbox.say("mix index --lengths 1,2 --samples 5 --weights 1,NaN --output x").ends(2);
+    sandbox.say("mix index --lengths 1,2 --samples 5 --seed 4294967296 --output x").ends(2).complains("--seed");
+    sandbox.say("mix index --lengths 0,2 --samples 5 --weights 1,1 --output x").ends(1).complains("divides by zero");
+    sandbox.say("mix index web --samples 5 --output x").ends(2).complains("--sequence-length");
+    sandbox.say("mix index web words --samples 5 --sequence-length 8 --output x").ends(1).complains("4 bytes");
+    sandbox.say("mix index web --lengths 1 --samples 5 --output x").ends(2);
+    assert!(!sandbox.has("x"));
+}
+
+#[test]
+fn info_counts_windows_and_finds_what_does_not_fit() {
+    let sandbox = with_folder("03_modern_doc_shuffle_split/expected", "set");
+    let value = sandbox.say("info set --sequence-length 31 --json").ends(0).json("ok");
+    let windows: Vec<u64> = value["files"].as_array().unwrap().iter().map(|f| f["windows"].as_u64().unwrap()).collect();
+    assert_eq!(windows, [23, 18, 22, 14]);
+    assert_eq!((value["windows"].as_u64(), value["tokens"].as_u64()), (Some(77), Some(2541)));
+    assert_eq!(value["tokenizer"], "../tokenizers/bpe1k.json");
+    assert_eq!(value["documents"], 60);
+    sandbox.say("info set").ends(0).says("documents: 60");
+    sandbox.say("info set --sequence-length 0").ends(2);
+    sandbox.say("lint set").ends(0).says("No problem found in 4 files");
+    sandbox.say("verify set").ends(0).says("No problem found in 4 files");
+    let tokenizer = golden("tokenizers/bpe1k.json");
+    let verify = |file: &Path| sandbox.run(["verify", "set", "--tokenizer", file.to_str().unwrap()]);
+    verify(&tokenizer).ends(0);
+    let mut bytes = sandbox.read("set/00000_00001_doc_shuffled.ds");
+    bytes[..2].copy_from_slice(&60_000_u16.to_le_bytes());
+    bytes.extend_from_slice(&[1, 0]);
+    sandbox.write("set/00000_00001_doc_shuffled.ds", bytes);
+    verify(&tokenizer).ends(1).complains("token 0 is 60000");
+    sandbox.say("lint set").ends(1).complains("there are 597");
+    sandbox.say("info set --json").ends(1).json("problems");
+}
+
+#[test]
+fn an_index_of_samples_is_compared_with_the_files() {
+    let sandbox = Sandbox::new();
+    let rows = |rows: &[[u64; 3]]| -> Vec<u8> { rows.iter().flatten().flat_map(|word| word.to_le_bytes()).collect() };
+    sandbox.write("base/tokenized-samples/a.bin", [7; 16]);
+    sandbox.write("base/index/file_location.txt", "tokenized-samples/a.bin\n");
+    sandbox.write("base/index/sample_locations.bin", rows(&[[0, 0, 8], [0, 8, 8]]));
+    let value = sandbox.say("info base --json").ends(0).json("ok");
+    assert_eq!((value["samples"].as_u64(), value["bytes"].as_u64()), (Some(2), Some(16)));
+    sandbox.say("lint base").ends(0).says("2 samples");
+    sandbox.say("verify base").ends(0);
+    sandbox.write("base/tokenized-samples/b\u{1b}[31m.bin", [7; 4]);
+    let ran = sandbox.say("lint base").ends(1).complains("does not list");
+    assert!(!ran.err.contains("\u{1b}[31m"), "names are made safe");
+    sandbox.write("base/index/sample_locations.bin", rows(&[[0, 0, 8], [3, u64::MAX, u64::MAX]]));
+    sandbox.say("lint base").ends(1).complains("1 are listed");
+    sandbox.say("info base --sequence-length 4").ends(1).says("samples: 1");
+}
