@@ -68,7 +68,7 @@ fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
             .with_hint("take it away to make a new one, or name another with --index-folder"));
     }
     let handles = context.handles();
-    let listing = list(&[plan.base.clone()], None, None, Peer::Forager, handles.cancel)?;
+    let listing = list(std::slice::from_ref(&plan.base), None, None, Peer::Forager, handles.cancel)?;
     for problem in listing.problems {
         handles.problems.report(problem)?;
     }
