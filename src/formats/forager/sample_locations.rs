@@ -46,7 +46,7 @@ pub struct Rows {
 impl Rows {
     /// Of an open file; one whose size is no multiple of a row is a data failure.
     pub fn new(file: ReadFile) -> Outcome<Self> {
-        if file.len() % ROW as u64 != 0 {
+        if !file.len().is_multiple_of(ROW as u64) {
             let why = format!("its size of {} bytes is not a multiple of {ROW}", file.len());
             return Err(Failure::data("reading the sample locations", why).on(Subject::path(file.path())));
         }
