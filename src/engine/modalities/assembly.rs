@@ -114,7 +114,7 @@ impl Assembly {
         }
         let mut buffer = Vec::new();
         for (done, number) in self.order.iter().enumerate() {
-            if done as u64 % BREATH == 0 {
+            if (done as u64).is_multiple_of(BREATH) {
                 handles.cancel.check()?;
             }
             let Some((source, item)) = place(&self.sources, &self.starts, number) else { continue };

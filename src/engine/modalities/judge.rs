@@ -58,13 +58,13 @@ impl Judge {
         let fits = end.is_some_and(|end| end <= self.data_bytes);
         if length == 0 {
             self.blame(document, "it has no token, not even an end token");
-        } else if length % self.token_bytes != 0 {
+        } else if !length.is_multiple_of(self.token_bytes) {
             self.blame(document, "its length is no multiple of the size of a token");
         } else if !fits {
             self.blame(document, "it ends behind the last token");
         } else if offset > expected {
             self.blame(document, &format!("it begins at byte {offset}, but the one before it ends at byte {expected}"));
-        } else if offset < expected && (expected - offset) % HEADER_BYTES != 0 {
+        } else if offset < expected && !(expected - offset).is_multiple_of(HEADER_BYTES) {
             self.blame(document, &format!("it begins at byte {offset}, inside of one that ends at byte {expected}"));
         } else if offset < expected {
             self.early += 1;
@@ -103,7 +103,7 @@ pub fn judge(packed: &Packed, cancel: &Cancel) -> Outcome<Verdict> {
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
         judge.take(offset, length);
-        if judge.documents % BREATH == 0 {
+        if judge.documents.is_multiple_of(BREATH) {
             cancel.check()?;
         }
     }

@@ -192,7 +192,7 @@ impl Packed {
         let mut index = Index::default();
         let mut items = self.items();
         while let Some((offset, length)) = items.next_item()? {
-            if index.offsets.len() as u64 % BREATH == 0 {
+            if (index.offsets.len() as u64).is_multiple_of(BREATH) {
                 cancel.check()?;
             }
             index.offsets.push(offset);
@@ -204,7 +204,9 @@ impl Packed {
     /// Whether a span lies within the tokens and holds whole ones.
     pub fn holds(&self, offset: u64, length: u64) -> bool {
         let size = u64::from(self.layout.token_bytes.max(1));
-        offset.checked_add(length).is_some_and(|end| end <= self.data_bytes) && offset % size == 0 && length % size == 0
+        offset.checked_add(length).is_some_and(|end| end <= self.data_bytes)
+            && offset.is_multiple_of(size)
+            && length.is_multiple_of(size)
     }
 
     /// Fills `target` with bytes of the tokens, from `offset` bytes after their start.

@@ -100,12 +100,11 @@ fn transformed(line: &[u8], settings: &Settings, template: &ChatTemplate) -> Res
     Ok(spaced(&Node::Map(entries)))
 }
 
+/// Is given the number and the bytes of a line.
+type EachLine<'a> = dyn FnMut(u64, Option<&[u8]>) -> Outcome<()> + 'a;
+
 /// Walks through lines, counted from 1; one that is too long comes as `None`. The last one needs no line end.
-fn each_line(
-    file: &ReadFile,
-    handles: &Handles<'_>,
-    each: &mut dyn FnMut(u64, Option<&[u8]>) -> Outcome<()>,
-) -> Outcome<()> {
+fn each_line(file: &ReadFile, handles: &Handles<'_>, each: &mut EachLine<'_>) -> Outcome<()> {
     let mut block = vec![0; BLOCK];
     let mut line: Vec<u8> = Vec::new();
     let (mut at, mut number, mut is_long, mut is_open) = (0, 0, false, false);

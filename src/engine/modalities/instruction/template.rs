@@ -150,7 +150,7 @@ fn push(out: &mut String, value: &Value, depth: usize) -> Result<(), Error> {
 fn method(state: &State<'_, '_>, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
     if value.kind() == ValueKind::Map {
         return match name {
-            "items" => state.apply_filter("items", &[value.clone()]),
+            "items" => state.apply_filter("items", std::slice::from_ref(value)),
             "keys" => Ok(Value::from(value.try_iter()?.collect::<Vec<_>>())),
             "values" => {
                 Ok(Value::from(value.try_iter()?.map(|key| value.get_item(&key)).collect::<Result<Vec<_>, _>>()?))
@@ -176,7 +176,7 @@ fn method(state: &State<'_, '_>, value: &Value, name: &str, args: &[Value]) -> R
         }
         "upper" => Ok(Value::from(text.to_uppercase())),
         "lower" => Ok(Value::from(text.to_lowercase())),
-        "title" | "capitalize" => state.apply_filter(name, &[value.clone()]),
+        "title" | "capitalize" => state.apply_filter(name, std::slice::from_ref(value)),
         "startswith" => from_args::<(&str,)>(args).map(|(start,)| Value::from(text.starts_with(start))),
         "endswith" => from_args::<(&str,)>(args).map(|(end,)| Value::from(text.ends_with(end))),
         "replace" => from_args::<(&str, &str)>(args).map(|(from, to)| Value::from(text.replace(from, to))),

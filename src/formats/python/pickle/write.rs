@@ -53,10 +53,10 @@ impl IndexWriter {
     pub fn push(&mut self, offset: u64, length: u64, out: &mut dyn FnMut(&[u8]) -> Outcome<()>) -> Outcome<()> {
         if self.written == 0 {
             out(&[PROTO, PROTOCOL])?;
-        } else if self.count > 1 && self.written % GROUP == 0 {
+        } else if self.count > 1 && self.written.is_multiple_of(GROUP) {
             self.frame.push(0x65);
         }
-        if self.count > 1 && self.written % GROUP == 0 {
+        if self.count > 1 && self.written.is_multiple_of(GROUP) {
             self.frame.push(b'(');
         }
         for number in [offset, length] {
