@@ -38,7 +38,11 @@ fn text_is_packed_from_the_first_question_to_the_browser() {
     story.keys("k k space").wait_for("[x] Modalities").wait_for("corpus-tokens").keys("enter");
     story.wait_for("everything is answered").wait_for("--format modalities").wait_for("documents");
     assert!(!house.data().join("corpus-tokens").exists(), "nothing is written before");
-    story.keys("enter").wait_for("is ready to train on").wait_for("modalities:").wait_for("forager:");
+    story
+        .keys("enter")
+        .wait_for("corpus-tokens is packed, with 1 problem")
+        .wait_for("modalities:")
+        .wait_for("forager:");
     let packed = house.data().join("corpus-tokens/modalities");
     assert!(packed.exists(), "{packed:?}");
     story.keys("esc").wait_for("▸ corpus.jsonl").keys("q");
@@ -77,7 +81,7 @@ fn packed_files_are_read_as_text_and_as_ids_and_as_windows() {
     let mut story = Start::new(&house).size(100, 30).run();
     story.wait_for("packed/").wait_for("Nanosets, packed").keys("b").wait_for("Documents").wait_for("tokens");
     story.wait_for("ids have no text").keys("T").wait_for("tokenizer").type_text("tok.json").keys("enter");
-    story.wait_gone("ids have no text").wait_for("tokenizer").keys(".").wait_for("ids ").keys(",").wait_for("text ");
+    story.wait_for("data/tok.json").keys(".").wait_for("ids 46 tokens").keys(",").wait_for("text 46 tokens");
     story.keys("v").wait_for("sequence length").keys("backspace 4").type_text("63").keys("enter");
     story.wait_for("Windows").wait_for("-- document").keys("G").wait_for("left over").wait_for("fills no window");
     story

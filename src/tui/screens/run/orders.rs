@@ -3,7 +3,7 @@
 use super::view::Words;
 use super::Order;
 use crate::engine::plan::shell_quote;
-use crate::model::{PackPlan, PrepareMediaPlan};
+use crate::model::{PackFormat, PackPlan, PrepareMediaPlan};
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::text;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,13 @@ pub fn media(plan: PrepareMediaPlan, command: String) -> Order {
 pub fn pack(plan: PackPlan, command: String) -> Order {
     let path = PathBuf::from(&plan.output);
     let name = name_of(&path);
-    let is_several = plan.formats().len() > 1;
+    let formats = plan.formats();
+    // Of several formats each has a folder of its own; a folder of .pbin files is looked into file by file.
+    let looked_at: Vec<PathBuf> = match formats.as_slice() {
+        [PackFormat::Modalities] => vec![path.clone()].into_iter().filter(|path| is_packed_file(path)).collect(),
+        [_] => vec![path.clone()],
+        _ => formats.iter().filter(|f| **f != PackFormat::Modalities).map(|f| path.join(f.word())).collect(),
+    };
     Order {
         crumbs: vec!["pack".to_owned(), name.clone()],
         words: Words {
@@ -104,10 +110,13 @@ pub fn pack(plan: PackPlan, command: String) -> Order {
             keeps_work: true,
         },
         command,
-        next: vec![format!("To look at it: gristmill browse {}", argument(&path))],
+        next: looked_at.iter().map(|path| format!("To look at it: gristmill browse {}", argument(path))).collect(),
         start: Box::new(move |env: &UiEnv| env.jobs.start_pack(plan.clone(), env.options.clone())),
         depth: 2,
-        // Of several formats each has a folder of its own.
-        browse: Some(path).filter(|_| !is_several),
+        browse: looked_at.into_iter().next(),
     }
+}
+
+fn is_packed_file(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "pbin")
 }
