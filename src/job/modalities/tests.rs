@@ -61,11 +61,10 @@ fn plan(what: Rewrite, output: PathBuf) -> RewritePlan {
     RewritePlan { what, output, existing: Existing::Replace, compat: false }
 }
 
-fn broken_anywhere(
-    fault: fn(u64) -> Fault,
-    run: &dyn Fn(&Path, Arc<dyn Fs>) -> crate::model::Outcome<()>,
-    target: &str,
-) {
+/// A run in a folder, on a file system that may break.
+type Run = dyn Fn(&Path, Arc<dyn Fs>) -> crate::model::Outcome<()>;
+
+fn broken_anywhere(fault: fn(u64) -> Fault, run: &Run, target: &str) {
     let begin = || {
         let folder = tempfile::tempdir().unwrap();
         put(&folder.path().join("a.pbin"), &packed(&some_documents(), 12));
