@@ -70,6 +70,14 @@ impl TokenFile {
         self.data_bytes / self.code.size()
     }
 
+    /// Bytes of tokens in a row of so many bytes: masks may stand behind them.
+    pub(super) fn extent(&self, bytes: u64) -> u64 {
+        match self.loss {
+            Some(Loss::Behind(tokens)) => bytes.min(tokens.saturating_mul(self.code.size())),
+            _ => bytes,
+        }
+    }
+
     /// Rows that it has.
     pub(super) fn rows(&self, window: Option<Window>) -> u64 {
         match (window, &self.table) {

@@ -83,10 +83,6 @@ impl TokenSet {
     /// The first bytes of the tokens of a row.
     pub(super) fn bytes_of(&self, row: &BrowseSample, limit: usize) -> Outcome<Vec<u8>> {
         let file = self.file(row.at.group)?;
-        let size = match file.loss {
-            Some(super::file::Loss::Behind(tokens)) => row.byte_size.min(tokens.saturating_mul(file.code.size())),
-            _ => row.byte_size,
-        };
-        super::super::read_in_file(&file.path, row.byte_offset, size, 0, limit)
+        super::super::read_in_file(&file.path, row.byte_offset, file.extent(row.byte_size), 0, limit)
     }
 }

@@ -19,7 +19,7 @@ pub use vocabulary::Vocabulary;
 
 use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
-use crate::model::text::count;
+use crate::model::text::{count, grouped};
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use crate::preview::tokens::TokenCode;
 use file::{Place, TokenFile};
@@ -125,9 +125,9 @@ impl TokenSet {
     /// How long a row is, in a person's words.
     pub fn measure(&self, sample: &BrowseSample) -> Option<String> {
         let file = self.files.get(sample.at.group as usize).filter(|file| !file.is_text())?;
-        let tokens = count(sample.byte_size / file.code.size(), "token");
-        let is_tail = self.window.is_some_and(|window| sample.byte_size < window.block * file.code.size());
-        Some(if is_tail { format!("{tokens} left over") } else { tokens })
+        let tokens = file.extent(sample.byte_size) / file.code.size();
+        let is_tail = self.window.is_some_and(|window| tokens < window.block);
+        Some(if is_tail { format!("{} left over", grouped(tokens)) } else { count(tokens, "token") })
     }
 
     /// The row that holds a byte of a file; `None` where nothing says so.

@@ -35,10 +35,7 @@ pub fn page(set: &TokenSet, row: &BrowseSample, part: usize, from: u64, cancel: 
 fn fill(set: &TokenSet, row: &BrowseSample, is_rows: bool, from: u64, out: &mut PartPreview) -> Outcome<()> {
     let file = set.file(row.at.group)?;
     let size = file.code.size();
-    let extent = match file.loss {
-        Some(Loss::Behind(tokens)) => row.byte_size.min(tokens.saturating_mul(size)),
-        _ => row.byte_size,
-    };
+    let extent = file.extent(row.byte_size);
     let total = extent / size;
     let most = if is_rows { ROW_TOKENS } else { TEXT_TOKENS };
     // Pages begin at whole tokens, whatever is asked for.
@@ -159,8 +156,11 @@ fn facts(
     masked: &[bool],
     out: &mut PartPreview,
 ) {
-    let dots = format!("{} to {}", grouped(start), grouped(start + total));
-    out.facts.push(("tokens of the file".into(), format!("{dots} of {}", grouped(file.tokens()))));
+    // Between tokens and masks a place in the file is no number of tokens.
+    if !matches!(file.loss, Some(Loss::Behind(_))) {
+        let span = format!("{} to {}", grouped(start), grouped(start + total));
+        out.facts.push(("tokens of the file".into(), format!("{span} of {}", grouped(file.tokens()))));
+    }
     if let Some(window) = set.window {
         let tokens = file.tokens();
         let words = format!(
