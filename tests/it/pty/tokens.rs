@@ -82,7 +82,12 @@ fn packed_files_are_read_as_text_and_as_ids_and_as_windows() {
     story.wait_for("packed/").wait_for("Nanosets, packed").keys("b").wait_for("Documents").wait_for("tokens");
     story.wait_for("ids have no text").keys("T").wait_for("tokenizer").type_text("tok.json").keys("enter");
     story.wait_for("data/tok.json").keys(".").wait_for("ids 46 tokens").keys(",").wait_for("text 46 tokens");
-    story.keys("v").wait_for("sequence length").keys("backspace backspace backspace backspace").type_text("63").keys("enter");
+    story
+        .keys("v")
+        .wait_for("sequence length")
+        .keys("backspace backspace backspace backspace")
+        .type_text("63")
+        .keys("enter");
     story.wait_for("Windows").wait_for("-- document").keys("G").wait_for("left over").wait_for("fills no window");
     story
         .keys("v")
