@@ -1,5 +1,6 @@
 //! The jobs of this process, as the screens see them: started here, sampled here, cancelled here.
 
+use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::plan::file as plan_file;
 use crate::job;
 use crate::job::prepare::PrepareJob;
@@ -139,6 +140,13 @@ impl Jobs {
         let order = (Plan::Media(Box::new(plan.clone())), options.clone());
         let job = job::media::start(plan, options)?;
         Ok(self.enter(format!("media metadata of {}", name_of(&path)), path, Box::new(job), Some(order)))
+    }
+
+    /// Starts making a mixture index in the background. It is made again in a moment, so it is not left to another process.
+    pub fn start_mixture(&self, plan: IndexPlan, options: RunOptions) -> Outcome<JobId> {
+        let path = plan.output.clone();
+        let job = job::nanosets::start_index(plan, options)?;
+        Ok(self.enter(format!("mixture index {}", name_of(&path)), path, Box::new(job), None))
     }
 
     /// Starts packing tokens in the background.

@@ -4,6 +4,7 @@ use crate::job::jsonl::JsonlReport;
 use crate::job::leaks::LeakReport;
 use crate::job::media::MediaReport;
 use crate::job::metadataset::MetadatasetReport;
+use crate::job::nanosets::IndexReport;
 use crate::job::pack::PackReport;
 use crate::job::prepare::{OutputFile, PrepareReport};
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Severity};
@@ -75,6 +76,8 @@ reports! {
     Metadataset(MetadatasetReport), nothing_to_do, listed;
     /// Of the leak check.
     Leaks(LeakReport), never, listed;
+    /// Of `mix index`.
+    Mixture(IndexReport), never, listed;
     /// Of `pack`.
     Pack(PackReport), nothing_to_do, by_format;
 }

@@ -6,6 +6,7 @@ pub mod home;
 pub mod jobs_panel;
 pub mod media;
 pub mod mix;
+pub mod mixture;
 pub mod pack;
 pub mod page;
 pub mod picker;

@@ -116,3 +116,18 @@ fn a_pbin_and_forager_samples_are_browsed_like_everything_else() {
     assert_eq!(story.exit_code(), 0);
     assert_eq!(run_plainly(&house, &["browse", "m/data.pbin"]), Some(0));
 }
+
+#[test]
+fn token_folders_are_mixed_by_weights_and_the_index_is_written() {
+    let house = House::new();
+    copied(&house, "nanosets/02_modern_noshuffle/expected", "a");
+    copied(&house, "nanosets/05_modern_loss/expected", "b");
+    let mut story = Start::new(&house).size(100, 30).run();
+    story.wait_for("a/").wait_for("Nanosets, packed").wait_for("x  mix").keys("x");
+    story.wait_for("Mixture of token folders").wait_for("[x] a").wait_for("[ ] b").keys("j space").wait_for("[x] b");
+    story.keys("tab").wait_for("2048").keys("ctrl-x").type_text("31").keys("backtab").keys("+").wait_for("share");
+    story.keys("tab tab ctrl-x").type_text("100").wait_for("epochs").keys("enter").wait_for("mixture-index is written");
+    assert!(house.data().join("mixture-index/dataset_index.npy").is_file());
+    story.keys("esc").wait_for("Mixture of token folders").keys("esc").wait_for("a/").keys("q");
+    assert_eq!(story.exit_code(), 0);
+}

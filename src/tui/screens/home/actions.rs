@@ -5,7 +5,7 @@ use crate::model::{DatasetKind, PackPlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{browse, facts, media, mix, pack, splits, Answer, Question};
+use crate::tui::screens::{browse, facts, media, mix, mixture, pack, splits, Answer, Question};
 use crate::tui::widgets::{Level, Toast};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -169,6 +169,9 @@ impl Home {
     /// A mixture of what a folder holds, or of what lies beside a data set, with that one chosen.
     fn mix(&self, entry: &Entry) -> Vec<Effect> {
         let seen = self.looks.get(&entry.path);
+        if let (Some(DatasetKind::TokenFolder), Some(parent)) = (seen.map(|l| l.kind), entry.path.parent()) {
+            return vec![Effect::Push(mixture::open(parent.to_owned(), vec![entry.path.clone()], self.env.clone()))];
+        }
         let inside = seen.is_some_and(|l| l.kind != DatasetKind::PreparedWebDataset && l.members > 0);
         let (folder, chosen) = match (inside, entry.path.parent()) {
             (false, Some(parent)) => (parent.to_owned(), Some(entry.path.clone())),
@@ -275,6 +278,7 @@ fn why_not_mix(seen: &Look) -> Option<String> {
     match (seen.kind, &seen.state) {
         (DatasetKind::PreparedWebDataset, _) | (DatasetKind::Jsonl, State::Prepared) => None,
         (DatasetKind::Metadataset, State::Prepared) => None,
+        (DatasetKind::TokenFolder, _) => None,
         (DatasetKind::RawWebDataset | DatasetKind::PlainFolder, _) if seen.members > 0 => None,
         _ => Some("a mixture needs prepared data sets".into()),
     }

@@ -2,6 +2,7 @@
 
 use super::view::Words;
 use super::Order;
+use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::plan::shell_quote;
 use crate::model::{PackFormat, PackPlan, PrepareMediaPlan};
 use crate::tui::screen::UiEnv;
@@ -119,4 +120,25 @@ pub fn pack(plan: PackPlan, command: String) -> Order {
 
 fn is_packed_file(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "pbin")
+}
+
+/// Writing a mixture index.
+pub fn mixture(plan: IndexPlan, command: String) -> Order {
+    let name = name_of(&plan.output);
+    Order {
+        crumbs: vec!["mixture".to_owned(), name.clone()],
+        words: Words {
+            ready: format!("{name} is ready to train on"),
+            done: format!("{name} is written"),
+            idle: format!("{name} was there already"),
+            overview: "Overview",
+            back: "the weights",
+            keeps_work: false,
+        },
+        command,
+        next: Vec::new(),
+        start: Box::new(move |env: &UiEnv| env.jobs.start_mixture(plan.clone(), env.options.clone())),
+        depth: 1,
+        browse: None,
+    }
 }

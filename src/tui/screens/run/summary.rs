@@ -4,6 +4,7 @@ use crate::job::jsonl::JsonlReport;
 use crate::job::leaks::LeakReport;
 use crate::job::media::MediaReport;
 use crate::job::metadataset::MetadatasetReport;
+use crate::job::nanosets::IndexReport;
 use crate::job::pack::PackReport;
 use crate::job::prepare::OutputFile;
 use crate::model::text::{bytes, count, grouped};
@@ -21,6 +22,13 @@ pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
         lines.extend(end.as_ref().as_ref().map(|report| pack(report, columns, ui)).unwrap_or_default());
     }
     lines
+}
+
+fn mixture(report: &IndexReport, dot: &str) -> Vec<Line<'static>> {
+    let outlook = &report.outlook;
+    let samples = count(outlook.samples, "sample");
+    let sets = count(outlook.members.len() as u64, "data set");
+    vec![Line::from(format!("{samples} {dot} {sets} {dot} {:.2} epochs", outlook.passes))]
 }
 
 /// Files of one format that are listed.
@@ -75,6 +83,7 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<Line<'static>> {
         JobResult::Media(end) => end.as_ref().as_ref().map(|r| media(r, dot)).unwrap_or_default(),
         JobResult::Metadataset(end) => end.as_ref().as_ref().map(|r| metadataset(r, dot)).unwrap_or_default(),
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
+        JobResult::Mixture(end) => end.as_ref().as_ref().map(|r| mixture(r, dot)).unwrap_or_default(),
         // Told with its files, format by format.
         JobResult::Pack(_) => Vec::new(),
         JobResult::Leaks(end) => end.as_ref().as_ref().map(|r| leaks(r, dot)).unwrap_or_default(),

@@ -1,0 +1,227 @@
+//! The screen of the mixture: finds the folders, works out what the weights come to, writes the index as a job.
+
+use super::state::{Member, MixtureState, Place, Stop, Worked};
+use super::view;
+use crate::engine::nanosets::listing;
+use crate::engine::nanosets::mixture::{warnings, IndexPlan, Member as Indexed, Outlook, Request};
+use crate::formats::nanosets::Metadata;
+use crate::model::{Outcome, ProblemLog};
+use crate::source::kind::token_folder_kind;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::run::{orders, RunScreen};
+use crate::tui::widgets::{Gesture, Level, Toast};
+use crate::tui::work::Latest;
+use ratatui::crossterm::event::{KeyCode, MouseEvent};
+use ratatui::layout::Rect;
+use ratatui::Frame;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Folders that are looked at, at most.
+const MOST_FOLDERS: usize = 2_000;
+
+type Found = Result<Vec<Member>, String>;
+
+/// The screen.
+pub struct MixtureScreen {
+    env: UiEnv,
+    folder: PathBuf,
+    state: MixtureState,
+    finder: Latest<(PathBuf, Vec<PathBuf>), Found>,
+    worker: Latest<(Request, Vec<String>), (Request, Arc<Outcome<Worked>>)>,
+    asked: Option<Request>,
+}
+
+impl MixtureScreen {
+    /// The mixture of the folders in `folder`, those asked for chosen.
+    pub fn new(folder: PathBuf, chosen: Vec<PathBuf>, env: UiEnv) -> Self {
+        let mut finder =
+            Latest::start("mixture-folders", env.wake.clone(), |(folder, also): (PathBuf, Vec<PathBuf>)| {
+                find(&folder, &also)
+            });
+        finder.ask((folder.clone(), chosen.clone()));
+        let worker = Latest::start("mixture", env.wake.clone(), |(request, names): (Request, Vec<String>)| {
+            let worked = work_out(&request, &names);
+            (request, Arc::new(worked))
+        });
+        let output = folder.join("mixture-index").to_string_lossy().into_owned();
+        Self { state: MixtureState::new(chosen, &output), env, folder, finder, worker, asked: None }
+    }
+
+    /// Asks what the answers come to, unless that is known.
+    fn ask(&mut self) {
+        let Ok(request) = self.state.request() else { return };
+        if self.asked.as_ref() != Some(&request) {
+            self.asked = Some(request.clone());
+            let names = self.state.chosen().map(|row| row.member.name.clone()).collect();
+            self.worker.ask((request, names));
+        }
+    }
+
+    fn write(&mut self) -> Vec<Effect> {
+        let request = match (self.state.blocker(), self.state.request()) {
+            (Some(why), _) | (None, Err(why)) => return vec![Effect::Toast(Toast::new(Level::Warn, why))],
+            (None, Ok(request)) => request,
+        };
+        let plan = IndexPlan {
+            members: self.state.chosen().map(|row| Indexed::Folder(row.member.path.clone())).collect(),
+            weights: request.weights,
+            sequence_length: self.state.length(),
+            samples: request.samples,
+            seed: request.seed,
+            output: PathBuf::from(self.state.input(Stop::Output).trim()),
+            overwrite: false,
+        };
+        let order = orders::mixture(plan, self.state.command());
+        vec![Effect::Push(Box::new(RunScreen::new(order, self.env.clone())))]
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Close => return vec![Effect::Pop],
+            Action::Run | Action::Accept => return self.write(),
+            Action::Copy => {
+                let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
+                return vec![Effect::Copy(self.state.command()), copied];
+            }
+            action => self.state.act(action),
+        }
+        Vec::new()
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) {
+        match self.state.places.gesture(mouse) {
+            Some(Gesture::Wheel { on: Place::Rows, rows }) => self.state.list.scroll(rows),
+            Some(Gesture::Wheel { rows, .. }) => self.state.offset = self.state.offset.saturating_add_signed(rows),
+            Some(Gesture::Click { on: Place::Rows, line, .. }) => {
+                self.state.stop = Stop::List;
+                if let Some(row) = self.state.list.row_at(line) {
+                    let again = self.state.list.selected == row;
+                    self.state.list.select(row);
+                    if again {
+                        self.state.act(Action::Toggle);
+                    }
+                }
+            }
+            Some(Gesture::Click { on: Place::Field(stop), .. }) => self.state.stop = stop,
+            _ => {}
+        }
+    }
+}
+
+/// The token folders directly in a folder, and those that were asked for.
+fn find(folder: &Path, also: &[PathBuf]) -> Found {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(MOST_FOLDERS).collect();
+    paths.extend(also.iter().cloned());
+    paths.sort();
+    paths.dedup();
+    let is_tokens =
+        |path: &PathBuf| path.is_dir() && token_folder_kind(path) == Some(crate::model::DatasetKind::TokenFolder);
+    Ok(paths.into_iter().filter(is_tokens).map(|path| look(folder, path)).collect())
+}
+
+fn look(folder: &Path, path: PathBuf) -> Member {
+    let name = path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned();
+    let log = ProblemLog::default();
+    match listing::files(&path, &log) {
+        Ok(files) => {
+            let made = files.iter().find_map(|file| file.metadata.as_ref());
+            let made_with = made.map(|made: &Metadata| (made.tokenizer.clone(), made.token_size.bytes()));
+            Member { name, path, tokens: files.iter().map(|file| file.tokens).collect(), made_with, trouble: None }
+        }
+        Err(failure) => Member { name, path, tokens: Vec::new(), made_with: None, trouble: Some(failure.to_string()) },
+    }
+}
+
+fn work_out(request: &Request, names: &[String]) -> Outcome<Worked> {
+    let outlook = Outlook::of_request(request, names)?;
+    let notes = warnings(request, &outlook, names);
+    Ok(Worked { outlook, notes })
+}
+
+impl Screen for MixtureScreen {
+    fn context(&self) -> Context {
+        match self.state.stop {
+            Stop::List => Context::Form,
+            _ => Context::FormText,
+        }
+    }
+
+    fn title(&self) -> Vec<String> {
+        vec!["mixture".to_owned(), self.env.short_path(&self.folder)]
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match input {
+            Input::Action(action) => effects = self.act(action),
+            Input::Key(key) => match (self.state.field(), key.code) {
+                (Some(field), _) => {
+                    field.key(key);
+                }
+                (None, KeyCode::Char(letter)) => self.state.type_weight(letter),
+                (None, KeyCode::Backspace) => self.state.erase_weight(),
+                (None, _) => {}
+            },
+            Input::Paste(words) => {
+                if let Some(field) = self.state.field() {
+                    field.paste(&words);
+                }
+            }
+            Input::Mouse(mouse) => self.mouse(mouse),
+        }
+        self.ask();
+        effects
+    }
+
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        let mut changed = false;
+        if let Some(found) = self.finder.take() {
+            self.state.take_found(found);
+            self.ask();
+            changed = true;
+        }
+        if let Some(worked) = self.worker.take() {
+            self.state.worked = Some(worked);
+            changed = true;
+        }
+        changed
+    }
+
+    fn is_busy(&self) -> bool {
+        self.finder.is_waiting() || self.worker.is_waiting()
+    }
+
+    fn wants_text(&self) -> bool {
+        self.state.stop != Stop::List
+    }
+
+    fn bar_right(&self) -> Option<String> {
+        Some("+ - change the weight".to_owned()).filter(|_| self.state.stop == Stop::List)
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::Run => "write the index",
+            Action::Toggle => "mix or not",
+            Action::DropRow if self.state.stop == Stop::List => "by windows",
+            Action::Left => "less",
+            Action::Right => "more",
+            action => action.label(),
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        match action {
+            Action::Toggle if self.state.stop != Stop::List => Some("the field takes letters".into()),
+            Action::SavePlan | Action::AddAux => Some("there is nothing like that here".into()),
+            _ => None,
+        }
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        view::draw(&mut self.state, frame, area, ui);
+    }
+}

@@ -1,0 +1,132 @@
+use super::state::{Member, MixtureState, Place, Stop, Worked};
+use super::view;
+use crate::engine::nanosets::mixture::{warnings, Outlook};
+use crate::tui::keymap::{Action, Keymap};
+use crate::tui::screen::Ui;
+use crate::tui::theme::{ColourMode, Glyphs, Theme};
+use ratatui::backend::TestBackend;
+use ratatui::Terminal;
+use std::sync::Arc;
+
+fn shown(state: &mut MixtureState, columns: u16, rows: u16, ascii: bool) -> String {
+    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
+    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
+    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    terminal.draw(|frame| view::draw(state, frame, frame.area(), &ui)).unwrap();
+    let text = terminal.backend().to_string();
+    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+fn compare(name: &str, state: &mut MixtureState) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for (columns, rows, ascii) in [(80, 22, false), (100, 28, false), (80, 22, true), (40, 12, false)] {
+            let kind = if ascii { "_ascii" } else { "" };
+            insta::assert_snapshot!(
+                format!("mixture_{name}_{columns}x{rows}{kind}"),
+                shown(state, columns, rows, ascii)
+            );
+        }
+    });
+}
+
+fn member(name: &str, tokens: &[u64]) -> Member {
+    Member {
+        path: format!("/data/{name}").into(),
+        name: name.into(),
+        tokens: tokens.to_vec(),
+        made_with: Some(("tokenizer.json".into(), 2)),
+        trouble: None,
+    }
+}
+
+/// The example of the format page: 8, 2, 5 and 5 windows.
+fn example() -> MixtureState {
+    let mut state = MixtureState::new(Vec::new(), "/data/mixture-index");
+    let windows = |count: u64| count * 10 + 3;
+    let mut broken = member("torn", &[]);
+    broken.trouble = Some("there is no .ds file directly in it".into());
+    state.inputs[1].set("9");
+    state.take_found(Ok(vec![
+        member("books", &[windows(5), windows(3)]),
+        member("code", &[windows(2)]),
+        member("news", &[windows(5)]),
+        broken,
+        member("web", &[windows(5)]),
+    ]));
+    state
+}
+
+fn work_out(state: &mut MixtureState) {
+    let request = state.request().unwrap();
+    let names: Vec<String> = state.chosen().map(|row| row.member.name.clone()).collect();
+    let worked = Outlook::of_request(&request, &names).map(|outlook| {
+        let notes = warnings(&request, &outlook, &names);
+        Worked { outlook, notes }
+    });
+    state.worked = Some((request, Arc::new(worked)));
+}
+
+#[test]
+fn each_counts_by_its_windows_until_a_weight_is_changed() {
+    let mut state = example();
+    assert_eq!(state.request().unwrap().lengths, [8, 2, 5, 5], "windows are counted file by file");
+    assert_eq!((state.request().unwrap().weights, state.input(Stop::Samples)), (None, "20"));
+    work_out(&mut state);
+    compare("by_windows", &mut state);
+    state.act(Action::Down);
+    state.act(Action::Right);
+    assert_eq!(state.request().unwrap().weights.unwrap(), [0.4, 0.15, 0.25, 0.25]);
+    state.act(Action::Left);
+    assert_eq!(state.request().unwrap().weights.unwrap()[1], 0.1);
+    state.act(Action::DropRow);
+    assert!(state.is_by_windows());
+}
+
+#[test]
+fn shares_repeats_and_unread_parts_follow_the_weights() {
+    let mut state = example();
+    for (row, weight) in [(0, "0.1"), (1, "0.5"), (2, "0.3"), (4, "0.1")] {
+        state.list.select(row);
+        state.act(Action::Right);
+        state.rows.as_mut().unwrap().as_mut().unwrap()[row].weight = String::new();
+        weight.chars().for_each(|letter| state.type_weight(letter));
+    }
+    for (row, weight) in [(0, "0.1"), (1, "0.5"), (2, "0.3"), (4, "0.1")] {
+        state.rows.as_mut().unwrap().as_mut().unwrap()[row].weight = weight.into();
+    }
+    state.inputs[2].set("70");
+    work_out(&mut state);
+    let worked = state.worked_now().unwrap().as_ref().unwrap().clone();
+    let samples: Vec<u64> = worked.outlook.members.iter().map(|share| share.samples).collect();
+    assert_eq!(samples, [7, 34, 21, 8], "the figures of the format page");
+    compare("weighted", &mut state);
+    assert!(state.command().contains("--weights 0.1,0.5,0.3,0.1 --sequence-length 9 --samples 70 --seed 1234"));
+}
+
+#[test]
+fn what_cannot_be_mixed_is_said_and_nothing_is_asked_for() {
+    let mut state = example();
+    state.list.select(3);
+    state.act(Action::Toggle);
+    assert_eq!(state.chosen().count(), 4, "a folder that cannot be read is not chosen");
+    state.inputs[1].set("none");
+    assert!(state.blocker().unwrap().contains("sequence length"));
+    compare("wrong", &mut state);
+    state.inputs[1].set("9");
+    state.rows.as_mut().unwrap().as_mut().unwrap()[1].member.made_with = Some(("other.json".into(), 4));
+    assert!(state.blocker().unwrap().contains("different tokenizers"));
+    for row in [0, 1, 2, 4] {
+        state.list.select(row);
+        state.act(Action::Toggle);
+    }
+    assert!(state.blocker().unwrap().contains("choose"));
+    let mut empty = MixtureState::new(Vec::new(), "/data/index");
+    empty.take_found(Ok(Vec::new()));
+    compare("empty", &mut empty);
+    assert!(empty.places.at(ratatui::layout::Position::new(0, 0)).is_none_or(|(_, place)| place != Place::Rows));
+}
