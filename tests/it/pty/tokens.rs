@@ -126,7 +126,12 @@ fn token_folders_are_mixed_by_weights_and_the_index_is_written() {
     story.wait_for("a/").wait_for("Nanosets, packed").wait_for("x  mix").keys("x");
     story.wait_for("Mixture of token folders").wait_for("[x] a").wait_for("[ ] b").keys("j space").wait_for("[x] b");
     story.keys("tab").wait_for("2048").keys("ctrl-x").type_text("31").keys("backtab").keys("+").wait_for("share");
-    story.keys("tab tab ctrl-x").type_text("100").wait_for("epochs").keys("enter").wait_for("mixture-index is written");
+    story
+        .keys("tab tab ctrl-x")
+        .type_text("100")
+        .wait_for("epochs")
+        .keys("enter")
+        .wait_for("mixture-index is ready to train on");
     assert!(house.data().join("mixture-index/dataset_index.npy").is_file());
     story.keys("esc").wait_for("Mixture of token folders").keys("esc").wait_for("a/").keys("q");
     assert_eq!(story.exit_code(), 0);

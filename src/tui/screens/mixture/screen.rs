@@ -22,6 +22,8 @@ use std::sync::Arc;
 const MOST_FOLDERS: usize = 2_000;
 
 type Found = Result<Vec<Member>, String>;
+/// What a request comes to.
+type Answer = (Request, Arc<Outcome<Worked>>);
 
 /// The screen.
 pub struct MixtureScreen {
@@ -29,7 +31,7 @@ pub struct MixtureScreen {
     folder: PathBuf,
     state: MixtureState,
     finder: Latest<(PathBuf, Vec<PathBuf>), Found>,
-    worker: Latest<(Request, Vec<String>), (Request, Arc<Outcome<Worked>>)>,
+    worker: Latest<(Request, Vec<String>), Answer>,
     asked: Option<Request>,
 }
 
