@@ -183,7 +183,7 @@ fn refuse_foreign(args: &PackArgs, formats: &[PackFormat]) -> Result<(), Vec<Fai
         return Ok(());
     }
     let foreign = given.into_iter().filter(|(given, _, of)| *given && !of.iter().any(|one| formats.contains(one)));
-    let failures: Vec<Failure> = foreign
+    let mut failures: Vec<Failure> = foreign
         .map(|(_, flag, of)| {
             let words: Vec<String> = of.iter().map(|format| format!("{} {}", p::FORMAT, format.word())).collect();
             Failure::usage("reading the command line", format!("it belongs to {}", words.join(" and ")))
@@ -191,6 +191,13 @@ fn refuse_foreign(args: &PackArgs, formats: &[PackFormat]) -> Result<(), Vec<Fai
                 .with_hint(format!("add {}, or leave the flag out", words.join(" or ")))
         })
         .collect();
+    if args.modalities.config.is_some() && failures.is_empty() {
+        failures.push(
+            Failure::usage("reading the command line", "`pack` reads no settings of Modalities")
+                .on(Subject::field(p::CONFIG))
+                .with_hint("gristmill modalities data pack_encoded_data FILE.yaml does"),
+        );
+    }
     if failures.is_empty() {
         Ok(())
     } else {
