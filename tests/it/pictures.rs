@@ -4,7 +4,7 @@
 //! $ GRISTMILL_UPDATE_PICTURES=1 cargo test --test it pictures
 //! ```
 
-use gristmill::model::RunOptions;
+use gristmill::model::{PackPlan, RunOptions};
 use gristmill::tui::app::{App, Event};
 use gristmill::tui::screen::{Screen, UiEnv};
 use gristmill::tui::screens::{self, Home};
@@ -161,4 +161,23 @@ fn the_picture_of_the_browser_is_up_to_date() {
     let mut stage = Stage::new(&demo, screens::browse::open);
     let buffer = stage.when("a sample is drawn", |text| text.contains("samples") && blocks(text) > 200);
     compare("browse", "Browser: shards, samples, and the parts of one sample", &buffer);
+}
+
+#[test]
+fn the_picture_of_the_guided_pack_is_up_to_date() {
+    let demo = Demo::prepared();
+    // Paths of the repository, so that the picture holds none of this machine.
+    let inputs = vec!["tests/golden/modalities/pack_bpe/input/data.jsonl".to_owned()];
+    let plan = PackPlan::new(inputs, "", "");
+    let mut stage = Stage::new(&demo, |_, env| screens::pack::open(plan, env));
+    stage.when("the files are found", |text| text.contains("1 file"));
+    stage.key(KeyCode::Enter);
+    stage.when("documents are read", |text| text.contains("documents have text there"));
+    stage.key(KeyCode::Enter);
+    stage.when("the tokenizer is asked for", |text| text.contains("end token"));
+    for letter in "tests/golden/modalities/tokenizers/bpe1k".chars() {
+        stage.key(KeyCode::Char(letter));
+    }
+    let buffer = stage.when("a document is encoded", |text| text.contains("Its ids") && text.contains("<|endoftext|>"));
+    compare("pack", "Guided pack: a real document, token by token", &buffer);
 }
