@@ -10,8 +10,13 @@ fn help_names_every_command_and_no_other() {
     for name in [
         "prepare",
         "prepare-media",
+        "pack",
+        "index",
         "run",
+        "repair",
         "mix",
+        "modalities",
+        "nanosets",
         "info",
         "lint",
         "verify",
@@ -25,12 +30,11 @@ fn help_names_every_command_and_no_other() {
         "completions",
         "man",
         "energon",
+        "nanotron",
     ] {
         assert!(ran.out.contains(&format!("\n  {name} ")), "{name}\n{}", ran.out);
     }
-    for name in ["pack", "dedup", "index"] {
-        assert!(!ran.out.contains(&format!("\n  {name} ")), "{name} does not exist yet");
-    }
+    assert!(!ran.out.contains("\n  dedup "), "dedup does not exist yet");
     assert!(ran.out.contains("130, 143"), "exit codes are part of the help");
 }
 
@@ -73,8 +77,8 @@ fn the_home_screen_needs_a_terminal() {
 
 #[test]
 fn an_unknown_command_is_answered_with_those_that_exist() {
-    for name in ["pack", "dedup", "mix", "frobnicate"] {
-        Sandbox::new().run([name, "x"]).ends(2).complains(name).complains("prepare, prepare-media, run, info");
+    for name in ["dedup", "mix", "frobnicate"] {
+        Sandbox::new().run([name, "x"]).ends(2).complains(name).complains("prepare, prepare-media, pack, index, run");
     }
 }
 
