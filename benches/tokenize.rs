@@ -9,7 +9,7 @@
 //! `GRISTMILL_BENCH_DIR`. The reference is slow, and gets an eighth of the text. Each run loads the tokenizer anew in a thread
 //! of its own, so that nothing of an earlier run is in its caches. Processor time is what counts, the median of the runs.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
 mod generate;
 mod measure;
