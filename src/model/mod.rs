@@ -2,6 +2,7 @@
 //!
 //! Every other room imports from here; this one imports from nobody.
 
+pub mod dedup;
 pub mod facts;
 pub mod failure;
 pub mod field_map;
@@ -20,6 +21,7 @@ pub mod shard;
 pub mod text;
 pub mod utc;
 
+pub use dedup::DedupPlan;
 pub use facts::{DatasetFacts, DatasetKind, PartFacts, PreparedFacts, ShardFacts, ShardState};
 pub use failure::{ExitClass, Failure, Outcome};
 pub use handles::{Cancel, Handles, ProblemLog, ProblemSink, Progress};

@@ -1,0 +1,164 @@
+//! The plan of `dedup`: every answer that decides the bytes of the deduplicated tree. Screens, prompts, flags and `plan.yaml` fill this
+//! value.
+
+use super::plan::PLAN_VERSION;
+use serde::{Deserialize, Serialize};
+
+/// Where the ranges go in annotate mode, unless something else is said.
+pub const ANNOTATE_KEY: &str = "metadata.sa_remove_ranges";
+/// The field that the older of the two variants writes.
+pub const FIELD_OF_VARIANT_B: &str = "sa_remove_ranges";
+/// The field that holds the text, unless something else is said.
+pub const TEXT_KEY: &str = "text";
+/// The least number of occurrences that makes a passage a repeated one.
+pub const LEAST_COUNT: u64 = 2;
+/// The minimum length that guided modes propose, in bytes.
+pub const USUAL_MIN_LENGTH: u64 = 500;
+
+/// Which places of a repeated passage stay (bsade format page, §4; `DEDUP.md`, options).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Keep {
+    /// The first in the order of the documents.
+    #[default]
+    First,
+    /// None at all.
+    None,
+}
+
+/// What happens to the ranges that are found (bsade format page, §6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// They are cut out of the text.
+    #[default]
+    Remove,
+    /// The text stays; they are listed in the record.
+    Annotate,
+}
+
+/// Where annotate mode lists the ranges (bsade format page, §6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Variant {
+    /// Under a dotted key, by default [`ANNOTATE_KEY`].
+    #[default]
+    A,
+    /// In [`FIELD_OF_VARIANT_B`], right after the text.
+    B,
+}
+
+/// What is deduplicated, how, and where the result goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct DedupPlan {
+    /// [`PLAN_VERSION`].
+    pub version: u32,
+    /// The folder of JSONL files, as given by the person; empty with [`from_index`](Self::from_index).
+    #[serde(default)]
+    pub input: String,
+    /// The folder that gets the same tree.
+    pub output: String,
+    /// The shortest repeat that is removed, in bytes of text (`--minlen`); `None` is a question that is still open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_length: Option<u64>,
+    /// What happens to the ranges.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Where annotate mode lists them.
+    #[serde(default)]
+    pub variant: Variant,
+    /// The dotted key of variant A.
+    #[serde(default = "default_annotate_key")]
+    pub annotate_key: String,
+    /// The field that holds the text.
+    #[serde(default = "default_text_key")]
+    pub text_key: String,
+    /// Which places stay.
+    #[serde(default)]
+    pub keep: Keep,
+    /// Only passages that occur at least this often, in all, are removed; at least [`LEAST_COUNT`].
+    #[serde(default = "default_count")]
+    pub min_count: u64,
+    /// An earlier set: it counts as coming first and stays untouched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<String>,
+    /// Where the index goes that the reference would make (bsade format page, §3), with the ranges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub export_index: Option<String>,
+    /// Where the ranges alone go (bsade format page, §5).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub export_ranges: Option<String>,
+    /// Shards of what is exported.
+    #[serde(default = "default_shards")]
+    pub shards: u32,
+    /// Export the suffix table too.
+    #[serde(default)]
+    pub table: bool,
+    /// An index in place of the folder: text and records come from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_index: Option<String>,
+    /// Replace what is there (the default refuses it; the same plan goes on or does nothing).
+    #[serde(default)]
+    pub overwrite: bool,
+    /// Name the output as the reference does: with variant B, annotated output gets `_annotated` behind its name.
+    #[serde(default)]
+    pub compat: bool,
+}
+
+fn default_annotate_key() -> String {
+    ANNOTATE_KEY.into()
+}
+
+fn default_text_key() -> String {
+    TEXT_KEY.into()
+}
+
+fn default_count() -> u64 {
+    LEAST_COUNT
+}
+
+fn default_shards() -> u32 {
+    1
+}
+
+impl DedupPlan {
+    /// A plan in which only the input and the output are answered.
+    pub fn new(input: impl Into<String>, output: impl Into<String>) -> Self {
+        Self {
+            version: PLAN_VERSION,
+            input: input.into(),
+            output: output.into(),
+            min_length: None,
+            mode: Mode::default(),
+            variant: Variant::default(),
+            annotate_key: default_annotate_key(),
+            text_key: default_text_key(),
+            keep: Keep::default(),
+            min_count: LEAST_COUNT,
+            against: None,
+            export_index: None,
+            export_ranges: None,
+            shards: default_shards(),
+            table: false,
+            from_index: None,
+            overwrite: false,
+            compat: false,
+        }
+    }
+
+    /// What the text is read from: the folder, or the index in its place.
+    pub fn source(&self) -> &str {
+        self.from_index.as_deref().unwrap_or(&self.input)
+    }
+
+    /// Where the result is visible at last: the output as given, or with `_annotated` where the reference names it so.
+    pub fn visible_output(&self) -> String {
+        let output = self.output.as_str();
+        if self.compat && self.mode == Mode::Annotate && self.variant == Variant::B {
+            let trimmed = output.trim_end_matches('/');
+            return format!("{}_annotated", if trimmed.is_empty() { output } else { trimmed });
+        }
+        output.to_owned()
+    }
+}
