@@ -3,6 +3,7 @@
 pub mod browse;
 pub mod check;
 pub mod dataset;
+pub mod dedup;
 pub mod forager;
 pub mod index;
 pub mod jsonl;

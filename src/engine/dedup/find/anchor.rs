@@ -1,0 +1,170 @@
+//! Anchors, and the records in which they are kept until they are resolved.
+
+/// One anchor and the windows it owns: those that start in `[at - far, at - near]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Hash of the anchor's bytes. Anchors of equal windows have equal keys; the opposite need not hold.
+    pub key: u64,
+    /// Position of the anchor's first byte.
+    pub at: u64,
+    /// Distance to the last window it owns.
+    pub near: u32,
+    /// Distance to the first window it owns.
+    pub far: u32,
+    /// How many anchors these are, all with the same windows, `period` bytes apart; the others lie behind `at`. More than 1 only where
+    /// windows are counted.
+    pub copies: u32,
+    /// See `copies`; 0 with a single copy.
+    pub period: u32,
+}
+
+/// The partition, of `partitions`, to which all anchors with this key belong.
+pub fn partition_of(key: u64, partitions: u32) -> u32 {
+    ((u128::from(key) * u128::from(partitions)) >> 64) as u32
+}
+
+/// An anchor as it is kept, in memory and in spilled files.
+pub trait Record: Copy + Send {
+    /// Bytes of one record in a file.
+    const BYTES: usize;
+    /// Keeps an anchor. It has to fit ([`Rule::fits_narrow`](super::Rule::fits_narrow)).
+    fn pack(anchor: &Anchor) -> Self;
+    /// The anchor again.
+    fn unpack(&self) -> Anchor;
+    /// Its key.
+    fn key(&self) -> u64;
+    /// Its position.
+    fn at(&self) -> u64;
+    /// The same record `bytes` further on: positions inside a file become positions in the whole text.
+    #[must_use]
+    fn moved(self, bytes: u64) -> Self;
+    /// Appends the bytes of the record.
+    fn write(&self, out: &mut Vec<u8>);
+    /// Reads a record from the first [`BYTES`](Self::BYTES) of `bytes`; missing ones count as zero.
+    fn read(bytes: &[u8]) -> Self;
+}
+
+/// A record of 16 bytes: the key; 40 bits of position, 12 of `far`, 12 of `near`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Narrow {
+    key: u64,
+    place: u64,
+}
+
+const DISTANCE_BITS: u32 = 12;
+const DISTANCE: u64 = (1 << DISTANCE_BITS) - 1;
+
+impl Narrow {
+    /// The longest window whose distances fit.
+    pub const LONGEST: u64 = DISTANCE;
+    /// The largest text whose positions fit, in bytes: 1 TiB.
+    pub const FURTHEST: u64 = 1 << (64 - 2 * DISTANCE_BITS);
+}
+
+/// The eight bytes from `at`, as a number.
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let mut word = [0; 8];
+    for (to, from) in word.iter_mut().zip(bytes.iter().skip(at)) {
+        *to = *from;
+    }
+    u64::from_le_bytes(word)
+}
+
+impl Record for Narrow {
+    const BYTES: usize = 16;
+    fn pack(anchor: &Anchor) -> Self {
+        let distances = u64::from(anchor.far) << DISTANCE_BITS | u64::from(anchor.near);
+        Self { key: anchor.key, place: anchor.at << (2 * DISTANCE_BITS) | distances }
+    }
+    fn unpack(&self) -> Anchor {
+        let far = (self.place >> DISTANCE_BITS & DISTANCE) as u32;
+        Anchor { key: self.key, at: self.at(), near: (self.place & DISTANCE) as u32, far, copies: 1, period: 0 }
+    }
+    fn key(&self) -> u64 {
+        self.key
+    }
+    fn at(&self) -> u64 {
+        self.place >> (2 * DISTANCE_BITS)
+    }
+    fn moved(self, bytes: u64) -> Self {
+        Self { place: self.place + (bytes << (2 * DISTANCE_BITS)), ..self }
+    }
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.key.to_le_bytes());
+        out.extend_from_slice(&self.place.to_le_bytes());
+    }
+    fn read(bytes: &[u8]) -> Self {
+        match bytes.first_chunk::<16>() {
+            Some(bytes) => {
+                let both = u128::from_le_bytes(*bytes);
+                Self { key: both as u64, place: (both >> 64) as u64 }
+            }
+            None => Self { key: word(bytes, 0), place: word(bytes, 8) },
+        }
+    }
+}
+
+impl Record for Anchor {
+    const BYTES: usize = 32;
+    fn pack(anchor: &Anchor) -> Self {
+        *anchor
+    }
+    fn unpack(&self) -> Anchor {
+        *self
+    }
+    fn key(&self) -> u64 {
+        self.key
+    }
+    fn at(&self) -> u64 {
+        self.at
+    }
+    fn moved(self, bytes: u64) -> Self {
+        Self { at: self.at + bytes, ..self }
+    }
+    fn write(&self, out: &mut Vec<u8>) {
+        let distances = u64::from(self.far) << 32 | u64::from(self.near);
+        let run = u64::from(self.period) << 32 | u64::from(self.copies);
+        for word in [self.key, self.at, distances, run] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+    fn read(bytes: &[u8]) -> Self {
+        let [key, at, distances, run] = [0, 8, 16, 24].map(|at| word(bytes, at));
+        Self {
+            key,
+            at,
+            near: distances as u32,
+            far: (distances >> 32) as u32,
+            copies: run as u32,
+            period: (run >> 32) as u32,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_hold_the_greatest_anchors() {
+        let narrow = Anchor { key: u64::MAX, at: Narrow::FURTHEST - 1, near: 4094, far: 4095, copies: 1, period: 0 };
+        let wide = Anchor { at: u64::MAX - 5, far: u32::MAX, near: 7, copies: 9, period: 3, ..narrow };
+        let mut bytes = Vec::new();
+        Narrow::pack(&narrow).write(&mut bytes);
+        assert_eq!(bytes.len(), Narrow::BYTES);
+        assert_eq!(Narrow::read(&bytes).unpack(), narrow);
+        bytes.clear();
+        wide.write(&mut bytes);
+        assert_eq!(bytes.len(), Anchor::BYTES);
+        assert_eq!(Anchor::read(&bytes), wide);
+        assert_eq!(Narrow::pack(&Anchor { at: 5, ..narrow }).moved(7).unpack().at, 12);
+    }
+
+    #[test]
+    fn partitions_are_even_and_all_are_used() {
+        for partitions in [1, 2, 7, 1000] {
+            assert_eq!(partition_of(0, partitions), 0);
+            assert_eq!(partition_of(u64::MAX, partitions), partitions - 1);
+        }
+    }
+}
