@@ -106,6 +106,11 @@ pub fn decode(bytes: &[u8]) -> Result<Picture, PictureError> {
     Ok(Picture { format: format_name(format), width, height, colour, small: small.into_rgba8() })
 }
 
+/// Decodes a key frame of a video in AV1, with the configuration that its container stores. May take a second or two.
+pub fn decode_av1(config: &[u8], frame: &[u8]) -> Result<Picture, PictureError> {
+    av1::decode_frame(config, frame)
+}
+
 /// What the header of a picture tells, that has to be of `format`. Refuses what is too large.
 fn facts(bytes: &[u8], format: &str) -> Result<ImageFacts, PictureError> {
     let cancel = Cancel::default();

@@ -8,12 +8,14 @@ pub mod cover;
 pub mod flac;
 mod frame_rate;
 pub mod iso;
+mod key_frame;
 pub mod matroska;
 pub mod mpeg_audio;
 pub mod ogg;
 pub mod rational;
 pub mod riff;
 
+pub use key_frame::{key_frame, KeyFrame};
 pub use rational::Rational;
 
 use super::{ProbeError, Probed, Reader};

@@ -1,6 +1,9 @@
-//! Sound and video: facts from the headers, the outline of the sound, a picture where one can be had without a video decoder.
+//! Sound and video: facts from the headers, the outline of the sound, a picture where one can be had: the first frame of AV1
+//! and Motion JPEG, or a cover.
 
 use super::{title, Look, PartPreview};
+use crate::media::av::codec::VideoCodec;
+use crate::media::av::key_frame;
 use crate::media::{self, ByteSource, ProbeError, Reader};
 use crate::model::text::{bytes as size_words, display_safe, duration, grouped};
 use crate::model::{AvFacts, MediaFacts, MediaType, Outcome};
@@ -89,7 +92,10 @@ impl Look<'_> {
                 out.facts.push(("brings a picture".into(), format!("{}×{}", picture.width, picture.height)));
                 None
             }
-            _ if has_video => self.frame(&facts)?,
+            _ if has_video => match self.key_frame(out) {
+                Some(picture) => Some(picture),
+                None => self.frame(&facts)?,
+            },
             _ => None,
         };
         out.body = match (poster, wave) {
@@ -98,7 +104,7 @@ impl Look<'_> {
             (None, None) => Drawable::fact("nothing of it can be drawn; see the facts"),
         };
         if has_video && !matches!(out.body, Drawable::Picture(_)) {
-            out.notes.push("its pictures are not shown: only MJPEG frames and cover pictures can be".into());
+            out.notes.push("its pictures are not shown: only those of AV1 and MJPEG, and covers, can be".into());
         }
         Ok(())
     }
@@ -145,6 +151,22 @@ impl Look<'_> {
         }
         words.push(size_words(length));
         out.title = title(self.name, &words);
+    }
+
+    /// The first key frame of a video in AV1; why there is none becomes a note.
+    fn key_frame(&self, out: &mut PartPreview) -> Option<Picture> {
+        let source = Source(self.bytes);
+        let why = match key_frame(&mut Reader::new(&source, self.cancel), VideoCodec::Av1, FRAME_BYTES as u64) {
+            _ if self.cancel.is_cancelled() => return None,
+            Ok(None) | Err(ProbeError::Cancelled) => return None,
+            Ok(Some(frame)) => match picture::decode_av1(&frame.config, &frame.bytes) {
+                Ok(picture) => return Some(picture),
+                Err(error) => error.to_string(),
+            },
+            Err(error) => error.to_string(),
+        };
+        out.notes.push(format!("its first picture is not shown: {}", display_safe(&why)));
+        None
     }
 
     /// The first frame of a video whose frames are JPEG pictures.

@@ -138,6 +138,30 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn damaged_videos_in_av1_are_shown_safely_and_soon(
+        seed in any::<prop::sample::Index>(),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+        keep in 0..=130_usize,
+    ) {
+        const NAMES: [&str; 6] =
+            ["420_limited.mp4", "422_12.mp4", "fragments.mp4", "420_10_full.webm", "444_10.mkv", "grey_8.webm"];
+        let name = seed.get(&NAMES);
+        let mut bytes = std::fs::read(format!("{}/tests/golden/media/av1/{name}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+        for (at, value) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = value;
+        }
+        bytes.truncate(bytes.len() * keep / 100);
+        let started = Instant::now();
+        prop_assert_eq!(is_safe(&of(name, &bytes)), Ok(()));
+        prop_assert!(started.elapsed() < Duration::from_secs(20));
+    }
+}
+
 #[test]
 fn headers_that_claim_a_hundred_million_pixels_are_not_believed() {
     let mut bmp = std::io::Cursor::new(Vec::new());

@@ -88,3 +88,52 @@ fn a_part_that_cannot_be_read_says_why() {
     let preview = part("jpg", &Gone, &Cancel::default());
     assert_eq!(preview.notes, ["reading the shard failed: input/output error"]);
 }
+
+#[test]
+fn videos_in_av1_show_their_first_frame_in_the_colours_of_the_reference() {
+    // The middles of the four quarters, as FFmpeg shows them.
+    const LIMITED: [[u8; 3]; 4] = [[199, 39, 40], [39, 180, 59], [48, 58, 209], [234, 225, 120]];
+    const FULL: [[u8; 3]; 4] = [[200, 41, 40], [41, 181, 62], [50, 60, 211], [237, 226, 122]];
+    const GREY: [[u8; 3]; 4] = [[40; 3], [180; 3], [60; 3], [225; 3]];
+    let cases = [
+        ("420_limited.mp4", "64×48 AV1 RGB", LIMITED),
+        ("420_10_full.webm", "64×48 AV1 RGB", FULL),
+        ("422_12.mp4", "64×48 AV1 RGB", FULL),
+        ("444_10.mkv", "64×48 AV1 RGB", [[201, 40, 40], [40, 181, 60], [50, 60, 211], [235, 226, 120]]),
+        ("fragments.mp4", "64×48 AV1 RGB", LIMITED),
+        ("grey_8.webm", "64×48 AV1 L", GREY),
+        ("group.mov", "64×48 AV1 RGB", LIMITED),
+        ("large.mkv", "1280×720 AV1 RGB", LIMITED),
+    ];
+    for (name, facts, wanted) in cases {
+        let path = format!("{}/tests/golden/media/av1/{name}", env!("CARGO_MANIFEST_DIR"));
+        let preview = part(name, &std::fs::read(path).unwrap(), &Cancel::default());
+        let Drawable::Picture(picture) = &preview.body else { panic!("{name}: {preview:?}") };
+        assert_eq!((picture.facts().as_str(), preview.notes.as_slice()), (facts, &[][..]), "{name}");
+        let (w, h) = picture.small().dimensions();
+        for ((x, y), wanted) in [(1, 1), (3, 1), (1, 3), (3, 3)].into_iter().zip(wanted) {
+            let shown = picture.small().get_pixel(x * w / 4, y * h / 4).0;
+            let is_near = shown.iter().zip(wanted).all(|(one, other)| one.abs_diff(other) <= 3);
+            assert!(is_near, "{name}: {shown:?}, not {wanted:?}");
+        }
+    }
+}
+
+#[test]
+fn a_video_whose_first_frame_is_damaged_or_enormous_says_so() {
+    let path = format!("{}/tests/golden/media/av1/422_12.mp4", env!("CARGO_MANIFEST_DIR"));
+    let good = std::fs::read(path).unwrap();
+    let first = memchr::memmem::find(&good, b"mdat").unwrap() + 4;
+    let note = |bytes: &Vec<u8>| {
+        let preview = part("mp4", bytes, &Cancel::default());
+        assert!(!matches!(preview.body, Drawable::Picture(_)));
+        preview.notes.join("; ")
+    };
+    let mut odd = good.clone();
+    odd[first + 20..first + 90].fill(0xa5);
+    assert!(note(&odd).contains("its first picture is not shown: damaged picture"), "{}", note(&odd));
+    let mut long = good;
+    let sizes = memchr::memmem::find(&long, b"stsz").unwrap() + 16;
+    long[sizes..sizes + 4].copy_from_slice(&0x7000_0000_u32.to_be_bytes());
+    assert!(note(&long).contains("it ends in the middle of its first picture"), "{}", note(&long));
+}

@@ -1,7 +1,8 @@
-//! AV1: the picture of an AVIF file. The planes are scaled down before they become colours, so that a large picture needs
+//! AV1: the picture of an AVIF file, or a frame of a video. The planes are scaled down before they become colours, so that a large picture needs
 //! no memory beside that of its decoder.
 
 use super::{kept, Picture, PictureError, MAX_DECODED_BYTES, MAX_PIXELS};
+use crate::media::av::codec::VideoCodec;
 use crate::media::{image as headers, Reader};
 use crate::model::text::display_safe;
 use crate::model::{Cancel, ImageFacts};
@@ -16,6 +17,12 @@ const MOST_LOOKS: usize = 1000;
 /// Bytes that each pixel may take while it is decoded: mostly a whole and two quarters of a plane, of one or two bytes each.
 const PIXEL_BYTES: u64 = 3;
 
+/// Pixels of the largest frame of a video that is decoded, whatever its depth and layout: twelve bits of three colours take
+/// six bytes.
+const MOST_VIDEO_PIXELS: u64 = MAX_DECODED_BYTES / 6;
+/// Bytes of a stored configuration before the units in it.
+const CONFIG_HEAD: usize = 4;
+
 /// Decodes an AVIF file; `facts` are those of its header.
 pub(super) fn decode_avif(bytes: &[u8], facts: &ImageFacts) -> Result<Picture, PictureError> {
     if u64::from(facts.width) * u64::from(facts.height) * PIXEL_BYTES > MAX_DECODED_BYTES {
@@ -25,15 +32,36 @@ pub(super) fn decode_avif(bytes: &[u8], facts: &ImageFacts) -> Result<Picture, P
     let codes = headers::avif_codes(&mut Reader::new(&bytes, &cancel))
         .map_err(|error| PictureError::Damaged(display_safe(&error.to_string()).into_owned()))?
         .ok_or(PictureError::NotDecoded("an AVIF picture in tiles, which are not put together here"))?;
-    let broken = || PictureError::Damaged("its codes do not decode".into());
-    let colour = first_frame(gathered(bytes, &codes.colour).ok_or_else(broken)?).ok_or_else(broken)?;
+    let decode = |spans: &[(u64, u64)]| {
+        let frame = gathered(bytes, spans).and_then(|codes| first_frame(codes, MAX_PIXELS));
+        frame.ok_or_else(|| PictureError::Damaged("its codes do not decode".into()))
+    };
+    let colour = decode(&codes.colour)?;
     let alpha = match &codes.alpha {
-        Some(spans) => Some(first_frame(gathered(bytes, spans).ok_or_else(broken)?).ok_or_else(broken)?),
+        Some(spans) => Some(decode(spans)?),
         None => None,
     };
     let mode = if alpha.is_some() { "RGBA" } else { "RGB" };
     let small = small(&colour, alpha.as_ref());
     Ok(Picture { format: "AVIF", width: facts.width, height: facts.height, colour: mode, small })
+}
+
+/// Decodes a key frame of a video; `config` is what its container stores of the codec (AV1 in ISO Base Media §2.3.3).
+pub(super) fn decode_frame(config: &[u8], bytes: &[u8]) -> Result<Picture, PictureError> {
+    let size = VideoCodec::Av1.size_in_packet(bytes).or_else(|| VideoCodec::Av1.size_in_config(config));
+    if let Some((width, height)) = size {
+        if u64::from(width) * u64::from(height) > MOST_VIDEO_PIXELS {
+            return Err(PictureError::TooLarge { width, height });
+        }
+    }
+    let units = config.get(CONFIG_HEAD..).unwrap_or_default();
+    let decode = |codes| first_frame(codes, MOST_VIDEO_PIXELS);
+    // What the configuration says is mostly said again in the frame, and may be what is damaged.
+    let whole = decode([units, bytes].concat()).or_else(|| decode(bytes.to_vec()).filter(|_| !units.is_empty()));
+    let frame = whole.ok_or_else(|| PictureError::Damaged("its codes do not decode".into()))?;
+    let (width, height) = (frame.width(), frame.height());
+    let colour = if frame.pixel_layout() == PixelLayout::I400 { "L" } else { "RGB" };
+    Ok(Picture { format: "AV1", width, height, colour, small: small(&frame, None) })
 }
 
 /// The bytes of these pieces; `None` where one lies beyond the end.
@@ -50,8 +78,8 @@ fn gathered(bytes: &[u8], spans: &[(u64, u64)]) -> Option<Vec<u8>> {
     Some(all)
 }
 
-/// The first frame of these codes.
-fn first_frame(codes: Vec<u8>) -> Option<Frame> {
+/// The first frame of these codes, where it has no more than so many pixels.
+fn first_frame(codes: Vec<u8>, most_pixels: u64) -> Option<Frame> {
     if codes.is_empty() {
         return None;
     }
@@ -60,7 +88,7 @@ fn first_frame(codes: Vec<u8>) -> Option<Frame> {
     settings.set_n_threads(1);
     settings.set_max_frame_delay(1);
     settings.set_all_layers(false);
-    settings.set_frame_size_limit(u32::try_from(MAX_PIXELS).unwrap_or(u32::MAX));
+    settings.set_frame_size_limit(u32::try_from(most_pixels).unwrap_or(u32::MAX));
     let mut decoder = Decoder::with_settings(&settings).ok()?;
     let mut sent = decoder.send_data(codes, None, None, None);
     for _ in 0..MOST_LOOKS {

@@ -1,9 +1,8 @@
 //! From tracks to facts: what the peer finds by going through all packets and decoding the sound.
 
-use super::boxes;
 use super::edits::{self, Timeline};
 use super::fragments;
-use super::samples::{parsed, Sample};
+use super::samples::{parsed, Sample, Visitor};
 use super::track::{Kind, Track, UNTOLD};
 use super::Movie;
 use crate::media::av::codec::{mp3_frame, AudioCodec, AudioSetup, Packet, Tally, VideoCodec};
@@ -68,9 +67,6 @@ struct Stage<'a> {
     fragmented: bool,
 }
 
-/// Whom samples are given to; `false` says that no more are wanted.
-type Visitor<'a> = dyn FnMut(&mut Reader, Sample) -> Result<bool, ProbeError> + 'a;
-
 impl Stage<'_> {
     /// All samples of a track, those of the header first.
     fn visit(
@@ -89,37 +85,7 @@ impl Stage<'_> {
         if !wanted || !self.fragmented {
             return Ok(());
         }
-        let mut tracks = self.movie.tracks.clone();
-        let mut fragments = self.movie.fragments.again(&tracks);
-        let len = reader.len();
-        let mut stack = vec![(0, len)];
-        while let (Some(&(at, end)), true) = (stack.last(), wanted) {
-            let Some(head) = boxes::next(reader, at, end)? else {
-                stack.pop();
-                continue;
-            };
-            if let Some(top) = stack.last_mut() {
-                top.0 = head.end;
-            }
-            match &head.kind {
-                b"moof" if stack.len() == 1 => {
-                    fragments.begin(&head);
-                    stack.push((head.body, head.end));
-                }
-                b"traf" if stack.len() == 2 => stack.push((head.body, head.end)),
-                b"tfhd" | b"tfdt" | b"trun" => {
-                    let mut give: Box<fragments::Visitor> = Box::new(|reader, owner, sample| {
-                        if owner == index && wanted {
-                            wanted = visitor(reader, sample)?;
-                        }
-                        Ok(())
-                    });
-                    fragments.take(reader, &head, &mut tracks, &mut *give)?;
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        fragments::visit(reader, &self.movie.fragments, &self.movie.tracks, index, visitor)
     }
 
     fn overview(&self, reader: &mut Reader, index: usize, line: &Timeline) -> Result<Overview, ProbeError> {

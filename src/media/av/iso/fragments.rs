@@ -1,8 +1,8 @@
 //! Movie fragments: runs of samples behind the header (ISO/IEC 14496-12 §8.8).
 
-use super::boxes::{be32, be64, Head, Words};
+use super::boxes::{self, be32, be64, Head, Words};
 use super::edits;
-use super::samples::Sample;
+use super::samples::{self, Sample};
 use super::track::Track;
 use crate::media::{ProbeError, Reader};
 
@@ -55,6 +55,46 @@ pub struct Fragments {
 const TRACKS: usize = 1024;
 /// Samples of all fragments together.
 const SAMPLES: u64 = 10_000_000;
+
+/// Gives the samples that all fragments have of the track at `index`, one after the other.
+pub fn visit(
+    reader: &mut Reader,
+    fragments: &Fragments,
+    tracks: &[Track],
+    index: usize,
+    visitor: &mut samples::Visitor,
+) -> Result<(), ProbeError> {
+    let (mut tracks, mut fragments, mut wanted) = (tracks.to_vec(), fragments.again(tracks), true);
+    let len = reader.len();
+    let mut stack = vec![(0, len)];
+    while let (Some(&(at, end)), true) = (stack.last(), wanted) {
+        let Some(head) = boxes::next(reader, at, end)? else {
+            stack.pop();
+            continue;
+        };
+        if let Some(top) = stack.last_mut() {
+            top.0 = head.end;
+        }
+        match &head.kind {
+            b"moof" if stack.len() == 1 => {
+                fragments.begin(&head);
+                stack.push((head.body, head.end));
+            }
+            b"traf" if stack.len() == 2 => stack.push((head.body, head.end)),
+            b"tfhd" | b"tfdt" | b"trun" => {
+                let mut give: Box<Visitor> = Box::new(|reader, owner, sample| {
+                    if owner == index && wanted {
+                        wanted = visitor(reader, sample)?;
+                    }
+                    Ok(())
+                });
+                fragments.take(reader, &head, &mut tracks, &mut *give)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
 
 /// Whom samples are given to, with the track's position in the list.
 pub type Visitor<'a> = dyn FnMut(&mut Reader, usize, Sample) -> Result<(), ProbeError> + 'a;

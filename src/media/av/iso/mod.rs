@@ -7,6 +7,7 @@ mod edits;
 mod entry;
 mod facts;
 mod fragments;
+mod key_frame;
 mod samples;
 mod track;
 
@@ -14,6 +15,7 @@ use super::AvProbed;
 use crate::media::{ProbeError, Reader};
 use boxes::{be32, be64, Head};
 use fragments::Fragments;
+pub use key_frame::key_frame;
 use track::{Kind, Track};
 
 /// Whether these first bytes are a file of boxes.
@@ -81,20 +83,26 @@ struct Movie {
 /// # Errors
 /// Broken, with what and where, for all that the peer gives no facts of.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
-    let mut movie = Movie { edited: true, ..Movie::default() };
-    movie.walk(reader)?;
-    if !movie.found_header {
-        // Some writers leave the header in a box that is marked as free.
-        movie = Movie { edited: true, free: true, ..Movie::default() };
-        movie.walk(reader)?;
-    }
-    if !movie.found_header {
-        return Err(ProbeError::broken("it has no moov header", reader.len()));
-    }
+    let movie = Movie::read(reader)?;
     facts::assemble(reader, movie)
 }
 
 impl Movie {
+    /// Reads the header.
+    fn read(reader: &mut Reader) -> Result<Self, ProbeError> {
+        let mut movie = Self { edited: true, ..Self::default() };
+        movie.walk(reader)?;
+        if !movie.found_header {
+            // Some writers leave the header in a box that is marked as free.
+            movie = Self { edited: true, free: true, ..Self::default() };
+            movie.walk(reader)?;
+        }
+        if !movie.found_header {
+            return Err(ProbeError::broken("it has no moov header", reader.len()));
+        }
+        Ok(movie)
+    }
+
     /// Visits all boxes that matter.
     fn walk(&mut self, reader: &mut Reader) -> Result<(), ProbeError> {
         let len = reader.len();

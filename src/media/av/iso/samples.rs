@@ -24,6 +24,9 @@ pub struct Sample {
     pub at: u64,
 }
 
+/// Whom samples are given to; `false` says that no more are wanted.
+pub type Visitor<'a> = dyn FnMut(&mut Reader, Sample) -> Result<bool, ProbeError> + 'a;
+
 /// `stts`, with its corrections: pairs of a number of samples and their duration.
 #[derive(Clone, Debug)]
 pub struct Times {

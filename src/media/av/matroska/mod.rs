@@ -8,7 +8,9 @@ mod sound;
 mod tracks;
 mod video;
 
+use super::codec::VideoCodec;
 use super::cover::Cover;
+use super::key_frame::{Place, LOOKED_AT};
 use super::rational::{rescale, Rational, Rounding};
 use super::AvProbed;
 use crate::media::{ProbeError, Reader};
@@ -47,6 +49,31 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         probed.remarks.push("it is damaged or ends before its time".into());
     }
     Ok(probed)
+}
+
+/// Where the first key frame of the first video track lies; `None` where that is not of `codec`, or has none.
+///
+/// # Errors
+/// [`ProbeError::Broken`] where there is no segment, or it ends before its clusters.
+pub fn key_frame(reader: &mut Reader, codec: VideoCodec) -> Result<Option<Place>, ProbeError> {
+    let segment = segment(reader)?;
+    let file = File::open(reader, segment.body, segment.end.unwrap_or(reader.len()).min(reader.len()))?;
+    let is_video = |track: &&tracks::Track| matches!(track.kind, Kind::Video { .. });
+    let Some(track) = file.header.tracks.iter().find(is_video) else { return Ok(None) };
+    let Kind::Video { codec: coded, config, .. } = &track.kind else { return Ok(None) };
+    if *coded != codec {
+        return Ok(None);
+    }
+    let ((from, end), mut left, mut found) = (file.clusters, LOOKED_AT, None);
+    blocks::visit(reader, from, end, &mut |_, frame| {
+        left -= 1;
+        if frame.track == track.number && frame.key && frame.len > 0 {
+            let (config, stripped) = (config.clone(), track.stripped.clone());
+            found = Some(Place { config, stripped, at: frame.at, len: frame.len });
+        }
+        Ok(found.is_none() && left > 0)
+    })?;
+    Ok(found)
 }
 
 /// The segment behind the head of the document.

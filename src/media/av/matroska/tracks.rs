@@ -43,6 +43,8 @@ pub enum Kind {
         size: (u32, u32),
         /// What the codec's configuration tells of time.
         timing: Option<Timing>,
+        /// The codec's configuration.
+        config: Vec<u8>,
     },
     /// Sound.
     Audio {
@@ -276,7 +278,7 @@ impl Entry {
         let (codec, config) = codecs::video(&self.codec, &self.private);
         let config = self.private.get(config..).unwrap_or_default();
         let size = codec.size_in_config(config).unwrap_or(self.size);
-        Kind::Video { codec, size, timing: codec.timing(config) }
+        Kind::Video { codec, size, timing: codec.timing(config), config: config.to_vec() }
     }
 
     fn container_rate(&self) -> u32 {

@@ -32,7 +32,7 @@ impl Pictures {
     /// For a track of the header; `None` where it is no video.
     pub fn new(header: &Header, at: usize) -> Option<Self> {
         let track = header.tracks.get(at)?;
-        let Kind::Video { codec, size, timing } = track.kind else { return None };
+        let Kind::Video { codec, size, timing, .. } = track.kind else { return None };
         let base = header.base(track);
         let rate = i64::try_from(track.default_duration).ok().filter(|length| *length > 0);
         Some(Self {
