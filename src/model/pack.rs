@@ -245,7 +245,7 @@ pub struct NanosetsTarget {
     /// Usable documents of each task at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Where `stats/` and `completions/` go; `None` writes none.
+    /// Where `executor.json`, `logs/`, `stats/` and `completions/` go; `None` writes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logging_dir: Option<String>,
 }

@@ -14,6 +14,13 @@ pub fn log_stamp(now: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}_{hour:02}-{minute:02}-{second:02}")
 }
 
+/// `YYYY-MM-DD hh:mm:ss.mmmZ`, as lines of log files begin.
+pub fn log_time(now: SystemTime) -> String {
+    let [year, month, day, hour, minute, second] = fields(now);
+    let millis = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_millis());
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
 /// Year, month, day, hour, minute, second. Times before 1970 count as its begin.
 fn fields(now: SystemTime) -> [u64; 6] {
     let seconds = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |d| d.as_secs());
@@ -54,6 +61,7 @@ mod tests {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_709_210_096);
         assert_eq!(stamp(time), "20240229T123456Z");
         assert_eq!(log_stamp(time), "2024-02-29_12-34-56");
+        assert_eq!(log_time(time + Duration::from_millis(7)), "2024-02-29 12:34:56.007Z");
         assert_eq!(stamp(SystemTime::UNIX_EPOCH), "19700101T000000Z");
     }
 }

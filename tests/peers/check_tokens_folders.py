@@ -23,6 +23,7 @@ from data_forager.indexers.tokenization_indexer import (
 )
 from data_forager.sample_generators.aux import LossMaskGenerator, Part
 from datatrove.executor import LocalPipelineExecutor
+from datatrove.io import get_datafolder
 from datatrove.pipeline.readers import JsonlReader
 from datatrove.pipeline.tokens import DocumentTokenizer
 from datatrove.pipeline.tokens.merger import DocumentTokenizerMerger
@@ -146,6 +147,36 @@ def progress(top):
     stats = json.loads((work / "log" / "stats" / "00000.json").read_text())
     tokens = np.fromfile(work / "ours" / "00000_unshuffled.ds.index", np.uint64)[-1]
     assert any(step.get("stats", {}).get("tokens", {}).get("total") == tokens for step in stats), stats
+    # The second task by the reference program, begun anew, and then both by its tools.
+    (work / "log" / "completions" / "00001").unlink()
+    gristmill_stats = json.loads((work / "log" / "stats" / "00001.json").read_text())
+    LocalPipelineExecutor(
+        pipeline=[
+            JsonlReader(str(top / "corpus" / "clean")),
+            DocumentTokenizer(str(work / "ours"), str(path), eos_token=END, shuffle_documents=False),
+        ],
+        tasks=2, workers=1, logging_dir=str(work / "log"), skip_completed=True,
+    ).run()
+    theirs = json.loads((work / "log" / "stats" / "00001.json").read_text())
+    for our_step, their_step in zip(gristmill_stats, theirs, strict=True):
+        assert our_step["name"] == their_step["name"], (our_step, their_step)
+        assert our_step["stats"].keys() == their_step["stats"].keys(), (our_step, their_step)
+    again = gristmill(
+        "pack", top / "corpus" / "clean", "--format", "nanosets", "--tokenizer", path, "--output", work / "ours",
+        "--tasks", 2, "--eos-token", END, "--logging-dir", work / "log", "--json",
+    )
+    assert json.loads(again.stdout)["nothing_to_do"], again.stdout
+    tools = Path(sys.executable).parent
+    merged = subprocess.run([tools / "merge_stats", work / "log" / "stats", "-o", work / "merged.json"], capture_output=True, text=True)
+    assert merged.returncode == 0, merged.stderr
+    counted = json.loads((work / "merged.json").read_text())[1]["stats"]["tokens"]["total"]
+    every = sum(int(np.fromfile(f, np.uint64)[-1]) for f in (work / "ours").glob("*.ds.index"))
+    assert counted == every, (counted, every)
+    # What its `jobs_status` and `failed_logs` read (they want a package that is not among ours).
+    assert json.loads((work / "log" / "executor.json").read_text())["world_size"] == 2
+    folder = get_datafolder(str(work / "log"))
+    assert set(folder.list_files("completions")) == {"completions/00000", "completions/00001"}
+    assert sorted(folder.list_files("logs")) == ["logs/task_00000.log", "logs/task_00001.log"]
 
 
 def merger(top):

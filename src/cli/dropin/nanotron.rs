@@ -38,7 +38,7 @@ struct PreprocessArgs {
     /// Folder for the tokens
     #[arg(long, value_name = "DIR")]
     output_folder: PathBuf,
-    /// Folder for stats/ and completions/ [default: a new one under logs/]
+    /// Folder for executor.json, logs/, stats/ and completions/ [default: a new one under logs/]
     #[arg(long, value_name = "DIR")]
     logging_dir: Option<PathBuf>,
     /// Tasks that the files are dealt to

@@ -183,7 +183,7 @@ pub struct NanosetsArgs {
     /// Take at most N usable documents of each task
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
-    /// Write stats/ and completions/ here, and leave out tasks that these call done
+    /// Write executor.json, logs/, stats/ and completions/ here, and leave out tasks that are done there
     #[arg(long, value_name = "DIR")]
     pub logging_dir: Option<PathBuf>,
 }

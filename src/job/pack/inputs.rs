@@ -197,6 +197,14 @@ impl Inputs {
         self.passes.iter().flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
     }
 
+    /// Relative names of the files of a task of Nanosets, in its order.
+    pub(super) fn files_of_rank(&self, plan: &PackPlan, rank: u32) -> Vec<&str> {
+        let recipe = plan.formats().iter().position(|format| *format == PackFormat::Nanosets);
+        let pass = recipe.and_then(|recipe| self.passes.iter().find(|pass| pass.recipes.contains(&recipe)));
+        let files = pass.into_iter().flat_map(|pass| pass.files.iter().zip(&pass.roles));
+        files.filter(|(_, role)| role.rank == rank).map(|(file, _)| file.name.as_str()).collect()
+    }
+
     /// Bytes on disk that all passes read.
     pub(super) fn bytes(&self) -> u64 {
         self.passes.iter().flat_map(|pass| &pass.files).map(|file| file.bytes).sum()

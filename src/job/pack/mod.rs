@@ -10,6 +10,7 @@ mod finish;
 mod inputs;
 mod journal;
 mod layout;
+mod logs;
 mod pipeline;
 mod preview;
 mod publish;

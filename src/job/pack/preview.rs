@@ -3,6 +3,7 @@
 use super::inputs::{find, Inputs, Pass};
 use super::journal::Journal;
 use super::layout::Layout;
+use super::logs::check_tasks;
 use super::record::{decide, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::stats;
@@ -35,6 +36,7 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
     let tokenizer = Tokenizer::load(&plan.tokenizer)?;
     let recipes = recipes(plan, &tokenizer)?;
     let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), cancel)?;
+    check_tasks(plan, inputs.tasks)?;
     layout.settle(plan, &inputs)?;
     let hash = plan_hash(plan, &tokenizer.facts().hash);
     let mut problems = inputs.problems.clone();

@@ -6,6 +6,7 @@ use super::finish::{Finishing, Made, Sums};
 use super::inputs::{find, Inputs};
 use super::journal::{Begin, Journal, Record, Totals};
 use super::layout::Layout;
+use super::logs::{check_tasks, Logs};
 use super::pipeline::{self, Ended, Limits};
 use super::publish::{make_folder, publish, Outputs};
 use super::record::{check_running, decide, Decision};
@@ -75,6 +76,7 @@ impl<'a> Job<'a> {
         let recipes = recipes(plan, &tokenizer)?;
         let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), &context.cancel)?;
         layout.settle(plan, &inputs)?;
+        check_tasks(plan, inputs.tasks)?;
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
@@ -114,6 +116,9 @@ impl<'a> Job<'a> {
         }
         check_running(self.plan, &self.layout, journal.exists())?;
         let result = self.work(&lock);
+        if let Err(failure) = &result {
+            self.logs().failed(failure);
+        }
         // What is refused because of the data does not go on by itself; what is finished needs nothing more.
         let is_over = match &result {
             Ok(_) => true,
@@ -134,6 +139,7 @@ impl<'a> Job<'a> {
             fs.create_dir(&folder, 0o700)?;
         }
         write_file(fs, &self.layout.own.running_plan(), pack_to_yaml(self.plan)?.as_bytes(), 0o600)?;
+        self.logs().begin()?;
         let (mut journal, mut begin, mut record) = self.journal()?;
         let resumed = record.as_ref().map_or(0, |record| record.totals.bytes);
         let mut told = None;
@@ -162,6 +168,10 @@ impl<'a> Job<'a> {
                 }
             }
         }
+    }
+
+    fn logs(&self) -> Logs<'_> {
+        Logs::new(self.context, self.plan, &self.inputs)
     }
 
     /// The journal, and what a stopped run has done.
@@ -279,7 +289,7 @@ impl<'a> Job<'a> {
             return Err(Failure::environment("packing", "somebody removed the lock of this run")
                 .on(Subject::path(self.layout.own.lock())));
         }
-        let texts = stats::texts(self.plan, &self.inputs, assembler.tasks(), &finishing, context.elapsed())?;
+        let texts = stats::texts(self.plan, &self.inputs, assembler.tasks(), &finishing, &self.logs())?;
         report.problems = context.problems.kept();
         report.counts = context.problems.counts();
         report.elapsed = context.elapsed();

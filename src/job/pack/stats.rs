@@ -4,6 +4,7 @@ use super::assemble::name;
 use super::finish::Finishing;
 use super::inputs::Inputs;
 use super::journal::{Spread, TaskCounts};
+use super::logs::Logs;
 use super::publish::Text;
 use super::spool::each_chunk;
 use crate::model::{Failure, Outcome, PackPlan};
@@ -11,14 +12,14 @@ use serde::Serialize;
 use serde_json::{json, Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What datatrove calls the step that reads.
 const READER: &str = "📖 - READER: 🐿 Jsonl";
 /// What it calls the step that writes tokens.
 const WRITER: &str = "🔢 - TOKENIZER: ✍️ Writer";
 
-fn folder(plan: &PackPlan) -> Option<PathBuf> {
+/// The log folder of a plan, absolute.
+pub(super) fn folder(plan: &PackPlan) -> Option<PathBuf> {
     let folder = plan.nanosets.as_ref()?.logging_dir.as_deref()?;
     std::path::absolute(folder).ok()
 }
@@ -38,17 +39,19 @@ pub(super) fn texts(
     inputs: &Inputs,
     tasks: &BTreeMap<u32, TaskCounts>,
     finishing: &Finishing<'_>,
-    took: Duration,
+    logs: &Logs<'_>,
 ) -> Outcome<Vec<Text>> {
     let Some(folder) = folder(plan) else { return Ok(Vec::new()) };
     let mut texts = Vec::new();
     let mut sum = Sum::default();
+    let took = finishing.context.elapsed();
     for rank in &inputs.ranks {
         let counts = tasks.get(rank).copied().unwrap_or_default();
         let tokens = tokens_of(finishing, *rank)?;
         let stats = steps(&counts, &tokens, took.as_secs_f64());
         let target = folder.join("stats").join(format!("{rank:05}.json"));
         texts.push(Text { target, bytes: to_json(&stats)?, completes: false });
+        texts.extend(logs.done(*rank, tokens.count, tokens.total));
         sum.add(&counts, &tokens);
     }
     let all = steps(&sum.counts, &sum.tokens, took.as_secs_f64());
@@ -112,7 +115,8 @@ fn steps(counts: &TaskCounts, tokens: &Spread, seconds: f64) -> Value {
     ])
 }
 
-fn to_json(value: &Value) -> Outcome<Vec<u8>> {
+/// As Python's `json.dumps(…, indent=4)` lays it out.
+pub(super) fn to_json(value: &Value) -> Outcome<Vec<u8>> {
     let mut bytes = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(b"    ");
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, formatter);

@@ -1,4 +1,5 @@
 mod golden;
+mod logs;
 mod rerun;
 
 use super::*;

@@ -7,15 +7,15 @@ use crate::storage::publish::write_file;
 use rustix::io::Errno;
 
 /// A folder of documents, good and bad, and a place for the output.
-struct World {
-    dir: tempfile::TempDir,
+pub(super) struct World {
+    pub(super) dir: tempfile::TempDir,
 }
 
 /// A plan of all formats at once.
 type Change = fn(&mut PackPlan);
 
 impl World {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let world = Self { dir: tempfile::tempdir().unwrap() };
         for file in 0..3_usize {
             let mut text = String::new();
@@ -34,17 +34,17 @@ impl World {
         world
     }
 
-    fn put(&self, name: &str, bytes: &[u8]) {
+    pub(super) fn put(&self, name: &str, bytes: &[u8]) {
         let path = self.dir.path().join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         write_file(&RealFs, &path, bytes, 0o644).unwrap();
     }
 
-    fn output(&self) -> PathBuf {
+    pub(super) fn output(&self) -> PathBuf {
         self.dir.path().join("out")
     }
 
-    fn plan(&self) -> PackPlan {
+    pub(super) fn plan(&self) -> PackPlan {
         let mut plan = plan(&self.dir.path().join("in"), "modalities/tokenizers/wl200", &self.output());
         plan.modalities = Some(ModalitiesTarget::default());
         plan.nanosets = Some(NanosetsTarget {
@@ -58,11 +58,11 @@ impl World {
         plan
     }
 
-    fn run(&self, options: RunOptions, tuning: Tuning, fs: Arc<dyn Fs>) -> Outcome<PackReport> {
+    pub(super) fn run(&self, options: RunOptions, tuning: Tuning, fs: Arc<dyn Fs>) -> Outcome<PackReport> {
         start_on(self.plan(), options, tuning, fs)?.wait()
     }
 
-    fn go(&self) -> Outcome<PackReport> {
+    pub(super) fn go(&self) -> Outcome<PackReport> {
         self.run(options(1), LINE_BY_LINE, Arc::new(RealFs))
     }
 
@@ -278,32 +278,6 @@ fn a_cancelled_run_shows_nothing_and_goes_on() {
     expected.go().unwrap();
     world.go().unwrap();
     assert_same(&files(&world.output()), &files(&expected.output()), "cancelled");
-}
-
-#[test]
-fn finished_ranks_are_left_to_whoever_finished_them() {
-    let world = World::new();
-    let logs = world.dir.path().join("logs");
-    let mut plan = world.plan();
-    (plan.modalities, plan.forager) = (None, None);
-    plan.nanosets = plan.nanosets.map(|target| NanosetsTarget {
-        logging_dir: Some(logs.to_str().unwrap().into()),
-        skip: 0,
-        ..target
-    });
-    world.put("logs/completions/00001", b"");
-    run(&plan).unwrap();
-    let made = files(&world.output());
-    assert!(made.keys().all(|name| name.starts_with("00000_")), "{:?}", made.keys());
-    let stats: serde_json::Value =
-        serde_json::from_slice(&std::fs::read(logs.join("stats/00000.json")).unwrap()).unwrap();
-    assert_eq!(stats[0]["stats"]["input_files"], 3);
-    assert!(stats[1]["stats"]["tokens"]["total"].as_u64().unwrap() > 100, "{stats}");
-    assert!(logs.join("completions/00000").is_file() && !logs.join("stats/00001.json").exists());
-    assert!(run(&plan).unwrap().nothing_to_do);
-    std::fs::remove_file(logs.join("completions/00001")).unwrap();
-    run(&plan).unwrap();
-    assert!(files(&world.output()).keys().any(|name| name.starts_with("00001_")));
 }
 
 #[test]
