@@ -6,6 +6,7 @@
 mod compressed;
 pub mod contents;
 pub mod decode;
+pub mod dedup;
 pub mod discover;
 pub mod jsonl;
 pub mod kind;

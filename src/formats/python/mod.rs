@@ -1,8 +1,12 @@
 //! What the formats borrow from Python and its usual libraries, reproduced to the byte.
 
 pub mod braces;
+pub mod json_fields;
 pub mod json_loads;
 pub mod json_read;
+mod json_repeats;
+pub mod json_text;
+pub mod json_walk;
 pub mod json_write;
 pub mod natural_order;
 pub mod node;

@@ -2,7 +2,8 @@
 
 use super::jq::Program;
 use super::verdict::Quirks;
-use super::walk::{hex4, low_half, walk, Kind, Span, Stop, Visit, DEEPEST, DEEPEST_PYTHON};
+use crate::formats::python::json_text::unescape;
+use crate::formats::python::json_walk::{hex4, low_half, walk, Kind, Span, Stop, Visit, DEEPEST, DEEPEST_PYTHON};
 use crate::model::pack::TextField;
 use crate::model::Outcome;
 use memchr::memchr;
@@ -158,42 +159,6 @@ fn blocked_words(kind: Kind) -> &'static str {
     }
 }
 
-/// Appends a string's text with its escapes resolved. Half a character becomes the replacement character.
-pub(super) fn unescape(raw: &str, out: &mut String) {
-    let bytes = raw.as_bytes();
-    let mut at = 0;
-    while let Some(found) = memchr(b'\\', bytes.get(at..).unwrap_or_default()) {
-        out.push_str(raw.get(at..at + found).unwrap_or_default());
-        at += found;
-        // Escapes often stand one behind the other.
-        while bytes.get(at) == Some(&b'\\') {
-            let escaped = bytes.get(at + 1).copied().unwrap_or_default();
-            at += 2;
-            out.push(match escaped {
-                b'n' => '\n',
-                b't' => '\t',
-                b'r' => '\r',
-                b'b' => '\u{8}',
-                b'f' => '\u{c}',
-                b'u' => {
-                    let unit = hex4(bytes, at).unwrap_or_default();
-                    at += 4;
-                    match (unit, low_half(bytes, at)) {
-                        (0xd800..=0xdbff, Some(low)) => {
-                            at += 6;
-                            char::from_u32(0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00))
-                        }
-                        _ => char::from_u32(unit),
-                    }
-                    .unwrap_or(char::REPLACEMENT_CHARACTER)
-                }
-                other => char::from(other),
-            });
-        }
-    }
-    out.push_str(raw.get(at..).unwrap_or_default());
-}
-
 /// A line with every half character replaced.
 fn mended(line: &str) -> String {
     let bytes = line.as_bytes();
@@ -309,7 +274,7 @@ impl Visit for Finder<'_> {
     }
 
     #[inline(always)]
-    fn close(&mut self, depth: usize) {
+    fn close(&mut self, depth: usize, _: usize) {
         if depth == self.matched + 1 {
             self.matched = self.matched.saturating_sub(1);
         }
@@ -353,7 +318,7 @@ impl Visit for Keys {
         }
     }
     fn value(&mut self, _: usize, _: Kind, _: Span) {}
-    fn close(&mut self, _: usize) {}
+    fn close(&mut self, _: usize, _: usize) {}
     fn overflow(&mut self) {}
 }
 

@@ -53,7 +53,11 @@ pub fn list(
         cancel.check()?;
         let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
         if facts.is_dir() {
-            Walk { folder: input, glob: glob.as_ref(), peer, listing: &mut listing, cancel }.run()?;
+            let first = listing.files.len();
+            let wants = |name: &str| is_wanted(name, glob.as_ref(), peer);
+            let sees_hidden = peer == Peer::Nanosets;
+            Walk { folder: input, wants: &wants, sees_hidden, listing: &mut listing, cancel }.run()?;
+            sort(listing.files.get_mut(first..).unwrap_or_default(), peer);
         } else {
             let name = input.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             listing.files.push(text_file(input.clone(), name)?);
@@ -116,22 +120,46 @@ fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cance
     }
 }
 
-struct Walk<'a> {
-    folder: &'a Path,
-    glob: Option<&'a Glob>,
-    peer: Peer,
-    listing: &'a mut Listing,
-    cancel: &'a Cancel,
+fn sort(found: &mut [TextFile], peer: Peer) {
+    match peer {
+        Peer::Forager => {
+            // Of equal keys the plain path decides.
+            found.sort_by_cached_key(|file| {
+                let path = file.path.to_string_lossy().into_owned();
+                (natural_order::key(&path), file.path.clone())
+            });
+        }
+        _ => found.sort_by(|a, b| a.name.cmp(&b.name)),
+    }
+}
+
+fn is_wanted(name: &str, glob: Option<&Glob>, peer: Peer) -> bool {
+    match (glob, peer) {
+        (Some(glob), _) => glob.fits(name),
+        (None, Peer::Nanosets) => true,
+        (None, Peer::Forager) => name.ends_with(".jsonl") || name.ends_with(".JSONL"),
+        (None, Peer::Modalities) => LINES_ENDS.iter().any(|end| name.ends_with(end)),
+    }
+}
+
+/// A way through a folder and all folders in it, links followed, for files that are wanted by their relative path.
+pub(in crate::source) struct Walk<'a> {
+    pub(in crate::source) folder: &'a Path,
+    pub(in crate::source) wants: &'a dyn Fn(&str) -> bool,
+    /// Names that begin with a dot count too.
+    pub(in crate::source) sees_hidden: bool,
+    /// Where what is found goes, in the order of the folder.
+    pub(in crate::source) listing: &'a mut Listing,
+    pub(in crate::source) cancel: &'a Cancel,
 }
 
 impl Walk<'_> {
-    fn run(mut self) -> Outcome<()> {
+    pub(in crate::source) fn run(mut self) -> Outcome<()> {
         std::fs::read_dir(self.folder).map_err(|error| Failure::io(WHAT, self.folder, &error))?;
-        let sees_hidden = self.peer == Peer::Nanosets;
+        let sees_hidden = self.sees_hidden;
         let is_seen = move |entry: &walkdir::DirEntry| {
             sees_hidden || entry.depth() == 0 || !entry.file_name().as_bytes().starts_with(b".")
         };
-        let first = self.listing.files.len();
         let entries = walkdir::WalkDir::new(self.folder).follow_links(true).into_iter().filter_entry(is_seen);
         for entry in entries {
             self.cancel.check()?;
@@ -141,33 +169,13 @@ impl Walk<'_> {
                 Err(error) => self.error(&error),
             }
         }
-        let found = self.listing.files.get_mut(first..).unwrap_or_default();
-        match self.peer {
-            Peer::Forager => {
-                // Of equal keys the plain path decides.
-                found.sort_by_cached_key(|file| {
-                    let path = file.path.to_string_lossy().into_owned();
-                    (natural_order::key(&path), file.path.clone())
-                });
-            }
-            _ => found.sort_by(|a, b| a.name.cmp(&b.name)),
-        }
         Ok(())
-    }
-
-    fn is_wanted(&self, name: &str) -> bool {
-        match (self.glob, self.peer) {
-            (Some(glob), _) => glob.fits(name),
-            (None, Peer::Nanosets) => true,
-            (None, Peer::Forager) => name.ends_with(".jsonl") || name.ends_with(".JSONL"),
-            (None, Peer::Modalities) => LINES_ENDS.iter().any(|end| name.ends_with(end)),
-        }
     }
 
     fn file(&mut self, entry: &walkdir::DirEntry) -> Outcome<()> {
         let relative = entry.path().strip_prefix(self.folder).unwrap_or(entry.path());
         let name = relative.to_string_lossy();
-        if !self.is_wanted(&name) {
+        if !(self.wants)(&name) {
             return Ok(());
         }
         let subject = Subject::path(entry.path());
@@ -204,7 +212,7 @@ impl Walk<'_> {
         }
         let is_dangling =
             path.is_symlink() && error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-        if is_dangling && self.is_wanted(&relative) {
+        if is_dangling && (self.wants)(&relative) {
             let message = "it is left out: it is a link to something that is not there";
             self.listing.problems.push(problem(ProblemKind::NotAFile, message.into()));
         } else if !is_dangling {

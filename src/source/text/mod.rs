@@ -13,8 +13,10 @@ mod python_json;
 mod stream;
 mod unit;
 mod verdict;
-mod walk;
 mod zip;
+
+pub(in crate::source) use list::Walk;
+pub(in crate::source) use packing::Unpacked;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};
 pub use extract::{keys_of, value_of, Document, Extractor, Text};

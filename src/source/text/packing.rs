@@ -24,7 +24,7 @@ pub enum Packing {
     Zip,
 }
 
-/// Output beyond this many times the input is not believed…
+/// Output beyond this many times the input is not believed, unless the reader holds nothing of it and says so…
 const RATIO_CAP: u64 = 1000;
 /// …once there are this many bytes of it.
 const RATIO_FREE: u64 = 64 << 20;
@@ -78,8 +78,8 @@ impl Packing {
         }
     }
 
-    /// Of an open file: by its first bytes, and where they say nothing by its name. An empty file is plain.
-    pub fn of(file: &ReadFile) -> Outcome<Self> {
+    /// What the first bytes of an open file stand for; `None` where they say nothing.
+    pub(in crate::source) fn of_start(file: &ReadFile) -> Outcome<Option<Self>> {
         let mut start = [0u8; 8];
         let mut filled = 0;
         while let Some(space) = start.get_mut(filled..).filter(|space| !space.is_empty()) {
@@ -89,10 +89,15 @@ impl Packing {
                 Err(error) => return Err(Failure::io("reading the text", file.path(), &error)),
             }
         }
+        Ok(Self::of_bytes(start.get(..filled).unwrap_or_default()))
+    }
+
+    /// Of an open file: by its first bytes, and where they say nothing by its name. An empty file is plain.
+    pub fn of(file: &ReadFile) -> Outcome<Self> {
         let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        Ok(match Self::of_bytes(start.get(..filled).unwrap_or_default()) {
+        Ok(match Self::of_start(file)? {
             Some(packing) => packing,
-            None if filled == 0 => Self::Plain,
+            None if file.is_empty() => Self::Plain,
             None => Self::of_name(&name(file.path())),
         })
     }
@@ -128,17 +133,18 @@ impl Read for Counting {
 }
 
 /// The unpacked bytes of a file, from the start, once.
-pub(super) struct Unpacked {
+pub(in crate::source) struct Unpacked {
     decoder: Box<dyn Read + Send>,
     below: Arc<Below>,
     file: Arc<ReadFile>,
     produced: u64,
+    is_capped: bool,
     broken: Option<String>,
 }
 
 impl Unpacked {
     /// Starts at the first byte.
-    pub(super) fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
+    pub(in crate::source) fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
         let below = Arc::new(Below::default());
         let input = Counting { file: Arc::clone(&file), below: Arc::clone(&below) };
         let input = BufReader::with_capacity(INPUT, input);
@@ -171,11 +177,11 @@ impl Unpacked {
                 }
             },
         };
-        Ok(Self { decoder, below, file, produced: 0, broken })
+        Ok(Self { decoder, below, file, produced: 0, is_capped: true, broken })
     }
 
     /// The next bytes, at least one unless the text (or what can be read of it) is over.
-    pub(super) fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
+    pub(in crate::source) fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
         if self.broken.is_some() {
             return Ok(0);
         }
@@ -183,7 +189,7 @@ impl Unpacked {
             match self.decoder.read(buf) {
                 Ok(count) => {
                     self.produced += count as u64;
-                    if self.produced > RATIO_FREE && self.produced / RATIO_CAP > self.consumed() {
+                    if self.is_capped && self.produced > RATIO_FREE && self.produced / RATIO_CAP > self.consumed() {
                         self.broken = Some(format!("it unpacks to more than {RATIO_CAP} times its size"));
                         return Ok(0);
                     }
@@ -202,18 +208,24 @@ impl Unpacked {
         }
     }
 
+    /// Believes any size: equal documents are packed very small, and whoever reads them piece by piece is in no danger.
+    pub(in crate::source) fn uncapped(mut self) -> Self {
+        self.is_capped = false;
+        self
+    }
+
     /// Goes on at this byte of a plain file, before anything was read.
-    pub(super) fn seek(&mut self, offset: u64) {
+    pub(in crate::source) fn seek(&mut self, offset: u64) {
         self.below.consumed.store(offset, Ordering::Relaxed);
     }
 
     /// Packed bytes taken so far.
-    pub(super) fn consumed(&self) -> u64 {
+    pub(in crate::source) fn consumed(&self) -> u64 {
         self.below.consumed.load(Ordering::Relaxed)
     }
 
     /// Why the stream ended before its time, if it did.
-    pub(super) fn broken(&self) -> Option<&str> {
+    pub(in crate::source) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 }

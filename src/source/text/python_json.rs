@@ -1,6 +1,6 @@
 //! Is a line JSON for Python's `json.loads` when it is given the bytes (Modalities format page §2)?
 
-use super::walk::{walk, Nobody, Stop};
+use crate::formats::python::json_walk::{walk, Nobody, Stop};
 use memchr::memchr;
 
 /// Where and why a line is no JSON for Python.

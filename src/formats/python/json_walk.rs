@@ -4,17 +4,17 @@
 //! checked to be UTF-8 by the caller, or are what is like it with halves of characters.
 
 /// Objects and arrays in each other for Python 3.11's reader from a plain script, at most.
-pub(super) const DEEPEST_PYTHON: usize = 994;
+pub const DEEPEST_PYTHON: usize = 994;
 /// The same for orjson.
-pub(super) const DEEPEST: usize = 1024;
+pub const DEEPEST: usize = 1024;
 /// Digits of an integer for Python, at most.
-pub(super) const MOST_DIGITS: usize = 4300;
+pub const MOST_DIGITS: usize = 4300;
 /// Digits before the point with which no number comes near the end of floats.
 const FINITE_DIGITS: usize = 300;
 
 /// Where and why a line is no JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stop {
+pub struct Stop {
     /// In bytes from the beginning of what was walked through.
     pub at: usize,
     /// In a user's words.
@@ -23,22 +23,32 @@ pub(super) struct Stop {
 
 /// What kind of value it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
+    /// Text.
     String,
+    /// A number that is finite, as it is written.
     Number,
+    /// `NaN`, `Infinity` or `-Infinity`.
     NonFinite,
+    /// `true`.
     True,
+    /// `false`.
     False,
+    /// `null`.
     Null,
+    /// An object that has keys.
     Object,
+    /// An array that has items.
     Array,
+    /// `{}`.
     EmptyObject,
+    /// `[]`.
     EmptyArray,
 }
 
 /// A string or another value in the line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Span {
+pub struct Span {
     /// First byte; of a string the one behind the quote.
     pub from: usize,
     /// The byte behind the last one; of a string the quote.
@@ -50,7 +60,7 @@ pub(super) struct Span {
 }
 
 /// What a line holds, as the walk comes by.
-pub(super) trait Visit {
+pub trait Visit {
     /// Whether numbers beyond floats and halves of characters are of interest.
     const WANTS_ODDITIES: bool;
     /// Objects and arrays in each other, at most.
@@ -59,14 +69,14 @@ pub(super) trait Visit {
     fn key(&mut self, text: &[u8], depth: usize, span: Span);
     /// A value inside of what is at this depth; 0 is the outermost value. Of an object or array only its beginning.
     fn value(&mut self, depth: usize, kind: Kind, span: Span);
-    /// The object or array at this depth ends.
-    fn close(&mut self, depth: usize);
+    /// The object or array at this depth ends with the byte before `to`.
+    fn close(&mut self, depth: usize, to: usize);
     /// A number that no float holds.
     fn overflow(&mut self);
 }
 
 /// For whoever only wants the verdict of Python.
-pub(super) struct Nobody;
+pub struct Nobody;
 
 impl Visit for Nobody {
     const WANTS_ODDITIES: bool = false;
@@ -76,7 +86,7 @@ impl Visit for Nobody {
     #[inline(always)]
     fn value(&mut self, _: usize, _: Kind, _: Span) {}
     #[inline(always)]
-    fn close(&mut self, _: usize) {}
+    fn close(&mut self, _: usize, _: usize) {}
     #[inline(always)]
     fn overflow(&mut self) {}
 }
@@ -103,7 +113,7 @@ impl Open {
 }
 
 /// Walks through the value that begins at `at` up to the `\n` behind it or the end of `text`, and returns where that is.
-pub(super) fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Stop> {
+pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, Stop> {
     let mut at = skip_white(text, at);
     let mut open = Open { bits: [0; DEEPEST / 64 + 1], depth: 0 };
     loop {
@@ -168,9 +178,9 @@ pub(super) fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<us
                     break;
                 }
                 (Some(b'}'), true) | (Some(b']'), false) => {
-                    visit.close(open.depth);
-                    open.depth -= 1;
                     at += 1;
+                    visit.close(open.depth, at);
+                    open.depth -= 1;
                 }
                 (None | Some(b'\n'), true) => return stop(at, "the line ends inside an object"),
                 (None | Some(b'\n'), false) => return stop(at, "the line ends inside an array"),
@@ -333,7 +343,7 @@ const HEX: [u8; 256] = {
 
 /// The number that four hexadecimal digits at `at` are.
 #[inline(always)]
-pub(super) fn hex4(text: &[u8], at: usize) -> Option<u32> {
+pub fn hex4(text: &[u8], at: usize) -> Option<u32> {
     let digits: [u8; 4] = text.get(at..at + 4)?.try_into().ok()?;
     let [a, b, c, d] = digits.map(|digit| u32::from(HEX[usize::from(digit)]));
     (a | b | c | d < 16).then_some(a << 12 | b << 8 | c << 4 | d)
@@ -341,7 +351,7 @@ pub(super) fn hex4(text: &[u8], at: usize) -> Option<u32> {
 
 /// The second half of a character, if its escape is at `at`.
 #[inline(always)]
-pub(super) fn low_half(text: &[u8], at: usize) -> Option<u32> {
+pub fn low_half(text: &[u8], at: usize) -> Option<u32> {
     if text.get(at..at + 2) != Some(b"\\u") {
         return None;
     }

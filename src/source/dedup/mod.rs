@@ -1,0 +1,23 @@
+//! Reading documents for dedup: files in the global order, lines of any length, the text of each (bsade format page, §1).
+//!
+//! A line up to [`HELD_LINE`] bytes is held in memory. A longer one is read piece by piece and noted where it lies, in its own file when
+//! that is plain, else in a [`Spool`]; whoever wants its text gets it in pieces of whole characters.
+
+mod documents;
+mod list;
+mod long;
+mod record;
+mod tracker;
+
+pub use crate::source::text::{Damage, Listing, Position, TextFile};
+pub use documents::Documents;
+pub use list::list;
+pub use long::{LongLine, Spool};
+pub use record::{Body, Kind, Passed, Record};
+
+/// The longest line that is held in memory, in bytes.
+pub const HELD_LINE: usize = 8 << 20;
+/// The largest object or array in a field of a longer line, in bytes: with a larger one the line is passed through.
+pub const LARGEST_NESTED: u64 = 64 << 20;
+/// Bytes of keys that a longer line may have in all.
+pub const MOST_KEY_BYTES: usize = 4 << 20;
