@@ -15,11 +15,28 @@
 //! Text, everywhere here, is what bsade calls `tokenized`: the documents in global order, each after one byte 0xFF. Positions count
 //! bytes of it.
 
+mod all;
 mod anchor;
+mod bytes;
+mod class;
+mod filter;
+mod gear;
 mod interval;
+mod owners;
+mod passages;
+mod periodic;
+mod resolve;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod walk;
 
+pub use all::find_all;
 pub use anchor::{partition_of, Anchor, Narrow, Record};
 pub use interval::{merge, Interval};
+pub use passages::{Passage, Passages};
+pub use resolve::Resolver;
+pub use scan::Scanner;
 
 use crate::model::dedup::{DedupPlan, Keep, LEAST_COUNT};
 use crate::model::Outcome;
@@ -27,7 +44,7 @@ use crate::model::Outcome;
 /// What is removable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Length of a window in bytes, at least 1. No text is too short or too long for it; documents that are shorter have no windows.
+    /// Length of a window in bytes, at least 1. Documents that are shorter have no windows.
     pub min_length: u64,
     /// Which places of a repeated window stay.
     pub keep: Keep,

@@ -1,0 +1,63 @@
+//! Everything in memory, in one thread: for small inputs, and for what is compared with the rest.
+
+use super::anchor::{partition_of, Anchor, Narrow, Record};
+use super::interval::{merge, Interval};
+use super::{Resolver, Rule, Scanner, Sink};
+use crate::model::{Cancel, Outcome};
+
+/// The byte before each document.
+pub(super) const SEPARATOR: u8 = 0xff;
+/// Bytes of text for each partition: their records then stay in the cache.
+const PARTITION: usize = 8 << 20;
+
+/// Keeps records by partition.
+struct Kept<R> {
+    partitions: Vec<Vec<R>>,
+    intervals: Vec<Interval>,
+}
+
+impl<R: Record> Sink for Kept<R> {
+    fn anchor(&mut self, anchor: Anchor) -> Outcome<()> {
+        let partition = partition_of(anchor.key, self.partitions.len() as u32);
+        if let Some(records) = self.partitions.get_mut(partition as usize) {
+            records.push(R::pack(&anchor));
+        }
+        Ok(())
+    }
+    fn interval(&mut self, found: Interval) -> Outcome<()> {
+        self.intervals.push(found);
+        Ok(())
+    }
+}
+
+/// The removable ranges of a text in `tokenized` form (documents, each after one byte 0xFF), sorted, disjoint and not touching.
+pub fn find_all(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
+    match rule.fits_narrow(text.len() as u64) {
+        true => find::<Narrow>(text, rule),
+        false => find::<Anchor>(text, rule),
+    }
+}
+
+fn find<R: Record>(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
+    let partitions = vec![Vec::new(); 1 + text.len() / PARTITION];
+    let mut kept = Kept::<R> { partitions, intervals: Vec::new() };
+    let mut scanner = Scanner::new(rule);
+    let mut at = 0;
+    for document in text.split(|byte| *byte == SEPARATOR) {
+        scanner.start_document(at);
+        scanner.push(document, &mut kept)?;
+        scanner.end_document(&mut kept)?;
+        at += document.len() as u64 + 1;
+    }
+    let (mut resolver, cancel) = (Resolver::new(rule), Cancel::default());
+    let Kept { partitions, mut intervals } = kept;
+    for mut records in partitions {
+        let mut found = |interval| {
+            intervals.push(interval);
+            Ok(())
+        };
+        resolver.resolve(&mut records, text, &mut found, &cancel)?;
+    }
+    merge(&mut intervals);
+    Ok(intervals)
+}

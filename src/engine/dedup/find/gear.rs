@@ -1,0 +1,133 @@
+//! The hash that chooses anchors: one table look-up for each byte.
+//!
+//! `h = 2h + T[byte]`, where the table is shifted so far that a byte falls out at the top after `k` others. No byte is ever taken
+//! back out.
+
+/// Pieces whose hash is looked at together with others.
+const TOGETHER: usize = 8;
+/// Bytes that are hashed in one go.
+pub(super) const BLOCK: usize = 4096;
+/// Windows of at least so many pieces have candidates so rarely that a branch is the cheapest test.
+const SPARSE: usize = 160;
+/// Candidates in an average window: with so many, one window in some hundreds has none.
+const CANDIDATES: u64 = 6;
+
+/// SplitMix64: a good mix of all bits.
+pub(super) const fn mix(number: u64) -> u64 {
+    let mut x = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// The hash, for pieces of `k` bytes of which a window has `w`.
+pub(super) struct Gear {
+    table: [u64; 256],
+    /// A piece whose hash is not greater is a candidate.
+    threshold: u64,
+    sparse: bool,
+}
+
+/// Candidates of one block, in order.
+pub(super) struct Found {
+    at: [u32; BLOCK],
+    hash: [u64; BLOCK],
+    len: usize,
+}
+
+impl Found {
+    pub(super) fn new() -> Self {
+        Self { at: [0; BLOCK], hash: [0; BLOCK], len: 0 }
+    }
+
+    /// Place of the last byte in the block, and hash.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        self.at.iter().copied().zip(self.hash.iter().copied()).take(self.len)
+    }
+
+    /// Notes a candidate; where it is none, the next one takes its place.
+    #[inline(always)]
+    fn note(&mut self, at: usize, hash: u64, is_one: bool) {
+        let slot = self.len % BLOCK;
+        self.at[slot] = at as u32;
+        self.hash[slot] = hash;
+        self.len += usize::from(is_one);
+    }
+}
+
+impl Gear {
+    /// For `k` of 1 to 64. Hashes keep only their upper `bits`: fewer than 64 in tests, where they should collide.
+    pub(super) fn new(k: usize, w: usize, bits: u32) -> Self {
+        let mut table = [0; 256];
+        for (byte, value) in (0u64..).zip(&mut table) {
+            // What a byte adds may only reach the upper bits, and neither may carries from below differ.
+            *value = mix(byte) << (64 - k.clamp(1, 64)) >> (64 - bits) << (64 - bits);
+        }
+        let w = w as u64;
+        let threshold = if w < 2 * CANDIDATES { u64::MAX } else { u64::MAX / w * CANDIDATES };
+        Self { table, threshold, sparse: w >= SPARSE as u64 }
+    }
+
+    /// The hash after one byte more.
+    #[inline(always)]
+    pub(super) fn next(&self, hash: u64, byte: u8) -> u64 {
+        (hash << 1).wrapping_add(self.table[usize::from(byte)])
+    }
+
+    /// Hashes at most [`BLOCK`] bytes and notes candidates; gives the hash at their end.
+    pub(super) fn scan(&self, hash: u64, bytes: &[u8], found: &mut Found) -> u64 {
+        found.len = 0;
+        if self.sparse {
+            self.scan_sparse(hash, bytes, found)
+        } else {
+            self.scan_dense(hash, bytes, found)
+        }
+    }
+
+    fn scan_sparse(&self, mut hash: u64, bytes: &[u8], found: &mut Found) -> u64 {
+        let (chunks, rest) = bytes.as_chunks::<TOGETHER>();
+        for (number, chunk) in chunks.iter().enumerate() {
+            let mut hashes = [0; TOGETHER];
+            let mut any = false;
+            for (to, byte) in hashes.iter_mut().zip(chunk) {
+                hash = self.next(hash, *byte);
+                *to = hash;
+                any |= hash <= self.threshold;
+            }
+            if any {
+                for (place, hash) in hashes.iter().enumerate() {
+                    found.note(number * TOGETHER + place, *hash, *hash <= self.threshold);
+                }
+            }
+        }
+        self.scan_rest(hash, chunks.len() * TOGETHER, rest, found)
+    }
+
+    fn scan_dense(&self, hash: u64, bytes: &[u8], found: &mut Found) -> u64 {
+        self.scan_rest(hash, 0, bytes, found)
+    }
+
+    fn scan_rest(&self, mut hash: u64, from: usize, bytes: &[u8], found: &mut Found) -> u64 {
+        for (place, byte) in bytes.iter().enumerate() {
+            hash = self.next(hash, *byte);
+            found.note(from + place, hash, hash <= self.threshold);
+        }
+        hash
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_k_bytes_count() {
+        for (k, bits) in [(1, 64), (3, 64), (5, 2), (20, 64), (64, 64), (64, 8)] {
+            let gear = Gear::new(k, 500, bits);
+            let text: Vec<u8> = (0..200u64).map(|at| mix(at) as u8).collect();
+            let hash = |bytes: &[u8]| bytes.iter().fold(0, |hash, byte| gear.next(hash, *byte));
+            assert_eq!(hash(&text), hash(&text[200 - k..]), "{k} {bits}");
+            assert!(k < 20 || hash(&text) != hash(&text[1..199]), "{k}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Which window belongs to which anchor: a sliding minimum over hashes.
+
+/// An anchor and the windows it owns, as places in the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Owned {
+    /// Of the anchor.
+    pub at: u64,
+    pub hash: u64,
+    /// First window.
+    pub low: u64,
+    /// Last window.
+    pub high: u64,
+}
+
+/// Gives each window to the leftmost of its pieces with the least hash. Pieces come in the order of the text; some may be left out,
+/// as long as each window has one that is not greater than all left out of it.
+///
+/// It never holds more than `w` pieces; in ordinary text a handful.
+pub(super) struct Owners {
+    /// Pieces of a window.
+    w: u64,
+    /// Pieces that may still be a minimum, hashes not falling. Those before `head` are done with.
+    queue: Vec<(u64, u64)>,
+    head: usize,
+    /// The first window that has no owner yet.
+    next: u64,
+}
+
+/// Pieces that are done with stay so long, so that they need not be moved out one by one.
+const DONE: usize = 1024;
+
+impl Owners {
+    pub(super) fn new(w: usize) -> Self {
+        Self { w: w as u64, queue: Vec::new(), head: 0, next: 0 }
+    }
+
+    /// Another document begins.
+    pub(super) fn start(&mut self) {
+        self.queue.clear();
+        (self.head, self.next) = (0, 0);
+    }
+
+    /// Takes the next piece; what it settles goes to `owned`.
+    #[inline]
+    pub(super) fn push(&mut self, at: u64, hash: u64, owned: &mut Vec<Owned>) {
+        // Windows before this one do not reach the piece.
+        let bound = (at + 1).saturating_sub(self.w);
+        self.pass(bound, owned);
+        while let Some(&(last, greater)) = self.queue.get(self.head..).and_then(<[_]>::last) {
+            if greater <= hash {
+                break;
+            }
+            if self.queue.len() == self.head + 1 {
+                if self.next < bound {
+                    owned.push(Owned { at: last, hash: greater, low: self.next, high: bound - 1 });
+                    self.next = bound;
+                }
+                self.head = 0;
+                self.queue.clear();
+            } else {
+                self.queue.pop();
+            }
+        }
+        if self.head > DONE && self.head > self.queue.len() / 2 {
+            self.queue.drain(..self.head);
+            self.head = 0;
+        }
+        self.queue.push((at, hash));
+    }
+
+    /// The document has `windows` windows.
+    pub(super) fn end(&mut self, windows: u64, owned: &mut Vec<Owned>) {
+        self.pass(windows, owned);
+        if let Some(&(at, hash)) = self.queue.get(self.head) {
+            if self.next < windows {
+                owned.push(Owned { at, hash, low: self.next, high: windows - 1 });
+                self.next = windows;
+            }
+        }
+    }
+
+    /// Lets go of pieces that lie before `bound`.
+    #[inline]
+    fn pass(&mut self, bound: u64, owned: &mut Vec<Owned>) {
+        while let Some(&(at, hash)) = self.queue.get(self.head) {
+            if at >= bound {
+                break;
+            }
+            owned.push(Owned { at, hash, low: self.next, high: at });
+            self.next = at + 1;
+            self.head += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every window, by looking at all of its pieces.
+    fn slowly(hashes: &[u64], w: usize) -> Vec<usize> {
+        hashes
+            .windows(w)
+            .enumerate()
+            .map(|(s, window)| s + window.iter().enumerate().min_by_key(|(at, hash)| (**hash, *at)).unwrap().0)
+            .collect()
+    }
+
+    #[test]
+    fn each_window_has_the_owner_that_looking_at_all_pieces_gives() {
+        for seed in 0..400u64 {
+            let mix = |n: u64| super::super::gear::mix(seed << 32 | n);
+            let w = 1 + (mix(1) % 12) as usize;
+            let few = 1 + mix(2) % 20;
+            let hashes: Vec<u64> = (0..mix(3) % 3000).map(|at| mix(at + 10) % few).collect();
+            let mut owners = Owners::new(w);
+            let mut owned = Vec::new();
+            for (at, hash) in hashes.iter().enumerate() {
+                owners.push(at as u64, *hash, &mut owned);
+            }
+            let windows = (hashes.len() + 1).saturating_sub(w);
+            owners.end(windows as u64, &mut owned);
+            let mut given = Vec::new();
+            for one in &owned {
+                assert_eq!(one.low, given.len() as u64);
+                given.resize(one.high as usize + 1, one.at as usize);
+            }
+            assert_eq!(given, slowly(&hashes, w), "{seed} {w}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The passages that are repeated most, for people to look at.
+
+/// A passage and how often it occurs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passage {
+    /// Position of one of its places.
+    pub at: u64,
+    /// Bytes.
+    pub len: u64,
+    /// How often it occurs, about.
+    pub count: u64,
+}
+
+impl Passage {
+    /// Bytes in all its places but one.
+    pub fn weight(&self) -> u64 {
+        self.len.saturating_mul(self.count.saturating_sub(1))
+    }
+}
+
+/// Pieces that are kept; those of one passage are joined in the end.
+const KEPT: usize = 1024;
+
+/// Pieces of other passages that may lie between two of one.
+const NEIGHBOURS: usize = 8;
+
+/// Gathers passages, of which those with the greatest weight stay.
+#[derive(Clone, Debug, Default)]
+pub struct Passages {
+    kept: Vec<Passage>,
+    /// What is not heavier need not be noted.
+    least: u64,
+}
+
+impl Passages {
+    /// Notes a passage.
+    #[inline]
+    pub(super) fn add(&mut self, passage: Passage) {
+        if passage.weight() > self.least {
+            self.kept.push(passage);
+            if self.kept.len() >= 2 * KEPT {
+                self.thin_out();
+            }
+        }
+    }
+
+    /// Adds what another one gathered.
+    pub fn join(&mut self, other: &Self) {
+        for passage in &other.kept {
+            self.add(*passage);
+        }
+    }
+
+    fn thin_out(&mut self) {
+        self.kept.sort_unstable_by_key(|passage| (std::cmp::Reverse(passage.weight()), passage.at));
+        self.kept.truncate(KEPT);
+        self.least = self.kept.last().map_or(0, Passage::weight);
+    }
+
+    /// The `most` heaviest, heaviest first. Overlapping pieces with about the same count are one passage.
+    pub fn heaviest(&self, most: usize) -> Vec<Passage> {
+        let mut pieces = self.kept.clone();
+        pieces.sort_unstable_by_key(|passage| (passage.at, passage.len));
+        let mut joined: Vec<Passage> = Vec::new();
+        for piece in pieces {
+            let goes_on = |last: &&mut Passage| piece.at < last.at + last.len && alike(piece.count, last.count);
+            match joined.iter_mut().rev().take(NEIGHBOURS).find(goes_on) {
+                Some(last) => {
+                    last.len = last.len.max(piece.at + piece.len - last.at);
+                    last.count = last.count.max(piece.count);
+                }
+                None => joined.push(piece),
+            }
+        }
+        joined.sort_by_key(|passage| (std::cmp::Reverse(passage.weight()), passage.at));
+        joined.truncate(most);
+        joined
+    }
+}
+
+/// Whether two counts may be those of one passage: not more than a fifth apart.
+fn alike(a: u64, b: u64) -> bool {
+    a.abs_diff(b) <= a.max(b) / 5
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_a_passage_are_joined_and_the_heaviest_comes_first() {
+        let mut passages = Passages::default();
+        for at in 0..5000 {
+            passages.add(Passage { at: 1_000_000 + at * 1000, len: 600, count: 2 });
+        }
+        let mut other = Passages::default();
+        other.add(Passage { at: 300, len: 500, count: 900 });
+        other.add(Passage { at: 100, len: 500, count: 1000 });
+        other.add(Passage { at: 200, len: 500, count: 10 });
+        passages.join(&other);
+        let heaviest = passages.heaviest(2);
+        assert_eq!(heaviest.first(), Some(&Passage { at: 100, len: 700, count: 1000 }));
+        assert_eq!(passages.heaviest(3).len(), 3);
+        assert!(passages.kept.len() < 2 * KEPT);
+    }
+}
