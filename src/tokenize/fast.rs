@@ -33,6 +33,9 @@ impl Fast {
                 parts.remove(name);
             }
         }
+        if let Some(merges) = file.pointer_mut("/model/merges").and_then(Value::as_array_mut) {
+            merges.iter_mut().for_each(shorten);
+        }
         let tokenizer = guarded(|| fastokens::Tokenizer::from_json(file).map_err(|error| error.to_string()))??;
         Ok(Self { tokenizer, long_s: Finder::new(CONTRACTED_LONG_S) })
     }
@@ -53,5 +56,26 @@ impl Fast {
             }
             Ok(Err(_)) | Err(_) => false,
         }
+    }
+}
+
+/// A merge written as a list of two becomes one text, the older way of writing it: a quarter less memory while a large file is read.
+fn shorten(merge: &mut Value) {
+    let Some([Value::String(left), Value::String(right)]) = merge.as_array().map(Vec::as_slice) else { return };
+    if !left.contains(' ') && !right.contains(' ') {
+        *merge = Value::String(format!("{left} {right}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn merges_are_shortened_where_no_blank_is_in_the_way() {
+        let mut merges = json!([["a", "b"], ["a ", "b"], ["a", " b"], "a b", ["a"], ["a", 1]]);
+        merges.as_array_mut().unwrap().iter_mut().for_each(shorten);
+        assert_eq!(merges, json!(["a b", ["a ", "b"], ["a", " b"], "a b", ["a"], ["a", 1]]));
     }
 }
