@@ -4,9 +4,11 @@ use super::context::Context;
 use super::end::{fields, Done, Finished};
 use super::paths;
 use super::printer::{paint, Look};
-use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt};
+use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
 use crate::model::text::{bytes, count, display_safe, grouped};
-use crate::model::{Cancel, Failure, Outcome, Subject};
+use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use crate::source::kind::kind_of;
+use crate::tokenize::Tokenizer;
 use crate::tui::screens::browse::{locate, Start as At};
 use crate::tui::Start;
 use clap::Args;
@@ -31,6 +33,12 @@ pub struct BrowseArgs {
     /// Begin at the sample of this number, counted from 0
     #[arg(long, value_name = "N")]
     pub number: Option<u64>,
+    /// Of packed tokens: show their text by this tokenizer, in place of the one that their metadata names
+    #[arg(long, value_name = "FILE")]
+    pub tokenizer: Option<String>,
+    /// Of packed tokens: windows of N tokens, as training cuts them, in place of documents
+    #[arg(long, value_name = "N")]
+    pub sequence_length: Option<u64>,
 }
 
 /// Opens the browser, or prints what it would begin with.
@@ -41,10 +49,29 @@ pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
         (None, Some(number)) => At::Number(number),
         (None, None) => At::First,
     };
-    if context.may_ask() && !context.prefers_prompts() {
-        return super::prepare::screen(Start::Browse(path, start), context);
+    let view = TokenView { tokenizer: args.tokenizer.clone(), sequence_length: args.sequence_length };
+    if view != TokenView::default() {
+        only_tokens(&path, &view)?;
     }
-    print(&path, &start, context)
+    if context.may_ask() && !context.prefers_prompts() {
+        return super::prepare::screen(Start::Browse(path, start, view), context);
+    }
+    print(&path, &start, &view, context)
+}
+
+/// Refuses to look at something else in a way that is for packed tokens, and ways that cannot be right.
+fn only_tokens(path: &Path, view: &TokenView) -> Outcome<()> {
+    let flag = if view.tokenizer.is_some() { "--tokenizer" } else { "--sequence-length" };
+    let refuse = |why: &str| Err(Failure::usage("looking at the tokens", why).on(Subject::field(flag)));
+    if view.sequence_length == Some(0) {
+        return refuse("a window has at least one token");
+    }
+    match kind_of(path)? {
+        DatasetKind::PackedTokens | DatasetKind::TokenFolder | DatasetKind::ForagerSamples => {}
+        _ => return refuse("these are no packed tokens"),
+    }
+    // The browser shows what is wrong with a tokenizer in its place; here nothing has been drawn yet.
+    view.tokenizer.as_deref().map(Tokenizer::load).transpose().map(drop)
 }
 
 /// What is printed, and the result object of `--json`.
@@ -85,8 +112,8 @@ struct ListedPart {
     bytes: u64,
 }
 
-fn print(path: &Path, start: &At, context: &Context) -> Finished {
-    let catalog = crate::job::browse::open(path)?;
+fn print(path: &Path, start: &At, view: &TokenView, context: &Context) -> Finished {
+    let catalog = crate::job::browse::open_tokens(path, view)?;
     let cancel = Cancel::default();
     let (from, wanted) = match start {
         At::First => (SampleAt::default(), PRINTED),

@@ -61,6 +61,9 @@ pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     if let Some(Command::Modalities(args)) = &cli.command {
         args.adjust(&mut cli.globals);
     }
+    if let Some(Command::Pack(args)) = &cli.command {
+        pack::adjust(args, &mut cli.globals);
+    }
     let printer = printer.configured(&cli.globals);
     let name = cli.command.as_ref().map_or("home", Command::name);
     let context = Context::new(cli.globals, printer);

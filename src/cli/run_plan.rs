@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::end::Finished;
-use super::{jsonl, media, mix, pack, paths, prepare};
+use super::{jsonl, media, mix, nanosets, pack, paths, prepare};
 use crate::engine::plan::file::{self, PlanFile};
 use crate::model::{Failure, Outcome, PreparePlan, Subject};
 use std::path::Path;
@@ -37,6 +37,9 @@ pub fn run(path: &Path, context: &Context) -> Finished {
             plan.compat |= context.globals.compat;
             pack::execute(&plan, context)
         }
+        PlanFile::NanosetsMerge(plan) => nanosets::merge(plan, context),
+        PlanFile::NanosetsShuffle(plan) => nanosets::shuffle(plan, context),
+        PlanFile::MixIndex(plan) => mix::make_index(plan, context),
     }
 }
 

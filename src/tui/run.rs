@@ -8,6 +8,8 @@ use super::screens::Home;
 use super::term::{install_panic_hook, Term};
 use super::widgets::toast::Level;
 use super::widgets::Toast;
+use crate::engine::browse::TokenView;
+use crate::engine::nanosets::mixture::{IndexDraft, Member};
 use crate::model::{Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan};
 use ratatui::layout::Rect;
 use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM};
@@ -24,10 +26,12 @@ pub enum Start {
     Prepare(PathBuf, Box<PreparePlan>),
     /// The editor of the splits and excludes of a prepared data set; the home screen lies below it.
     Splits(PathBuf),
-    /// The browser on a data set, at a sample; the home screen lies below it.
-    Browse(PathBuf, super::screens::browse::Start),
+    /// The browser on a data set, at a sample, packed tokens looked at in this way; the home screen lies below it.
+    Browse(PathBuf, super::screens::browse::Start, TokenView),
     /// The guided pack with the answers that are given already; the home screen lies below it.
     Pack(Box<PackPlan>),
+    /// The mixture of token folders, with the answers that are given already; the home screen lies below it.
+    Mixture(Box<IndexDraft>),
     /// The screen of `prepare-media`, with the answers that are given already; the home screen lies below it.
     Media(Box<PrepareMediaPlan>),
 }
@@ -105,15 +109,27 @@ fn build(start: Start, env: &UiEnv) -> App {
             app.push(super::screens::splits::open(path, env.clone()));
             app
         }
-        Start::Browse(path, at) => {
+        Start::Browse(path, at, view) => {
             let mut app = above_home(&path, env);
-            app.push(super::screens::browse::open_at(path, at, env.clone()));
+            app.push(super::screens::browse::open_tokens(path, at, view, env.clone()));
             app
         }
         Start::Pack(plan) => {
             let first = plan.inputs.first().map(PathBuf::from).unwrap_or_else(|| PathBuf::from("."));
             let mut app = above_home(&first, env);
             app.push(super::screens::pack::open(*plan, env.clone()));
+            app
+        }
+        Start::Mixture(given) => {
+            let first = given.members.iter().find_map(|member| match member {
+                Member::Folder(path) => path.parent(),
+                Member::Windows(_) => None,
+            });
+            let beside = first.filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = std::path::absolute(beside).unwrap_or_else(|_| beside.to_owned());
+            let home = Home::new(Some(folder.clone()), env.clone());
+            let mut app = App::new(env.clone(), Box::new(home), Box::new(open));
+            app.push(super::screens::mixture::open_with(folder, *given, env.clone()));
             app
         }
         Start::Media(plan) => {

@@ -50,3 +50,25 @@ fn hostile_names_are_printed_as_visible_signs() {
     let ran = sandbox.say("browse raw").ends(0).says("k␛[31m");
     assert!(!ran.out.contains('\u{1b}'));
 }
+
+#[test]
+fn packed_tokens_are_read_by_a_tokenizer_that_is_named() {
+    let sandbox = Sandbox::new();
+    let golden = |name: &str| format!("{}/tests/golden/{name}", env!("CARGO_MANIFEST_DIR"));
+    sandbox.write("a.pbin", std::fs::read(golden("modalities/pack_bpe/expected/data.pbin")).unwrap());
+    sandbox.write("c.jsonl", "{\"a\":1}\n");
+    let tokenizer = golden("modalities/tokenizers/bpe1k/tokenizer.json");
+    let parts = |more: &str| {
+        sandbox.say(&format!("browse a.pbin --json {more}")).ends(0).json("ok")["listed"][0]["parts"].clone()
+    };
+    let names = |parts: &serde_json::Value| -> Vec<String> {
+        parts.as_array().unwrap().iter().map(|part| part["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let documents = sandbox.say("browse a.pbin --json").json("ok")["samples"].as_u64().unwrap();
+    assert_eq!(names(&parts(&format!("--tokenizer {tokenizer}"))), ["text", "ids"]);
+    let windows = sandbox.say("browse a.pbin --json --sequence-length 3").ends(0).json("ok");
+    assert!(windows["samples"].as_u64().unwrap() > documents);
+    sandbox.say("browse a.pbin --sequence-length 0").ends(2).complains("--sequence-length");
+    sandbox.say("browse a.pbin --tokenizer nowhere.json").ends(3).complains("nowhere.json");
+    sandbox.say(&format!("browse c.jsonl --tokenizer {tokenizer}")).ends(2).complains("--tokenizer");
+}

@@ -115,11 +115,43 @@ fn the_index_takes_folders_or_a_training_configuration() {
 }
 
 #[test]
+fn saved_plans_make_the_same_files_from_anywhere() {
+    let sandbox = with_folder("02_modern_noshuffle/expected", "web");
+    copy(&sandbox, "03_modern_doc_shuffle_split/expected", "code");
+    for (command, output, files) in [
+        ("nanosets merge web --name all --seed 7 --max-tokens-per-file 400 --chunk-size 50", "merged", "000_all.ds"),
+        ("nanosets shuffle web --window 33 --seed 3", "windows", "00001_unshuffled.ds"),
+        ("mix index web code --weights 0.8,0.2 --samples 100 --sequence-length 32", "mix", "dataset_index.npy"),
+    ] {
+        let line = format!("{command} --output {output}");
+        sandbox.say(&format!("{line} --dry-run --save-plan plans/{output}.yaml")).ends(3);
+        sandbox.say(&format!("{line} --dry-run --save-plan {output}.yaml")).ends(0).says("Plan written");
+        assert!(!sandbox.has(output));
+        sandbox.say(&line).ends(0);
+        let made = sandbox.read(&format!("{output}/{files}"));
+        std::fs::remove_dir_all(sandbox.path(output)).unwrap();
+        let mut elsewhere = sandbox.command(["run", sandbox.path(&format!("{output}.yaml")).to_str().unwrap()]);
+        let ran = elsewhere.current_dir(sandbox.path("web")).output().unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+        assert_eq!(sandbox.read(&format!("{output}/{files}")), made, "{command}");
+        // What is there is only replaced when the plan says so.
+        sandbox.say(&format!("run {output}.yaml")).ends(1).complains("--force-overwrite");
+        let mut plan = String::from_utf8(sandbox.read(&format!("{output}.yaml"))).unwrap();
+        plan = plan.replace("overwrite: false", "overwrite: true");
+        sandbox.write(&format!("{output}.yaml"), &plan);
+        sandbox.say(&format!("run {output}.yaml")).ends(0);
+        sandbox.write("wrong.yaml", plan.replace("overwrite", "owerwrite"));
+        sandbox.say("run wrong.yaml").ends(2).complains("owerwrite");
+    }
+}
+
+#[test]
 fn mixtures_that_cannot_be_are_usage_errors_that_name_the_flag() {
     let sandbox = with_folder("02_modern_noshuffle/expected", "web");
     copy(&sandbox, "07_wordlevel_u32/expected", "words");
     sandbox.say("mix index --output x").ends(2).complains("--lengths");
     sandbox.say("mix index --lengths 1,2 --output x").ends(2).complains("--samples");
+    sandbox.say("mix index --lengths 1,2 --samples 5").ends(2).complains("--output");
     sandbox.say("mix index --lengths 1,2 --samples 0 --output x").ends(2).complains("--samples");
     sandbox.say("mix index --lengths 1,2 --samples 5 --weights 1 --output x").ends(2).complains("1 weights");
     sandbox.say("mix index --lengths 1,2 --samples 5 --weights 1,NaN --output x").ends(2);

@@ -16,8 +16,6 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{json, Map};
 use std::path::{Path, PathBuf};
 
-/// The most threads that a configuration can ask for.
-const MOST_THREADS: usize = 1024;
 /// Permission bits of folders that are made on the way.
 const FOLDER_MODE: u32 = 0o755;
 
@@ -243,8 +241,7 @@ fn forgive(done: &mut Done) {
 pub fn adjust(args: &DataArgs, globals: &mut Globals) {
     globals.drop_in = true;
     if let DataCommand::PackEncodedData(args) = &args.command {
-        let cpus = config::read(&args.config).ok().and_then(|config| config.cpus);
-        globals.threads = globals.threads.or(cpus.map(|cpus| cpus.min(MOST_THREADS)));
+        globals.threads = globals.threads.or_else(|| pack::threads_of(&args.config));
     }
 }
 

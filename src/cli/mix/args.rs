@@ -16,7 +16,8 @@ pub struct MixArgs {
 pub enum MixCommand {
     /// Write a metadataset: a blend, an epochized blend or a join of prepared data sets
     New(Box<NewArgs>),
-    /// Make the index of a mixture of token folders, as nanotron's Nanoset does; --dry-run only says what it comes to
+    /// Make the index of a mixture of token folders, as nanotron's Nanoset does: guided in a terminal where something is left open;
+    /// --dry-run only says what it comes to
     Index(Box<IndexArgs>),
     /// Check a metadataset: open every member, show shares and samples per epoch
     Check {
@@ -65,7 +66,7 @@ pub struct IndexArgs {
     pub seed: Option<u64>,
     /// Folder for dataset_index.npy and dataset_sample_index.npy
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
-    pub output: PathBuf,
+    pub output: Option<PathBuf>,
     /// Replace an index that is there
     #[arg(long, help_heading = "Output")]
     pub force_overwrite: bool,

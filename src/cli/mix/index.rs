@@ -2,26 +2,43 @@
 
 use super::super::context::Context;
 use super::super::end::{fields, Done, Finished};
-use super::super::prepare::summary;
+use super::super::prepare::{self, summary};
 use super::super::printer::{paint, Look};
 use super::super::table::{Align, Table};
 use super::super::task::{follow, tell};
-use super::super::{jsonl, paths};
+use super::super::{jsonl, nanosets, paths};
 use super::args::IndexArgs;
-use crate::engine::nanosets::mixture::{IndexPlan, Member, Outlook, DEFAULT_SEED};
+use crate::engine::nanosets::mixture::{IndexDraft, IndexPlan, Member, Outlook, DEFAULT_SEED};
 use crate::engine::nanosets::training::{read_training, Training};
+use crate::engine::plan::file;
 use crate::job::nanosets::{start_index, start_index_dry, IndexReport};
 use crate::model::text::{count, display_safe, grouped};
 use crate::model::{Failure, Outcome, Subject};
+use crate::tui::Start;
 use serde_json::json;
+use std::path::{Path, PathBuf};
 
 const WHAT: &str = "reading the command line";
 /// A training configuration is a page or two.
 const MOST_YAML: u64 = 16 << 20;
 
-/// Makes the index that the flags ask for, or says what it would come to.
+/// Makes the index that the flags ask for, or says what it would come to; where they leave something open, the screen asks.
 pub fn run(args: &IndexArgs, context: &Context) -> Finished {
-    let plan = plan(args)?;
+    let given = given(args)?;
+    let is_open =
+        [given.samples, given.sequence_length].contains(&None) || given.output.is_none() || given.members.is_empty();
+    let is_asked = is_open && args.lengths.is_empty() && !context.globals.dry_run;
+    if is_asked && context.may_ask() && !context.prefers_prompts() {
+        return prepare::screen(Start::Mixture(Box::new(given)), context);
+    }
+    make(given.plan()?, context)
+}
+
+/// Makes the index of a plan.
+pub fn make(plan: IndexPlan, context: &Context) -> Finished {
+    if let Some(path) = &context.globals.save_plan {
+        nanosets::save(path, &file::index_to_yaml(&replayable(&plan)?)?, context)?;
+    }
     let dry = context.globals.dry_run;
     let options = context.run_options();
     let task = if dry { start_index_dry(plan.clone(), options)? } else { start_index(plan.clone(), options)? };
@@ -90,12 +107,21 @@ fn lines(report: &IndexReport) -> Vec<String> {
     lines
 }
 
-fn usage(flag: &str, why: impl Into<String>) -> Failure {
-    Failure::usage(WHAT, why).on(Subject::field(flag))
+/// The plan with absolute paths: it may be replayed from another folder.
+fn replayable(plan: &IndexPlan) -> Outcome<IndexPlan> {
+    let absolute = |path: &Path| prepare::absolute(&path.to_string_lossy()).map(PathBuf::from);
+    let mut plan = plan.clone();
+    plan.output = absolute(&plan.output)?;
+    for member in &mut plan.members {
+        if let Member::Folder(path) = member {
+            *path = absolute(path)?;
+        }
+    }
+    Ok(plan)
 }
 
-/// The plan that the flags ask for; what a training configuration says counts where no flag does.
-fn plan(args: &IndexArgs) -> Outcome<IndexPlan> {
+/// What the flags say; what a training configuration says counts where no flag does.
+fn given(args: &IndexArgs) -> Outcome<IndexDraft> {
     let training = args.config.as_ref().map(|path| training(path, args.stage.as_deref())).transpose()?;
     let of = |get: fn(&Training) -> Option<u64>| training.as_ref().and_then(get);
     let mut members: Vec<Member> = args.lengths.iter().map(|length| Member::Windows(*length)).collect();
@@ -105,32 +131,25 @@ fn plan(args: &IndexArgs) -> Outcome<IndexPlan> {
     if let Some(training) = &training {
         members.extend(training.folders.iter().map(|folder| Member::Folder(folder.into())));
     }
-    if members.is_empty() {
-        return Err(Failure::usage(WHAT, "there is no data set")
-            .with_hint("folders of .ds files, --lengths 8,2,5, or --config TRAINING.yaml"));
-    }
-    let samples = args.samples.or(of(|training| training.samples)).ok_or_else(|| {
-        usage("--samples", "it is missing")
-            .with_hint("training steps times the global batch; or --config TRAINING.yaml")
-    })?;
     let seed = args.seed.or(of(|training| training.seed)).unwrap_or(u64::from(DEFAULT_SEED));
-    let seed =
-        u32::try_from(seed).map_err(|_| usage("--seed", format!("{seed} is beyond 2^32 - 1, as far as numpy goes")))?;
-    Ok(IndexPlan {
+    let seed = u32::try_from(seed).map_err(|_| {
+        Failure::usage(WHAT, format!("{seed} is beyond 2^32 - 1, as far as numpy goes")).on(Subject::field("--seed"))
+    })?;
+    Ok(IndexDraft {
         members,
         weights: match args.weights.is_empty() {
             false => Some(args.weights.clone()),
             true => training.as_ref().and_then(|training| training.weights.clone()),
         },
         sequence_length: args.sequence_length.or(of(|training| training.sequence_length)),
-        samples,
+        samples: args.samples.or(of(|training| training.samples)),
         seed,
-        output: paths::local(&args.output)?.into(),
+        output: args.output.as_deref().map(paths::local).transpose()?.map(PathBuf::from),
         overwrite: args.force_overwrite,
     })
 }
 
-fn training(path: &std::path::Path, stage: Option<&str>) -> Outcome<Training> {
+fn training(path: &Path, stage: Option<&str>) -> Outcome<Training> {
     let path = paths::local(path)?;
     jsonl::refuse_packed(&path)?;
     let text = paths::read_text(path.as_ref(), "reading the training configuration", MOST_YAML)?;

@@ -9,6 +9,7 @@ mod tree;
 
 pub use args::MixArgs;
 pub use check::{check, verify};
+pub use index::make as make_index;
 pub use new::execute;
 pub use prepare::prepare;
 

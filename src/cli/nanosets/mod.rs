@@ -8,54 +8,76 @@ pub use args::NanosetsArgs;
 use super::context::Context;
 use super::end::{fields, Done, Finished};
 use super::paths;
-use super::prepare::summary;
+use super::prepare::{self, summary};
 use super::printer::{paint, Look};
 use super::task::{follow, tell};
 use crate::engine::nanosets::{MergePlan, WindowsPlan};
+use crate::engine::plan::file;
 use crate::job::nanosets::{start_merge, start_merge_dry, start_windows, start_windows_dry, FilesReport};
 use crate::model::text::{bytes, count, display_safe};
 use crate::model::Outcome;
 use args::{MergeArgs, MergeShuffle, NanosetsCommand, ShuffleArgs};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Merges or shuffles.
 pub fn run(args: NanosetsArgs, context: &Context) -> Finished {
     match args.command {
-        NanosetsCommand::Merge(args) => merge(args, context),
-        NanosetsCommand::Shuffle(args) => shuffle(&args, context),
+        NanosetsCommand::Merge(args) => merge(merge_plan(args)?, context),
+        NanosetsCommand::Shuffle(args) => shuffle(windows_plan(&args)?, context),
     }
 }
 
-/// The folder that is read and the one that is written.
-fn folders(dir: &std::path::Path, output: &std::path::Path) -> Outcome<(PathBuf, PathBuf)> {
-    Ok((paths::local(dir)?.into(), paths::local(output)?.into()))
-}
-
-fn merge(args: MergeArgs, context: &Context) -> Finished {
-    let (input, output) = folders(&args.dir, &args.output)?;
-    let plan = MergePlan {
-        input,
-        name: args.name,
+fn merge_plan(args: MergeArgs) -> Outcome<MergePlan> {
+    Ok(MergePlan {
         seed: (args.shuffle == MergeShuffle::Documents).then_some(args.seed),
         chunk: args.chunk_size,
         max_tokens_per_file: args.max_tokens_per_file,
         max_tokens: args.max_tokens,
-    };
+        overwrite: args.force_overwrite,
+        ..MergePlan::new(paths::local(&args.dir)?, paths::local(&args.output)?, args.name)
+    })
+}
+
+fn windows_plan(args: &ShuffleArgs) -> Outcome<WindowsPlan> {
+    let (input, output) = (paths::local(&args.dir)?, paths::local(&args.output)?);
+    Ok(WindowsPlan { overwrite: args.force_overwrite, ..WindowsPlan::new(input, output, args.window, args.seed) })
+}
+
+/// Merges as a plan says.
+pub fn merge(plan: MergePlan, context: &Context) -> Finished {
+    if let Some(path) = &context.globals.save_plan {
+        let [input, output] = absolute_both(&plan.input, &plan.output)?;
+        save(path, &file::merge_to_yaml(&MergePlan { input, output, ..plan.clone() })?, context)?;
+    }
     let start = if context.globals.dry_run { start_merge_dry } else { start_merge };
-    let task = start(plan.clone(), &output, args.force_overwrite, context.run_options())?;
-    let report = follow(task, Some("merging"), context)?;
+    let report = follow(start(plan.clone(), context.run_options())?, Some("merging"), context)?;
     let unit = if plan.chunk.is_some() { "chunk" } else { "document" };
     told(&report, ("Merged", "merge"), unit, json!(plan), context)
 }
 
-fn shuffle(args: &ShuffleArgs, context: &Context) -> Finished {
-    let (input, output) = folders(&args.dir, &args.output)?;
-    let plan = WindowsPlan { input, window: args.window, seed: args.seed };
+/// Shuffles windows as a plan says.
+pub fn shuffle(plan: WindowsPlan, context: &Context) -> Finished {
+    if let Some(path) = &context.globals.save_plan {
+        let [input, output] = absolute_both(&plan.input, &plan.output)?;
+        save(path, &file::windows_to_yaml(&WindowsPlan { input, output, ..plan.clone() })?, context)?;
+    }
     let start = if context.globals.dry_run { start_windows_dry } else { start_windows };
-    let task = start(plan.clone(), &output, args.force_overwrite, context.run_options())?;
-    let report = follow(task, Some("shuffling"), context)?;
+    let report = follow(start(plan.clone(), context.run_options())?, Some("shuffling"), context)?;
     told(&report, ("Shuffled", "shuffle"), "window", json!(plan), context)
+}
+
+/// Paths as a plan holds them that may be replayed from another folder.
+fn absolute_both(input: &Path, output: &Path) -> Outcome<[PathBuf; 2]> {
+    let absolute = |path: &Path| prepare::absolute(&path.to_string_lossy()).map(PathBuf::from);
+    Ok([absolute(input)?, absolute(output)?])
+}
+
+/// Writes a plan for `gristmill run`.
+pub fn save(path: &Path, yaml: &str, context: &Context) -> Outcome<()> {
+    prepare::write_plan(path, yaml)?;
+    context.printer.say(format!("Plan written to {}.", summary::quoted(path)));
+    Ok(())
 }
 
 /// Prints what was done, or would be.

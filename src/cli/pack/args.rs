@@ -129,7 +129,7 @@ pub struct ModalitiesArgs {
     /// Raw index of the input [default: beside it, built when missing]
     #[arg(long, value_name = "FILE")]
     pub index: Option<PathBuf>,
-    /// Refused: `gristmill modalities data pack_encoded_data FILE.yaml` reads such a file
+    /// Settings as `modalities data pack_encoded_data` reads them, the text among them; flags beside it win
     #[arg(long, value_name = "FILE.yaml")]
     pub config: Option<PathBuf>,
     /// Leave lines that are no JSON out of the index instead of refusing the file

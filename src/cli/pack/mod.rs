@@ -1,12 +1,14 @@
 //! `pack`: flags → plan → job → summary.
 
 mod args;
+mod config;
 mod plan;
 mod summary;
 #[cfg(test)]
 mod tests;
 
 pub use args::PackArgs;
+pub use config::{adjust, threads_of};
 
 use super::context::Context;
 use super::end::{fields, Done, Finished, Stopped};

@@ -14,7 +14,10 @@ use std::path::Path;
 
 /// The plan that the flags describe. What they leave open is empty: inputs, formats, tokenizer, output, and 0 as the size of a Forager sample.
 pub fn from_args(args: &PackArgs, compat: bool) -> Result<PackPlan, Vec<Failure>> {
-    let formats = formats(&args.format);
+    let mut formats = formats(&args.format);
+    if formats.is_empty() && args.modalities.config.is_some() {
+        formats.push(PackFormat::Modalities);
+    }
     refuse_foreign(args, &formats)?;
     fill(args, &formats, compat).map_err(|failure| vec![failure])
 }
@@ -57,6 +60,9 @@ fn fill(args: &PackArgs, formats: &[PackFormat], compat: bool) -> Outcome<PackPl
             PackFormat::Nanosets => plan.nanosets = Some(nanosets(&args.nanosets, args.loss_masks)?),
             PackFormat::Forager => plan.forager = Some(forager(&args.forager, args.loss_masks)),
         }
+    }
+    if let Some(path) = &args.modalities.config {
+        super::config::fill_in(&mut plan, args, path)?;
     }
     Ok(plan)
 }
@@ -191,12 +197,14 @@ fn refuse_foreign(args: &PackArgs, formats: &[PackFormat]) -> Result<(), Vec<Fai
                 .with_hint(format!("add {}, or leave the flag out", words.join(" or ")))
         })
         .collect();
-    if args.modalities.config.is_some() && failures.is_empty() {
-        failures.push(
-            Failure::usage("reading the command line", "`pack` reads no settings of Modalities")
-                .on(Subject::field(p::CONFIG))
-                .with_hint("gristmill modalities data pack_encoded_data FILE.yaml does"),
-        );
+    // Those of Nanosets come from ranges in the documents; parts are of Forager's lines.
+    if failures.is_empty() && args.loss_masks == Some(MasksArg::Nanosets) {
+        let given = [(g.mask_parts.is_some(), p::MASK_PARTS), (g.mask_eos, p::MASK_EOS)];
+        failures.extend(given.into_iter().filter(|(given, _)| *given).map(|(_, flag)| {
+            Failure::usage("reading the command line", "it is about the loss masks of forager, and none are asked for")
+                .on(Subject::field(flag))
+                .with_hint(format!("{} writes masks for both, or leave the flag out", p::LOSS_MASKS))
+        }));
     }
     if failures.is_empty() {
         Ok(())

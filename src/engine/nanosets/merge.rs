@@ -6,10 +6,11 @@ use super::listing::{files, TokenFile};
 use super::output::{Beside, Made, Shape, Writer};
 use crate::formats::nanosets::{index_path, loss_path, names, Metadata, Shard, TokenSize};
 use crate::formats::python::numpy_random::Generator;
+use crate::model::plan::PLAN_VERSION;
 use crate::model::{Failure, FileStamp, Handles, Outcome, Problem, ProblemKind, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::read::{open_read, stamp_at, ReadFile};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Tokens after which a new file is begun, where nobody says otherwise.
@@ -21,20 +22,53 @@ const BUFFER: (u64, u64) = (16 << 10, 1 << 20);
 const WHAT: &str = "merging";
 
 /// What to merge, and how.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct MergePlan {
+    /// [`PLAN_VERSION`].
+    pub version: u32,
     /// Folder with the token files.
     pub input: PathBuf,
+    /// Folder of the result.
+    pub output: PathBuf,
     /// Name of the result: `000_NAME.ds`.
     pub name: String,
     /// Seed of the interleaving; `None` takes the files one after the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Take full chunks of this many tokens in place of documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk: Option<u64>,
     /// Begin another file once one has as many tokens; 0 never does.
+    #[serde(default = "max_tokens_per_file")]
     pub max_tokens_per_file: u64,
     /// Stop once there are as many tokens; 0 never does.
+    #[serde(default)]
     pub max_tokens: u64,
+    /// Replace a merge of this name that is there.
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+fn max_tokens_per_file() -> u64 {
+    MAX_TOKENS_PER_FILE
+}
+
+impl MergePlan {
+    /// Of whole documents, one file after the other, without an end.
+    pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>, name: impl Into<String>) -> Self {
+        Self {
+            version: PLAN_VERSION,
+            input: input.into(),
+            output: output.into(),
+            name: name.into(),
+            seed: None,
+            chunk: None,
+            max_tokens_per_file: MAX_TOKENS_PER_FILE,
+            max_tokens: 0,
+            overwrite: false,
+        }
+    }
 }
 
 /// What came of it.

@@ -129,7 +129,7 @@ fn merged(plan: &MergePlan, folder: &Path) -> Outcome<Merged> {
 }
 
 fn plan_of(input: PathBuf) -> MergePlan {
-    MergePlan { input, name: "all".into(), seed: Some(7), chunk: None, max_tokens_per_file: 0, max_tokens: 0 }
+    MergePlan { seed: Some(7), max_tokens_per_file: 0, ..MergePlan::new(input, "", "all") }
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn windows_of_all_files_are_drawn_from_one_generator() {
     let dir = tempfile::tempdir().unwrap();
     let out = tempfile::tempdir().unwrap();
     folder_of(dir.path(), &[vec![(0..23).collect()], vec![(100..117).collect()]], true);
-    let plan = WindowsPlan { input: dir.path().to_owned(), window: 5, seed: 3 };
+    let plan = WindowsPlan::new(dir.path(), "", 5, 3);
     let (done, problems) = with_handles(|h| shuffle_windows(&plan, (&RealFs, out.path()), h).unwrap());
     let mut generator = crate::formats::python::numpy_random::Generator::seeded(3);
     for (made, (first, windows)) in done.0.iter().zip([(0, 4), (100, 3)]) {

@@ -5,20 +5,36 @@ use super::listing::files;
 use super::output::{Beside, Made, Shape, Writer};
 use crate::formats::nanosets::{Shard, TokenSize};
 use crate::formats::python::numpy_random::Generator;
+use crate::model::plan::PLAN_VERSION;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use crate::storage::fs::Fs;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// What to shuffle.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct WindowsPlan {
+    /// [`PLAN_VERSION`].
+    pub version: u32,
     /// Folder with the token files.
     pub input: PathBuf,
+    /// Folder of the result; files keep their names.
+    pub output: PathBuf,
     /// Tokens of one window.
     pub window: u64,
     /// Seed; one generator serves all files, in the order of their names.
     pub seed: u64,
+    /// Replace files that are there.
+    #[serde(default)]
+    pub overwrite: bool,
+}
+
+impl WindowsPlan {
+    /// Of windows of this many tokens.
+    pub fn new(input: impl Into<PathBuf>, output: impl Into<PathBuf>, window: u64, seed: u64) -> Self {
+        Self { version: PLAN_VERSION, input: input.into(), output: output.into(), window, seed, overwrite: false }
+    }
 }
 
 /// Writes each file of a folder with its windows in a new order into `folder`, under the same name, without index and metadata, as

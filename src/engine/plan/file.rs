@@ -1,8 +1,10 @@
 //! `plan.yaml`: a plan as a small text file that a person can read, keep, compare and replay.
 
+use crate::engine::nanosets::mixture::IndexPlan;
+use crate::engine::nanosets::{MergePlan, WindowsPlan};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{Failure, MixPlan, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, Subject};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The largest plan that is read, in bytes.
 const MAX_PLAN_BYTES: usize = 64 << 20;
@@ -43,6 +45,27 @@ pub fn pack_to_yaml(plan: &PackPlan) -> Outcome<String> {
     Ok(format!("{PACK_HEADER}command: pack\n{}", body.trim_start_matches("---\n")))
 }
 
+/// A plan of `nanosets merge`, as a file.
+pub fn merge_to_yaml(plan: &MergePlan) -> Outcome<String> {
+    tokens_to_yaml("merging token files", "nanosets-merge", plan)
+}
+
+/// A plan of `nanosets shuffle`, as a file.
+pub fn windows_to_yaml(plan: &WindowsPlan) -> Outcome<String> {
+    tokens_to_yaml("shuffling windows of token files", "nanosets-shuffle", plan)
+}
+
+/// A plan of `mix index`, as a file.
+pub fn index_to_yaml(plan: &IndexPlan) -> Outcome<String> {
+    tokens_to_yaml("the index of a mixture", "mix-index", plan)
+}
+
+fn tokens_to_yaml(what: &str, command: &str, plan: &impl Serialize) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    let head = PACK_HEADER.replace("packing text into tokens", what);
+    Ok(format!("{head}command: {command}\n{}", body.trim_start_matches("---\n")))
+}
+
 /// What a plan file can hold: one kind of plan for each command that takes one.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case")]
@@ -55,6 +78,12 @@ pub enum PlanFile {
     Mix(MixPlan),
     /// Of `pack`.
     Pack(Box<PackPlan>),
+    /// Of `nanosets merge`.
+    NanosetsMerge(MergePlan),
+    /// Of `nanosets shuffle`.
+    NanosetsShuffle(WindowsPlan),
+    /// Of `mix index`.
+    MixIndex(IndexPlan),
 }
 
 impl PlanFile {
@@ -65,6 +94,9 @@ impl PlanFile {
             Self::PrepareMedia(_) => "prepare-media",
             Self::Mix(_) => "mix new",
             Self::Pack(_) => "pack",
+            Self::NanosetsMerge(_) => "nanosets merge",
+            Self::NanosetsShuffle(_) => "nanosets shuffle",
+            Self::MixIndex(_) => "mix index",
         }
     }
 }

@@ -42,60 +42,31 @@ pub struct FilesReport {
     pub elapsed: Duration,
 }
 
-/// Merges the token files of a folder into `output`, in the background. A merge of the same name there is refused without
-/// `overwrite`; with it, all of its files go.
-pub fn start_merge(plan: MergePlan, output: &Path, overwrite: bool, options: RunOptions) -> Outcome<Task<FilesReport>> {
-    start_merge_on(plan, output, overwrite, options, Arc::new(RealFs))
+/// Merges the token files of a folder, in the background. A merge of the same name is refused unless the plan says to replace it; then
+/// all of its files go.
+pub fn start_merge(plan: MergePlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
+    start_merge_on(plan, options, Arc::new(RealFs))
 }
 
 /// As [`start_merge`], writing through `fs`: tests let it fail.
-pub fn start_merge_on(
-    plan: MergePlan,
-    output: &Path,
-    overwrite: bool,
-    options: RunOptions,
-    fs: Arc<dyn Fs>,
-) -> Outcome<Task<FilesReport>> {
-    let output = output.to_owned();
-    Task::start("merge", options, fs, move |context| run_merge(&plan, &output, overwrite, true, context))
+pub fn start_merge_on(plan: MergePlan, options: RunOptions, fs: Arc<dyn Fs>) -> Outcome<Task<FilesReport>> {
+    Task::start("merge", options, fs, move |context| run_merge(&plan, true, context))
 }
 
 /// Looks at the files and says what a merge would take.
-pub fn start_merge_dry(
-    plan: MergePlan,
-    output: &Path,
-    overwrite: bool,
-    options: RunOptions,
-) -> Outcome<Task<FilesReport>> {
-    let output = output.to_owned();
-    Task::start("merge", options, Arc::new(RealFs), move |context| run_merge(&plan, &output, overwrite, false, context))
+pub fn start_merge_dry(plan: MergePlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
+    Task::start("merge", options, Arc::new(RealFs), move |context| run_merge(&plan, false, context))
 }
 
-/// Shuffles the windows of each token file of a folder into `output`, in the background. Files of the same names there are refused
-/// without `overwrite`.
-pub fn start_windows(
-    plan: WindowsPlan,
-    output: &Path,
-    overwrite: bool,
-    options: RunOptions,
-) -> Outcome<Task<FilesReport>> {
-    let output = output.to_owned();
-    Task::start("shuffle", options, Arc::new(RealFs), move |context| {
-        run_windows(&plan, &output, overwrite, true, context)
-    })
+/// Shuffles the windows of each token file of a folder, in the background. Files of the same names are refused unless the plan says to
+/// replace them.
+pub fn start_windows(plan: WindowsPlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
+    Task::start("shuffle", options, Arc::new(RealFs), move |context| run_windows(&plan, true, context))
 }
 
 /// Looks at the files and says what a shuffle would take.
-pub fn start_windows_dry(
-    plan: WindowsPlan,
-    output: &Path,
-    overwrite: bool,
-    options: RunOptions,
-) -> Outcome<Task<FilesReport>> {
-    let output = output.to_owned();
-    Task::start("shuffle", options, Arc::new(RealFs), move |context| {
-        run_windows(&plan, &output, overwrite, false, context)
-    })
+pub fn start_windows_dry(plan: WindowsPlan, options: RunOptions) -> Outcome<Task<FilesReport>> {
+    Task::start("shuffle", options, Arc::new(RealFs), move |context| run_windows(&plan, false, context))
 }
 
 /// Refuses an output that is the input: readers would take the new files for old ones.
@@ -119,22 +90,16 @@ fn is_of_merge(file: &str, name: &str) -> bool {
     is_numbered && rest.strip_prefix(name).is_some_and(|end| ends.contains(&end))
 }
 
-fn run_merge(
-    plan: &MergePlan,
-    output: &Path,
-    overwrite: bool,
-    is_written: bool,
-    context: &TaskContext,
-) -> Outcome<FilesReport> {
+fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     const WHAT: &str = "merging";
     if plan.name.is_empty() || plan.name.contains(['/', '\0', '\n']) {
         return Err(Failure::usage(WHAT, "the name cannot be that of a file").on(Subject::field("--name")));
     }
     context.phase_of(Phase::Open, "file", "looking at the token files");
-    let output = &absolute(output)?;
+    let output = &absolute(&plan.output)?;
     apart(WHAT, &plan.input, output)?;
     let old = names_there(output, |file| is_of_merge(file, &plan.name));
-    if !overwrite {
+    if !plan.overwrite {
         refuse_replacing(WHAT, output, &old)?;
     }
     let found = inputs(plan, &context.handles())?;
@@ -180,22 +145,16 @@ fn run_merge(
     Ok(end(report, context))
 }
 
-fn run_windows(
-    plan: &WindowsPlan,
-    output: &Path,
-    overwrite: bool,
-    is_written: bool,
-    context: &TaskContext,
-) -> Outcome<FilesReport> {
+fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> Outcome<FilesReport> {
     const WHAT: &str = "shuffling windows";
     context.phase_of(Phase::Open, "file", "looking at the token files");
-    let output = &absolute(output)?;
+    let output = &absolute(&plan.output)?;
     apart(WHAT, &plan.input, output)?;
     // What is odd about the files is told when they are shuffled.
     let quiet = crate::model::ProblemLog::default();
     let found = listing::files(&plan.input, &quiet)?;
     let old = names_there(output, |name| found.iter().any(|file| file.name == name));
-    if !overwrite {
+    if !plan.overwrite {
         refuse_replacing(WHAT, output, &old)?;
     }
     let windows = |file: &listing::TokenFile| file.tokens.checked_div(plan.window).unwrap_or(0);

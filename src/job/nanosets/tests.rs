@@ -18,18 +18,21 @@ fn files_in(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 
 fn merge_plan() -> MergePlan {
     let input = golden("06_merge/expected");
-    MergePlan { input, name: "all".into(), seed: Some(7), chunk: None, max_tokens_per_file: 400, max_tokens: 0 }
+    MergePlan { seed: Some(7), max_tokens_per_file: 400, ..MergePlan::new(input, "", "all") }
 }
 
 fn merge_all(plan: MergePlan, output: &Path, overwrite: bool) -> Outcome<FilesReport> {
-    start_merge(plan, output, overwrite, RunOptions::default())?.wait()
+    start_merge(MergePlan { output: output.to_owned(), overwrite, ..plan }, RunOptions::default())?.wait()
 }
 
 #[test]
 fn a_merge_publishes_what_the_reference_makes_and_nothing_else() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("deep/merged");
-    let dry = start_merge_dry(merge_plan(), &output, false, RunOptions::default()).unwrap().wait().unwrap();
+    let dry = start_merge_dry(MergePlan { output: output.clone(), ..merge_plan() }, RunOptions::default())
+        .unwrap()
+        .wait()
+        .unwrap();
     assert_eq!((dry.tokens, dry.units, dry.inputs, output.exists()), (1124, 30, 3, false));
     let report = merge_all(merge_plan(), &output, false).unwrap();
     assert_eq!(files_in(&output), files_in(&golden("06_merge/merged")));
@@ -79,13 +82,15 @@ fn at_every_fault(run: impl Fn(Arc<FaultFs>, &Path) -> Outcome<()>, expected: &B
 #[test]
 fn a_full_disk_never_leaves_half_a_merge() {
     let run = |fs: Arc<FaultFs>, output: &Path| {
-        start_merge_on(merge_plan(), output, false, RunOptions::default(), fs)?.wait().map(drop)
+        let plan = MergePlan { output: output.to_owned(), ..merge_plan() };
+        start_merge_on(plan, RunOptions::default(), fs)?.wait().map(drop)
     };
     at_every_fault(run, &files_in(&golden("06_merge/merged")));
 }
 
 fn index_plan(output: &Path) -> IndexPlan {
     IndexPlan {
+        version: crate::model::plan::PLAN_VERSION,
         members: [8, 2, 5, 5].map(Member::Windows).to_vec(),
         weights: Some(vec![0.1, 0.5, 0.3, 0.1]),
         sequence_length: None,
@@ -152,10 +157,10 @@ fn folders_are_mixed_by_their_windows() {
 fn windows_are_published_without_descriptions() {
     let dir = tempfile::tempdir().unwrap();
     let output = dir.path().join("shuffled");
-    let plan = WindowsPlan { input: golden("02_modern_noshuffle/expected"), window: 33, seed: 1 };
-    let report = start_windows(plan.clone(), &output, false, RunOptions::default()).unwrap().wait().unwrap();
+    let plan = WindowsPlan::new(golden("02_modern_noshuffle/expected"), &output, 33, 1);
+    let report = start_windows(plan.clone(), RunOptions::default()).unwrap().wait().unwrap();
     assert_eq!((report.units, report.tokens), (35, 35 * 33));
     let names: Vec<String> = files_in(&output).into_keys().collect();
     assert_eq!(names, ["00000_unshuffled.ds", "00001_unshuffled.ds", "00002_unshuffled.ds"]);
-    assert!(start_windows(plan, &output, false, RunOptions::default()).unwrap().wait().is_err());
+    assert!(start_windows(plan, RunOptions::default()).unwrap().wait().is_err());
 }

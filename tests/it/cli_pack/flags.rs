@@ -1,7 +1,8 @@
 //! What may be typed, and what is said about it.
 
-use super::{bpe, golden_path, jsonl, END};
+use super::{bpe, golden_path, jsonl, Case, END};
 use crate::cli_support::Sandbox;
+use serde_json::json;
 
 fn small() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -36,6 +37,12 @@ fn flags_of_a_format_that_is_not_asked_for_are_refused() {
         ("forager", "--variable --shuffle documents", vec!["--shuffle"]),
         ("modalities", "--loss-masks", vec!["--loss-masks"]),
         ("nanosets", "--loss-masks=forager", vec!["--loss-masks"]),
+        ("nanosets", "--loss-masks --mask-parts a --mask-eos", vec!["--mask-parts", "--mask-eos"]),
+        (
+            "nanosets --format forager --variable",
+            "--loss-masks=nanosets --mask-parts a --mask-eos",
+            vec!["--mask-parts", "--mask-eos"],
+        ),
     ] {
         let ran = sandbox.say(&format!("{base} --format {format} {flags}")).ends(2);
         names.iter().for_each(|name| assert!(ran.err.contains(name), "{name}: {}", ran.err));
@@ -125,4 +132,40 @@ fn forager_alone_writes_beside_what_it_reads() {
     let sandbox = small();
     sandbox.say(&format!("pack . --format forager --variable --tokenizer {}", bpe())).ends(0);
     assert!(sandbox.has("index/sample_locations.bin") && sandbox.has("tokenized-samples/a-tokenized-samples.bin"));
+}
+
+#[test]
+fn a_configuration_of_modalities_is_read() {
+    for name in ["pack_truncation", "pack_jq_expression", "pack_bos_eos_template"] {
+        let case = Case::new(&format!("modalities/{name}"));
+        case.run(&["index", "input/data.jsonl", "--format", "modalities", "--index_path", "expected/data.idx"]).ends(0);
+        case.run(&["pack", "--config", "input/pack.yaml"]).ends(0);
+        case.is_as_expected("expected");
+    }
+}
+
+#[test]
+fn flags_beside_a_configuration_win_or_are_refused() {
+    let case = Case::new("modalities/pack_truncation");
+    let run = |more: &[&str]| case.run(&[&["pack", "--config", "input/pack.yaml"], more].concat());
+    // The index that it names is made; the output is another, and so is the length.
+    run(&["--output", "mine.pbin", "--truncate-to", "3", "--dry-run", "--json"]).ends(0);
+    assert!(!case.sandbox.has("case/mine.pbin"));
+    let result = run(&["--output", "mine.pbin", "--truncate-to", "3", "--json", "--eos-id", "5"]).ends(0).json("ok");
+    let plan = &result["plan"];
+    assert_eq!(plan["modalities"]["truncate-to"], 3);
+    assert_eq!((&plan["end"]["id"], &plan["modalities"]["eod-token"]), (&json!(5), &json!(null)));
+    assert!(case.sandbox.has("case/mine.pbin") && !case.sandbox.has("case/expected/data.pbin"));
+    // The printed command says all of it without the file.
+    assert!(!result["equivalent_command"].as_str().unwrap().contains("--config"), "{result:#}");
+    run(&["input/data.jsonl"]).ends(2).complains("--config");
+    run(&["--glob", "*.jsonl"]).ends(2).complains("--glob");
+    run(&["--format", "nanosets"]).ends(2).complains("--config");
+    run(&["--format", "nanosets", "--format", "modalities"]).ends(2).complains("--output");
+    let both =
+        run(&["--format", "nanosets", "--format", "modalities", "--output", "both", "--json"]).ends(0).json("ok");
+    assert_eq!(both["targets"].as_array().unwrap().len(), 2);
+    case.run(&["pack", "--config", "nowhere.yaml"]).ends(3).complains("nowhere.yaml");
+    case.sandbox.write("case/wrong.yaml", "settings: {src_path: input/data.jsonl}\n");
+    case.run(&["pack", "--config", "wrong.yaml"]).ends(2).complains("settings.");
 }

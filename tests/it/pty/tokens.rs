@@ -136,3 +136,17 @@ fn token_folders_are_mixed_by_weights_and_the_index_is_written() {
     story.keys("esc").wait_for("Mixture of token folders").keys("esc").wait_for("a/").keys("q");
     assert_eq!(story.exit_code(), 0);
 }
+
+#[test]
+fn a_mixture_that_is_not_all_said_is_asked_for() {
+    let house = House::new();
+    copied(&house, "nanosets/02_modern_noshuffle/expected", "a");
+    copied(&house, "nanosets/05_modern_loss/expected", "b");
+    let arguments = ["mix", "index", "b", "a", "--weights", "3,1", "--sequence-length", "31", "--output", "made"];
+    let mut story = Start::new(&house).arguments(&arguments).size(100, 30).run();
+    story.wait_for("Mixture of token folders").wait_for("[x] b").wait_for("[x] a").wait_for("made");
+    story.keys("enter").wait_for("made is ready to train on").keys("esc").wait_for("Mixture of token");
+    story.keys("esc").wait_for("a/").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    assert!(house.data().join("made/dataset_index.npy").is_file());
+}

@@ -30,6 +30,8 @@ pub struct PackConfig {
     pub output: PathBuf,
     /// The raw index of the text.
     pub index: PathBuf,
+    /// Whether the configuration itself says where the index is.
+    pub is_index_named: bool,
     /// What takes the text out of a line.
     pub jq: String,
     /// Processes; `None` means one a core.
@@ -70,13 +72,16 @@ impl PackConfig {
         let source = PathBuf::from(settings.text("src_path")?);
         let output =
             settings.optional_text("dst_path")?.map_or_else(|| with_suffix(&source, PACKED_SUFFIX), Into::into);
-        let index = settings.optional_text("index_path")?.map_or_else(|| raw_index::default_path(&source), Into::into);
+        let named = settings.optional_text("index_path")?;
+        let is_index_named = named.is_some();
+        let index = named.map_or_else(|| raw_index::default_path(&source), Into::into);
         // Only the number of lines decides about bytes, but all of them have to be there.
         settings.count("raw_samples_queue_size")?;
         settings.count("processed_samples_queue_size")?;
         Ok(Self {
             output,
             index,
+            is_index_named,
             jq: settings.text("jq_pattern")?,
             cpus: settings.optional_count("num_cpus")?.map(|cpus| usize::try_from(cpus).unwrap_or(usize::MAX)),
             eod_token: settings.text("eod_token")?,
@@ -84,6 +89,11 @@ impl PackConfig {
             tokenizer: TokenizerConfig::of(&Section::of(tree, "tokenizer")?)?,
             source,
         })
+    }
+
+    /// Takes another tokenizer than the one that the configuration names: a path, or a name in the local hub cache.
+    pub fn use_tokenizer(&mut self, tokenizer: &str) {
+        self.tokenizer.path = tokenizer.to_owned();
     }
 
     /// The plan that makes the same file. Looks at the tokenizer's files, and fails where they do not fit what is asked for.

@@ -12,7 +12,7 @@ mod weights;
 
 pub use index::{build, MixtureIndex};
 pub use outlook::{Outlook, Share, EXACT_UP_TO};
-pub use plan::{resolve, IndexPlan, Member, Resolved};
+pub use plan::{resolve, IndexDraft, IndexPlan, Member, Resolved};
 pub use warnings::warnings;
 pub use weights::normalise;
 

@@ -1,13 +1,14 @@
 //! From folders and lengths to a request.
 
-use super::{Request, WHAT};
+use super::{Request, DEFAULT_SEED, WHAT};
 use crate::engine::nanosets::folder::{folder_facts, FolderFacts};
+use crate::model::plan::PLAN_VERSION;
 use crate::model::{Failure, Handles, Outcome, Subject};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A data set of a mixture.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Member {
     /// A folder of token files.
@@ -17,22 +18,97 @@ pub enum Member {
 }
 
 /// What decides an index, and where it goes.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct IndexPlan {
+    /// [`PLAN_VERSION`](crate::model::plan::PLAN_VERSION).
+    pub version: u32,
     /// The data sets, in the order of their numbers.
     pub members: Vec<Member>,
     /// One weight for each; without them each counts by its windows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<f64>>,
     /// Tokens of a sample, the one that is only predicted not counted; needed with folders.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequence_length: Option<u64>,
     /// Training steps times the global batch.
     pub samples: u64,
     /// Seed of the shuffle.
+    #[serde(default = "default_seed")]
     pub seed: u32,
     /// Folder of the index.
     pub output: PathBuf,
     /// Replace an index that is there.
+    #[serde(default)]
     pub overwrite: bool,
+}
+
+fn default_seed() -> u32 {
+    DEFAULT_SEED
+}
+
+/// An index before all of it is answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexDraft {
+    /// The data sets so far.
+    pub members: Vec<Member>,
+    /// As in [`IndexPlan`].
+    pub weights: Option<Vec<f64>>,
+    /// As in [`IndexPlan`].
+    pub sequence_length: Option<u64>,
+    /// As in [`IndexPlan`].
+    pub samples: Option<u64>,
+    /// As in [`IndexPlan`].
+    pub seed: u32,
+    /// As in [`IndexPlan`].
+    pub output: Option<PathBuf>,
+    /// As in [`IndexPlan`].
+    pub overwrite: bool,
+}
+
+impl Default for IndexDraft {
+    fn default() -> Self {
+        Self {
+            members: Vec::new(),
+            weights: None,
+            sequence_length: None,
+            samples: None,
+            seed: DEFAULT_SEED,
+            output: None,
+            overwrite: false,
+        }
+    }
+}
+
+impl IndexDraft {
+    /// The plan. What is missing is refused with the flag that says it.
+    pub fn plan(self) -> Outcome<IndexPlan> {
+        const READING: &str = "reading the command line";
+        if self.members.is_empty() {
+            return Err(Failure::usage(READING, "there is no data set")
+                .with_hint("folders of .ds files, --lengths 8,2,5, or --config TRAINING.yaml"));
+        }
+        let samples = self.samples.ok_or_else(|| {
+            Failure::usage(READING, "it is missing")
+                .on(Subject::field("--samples"))
+                .with_hint("training steps times the global batch; or --config TRAINING.yaml")
+        })?;
+        let output = self.output.ok_or_else(|| {
+            Failure::usage(READING, "it is missing")
+                .on(Subject::field("--output"))
+                .with_hint("a folder for dataset_index.npy and dataset_sample_index.npy")
+        })?;
+        Ok(IndexPlan {
+            version: PLAN_VERSION,
+            members: self.members,
+            weights: self.weights,
+            sequence_length: self.sequence_length,
+            samples,
+            seed: self.seed,
+            output,
+            overwrite: self.overwrite,
+        })
+    }
 }
 
 /// What a plan comes to.

@@ -3,8 +3,9 @@
 use super::state::{Member, MixtureState, Place, Stop, Worked};
 use super::view;
 use crate::engine::nanosets::listing;
-use crate::engine::nanosets::mixture::{warnings, IndexPlan, Member as Indexed, Outlook, Request};
+use crate::engine::nanosets::mixture::{warnings, IndexDraft, IndexPlan, Member as Indexed, Outlook, Request};
 use crate::formats::nanosets::Metadata;
+use crate::model::plan::PLAN_VERSION;
 use crate::model::{Outcome, ProblemLog};
 use crate::source::kind::token_folder_kind;
 use crate::tui::keymap::{Action, Context};
@@ -36,8 +37,9 @@ pub struct MixtureScreen {
 }
 
 impl MixtureScreen {
-    /// The mixture of the folders in `folder`, those asked for chosen.
-    pub fn new(folder: PathBuf, chosen: Vec<PathBuf>, env: UiEnv) -> Self {
+    /// The mixture of the folders in `folder`, those asked for chosen and in front, in their order.
+    pub fn new(folder: PathBuf, given: IndexDraft, env: UiEnv) -> Self {
+        let chosen: Vec<PathBuf> = given.members.iter().filter_map(place_of).collect();
         let mut finder =
             Latest::start("mixture-folders", env.wake.clone(), |(folder, also): (PathBuf, Vec<PathBuf>)| {
                 find(&folder, &also)
@@ -47,8 +49,8 @@ impl MixtureScreen {
             let worked = work_out(&request, &names);
             (request, Arc::new(worked))
         });
-        let output = folder.join("mixture-index").to_string_lossy().into_owned();
-        Self { state: MixtureState::new(chosen, &output), env, folder, finder, worker, asked: None }
+        let usual = folder.join("mixture-index");
+        Self { state: MixtureState::new(&given, chosen, &usual), env, folder, finder, worker, asked: None }
     }
 
     /// Asks what the answers come to, unless that is known.
@@ -67,13 +69,14 @@ impl MixtureScreen {
             (None, Ok(request)) => request,
         };
         let plan = IndexPlan {
+            version: PLAN_VERSION,
             members: self.state.chosen().map(|row| Indexed::Folder(row.member.path.clone())).collect(),
             weights: request.weights,
             sequence_length: self.state.length(),
             samples: request.samples,
             seed: request.seed,
             output: PathBuf::from(self.state.input(Stop::Output).trim()),
-            overwrite: false,
+            overwrite: self.state.overwrite,
         };
         let order = orders::mixture(plan, self.state.command());
         vec![Effect::Push(Box::new(RunScreen::new(order, self.env.clone())))]
@@ -112,13 +115,23 @@ impl MixtureScreen {
     }
 }
 
-/// The token folders directly in a folder, and those that were asked for.
+/// A folder as the listing of the one that it lies in has it.
+fn place_of(member: &Indexed) -> Option<PathBuf> {
+    match member {
+        Indexed::Folder(path) => {
+            Some(std::path::absolute(path).unwrap_or_else(|_| path.clone()).components().collect())
+        }
+        Indexed::Windows(_) => None,
+    }
+}
+
+/// The token folders that were asked for, in their order, and then the others directly in a folder.
 fn find(folder: &Path, also: &[PathBuf]) -> Found {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(MOST_FOLDERS).collect();
-    paths.extend(also.iter().cloned());
     paths.sort();
-    paths.dedup();
+    paths.retain(|path| !also.contains(path));
+    paths.splice(0..0, also.iter().cloned());
     let is_tokens =
         |path: &PathBuf| path.is_dir() && token_folder_kind(path) == Some(crate::model::DatasetKind::TokenFolder);
     Ok(paths.into_iter().filter(is_tokens).map(|path| look(folder, path)).collect())

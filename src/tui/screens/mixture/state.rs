@@ -1,12 +1,12 @@
 //! The answers of a mixture index, and what they come to. Pure.
 
-use crate::engine::nanosets::mixture::{Outlook, Request, DEFAULT_SEED};
+use crate::engine::nanosets::mixture::{IndexDraft, Outlook, Request};
 use crate::engine::plan::shell_quote;
 use crate::formats::nanosets::windows;
 use crate::model::{Outcome, Problem};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, Places, TextField};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// One step of a weight by a key.
@@ -94,6 +94,10 @@ pub struct MixtureState {
     pub rows: Option<Result<Vec<Row>, String>>,
     /// Folders that were asked for.
     pub wanted: Vec<PathBuf>,
+    /// Their weights, as they are typed; none where each counts by its windows.
+    weights: Vec<String>,
+    /// Replace an index that is there.
+    pub overwrite: bool,
     /// The selected row.
     pub list: ListState,
     /// Where the keys go.
@@ -109,15 +113,21 @@ pub struct MixtureState {
 }
 
 impl MixtureState {
-    /// Before anything is known.
-    pub fn new(wanted: Vec<PathBuf>, output: &str) -> Self {
-        let seed = DEFAULT_SEED.to_string();
+    /// Before anything is known of the folders; `usual` is where the index goes unless it is said.
+    pub fn new(given: &IndexDraft, wanted: Vec<PathBuf>, usual: &Path) -> Self {
+        let typed = |number: Option<u64>| number.map(|number| number.to_string());
+        let length = typed(given.sequence_length).unwrap_or_else(|| FIRST_LENGTH.to_owned());
+        let samples = typed(given.samples).unwrap_or_default();
+        let output = given.output.as_deref().unwrap_or(usual).to_string_lossy();
+        let seed = given.seed.to_string();
         Self {
             rows: None,
             wanted,
+            weights: given.weights.iter().flatten().map(f64::to_string).collect(),
+            overwrite: given.overwrite,
             list: ListState::new(0),
             stop: Stop::List,
-            inputs: ["", FIRST_LENGTH, "", &seed, output].map(TextField::new),
+            inputs: ["", &length, &samples, &seed, &output].map(TextField::new),
             worked: None,
             offset: 0,
             places: Places::default(),
@@ -127,9 +137,12 @@ impl MixtureState {
     /// Takes the folders that were found.
     pub fn take_found(&mut self, found: Result<Vec<Member>, String>) {
         let wanted = std::mem::take(&mut self.wanted);
+        let weights = std::mem::take(&mut self.weights);
         let row = |member: Member| {
-            let chosen = member.trouble.is_none() && (wanted.is_empty() || wanted.contains(&member.path));
-            Row { member, chosen, weight: String::new() }
+            let place = wanted.iter().position(|path| *path == member.path);
+            let chosen = member.trouble.is_none() && (wanted.is_empty() || place.is_some());
+            let weight = place.and_then(|at| weights.get(at)).cloned().unwrap_or_default();
+            Row { member, chosen, weight }
         };
         self.rows = Some(found.map(|members| members.into_iter().map(row).collect()));
         self.list.set_len(self.rows().len());
@@ -243,6 +256,9 @@ impl MixtureState {
         ];
         for (flag, stop) in flags {
             words.push(format!("{flag} {}", shell_quote(self.input(stop).trim())));
+        }
+        if self.overwrite {
+            words.push("--force-overwrite".to_owned());
         }
         words.join(" ")
     }

@@ -1,11 +1,12 @@
 use super::state::{Member, MixtureState, Place, Stop, Worked};
 use super::view;
-use crate::engine::nanosets::mixture::{warnings, Outlook};
+use crate::engine::nanosets::mixture::{warnings, IndexDraft, Outlook};
 use crate::tui::keymap::{Action, Keymap};
 use crate::tui::screen::Ui;
 use crate::tui::theme::{ColourMode, Glyphs, Theme};
 use ratatui::backend::TestBackend;
 use ratatui::Terminal;
+use std::path::Path;
 use std::sync::Arc;
 
 fn shown(state: &mut MixtureState, columns: u16, rows: u16, ascii: bool) -> String {
@@ -46,7 +47,7 @@ fn member(name: &str, tokens: &[u64]) -> Member {
 
 /// The example of the format page: 8, 2, 5 and 5 windows.
 fn example() -> MixtureState {
-    let mut state = MixtureState::new(Vec::new(), "/data/mixture-index");
+    let mut state = MixtureState::new(&IndexDraft::default(), Vec::new(), Path::new("/data/mixture-index"));
     let windows = |count: u64| count * 10 + 3;
     let mut broken = member("torn", &[]);
     broken.trouble = Some("there is no .ds file directly in it".into());
@@ -109,6 +110,29 @@ fn shares_repeats_and_unread_parts_follow_the_weights() {
 }
 
 #[test]
+fn what_was_given_on_the_command_line_is_answered() {
+    let given = IndexDraft {
+        weights: Some(vec![0.25, 3.0]),
+        sequence_length: Some(9),
+        samples: Some(40),
+        seed: 7,
+        overwrite: true,
+        ..IndexDraft::default()
+    };
+    let wanted = ["/data/web", "/data/books"].map(Into::into).to_vec();
+    let mut state = MixtureState::new(&given, wanted, Path::new("/data/index"));
+    state.take_found(Ok(vec![member("web", &[103]), member("books", &[203]), member("code", &[303])]));
+    let chosen: Vec<_> = state.chosen().map(|row| (row.member.name.as_str(), row.weight.as_str())).collect();
+    assert_eq!(chosen, [("web", "0.25"), ("books", "3")]);
+    let request = state.request().unwrap();
+    assert_eq!((request.lengths, request.samples, request.seed), (vec![10, 20], 40, 7));
+    let command =
+        "gristmill mix index /data/web /data/books --weights 0.25,3 --sequence-length 9 --samples 40 --seed 7 \
+                   --output /data/index --force-overwrite";
+    assert_eq!(state.command(), command);
+}
+
+#[test]
 fn what_cannot_be_mixed_is_said_and_nothing_is_asked_for() {
     let mut state = example();
     state.list.select(3);
@@ -125,7 +149,7 @@ fn what_cannot_be_mixed_is_said_and_nothing_is_asked_for() {
         state.act(Action::Toggle);
     }
     assert!(state.blocker().unwrap().contains("choose"));
-    let mut empty = MixtureState::new(Vec::new(), "/data/index");
+    let mut empty = MixtureState::new(&IndexDraft::default(), Vec::new(), Path::new("/data/index"));
     empty.take_found(Ok(Vec::new()));
     compare("empty", &mut empty);
     assert!(empty.places.at(ratatui::layout::Position::new(0, 0)).is_none_or(|(_, place)| place != Place::Rows));
