@@ -1,3 +1,10 @@
 //! Exact substring dedup: what is removable, and the records without it (bsade format page).
 
+mod compose;
+pub mod export;
 pub mod find;
+pub mod output;
+pub mod write_back;
+
+#[cfg(test)]
+mod golden_tests;

@@ -42,9 +42,8 @@ pub enum Shape {
 pub struct Fields {
     /// In the order of the line, repeated ones too.
     list: Vec<Field>,
-    /// The key that is looked for, as it stands when nothing in it is escaped, and as Python writes it.
-    wanted: Vec<u8>,
-    wanted_ascii: Vec<u8>,
+    /// The key that is looked for, if any, as it stands when nothing in it is escaped, and as Python writes it.
+    wanted: Option<(Vec<u8>, Vec<u8>)>,
     /// The last field of that key.
     found: Option<usize>,
     shape: Shape,
@@ -53,10 +52,14 @@ pub struct Fields {
 impl Fields {
     /// Fields of which that of the key `wanted` can be asked for.
     pub fn new(wanted: &str) -> Self {
-        let mut wanted_ascii = Vec::new();
-        push_ascii(wanted, &mut wanted_ascii);
-        let wanted = wanted.as_bytes().to_vec();
-        Self { list: Vec::new(), wanted, wanted_ascii, found: None, shape: Shape::TooMany }
+        let mut ascii = Vec::new();
+        push_ascii(wanted, &mut ascii);
+        Self { wanted: Some((wanted.as_bytes().to_vec(), ascii)), ..Self::any() }
+    }
+
+    /// Fields of which none is looked for.
+    pub fn any() -> Self {
+        Self { list: Vec::new(), wanted: None, found: None, shape: Shape::Object }
     }
 
     /// Reads a line, which comes without its `\n` and is UTF-8. An error when it is no JSON for Python.
@@ -106,7 +109,11 @@ impl Fields {
 
     /// Whether a key, as it stands in the line, is the one that is looked for.
     pub fn is_wanted(&self, key: &[u8]) -> bool {
-        key == self.wanted && !key.contains(&b'\\') || key.contains(&b'\\') && as_python(key) == self.wanted_ascii
+        let Some((wanted, ascii)) = &self.wanted else { return false };
+        match key.contains(&b'\\') {
+            false => key == wanted,
+            true => as_python(key) == *ascii,
+        }
     }
 
     /// Appends the fields as Python has them, those of the key that is looked for left out. `keys` is what the places of keys are in.

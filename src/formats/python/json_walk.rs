@@ -248,7 +248,7 @@ const STRIDE: usize = 64;
 
 /// Where the next quote, backslash or control character is, from `at` on; the end of the text where there is none.
 #[inline(always)]
-fn next_special(text: &[u8], mut at: usize) -> usize {
+pub(super) fn next_special(text: &[u8], mut at: usize) -> usize {
     let mut words = 0;
     loop {
         // What is short is done by words alone.

@@ -1,6 +1,7 @@
 //! What the formats borrow from Python and its usual libraries, reproduced to the byte.
 
 pub mod braces;
+pub mod json_again;
 pub mod json_fields;
 pub mod json_loads;
 pub mod json_read;

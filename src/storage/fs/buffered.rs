@@ -35,6 +35,10 @@ impl BufferedFile {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+    /// Where the file is.
+    pub fn path(&self) -> &std::path::Path {
+        self.file.path()
+    }
     /// Hands everything collected to the system.
     pub fn hand_over(&mut self) -> Outcome<()> {
         let result = self.file.write_all(&self.waiting);

@@ -1,0 +1,96 @@
+//! A file of output, packed by the end of its name (bsade format page, §6).
+
+use crate::model::Outcome;
+use crate::source::dedup::TextFile;
+use crate::source::text::Packing;
+use crate::storage::fs::BufferedFile;
+use std::io::Write as _;
+use std::path::Path;
+
+/// How hard zstd tries: its own default.
+const ZSTD_LEVEL: i32 = 3;
+/// Memory of one zstd encoder at that level with its buffers, in bytes.
+const ZSTD_MEMORY: u64 = 6 << 20;
+/// The same for gzip.
+const GZIP_MEMORY: u64 = 1 << 20;
+
+/// Packs what it is given into a file.
+pub struct PackedOutput {
+    way: Way,
+    bytes: u64,
+}
+
+enum Way {
+    Plain(BufferedFile),
+    Gzip(Box<flate2::write::GzEncoder<BufferedFile>>),
+    Zstd(zstd::stream::write::Encoder<'static, BufferedFile>),
+}
+
+impl PackedOutput {
+    /// How the output of a file is packed: as its name says, which is how the file itself is.
+    pub fn packing(file: &TextFile) -> Packing {
+        match file.name.rsplit_once('.').map(|(_, end)| end) {
+            Some("gz") => Packing::Gzip,
+            Some("zst") => Packing::Zstd,
+            _ => Packing::Plain,
+        }
+    }
+
+    /// Memory that packing takes, in bytes, without the buffer of the file.
+    pub fn memory(packing: Packing) -> u64 {
+        match packing {
+            Packing::Zstd => ZSTD_MEMORY,
+            Packing::Gzip => GZIP_MEMORY,
+            _ => 0,
+        }
+    }
+
+    /// Packs into a file that is open.
+    pub fn new(file: BufferedFile, packing: Packing) -> Outcome<Self> {
+        let path = file.path().to_owned();
+        let way = match packing {
+            Packing::Gzip => Way::Gzip(Box::new(flate2::write::GzEncoder::new(file, flate2::Compression::default()))),
+            Packing::Zstd => Way::Zstd(
+                zstd::stream::write::Encoder::new(file, ZSTD_LEVEL)
+                    .map_err(|error| BufferedFile::failure("packing", &path, error))?,
+            ),
+            _ => Way::Plain(file),
+        };
+        Ok(Self { way, bytes: 0 })
+    }
+
+    /// Adds bytes.
+    pub fn write(&mut self, bytes: &[u8]) -> Outcome<()> {
+        self.bytes += bytes.len() as u64;
+        let result = match &mut self.way {
+            Way::Plain(file) => return file.write_all(bytes),
+            Way::Gzip(encoder) => encoder.write_all(bytes),
+            Way::Zstd(encoder) => encoder.write_all(bytes),
+        };
+        result.map_err(|error| BufferedFile::failure("packing", self.path(), error))
+    }
+
+    fn path(&self) -> &Path {
+        match &self.way {
+            Way::Plain(file) => file.path(),
+            Way::Gzip(encoder) => encoder.get_ref().path(),
+            Way::Zstd(encoder) => encoder.get_ref().path(),
+        }
+    }
+
+    /// Bytes that were given, before they were packed.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Ends the stream and returns the file, which is still to be finished.
+    pub fn end(self) -> Outcome<BufferedFile> {
+        let path = self.path().to_owned();
+        let ended = match self.way {
+            Way::Plain(file) => return Ok(file),
+            Way::Gzip(encoder) => encoder.finish(),
+            Way::Zstd(encoder) => encoder.finish(),
+        };
+        ended.map_err(|error| BufferedFile::failure("packing", &path, error))
+    }
+}

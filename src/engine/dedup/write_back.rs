@@ -1,0 +1,225 @@
+//! A line of input and its ranges as the line of output (bsade format page, §6): what Python's `json.dumps` would write, text first.
+
+use super::compose::{string, Composer, Out, Parts};
+use crate::formats::bsade::{shorten, Range, Shortener};
+use crate::formats::python::json_fields::Fields;
+use crate::formats::python::json_text::push_ascii;
+use crate::model::dedup::{DedupPlan, Mode, Variant, FIELD_OF_VARIANT_B};
+use crate::model::{Failure, Outcome};
+use crate::source::dedup::{Body, Kind, Record};
+
+/// Objects that the dotted key of variant A leads through, at most.
+const MOST_PARTS: usize = 32;
+
+/// How lines are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// The field that holds the text; it comes first.
+    pub text_key: String,
+    /// What happens to the ranges.
+    pub ranges: RangesGo,
+}
+
+/// What happens to the ranges of a document.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RangesGo {
+    /// They are cut out of the text.
+    Away,
+    /// They are listed in the object that these keys lead to (variant A); never empty.
+    Under(Vec<String>),
+    /// They are listed in a field right behind the text (variant B).
+    Behind,
+}
+
+impl Layout {
+    /// By a plan. A dotted key that leads through the text, or through too many objects, is a usage error.
+    pub fn of(plan: &DedupPlan) -> Outcome<Self> {
+        let refused = |why: String| Err(Failure::usage("reading --annotate-key", why));
+        let ranges = match (plan.mode, plan.variant) {
+            (Mode::Remove, _) => RangesGo::Away,
+            (Mode::Annotate, Variant::B) if plan.text_key == FIELD_OF_VARIANT_B => {
+                return refused(format!("the text itself is in {FIELD_OF_VARIANT_B}"));
+            }
+            (Mode::Annotate, Variant::B) => RangesGo::Behind,
+            (Mode::Annotate, Variant::A) => {
+                let parts: Vec<String> = plan.annotate_key.split('.').map(str::to_owned).collect();
+                if parts.len() > MOST_PARTS {
+                    return refused(format!("it has more than {MOST_PARTS} parts"));
+                }
+                if parts.first() == Some(&plan.text_key) {
+                    return refused(format!("it leads through {}, which holds the text", plan.text_key));
+                }
+                RangesGo::Under(parts)
+            }
+        };
+        Ok(Self { text_key: plan.text_key.clone(), ranges })
+    }
+}
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Bytes of text inside of the ranges, cut to whole characters: removed, or annotated.
+    pub removed: u64,
+    /// Bytes handed out, with the `\n`; 0 of a blank line.
+    pub bytes: u64,
+}
+
+/// Writes lines, one after the other; its memory is used again.
+pub struct WriteBack {
+    composer: Composer,
+    ranges: RangesGo,
+    /// The text as Python writes its key, with quotes and colon.
+    opening: Vec<u8>,
+    shortened: Vec<Range>,
+    spare: String,
+    list: Vec<u8>,
+    /// The fields of a document out of an index.
+    others: Fields,
+}
+
+impl WriteBack {
+    /// For lines of this layout.
+    pub fn new(layout: &Layout) -> Self {
+        let mut opening = b"{\"".to_vec();
+        push_ascii(&layout.text_key, &mut opening);
+        opening.extend_from_slice(b"\": \"");
+        Self {
+            composer: Composer::default(),
+            ranges: layout.ranges.clone(),
+            opening,
+            shortened: Vec::new(),
+            spare: String::new(),
+            list: Vec::new(),
+            others: Fields::new(&layout.text_key),
+        }
+    }
+
+    /// Hands out the line of a record with its `\n`, in pieces. `ranges` are those of this document, relative to its text, in order and not
+    /// overlapping; a record that is no document has none. A blank line becomes nothing, a line that takes no part stays as it is.
+    pub fn write(
+        &mut self,
+        record: &Record<'_>,
+        ranges: &[Range],
+        take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+    ) -> Outcome<Written> {
+        self.shortened.clear();
+        let mut out = Out::new(self.composer.take_buffer(), take);
+        match record.kind {
+            Kind::Blank => {}
+            Kind::Passed(_) => {
+                copy(record, &mut out)?;
+                out.push(b"\n")?;
+            }
+            Kind::Document => self.document(record, ranges, &mut out)?,
+        }
+        let (bytes, buffer) = out.finish()?;
+        self.composer.give_buffer(buffer);
+        Ok(Written { removed: self.shortened.iter().map(|range| range.len()).sum(), bytes })
+    }
+
+    /// [`write`](Self::write) for a document out of an index: its text, and its other fields as the object that the index keeps.
+    /// What is no object counts as one without fields.
+    pub fn write_parts(
+        &mut self,
+        text: &str,
+        others: &[u8],
+        ranges: &[Range],
+        take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
+    ) -> Outcome<Written> {
+        self.shortened.clear();
+        shorten(text, ranges, &mut self.shortened);
+        let mut out = Out::new(self.composer.take_buffer(), take);
+        out.push(&self.opening)?;
+        match self.ranges {
+            RangesGo::Away => cut(text, 0, &mut self.shortened.iter().copied().peekable(), out.buffer()),
+            _ => push_ascii(text, out.buffer()),
+        }
+        out.push(b"\"")?;
+        list(&self.shortened, &mut self.list);
+        if self.others.read(others).is_err() {
+            self.others.clear();
+        }
+        let parts = Parts { body: Body::Held(others), fields: &self.others };
+        self.composer.fields(parts, &self.ranges, &self.list, false, &mut out)?;
+        out.push(b"}\n")?;
+        let (bytes, buffer) = out.finish()?;
+        self.composer.give_buffer(buffer);
+        Ok(Written { removed: self.shortened.iter().map(|range| range.len()).sum(), bytes })
+    }
+
+    /// The ranges of the record that was written last, cut to whole characters.
+    pub fn shortened(&self) -> &[Range] {
+        &self.shortened
+    }
+
+    fn document(&mut self, record: &Record<'_>, ranges: &[Range], out: &mut Out<'_>) -> Outcome<()> {
+        out.push(&self.opening)?;
+        if !ranges.is_empty() {
+            let mut shortener = Shortener::new(ranges);
+            let shortened = &mut self.shortened;
+            record.each_piece(&mut self.spare, &mut |piece| {
+                shortener.push(piece, shortened);
+                Ok(())
+            })?;
+        }
+        if self.ranges == RangesGo::Away && !self.shortened.is_empty() {
+            let mut ranges = self.shortened.iter().copied().peekable();
+            let mut at = 0;
+            record.each_piece(&mut self.spare, &mut |piece| {
+                cut(piece, at, &mut ranges, out.buffer());
+                at += piece.len() as u64;
+                out.flush()
+            })?;
+        } else {
+            if let Some(field) = record.text_field() {
+                string(record.body, field, out)?;
+            }
+        }
+        out.push(b"\"")?;
+        list(&self.shortened, &mut self.list);
+        self.composer.fields(Parts::of(record), &self.ranges, &self.list, false, out)?;
+        out.push(b"}\n")
+    }
+}
+
+/// Appends what is outside of the ranges of a piece that begins at `at`.
+fn cut(piece: &str, at: u64, ranges: &mut std::iter::Peekable<impl Iterator<Item = Range>>, out: &mut Vec<u8>) {
+    let end = at + piece.len() as u64;
+    let mut from = at;
+    loop {
+        let next = ranges.peek().copied().filter(|range| range.start < end);
+        let to = next.map_or(end, |range| range.start.clamp(from, end));
+        push_ascii(piece.get((from - at) as usize..(to - at) as usize).unwrap_or_default(), out);
+        let Some(range) = next else { return };
+        from = range.end.clamp(from, end);
+        if range.end > end {
+            return;
+        }
+        ranges.next();
+    }
+}
+
+/// `[[1, 2], [3, 4]]`.
+fn list(ranges: &[Range], out: &mut Vec<u8>) {
+    use std::io::Write as _;
+    out.clear();
+    out.push(b'[');
+    for (number, range) in ranges.iter().enumerate() {
+        let between = if number > 0 { ", " } else { "" };
+        // Writing to memory cannot fail.
+        let _ = write!(out, "{between}[{}, {}]", range.start, range.end);
+    }
+    out.push(b']');
+}
+
+/// Copies a line as it is.
+fn copy(record: &Record<'_>, out: &mut Out<'_>) -> Outcome<()> {
+    match record.body {
+        Body::Held(line) => out.push(line),
+        Body::Long(line) => line.each_chunk(0, record.bytes, |chunk, _| {
+            out.push(chunk)?;
+            Ok(chunk.len())
+        }),
+    }
+}

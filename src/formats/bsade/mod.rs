@@ -1,0 +1,63 @@
+//! The index of exact substring dedup as the reference lays it out, and the ranges found in it (bsade format page, §2 to §6).
+//!
+//! An index is a folder with one folder for each shard, `0`, `1` and so on. Shards hold whole files, in the global order of documents.
+
+mod kept;
+mod ranges;
+mod shard_read;
+mod shard_write;
+mod table;
+
+pub use kept::KeptLengths;
+pub use ranges::{read_ranges, shorten, Range, RangesWriter, Shortener, RANGE_BYTES};
+pub use shard_read::{DocumentPlace, Places, Shard};
+pub use shard_write::{ShardSize, ShardWriter};
+pub use table::{build_table, table_entry, table_memory, table_width, TableCheck};
+
+use std::path::{Path, PathBuf};
+
+/// What stands before each document: a byte that UTF-8 never holds.
+pub const SEPARATOR: u8 = 0xff;
+/// The documents one behind the other, each behind a [`SEPARATOR`].
+pub const TOKENIZED: &str = "tokenized";
+/// Where each document's separator is.
+pub const OFFSET: &str = "offset";
+/// A line of JSON for each document: its file, its line in it, its other fields.
+pub const METADATA: &str = "metadata";
+/// Where each line of the metadata begins.
+pub const METAOFF: &str = "metaoff";
+/// The suffix array.
+pub const TABLE: &str = "table";
+/// The ranges that are removable.
+pub const REMOVE_RANGES: &str = "remove_ranges";
+/// The lengths of what stays between two ranges of a document.
+pub const KEPT_LENGTHS: &str = "kept_in_the_middle_lengths.txt";
+
+/// The files of a shard, of `files` in the global order: whole files, neighbours. More shards than files leave some empty.
+pub fn shard_files(files: usize, shards: u32, shard: u32) -> std::ops::Range<usize> {
+    let place = |shard: u32| (files as u128 * u128::from(shard) / u128::from(shards.max(1))) as usize;
+    place(shard)..place(shard + 1)
+}
+
+/// The folder of a shard in an index.
+pub fn shard_folder(index: &Path, shard: u32) -> PathBuf {
+    index.join(shard.to_string())
+}
+
+/// The folder of the ranges of a shard, by the minimum length.
+pub fn ranges_folder(index: &Path, shard: u32, min_length: u64) -> PathBuf {
+    shard_folder(index, shard).join(format!("dedup_minlen{min_length}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_hold_whole_files_and_all_of_them() {
+        let all = |files, shards| (0..shards).map(|shard| shard_files(files, shards, shard)).collect::<Vec<_>>();
+        assert_eq!(all(5, 2), [0..2, 2..5]);
+        assert_eq!(all(2, 4), [0..0, 0..1, 1..1, 1..2]);
+        assert_eq!(all(0, 2), [0..0, 0..0]);
+    }
+}

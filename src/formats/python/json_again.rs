@@ -1,0 +1,344 @@
+//! A value of JSON as `json.dumps` writes it after `json.loads` has read it: ASCII, a blank behind commas and colons, floats as `repr`
+//! prints them, of a key that comes twice the place of the first and the value of the last.
+//!
+//! Nothing is built: the value is copied from place to place, and only keys that come twice make it jump.
+
+use super::json_fields::as_python;
+use super::json_repeats::{repeats, SeenKey};
+use super::json_text::push_again;
+use super::json_walk::{next_special, walk, Kind, Span, Visit, DEEPEST_PYTHON};
+use super::number::float_repr;
+use std::collections::HashMap;
+
+/// Writes values again; its memory is used from value to value.
+#[derive(Debug, Default)]
+pub struct Again {
+    open: Vec<Open>,
+    keys: Vec<Key>,
+    /// Where a value stands that gives way to another: to the other's beginning and end.
+    moved: HashMap<usize, (usize, usize)>,
+    /// Where a key stands that came before: to the end of its value.
+    gone: HashMap<usize, usize>,
+}
+
+#[derive(Debug)]
+struct Open {
+    is_object: bool,
+    /// The first of its keys in `keys`.
+    first: usize,
+}
+
+/// A key of an object that is open.
+#[derive(Debug)]
+struct Key {
+    seen: SeenKey,
+    /// Between its quotes.
+    from: usize,
+    to: usize,
+    value_from: usize,
+    value_to: usize,
+}
+
+impl Again {
+    /// Appends a value, given as it stands in a line that is JSON for Python.
+    pub fn push(&mut self, value: &[u8], out: &mut Vec<u8>) {
+        match value.first() {
+            Some(b'"') => {
+                out.push(b'"');
+                push_again(value.get(1..value.len().saturating_sub(1)).unwrap_or_default(), out);
+                out.push(b'"');
+            }
+            Some(b'{' | b'[') => {
+                self.find_repeats(value);
+                self.copy(value, out);
+            }
+            _ => push_scalar(value, out),
+        }
+    }
+
+    fn find_repeats(&mut self, value: &[u8]) {
+        self.open.clear();
+        self.keys.clear();
+        self.moved.clear();
+        self.gone.clear();
+        // It was walked through before; if it could not be, there would be nothing to find.
+        let _ = walk(value, 0, &mut Repeats { of: self, text: value });
+    }
+
+    fn copy(&self, text: &[u8], out: &mut Vec<u8>) {
+        let has_repeats = !self.gone.is_empty();
+        let mut at = 0;
+        let mut end = text.len();
+        // Where to go on behind a value that stands for another, and where what it stands in ends.
+        let mut back: Vec<(usize, usize)> = Vec::new();
+        let mut comma = false;
+        loop {
+            if at >= end {
+                match back.pop() {
+                    Some((to, limit)) => (at, end) = (to, limit),
+                    None => return,
+                }
+                continue;
+            }
+            let Some(byte) = text.get(at).copied() else { return };
+            match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => {
+                    at += 1;
+                    continue;
+                }
+                b',' => {
+                    comma = true;
+                    at += 1;
+                    continue;
+                }
+                b'}' | b']' => {
+                    out.push(byte);
+                    (comma, at) = (false, at + 1);
+                    continue;
+                }
+                b':' => {
+                    out.extend_from_slice(b": ");
+                    at += 1;
+                    continue;
+                }
+                _ => {}
+            }
+            if has_repeats {
+                if let Some(to) = self.gone.get(&at) {
+                    // Its comma goes with it: it is never the first of its object.
+                    (comma, at) = (false, *to);
+                    continue;
+                }
+            }
+            if std::mem::take(&mut comma) {
+                out.extend_from_slice(b", ");
+            }
+            if has_repeats {
+                if let Some((from, to)) = self.moved.get(&at).copied() {
+                    back.push((value_end(text, at), end));
+                    (at, end) = (from, to);
+                    // What it stands for is no key, and is not moved itself.
+                }
+            }
+            at = piece(text, at, end, out);
+        }
+    }
+}
+
+/// Copies a string, a scalar or an opening bracket, and returns where it ends.
+fn piece(text: &[u8], at: usize, end: usize, out: &mut Vec<u8>) -> usize {
+    match text.get(at) {
+        Some(open @ (b'{' | b'[')) => {
+            out.push(*open);
+            at + 1
+        }
+        Some(b'"') => {
+            let to = string_end(text, at);
+            out.push(b'"');
+            push_again(text.get(at + 1..to).unwrap_or_default(), out);
+            out.push(b'"');
+            to + 1
+        }
+        _ => {
+            let to = scalar_end(text, at).min(end);
+            push_scalar(text.get(at..to).unwrap_or_default(), out);
+            to.max(at + 1)
+        }
+    }
+}
+
+/// The quote that ends the string that begins at `at`.
+fn string_end(text: &[u8], at: usize) -> usize {
+    let mut at = at + 1;
+    loop {
+        at = next_special(text, at);
+        match text.get(at) {
+            Some(b'\\') => at += 2,
+            Some(b'"') | None => return at.min(text.len()),
+            Some(_) => at += 1,
+        }
+    }
+}
+
+fn scalar_end(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest
+        .iter()
+        .position(|byte| matches!(byte, b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n'))
+        .unwrap_or(rest.len())
+}
+
+/// Where the value at `at` ends.
+fn value_end(text: &[u8], at: usize) -> usize {
+    let mut depth = 0u32;
+    let mut at = at;
+    loop {
+        at = match text.get(at) {
+            Some(b'"') => string_end(text, at) + 1,
+            Some(b'{' | b'[') => {
+                depth += 1;
+                at + 1
+            }
+            Some(b'}' | b']') => {
+                depth = depth.saturating_sub(1);
+                at + 1
+            }
+            Some(b',' | b':' | b' ' | b'\t' | b'\r' | b'\n') => {
+                at += 1;
+                continue;
+            }
+            Some(_) => scalar_end(text, at),
+            None => return at,
+        };
+        if depth == 0 {
+            return at;
+        }
+    }
+}
+
+/// Appends a number or a word. Whole numbers stay as they are, whatever their size.
+fn push_scalar(value: &[u8], out: &mut Vec<u8>) {
+    let is_number = matches!(value, [b'0'..=b'9', ..] | [b'-', b'0'..=b'9', ..]);
+    if !is_number || value.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'-')) {
+        out.extend_from_slice(if value == b"-0" { b"0" } else { value });
+        return;
+    }
+    let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
+    match number {
+        Some(number) if number.is_infinite() => {
+            out.extend_from_slice(if number > 0.0 { b"Infinity" } else { b"-Infinity" });
+        }
+        Some(number) => out.extend_from_slice(float_repr(number).as_bytes()),
+        None => out.extend_from_slice(value),
+    }
+}
+
+/// Looks for keys that come twice.
+struct Repeats<'a> {
+    of: &'a mut Again,
+    text: &'a [u8],
+}
+
+impl Repeats<'_> {
+    /// The value that has just begun or ended belongs to this key, if what is open is an object.
+    fn key_of_value(&mut self) -> Option<&mut Key> {
+        if self.of.open.last()?.is_object {
+            self.of.keys.last_mut()
+        } else {
+            None
+        }
+    }
+
+    #[cold]
+    fn note(&mut self, first: usize) {
+        let keys = self.of.keys.get(first..).unwrap_or_default();
+        let seen: Vec<SeenKey> = keys.iter().map(|key| key.seen).collect();
+        let text = self.text;
+        let key_at = |at: usize| keys.get(at).and_then(|key| text.get(key.from..key.to)).unwrap_or_default();
+        let mut found = Vec::new();
+        repeats(&seen, key_at, &mut found);
+        for (first, last, others) in found {
+            if let (Some(first), Some(last)) = (keys.get(first), keys.get(last)) {
+                self.of.moved.insert(first.value_from, (last.value_from, last.value_to));
+            }
+            for other in others.iter().filter_map(|at| keys.get(*at)) {
+                self.of.gone.insert(other.from - 1, other.value_to);
+            }
+        }
+    }
+}
+
+impl Visit for Repeats<'_> {
+    const WANTS_ODDITIES: bool = false;
+    const DEEPEST: usize = DEEPEST_PYTHON;
+
+    fn key(&mut self, text: &[u8], _: usize, span: Span) {
+        let seen = SeenKey::new(text.get(span.from..span.to).unwrap_or_default());
+        self.of.keys.push(Key { seen, from: span.from, to: span.to, value_from: 0, value_to: 0 });
+    }
+
+    fn value(&mut self, _: usize, kind: Kind, span: Span) {
+        let quote = usize::from(kind == Kind::String);
+        if let Some(key) = self.key_of_value() {
+            (key.value_from, key.value_to) = (span.from - quote, span.to + quote);
+        }
+        if matches!(kind, Kind::Object | Kind::Array) {
+            let first = self.of.keys.len();
+            self.of.open.push(Open { is_object: kind == Kind::Object, first });
+        }
+    }
+
+    fn close(&mut self, _: usize, to: usize) {
+        if let Some(open) = self.of.open.pop() {
+            if self.of.keys.len() > open.first + 1 {
+                self.note(open.first);
+            }
+            self.of.keys.truncate(open.first);
+        }
+        if let Some(key) = self.key_of_value() {
+            key.value_to = to;
+        }
+    }
+
+    fn overflow(&mut self) {}
+}
+
+/// Whether two keys are the same text, however they are escaped.
+pub fn is_same_key(a: &[u8], b: &[u8]) -> bool {
+    a == b || as_python(a) == as_python(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn again(value: &str) -> String {
+        let mut out = Vec::new();
+        Again::default().push(value.as_bytes(), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn values_are_written_as_python_writes_what_it_read() {
+        for (value, wanted) in [
+            ("-0", "0"),
+            ("-0.0", "-0.0"),
+            ("1E5", "100000.0"),
+            ("1e22", "1e+22"),
+            ("1e-7", "1e-07"),
+            ("1e400", "Infinity"),
+            ("-1e400", "-Infinity"),
+            ("-Infinity", "-Infinity"),
+            ("NaN", "NaN"),
+            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            (r#""é\/""#, r#""\u00e9/""#),
+            ("[ ]", "[]"),
+            ("{ }", "{}"),
+            ("[1,2 , [3,{}],\"a,b\"]", "[1, 2, [3, {}], \"a,b\"]"),
+            ("{\"a\":{\"b\":[true,null]},\"c\":false}", "{\"a\": {\"b\": [true, null]}, \"c\": false}"),
+            (r#"{"a":1,"b":2,"a":3}"#, r#"{"a": 3, "b": 2}"#),
+            (r#"{"a":1,"a":2,"a":3}"#, r#"{"a": 3}"#),
+            (r#"{"a":[1,{"x":1,"x":[9]}],"b":2,"\u0061":{"y":1,"y":2}}"#, r#"{"a": {"y": 2}, "b": 2}"#),
+            (r#"[{"a":{"b":1},"c":2,"a":"s"},{"a":1}]"#, r#"[{"a": "s", "c": 2}, {"a": 1}]"#),
+            (
+                r#"{"a":{"a":{"a":1,"a":2},"a":{"a":3,"a":4,"b":5}},"a":{"k":{"z":1,"z":2},"k":{"z":3,"z":4}}}"#,
+                r#"{"a": {"k": {"z": 4}}}"#,
+            ),
+            (r#"{"a":1,"b":0,"a":2.50}"#, r#"{"a": 2.5, "b": 0}"#),
+        ] {
+            assert_eq!(again(value), wanted, "{value}");
+        }
+    }
+
+    #[test]
+    fn very_many_equal_keys_and_deep_nesting_end() {
+        let many: Vec<String> = (0..100_000).map(|number| format!("\"k{}\":{number}", number % 1000)).collect();
+        let out = again(&format!("{{{}}}", many.join(",")));
+        assert!(out.starts_with("{\"k0\": 99000, \"k1\": 99001") && out.len() < 20_000);
+        let mut deep = String::from("1");
+        for _ in 0..900 {
+            deep = format!("{{\"a\":0,\"a\":{deep}}}");
+        }
+        assert_eq!(again(&deep).len(), 900 * 7 + 1);
+    }
+}
