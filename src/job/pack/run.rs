@@ -28,6 +28,8 @@ use crate::tokenize::Tokenizer;
 const BLOCK: u64 = 2 << 20;
 /// The least of it.
 const LEAST_BLOCK: u64 = 64 << 10;
+/// What pieces may take together for each thread, in bytes: more than that only piles up behind a slow one.
+const IN_FLIGHT: u64 = 32 << 20;
 /// Permission bits of the folders that are missing above the output.
 const FOLDER_MODE: u32 = 0o755;
 
@@ -209,7 +211,7 @@ impl<'a> Job<'a> {
         Limits {
             threads,
             block_bytes: self.tuning.block_bytes.unwrap_or(block),
-            memory: usize::try_from(options.memory_bytes).unwrap_or(usize::MAX),
+            memory: usize::try_from(options.memory_bytes.min(threads as u64 * IN_FLIGHT)).unwrap_or(usize::MAX),
         }
     }
 
