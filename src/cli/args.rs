@@ -1,6 +1,7 @@
 //! What can be typed: the flags that hold everywhere, and one variant per command.
 
 use super::browse::BrowseArgs;
+use super::dedup::DedupArgs;
 use super::dropin::energon::EnergonArgs;
 use super::dropin::nanotron::NanotronArgs;
 use super::index::IndexArgs;
@@ -53,6 +54,8 @@ pub enum Command {
     PrepareMedia(Box<PrepareMediaArgs>),
     /// Turn JSONL text into tokens for Modalities, Nanosets and Forager
     Pack(Box<PackArgs>),
+    /// Remove text that repeats, and keep its first place: the same files come out
+    Dedup(Box<DedupArgs>),
     /// Write an index beside text: where each line begins, for Modalities or Forager
     Index(IndexArgs),
     /// Do what a saved plan says
@@ -144,6 +147,7 @@ impl Command {
             Self::Prepare(_) => "prepare",
             Self::PrepareMedia(_) => "prepare-media",
             Self::Pack(_) => "pack",
+            Self::Dedup(_) => "dedup",
             Self::Index(_) => "index",
             Self::Run { .. } => "run",
             Self::Info { .. } => "info",

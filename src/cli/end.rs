@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn an_unknown_command_is_answered_with_those_that_exist() {
         let failure = usage_failure(ErrorKind::InvalidSubcommand, "error: unrecognized subcommand 'browse'\n");
-        assert!(failure.hint.unwrap().starts_with("the commands are prepare, prepare-media, pack"));
+        assert!(failure.hint.unwrap().starts_with("the commands are prepare, prepare-media, pack, dedup"));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod args;
 mod browse;
 mod context;
+mod dedup;
 mod demo;
 mod doctor;
 mod dropin;
@@ -83,6 +84,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Prepare(args)) => prepare::run(args, context),
         Some(Command::PrepareMedia(args)) => media::run(&args, context),
         Some(Command::Pack(args)) => pack::run(&args, context),
+        Some(Command::Dedup(args)) => dedup::run(&args, context),
         Some(Command::Index(args)) => index::run(&args, context),
         Some(Command::Run { plan }) => run_plan::run(&plan, context),
         Some(Command::Info { path, sequence_length }) => info::of_any(&path, sequence_length, context),

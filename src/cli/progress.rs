@@ -128,6 +128,8 @@ fn verb(phase: Phase) -> &'static str {
         Phase::Scan => "scanning",
         Phase::Media => "probing media",
         Phase::Tables => "indexing",
+        Phase::Find => "finding",
+        Phase::Write => "rewriting",
         Phase::Publish => "writing",
     }
 }

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::end::Finished;
-use super::{jsonl, media, mix, nanosets, pack, paths, prepare};
+use super::{dedup, jsonl, media, mix, nanosets, pack, paths, prepare};
 use crate::engine::plan::file::{self, PlanFile};
 use crate::model::{Failure, Outcome, PreparePlan, Subject};
 use std::path::Path;
@@ -40,6 +40,10 @@ pub fn run(path: &Path, context: &Context) -> Finished {
         PlanFile::NanosetsMerge(plan) => nanosets::merge(plan, context),
         PlanFile::NanosetsShuffle(plan) => nanosets::shuffle(plan, context),
         PlanFile::MixIndex(plan) => mix::make_index(plan, context),
+        PlanFile::Dedup(mut plan) => {
+            plan.compat |= context.globals.compat;
+            dedup::execute(&plan, context)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub mod browse;
 pub mod check;
+pub mod dedup;
 pub mod export;
 mod in_order;
 pub mod index;
@@ -58,6 +59,10 @@ pub enum Phase {
     Media,
     /// Sorting keys, building the database.
     Tables,
+    /// Looking for what repeats.
+    Find,
+    /// Writing what was read, changed.
+    Write,
     /// Making everything visible.
     Publish,
 }
@@ -67,8 +72,9 @@ impl Phase {
     pub fn item(self) -> &'static str {
         match self {
             Self::Open | Self::Scan => "shard",
-            Self::Media | Self::Publish => "file",
+            Self::Media | Self::Publish | Self::Write => "file",
             Self::Tables => "sample",
+            Self::Find => "part",
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod again;
 mod ask;
+mod dedup;
 mod excludes;
 mod fields;
 mod loading;
@@ -15,6 +16,7 @@ mod review;
 mod splits;
 
 pub use ask::Ask;
+pub use dedup::dedup;
 pub use media::media;
 pub use pack::pack;
 

@@ -5,6 +5,7 @@
 pub mod fs;
 pub mod identity;
 pub mod lock;
+pub mod memory;
 pub mod own;
 pub mod publish;
 pub mod read;

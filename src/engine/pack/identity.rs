@@ -1,7 +1,7 @@
 //! When two plans make the same bytes, and what they answer differently.
 
+use crate::engine::plan::compare::differing_answers;
 use crate::model::PackPlan;
-use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Counts up when the same plan makes other bytes, or when what a stopped run leaves changes its meaning.
@@ -17,35 +17,7 @@ pub fn plan_hash(plan: &PackPlan, tokenizer_hash: &str) -> String {
 
 /// The answers that differ, one line each: `tokenizer: "a" → "b"`. Empty when both make the same files.
 pub fn differences(old: &PackPlan, new: &PackPlan) -> Vec<String> {
-    let table = |plan: &PackPlan| match serde_json::to_value(plan) {
-        Ok(Value::Object(table)) => table,
-        _ => Map::new(),
-    };
-    let mut lines = Vec::new();
-    compare("", &table(old), &table(new), &mut lines);
-    lines
-}
-
-fn compare(path: &str, old: &Map<String, Value>, new: &Map<String, Value>, lines: &mut Vec<String>) {
-    for key in new.keys().chain(old.keys().filter(|key| !new.contains_key(*key))) {
-        if path.is_empty() && matches!(key.as_str(), "output" | "overwrite" | "version") {
-            continue;
-        }
-        let name = if path.is_empty() { key.clone() } else { format!("{path} {key}") };
-        match (old.get(key), new.get(key)) {
-            (Some(Value::Object(old)), Some(Value::Object(new))) => compare(&name, old, new, lines),
-            (old, new) if old != new => lines.push(format!("{name}: {} → {}", shown(old), shown(new))),
-            _ => {}
-        }
-    }
-}
-
-fn shown(value: Option<&Value>) -> String {
-    match value {
-        None | Some(Value::Null) => "not given".into(),
-        Some(Value::Object(_)) => "asked for".into(),
-        Some(value) => value.to_string(),
-    }
+    differing_answers(old, new, &["output", "overwrite", "version"])
 }
 
 #[cfg(test)]

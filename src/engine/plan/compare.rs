@@ -1,6 +1,8 @@
 //! What two plans answer differently.
 
 use crate::model::{Duplicates, Loading, MediaFilter, MediaPlan, PreparePlan, Scope, SplitPlan, Tgz};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// The answers that differ, one line each: `splits: by ratio 8,1,1 → by ratio 9,1,0`. Empty when both make the same files.
 ///
@@ -25,6 +27,45 @@ pub fn differences(old: &PreparePlan, new: &PreparePlan) -> Vec<String> {
     line("empty splits accepted", yes(old.allow_empty_splits), yes(new.allow_empty_splits));
     line("--compat", yes(old.compat), yes(new.compat));
     out
+}
+
+/// The answers in which two plans of one kind differ, one line each: `tokenizer: "a" → "b"`. Top-level answers called one of `but` do not
+/// count.
+pub fn differing_answers(old: &impl Serialize, new: &impl Serialize, but: &[&str]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (mut old, mut new) = (answers(old), answers(new));
+    for name in but {
+        old.remove(*name);
+        new.remove(*name);
+    }
+    compare_answers("", &old, &new, &mut lines);
+    lines
+}
+
+fn answers(plan: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(plan) {
+        Ok(Value::Object(table)) => table,
+        _ => Map::new(),
+    }
+}
+
+fn compare_answers(path: &str, old: &Map<String, Value>, new: &Map<String, Value>, lines: &mut Vec<String>) {
+    for key in new.keys().chain(old.keys().filter(|key| !new.contains_key(*key))) {
+        let name = if path.is_empty() { key.clone() } else { format!("{path} {key}") };
+        match (old.get(key), new.get(key)) {
+            (Some(Value::Object(old)), Some(Value::Object(new))) => compare_answers(&name, old, new, lines),
+            (old, new) if old != new => lines.push(format!("{name}: {} → {}", shown(old), shown(new))),
+            _ => {}
+        }
+    }
+}
+
+fn shown(value: Option<&Value>) -> String {
+    match value {
+        None | Some(Value::Null) => "not given".into(),
+        Some(Value::Object(_)) => "asked for".into(),
+        Some(value) => value.to_string(),
+    }
 }
 
 fn scope(scope: Scope) -> &'static str {

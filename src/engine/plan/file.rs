@@ -3,7 +3,7 @@
 use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::nanosets::{MergePlan, WindowsPlan};
 use crate::model::plan::PLAN_VERSION;
-use crate::model::{Failure, MixPlan, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, Subject};
+use crate::model::{DedupPlan, Failure, MixPlan, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, Subject};
 use serde::{Deserialize, Serialize};
 
 /// The largest plan that is read, in bytes.
@@ -17,6 +17,12 @@ const HEADER: &str = "\
 
 const PACK_HEADER: &str = "\
 # A plan of Gristmill: every answer of packing text into tokens. Replay it with
+#     gristmill run THIS_FILE
+# What is left out keeps its default.
+";
+
+const DEDUP_HEADER: &str = "\
+# A plan of Gristmill: every answer of removing repeated text. Replay it with
 #     gristmill run THIS_FILE
 # What is left out keeps its default.
 ";
@@ -66,6 +72,12 @@ fn tokens_to_yaml(what: &str, command: &str, plan: &impl Serialize) -> Outcome<S
     Ok(format!("{head}command: {command}\n{}", body.trim_start_matches("---\n")))
 }
 
+/// A plan of deduplicating, as a file.
+pub fn dedup_to_yaml(plan: &DedupPlan) -> Outcome<String> {
+    let body = serde_yaml::to_string(plan).map_err(|e| Failure::usage("writing the plan", e.to_string()))?;
+    Ok(format!("{DEDUP_HEADER}command: dedup\n{}", body.trim_start_matches("---\n")))
+}
+
 /// What a plan file can hold: one kind of plan for each command that takes one.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case")]
@@ -84,6 +96,8 @@ pub enum PlanFile {
     NanosetsShuffle(WindowsPlan),
     /// Of `mix index`.
     MixIndex(IndexPlan),
+    /// Of `dedup`.
+    Dedup(Box<DedupPlan>),
 }
 
 impl PlanFile {
@@ -97,6 +111,7 @@ impl PlanFile {
             Self::NanosetsMerge(_) => "nanosets merge",
             Self::NanosetsShuffle(_) => "nanosets shuffle",
             Self::MixIndex(_) => "mix index",
+            Self::Dedup(_) => "dedup",
         }
     }
 }

@@ -7,6 +7,7 @@
 pub mod classes;
 mod command;
 pub mod compare;
+pub mod dedup;
 pub mod fields;
 pub mod file;
 pub mod flags;

@@ -183,6 +183,8 @@ pub fn phase_word(phase: Phase) -> &'static str {
         Phase::Scan => "scanning",
         Phase::Media => "reading media",
         Phase::Tables => "building tables",
+        Phase::Find => "finding repeats",
+        Phase::Write => "rewriting",
         Phase::Publish => "publishing",
     }
 }

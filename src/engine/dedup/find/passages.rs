@@ -35,7 +35,7 @@ pub struct Passages {
 impl Passages {
     /// Notes a passage.
     #[inline]
-    pub(super) fn add(&mut self, passage: Passage) {
+    pub fn add(&mut self, passage: Passage) {
         if passage.weight() > self.least {
             self.kept.push(passage);
             if self.kept.len() >= 2 * KEPT {

@@ -4,7 +4,7 @@ mod answers;
 mod command;
 pub mod flags;
 mod notes;
-mod places;
+pub(super) mod places;
 
 pub use answers::{open_questions, refusals};
 pub use command::{type_word, MASKED_BY_DEFAULT};

@@ -25,7 +25,7 @@ pub fn overlaps(plan: &PackPlan) -> Vec<Problem> {
 }
 
 /// The path without links, as far as it is there; `..` behind that is taken literally.
-fn settled(path: &Path) -> PathBuf {
+pub(in crate::engine::plan) fn settled(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     for there in whole.ancestors() {
         if let (Ok(real), Ok(rest)) = (std::fs::canonicalize(there), whole.strip_prefix(there)) {

@@ -38,6 +38,8 @@ fn phase_words(phase: Phase, item: &str) -> String {
         Phase::Scan => format!("reading {item}s"),
         Phase::Media => "reading media headers".into(),
         Phase::Tables => "building the index".into(),
+        Phase::Find => "finding repeats".into(),
+        Phase::Write => "rewriting".into(),
         Phase::Publish => "making it visible".into(),
     }
 }

@@ -1,0 +1,203 @@
+//! What `dedup` tells at its end, in lines for people.
+
+use crate::cli::prepare::summary::{count_lines, file_lines};
+use crate::cli::printer::{paint, Look};
+use crate::cli::table::{Align, Table};
+use crate::engine::plan::{shell_quote, CommandLine};
+use crate::job::dedup::{DedupEstimate, DedupReport, FileReport, RepeatedPassage};
+use crate::model::dedup::Mode;
+use crate::model::text::{bytes, count, display_safe, duration, grouped};
+use crate::model::DedupPlan;
+use crate::preview::text::cut_end;
+
+/// Files that are listed; those of which most was removed.
+const FILES_SHOWN: usize = 10;
+/// Passages that are listed.
+const PASSAGES_SHOWN: usize = 8;
+/// Columns of a passage that are shown.
+const PASSAGE_COLUMNS: usize = 60;
+
+/// The lines after a run.
+pub fn of_report(plan: &DedupPlan, report: &DedupReport) -> Vec<String> {
+    let totals = &report.totals;
+    let mut lines = Vec::new();
+    if report.nothing_to_do {
+        let nothing = paint(Look::Good, "Nothing to do.");
+        lines.push(format!(
+            "{nothing} Deduplicated already with this plan, and nothing changed since. Nothing was written."
+        ));
+        lines.push(next_step(plan));
+        return lines;
+    }
+    let done = paint(Look::Good, &format!("Deduplicated {}", count(report.files, "file")));
+    lines.push(format!(
+        "{done}: {}, {} of text in {}{}.",
+        count(totals.documents, "document"),
+        bytes(totals.text_bytes),
+        duration(report.elapsed),
+        speed(report)
+    ));
+    let verb = match plan.mode {
+        Mode::Remove => "Removed",
+        Mode::Annotate => "Listed, and left in the text:",
+    };
+    lines.push(format!(
+        "{verb} {} ({}) in {} of {}; {} nothing left.",
+        bytes(totals.removed_bytes),
+        percent(totals.removed_share()),
+        count(totals.ranges, "range"),
+        count(totals.changed_documents, "document"),
+        match totals.emptied_documents {
+            1 => "1 document has".to_owned(),
+            number => format!("{} documents have", grouped(number)),
+        }
+    ));
+    if totals.copied_lines > 0 {
+        lines.push(format!("{} without usable text copied as they are.", count(totals.copied_lines, "line")));
+    }
+    if report.resumed_units > 0 {
+        lines.push("Part of it was done by a run that was stopped.".into());
+    }
+    lines.extend(per_file(&report.per_file));
+    lines.extend(passages(&report.passages));
+    if !report.exported.is_empty() {
+        let shown = report.exported.get(..report.exported.len().min(FILES_SHOWN)).unwrap_or_default();
+        lines.extend(file_lines("Exported", shown));
+        lines.extend(more(report.exported.len(), FILES_SHOWN, "file"));
+    }
+    lines.extend(count_lines(&report.counts));
+    lines.push(String::new());
+    lines.push(same_by_flags(plan));
+    lines.push(next_step(plan));
+    lines
+}
+
+/// The lines of a dry run.
+pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
+    let mut lines = vec![format!(
+        "Would deduplicate {}, {}: about {} and {} of text, in about {}. Nothing was written.",
+        count(found.files, "file"),
+        bytes(found.input_bytes),
+        count(found.documents, "document"),
+        bytes(found.text_bytes),
+        duration(found.estimated)
+    )];
+    if found.nothing_to_do {
+        lines.push("The same plan has run on the same files already: nothing would be done.".into());
+    }
+    if found.resumable_units > 0 {
+        lines.push("A run that was stopped would be gone on with.".into());
+    }
+    let verb = match plan.mode {
+        Mode::Remove => "removed",
+        Mode::Annotate => "listed",
+    };
+    for length in &found.lengths {
+        lines.push(format!(
+            "At a minimum length of {}, about {} ({}) would be {verb}.",
+            count(length.min_length, "byte"),
+            percent(length.share),
+            bytes(length.removed_bytes)
+        ));
+    }
+    if found.sampled_bytes < found.input_bytes {
+        lines.push(format!(
+            "That is from {} of {} that were looked at; repeats of what was not looked at come on top.",
+            bytes(found.sampled_bytes),
+            bytes(found.input_bytes)
+        ));
+    }
+    lines.extend(passages(&found.passages));
+    lines.push(String::new());
+    lines.push(match found.scratch_bytes {
+        0 => format!("Memory: at most {}; no scratch space is needed.", bytes(found.memory_bytes)),
+        scratch => format!(
+            "Memory: at most {}. Scratch: about {} in {}, where {} are free.",
+            bytes(found.memory_bytes),
+            bytes(scratch),
+            display_safe(&found.scratch.to_string_lossy()),
+            bytes(found.scratch_free_bytes)
+        ),
+    });
+    lines.push(format!("The result needs about {}; {} are free.", bytes(found.output_bytes), bytes(found.free_bytes)));
+    lines.push(same_by_flags(plan));
+    lines
+}
+
+fn same_by_flags(plan: &DedupPlan) -> String {
+    format!("{} {}", paint(Look::Strong, "The same by flags:"), CommandLine::of_dedup(plan).text())
+}
+
+fn next_step(plan: &DedupPlan) -> String {
+    format!("{} gristmill browse {}", paint(Look::Strong, "Next:"), shell_quote(&plan.visible_output()))
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// Bytes of text a second.
+fn speed(report: &DedupReport) -> String {
+    let seconds = report.elapsed.as_secs_f64();
+    if seconds < 0.05 || report.totals.text_bytes == 0 || report.resumed_units > 0 {
+        return String::new();
+    }
+    format!(" ({}/s)", bytes((report.totals.text_bytes as f64 / seconds) as u64))
+}
+
+fn more(all: usize, shown: usize, noun: &str) -> Option<String> {
+    let left = all.checked_sub(shown).filter(|left| *left > 0)?;
+    Some(format!("… and {} (--json lists them)", count(left as u64, &format!("more {noun}"))))
+}
+
+/// Before and after of the files of which most was removed.
+fn per_file(files: &[FileReport]) -> Vec<String> {
+    let mut touched: Vec<&FileReport> = files.iter().filter(|file| file.figures.ranges > 0).collect();
+    if touched.is_empty() {
+        return Vec::new();
+    }
+    touched.sort_by_key(|file| std::cmp::Reverse(file.figures.removed_bytes));
+    let mut table = Table::new(&[
+        ("text", Align::Right),
+        ("removed", Align::Right),
+        ("", Align::Right),
+        ("ranges", Align::Right),
+        ("file", Align::Left),
+    ]);
+    for file in touched.iter().take(FILES_SHOWN) {
+        let figures = &file.figures;
+        table.row([
+            bytes(figures.text_bytes),
+            bytes(figures.removed_bytes),
+            percent(figures.removed_share()),
+            grouped(figures.ranges),
+            display_safe(&file.name).into_owned(),
+        ]);
+    }
+    let heading = paint(Look::Strong, "By file:");
+    let lines = [String::new(), heading].into_iter().chain(table.lines());
+    lines.chain(more(touched.len(), FILES_SHOWN, "file")).collect()
+}
+
+/// The passages that repeat most.
+pub fn passages(passages: &[RepeatedPassage]) -> Vec<String> {
+    if passages.is_empty() {
+        return Vec::new();
+    }
+    let mut table = Table::new(&[
+        ("times", Align::Right),
+        ("bytes", Align::Right),
+        ("passage", Align::Left),
+        ("for example in", Align::Left),
+    ]);
+    for passage in passages.iter().take(PASSAGES_SHOWN) {
+        let place = match passage.line {
+            0 => display_safe(&passage.file).into_owned(),
+            line => format!("{}, line {line}", display_safe(&passage.file)),
+        };
+        let text = display_safe(&passage.text);
+        table.row([grouped(passage.count), grouped(passage.length), cut_end(&text, PASSAGE_COLUMNS), place]);
+    }
+    let heading = paint(Look::Strong, "Repeated most:");
+    [String::new(), heading].into_iter().chain(table.lines()).collect()
+}

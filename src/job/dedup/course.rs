@@ -1,0 +1,255 @@
+//! The stages, one after the other.
+
+use super::export::{check_table, export_all, Placed as PlacedFile};
+use super::find::find_all;
+use super::merge::{merge_unit, UnitRanges};
+use super::pile::OpenFiles;
+use super::publish::{publish, Made};
+use super::read::{read_all, FileFacts, Findings, ReadUnit};
+use super::record::Recorded;
+use super::run::{text_of, Job};
+use super::texts::Texts;
+use super::write::{write_file, Written};
+use super::{DedupReport, Figures, FileReport, RepeatedPassage};
+use crate::engine::dedup::find::{Passages, TextAt as _};
+use crate::job::pool::run_units;
+use crate::job::prepare::OutputFile;
+use crate::job::Phase;
+use crate::model::{text, Failure, Outcome, Subject};
+use crate::storage::lock::DatasetLock;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Passages in the report.
+const PASSAGES: usize = 50;
+/// Bytes of a passage that are shown.
+const SHOWN: u64 = 200;
+
+/// What is known once all ranges are: enough to write the result without text or records.
+#[derive(Serialize, Deserialize)]
+struct Merged {
+    /// Of each file, those of the earlier set first.
+    files: Vec<FileFacts>,
+    findings: Vec<Findings>,
+    /// Of each unit; none of units of the earlier set.
+    ranges: Vec<Option<UnitRanges>>,
+    passages: Vec<Placed>,
+    scratch_bytes: u64,
+    resumed: u64,
+}
+
+/// A passage, and where it is.
+#[derive(Serialize, Deserialize)]
+struct Placed {
+    file: usize,
+    /// In the text of the file, separators counted.
+    at: u64,
+    passage: RepeatedPassage,
+}
+
+/// Goes through all stages.
+pub(super) fn course(
+    job: &Job<'_>,
+    lock: &DatasetLock,
+    report: impl Fn(Figures) -> DedupReport,
+    hash: &str,
+) -> Outcome<DedupReport> {
+    let units = job.inputs.units(&job.division);
+    let known = job.noted::<Merged>("merged").map(|merged| still_there(job, merged)).transpose()?.flatten();
+    let is_known = known.is_some();
+    let merged = match known {
+        Some(merged) => merged,
+        None => {
+            let merged = merge_all(job, &units)?;
+            job.note("merged", &merged)?;
+            merged
+        }
+    };
+    // What is read back by position is not needed any more: the result may need its space.
+    job.context.fs.remove_dir_all(&job.layout.scratch)?;
+    merged.findings.iter().try_for_each(|findings| findings.tell(&job.context.problems))?;
+    let files = placed_files(&units, &merged);
+    check_table(job, &files)?;
+    let written = write_all(job, &files, &merged)?;
+    let exported = export_all(job, &files)?;
+    job.inputs.check_unchanged()?;
+    let mut totals = Figures::default();
+    written.iter().for_each(|written| totals.add(&written.figures));
+    let resumed = written.iter().filter(|written| written.is_resumed).count() as u64;
+    let mut report = DedupReport {
+        per_file: per_file(job, &written),
+        passages: passages(&merged, &written),
+        scratch_bytes: merged.scratch_bytes,
+        resumed_units: if is_known { units.len() as u64 } else { merged.resumed } + resumed,
+        ..report(totals)
+    };
+    job.context.progress.restart(1, 0);
+    job.context.phase(Phase::Publish, "making the result visible");
+    job.context.cancel.check()?;
+    if !lock.is_still_ours() {
+        return Err(Failure::environment("deduplicating", "somebody removed the lock of this run")
+            .on(Subject::path(job.layout.own.lock())));
+    }
+    let recorded = Recorded {
+        plan_hash: hash.to_owned(),
+        plan: job.plan.clone(),
+        inputs: Recorded::inputs_of(job.inputs),
+        outputs: Vec::new(),
+    };
+    let first = job.inputs.own().first().map(|file| file.path.as_path());
+    let mut all = made(job, &written);
+    report.exported = exported.iter().map(outputs_of).collect();
+    all.extend(exported);
+    publish(job.context, job.plan, job.layout, &all, recorded, &report, first)?;
+    job.context.progress.add(1, 0);
+    report.elapsed = job.context.elapsed();
+    Ok(report)
+}
+
+/// What a stopped run merged, if all of it is still there.
+fn still_there(job: &Job<'_>, merged: Merged) -> Outcome<Option<Merged>> {
+    for (number, ranges) in merged.ranges.iter().enumerate() {
+        if let Some(ranges) = ranges {
+            if !ranges.mark.holds(&job.layout.ranges_of(number))? {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(merged))
+}
+
+/// Reads, finds and merges.
+fn merge_all(job: &Job<'_>, units: &[Range<usize>]) -> Outcome<Merged> {
+    let context = job.context;
+    context.progress.restart(0, job.inputs.bytes());
+    let files = text::count(job.inputs.files.len() as u64, "file");
+    context.phase_of(Phase::Scan, "document", format!("reading {files}"));
+    let read = read_all(job, units)?;
+    context.progress.restart(u64::from(job.division.parts), 0);
+    context.phase_of(Phase::Find, "part", "finding what repeats");
+    let open = OpenFiles::default();
+    let found = find_all(job, &read, &open)?;
+    context.log("joining ranges");
+    let texts = Texts::new(read.iter().map(|unit| &unit.text), &open);
+    let bases = texts.bases();
+    let passages = place(job, units, &read, &found.passages, &texts)?;
+    let numbers: Vec<usize> = (0..units.len()).collect();
+    let ranges = run_units(&numbers, job.memory.threads, &context.cancel, |number| {
+        let is_earlier = units.get(*number).is_some_and(|files| files.start < job.inputs.earlier);
+        match (is_earlier, read.get(*number), bases.get(*number)) {
+            (false, Some(unit), Some(base)) => merge_unit(job, (*number, *base), unit, &found.parts, &open).map(Some),
+            _ => Ok(None),
+        }
+    })?;
+    let scratch_bytes = read.iter().map(ReadUnit::on_disk).sum::<u64>()
+        + found.parts.iter().filter_map(|part| part.intervals.mark()).map(|mark| mark.bytes).sum::<u64>();
+    let resumed =
+        read.iter().filter(|unit| unit.is_resumed).count() + found.parts.iter().filter(|part| part.is_resumed).count();
+    open.close();
+    Ok(Merged {
+        files: read.iter().flat_map(|unit| unit.files.iter().copied()).collect(),
+        findings: read.iter().map(|unit| unit.findings.clone()).collect(),
+        ranges,
+        passages,
+        scratch_bytes,
+        resumed: resumed as u64,
+    })
+}
+
+/// The heaviest passages with their files and how they begin.
+fn place(
+    job: &Job<'_>,
+    units: &[Range<usize>],
+    read: &[ReadUnit],
+    passages: &Passages,
+    texts: &Texts<'_>,
+) -> Outcome<Vec<Placed>> {
+    let mut starts = Vec::new();
+    let mut base = 0;
+    for (files, unit) in units.iter().zip(read) {
+        for (file, facts) in files.clone().zip(&unit.files) {
+            starts.push((base, file));
+            base += facts.bytes;
+        }
+    }
+    let mut placed = Vec::new();
+    let mut spare = Vec::new();
+    for passage in passages.heaviest(PASSAGES) {
+        // Files without documents take no place: the last that begins there has it.
+        let known = starts.partition_point(|(start, _)| *start <= passage.at).saturating_sub(1);
+        let Some(&(start, file)) = starts.get(known) else { continue };
+        let wanted = usize::try_from(passage.len.min(SHOWN)).unwrap_or_default();
+        let shown = text_of(texts.read(passage.at, wanted, &mut spare)?);
+        let name = job.inputs.files.get(file).map(|file| file.name.clone()).unwrap_or_default();
+        let (length, count) = (passage.len, passage.count);
+        let shown = RepeatedPassage { file: name, line: 0, offset: 0, length, count, text: shown };
+        placed.push(Placed { file, at: passage.at - start, passage: shown });
+    }
+    Ok(placed)
+}
+
+/// The files of the set with their ranges.
+fn placed_files(units: &[Range<usize>], merged: &Merged) -> Vec<PlacedFile> {
+    let mut placed = Vec::new();
+    for (unit, files) in units.iter().enumerate() {
+        let Some(Some(ranges)) = merged.ranges.get(unit) else { continue };
+        let mut base = 0;
+        for file in files.clone() {
+            let facts = merged.files.get(file).copied().unwrap_or_default();
+            placed.push(PlacedFile { file, unit, ranges: ranges.clone(), base, facts });
+            base += facts.bytes;
+        }
+    }
+    placed
+}
+
+/// Writes all files of the result.
+fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &Merged) -> Outcome<Vec<Written>> {
+    let context = job.context;
+    context.progress.restart(0, job.inputs.own().iter().map(|file| file.bytes).sum());
+    context.phase_of(Phase::Write, "document", format!("writing {}", text::count(files.len() as u64, "file")));
+    run_units(files, job.memory.threads, &context.cancel, |placed| {
+        let wanted = merged.passages.iter().filter(|one| one.file == placed.file).map(|one| one.at).collect();
+        write_file(job, placed, wanted)
+    })
+}
+
+fn per_file(job: &Job<'_>, written: &[Written]) -> Vec<FileReport> {
+    let report = |(written, file): (&Written, &crate::source::dedup::TextFile)| FileReport {
+        name: file.name.clone(),
+        input_bytes: file.bytes,
+        output_bytes: written.mark.map(|mark| mark.bytes),
+        replaces: job.layout.target(&file.name).symlink_metadata().is_ok(),
+        figures: written.figures,
+    };
+    written.iter().zip(job.inputs.own()).map(report).collect()
+}
+
+/// The passages with the lines that the writing came by.
+fn passages(merged: &Merged, written: &[Written]) -> Vec<RepeatedPassage> {
+    let first = merged.files.len().saturating_sub(written.len());
+    let of = |placed: &Placed| {
+        let mut passage = placed.passage.clone();
+        let lines = placed.file.checked_sub(first).and_then(|file| written.get(file)).map(|written| &written.lines);
+        if let Some(line) = lines.and_then(|lines| lines.iter().find(|line| line.at == placed.at)) {
+            (passage.line, passage.offset) = (line.line, line.offset);
+        }
+        passage
+    };
+    merged.passages.iter().map(of).collect()
+}
+
+fn outputs_of(made: &Made) -> OutputFile {
+    let replaces = made.target.symlink_metadata().is_ok();
+    OutputFile { name: made.target.to_string_lossy().into_owned(), bytes: made.bytes, replaces }
+}
+
+/// What becomes visible.
+fn made(job: &Job<'_>, written: &[Written]) -> Vec<Made> {
+    let of = |(number, (written, file)): (usize, (&Written, &crate::source::dedup::TextFile))| {
+        let mark = written.mark?;
+        let written = job.layout.staged(job.inputs.earlier + number);
+        Some(Made { written, target: job.layout.target(&file.name), bytes: mark.bytes })
+    };
+    written.iter().zip(job.inputs.own()).enumerate().filter_map(of).collect()
+}

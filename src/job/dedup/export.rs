@@ -1,0 +1,147 @@
+//! Last stage before everything becomes visible: what the reference keeps, written shard by shard (bsade format page, §3 and §5).
+
+use super::merge::{Ranges, UnitRanges};
+use super::publish::Made;
+use super::read::FileFacts;
+use super::run::Job;
+use super::spool::ScratchSpool;
+use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};
+use crate::formats::bsade::{
+    ranges_folder, shard_files, shard_folder, Shortener, KEPT_LENGTHS, METADATA, METAOFF, OFFSET, REMOVE_RANGES, TABLE,
+    TOKENIZED,
+};
+use crate::job::pool::run_units;
+use crate::job::Phase;
+use crate::model::{text, Failure, Outcome, Subject};
+use crate::source::dedup::{Documents, Kind, Position};
+use crate::storage::fs::PRIVATE_FOLDER;
+use std::path::{Path, PathBuf};
+
+/// Lines between two looks at the progress.
+const TOLD: u64 = 256;
+
+/// A file of the set, and where its ranges are.
+pub(super) struct Placed {
+    /// Among all files.
+    pub(super) file: usize,
+    pub(super) unit: usize,
+    pub(super) ranges: UnitRanges,
+    /// Where its text begins in that of the unit.
+    pub(super) base: u64,
+    pub(super) facts: FileFacts,
+}
+
+/// Refuses a suffix table that no memory is there for, before anything is written.
+pub(super) fn check_table(job: &Job<'_>, files: &[Placed]) -> Outcome<()> {
+    if !job.plan.table {
+        return Ok(());
+    }
+    let sizes: Vec<u64> = files.iter().map(|placed| placed.facts.bytes).collect();
+    let memory = job.context.options.memory_bytes;
+    let hint = match shards_that_fit(&sizes, job.plan.shards, memory) {
+        Some(shards) if shards == job.plan.shards => return Ok(()),
+        Some(shards) => format!("--shards {shards} fits, or give more --memory"),
+        None => "give more --memory; one file alone is too large for what is allowed".into(),
+    };
+    let why = format!("the suffix table of a shard needs more than the {} that are allowed", text::bytes(memory));
+    Err(Failure::usage("deduplicating", why).on(Subject::field("--table")).with_hint(hint))
+}
+
+/// Writes all shards; what comes of it becomes visible with the result.
+pub(super) fn export_all(job: &Job<'_>, files: &[Placed]) -> Outcome<Vec<Made>> {
+    let (plan, context) = (job.plan, job.context);
+    if job.layout.index.is_none() && job.layout.ranges.is_none() {
+        return Ok(Vec::new());
+    }
+    context.progress.restart(0, job.inputs.own().iter().map(|file| file.bytes).sum());
+    context.phase_of(Phase::Write, "document", format!("exporting {}", text::count(u64::from(plan.shards), "shard")));
+    let shards: Vec<u32> = (0..plan.shards).collect();
+    let made = run_units(&shards, job.memory.threads, &context.cancel, |shard| {
+        let own = files.get(shard_files(files.len(), plan.shards, *shard)).unwrap_or_default();
+        export(job, *shard, own)
+    })?;
+    let mut made: Vec<Made> = made.into_iter().flatten().collect();
+    if let (true, Some(index)) = (plan.table, &job.layout.index) {
+        // One after the other: each may take all the memory.
+        for shard in shards {
+            let folder = job.layout.shard(shard);
+            let bytes = write_table(&*context.fs, &folder, context.options.memory_bytes, &context.cancel)?;
+            made.push(Made { written: folder.join(TABLE), target: shard_folder(index, shard).join(TABLE), bytes });
+        }
+    }
+    Ok(made)
+}
+
+fn export(job: &Job<'_>, shard: u32, files: &[Placed]) -> Outcome<Vec<Made>> {
+    let (fs, plan) = (&*job.context.fs, job.plan);
+    let folder = job.layout.shard(shard);
+    fs.remove_dir_all(&folder)?;
+    fs.create_dir(&folder, PRIVATE_FOLDER)?;
+    let mut index = job.layout.index.as_ref().map(|_| ShardExport::create(fs, &folder)).transpose()?;
+    let mut ranges = RangesExport::create(fs, &folder)?;
+    let mut separator = 0;
+    for placed in files {
+        let Some(file) = job.inputs.files.get(placed.file) else { continue };
+        let spool = ScratchSpool::new(&job.context.fs, folder.join("line"));
+        let start = Position { offset: 0, line: 0 };
+        let mut documents = Documents::open(file, &plan.text_key, start, Box::new(spool), &job.context.cancel)?;
+        let known = Ranges::of(job, placed.unit, &placed.ranges);
+        let mut walk = known.from(placed.base)?;
+        let (mut at, mut told) = (0, (0, 0));
+        let (mut found, mut shortened, mut spare) = (Vec::new(), Vec::new(), String::new());
+        let mut count = 0;
+        while let Some(record) = documents.next()? {
+            if record.kind != Kind::Document {
+                continue;
+            }
+            let len = record.each_piece(&mut spare, &mut |_| Ok(()))?;
+            walk.of_document(at + 1, len, &mut found)?;
+            shortened.clear();
+            if !found.is_empty() {
+                let mut shortener = Shortener::new(&found);
+                record.each_piece(&mut spare, &mut |piece| {
+                    shortener.push(piece, &mut shortened);
+                    Ok(())
+                })?;
+            }
+            ranges.add(separator + at, &found, &shortened)?;
+            if let Some(index) = &mut index {
+                index.add(&file.name, &record)?;
+            }
+            at += 1 + len;
+            count += 1;
+            if count % TOLD == 0 {
+                let read = documents.consumed();
+                job.context.progress.add(count - told.0, read.saturating_sub(told.1));
+                told = (count, read.max(told.1));
+            }
+        }
+        job.context.progress.add(count - told.0, file.bytes.saturating_sub(told.1));
+        separator += at;
+    }
+    ranges.finish(fs, &folder)?;
+    let mut made = Vec::new();
+    let mut add = |name: &str, target: PathBuf| -> Outcome<()> {
+        let written = folder.join(name);
+        let bytes = size(&written)?;
+        made.push(Made { written, target: target.join(name), bytes });
+        Ok(())
+    };
+    if let (Some(index), Some(to)) = (index, &job.layout.index) {
+        index.finish()?;
+        for name in [TOKENIZED, OFFSET, METADATA, METAOFF] {
+            add(name, shard_folder(to, shard))?;
+        }
+    }
+    let length = plan.min_length.unwrap_or_default();
+    for to in [&job.layout.index, &job.layout.ranges].into_iter().flatten() {
+        for name in [REMOVE_RANGES, KEPT_LENGTHS] {
+            add(name, ranges_folder(to, shard, length))?;
+        }
+    }
+    Ok(made)
+}
+
+fn size(path: &Path) -> Outcome<u64> {
+    std::fs::metadata(path).map(|facts| facts.len()).map_err(|error| Failure::io("exporting", path, &error))
+}

@@ -1,0 +1,148 @@
+//! What a run reads: the files of the earlier set, then those of the folder, in their global order, and the units they are read in.
+
+use super::split::Division;
+use crate::model::{Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, Subject};
+use crate::source::dedup::{list, TextFile};
+use crate::source::text::Packing;
+use crate::storage::read::stamp_at;
+use std::ops::Range;
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Text is about so many times as long as its packed form.
+const PACKED_RATIO: u64 = 4;
+
+/// The files of a run.
+#[derive(Debug, Default)]
+pub(super) struct Inputs {
+    /// Those of the earlier set first.
+    pub(super) files: Vec<TextFile>,
+    /// How many belong to the earlier set.
+    pub(super) earlier: usize,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// Finds them.
+pub(super) fn find(plan: &DedupPlan, cancel: &Cancel) -> Outcome<Inputs> {
+    let mut inputs = Inputs::default();
+    if let Some(against) = &plan.against {
+        inputs.add(Path::new(against), cancel)?;
+        inputs.earlier = inputs.files.len();
+    }
+    inputs.add(Path::new(&plan.input), cancel)?;
+    Ok(inputs)
+}
+
+impl Inputs {
+    fn add(&mut self, dir: &Path, cancel: &Cancel) -> Outcome<()> {
+        if !dir.is_dir() {
+            let facts = std::fs::metadata(dir).map_err(|error| Failure::io("deduplicating", dir, &error))?;
+            let why = if facts.is_file() { "it is a file, not a folder" } else { "it is not a folder" };
+            return Err(Failure::usage("deduplicating", why)
+                .on(Subject::path(dir))
+                .with_hint("name the folder that holds the .jsonl files"));
+        }
+        let found = list(dir, cancel)?;
+        self.files.extend(found.files);
+        self.problems.extend(found.problems);
+        Ok(())
+    }
+
+    /// Files whose output is written.
+    pub(super) fn own(&self) -> &[TextFile] {
+        self.files.get(self.earlier..).unwrap_or_default()
+    }
+
+    /// Every file, as it was found.
+    pub(super) fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
+        self.files.iter().map(|file| (file.path.as_path(), file.stamp))
+    }
+
+    /// Bytes on disk.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().map(|file| file.bytes).sum()
+    }
+
+    /// Bytes of text, about; of plain files never less than there are.
+    pub(super) fn text_bytes(&self) -> u64 {
+        let of = |file: &TextFile| match file.packing {
+            Packing::Plain => file.bytes,
+            _ => file.bytes.saturating_mul(PACKED_RATIO),
+        };
+        self.files.iter().map(of).sum()
+    }
+
+    /// Units of reading: files in order, together about as large as the division says, of one set each.
+    pub(super) fn units(&self, division: &Division) -> Vec<Range<usize>> {
+        let mut units = Vec::new();
+        let (mut start, mut bytes) = (0, 0_u64);
+        for (at, file) in self.files.iter().enumerate() {
+            if at > start && (at == self.earlier || bytes.saturating_add(file.bytes) > division.unit_bytes) {
+                units.push(start..at);
+                (start, bytes) = (at, 0);
+            }
+            bytes = bytes.saturating_add(file.bytes);
+        }
+        if start < self.files.len() {
+            units.push(start..self.files.len());
+        }
+        units
+    }
+
+    /// A fingerprint of the files as they are.
+    pub(super) fn fingerprint(&self) -> String {
+        let mut text = format!("{}\n", self.earlier);
+        for file in &self.files {
+            text.push_str(&format!("{:?} {:?} {:?} {:?}\n", file.path, file.name, file.stamp, file.packing));
+        }
+        format!("{:032x}", xxh3_128(text.as_bytes()))
+    }
+
+    /// Fails when a file is no longer what it was when it was found.
+    pub(super) fn check_unchanged(&self) -> Outcome<()> {
+        self.files.iter().try_for_each(|file| unchanged(&file.path, file.stamp))
+    }
+}
+
+/// Fails when a file is no longer what it was when it was found.
+fn unchanged(path: &Path, then: FileStamp) -> Outcome<()> {
+    let why = match stamp_at(path) {
+        Ok(stamp) if stamp == then => return Ok(()),
+        Ok(_) => "it was written to while it was read",
+        Err(failure) if failure.is_missing() => "it vanished while it was read",
+        Err(failure) => return Err(failure),
+    };
+    Err(Failure::data("deduplicating", why)
+        .on(Subject::path(path))
+        .with_hint("wait until nobody writes to it, then run the same command again"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn file(name: &str, bytes: u64) -> TextFile {
+        let stamp = FileStamp { bytes, modified_ns: 0, inode: 0 };
+        TextFile { path: PathBuf::from(name), name: name.into(), bytes, stamp, packing: Packing::Plain }
+    }
+
+    #[test]
+    fn units_hold_every_file_once_and_never_files_of_both_sets() {
+        let files: Vec<TextFile> = (0..20).map(|number| file(&number.to_string(), number * 10)).collect();
+        for earlier in [0, 1, 7, 20] {
+            for unit_bytes in [1, 100, 250, 10_000] {
+                let inputs = Inputs { files: files.clone(), earlier, problems: Vec::new() };
+                let units = inputs.units(&Division { unit_bytes, parts: 1, narrow: true });
+                let all: Vec<usize> = units.iter().cloned().flatten().collect();
+                assert_eq!(all, (0..20).collect::<Vec<_>>());
+                for unit in units {
+                    assert!(unit.end <= earlier || unit.start >= earlier, "{unit:?} {earlier}");
+                    let bytes: u64 = inputs.files[unit.clone()].iter().map(|file| file.bytes).sum();
+                    assert!(bytes <= unit_bytes || unit.len() <= 2, "{unit:?}");
+                }
+            }
+        }
+        assert!(Inputs::default().units(&Division { unit_bytes: 1, parts: 1, narrow: true }).is_empty());
+    }
+}

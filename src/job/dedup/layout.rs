@@ -1,0 +1,97 @@
+//! Where everything goes.
+
+use crate::model::{DedupPlan, Failure, Outcome, RunOptions, Subject};
+use crate::storage::own::OwnFolder;
+use std::path::{Path, PathBuf};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Where a plan's files go.
+#[derive(Debug)]
+pub(super) struct Layout {
+    /// The output, absolute.
+    pub(super) output: PathBuf,
+    pub(super) own: OwnFolder,
+    /// What is read back by position and not kept: in our own folder, or where the person wants it.
+    pub(super) scratch: PathBuf,
+    /// Whether it is outside of our own folder.
+    pub(super) is_elsewhere: bool,
+    pub(super) index: Option<PathBuf>,
+    pub(super) ranges: Option<PathBuf>,
+}
+
+/// A path that does not depend on the current folder.
+fn absolute(path: &str) -> Outcome<PathBuf> {
+    std::path::absolute(path).map_err(|error| Failure::io("deduplicating", path, &error))
+}
+
+impl Layout {
+    /// Of a plan.
+    pub(super) fn of(plan: &DedupPlan, options: &RunOptions) -> Outcome<Self> {
+        let wanted = plan.visible_output();
+        let refuse = |why: &str| Failure::usage("deduplicating", why).on(Subject::field("--output"));
+        if wanted.is_empty() {
+            return Err(refuse("where the result goes is not said"));
+        }
+        let given = absolute(&wanted)?;
+        // `x/..` and `.` have no name beside which our folder could lie.
+        let output: PathBuf = match given.file_name() {
+            Some(_) => given.components().collect(),
+            None => std::fs::canonicalize(&given).map_err(|error| Failure::io("deduplicating", &given, &error))?,
+        };
+        if output.file_name().is_none() {
+            return Err(refuse("the root of the file system is no place for it"));
+        }
+        let own = OwnFolder::for_output(&output);
+        let scratch = match &options.scratch {
+            // The name tells runs apart that go on in one folder.
+            Some(folder) => {
+                let folder =
+                    std::path::absolute(folder).map_err(|error| Failure::io("deduplicating", folder, &error))?;
+                folder.join(format!("dedup-{:016x}.gristmill", xxh3_64(output.as_os_str().as_encoded_bytes())))
+            }
+            None => own.work().join("scratch"),
+        };
+        Ok(Self {
+            own,
+            scratch,
+            is_elsewhere: options.scratch.is_some(),
+            index: plan.export_index.as_deref().map(absolute).transpose()?,
+            ranges: plan.export_ranges.as_deref().map(absolute).transpose()?,
+            output,
+        })
+    }
+
+    /// The folder below which everything lies that becomes visible.
+    pub(super) fn root(&self) -> &Path {
+        self.output.parent().unwrap_or(&self.output)
+    }
+
+    /// What is found of a unit: kept until the end.
+    pub(super) fn ranges_of(&self, unit: usize) -> PathBuf {
+        self.kept("ranges").join(unit.to_string())
+    }
+
+    /// The output of a file before it is visible.
+    pub(super) fn staged(&self, file: usize) -> PathBuf {
+        self.kept("out").join(file.to_string())
+    }
+
+    /// The folder of an exported shard before it is visible.
+    pub(super) fn shard(&self, shard: u32) -> PathBuf {
+        self.kept("shards").join(shard.to_string())
+    }
+
+    fn kept(&self, name: &str) -> PathBuf {
+        self.own.work().join(name)
+    }
+
+    /// Folders in which a run works, besides scratch.
+    pub(super) fn folders(&self) -> [PathBuf; 3] {
+        ["ranges", "out", "shards"].map(|name| self.kept(name))
+    }
+
+    /// Where the output of a file becomes visible.
+    pub(super) fn target(&self, name: &str) -> PathBuf {
+        self.output.join(name)
+    }
+}

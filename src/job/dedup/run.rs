@@ -1,0 +1,308 @@
+//! The course of one `dedup`, from opening to the published files.
+
+use super::course::course;
+use super::inputs::{self, Inputs};
+use super::layout::Layout;
+use super::pile::Budget;
+use super::publish::make_folder;
+use super::record::{check_running, decide, Decision};
+use super::split::{anchors, Division, Memory};
+use super::{DedupReport, Figures, Tuning};
+use crate::engine::dedup::find::Rule;
+use crate::engine::plan::dedup::plan_hash;
+use crate::engine::plan::file::dedup_to_yaml;
+use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
+use crate::job::task::TaskContext;
+use crate::job::Phase;
+use crate::model::{
+    text, DedupPlan, ExitClass, Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemSink as _, Subject,
+};
+use crate::storage::fs::PRIVATE_FOLDER;
+use crate::storage::lock::DatasetLock;
+use crate::storage::publish::{recover as recover_publish, recover_at_start, write_file};
+use crate::storage::space;
+use serde::de::DeserializeOwned;
+use serde::Serialize;
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Permission bits of the folders that are missing above the output.
+const FOLDER_MODE: u32 = 0o755;
+/// Units of the journal are known by name; what they were read from is part of its key.
+const ANYWHERE: FileStamp = FileStamp { bytes: 0, modified_ns: 0, inode: 0 };
+
+/// Everything that is decided before the text is read.
+pub(super) struct Job<'a> {
+    pub(super) context: &'a TaskContext,
+    pub(super) plan: &'a DedupPlan,
+    pub(super) layout: &'a Layout,
+    pub(super) inputs: &'a Inputs,
+    pub(super) rule: Rule,
+    pub(super) memory: Memory,
+    pub(super) division: Division,
+    pub(super) budget: Arc<Budget>,
+    journal: Journal,
+}
+
+impl Job<'_> {
+    /// What a stopped run noted of a unit of work.
+    pub(super) fn noted<T: DeserializeOwned>(&self, unit: &str) -> Option<T> {
+        noted(&self.journal, unit)
+    }
+
+    /// Notes that a unit of work is done.
+    pub(super) fn note(&self, unit: &str, notes: &impl Serialize) -> Outcome<()> {
+        note(&self.journal, unit, notes)
+    }
+}
+
+fn noted<T: DeserializeOwned>(journal: &Journal, unit: &str) -> Option<T> {
+    let done = journal.finished(unit, &ANYWHERE)?;
+    serde_json::from_str(&done.notes).ok()
+}
+
+fn note(journal: &Journal, unit: &str, notes: &impl Serialize) -> Outcome<()> {
+    let notes = serde_json::to_string(notes).map_err(|error| Failure::environment("the journal", error.to_string()))?;
+    journal.record(DoneUnit { unit: unit.to_owned(), input: ANYWHERE, spool: SpoolDigest::default(), notes })
+}
+
+/// The key of the journal: the plan, and the files as they are.
+pub(super) fn journal_key(hash: &str, inputs: &Inputs) -> String {
+    format!("{:032x}", xxh3_128(format!("{hash} {}", inputs.fingerprint()).as_bytes()))
+}
+
+/// A run before it has the lock.
+struct Opened<'a> {
+    context: &'a TaskContext,
+    plan: &'a DedupPlan,
+    layout: Layout,
+    inputs: Inputs,
+    hash: String,
+    tuning: Tuning,
+}
+
+/// Carries out a plan. An error leaves what was there as it was.
+pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Outcome<DedupReport> {
+    context.phase_of(Phase::Open, "file", "looking for text");
+    let opened = Opened::new(context, plan, tuning)?;
+    if decide(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
+        context.log("nothing to do: the same plan has run on the same files");
+        opened.clear_finished();
+        return Ok(opened.nothing());
+    }
+    let mut made = Vec::new();
+    if let Some(parent) = opened.layout.output.parent() {
+        make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;
+    }
+    let result = opened.locked();
+    opened.layout.own.remove_if_empty(&*context.fs);
+    // That of a run without results holds nothing once its work is gone.
+    let _ = context.fs.raw_rmdir(opened.layout.own.path());
+    if result.is_err() {
+        for folder in made.iter().rev() {
+            let _ = context.fs.raw_rmdir(folder);
+        }
+    }
+    result
+}
+
+impl<'a> Opened<'a> {
+    fn new(context: &'a TaskContext, plan: &'a DedupPlan, tuning: Tuning) -> Outcome<Self> {
+        if plan.min_length.is_none_or(|length| length == 0) {
+            let failure = Failure::usage("deduplicating", "how long a repeat has to be is not said");
+            return Err(failure.on(Subject::field("--minlen")));
+        }
+        let layout = Layout::of(plan, &context.options)?;
+        recover(context, &layout)?;
+        let inputs = inputs::find(plan, &context.cancel)?;
+        for problem in &inputs.problems {
+            context.problems.report(problem.clone())?;
+        }
+        Ok(Self { context, plan, layout, inputs, hash: plan_hash(plan), tuning })
+    }
+
+    fn nothing(&self) -> DedupReport {
+        self.report(Figures::default(), true)
+    }
+
+    /// A report in which what was found is not yet filled in.
+    fn report(&self, totals: Figures, nothing_to_do: bool) -> DedupReport {
+        DedupReport {
+            output: self.layout.output.clone(),
+            files: self.inputs.own().len() as u64,
+            totals,
+            per_file: Vec::new(),
+            passages: Vec::new(),
+            exported: Vec::new(),
+            nothing_to_do,
+            resumed_units: 0,
+            scratch_bytes: 0,
+            problems: self.context.problems.kept(),
+            counts: self.context.problems.counts(),
+            elapsed: self.context.elapsed(),
+        }
+    }
+
+    /// Removes what a run left that was killed after everything was visible. Trouble with it is logged and not reported.
+    fn clear_finished(&self) {
+        let (fs, own) = (&*self.context.fs, &self.layout.own);
+        if !own.journal().exists() && !own.work().exists() {
+            return;
+        }
+        let cleared = DatasetLock::acquire(fs, own, false).and_then(|_lock| {
+            self.remove_scratch()?;
+            own.remove_work(fs)
+        });
+        if let Err(error) = cleared {
+            self.context.log(format!("cleaning up: {error}"));
+        }
+    }
+
+    fn remove_scratch(&self) -> Outcome<()> {
+        self.context.fs.remove_dir_all(&self.layout.scratch)
+    }
+
+    fn locked(&self) -> Outcome<DedupReport> {
+        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
+        let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
+        recover_publish(fs, self.layout.root(), own)?;
+        // Another run may have been faster.
+        if decide(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
+            own.remove_work(fs)?;
+            return Ok(self.nothing());
+        }
+        let journal = own.journal();
+        if context.options.restart {
+            self.remove_scratch()?;
+            own.remove_work(fs)?;
+        }
+        check_running(self.plan, &self.layout, journal.exists())?;
+        let result = self.work(&lock);
+        // What was stopped goes on later. What is refused because of the data does not go on by itself; what is finished needs nothing
+        // more. After trouble with the disk only what may be large goes.
+        let (is_stopped, is_over) = match &result {
+            Ok(_) => (false, true),
+            Err(failure) => (failure.is_cancelled(), matches!(failure.class, ExitClass::Data | ExitClass::Usage)),
+        };
+        let cleared = match (is_stopped, is_over) {
+            (true, _) => Ok(()),
+            (false, true) => self.remove_scratch().and_then(|()| own.remove_work(fs)),
+            (false, false) => self.remove_scratch(),
+        };
+        if let Err(error) = cleared {
+            context.log(format!("cleaning up: {error}"));
+        }
+        result
+    }
+
+    fn work(&self, lock: &DatasetLock) -> Outcome<DedupReport> {
+        let (context, fs, own) = (self.context, &*self.context.fs, &self.layout.own);
+        own.create(fs)?;
+        for folder in self.layout.folders() {
+            fs.create_dir(&folder, PRIVATE_FOLDER)?;
+        }
+        write_file(fs, &own.running_plan(), dedup_to_yaml(self.plan)?.as_bytes(), 0o600)?;
+        let job = self.job()?;
+        course(&job, lock, |totals| self.report(totals, false), &self.hash)
+            .inspect(|report| context.log(format!("deduplicated {}", text::count(report.totals.documents, "document"))))
+    }
+
+    /// Divides the work as a stopped run did, else by what there is.
+    fn job(&self) -> Outcome<Job<'_>> {
+        let (context, fs) = (self.context, &*self.context.fs);
+        let key = journal_key(&self.hash, &self.inputs);
+        let path = self.layout.own.journal();
+        let is_known = Journal::peek(&path, &key)? > 0;
+        if !is_known {
+            // Whatever is there belongs to other files or another plan.
+            self.remove_scratch()?;
+            for folder in self.layout.folders() {
+                fs.remove_dir_all(&folder)?;
+                fs.create_dir(&folder, PRIVATE_FOLDER)?;
+            }
+        }
+        let journal = Journal::open(fs, &path, &key)?;
+        let rule = Rule::of(self.plan, self.plan.min_length.unwrap_or_default());
+        let mut memory = Memory::of(context.options.memory_bytes, context.options.threads.max(1));
+        memory.piles = self.tuning.piles.unwrap_or(memory.piles);
+        let (bytes, text_bytes) = (self.inputs.bytes(), self.inputs.text_bytes());
+        let division = match noted::<Division>(&journal, "division") {
+            Some(division) => {
+                context.log("going on with what a stopped run has done");
+                division
+            }
+            None => {
+                let mut division = Division::of(&rule, bytes, text_bytes, &memory);
+                division.parts = self.tuning.parts.unwrap_or(division.parts).max(1);
+                division.unit_bytes = self.tuning.unit_bytes.unwrap_or(division.unit_bytes);
+                note(&journal, "division", &division)?;
+                division
+            }
+        };
+        let needed = scratch_needed(&rule, text_bytes, &memory, &division);
+        self.check_space(needed)?;
+        if self.layout.is_elsewhere {
+            if let Some(parent) = self.layout.scratch.parent() {
+                make_folder(fs, parent, PRIVATE_FOLDER, &mut Vec::new())?;
+            }
+        }
+        fs.create_dir(&self.layout.scratch, PRIVATE_FOLDER)?;
+        let budget = Budget::new(memory.piles);
+        let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
+        Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, journal })
+    }
+
+    /// Refuses what cannot end well for want of space: scratch, and the result beside it.
+    fn check_space(&self, scratch: u64) -> Outcome<()> {
+        let refuse = |needed: u64, free: u64, place: &std::path::Path, hint: &str| {
+            let why = format!("about {} are needed there, and {} are free", text::bytes(needed), text::bytes(free));
+            Err(Failure::environment("deduplicating", why).on(Subject::path(place)).with_hint(hint))
+        };
+        let scratch_free = space::free_bytes(&self.layout.scratch)?;
+        if scratch > 0 {
+            self.context.log(format!(
+                "scratch: about {} in {}, where {} are free",
+                text::bytes(scratch),
+                text::display_safe(&self.layout.scratch.to_string_lossy()),
+                text::bytes(scratch_free)
+            ));
+        }
+        if scratch > scratch_free {
+            let hint = "name a folder with more space with --scratch DIR, or give more --memory";
+            return refuse(scratch, scratch_free, &self.layout.scratch, hint);
+        }
+        Ok(())
+    }
+}
+
+/// Scratch space that a run takes, in bytes, about: text and records, as far as they do not fit into memory.
+pub(super) fn scratch_needed(rule: &Rule, text_bytes: u64, memory: &Memory, division: &Division) -> u64 {
+    let records = anchors(rule, text_bytes).saturating_mul(super::anchors::record_bytes(division.narrow) as u64);
+    let all = text_bytes.saturating_add(records);
+    // A part of what repeats comes on top.
+    let all = all.saturating_add(records / 4);
+    all.saturating_sub(memory.piles)
+}
+
+/// Whole characters of a piece of text.
+pub(super) fn text_of(bytes: &[u8]) -> String {
+    let is_inside = |byte: &&u8| **byte & 0xc0 == 0x80;
+    let start = bytes.iter().take_while(is_inside).count();
+    let rest = bytes.get(start..).unwrap_or_default();
+    let whole = match std::str::from_utf8(rest) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(rest.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default(),
+    };
+    whole.to_owned()
+}
+
+/// Finishes an earlier publication that was interrupted.
+fn recover(context: &TaskContext, layout: &Layout) -> Outcome<()> {
+    let Some(done) = recover_at_start(&*context.fs, layout.root(), &layout.own)? else { return Ok(()) };
+    let files = text::count(done.files.len() as u64, "file");
+    context.problems.report(Problem::note(
+        ProblemKind::InterruptedPublish,
+        Subject::path(&layout.output),
+        format!("an interrupted run was finished: {files} made visible"),
+    ))
+}

@@ -1,0 +1,124 @@
+//! How the memory of a run, and its work, are divided.
+
+use crate::engine::dedup::find::Rule;
+use serde::{Deserialize, Serialize};
+
+/// What the program takes whatever it does, in bytes.
+const PROGRAM: u64 = 8 << 20;
+/// A thread is given at least so much, in bytes: reading, unpacking and comparing take it.
+const LEAST_THREAD: u64 = 4 << 20;
+/// More helps a thread no more.
+const MOST_THREAD: u64 = 32 << 20;
+/// Bytes of records that a thread looks at together, at most: they stay in its cache.
+const MOST_PART: u64 = 4 << 20;
+/// Parts of the keys, at most.
+const MOST_PARTS: u64 = 4_096;
+/// A unit of reading has at least, and at most, so many bytes of input, unless a single file has more.
+const UNIT: (u64, u64) = (4 << 20, 256 << 20);
+/// Units for each thread, where there is enough to be read.
+const UNITS_PER_THREAD: u64 = 8;
+/// Units at most, about.
+const MOST_UNITS: u64 = 2_048;
+
+/// The memory of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// Threads that it is enough for.
+    pub(super) threads: usize,
+    /// What each of them may take, in bytes.
+    pub(super) per_thread: u64,
+    /// What piles may take together, in bytes.
+    pub(super) piles: u64,
+}
+
+impl Memory {
+    /// Divides `bytes` among up to `threads` threads and what they pile up.
+    pub(super) fn of(bytes: u64, threads: usize) -> Self {
+        let rest = bytes - PROGRAM.min(bytes / 2);
+        let most = usize::try_from(rest / (2 * LEAST_THREAD)).unwrap_or(usize::MAX).max(1);
+        let threads = threads.clamp(1, most);
+        let per_thread = (rest / 2 / threads as u64).min(MOST_THREAD);
+        Self { threads, per_thread, piles: rest - per_thread * threads as u64 }
+    }
+
+    /// The most that is taken when so many bytes are piled up.
+    pub(super) fn most(&self, piled: u64) -> u64 {
+        PROGRAM + self.per_thread * self.threads as u64 + piled.min(self.piles)
+    }
+
+    /// Bytes of records that a thread collects before they are put on a pile.
+    pub(super) fn run_bytes(&self) -> usize {
+        usize::try_from((self.per_thread / 8).clamp(64 << 10, MOST_PART)).unwrap_or(64 << 10)
+    }
+
+    /// Bytes of records of one part that a thread takes up together.
+    pub(super) fn part_bytes(&self) -> u64 {
+        (self.per_thread / 8).clamp(64 << 10, MOST_PART)
+    }
+}
+
+/// How the work is divided: into units of reading and parts of the keys. Decides no byte of the result; a run that goes on keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Division {
+    /// Bytes of input in a unit, about.
+    pub(super) unit_bytes: u64,
+    /// Parts of the keys.
+    pub(super) parts: u32,
+    /// Whether records are the short ones.
+    pub(super) narrow: bool,
+}
+
+impl Division {
+    /// For so many bytes of input and of text (about).
+    pub(super) fn of(rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> Self {
+        let units = (memory.threads as u64 * UNITS_PER_THREAD).max(1);
+        let unit_bytes = (input_bytes / units).clamp(UNIT.0, UNIT.1).max(input_bytes / MOST_UNITS);
+        // Positions in a unit are those of one file at most; whether those in all of the text fit is known after it was read.
+        let narrow = rule.fits_narrow(text_bytes);
+        let records = anchors(rule, text_bytes).saturating_mul(if narrow { 16 } else { 32 });
+        let parts = u32::try_from((records / memory.part_bytes()).clamp(1, MOST_PARTS)).unwrap_or(1);
+        Self { unit_bytes, parts, narrow }
+    }
+}
+
+/// Anchors of so much text, about (`DEDUP.md`, memory): two for each window, of which what is hashed covers a part.
+pub(super) fn anchors(rule: &Rule, text_bytes: u64) -> u64 {
+    let length = rule.min_length;
+    if length < 16 {
+        return text_bytes;
+    }
+    let piece = (length / 2).min(64);
+    (text_bytes / (length - piece + 2)).saturating_mul(2).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dedup::Keep;
+
+    #[test]
+    fn memory_is_never_divided_into_more_than_there_is() {
+        for bytes in [1 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30, 1 << 40] {
+            for threads in [1, 2, 7, 16, 1_000] {
+                let memory = Memory::of(bytes, threads);
+                assert!(memory.threads >= 1 && memory.threads <= threads);
+                assert!(memory.per_thread * memory.threads as u64 + memory.piles <= bytes, "{bytes} {threads}");
+            }
+        }
+        assert_eq!(Memory::of(16 << 20, 7).threads, 1);
+        assert_eq!(Memory::of(256 << 20, 2).threads, 2);
+    }
+
+    #[test]
+    fn parts_and_units_grow_with_the_text_and_have_an_end() {
+        let rule = |min_length| Rule { min_length, keep: Keep::First, min_count: 2 };
+        let memory = Memory::of(256 << 20, 2);
+        let of = |length, bytes: u64| Division::of(&rule(length), bytes, bytes, &memory);
+        assert_eq!(of(500, 1_000).parts, 1);
+        assert!(of(500, 10 << 30).parts > of(500, 1 << 30).parts);
+        assert!(of(50, 1 << 30).parts > of(500, 1 << 30).parts);
+        assert!(u64::from(of(1, 1 << 45).parts) <= MOST_PARTS);
+        assert!((1_u64 << 45) / of(500, 1 << 45).unit_bytes <= MOST_UNITS);
+        assert!(of(500, 1 << 30).narrow && !of(5_000, 1 << 30).narrow && !of(500, 1 << 41).narrow);
+    }
+}
