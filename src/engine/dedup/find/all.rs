@@ -2,8 +2,9 @@
 
 use super::anchor::{partition_of, Anchor, Narrow, Record};
 use super::interval::{merge, Interval};
-use super::{Resolver, Rule, Scanner, Sink};
+use super::{Copies, Document, Resolver, Rule, Scanner, Sink};
 use crate::model::{Cancel, Outcome};
+use std::sync::Arc;
 
 /// The byte before each document.
 pub(super) const SEPARATOR: u8 = 0xff;
@@ -14,6 +15,7 @@ const PARTITION: usize = 8 << 20;
 struct Kept<R> {
     partitions: Vec<Vec<R>>,
     intervals: Vec<Interval>,
+    documents: Vec<Document>,
 }
 
 impl<R: Record> Sink for Kept<R> {
@@ -28,6 +30,10 @@ impl<R: Record> Sink for Kept<R> {
         self.intervals.push(found);
         Ok(())
     }
+    fn document(&mut self, document: Document) -> Outcome<()> {
+        self.documents.push(document);
+        Ok(())
+    }
 }
 
 /// The removable ranges of a text in `tokenized` form (documents, each after one byte 0xFF), sorted, disjoint and not touching.
@@ -40,7 +46,7 @@ pub fn find_all(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
 
 fn find<R: Record>(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
     let partitions = vec![Vec::new(); 1 + text.len() / PARTITION];
-    let mut kept = Kept::<R> { partitions, intervals: Vec::new() };
+    let mut kept = Kept::<R> { partitions, intervals: Vec::new(), documents: Vec::new() };
     let mut scanner = Scanner::new(rule);
     let mut at = 0;
     for document in text.split(|byte| *byte == SEPARATOR) {
@@ -49,13 +55,16 @@ fn find<R: Record>(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
         scanner.end_document(&mut kept)?;
         at += document.len() as u64 + 1;
     }
-    let (mut resolver, cancel) = (Resolver::new(rule), Cancel::default());
-    let Kept { partitions, mut intervals } = kept;
+    let Kept { partitions, mut intervals, mut documents } = kept;
+    let (mut copies, cancel) = (Copies::with_memory(u64::MAX), Cancel::default());
+    let mut found = |interval| {
+        intervals.push(interval);
+        Ok(())
+    };
+    copies.find(&mut documents, text, &mut found, &cancel)?;
+    copies.sort();
+    let mut resolver = Resolver::new(rule).without(Arc::new(copies));
     for mut records in partitions {
-        let mut found = |interval| {
-            intervals.push(interval);
-            Ok(())
-        };
         resolver.resolve(&mut records, text, &mut found, &cancel)?;
     }
     merge(&mut intervals);

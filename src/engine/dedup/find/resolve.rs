@@ -12,8 +12,10 @@ use super::class::{Classes, Part};
 use super::filter;
 use super::interval::Interval;
 use super::passages::{Passage, Passages};
+use super::whole::Copies;
 use super::{Rule, TextAt};
 use crate::model::{Cancel, Failure, Outcome};
+use std::sync::Arc;
 
 /// From this depth on the pivot is taken from the middle, so that contexts which differ step by step from the first are halved.
 const DEEP: u32 = 3;
@@ -25,6 +27,7 @@ pub struct Resolver {
     rule: Rule,
     passages: Passages,
     cells: Vec<u64>,
+    copies: Arc<Copies>,
     work: Work,
 }
 
@@ -69,7 +72,20 @@ struct Work {
 impl Resolver {
     /// A resolver for one rule.
     pub fn new(rule: &Rule) -> Self {
-        Self { rule: *rule, passages: Passages::default(), cells: Vec::new(), work: Work::default() }
+        Self {
+            rule: *rule,
+            passages: Passages::default(),
+            cells: Vec::new(),
+            copies: Arc::default(),
+            work: Work::default(),
+        }
+    }
+
+    /// Leaves out documents that are known to be removable as a whole. All of them are found and sorted.
+    #[must_use]
+    pub fn without(mut self, copies: Arc<Copies>) -> Self {
+        self.copies = copies;
+        self
     }
 
     /// Compares all anchors of one partition, which come in any order and are used up. What is removable goes to `found`, in no order
@@ -85,6 +101,9 @@ impl Resolver {
     {
         cancel.check()?;
         filter::keep_repeated(records, &mut self.cells);
+        if !self.copies.is_empty() {
+            records.retain(|record| !self.copies.hold(record.at()));
+        }
         filter::group(records);
         let mut seen = 0;
         for group in records.chunk_by(|a, b| a.key() == b.key()) {

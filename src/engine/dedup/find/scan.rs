@@ -4,6 +4,7 @@ use super::interval::Interval;
 use super::owners::Owned;
 use super::periodic::Shift;
 use super::walk::{Bits, Walk, LONGEST};
+use super::whole::{Document, DocumentHash};
 use super::{Anchor, Rule, Sink};
 use crate::model::{Failure, Outcome};
 
@@ -11,6 +12,9 @@ use crate::model::{Failure, Outcome};
 pub struct Scanner {
     walk: Walk,
     rest: Rest,
+    whole: DocumentHash,
+    /// Bits of it that count: all, except in tests.
+    whole_bits: u32,
 }
 
 /// What comes behind the choice of anchors.
@@ -49,7 +53,7 @@ impl Scanner {
             open: None,
             held: None,
         };
-        Self { walk: Walk::new(rule, bits), rest }
+        Self { walk: Walk::new(rule, bits), rest, whole: DocumentHash::default(), whole_bits: bits.document }
     }
 
     /// The most memory that a scanner takes, in bytes: some multiples of the window. Documents that are known to be shorter than a window
@@ -62,6 +66,7 @@ impl Scanner {
     /// of a file and be moved later ([`Record::moved`](super::Record::moved)).
     pub fn start_document(&mut self, base: u64) {
         self.walk.start();
+        self.whole.start();
         let rest = &mut self.rest;
         rest.base = base;
         (rest.before, rest.open, rest.held) = (None, None, None);
@@ -71,6 +76,9 @@ impl Scanner {
     /// The next bytes of the document, as many or as few as there are. They must not hold 0xFF.
     pub fn push<S: Sink + ?Sized>(&mut self, piece: &[u8], sink: &mut S) -> Outcome<()> {
         let rest = &mut self.rest;
+        if rest.plain {
+            self.whole.push(piece);
+        }
         self.walk.push(piece, &mut |walk: &Walk, owned: &Owned| rest.take(walk, owned, sink))
     }
 
@@ -81,7 +89,12 @@ impl Scanner {
         if rest.min_length > LONGEST && len >= rest.min_length {
             return Err(Failure::usage("the minimum length", "windows of more than 4 GiB are not looked for"));
         }
-        rest.end(sink)
+        rest.end(sink)?;
+        if rest.plain && len >= rest.min_length {
+            let hash = self.whole.end() >> (128 - self.whole_bits) << (128 - self.whole_bits);
+            sink.document(Document { hash, at: rest.base, len })?;
+        }
+        Ok(())
     }
 }
 

@@ -27,10 +27,12 @@ pub(super) struct Bits {
     pub order: u32,
     /// Of keys.
     pub key: u32,
+    /// Of the hashes of whole documents, up to 128.
+    pub document: u32,
 }
 
 impl Bits {
-    pub(super) const ALL: Self = Self { order: 64, key: 64 };
+    pub(super) const ALL: Self = Self { order: 64, key: 64, document: 128 };
 }
 
 /// The last bytes of a document.

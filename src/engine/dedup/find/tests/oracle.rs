@@ -1,24 +1,25 @@
 //! Against a set of all windows, over many small corpora in which nearly everything repeats.
 
-use super::all::SEPARATOR;
-use super::gear::mix;
-use super::walk::Bits;
-use super::*;
+use super::super::all::SEPARATOR;
+use super::super::gear::mix;
+use super::super::walk::Bits;
+use super::super::*;
 use crate::model::Cancel;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 /// Numbers from a seed.
-struct Dice(u64);
+pub(super) struct Dice(pub u64);
 
 impl Dice {
-    fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0 += 1;
         mix(self.0) % n.max(1)
     }
 }
 
 /// The removable ranges, by counting every window.
-fn slowly(text: &[u8], rule: &Rule) -> Vec<(u64, u64)> {
+pub(super) fn slowly(text: &[u8], rule: &Rule) -> Vec<(u64, u64)> {
     let length = rule.min_length as usize;
     let mut places: HashMap<&[u8], Vec<usize>> = HashMap::new();
     for (at, window) in text.windows(length).enumerate() {
@@ -50,10 +51,12 @@ struct Way {
     /// Longest piece.
     piece: u64,
     narrow: bool,
+    /// Whole documents that are remembered.
+    copies: u64,
 }
 
 #[derive(Default)]
-struct Kept(BTreeMap<u32, Vec<Anchor>>, Vec<Interval>, u32);
+struct Kept(BTreeMap<u32, Vec<Anchor>>, Vec<Interval>, u32, Vec<Document>);
 
 impl Sink for Kept {
     fn anchor(&mut self, anchor: Anchor) -> Outcome<()> {
@@ -62,6 +65,10 @@ impl Sink for Kept {
     }
     fn interval(&mut self, found: Interval) -> Outcome<()> {
         self.1.push(found);
+        Ok(())
+    }
+    fn document(&mut self, document: Document) -> Outcome<()> {
+        self.3.push(document);
         Ok(())
     }
 }
@@ -79,7 +86,7 @@ impl TextAt for Copied<'_> {
 }
 
 fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
-    let mut kept = Kept(BTreeMap::new(), Vec::new(), way.partitions);
+    let mut kept = Kept(BTreeMap::new(), Vec::new(), way.partitions, Vec::new());
     let mut scanner = Scanner::with_bits(rule, way.bits);
     let mut at = 1;
     for document in text[1..].split(|byte| *byte == SEPARATOR) {
@@ -94,11 +101,19 @@ fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
         at += document.len() as u64 + 1;
     }
     let mut intervals = kept.1;
-    let mut resolver = Resolver::new(rule);
     let mut found = |interval| {
         intervals.push(interval);
         Ok(())
     };
+    // Few enough that often only some of the copies fit.
+    let mut copies = Copies::with_memory(way.copies * 32);
+    for partition in 0..way.partitions {
+        let mut some: Vec<Document> =
+            kept.3.iter().rev().filter(|document| document.partition(way.partitions) == partition).copied().collect();
+        copies.find(&mut some, &Copied(text), &mut found, &Cancel::default()).unwrap();
+    }
+    copies.sort();
+    let mut resolver = Resolver::new(rule).without(Arc::new(copies));
     for (_, mut records) in kept.0 {
         for last in (1..records.len()).rev() {
             records.swap(last, dice.below(last as u64 + 1) as usize);
@@ -160,8 +175,8 @@ fn compare(seed: u64) {
     let min_count = [2, 2, 2, 3, 4, 7][dice.below(6) as usize];
     let rule = Rule { min_length, keep, min_count };
     let bits = match dice.below(3) {
-        0 => Bits { order: 1 + dice.below(6) as u32, key: 1 + dice.below(6) as u32 },
-        1 => Bits { order: 64, key: 1 },
+        0 => Bits { order: 1 + dice.below(6) as u32, key: 1 + dice.below(6) as u32, document: 1 },
+        1 => Bits { key: 1, ..Bits::ALL },
         _ => Bits::ALL,
     };
     let way = Way {
@@ -169,6 +184,7 @@ fn compare(seed: u64) {
         partitions: 1 + dice.below(7) as u32,
         piece: [1, 7, 100, 10_000][dice.below(4) as usize],
         narrow: dice.below(2) == 0,
+        copies: dice.below(5),
     };
     let ranges: Vec<Interval> = find(&text, &rule, &way, &mut dice);
     let plain: Vec<(u64, u64)> = ranges.iter().map(|range| (range.start, range.end)).collect();
@@ -179,8 +195,11 @@ fn compare(seed: u64) {
         assert_eq!(window(range.start), window(range.first), "seed {seed}: {rule:?} {range:?}");
         assert!(keep == Keep::None || range.first < range.start, "seed {seed}: {rule:?} {range:?}");
     }
-    let all: Vec<(u64, u64)> = find_all(&text, &rule).unwrap().iter().map(|range| (range.start, range.end)).collect();
-    assert_eq!(all, expected, "seed {seed}");
+    if seed % 4 == 0 {
+        let all = find_all(&text, &rule).unwrap();
+        let all: Vec<(u64, u64)> = all.iter().map(|range| (range.start, range.end)).collect();
+        assert_eq!(all, expected, "seed {seed}");
+    }
 }
 
 #[test]

@@ -1,0 +1,3 @@
+mod golden;
+mod oracle;
+mod patterns;
