@@ -195,7 +195,7 @@ fn compare(seed: u64) {
         assert_eq!(window(range.start), window(range.first), "seed {seed}: {rule:?} {range:?}");
         assert!(keep == Keep::None || range.first < range.start, "seed {seed}: {rule:?} {range:?}");
     }
-    if seed % 4 == 0 {
+    if seed.is_multiple_of(4) {
         let all = find_all(&text, &rule).unwrap();
         let all: Vec<(u64, u64)> = all.iter().map(|range| (range.start, range.end)).collect();
         assert_eq!(all, expected, "seed {seed}");
