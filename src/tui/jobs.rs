@@ -7,7 +7,7 @@ use crate::job::prepare::PrepareJob;
 use crate::job::scan::LiveScan;
 use crate::job::task::Task;
 use crate::job::{JobState, JobStatus};
-use crate::model::{DatasetFacts, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, RunOptions};
+use crate::model::{DatasetFacts, DedupPlan, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan, RunOptions};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use std::os::unix::process::CommandExt as _;
@@ -97,6 +97,7 @@ enum Plan {
     Prepare(Box<PreparePlan>),
     Media(Box<PrepareMediaPlan>),
     Pack(Box<PackPlan>),
+    Dedup(Box<DedupPlan>),
 }
 
 type Order = (Plan, RunOptions);
@@ -155,6 +156,14 @@ impl Jobs {
         let order = (Plan::Pack(Box::new(plan.clone())), options.clone());
         let job = job::pack::start(plan, options)?;
         Ok(self.enter(format!("pack {}", name_of(&path)), path, Box::new(job), Some(order)))
+    }
+
+    /// Starts deduplicating in the background.
+    pub fn start_dedup(&self, plan: DedupPlan, options: RunOptions) -> Outcome<JobId> {
+        let path = PathBuf::from(plan.visible_output());
+        let order = (Plan::Dedup(Box::new(plan.clone())), options.clone());
+        let job = job::dedup::start(plan, options)?;
+        Ok(self.enter(format!("dedup {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
     /// Starts indexing a JSONL file in the background. It has no plan: it cannot be left to another process.
@@ -299,6 +308,7 @@ fn leave(plan: &Plan, options: &RunOptions, folder: &Path) -> Outcome<()> {
         Plan::Prepare(plan) => plan_file::to_yaml(plan)?,
         Plan::Media(plan) => plan_file::media_to_yaml(plan)?,
         Plan::Pack(plan) => plan_file::pack_to_yaml(plan)?,
+        Plan::Dedup(plan) => plan_file::dedup_to_yaml(plan)?,
     };
     write_file(&RealFs, &file, text.as_bytes(), 0o600)?;
     let program = std::env::current_exe().map_err(|e| Failure::environment(what, e.to_string()))?;

@@ -10,7 +10,7 @@ use super::widgets::toast::Level;
 use super::widgets::Toast;
 use crate::engine::browse::TokenView;
 use crate::engine::nanosets::mixture::{IndexDraft, Member};
-use crate::model::{Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan};
+use crate::model::{DedupPlan, Failure, Outcome, PackPlan, PrepareMediaPlan, PreparePlan};
 use ratatui::layout::Rect;
 use signal_hook::consts::{SIGHUP, SIGQUIT, SIGTERM};
 use std::path::{Path, PathBuf};
@@ -32,6 +32,8 @@ pub enum Start {
     Pack(Box<PackPlan>),
     /// The mixture of token folders, with the answers that are given already; the home screen lies below it.
     Mixture(Box<IndexDraft>),
+    /// The guided dedup with the answers that are given already; the home screen lies below it.
+    Dedup(Box<DedupPlan>),
     /// The screen of `prepare-media`, with the answers that are given already; the home screen lies below it.
     Media(Box<PrepareMediaPlan>),
 }
@@ -130,6 +132,11 @@ fn build(start: Start, env: &UiEnv) -> App {
             let home = Home::new(Some(folder.clone()), env.clone());
             let mut app = App::new(env.clone(), Box::new(home), Box::new(open));
             app.push(super::screens::mixture::open_with(folder, *given, env.clone()));
+            app
+        }
+        Start::Dedup(plan) => {
+            let mut app = above_home(Path::new(plan.source()), env);
+            app.push(super::screens::dedup::open(*plan, env.clone()));
             app
         }
         Start::Media(plan) => {

@@ -1,5 +1,6 @@
 //! What came of a job, whatever kind of job it was.
 
+use crate::job::dedup::DedupReport;
 use crate::job::jsonl::JsonlReport;
 use crate::job::leaks::LeakReport;
 use crate::job::media::MediaReport;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 /// What the reports of all jobs tell alike.
 pub trait Report {
-    /// Files as written; none where they are told format by format.
+    /// Files as written; none where they are told in another way.
     fn files(&self) -> &[OutputFile];
     /// Problems and notes, the first 1,000 of each severity.
     fn problems(&self) -> &[Problem];
@@ -80,6 +81,8 @@ reports! {
     Mixture(IndexReport), never, listed;
     /// Of `pack`.
     Pack(PackReport), nothing_to_do, by_format;
+    /// Of `dedup`.
+    Dedup(DedupReport), nothing_to_do, by_format;
 }
 
 impl JobResult {

@@ -60,6 +60,7 @@ actions! {
     Prepare, "prepare", "prepare", "Guides through preparing the data set for training.";
     Resume, "resume", "resume", "Goes on with the preparation that was interrupted.";
     Pack, "pack", "pack tokens", "Guides through packing text into tokens for Modalities, Nanosets and Forager.";
+    Dedup, "dedup", "dedup", "Guides through removing repeated text: each minimum length is estimated from the data.";
     Media, "media", "media metadata", "Records the sizes and durations of pictures, sounds and videos.";
     Facts, "facts", "facts", "Draws how sizes, formats, durations and lengths are distributed.";
     Splits, "splits", "splits", "Edits which shards belong to which split, and what is excluded.";
@@ -134,6 +135,8 @@ actions! {
     Copy, "copy", "copy", "Copies the equivalent command line to the clipboard (OSC 52, works over SSH).";
     Background, "background", "background", "Leaves the job running and returns to the home screen.";
     Retry, "retry", "retry", "Starts the same preparation again; after an interruption it goes on where it stopped.";
+    GoLength, "go-length", "step: length", "Jumps to the step Minimum length.";
+    GoMode, "go-mode", "step: mode", "Jumps to the step Mode.";
     GoSource, "go-source", "step: source", "Jumps to the step Source.";
     GoSplits, "go-splits", "step: splits", "Jumps to the step Splits.";
     GoSampleType, "go-sample-type", "step: type", "Jumps to the step Sample type.";
@@ -187,6 +190,14 @@ pub enum Context {
     PackRail,
     /// The review of what will be packed.
     PackReview,
+    /// A step of the guided dedup.
+    Dedup,
+    /// A text field in a step of the guided dedup: letters type.
+    DedupText,
+    /// The list of steps of the guided dedup.
+    DedupRail,
+    /// The review of what will be deduplicated.
+    DedupReview,
     /// The columns of the split editor.
     Splits,
     /// The excludes in the split editor.
@@ -237,6 +248,10 @@ impl Context {
         Self::PackText,
         Self::PackRail,
         Self::PackReview,
+        Self::Dedup,
+        Self::DedupText,
+        Self::DedupRail,
+        Self::DedupReview,
         Self::Splits,
         Self::SplitsExcludes,
         Self::SplitsList,
@@ -274,6 +289,10 @@ impl Context {
             Self::PackText => &[Self::PackText, Self::Global],
             Self::PackRail => &[Self::PackRail, Self::Pack, Self::List, Self::Global],
             Self::PackReview => &[Self::PackReview, Self::Pack, Self::List, Self::Global],
+            Self::Dedup => &[Self::Dedup, Self::List, Self::Global],
+            Self::DedupText => &[Self::DedupText, Self::Global],
+            Self::DedupRail => &[Self::DedupRail, Self::Dedup, Self::List, Self::Global],
+            Self::DedupReview => &[Self::DedupReview, Self::Dedup, Self::List, Self::Global],
             Self::Splits => &[Self::Splits, Self::List, Self::Global],
             Self::SplitsExcludes => &[Self::SplitsExcludes, Self::Splits, Self::List, Self::Global],
             Self::SplitsList => &[Self::SplitsList, Self::List, Self::Global],
@@ -329,6 +348,10 @@ impl Context {
             Self::PackText => "pack: text",
             Self::PackRail => "pack: steps",
             Self::PackReview => "pack: review",
+            Self::Dedup => "dedup",
+            Self::DedupText => "dedup: text",
+            Self::DedupRail => "dedup: steps",
+            Self::DedupReview => "dedup: review",
             Self::Splits => "splits",
             Self::SplitsExcludes => "splits: excludes",
             Self::SplitsList => "splits: choose",
@@ -382,6 +405,7 @@ pub const BINDINGS: &[Binding] = &[
     key(C::Home, A::Resume, &["c"]),
     key(C::Home, A::Browse, &["b"]),
     key(C::Home, A::Pack, &["t"]),
+    key(C::Home, A::Dedup, &["d"]),
     key(C::Home, A::Media, &["m"]),
     key(C::Home, A::Facts, &["f"]),
     key(C::Home, A::Info, &["i"]),
@@ -494,6 +518,41 @@ pub const BINDINGS: &[Binding] = &[
     key(C::PackText, A::GoTokenizer, &["alt-3"]),
     key(C::PackText, A::GoFormats, &["alt-4"]),
     key(C::PackText, A::GoReview, &["alt-5"]),
+    bar(C::DedupRail, A::Accept, &["enter", "l", "right"]),
+    bar(C::DedupReview, A::Run, &["enter", "R"]),
+    bar(C::DedupReview, A::SavePlan, &["s", "ctrl-s"]),
+    bar(C::DedupReview, A::Copy, &["y"]),
+    bar(C::Dedup, A::Next, &["enter"]),
+    bar(C::Dedup, A::Advanced, &["a"]),
+    bar(C::Dedup, A::Close, &["esc"]),
+    bar(C::Dedup, A::NextField, &["tab"]),
+    bar(C::Dedup, A::Toggle, &["space"]),
+    bar(C::Dedup, A::CancelJob, &["x"]),
+    key(C::Dedup, A::Reload, &["f5"]),
+    key(C::Dedup, A::PreviousField, &["backtab"]),
+    key(C::Dedup, A::Left, &["left", "h"]),
+    key(C::Dedup, A::Right, &["right", "l"]),
+    key(C::Dedup, A::SavePlan, &["ctrl-s"]),
+    key(C::Dedup, A::StartAfresh, &["N"]),
+    key(C::Dedup, A::GoSource, &["1", "alt-1"]),
+    key(C::Dedup, A::GoLength, &["2", "alt-2"]),
+    key(C::Dedup, A::GoMode, &["3", "alt-3"]),
+    key(C::Dedup, A::GoReview, &["4", "alt-4"]),
+    bar(C::DedupText, A::Next, &["enter"]),
+    bar(C::DedupText, A::Close, &["esc"]),
+    bar(C::DedupText, A::NextField, &["tab"]),
+    key(C::DedupText, A::PreviousField, &["backtab"]),
+    key(C::DedupText, A::Up, &["up"]),
+    key(C::DedupText, A::Down, &["down"]),
+    key(C::DedupText, A::PageUp, &["pageup"]),
+    key(C::DedupText, A::PageDown, &["pagedown"]),
+    key(C::DedupText, A::DropRow, &["ctrl-x"]),
+    key(C::DedupText, A::Advanced, &["alt-a"]),
+    key(C::DedupText, A::SavePlan, &["ctrl-s"]),
+    key(C::DedupText, A::GoSource, &["alt-1"]),
+    key(C::DedupText, A::GoLength, &["alt-2"]),
+    key(C::DedupText, A::GoMode, &["alt-3"]),
+    key(C::DedupText, A::GoReview, &["alt-4"]),
     bar(C::SplitsExcludes, A::Exclude, &["x", "delete"]),
     bar(C::SplitsExcludes, A::Note, &["n"]),
     bar(C::Splits, A::Right, &["right", "l"]),

@@ -1,6 +1,7 @@
 //! One module per screen.
 
 pub mod browse;
+pub mod dedup;
 pub mod facts;
 pub mod home;
 pub mod jobs_panel;

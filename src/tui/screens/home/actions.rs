@@ -1,11 +1,11 @@
 //! What can be done with the selected entry, why not, and doing it.
 
 use super::{Entry, Focus, Home, InfoPage, Look, Place, State};
-use crate::model::{DatasetKind, PackPlan};
+use crate::model::{DatasetKind, DedupPlan, PackPlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{browse, facts, media, mix, mixture, pack, splits, Answer, Question};
+use crate::tui::screens::{browse, dedup, facts, media, mix, mixture, pack, splits, Answer, Question};
 use crate::tui::widgets::{Level, Toast};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,7 @@ const ACTIONS: &[Action] = &[
     Action::Resume,
     Action::Browse,
     Action::Pack,
+    Action::Dedup,
     Action::Media,
     Action::Facts,
     Action::Info,
@@ -50,6 +51,7 @@ impl Home {
             Action::Prepare | Action::Resume => why_not_prepare(action, seen),
             Action::Browse => why_not_browse(seen),
             Action::Pack => why_not_pack(entry, seen),
+            Action::Dedup => why_not_dedup(entry, seen),
             Action::Media => why_not_media(seen),
             Action::Facts => why_not_facts(seen),
             Action::Mix => why_not_mix(seen),
@@ -108,6 +110,7 @@ impl Home {
             Action::Edit => edit(&entry),
             Action::Browse => self.browse(path),
             Action::Pack => self.pack(&path),
+            Action::Dedup => self.dedup(&path),
             Action::Media => vec![Effect::Push(media::open(path, self.env.clone()))],
             Action::Facts => vec![Effect::Push(facts::open(path, self.env.clone()))],
             Action::Splits => vec![Effect::Push(splits::open(path, self.env.clone()))],
@@ -125,6 +128,12 @@ impl Home {
         crate::tui::recent::remember(&self.env.state_dir, path);
         let plan = PackPlan::new(vec![path.to_string_lossy().into_owned()], "", "");
         vec![Effect::Push(pack::open(plan, self.env.clone()))]
+    }
+
+    fn dedup(&self, path: &Path) -> Vec<Effect> {
+        crate::tui::recent::remember(&self.env.state_dir, path);
+        let plan = DedupPlan::new(path.to_string_lossy(), "");
+        vec![Effect::Push(dedup::open(plan, self.env.clone()))]
     }
 
     fn prepare(&mut self, path: PathBuf) -> Vec<Effect> {
@@ -250,6 +259,14 @@ fn why_not_pack(entry: &Entry, seen: &Look) -> Option<String> {
         DatasetKind::PlainFolder | DatasetKind::ForagerSamples if seen.texts > 0 => None,
         kind if kind.is_tokens() => Some("it is packed already".into()),
         _ => Some("no .jsonl file was seen in it".into()),
+    }
+}
+
+fn why_not_dedup(entry: &Entry, seen: &Look) -> Option<String> {
+    match seen.texts {
+        _ if !entry.is_folder => Some("dedup works on its folder: what repeats lies in several files, too".into()),
+        0 => Some("no .jsonl file was seen in it".into()),
+        _ => None,
     }
 }
 

@@ -4,7 +4,7 @@ use super::view::Words;
 use super::Order;
 use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::plan::shell_quote;
-use crate::model::{PackFormat, PackPlan, PrepareMediaPlan};
+use crate::model::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan};
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::text;
 use std::path::{Path, PathBuf};
@@ -120,6 +120,28 @@ pub fn pack(plan: PackPlan, command: String) -> Order {
 
 fn is_packed_file(path: &Path) -> bool {
     path.extension().is_some_and(|end| end == "pbin")
+}
+
+/// Deduplicating.
+pub fn dedup(plan: DedupPlan, command: String) -> Order {
+    let path = PathBuf::from(plan.visible_output());
+    let name = name_of(&path);
+    Order {
+        crumbs: vec!["dedup".to_owned(), name.clone()],
+        words: Words {
+            ready: format!("{name} is deduplicated"),
+            done: format!("{name} is deduplicated"),
+            idle: format!("{name} was deduplicated like this already"),
+            overview: "Report",
+            back: "the answers",
+            keeps_work: true,
+        },
+        command,
+        next: vec![format!("To make tokens of it: gristmill pack {}", argument(&path))],
+        start: Box::new(move |env: &UiEnv| env.jobs.start_dedup(plan.clone(), env.options.clone())),
+        depth: 2,
+        browse: None,
+    }
 }
 
 /// Writing a mixture index.

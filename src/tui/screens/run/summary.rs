@@ -1,5 +1,6 @@
 //! What a job made, in a few lines.
 
+use crate::job::dedup::{DedupReport, FileReport};
 use crate::job::jsonl::JsonlReport;
 use crate::job::leaks::LeakReport;
 use crate::job::media::MediaReport;
@@ -10,6 +11,7 @@ use crate::job::prepare::OutputFile;
 use crate::model::text::{bytes, count, grouped};
 use crate::tui::jobs::JobResult;
 use crate::tui::screen::Ui;
+use crate::tui::screens::dedup::passage_lines;
 use crate::tui::widgets::text;
 use ratatui::text::{Line, Span};
 
@@ -20,6 +22,61 @@ pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
     lines.extend(files(report.files(), columns, ui));
     if let JobResult::Pack(end) = result {
         lines.extend(end.as_ref().as_ref().map(|report| pack(report, columns, ui)).unwrap_or_default());
+    }
+    if let JobResult::Dedup(end) = result {
+        lines.extend(end.as_ref().as_ref().map(|report| dedup(report, columns, ui)).unwrap_or_default());
+    }
+    lines
+}
+
+/// Files of which most was taken that are listed, and passages.
+const DEDUP_ROWS: usize = 200;
+
+fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let (dot, totals) = (ui.glyphs.dot, &report.totals);
+    let mut lines = vec![
+        Line::from(format!(
+            "{} {dot} {} {dot} {} of text",
+            count(report.files, "file"),
+            count(totals.documents, "document"),
+            bytes(totals.text_bytes)
+        )),
+        Line::from(format!(
+            "{} ({:.1} %) in {} of {} repeat{}",
+            bytes(totals.removed_bytes),
+            totals.removed_share() * 100.0,
+            count(totals.ranges, "range"),
+            count(totals.changed_documents, "document"),
+            match totals.emptied_documents {
+                0 => String::new(),
+                some => format!("; nothing is left of {}", grouped(some)),
+            }
+        )),
+    ];
+    if !report.passages.is_empty() {
+        lines.push(Line::from(Span::styled("Repeated most", ui.theme.title)));
+        lines.extend(passage_lines(&report.passages, DEDUP_ROWS, columns, ui));
+    }
+    let mut touched: Vec<&FileReport> = report.per_file.iter().filter(|file| file.figures.ranges > 0).collect();
+    touched.sort_by_key(|file| std::cmp::Reverse(file.figures.removed_bytes));
+    if !touched.is_empty() {
+        let name_columns = columns.saturating_sub(36).max(8);
+        let head = format!("{}{:>12}{:>12}{:>9}", text::pad_end("By file", name_columns + 1), "text", "after", "");
+        lines.push(Line::from(Span::styled(head, ui.theme.title)));
+        for file in touched.iter().take(DEDUP_ROWS) {
+            let figures = &file.figures;
+            let name = text::pad_end(&text::fit_middle(&file.name, name_columns - 1, ui.glyphs), name_columns);
+            let after = figures.text_bytes.saturating_sub(figures.removed_bytes);
+            let share = format!("-{:.1} %", figures.removed_share() * 100.0);
+            let sizes = format!("{:>12}{:>12}", bytes(figures.text_bytes), bytes(after));
+            lines.push(Line::from(vec![Span::raw(format!(" {name}{sizes}")), Span::styled(format!("{share:>9}"), ui.theme.muted)]));
+        }
+        if let Some(more) = touched.len().checked_sub(DEDUP_ROWS).filter(|more| *more > 0) {
+            lines.push(Line::from(Span::styled(format!("  and {} more", grouped(more as u64)), ui.theme.muted)));
+        }
+    }
+    for file in report.exported.iter().take(FILES_EACH) {
+        lines.extend(files(std::slice::from_ref(file), columns, ui));
     }
     lines
 }
@@ -84,8 +141,8 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<Line<'static>> {
         JobResult::Metadataset(end) => end.as_ref().as_ref().map(|r| metadataset(r, dot)).unwrap_or_default(),
         JobResult::Jsonl(end) => end.as_ref().as_ref().map(|r| jsonl(r, dot)).unwrap_or_default(),
         JobResult::Mixture(end) => end.as_ref().as_ref().map(|r| mixture(r, dot)).unwrap_or_default(),
-        // Told with its files, format by format.
-        JobResult::Pack(_) => Vec::new(),
+        // Told with its files.
+        JobResult::Pack(_) | JobResult::Dedup(_) => Vec::new(),
         JobResult::Leaks(end) => end.as_ref().as_ref().map(|r| leaks(r, dot)).unwrap_or_default(),
     }
 }

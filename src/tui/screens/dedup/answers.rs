@@ -1,0 +1,127 @@
+//! From what is typed and chosen to the plan, and what is proposed where nobody said anything.
+
+use super::state::DedupState;
+use super::step::{Field, LENGTHS};
+use crate::model::dedup::{Keep, Mode, Variant, ANNOTATE_KEY, FIELD_OF_VARIANT_B, LEAST_COUNT, TEXT_KEY};
+use crate::model::DedupPlan;
+use crate::tui::widgets::TextField as Input;
+use std::path::Path;
+
+impl DedupState {
+    /// Takes what was typed into the plan.
+    pub fn typed(&mut self, field: Field) {
+        let value = self.inputs.get(&field).map(|input| input.value().trim().to_owned()).unwrap_or_default();
+        let filled = Some(value.clone()).filter(|value| !value.is_empty());
+        self.troubles.remove(&field);
+        let plan = &mut self.plan;
+        match field {
+            Field::TextKey => plan.text_key = filled.unwrap_or_else(|| TEXT_KEY.into()),
+            Field::Against => plan.against = filled,
+            Field::AnnotateKey => plan.annotate_key = filled.unwrap_or_else(|| ANNOTATE_KEY.into()),
+            Field::ExportRanges => plan.export_ranges = filled,
+            Field::ExportIndex => plan.export_index = filled,
+            Field::Output => {
+                self.proposes_output = false;
+                plan.output = value;
+            }
+            Field::Own | Field::MinCount => match (number_of(&value), value.is_empty()) {
+                (_, true) if field == Field::MinCount => plan.min_count = LEAST_COUNT,
+                (Some(number), _) if field == Field::MinCount => plan.min_count = number,
+                (Some(number), _) if number > 0 => plan.min_length = Some(number),
+                (_, true) => plan.min_length = None,
+                _ => {
+                    let why = format!("{}: that is not a number above 0", field.label());
+                    self.troubles.insert(field, why);
+                }
+            },
+            _ => {}
+        }
+    }
+
+    /// Whether a switch is on.
+    pub fn is_on(&self, field: Field) -> bool {
+        field == Field::Overwrite && self.plan.overwrite
+    }
+
+    /// Switches a switch, or takes the other of two choices.
+    pub fn toggle(&mut self, field: Field) {
+        let plan = &mut self.plan;
+        match field {
+            Field::Overwrite => plan.overwrite = !plan.overwrite,
+            Field::Mode => {
+                plan.mode = if plan.mode == Mode::Remove { Mode::Annotate } else { Mode::Remove };
+                self.settle_annotations();
+            }
+            Field::Variant => {
+                plan.variant = if plan.variant == Variant::A { Variant::B } else { Variant::A };
+                self.settle_annotations();
+            }
+            Field::Keep => plan.keep = if plan.keep == Keep::First { Keep::None } else { Keep::First },
+            _ => {}
+        }
+    }
+
+    /// The key of variant A counts only there; elsewhere the plan has the usual one, and the field keeps what was typed.
+    fn settle_annotations(&mut self) {
+        match (self.plan.mode, self.plan.variant) {
+            (Mode::Annotate, Variant::A) => self.typed(Field::AnnotateKey),
+            _ => self.plan.annotate_key = ANNOTATE_KEY.into(),
+        }
+        if self.plan.mode == Mode::Remove {
+            self.plan.variant = Variant::A;
+        }
+    }
+
+    /// What a choice says now, and what that means.
+    pub fn choice(&self, field: Field) -> (&'static str, &'static str) {
+        let plan = &self.plan;
+        match (field, plan.mode, plan.variant, plan.keep) {
+            (Field::Mode, Mode::Remove, ..) => ("cut out", "the text becomes shorter"),
+            (Field::Mode, Mode::Annotate, ..) => ("listed", "the text stays; each record lists its ranges"),
+            (Field::Variant, _, Variant::A, _) => ("variant a", "under a dotted key"),
+            (Field::Variant, _, Variant::B, _) => ("variant b", FIELD_OF_VARIANT_B),
+            (Field::Keep, _, _, Keep::First) => ("keep the first", "in the order of the documents"),
+            (Field::Keep, _, _, Keep::None) => ("keep none", "every copy goes"),
+            _ => ("", ""),
+        }
+    }
+
+    /// Takes the length that the cursor is on.
+    pub(super) fn choose_length(&mut self) {
+        match LENGTHS.get(self.lengths.selected) {
+            Some(length) => {
+                self.is_own = false;
+                self.troubles.remove(&Field::Own);
+                self.plan.min_length = Some(*length);
+            }
+            None => {
+                self.is_own = true;
+                self.typed(Field::Own);
+            }
+        }
+    }
+
+    /// Proposes where the result goes, where nobody has said.
+    pub fn propose(&mut self) {
+        if self.proposes_output {
+            self.plan.output = usual_output(&self.plan);
+            self.inputs.insert(Field::Output, Input::new(&self.plan.output));
+        }
+    }
+}
+
+fn number_of(typed: &str) -> Option<u64> {
+    let digits: String = typed.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
+    digits.parse().ok()
+}
+
+/// Where the result goes unless somebody says otherwise: beside the input.
+fn usual_output(plan: &DedupPlan) -> String {
+    let source = Path::new(plan.source());
+    let name = source.file_name().map(|name| name.to_string_lossy().into_owned());
+    let Some(name) = name.map(|name| format!("{name}-dedup")) else { return String::new() };
+    match source.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => parent.join(name).to_string_lossy().into_owned(),
+        None => name,
+    }
+}

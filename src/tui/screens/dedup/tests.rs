@@ -1,0 +1,276 @@
+use super::state::DedupState;
+use super::step::{Field, Step};
+use super::view;
+use crate::job::dedup::{DedupEstimate, LengthEstimate, RepeatedPassage};
+use crate::model::dedup::{Keep, Mode, Variant};
+use crate::model::{DedupPlan, Failure, Problem, ProblemKind, Subject};
+use crate::source::dedup::Listing;
+use crate::source::text::{Packing, TextFile};
+use crate::tui::keymap::{Action, Keymap};
+use crate::tui::screen::Ui;
+use crate::tui::theme::{ColourMode, Glyphs, Theme};
+use ratatui::backend::TestBackend;
+use ratatui::Terminal;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn shown(state: &mut DedupState, columns: u16, rows: u16, ascii: bool) -> String {
+    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
+    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
+    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+    terminal.draw(|frame| view::draw(state, frame, frame.area(), &ui)).unwrap();
+    let text = terminal.backend().to_string();
+    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+}
+
+fn compare(name: &str, state: &mut DedupState) {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        // The frame keeps two rows of the screen for itself.
+        for (columns, rows, ascii) in [(80, 22, false), (100, 28, false), (80, 22, true), (40, 12, false)] {
+            let kind = if ascii { "_ascii" } else { "" };
+            insta::assert_snapshot!(format!("dedup_{name}_{columns}x{rows}{kind}"), shown(state, columns, rows, ascii));
+        }
+    });
+}
+
+fn listing() -> Listing {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("x");
+    std::fs::write(&path, "x").unwrap();
+    let stamp = crate::storage::read::open_read(&path).unwrap().stamp().unwrap();
+    let file = |name: &str, mib: u64, packing| TextFile {
+        path: format!("/data/web/{name}").into(),
+        name: name.to_owned(),
+        bytes: mib << 20,
+        stamp,
+        packing,
+    };
+    let problem = "it is left out: its name ends in .xz, which is not read here";
+    Listing {
+        files: vec![
+            file("2024/a.jsonl.zst", 812, Packing::Zstd),
+            file("2024/b.jsonl.zst", 790, Packing::Zstd),
+            file("2025/a.jsonl", 1_403, Packing::Plain),
+        ],
+        problems: vec![
+            Problem::problem(ProblemKind::Unreadable, Subject::path("/data/web/old.jsonl.xz"), problem)
+                .with_hint("xz -d unpacks it"),
+        ],
+    }
+}
+
+fn answered() -> DedupState {
+    let mut state = DedupState::new(DedupPlan::new("/data/web", ""));
+    state.seen.files = Some(Arc::new(Ok(listing())));
+    state
+}
+
+fn estimate(length: u64, share: f64) -> DedupEstimate {
+    let passage = |count, length, text: &str| RepeatedPassage {
+        file: "2024/a.jsonl.zst".into(),
+        line: 17,
+        offset: 0,
+        length,
+        count,
+        text: text.into(),
+    };
+    DedupEstimate {
+        files: 3,
+        input_bytes: 3_005 << 20,
+        text_bytes: 9_100 << 20,
+        documents: 2_410_000,
+        sampled_bytes: 96 << 20,
+        one_in: 1,
+        lengths: vec![LengthEstimate { min_length: length, share, removed_bytes: (9_100.0 * share) as u64 * (1 << 20) }],
+        passages: vec![
+            passage(61_203, 812, "We use cookies to improve your experience.\nBy continuing to browse, you agree"),
+            passage(4_117, 1_320, "Alle Preise verstehen sich inklusive der gesetzlichen Mehrwertsteuer"),
+            passage(902, 640, "\u{1b}[31mhostile\u{202e} passage"),
+        ],
+        estimated: Duration::from_secs(95),
+        memory_bytes: 4 << 30,
+        scratch_bytes: 11 << 30,
+        scratch: "/tmp".into(),
+        scratch_free_bytes: 200 << 30,
+        output_bytes: 2_700 << 20,
+        free_bytes: 512 << 30,
+        nothing_to_do: false,
+        resumable_units: 0,
+        problems: Vec::new(),
+    }
+}
+
+fn with_estimates(state: &mut DedupState, lengths: &[(u64, f64)]) {
+    for (length, share) in lengths {
+        state.seen.estimates.by_length.insert(*length, Arc::new(Ok(estimate(*length, *share))));
+    }
+}
+
+const SHARES: [(u64, f64); 5] = [(50, 0.312), (100, 0.241), (200, 0.173), (500, 0.0891), (1_000, 0.031)];
+
+fn type_into(state: &mut DedupState, field: Field, words: &str) {
+    state.focus_on(field);
+    state.act(Action::DropRow);
+    state.inputs.entry(field).or_default().paste(words);
+    state.typed(field);
+}
+
+#[test]
+fn the_files_are_listed_in_their_order_with_what_is_left_out() {
+    let mut state = DedupState::new(DedupPlan::new("/data/web", ""));
+    compare("source_waiting", &mut state);
+    compare("source", &mut answered());
+    state.seen.files = Some(Arc::new(Err(
+        Failure::usage("looking for text", "there is no .jsonl file").with_hint("name a folder of JSONL files")
+    )));
+    compare("source_failed", &mut state);
+    assert!(state.blocker(Step::Source).unwrap().contains("there is no .jsonl file"));
+}
+
+#[test]
+fn each_length_is_drawn_as_soon_as_it_is_known() {
+    let mut state = answered();
+    state.go(Step::Length);
+    assert_eq!(state.wanted_lengths(), [500, 1_000, 200, 100, 50], "the usual one first");
+    compare("length_waiting", &mut state);
+    with_estimates(&mut state, &SHARES[3..]);
+    compare("length_some", &mut state);
+    with_estimates(&mut state, &SHARES);
+    compare("length", &mut state);
+    state.act(Action::Up);
+    assert_eq!((state.plan.min_length, state.blocker(Step::Length)), (Some(200), None));
+    state.seen.estimates.is_stopped = true;
+    state.seen.estimates.by_length.remove(&50);
+    compare("length_stopped", &mut state);
+}
+
+#[test]
+fn a_length_of_ones_own_is_typed() {
+    let mut state = answered();
+    state.go(Step::Length);
+    state.act(Action::Last);
+    assert_eq!(state.plan.min_length, None);
+    assert!(state.blocker(Step::Length).is_some());
+    type_into(&mut state, Field::Own, "2_000");
+    assert_eq!((state.plan.min_length, state.blocker(Step::Length)), (Some(2_000), None));
+    assert_eq!(state.wanted_lengths().first(), Some(&2_000));
+    with_estimates(&mut state, &SHARES);
+    with_estimates(&mut state, &[(2_000, 0.011)]);
+    compare("length_own", &mut state);
+    type_into(&mut state, Field::Own, "many");
+    assert!(state.blocker(Step::Length).unwrap().contains("not a number"));
+    state.focus_on(Field::Lengths);
+    state.act(Action::First);
+    assert_eq!((state.plan.min_length, state.blocker(Step::Length)), (Some(50), None));
+    let kept = DedupState::new(DedupPlan { min_length: Some(777), ..DedupPlan::new("/data/web", "") });
+    assert!(kept.is_own && kept.plan.min_length == Some(777));
+}
+
+#[test]
+fn a_length_that_cannot_be_estimated_says_why() {
+    let mut state = answered();
+    state.go(Step::Length);
+    let failure = Failure::data("reading the text", "no document has text").with_hint("--text-key names the field");
+    state.seen.estimates.by_length.insert(500, Arc::new(Err(failure)));
+    compare("length_failed", &mut state);
+}
+
+#[test]
+fn listing_has_its_settings_and_cutting_out_has_none_of_them() {
+    let mut state = answered();
+    state.go(Step::Mode);
+    compare("mode", &mut state);
+    assert_eq!(state.plan.output, "/data/web-dedup");
+    state.toggle(Field::Mode);
+    type_into(&mut state, Field::AnnotateKey, "meta.repeats");
+    assert_eq!((state.plan.mode, state.plan.annotate_key.as_str()), (Mode::Annotate, "meta.repeats"));
+    state.focus_on(Field::Keep);
+    state.act(Action::Right);
+    state.act(Action::Advanced);
+    compare("mode_all", &mut state);
+    assert_eq!(state.plan.keep, Keep::None);
+    state.toggle(Field::Variant);
+    assert!(!state.fields().contains(&Field::AnnotateKey));
+    assert_eq!(state.plan.variant, Variant::B);
+    assert!(state.refused().is_empty(), "{:?}", state.refused());
+    state.toggle(Field::Mode);
+    assert_eq!(state.plan.variant, Variant::A);
+    assert!(state.refused().is_empty(), "{:?}", state.refused());
+}
+
+#[test]
+fn an_output_inside_the_input_and_a_count_below_two_are_refused_where_they_stand() {
+    let mut state = answered();
+    state.go(Step::Mode);
+    type_into(&mut state, Field::Output, "/data/web/out");
+    assert!(state.blocker(Step::Mode).unwrap().contains("lies in the input"), "{:?}", state.blocker(Step::Mode));
+    compare("mode_refused", &mut state);
+    type_into(&mut state, Field::Output, "/data/out");
+    type_into(&mut state, Field::MinCount, "1");
+    assert!(state.blocker(Step::Mode).is_some());
+    type_into(&mut state, Field::MinCount, "");
+    assert_eq!((state.plan.min_count, state.blocker(Step::Mode)), (2, None));
+}
+
+#[test]
+fn the_review_tells_what_a_run_would_write_and_need() {
+    let mut state = answered();
+    state.go(Step::Review);
+    compare("review_waiting", &mut state);
+    state.seen.review = Some((state.plan.clone(), Arc::new(Ok(estimate(500, 0.0891)))));
+    assert_eq!(state.first_blocker(), None);
+    compare("review", &mut state);
+    state.plan.min_count = 3;
+    assert!(state.review_now().is_none(), "other answers, another outlook");
+    let refusal = Problem::refusal(ProblemKind::BadName, Subject::path("/data"), "the disk has no room for it");
+    let found = DedupEstimate { problems: vec![refusal], ..estimate(500, 0.0891) };
+    state.seen.review = Some((state.plan.clone(), Arc::new(Ok(found))));
+    compare("review_refused", &mut state);
+    state.plan.output.clear();
+    assert_eq!(state.first_blocker().unwrap().0, Step::Mode);
+}
+
+#[test]
+fn going_back_loses_nothing() {
+    let mut state = answered();
+    state.go(Step::Mode);
+    state.toggle(Field::Mode);
+    let plan = state.plan.clone();
+    while let Some(step) = state.step.previous() {
+        state.go(step);
+    }
+    assert_eq!((state.step, &state.plan), (Step::Source, &plan));
+    assert!(state.answered[..2].iter().all(|answered| *answered));
+    state.draft = Some(Duration::from_secs(7_300));
+    compare("draft", &mut state);
+    state.act(Action::PreviousField);
+    assert_eq!(state.rail, Some(Step::Source));
+    state.act(Action::Down);
+    compare("rail", &mut state);
+}
+
+#[test]
+fn a_draft_comes_back_as_it_was_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = super::draft::place(folder.path(), "/data/web");
+    let plan = DedupPlan { keep: Keep::None, min_length: Some(77), ..DedupPlan::new("/data/web", "/data/out") };
+    super::draft::save(&place, &plan, Step::Mode).unwrap();
+    let draft = super::draft::load(&place).unwrap();
+    assert_eq!((draft.plan, draft.step), (plan, Step::Mode));
+    super::draft::forget(&place);
+    assert_eq!(super::draft::load(&place), None);
+}
+
+#[test]
+fn what_lengths_come_to_depends_on_few_answers() {
+    let one = DedupPlan { output: "/a".into(), min_length: Some(5), mode: Mode::Annotate, ..DedupPlan::new("/d", "") };
+    let other = DedupPlan { output: "/b".into(), overwrite: true, ..DedupPlan::new("/d", "") };
+    assert_eq!(super::seen::relevant(&one), super::seen::relevant(&other));
+    let keyed = DedupPlan { text_key: "body".into(), ..other.clone() };
+    assert_ne!(super::seen::relevant(&keyed), super::seen::relevant(&other));
+}

@@ -1,0 +1,156 @@
+//! Draws the review: what a run would do.
+
+use super::{draw_scrolled, passage_lines, wrapped};
+use crate::job::dedup::DedupEstimate;
+use crate::model::dedup::Mode;
+use crate::model::text::{bytes, count, display_safe, duration};
+use crate::model::{Outcome, Severity};
+use crate::source::dedup::Listing;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::Ui;
+use crate::tui::screens::dedup::state::DedupState;
+use crate::tui::widgets::layout::{heading, problem_lines};
+use crate::tui::widgets::text;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Files that are listed.
+const FILES: usize = 6;
+/// Passages that are listed.
+const PASSAGES: usize = 8;
+
+/// Draws the step.
+pub fn draw(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let mut lines = Vec::new();
+    match state.first_blocker() {
+        Some((step, why)) => {
+            let words = format!("{} {}: {why}", ui.glyphs.cross, step.title());
+            lines.extend(wrapped(&words, columns, ui.theme.error));
+            lines.push(Line::default());
+        }
+        None => {
+            let key = ui.key(Context::DedupReview, Action::Run);
+            let words = format!("{} everything is answered; {key} runs it", ui.glyphs.check);
+            lines.push(Line::from(Span::styled(words, ui.theme.ok)));
+            lines.push(Line::default());
+            lines.extend(outlook(state, state.review_now(), columns, ui));
+            lines.push(Line::default());
+        }
+    }
+    let mut head = heading("The same as a command", ui);
+    let key = ui.key(Context::DedupReview, Action::Copy);
+    head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
+    lines.push(head);
+    let command = text::wrap(&state.command(), columns.saturating_sub(2)).into_iter();
+    lines.extend(command.map(|line| Line::from(Span::styled(format!("  {line}"), ui.theme.accent))));
+    draw_scrolled(state, frame, area, lines, ui);
+}
+
+fn outlook(
+    state: &DedupState,
+    found: Option<&Outcome<DedupEstimate>>,
+    columns: usize,
+    ui: &Ui,
+) -> Vec<Line<'static>> {
+    match found {
+        None => {
+            let words = format!("{} reading a sample of the documents", ui.spinner());
+            vec![Line::from(Span::styled(words, ui.theme.accent))]
+        }
+        Some(Err(failure)) => {
+            let mut lines = wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error);
+            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+            lines
+        }
+        Some(Ok(found)) => {
+            let mut lines = estimate_lines(state, found, columns, ui);
+            if let Some(Ok(listing)) = state.seen.files.as_deref() {
+                lines.extend(file_lines(state, listing, columns, ui));
+            }
+            if !found.passages.is_empty() {
+                lines.push(heading("Repeated most", ui));
+                lines.extend(passage_lines(&found.passages, PASSAGES, columns, ui));
+            }
+            let told = found.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
+            lines.extend(told.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
+            lines
+        }
+    }
+}
+
+/// Figures, time, memory and space.
+fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let dot = ui.glyphs.dot;
+    let mut lines = Vec::new();
+    let fitted = |words: &str| text::fit_end(words, columns, ui.glyphs);
+    if found.nothing_to_do {
+        let words = "It is there already: the same plan on the same files. A run does nothing.";
+        lines.extend(wrapped(words, columns, ui.theme.ok));
+    }
+    if found.resumable_units > 0 {
+        let words = format!("{} a run that was stopped is gone on with", ui.glyphs.arrow);
+        lines.extend(wrapped(&words, columns, ui.theme.accent));
+    }
+    let all = [
+        format!("{}, {}", count(found.files, "file"), bytes(found.input_bytes)),
+        format!("~{}", count(found.documents, "document")),
+        format!("~{} of text", bytes(found.text_bytes)),
+    ];
+    lines.push(Line::from(fitted(&all.join(&format!(" {dot} ")))));
+    let known = found.lengths.iter().find(|known| Some(known.min_length) == state.plan.min_length);
+    if let Some(known) = known {
+        let verb = if state.plan.mode == Mode::Remove { "cut out" } else { "listed" };
+        let words = format!(
+            "~{} ({:.1} %) {verb}, repeats of {} and more",
+            bytes(known.removed_bytes),
+            known.share * 100.0,
+            count(known.min_length, "byte")
+        );
+        lines.push(Line::from(Span::styled(fitted(&words), ui.theme.title)));
+    }
+    let mut needs = format!("about {} {dot} at most {} of memory", duration(found.estimated), bytes(found.memory_bytes));
+    if found.scratch_bytes == 0 {
+        needs.push_str(&format!(" {dot} no scratch space"));
+    }
+    lines.push(Line::from(fitted(&needs)));
+    let mut space = |what: &str, needed: u64, free: u64| {
+        let words = format!("{what} needs ~{} of {} free", bytes(needed), bytes(free));
+        let style = if needed > free { ui.theme.error } else { ui.theme.text };
+        lines.push(Line::from(Span::styled(fitted(&words), style)));
+    };
+    space("the result", found.output_bytes, found.free_bytes);
+    if found.scratch_bytes > 0 {
+        let place = display_safe(&found.scratch.to_string_lossy()).into_owned();
+        space(&format!("scratch in {place}"), found.scratch_bytes, found.scratch_free_bytes);
+    }
+    if found.sampled_bytes < found.input_bytes {
+        let words = format!("from a sample of {}", bytes(found.sampled_bytes));
+        lines.push(Line::from(Span::styled(fitted(&words), ui.theme.muted)));
+    }
+    lines
+}
+
+/// The files that will be written.
+fn file_lines(state: &DedupState, listing: &Listing, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let output = state.plan.visible_output();
+    let words = format!("Writes {}", count(listing.files.len() as u64, "file"));
+    let mut lines = vec![heading(&words, ui)];
+    for file in listing.files.iter().take(FILES) {
+        let name = format!("  {}/{}", output.trim_end_matches('/'), file.name);
+        let size = text::pad_start(&format!("of {}", bytes(file.bytes)), 14);
+        let room = columns.saturating_sub(16).max(8);
+        let name = text::pad_end(&text::fit_middle(&name, room, ui.glyphs), room);
+        lines.push(Line::from(vec![Span::raw(name), Span::styled(size, ui.theme.muted)]));
+    }
+    if let Some(more) = listing.files.len().checked_sub(FILES).filter(|more| *more > 0) {
+        lines.push(Line::from(Span::styled(format!("  and {more} more"), ui.theme.muted)));
+    }
+    for (what, place) in [("index", &state.plan.export_index), ("ranges", &state.plan.export_ranges)] {
+        if let Some(place) = place {
+            lines.push(Line::from(text::fit_middle(&format!("  {what} to {place}"), columns, ui.glyphs)));
+        }
+    }
+    lines
+}

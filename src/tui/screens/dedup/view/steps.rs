@@ -1,0 +1,187 @@
+//! Draws the steps with questions.
+
+use super::{draw_field, draw_fields, draw_scrolled, from_row, passage_lines, wrapped};
+use crate::job::dedup::DedupEstimate;
+use crate::model::dedup::Mode;
+use crate::model::text::{bytes, count, grouped};
+use crate::model::Outcome;
+use crate::source::dedup::TextFile;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::Ui;
+use crate::tui::screens::dedup::state::{DedupState, Place};
+use crate::tui::screens::dedup::step::{Field, LENGTHS};
+use crate::tui::widgets::bars::split_bar;
+use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row};
+use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::text;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Files that are listed.
+const SHOWN_FILES: usize = 1_000;
+/// Passages that are listed.
+const PASSAGES: usize = 12;
+/// Columns of a length and its sign.
+const LENGTH_COLUMNS: usize = 14;
+/// Columns of what stands behind a bar.
+const FIGURES_COLUMNS: usize = 22;
+
+/// Which files.
+pub fn source(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let fields = state.fields();
+    let line = draw_fields(state, frame, area, 0, &fields, ui) + 1;
+    let files = state.seen.files.clone();
+    let mut lines = Vec::new();
+    match files.as_deref() {
+        None => lines.push(Line::from(Span::styled(format!("{} looking for files", ui.spinner()), ui.theme.accent))),
+        Some(Err(failure)) => {
+            lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
+            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+        }
+        Some(Ok(found)) => {
+            let size = found.files.iter().map(|file| file.bytes).sum();
+            let total = found.files.len();
+            lines.push(heading(&format!("{} {} {}", count(total as u64, "file"), ui.glyphs.dot, bytes(size)), ui));
+            let words = "In this order; of what repeats the first copy stays.";
+            lines.extend(wrapped(words, columns, ui.theme.muted));
+            lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
+            lines.push(Line::default());
+            lines.extend(found.files.iter().take(SHOWN_FILES).map(|file| file_line(file, columns, ui)));
+            if let Some(more) = total.checked_sub(SHOWN_FILES).filter(|more| *more > 0) {
+                lines.push(Line::from(Span::styled(format!("and {} more", grouped(more as u64)), ui.theme.muted)));
+            }
+        }
+    }
+    draw_scrolled(state, frame, from_row(area, line), lines, ui);
+}
+
+fn file_line(file: &TextFile, columns: usize, ui: &Ui) -> Line<'static> {
+    let size = text::pad_start(&bytes(file.bytes), 11);
+    let packing = text::pad_end(file.packing.title(), 10);
+    let room = columns.saturating_sub(24).max(8);
+    let name = text::pad_end(&text::fit_middle(&file.name, room, ui.glyphs), room);
+    Line::from(vec![Span::raw(format!(" {name} ")), Span::styled(format!("{packing}{size}"), ui.theme.muted)])
+}
+
+/// How long a repeat has to be, with what each length comes to.
+pub fn length(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    draw_lines(frame.buffer_mut(), area, [heading("How long is a repeat, at least?  (bytes of text)", ui)]);
+    let rows = state.lengths.len.min(usize::from(area.height).saturating_sub(1));
+    let place = Rect { height: u16::try_from(rows).unwrap_or(0), ..from_row(area, 1) };
+    draw_lengths(state, frame, place, ui);
+    let mut line = rows + 1;
+    if state.is_own {
+        line = draw_fields(state, frame, area, line, &[Field::Own], ui);
+    }
+    let mut lines = Vec::new();
+    let chosen = state.plan.min_length.and_then(|length| state.seen.estimate(length));
+    match chosen {
+        _ if state.seen.estimates.is_stopped => {
+            let key = ui.key(Context::Dedup, Action::Reload);
+            let words = format!("{} estimating was stopped; {key} begins again", ui.glyphs.dash);
+            lines.extend(wrapped(&words, columns, ui.theme.muted));
+        }
+        None if state.plan.min_length.is_none() => {}
+        None => {
+            let words = format!("{} reading a sample of the documents", ui.spinner());
+            lines.push(Line::from(Span::styled(words, ui.theme.accent)));
+        }
+        Some(Err(failure)) => {
+            lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
+            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+        }
+        Some(Ok(found)) => lines = found_lines(found, columns, ui),
+    }
+    draw_scrolled(state, frame, from_row(area, line + 1), lines, ui);
+}
+
+/// From how much of the data the figures are, and what repeats most.
+fn found_lines(found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let words = match found.sampled_bytes < found.input_bytes {
+        true => format!(
+            "About, from {} of {}; repeats of what was not looked at come on top.",
+            bytes(found.sampled_bytes),
+            bytes(found.input_bytes)
+        ),
+        false => format!("From all {}.", bytes(found.input_bytes)),
+    };
+    let mut lines = wrapped(&words, columns, ui.theme.muted);
+    if !found.passages.is_empty() {
+        lines.push(Line::default());
+        lines.push(heading("Repeated most", ui));
+        lines.extend(passage_lines(&found.passages, PASSAGES, columns, ui));
+    }
+    lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
+    lines
+}
+
+fn draw_lengths(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    state.places.put(area, Place::Field(Field::Lengths));
+    let focused = state.rail.is_none() && state.field() == Some(Field::Lengths);
+    let own = state.plan.min_length.filter(|_| state.is_own);
+    let (seen, is_own, chosen) = (&state.seen, state.is_own, state.plan.min_length);
+    draw_list(frame.buffer_mut(), area, &mut state.lengths, focused, ui, |index, columns| {
+        let length = LENGTHS.get(index).copied();
+        let is_chosen = if length.is_none() { is_own } else { !is_own && length == chosen };
+        let sign = if is_chosen { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
+        let word = length.map_or_else(|| "another".to_owned(), grouped);
+        let mut spans = vec![Span::raw(text::pad_end(&format!("{sign} {word}"), LENGTH_COLUMNS))];
+        let Some(length) = length.or(own) else { return Line::from(spans) };
+        let room = columns.saturating_sub(LENGTH_COLUMNS + FIGURES_COLUMNS).min(50);
+        match (seen.estimate(length), seen.estimates.is_stopped) {
+            (Some(found), _) => spans.extend(figures(found, length, room, ui)),
+            (None, true) => spans.push(Span::styled(ui.glyphs.dash, ui.theme.muted)),
+            (None, false) => spans.push(Span::styled(ui.spinner(), ui.theme.muted)),
+        }
+        Line::from(spans)
+    });
+}
+
+/// The bar of a length, its share, and the bytes.
+fn figures(found: &Outcome<DedupEstimate>, length: u64, room: usize, ui: &Ui) -> Vec<Span<'static>> {
+    let known = found.as_ref().ok().and_then(|found| found.lengths.iter().find(|known| known.min_length == length));
+    let Some(known) = known else { return vec![Span::styled(ui.glyphs.cross, ui.theme.error)] };
+    vec![
+        Span::styled(split_bar(known.share, room, ui.glyphs), ui.theme.bar(0)),
+        Span::raw(format!(" {:>5.1} %", known.share * 100.0)),
+        Span::styled(format!(" {}", text::pad_start(&bytes(known.removed_bytes), 12)), ui.theme.muted),
+    ]
+}
+
+/// What happens to what repeats, and where the result goes.
+pub fn mode(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let columns = usize::from(area.width);
+    let fields = state.fields();
+    let mut foot: Vec<Line> =
+        state.refused().iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
+    foot.extend(
+        state.troubles.values().flat_map(|why| wrapped(&format!("{} {why}", ui.glyphs.cross), columns, ui.theme.error)),
+    );
+    if foot.is_empty() {
+        let words = match state.plan.mode {
+            Mode::Remove => "The same tree is written to the output, without what repeats. The input stays as it is.",
+            Mode::Annotate => "The same tree is written to the output; nothing is cut. The input stays as it is.",
+        };
+        foot.extend(wrapped(words, columns, ui.theme.muted));
+    }
+    let foot_rows = foot.len().min(usize::from(area.height / 3));
+    let room = usize::from(area.height).saturating_sub(foot_rows);
+    let at = state.field().and_then(|field| fields.iter().position(|known| *known == field)).unwrap_or(0);
+    let first = (at + 2).saturating_sub(room).min(fields.len().saturating_sub(room));
+    for (line, field) in fields.iter().skip(first).take(room).enumerate() {
+        draw_field(state, frame, row(area, line), *field, ui);
+    }
+    if first > 0 {
+        frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);
+    }
+    if first + room < fields.len() {
+        let y = area.y + u16::try_from(room).unwrap_or(0).saturating_sub(1);
+        frame.buffer_mut().set_string(area.right(), y, ui.glyphs.more_down, ui.theme.accent);
+    }
+    let used = fields.len().min(room);
+    let place = from_row(area, used.saturating_add(usize::from(used + foot_rows < usize::from(area.height))));
+    draw_lines(frame.buffer_mut(), place, foot);
+}
