@@ -3,6 +3,7 @@
 mod compose;
 pub mod export;
 pub mod find;
+pub mod look;
 pub mod output;
 pub mod write_back;
 

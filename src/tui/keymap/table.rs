@@ -107,6 +107,10 @@ actions! {
     NextPart, "next-part", "next part", "Shows the next part of the sample.";
     PreviousPart, "previous-part", "previous part", "Shows the previous part of the sample.";
     Zoom, "zoom", "large", "Gives the whole screen to what is shown of the sample, or takes it back.";
+    Repeats, "repeats", "repeats", "Draws what repeats on the text of the documents; nothing is written.";
+    KeptCopy, "kept-copy", "kept copy", "Goes to the copy that stays of the range that repeats.";
+    Passages, "passages", "passages", "Lists the passages that repeat most, with how often they occur; again, the documents.";
+    ByFile, "by-file", "by file", "Lists the text of each file before and after; again, the documents.";
     // Jobs.
     CancelJob, "cancel-job", "cancel job", "Asks the selected job to stop at the next safe point; nothing half-written stays.";
     ShowLog, "log", "log", "Switches between the job's log and its problems.";
@@ -218,6 +222,8 @@ pub enum Context {
     BrowseText,
     /// The sheet of samples drawn by chance.
     BrowseSheet,
+    /// Documents with what repeats in them.
+    Repeats,
     /// A form on one page: answers, and what they come to.
     Form,
     /// A text field of a form: letters type.
@@ -262,6 +268,7 @@ impl Context {
         Self::BrowseDetail,
         Self::BrowseText,
         Self::BrowseSheet,
+        Self::Repeats,
         Self::Form,
         Self::FormText,
         Self::Run,
@@ -303,6 +310,7 @@ impl Context {
             Self::BrowseDetail => &[Self::BrowseDetail, Self::Browse, Self::List, Self::Global],
             Self::BrowseText => &[Self::BrowseText, Self::Global],
             Self::BrowseSheet => &[Self::BrowseSheet, Self::List, Self::Global],
+            Self::Repeats => &[Self::Repeats, Self::List, Self::Global],
             Self::Form => &[Self::Form, Self::List, Self::Global],
             Self::FormText => &[Self::FormText, Self::Global],
             Self::Run => &[Self::Run, Self::List, Self::Global],
@@ -362,6 +370,7 @@ impl Context {
             Self::BrowseDetail => "browse: sample",
             Self::BrowseText => "browse: text",
             Self::BrowseSheet => "browse: contact sheet",
+            Self::Repeats => "repeats",
             Self::Form => "form",
             Self::FormText => "form: text",
             Self::Run => "run",
@@ -528,6 +537,7 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::Dedup, A::NextField, &["tab"]),
     bar(C::Dedup, A::Toggle, &["space"]),
     bar(C::Dedup, A::CancelJob, &["x"]),
+    bar(C::Dedup, A::Repeats, &["D"]),
     key(C::Dedup, A::Reload, &["f5"]),
     key(C::Dedup, A::PreviousField, &["backtab"]),
     key(C::Dedup, A::Left, &["left", "h"]),
@@ -609,6 +619,7 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::Browse, A::ContactSheet, &["c"]),
     bar(C::Browse, A::Facts, &["f"]),
     bar(C::Browse, A::Write, &["w"]),
+    bar(C::Browse, A::Repeats, &["D"]),
     key(C::Browse, A::Mark, &["V"]),
     key(C::Browse, A::Splits, &["S"]),
     key(C::Browse, A::FindNext, &["n"]),
@@ -645,6 +656,20 @@ pub const BINDINGS: &[Binding] = &[
     bar(C::BrowseSheet, A::Close, &["esc"]),
     key(C::BrowseSheet, A::Left, &["h", "left"]),
     key(C::BrowseSheet, A::Right, &["l", "right"]),
+    bar(C::Repeats, A::FindNext, &["n"]),
+    bar(C::Repeats, A::KeptCopy, &["enter"]),
+    bar(C::Repeats, A::Passages, &["p"]),
+    bar(C::Repeats, A::ByFile, &["f"]),
+    bar(C::Repeats, A::NextPane, &["tab"]),
+    bar(C::Repeats, A::Right, &["+", "=", "right", "l"]),
+    bar(C::Repeats, A::Close, &["esc"]),
+    key(C::Repeats, A::FindPrevious, &["N"]),
+    key(C::Repeats, A::Left, &["-", "left", "h"]),
+    key(C::Repeats, A::PreviousPane, &["backtab"]),
+    key(C::Repeats, A::Undo, &["u", "backspace"]),
+    key(C::Repeats, A::CopyPath, &["y", "Y"]),
+    key(C::Repeats, A::Toggle, &["space"]),
+    key(C::Repeats, A::Reload, &["f5"]),
     bar(C::Form, A::Run, &["enter", "R"]),
     bar(C::Form, A::Close, &["esc"]),
     bar(C::Form, A::NextField, &["tab"]),

@@ -13,6 +13,7 @@ pub mod page;
 pub mod picker;
 pub mod prepare;
 pub mod question;
+pub mod repeats;
 pub mod run;
 pub mod splits;
 

@@ -2,6 +2,7 @@
 
 use super::anchor::{partition_of, Anchor, Narrow, Record};
 use super::interval::{merge, Interval};
+use super::passages::Passages;
 use super::{Copies, Document, Resolver, Rule, Scanner, Sink};
 use crate::model::{Cancel, Outcome};
 use std::sync::Arc;
@@ -36,37 +37,53 @@ impl<R: Record> Sink for Kept<R> {
     }
 }
 
+/// What repeats in a text.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The removable ranges, sorted, disjoint and not touching.
+    pub intervals: Vec<Interval>,
+    /// The most repeated passages.
+    pub passages: Passages,
+}
+
 /// The removable ranges of a text in `tokenized` form (documents, each after one byte 0xFF), sorted, disjoint and not touching.
 pub fn find_all(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
+    find_with(text, rule, &Cancel::default()).map(|found| found.intervals)
+}
+
+/// [`find_all`], with the passages that repeat most, and an ear for somebody who asks to stop.
+pub fn find_with(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> {
     match rule.fits_narrow(text.len() as u64) {
-        true => find::<Narrow>(text, rule),
-        false => find::<Anchor>(text, rule),
+        true => find::<Narrow>(text, rule, cancel),
+        false => find::<Anchor>(text, rule, cancel),
     }
 }
 
-fn find<R: Record>(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
+fn find<R: Record>(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> {
     let partitions = vec![Vec::new(); 1 + text.len() / PARTITION];
     let mut kept = Kept::<R> { partitions, intervals: Vec::new(), documents: Vec::new() };
     let mut scanner = Scanner::new(rule);
     let mut at = 0;
     for document in text.split(|byte| *byte == SEPARATOR) {
+        cancel.check()?;
         scanner.start_document(at);
         scanner.push(document, &mut kept)?;
         scanner.end_document(&mut kept)?;
         at += document.len() as u64 + 1;
     }
     let Kept { partitions, mut intervals, mut documents } = kept;
-    let (mut copies, cancel) = (Copies::with_memory(u64::MAX), Cancel::default());
+    let mut copies = Copies::with_memory(u64::MAX);
     let mut found = |interval| {
         intervals.push(interval);
         Ok(())
     };
-    copies.find(&mut documents, text, &mut found, &cancel)?;
+    copies.find(&mut documents, text, &mut found, cancel)?;
     copies.sort();
     let mut resolver = Resolver::new(rule).without(Arc::new(copies));
     for mut records in partitions {
-        resolver.resolve(&mut records, text, &mut found, &cancel)?;
+        resolver.resolve(&mut records, text, &mut found, cancel)?;
     }
+    let passages = resolver.passages().clone();
     merge(&mut intervals);
-    Ok(intervals)
+    Ok(Found { intervals, passages })
 }

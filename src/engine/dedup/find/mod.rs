@@ -34,7 +34,7 @@ mod tests;
 mod walk;
 mod whole;
 
-pub use all::find_all;
+pub use all::{find_all, find_with, Found};
 pub use anchor::{partition_of, Anchor, Narrow, Record};
 pub use estimate::{Estimate, Sampler, Samples};
 pub use interval::{merge, Interval};

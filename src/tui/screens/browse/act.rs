@@ -7,11 +7,12 @@ use super::sheet::{Sheet, Source};
 use super::state::{Mode, Pane, Search};
 use crate::engine::browse::{KeyQuery, SampleAt, TokenView};
 use crate::model::text::{count, display_safe, grouped};
+use crate::model::{DatasetKind, DedupPlan};
 use crate::preview::{Drawable, PartPreview};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Input, Screen};
-use crate::tui::screens::facts;
 use crate::tui::screens::splits::SplitSession;
+use crate::tui::screens::{facts, repeats};
 use crate::tui::widgets::{Gesture, Level, PreviewState, Toast};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent};
 use std::rc::Rc;
@@ -262,6 +263,7 @@ impl BrowseScreen {
             Action::Undo => return self.session.as_ref().map(SplitSession::undo).unwrap_or_default(),
             Action::Redo => return self.session.as_ref().map(SplitSession::redo).unwrap_or_default(),
             Action::Facts => return vec![Effect::Push(facts::open(self.path.clone(), self.env.clone()))],
+            Action::Repeats => return self.repeats(),
             Action::Reload => self.reload(),
             Action::CopyKey => return self.copy_key(),
             Action::CopyPath => return self.copy_path(),
@@ -297,6 +299,19 @@ impl BrowseScreen {
             chosen: Rc::clone(&self.chosen),
         };
         vec![Effect::Push(Box::new(Sheet::new(source, &self.env)))]
+    }
+
+    /// Whether lines of a JSONL file are looked at.
+    fn is_jsonl(&self) -> bool {
+        self.catalog().is_some_and(|catalog| catalog.kind() == DatasetKind::Jsonl)
+    }
+
+    /// What repeats in the file, from the line on that is selected.
+    fn repeats(&self) -> Vec<Effect> {
+        let start = self.state.sample().map_or(0, |sample| sample.byte_offset);
+        let plan = DedupPlan::new(self.path.to_string_lossy(), "");
+        let target = repeats::Target::File(self.path.clone(), start);
+        vec![Effect::Push(repeats::open(target, &plan, self.env.clone()))]
     }
 
     /// Windows in the place of documents, and back.
@@ -427,6 +442,7 @@ impl BrowseScreen {
             A::LoaderView if self.is_tokens() && self.row_word() == "sample" => {
                 Some("samples of Forager are windows already".into())
             }
+            A::Repeats if !self.is_jsonl() => Some("only the text of JSONL files is compared".into()),
             A::Tokenizer if !self.is_tokens() => Some("only packed tokens have one".into()),
             A::ExcludeSample | A::Mark | A::MoveTo | A::Write | A::Splits | A::Undo | A::Redo => self.why_no_edit(),
             A::Copy | A::SavePlan | A::AddAux if self.form.is_some() => Some("there is nothing like that here".into()),

@@ -12,6 +12,7 @@ use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::repeats;
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::widgets::{Gesture, Level, Toast};
 use ratatui::crossterm::event::MouseEvent;
@@ -132,6 +133,12 @@ impl DedupScreen {
         vec![Effect::Push(Box::new(RunScreen::new(order, self.env.clone())))]
     }
 
+    /// What repeats, drawn on the documents.
+    fn repeats(&self) -> Vec<Effect> {
+        let target = repeats::Target::Folder(PathBuf::from(self.state.plan.source()));
+        vec![Effect::Push(repeats::open(target, &self.state.plan, self.env.clone()))]
+    }
+
     /// Saves the plan into the current folder, under a name that is free.
     fn save_plan(&self) -> Vec<Effect> {
         let name = |number: u32| match number {
@@ -204,6 +211,7 @@ impl DedupScreen {
                 let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
                 return vec![Effect::Copy(self.state.command()), copied];
             }
+            Action::Repeats => return self.repeats(),
             Action::StartAfresh => self.start_afresh(),
             Action::CancelJob => self.stop_or_go_on(false),
             Action::Reload => self.stop_or_go_on(true),
@@ -342,6 +350,7 @@ impl Screen for DedupScreen {
                 Some("everything is shown here".into())
             }
             Action::CancelJob if !self.workers.is_estimating() => Some("nothing is being estimated".into()),
+            Action::Repeats => self.state.blocker(Step::Source),
             Action::Next if self.state.step == Step::Review => Some("this is the last step".into()),
             Action::StartAfresh if self.state.draft.is_none() => Some("there is no draft".into()),
             _ => None,

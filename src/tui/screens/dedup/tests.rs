@@ -57,10 +57,8 @@ fn listing() -> Listing {
             file("2024/b.jsonl.zst", 790, Packing::Zstd),
             file("2025/a.jsonl", 1_403, Packing::Plain),
         ],
-        problems: vec![
-            Problem::problem(ProblemKind::Unreadable, Subject::path("/data/web/old.jsonl.xz"), problem)
-                .with_hint("xz -d unpacks it"),
-        ],
+        problems: vec![Problem::problem(ProblemKind::Unreadable, Subject::path("/data/web/old.jsonl.xz"), problem)
+            .with_hint("xz -d unpacks it")],
     }
 }
 
@@ -86,7 +84,11 @@ fn estimate(length: u64, share: f64) -> DedupEstimate {
         documents: 2_410_000,
         sampled_bytes: 96 << 20,
         one_in: 1,
-        lengths: vec![LengthEstimate { min_length: length, share, removed_bytes: (9_100.0 * share) as u64 * (1 << 20) }],
+        lengths: vec![LengthEstimate {
+            min_length: length,
+            share,
+            removed_bytes: (9_100.0 * share) as u64 * (1 << 20),
+        }],
         passages: vec![
             passage(61_203, 812, "We use cookies to improve your experience.\nBy continuing to browse, you agree"),
             passage(4_117, 1_320, "Alle Preise verstehen sich inklusive der gesetzlichen Mehrwertsteuer"),

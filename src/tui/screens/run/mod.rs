@@ -7,7 +7,7 @@ mod screen;
 pub mod summary;
 pub mod view;
 
-pub use screen::{Order, RunScreen};
+pub use screen::{Made, Order, RunScreen};
 
 use crate::job::{JobState, JobStatus};
 use crate::tui::jobs::JobResult;

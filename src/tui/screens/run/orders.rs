@@ -1,7 +1,7 @@
 //! Jobs that are started without a form, and how their ends are told.
 
 use super::view::Words;
-use super::Order;
+use super::{Made, Order};
 use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::plan::shell_quote;
 use crate::model::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan};
@@ -41,7 +41,7 @@ pub fn jsonl(path: &Path) -> Order {
         next: vec![format!("To check it again: gristmill lint {}", argument(path))],
         start: Box::new(move |env: &UiEnv| env.jobs.start_jsonl(file.clone(), env.options.clone())),
         depth: 1,
-        browse: Some(path.to_owned()),
+        browse: Some(Made::Samples(path.to_owned())),
     }
 }
 
@@ -85,7 +85,7 @@ pub fn media(plan: PrepareMediaPlan, command: String) -> Order {
         next: Vec::new(),
         start: Box::new(move |env: &UiEnv| env.jobs.start_media(plan.clone(), env.options.clone())),
         depth: 2,
-        browse: Some(path),
+        browse: Some(Made::Samples(path)),
     }
 }
 
@@ -114,7 +114,7 @@ pub fn pack(plan: PackPlan, command: String) -> Order {
         next: looked_at.iter().map(|path| format!("To look at it: gristmill browse {}", argument(path))).collect(),
         start: Box::new(move |env: &UiEnv| env.jobs.start_pack(plan.clone(), env.options.clone())),
         depth: 2,
-        browse: looked_at.into_iter().next(),
+        browse: looked_at.into_iter().next().map(Made::Samples),
     }
 }
 
@@ -126,6 +126,7 @@ fn is_packed_file(path: &Path) -> bool {
 pub fn dedup(plan: DedupPlan, command: String) -> Order {
     let path = PathBuf::from(plan.visible_output());
     let name = name_of(&path);
+    let (looked_at, seen) = (plan.clone(), plan.from_index.is_none());
     Order {
         crumbs: vec!["dedup".to_owned(), name.clone()],
         words: Words {
@@ -140,7 +141,7 @@ pub fn dedup(plan: DedupPlan, command: String) -> Order {
         next: vec![format!("To make tokens of it: gristmill pack {}", argument(&path))],
         start: Box::new(move |env: &UiEnv| env.jobs.start_dedup(plan.clone(), env.options.clone())),
         depth: 2,
-        browse: None,
+        browse: seen.then(|| Made::Repeats(Box::new(looked_at))),
     }
 }
 

@@ -2,17 +2,18 @@
 
 use super::view::{draw_frame, draw_page, Words};
 use super::{summary, RunAsk, RunState};
-use crate::model::Outcome;
+use crate::model::{DedupPlan, Outcome};
 use crate::tui::jobs::{JobId, JobResult};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::screens::browse;
+use crate::tui::screens::{browse, repeats};
 use crate::tui::widgets::layout::{draw_lines, heading};
 use crate::tui::widgets::mouse::wheel;
 use crate::tui::widgets::{panel, text, Level, Toast};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
+use std::path::PathBuf;
 
 /// Starts the job and puts it on the list of jobs.
 type Start = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
@@ -31,8 +32,28 @@ pub struct Order {
     pub start: Start,
     /// How many screens are left when it is done or goes on in the background: this one, and those that led here.
     pub depth: usize,
-    /// What can be browsed when it is done.
-    pub browse: Option<std::path::PathBuf>,
+    /// What can be looked at when it is done.
+    pub browse: Option<Made>,
+}
+
+/// What can be looked at of what a job made.
+#[derive(Clone, Debug)]
+pub enum Made {
+    /// Samples.
+    Samples(PathBuf),
+    /// What repeated in the documents that were deduplicated, which stay as they are.
+    Repeats(Box<DedupPlan>),
+}
+
+impl Made {
+    fn open(&self, env: &UiEnv) -> Box<dyn Screen> {
+        match self {
+            Self::Samples(path) => browse::open(path.clone(), env.clone()),
+            Self::Repeats(plan) => {
+                repeats::open(repeats::Target::Folder(PathBuf::from(&plan.input)), plan, env.clone())
+            }
+        }
+    }
 }
 
 /// The screen of one job.
@@ -98,10 +119,7 @@ impl RunScreen {
                 Ok(()) => Vec::new(),
                 Err(failure) => vec![Effect::failure(&failure)],
             },
-            Some(RunAsk::Browse) => {
-                let open = |path: &std::path::PathBuf| Effect::Push(browse::open(path.clone(), self.env.clone()));
-                self.order.browse.iter().map(open).collect()
-            }
+            Some(RunAsk::Browse) => self.order.browse.iter().map(|made| Effect::Push(made.open(&self.env))).collect(),
             // Refused by `why_disabled`: none of these jobs makes splits.
             Some(RunAsk::Splits) => Vec::new(),
             Some(RunAsk::Copy) => {
@@ -185,6 +203,7 @@ impl Screen for RunScreen {
     fn label(&self, action: Action) -> &'static str {
         match action {
             Action::ShowLog => "problems, log",
+            Action::Browse if matches!(self.order.browse, Some(Made::Repeats(_))) => "what repeated",
             action => action.label(),
         }
     }

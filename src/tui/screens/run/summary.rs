@@ -69,7 +69,10 @@ fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
             let after = figures.text_bytes.saturating_sub(figures.removed_bytes);
             let share = format!("-{:.1} %", figures.removed_share() * 100.0);
             let sizes = format!("{:>12}{:>12}", bytes(figures.text_bytes), bytes(after));
-            lines.push(Line::from(vec![Span::raw(format!(" {name}{sizes}")), Span::styled(format!("{share:>9}"), ui.theme.muted)]));
+            lines.push(Line::from(vec![
+                Span::raw(format!(" {name}{sizes}")),
+                Span::styled(format!("{share:>9}"), ui.theme.muted),
+            ]));
         }
         if let Some(more) = touched.len().checked_sub(DEDUP_ROWS).filter(|more| *more > 0) {
             lines.push(Line::from(Span::styled(format!("  and {} more", grouped(more as u64)), ui.theme.muted)));

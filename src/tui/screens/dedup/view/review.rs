@@ -48,12 +48,7 @@ pub fn draw(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
     draw_scrolled(state, frame, area, lines, ui);
 }
 
-fn outlook(
-    state: &DedupState,
-    found: Option<&Outcome<DedupEstimate>>,
-    columns: usize,
-    ui: &Ui,
-) -> Vec<Line<'static>> {
+fn outlook(state: &DedupState, found: Option<&Outcome<DedupEstimate>>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     match found {
         None => {
             let words = format!("{} reading a sample of the documents", ui.spinner());
@@ -110,7 +105,8 @@ fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui:
         );
         lines.push(Line::from(Span::styled(fitted(&words), ui.theme.title)));
     }
-    let mut needs = format!("about {} {dot} at most {} of memory", duration(found.estimated), bytes(found.memory_bytes));
+    let mut needs =
+        format!("about {} {dot} at most {} of memory", duration(found.estimated), bytes(found.memory_bytes));
     if found.scratch_bytes == 0 {
         needs.push_str(&format!(" {dot} no scratch space"));
     }

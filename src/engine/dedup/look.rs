@@ -1,0 +1,387 @@
+//! Repeats looked at in the documents themselves: all of it in memory, nothing written.
+
+use super::find::{find_with, Found, Rule};
+use crate::model::{Cancel, Failure, Outcome};
+use crate::source::dedup::{Documents, Kind, Position, Spool, TextFile};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The byte before each document.
+const SEPARATOR: u8 = 0xff;
+/// The longest line of a packed file that is looked at, in bytes.
+const LONGEST_LINE: usize = 256 << 20;
+/// Passages that are kept.
+const PASSAGES: usize = 200;
+/// Troubles that are kept.
+const TROUBLES: usize = 100;
+
+/// What is looked at, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// The files, in the order that decides which copy is the first.
+    pub files: &'a [TextFile],
+    /// The field that holds the text.
+    pub text_key: &'a str,
+    /// What is removable.
+    pub rule: Rule,
+    /// Bytes of text that are held; what comes behind them is not looked at.
+    pub most_text: usize,
+}
+
+/// A file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileSeen {
+    /// Its name relative to the folder, raw.
+    pub name: String,
+    /// Documents with text.
+    pub documents: u64,
+    /// Bytes of text in them.
+    pub text_bytes: u64,
+    /// Ranges that repeat.
+    pub ranges: u64,
+    /// Bytes in them, cut to whole characters.
+    pub removed_bytes: u64,
+}
+
+/// A document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DocumentSeen {
+    /// Position of its file.
+    pub file: u32,
+    /// Its line, counted from 1.
+    pub line: u64,
+    /// Where that line begins in the unpacked file, in bytes.
+    pub start: u64,
+    from: usize,
+    to: usize,
+    first_range: usize,
+    ranges: usize,
+}
+
+/// A range that repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RangeSeen {
+    /// Where it begins in the text of its document, in bytes; always between two characters.
+    pub from: usize,
+    /// Where it ends.
+    pub to: usize,
+    /// Where the copy that stays begins, in all of the text.
+    kept: u64,
+}
+
+/// A passage that repeats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassageSeen {
+    /// A document that has it.
+    pub document: usize,
+    /// Where it begins in its text, in bytes; between two characters.
+    pub from: usize,
+    /// Its length in bytes.
+    pub bytes: usize,
+    /// How often it occurs, about.
+    pub count: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Repeats {
+    /// The files that were read, the last one perhaps in part.
+    pub files: Vec<FileSeen>,
+    /// Documents that have ranges, by their positions, in order.
+    pub changed: Vec<usize>,
+    /// The passages that repeat most, those that cost most bytes first.
+    pub passages: Vec<PassageSeen>,
+    /// There is more text than was looked at.
+    pub is_cut: bool,
+    /// What could not be read, and why; raw.
+    pub troubles: Vec<String>,
+    text: Vec<u8>,
+    documents: Vec<DocumentSeen>,
+    ranges: Vec<RangeSeen>,
+}
+
+/// Reads the documents and finds what repeats in them. `read` counts bytes of text.
+///
+/// # Errors
+/// Where a file cannot be opened, or changes while it is read; when it is cancelled.
+pub fn look(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
+    let mut seen = Repeats::default();
+    for (index, file) in (0..).zip(scope.files) {
+        if seen.is_cut {
+            break;
+        }
+        seen.read(index, file, scope, read, cancel)?;
+    }
+    let found = find_with(&seen.text, &scope.rule, cancel)?;
+    seen.take(found);
+    Ok(seen)
+}
+
+impl Repeats {
+    fn read(&mut self, index: u32, file: &TextFile, scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<()> {
+        let spool = Box::new(Short(Vec::new()));
+        let mut lines = Documents::open(file, scope.text_key, Position::default(), spool, cancel)?;
+        let (mut spare, mut told) = (String::new(), FileSeen { name: file.name.clone(), ..FileSeen::default() });
+        while let Some(record) = lines.next()? {
+            if record.kind != Kind::Document {
+                if let Some(problem) = record.problem(file).filter(|_| self.troubles.len() < TROUBLES) {
+                    self.troubles.push(format!("{}:{}: {}", file.name, record.line + 1, problem.message));
+                }
+                continue;
+            }
+            let from = self.text.len() + 1;
+            self.text.push(SEPARATOR);
+            let (text, most) = (&mut self.text, scope.most_text);
+            let mut fits = true;
+            record.each_piece(&mut spare, &mut |piece| {
+                fits &= text.len() + piece.len() <= most;
+                if fits {
+                    text.extend_from_slice(piece.as_bytes());
+                }
+                Ok(())
+            })?;
+            if !fits {
+                self.text.truncate(from - 1);
+                self.is_cut = true;
+                break;
+            }
+            let to = self.text.len();
+            let (line, start) = (record.line + 1, record.start);
+            self.documents.push(DocumentSeen { file: index, line, start, from, to, first_range: 0, ranges: 0 });
+            told.documents += 1;
+            told.text_bytes += (to - from) as u64;
+            read.store(to as u64, Ordering::Relaxed);
+        }
+        if let Some(damage) = lines.damage() {
+            self.troubles.push(format!("{}: {}", file.name, damage.why));
+        }
+        self.files.push(told);
+        Ok(())
+    }
+
+    /// Puts what was found beside the documents.
+    fn take(&mut self, found: Found) {
+        let mut at = 0;
+        for interval in found.intervals {
+            let place = |position: u64| usize::try_from(position).unwrap_or(usize::MAX);
+            let (start, end) = (place(interval.start), place(interval.end));
+            while self.documents.get(at).is_some_and(|document| document.to < end) {
+                at += 1;
+            }
+            let Some(document) = self.documents.get(at).copied().filter(|document| document.from <= start) else {
+                continue;
+            };
+            let text = text_in(&self.text, document.from..document.to);
+            let Some(range) = whole(text, start - document.from, end - document.from) else { continue };
+            let number = self.ranges.len();
+            self.ranges.push(RangeSeen { from: range.start, to: range.end, kept: interval.first });
+            if self.changed.last() != Some(&at) {
+                self.changed.push(at);
+            }
+            if let Some(document) = self.documents.get_mut(at) {
+                document.first_range = if document.ranges == 0 { number } else { document.first_range };
+                document.ranges += 1;
+            }
+            if let Some(file) = self.files.get_mut(document.file as usize) {
+                file.ranges += 1;
+                file.removed_bytes += range.len() as u64;
+            }
+        }
+        let heaviest = found.passages.heaviest(PASSAGES);
+        let passage = |passage: &super::find::Passage| {
+            let (document, from) = self.locate(passage.at)?;
+            let text = self.text_of(document);
+            let end = from.saturating_add(usize::try_from(passage.len).ok()?).min(text.len());
+            let range = whole(text, from, end)?;
+            Some(PassageSeen { document, from: range.start, bytes: range.len(), count: passage.count })
+        };
+        self.passages = heaviest.iter().filter_map(passage).collect();
+    }
+
+    /// The document at a position, and where in its text that is, in bytes.
+    fn locate(&self, at: u64) -> Option<(usize, usize)> {
+        let at = usize::try_from(at).ok()?;
+        let index = self.documents.partition_point(|document| document.from <= at).checked_sub(1)?;
+        let document = self.documents.get(index).filter(|document| at < document.to)?;
+        Some((index, at - document.from))
+    }
+
+    /// How many documents were read.
+    pub fn len(&self) -> usize {
+        self.documents.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.documents.is_empty()
+    }
+
+    /// A document.
+    pub fn document(&self, index: usize) -> Option<&DocumentSeen> {
+        self.documents.get(index)
+    }
+
+    /// The name of the file of a document, raw, and its line.
+    pub fn place_of(&self, index: usize) -> (&str, u64) {
+        let Some(document) = self.documents.get(index) else { return ("", 0) };
+        (self.files.get(document.file as usize).map_or("", |file| &file.name), document.line)
+    }
+
+    /// The text of a document, raw.
+    pub fn text_of(&self, index: usize) -> &str {
+        self.documents.get(index).map_or("", |document| text_in(&self.text, document.from..document.to))
+    }
+
+    /// The ranges of a document, in order.
+    pub fn ranges_of(&self, index: usize) -> &[RangeSeen] {
+        let Some(document) = self.documents.get(index) else { return &[] };
+        self.ranges.get(document.first_range..document.first_range + document.ranges).unwrap_or_default()
+    }
+
+    /// Bytes of a document that repeat, cut to whole characters.
+    pub fn removed_of(&self, index: usize) -> usize {
+        self.ranges_of(index).iter().map(|range| range.to - range.from).sum()
+    }
+
+    /// The document with the copy of a range that stays, and where in its text that begins, in bytes. Under "keep none" and at the
+    /// first place of a text that repeats itself this may be the range itself.
+    pub fn kept(&self, range: &RangeSeen) -> Option<(usize, usize)> {
+        let (document, mut from) = self.locate(range.kept)?;
+        let text = self.text_of(document);
+        while !text.is_char_boundary(from) {
+            from += 1;
+        }
+        Some((document, from))
+    }
+
+    /// The document whose line begins at this byte of the file of this name, or the next one in that file.
+    pub fn find(&self, name: &str, start: u64) -> Option<usize> {
+        let file = u32::try_from(self.files.iter().position(|file| file.name == name)?).ok()?;
+        let index = self.documents.partition_point(|document| (document.file, document.start) < (file, start));
+        self.documents.get(index).filter(|document| document.file == file).map(|_| index)
+    }
+
+    /// Bytes of text, and of those in ranges.
+    pub fn totals(&self) -> (u64, u64) {
+        let add = |(text, removed), file: &FileSeen| (text + file.text_bytes, removed + file.removed_bytes);
+        self.files.iter().fold((0, 0), add)
+    }
+}
+
+/// A piece of the text; every document is UTF-8.
+fn text_in(text: &[u8], range: Range<usize>) -> &str {
+    std::str::from_utf8(text.get(range).unwrap_or_default()).unwrap_or_default()
+}
+
+/// A range without the characters that it cuts; `None` where nothing is left.
+fn whole(text: &str, mut from: usize, mut to: usize) -> Option<Range<usize>> {
+    to = to.min(text.len());
+    while from < to && !text.is_char_boundary(from) {
+        from += 1;
+    }
+    while to > from && !text.is_char_boundary(to) {
+        to -= 1;
+    }
+    (from < to).then_some(from..to)
+}
+
+/// Lines that are held in memory, up to a length.
+struct Short(Vec<u8>);
+
+impl Spool for Short {
+    fn clear(&mut self) -> Outcome<()> {
+        self.0.clear();
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Outcome<()> {
+        if self.0.len() + bytes.len() > LONGEST_LINE {
+            let why = "a line of a packed file is too long to be looked at";
+            return Err(Failure::data("reading the text", why).with_hint("dedup itself takes it"));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read_at(&self, at: u64, buf: &mut [u8]) -> Outcome<usize> {
+        Spool::read_at(&self.0, at, buf)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::dedup::{Keep, TEXT_KEY};
+    use crate::source::dedup::list;
+
+    fn rule(min_length: u64) -> Rule {
+        Rule { min_length, keep: Keep::First, min_count: 2 }
+    }
+
+    /// Files of documents, looked at.
+    fn looked(files: &[(&str, &[&str])], min_length: u64, most_text: usize) -> Repeats {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, texts) in files {
+            let line = |text: &&str| format!("{}\n", serde_json::json!({ "text": text }));
+            std::fs::write(folder.path().join(name), texts.iter().map(line).collect::<String>()).unwrap();
+        }
+        let cancel = Cancel::default();
+        let listing = list(folder.path(), &cancel).unwrap();
+        let scope = Scope { files: &listing.files, text_key: TEXT_KEY, rule: rule(min_length), most_text };
+        look(&scope, &AtomicU64::new(0), &cancel).unwrap()
+    }
+
+    #[test]
+    fn ranges_lead_to_the_copy_that_stays() {
+        let seen = looked(
+            &[
+                ("a.jsonl", &["one, two, three", "nothing here"]),
+                ("b.jsonl", &["xyz", "so: two, three!", "two, three"]),
+            ],
+            8,
+            1 << 20,
+        );
+        assert_eq!((seen.len(), seen.changed.as_slice()), (5, &[3, 4][..]));
+        let range = seen.ranges_of(3)[0];
+        assert_eq!(seen.text_of(3).get(range.from..range.to), Some(" two, three"));
+        assert_eq!(seen.place_of(3), ("b.jsonl", 2));
+        let (document, from) = seen.kept(&range).unwrap();
+        assert_eq!((seen.place_of(document), &seen.text_of(document)[from..]), (("a.jsonl", 1), " two, three"));
+        assert_eq!(seen.find("b.jsonl", 15), Some(3));
+        assert_eq!((seen.find("b.jsonl", 99), seen.find("c.jsonl", 0)), (None, None));
+        assert_eq!(seen.totals(), (15 + 12 + 3 + 15 + 10, 11 + 10));
+        assert_eq!((seen.files[1].ranges, seen.files[1].removed_bytes, seen.removed_of(4)), (2, 21, 10));
+        assert_eq!(seen.passages[0].count, 3);
+    }
+
+    #[test]
+    fn a_range_never_cuts_a_character() {
+        let seen = looked(&[("a.jsonl", &["äöüäöü 東京東京", "xöüäöü 東京東y"])], 5, 1 << 20);
+        for index in 0..seen.len() {
+            for range in seen.ranges_of(index) {
+                assert!(seen.text_of(index).get(range.from..range.to).is_some_and(|text| !text.is_empty()));
+            }
+        }
+        assert_eq!(seen.changed, [0, 1]);
+    }
+
+    #[test]
+    fn text_beyond_the_limit_is_not_looked_at_and_that_is_said() {
+        let seen = looked(&[("a.jsonl", &["0123456789", "0123456789", "0123456789"])], 5, 25);
+        assert_eq!((seen.len(), seen.is_cut, seen.changed.as_slice()), (2, true, &[1][..]));
+    }
+
+    #[test]
+    fn lines_without_text_are_troubles_and_stop_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = "{\"text\": \"again and again\"}\nno json\n\n{\"text\": 5}\n{\"text\": \"again and again\"}\n";
+        std::fs::write(folder.path().join("a.jsonl"), lines).unwrap();
+        let cancel = Cancel::default();
+        let listing = list(folder.path(), &cancel).unwrap();
+        let scope = Scope { files: &listing.files, text_key: TEXT_KEY, rule: rule(6), most_text: 1 << 20 };
+        let seen = look(&scope, &AtomicU64::new(0), &cancel).unwrap();
+        assert_eq!((seen.len(), seen.troubles.len(), seen.place_of(1)), (2, 2, ("a.jsonl", 5)));
+        cancel.cancel();
+        assert!(look(&scope, &AtomicU64::new(0), &cancel).unwrap_err().is_cancelled());
+    }
+}

@@ -1,0 +1,177 @@
+//! The text of a document as it is drawn: made safe, with what repeats marked so that it is seen without colours, too.
+
+use crate::preview::text::{safe_lines, wrap_ranges};
+use crate::tui::screen::Ui;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+use std::ops::Range;
+
+/// Bytes of a document that are drawn at a time.
+const WINDOW: usize = 64 << 10;
+/// Bytes before the place that one looks at.
+const BEFORE: usize = 8 << 10;
+
+/// What a piece of the text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It repeats.
+    Repeat,
+    /// It repeats, and it is the one that one is at.
+    Here,
+    /// The copy that stays, or a place of a passage.
+    Kept,
+}
+
+impl Mark {
+    fn brackets(self, ascii: bool) -> (&'static str, &'static str) {
+        match (self, ascii) {
+            (Self::Kept, false) => ("⟪", "⟫"),
+            (Self::Kept, true) => ("<<", ">>"),
+            (_, false) => ("⟦", "⟧"),
+            (_, true) => ("[[", "]]"),
+        }
+    }
+
+    fn style(self, ui: &Ui) -> Style {
+        match self {
+            Self::Repeat => ui.theme.warn.add_modifier(Modifier::UNDERLINED),
+            Self::Here => ui.theme.matched.add_modifier(Modifier::UNDERLINED | Modifier::BOLD),
+            Self::Kept => ui.theme.ok.add_modifier(Modifier::UNDERLINED),
+        }
+    }
+}
+
+/// A text ready to be drawn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shown {
+    /// Safe, with brackets around what is marked.
+    pub text: String,
+    /// Which bytes of it are marked, brackets included; in order.
+    pub marks: Vec<(Range<usize>, Mark)>,
+    /// The first byte of what one looks at.
+    pub focus: usize,
+}
+
+/// Makes a text ready: the part of it around `focus` (a byte of it) where it is long. `marks` are in order and do not overlap, except
+/// that [`Mark::Kept`] wins over others.
+pub fn shown(text: &str, marks: &[(Range<usize>, Mark)], focus: usize, ascii: bool) -> Shown {
+    let window = window(text, focus);
+    let mut cuts: Vec<usize> = vec![window.start, window.end];
+    cuts.extend(marks.iter().flat_map(|(range, _)| [range.start, range.end]).filter(|at| window.contains(at)));
+    cuts.sort_unstable();
+    cuts.dedup();
+    let mut out = Shown::default();
+    if window.start > 0 {
+        out.text.push_str(&format!("({} before)\n", crate::model::text::bytes(window.start as u64)));
+    }
+    let mark_of = |at: usize| {
+        let covering =
+            marks.iter().filter(|(range, _)| range.contains(&at)).map(|(range, mark)| (range.clone(), *mark));
+        covering.max_by_key(|(_, mark)| *mark == Mark::Kept)
+    };
+    for pair in cuts.windows(2) {
+        let &[from, to] = pair else { continue };
+        let begin = out.text.len();
+        if (from..to).contains(&focus) || focus == from {
+            out.focus = begin;
+        }
+        let mark = mark_of(from);
+        let brackets = mark.as_ref().map(|(_, mark)| mark.brackets(ascii));
+        // A bracket stands where the marked range begins or ends, not where another one or the window cuts it.
+        if let (Some((range, _)), Some((open, _))) = (&mark, brackets) {
+            if range.start == from {
+                out.text.push_str(open);
+            }
+        }
+        out.text.push_str(&safe_lines(text.get(from..to).unwrap_or_default(), usize::MAX));
+        if let (Some((range, mark)), Some((_, close))) = (mark, brackets) {
+            if range.end == to {
+                out.text.push_str(close);
+            }
+            out.marks.push((begin..out.text.len(), mark));
+        }
+    }
+    if window.end < text.len() {
+        let left = (text.len() - window.end) as u64;
+        out.text.push_str(&format!("\n({} more)", crate::model::text::bytes(left)));
+    }
+    out
+}
+
+/// The part of a text that is drawn, between two characters.
+fn window(text: &str, focus: usize) -> Range<usize> {
+    if text.len() <= WINDOW {
+        return 0..text.len();
+    }
+    let boundary = |mut at: usize| {
+        at = at.min(text.len());
+        while !text.is_char_boundary(at) {
+            at -= 1;
+        }
+        at
+    };
+    let from = boundary(focus.saturating_sub(BEFORE));
+    from..boundary(from + WINDOW)
+}
+
+impl Shown {
+    /// Its lines at a width, as byte ranges, and the line that one looks at.
+    pub fn lines(&self, columns: usize) -> (Vec<Range<usize>>, usize) {
+        let lines = wrap_ranges(&self.text, columns);
+        let at = lines.partition_point(|line| line.start <= self.focus).saturating_sub(1);
+        (lines, at)
+    }
+
+    /// A line, drawn.
+    pub fn line(&self, range: Range<usize>, ui: &Ui) -> Line<'static> {
+        let first = self.marks.partition_point(|(mark, _)| mark.end <= range.start);
+        let mut spans = Vec::new();
+        let mut at = range.start;
+        let mut push = |from: usize, to: usize, style: Style| {
+            if let Some(words) = self.text.get(from..to).filter(|words| !words.is_empty()) {
+                spans.push(Span::styled(words.to_owned(), style));
+            }
+        };
+        for (mark, kind) in self.marks.iter().skip(first).take_while(|(mark, _)| mark.start < range.end) {
+            let (from, to) = (mark.start.max(range.start), mark.end.min(range.end));
+            push(at, from, ui.theme.text);
+            push(from, to, kind.style(ui));
+            at = to;
+        }
+        push(at, range.end, ui.theme.text);
+        Line::from(spans)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brackets_stand_around_what_is_marked_and_the_kept_copy_wins() {
+        let text = "one two three four";
+        let marks = [(0..3, Mark::Repeat), (8..13, Mark::Here), (10..18, Mark::Kept)];
+        let seen = shown(text, &marks, 8, true);
+        assert_eq!(seen.text, "[[one]] two [[th<<ree four>>");
+        assert_eq!(seen.text.get(seen.focus..seen.focus + 4), Some("[[th"));
+        let kinds: Vec<Mark> = seen.marks.iter().map(|(_, mark)| *mark).collect();
+        assert_eq!(kinds, [Mark::Repeat, Mark::Here, Mark::Kept, Mark::Kept]);
+    }
+
+    #[test]
+    fn of_a_long_text_the_part_around_the_focus_is_shown() {
+        let text = "ä".repeat(100_000);
+        let seen = shown(&text, &[(120_000..120_010, Mark::Here)], 120_000, false);
+        assert!(seen.text.starts_with("(109.2 KiB before)\n"), "{}", &seen.text[..40]);
+        assert!(seen.text.ends_with(" more)") && seen.text.contains("⟦äääää⟧"));
+        assert!(seen.text.len() < 2 * WINDOW);
+        assert_eq!(shown("", &[], 0, false), Shown::default());
+    }
+
+    #[test]
+    fn what_a_terminal_obeys_becomes_visible() {
+        let seen = shown("a\u{1b}[31mb\tc\r\nd", &[(1..6, Mark::Here)], 0, true);
+        assert!(!seen.text.contains('\u{1b}') && !seen.text.contains('\t'), "{:?}", seen.text);
+        assert!(seen.text.ends_with("\nd"));
+    }
+}

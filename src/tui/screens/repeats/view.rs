@@ -1,0 +1,181 @@
+//! Draws documents with repeats: a list, and the text with what repeats marked.
+
+use super::shown::shown;
+use super::state::{Listed, Place, RepeatsState};
+use crate::engine::dedup::look::{FileSeen, Repeats};
+use crate::model::text::{bytes, count, grouped};
+use crate::model::Failure;
+use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::draw_lines;
+use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::{panel, text};
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// Below this width the list and the text take turns.
+const BOTH_FROM: u16 = 72;
+/// Troubles that are told where nothing else is.
+const TROUBLES: usize = 8;
+
+/// What is told beside what was found.
+pub struct Told {
+    /// The minimum length, in bytes.
+    pub length: u64,
+    /// Bytes of text read so far.
+    pub read: u64,
+    /// The field that holds the text; raw.
+    pub text_key: String,
+}
+
+/// Draws everything.
+pub fn draw(state: &mut RepeatsState, told: &Told, frame: &mut Frame, area: Rect, ui: &Ui) {
+    state.places.clear();
+    let waits = match state.seen.clone().as_deref() {
+        None => {
+            let words = format!("{} looking for repeats: {} of text", ui.spinner(), bytes(told.read));
+            Some(vec![Line::from(Span::styled(words, ui.theme.accent))])
+        }
+        Some(Err(failure)) => Some(failure_lines(failure, usize::from(area.width).saturating_sub(4), ui)),
+        Some(Ok(repeats)) if repeats.changed.is_empty() => {
+            Some(nothing_lines(repeats, told, usize::from(area.width).saturating_sub(4), ui))
+        }
+        Some(Ok(_)) => None,
+    };
+    if let Some(lines) = waits {
+        let block = panel("Repeats", true, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        draw_lines(frame.buffer_mut(), Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }, lines);
+        return;
+    }
+    if area.width < BOTH_FROM {
+        match state.in_text {
+            true => draw_text(state, frame, area, ui),
+            false => draw_rows(state, frame, area, ui),
+        }
+        return;
+    }
+    // Figures of files take more room, and less of the text is looked at.
+    let columns = match state.listed {
+        Listed::Files => area.width * 3 / 5,
+        _ => (area.width * 2 / 5).clamp(34, 60),
+    };
+    draw_rows(state, frame, Rect { width: columns, ..area }, ui);
+    draw_text(state, frame, Rect { x: area.x + columns, width: area.width - columns, ..area }, ui);
+}
+
+fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let words = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns).into_iter();
+    let mut lines: Vec<Line> = words.map(|line| Line::from(Span::styled(line, ui.theme.error))).collect();
+    let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
+    lines.extend(hint.map(|line| Line::from(Span::styled(line, ui.theme.muted))));
+    lines
+}
+
+fn nothing_lines(repeats: &Repeats, told: &Told, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let words = match repeats.is_empty() {
+        true => format!("no document has text under {:?}", told.text_key),
+        false => format!(
+            "nothing of {} and more repeats in {}",
+            count(told.length, "byte"),
+            count(repeats.len() as u64, "document")
+        ),
+    };
+    let mut lines: Vec<Line> = text::wrap(&words, columns).into_iter().map(Line::from).collect();
+    for trouble in repeats.troubles.iter().take(TROUBLES) {
+        let words = format!("{} {}", ui.glyphs.warn, text::safe(trouble));
+        lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.warn)));
+    }
+    lines
+}
+
+fn draw_rows(state: &mut RepeatsState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let Some(seen) = state.seen.clone() else { return };
+    let Ok(repeats) = seen.as_ref() else { return };
+    let (title, count) = match state.listed {
+        Listed::Documents => ("Documents", repeats.changed.len()),
+        Listed::Passages => ("Repeated most", repeats.passages.len()),
+        Listed::Files => ("By file", repeats.files.len()),
+    };
+    let focused = !state.in_text;
+    let block = panel(&format!("{title} {}", grouped(count as u64)), focused, ui);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    state.places.put(inner, Place::Rows);
+    let listed = state.listed;
+    draw_list(frame.buffer_mut(), inner, state.rows(), focused, ui, |row, columns| match listed {
+        Listed::Documents => document_line(repeats, row, columns, ui),
+        Listed::Passages => passage_line(repeats, row, columns, ui),
+        Listed::Files => repeats.files.get(row).map_or_else(Line::default, |file| file_line(file, columns, ui)),
+    });
+}
+
+fn document_line(repeats: &Repeats, row: usize, columns: usize, ui: &Ui) -> Line<'static> {
+    let Some(index) = repeats.changed.get(row).copied() else { return Line::default() };
+    let (name, line) = repeats.place_of(index);
+    let size = text::pad_start(&bytes(repeats.removed_of(index) as u64), 10);
+    let room = columns.saturating_sub(11).max(8);
+    let name = text::fit_middle(&format!("{name}:{line}"), room, ui.glyphs);
+    Line::from(vec![Span::raw(text::pad_end(&name, room)), Span::styled(format!(" {size}"), ui.theme.muted)])
+}
+
+fn passage_line(repeats: &Repeats, row: usize, columns: usize, ui: &Ui) -> Line<'static> {
+    let Some(passage) = repeats.passages.get(row) else { return Line::default() };
+    let text = repeats.text_of(passage.document);
+    let begin: String =
+        text.get(passage.from..passage.from + passage.bytes).unwrap_or_default().chars().take(200).collect();
+    let words: Vec<&str> = begin.split_whitespace().collect();
+    let figures = format!("{:>7} x {:>9} ", grouped(passage.count), bytes(passage.bytes as u64));
+    let room = columns.saturating_sub(text::width(&figures));
+    Line::from(vec![Span::styled(figures, ui.theme.muted), Span::raw(text::fit_end(&words.join(" "), room, ui.glyphs))])
+}
+
+fn file_line(file: &FileSeen, columns: usize, ui: &Ui) -> Line<'static> {
+    let after = file.text_bytes.saturating_sub(file.removed_bytes);
+    let share = file.removed_bytes as f64 * 100.0 / file.text_bytes.max(1) as f64;
+    let figures = format!(" {:>9} {} {:>9} {share:>5.1} %", bytes(file.text_bytes), ui.glyphs.arrow, bytes(after));
+    let room = columns.saturating_sub(text::width(&figures)).max(4);
+    let name = text::pad_end(&text::fit_middle(&file.name, room, ui.glyphs), room);
+    Line::from(vec![Span::raw(name), Span::styled(figures, ui.theme.muted)])
+}
+
+fn draw_text(state: &mut RepeatsState, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let Some(seen) = state.seen.clone() else { return };
+    let (Ok(repeats), spot) = (seen.as_ref(), state.spot.clone()) else { return };
+    let dot = ui.glyphs.dot;
+    let title = spot.as_ref().map_or_else(String::new, |spot| {
+        let (name, line) = repeats.place_of(spot.document);
+        let ranges = repeats.ranges_of(spot.document).len();
+        let what = match &spot.copy {
+            Some((_, what)) => (*what).to_owned(),
+            None if ranges == 0 => "nothing of it repeats".to_owned(),
+            None => format!("range {} of {}", grouped(spot.range as u64 + 1), grouped(ranges as u64)),
+        };
+        format!("{name} line {} {dot} {what}", grouped(line))
+    });
+    let room = usize::from(area.width).saturating_sub(6);
+    let block = panel(&text::fit_middle(&title, room, ui.glyphs), state.in_text, ui);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+    state.places.put(inner, Place::Text);
+    let Some(spot) = spot else { return };
+    let (marks, focus) = state.marks();
+    let drawn = shown(repeats.text_of(spot.document), &marks, focus, ui.glyphs.ascii);
+    let (lines, at) = drawn.lines(usize::from(inner.width));
+    state.height = usize::from(inner.height);
+    if std::mem::take(&mut state.follows) {
+        // A few lines before it say where one is.
+        state.top = at.saturating_sub(state.height / 4);
+    }
+    state.top = state.top.min(lines.len().saturating_sub(state.height));
+    let view = lines.iter().skip(state.top).take(state.height);
+    draw_lines(frame.buffer_mut(), inner, view.map(|line| drawn.line(line.clone(), ui)));
+    if state.top > 0 && !inner.is_empty() {
+        frame.buffer_mut().set_string(inner.right(), inner.y, ui.glyphs.more_up, ui.theme.accent);
+    }
+    if state.top + state.height < lines.len() && !inner.is_empty() {
+        frame.buffer_mut().set_string(inner.right(), inner.bottom() - 1, ui.glyphs.more_down, ui.theme.accent);
+    }
+}
