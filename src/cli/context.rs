@@ -5,6 +5,7 @@ use super::printer::Printer;
 use super::signals::Signals;
 use crate::model::{Failure, Outcome, RunOptions, Subject};
 use crate::preview::cells::Depth;
+use crate::storage::memory::usual_memory;
 use crate::storage::xdg;
 use crate::tui::config::{self, Settings};
 use crate::tui::theme::{ColourMode, Theme};
@@ -81,6 +82,7 @@ impl Context {
     pub fn ui_env(&self) -> Outcome<UiEnv> {
         let settings = self.settings();
         let mut env = UiEnv::new(self.run_options(), xdg::state_dir());
+        env.dedup_memory = self.globals.memory.unwrap_or_else(usual_memory);
         env.mistakes = settings.told();
         env.ascii = self.globals.ascii || settings.config.ascii.unwrap_or(false);
         env.mouse = settings.config.mouse.unwrap_or(true);

@@ -76,12 +76,15 @@ pub struct UiEnv {
     pub jobs: Jobs,
     /// Wakes the frame from another thread.
     pub wake: Wake,
+    /// Bytes of memory that deduplicating may take: more than other jobs, unless somebody has said how much.
+    pub dedup_memory: u64,
 }
 
 impl UiEnv {
     /// The surroundings of a UI with default looks.
     pub fn new(options: RunOptions, state_dir: PathBuf) -> Self {
         Self {
+            dedup_memory: options.memory_bytes,
             options,
             ascii: false,
             colour: ColourMode::default(),
@@ -102,6 +105,11 @@ impl UiEnv {
 }
 
 impl UiEnv {
+    /// How to run a dedup.
+    pub fn dedup_options(&self) -> RunOptions {
+        RunOptions { memory_bytes: self.dedup_memory, ..self.options.clone() }
+    }
+
     /// An environment variable; where `GRISTMILL_PICTURES` is not set, the settings speak for it.
     pub fn variable(&self, name: &str) -> Option<String> {
         let given = self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());

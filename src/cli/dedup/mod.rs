@@ -19,7 +19,7 @@ use crate::model::text::bytes;
 use crate::model::{DedupPlan, Failure, Outcome, Problem, RunOptions, Severity};
 use crate::storage::memory::usual_memory;
 use crate::storage::xdg;
-use crate::tui::recent;
+use crate::tui::{recent, Start};
 use serde_json::{json, Map, Value};
 use std::path::Path;
 
@@ -27,12 +27,21 @@ use std::path::Path;
 pub fn run(args: &DedupArgs, context: &Context) -> Finished {
     let plan = plan::from_args(args, context.globals.compat)?;
     if !open_questions(&plan).is_empty() && context.may_ask() && !context.globals.dry_run {
-        let Some(plan) = crate::prompt::dedup(plan, &run_options(context))? else {
-            context.printer.line("Nothing was written.");
-            return Ok(Done::ok(Map::new()));
-        };
-        return execute(&plan, context);
+        return guided(plan, context);
     }
+    execute(&plan, context)
+}
+
+/// Asks for what the plan leaves open, then runs it.
+fn guided(plan: DedupPlan, context: &Context) -> Finished {
+    // The screens begin with the files of a folder: without one there is nothing to show.
+    if !context.prefers_prompts() && !plan.input.is_empty() && plan.from_index.is_none() {
+        return prepare::screen(Start::Dedup(Box::new(plan)), context);
+    }
+    let Some(plan) = crate::prompt::dedup(plan, &run_options(context))? else {
+        context.printer.line("Nothing was written.");
+        return Ok(Done::ok(Map::new()));
+    };
     execute(&plan, context)
 }
 

@@ -4,6 +4,7 @@
 //! machines (2 means twice as long).
 
 mod browse;
+mod dedup;
 mod exits;
 pub mod harness;
 mod home;

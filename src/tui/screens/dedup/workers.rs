@@ -30,14 +30,15 @@ pub struct Workers {
 impl Workers {
     /// Starts them.
     pub fn start(env: &UiEnv) -> Self {
-        let (options, others) = (env.options.clone(), env.options.clone());
+        let (options, others) = (env.dedup_options(), env.dedup_options());
         Self {
             files: Latest::start("dedup-files", env.wake.clone(), |(folder, cancel): (PathBuf, Cancel)| {
                 Arc::new(list(&folder, &cancel))
             }),
             lengths: Stream::start("dedup-lengths", env.wake.clone(), move |(plan, length, cancel): Question| {
                 // What is no longer wanted, or was answered while it waited, is not begun.
-                let found = cancel.check().and_then(|()| estimate(&plan, &[length], &options, &cancel));
+                let asked = DedupPlan { min_length: Some(length), ..plan.clone() };
+                let found = cancel.check().and_then(|()| estimate(&asked, &[length], &options, &cancel));
                 (plan, length, Arc::new(found))
             }),
             review: Latest::start("dedup-review", env.wake.clone(), move |(plan, cancel): (DedupPlan, Cancel)| {

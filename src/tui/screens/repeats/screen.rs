@@ -76,7 +76,7 @@ impl RepeatsScreen {
         self.cancel = Cancel::default();
         self.read = Arc::default();
         self.state.seen = None;
-        let most = (self.env.options.memory_bytes / SHARE).clamp(LEAST_TEXT, MOST_TEXT);
+        let most = (self.env.dedup_memory / SHARE).clamp(LEAST_TEXT, MOST_TEXT);
         self.worker.ask(Question {
             target: self.target.clone(),
             is_whole_folder: self.is_whole_folder,

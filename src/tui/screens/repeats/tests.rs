@@ -192,7 +192,10 @@ fn a_file_is_looked_at_alone_and_with_its_folder() {
     wait(screen.as_mut());
     assert!(screen.status_right().unwrap().ends_with("by 50 bytes and more"));
     let copied = screen.handle(Input::Action(Action::CopyPath));
-    assert!(matches!(&copied[0], Effect::Copy(place) if place.ends_with("b.jsonl:1")), "another file is looked at first");
+    assert!(
+        matches!(&copied[0], Effect::Copy(place) if place.ends_with("b.jsonl:1")),
+        "another file is looked at first"
+    );
     let effects = screen.handle(Input::Action(Action::Close));
     assert!(matches!(effects.as_slice(), [Effect::Pop]));
 }

@@ -139,7 +139,7 @@ pub fn dedup(plan: DedupPlan, command: String) -> Order {
         },
         command,
         next: vec![format!("To make tokens of it: gristmill pack {}", argument(&path))],
-        start: Box::new(move |env: &UiEnv| env.jobs.start_dedup(plan.clone(), env.options.clone())),
+        start: Box::new(move |env: &UiEnv| env.jobs.start_dedup(plan.clone(), env.dedup_options())),
         depth: 2,
         browse: seen.then(|| Made::Repeats(Box::new(looked_at))),
     }

@@ -1,0 +1,73 @@
+//! Removing repeated text and looking at it, as a person does it.
+
+use super::harness::{House, Start};
+
+const NOTICE: &str =
+    "We use cookies to improve your experience. By continuing to browse this site you agree to our terms, \
+                      to our notice about the privacy of visitors, and to everything else that nobody has ever read.";
+
+/// Two files in a folder: one notice in three documents.
+fn corpus() -> House {
+    let house = House::new();
+    let line = |text: &str| format!("{}\n", serde_json::json!({ "text": text }));
+    let first = line(&format!("{NOTICE} An article about boats.")) + &line("A short one.");
+    let second = line(&format!("Another page. {NOTICE}")) + &line(&format!("{NOTICE} And a third."));
+    house.file("web/a.jsonl", first.as_bytes());
+    house.file("web/b.jsonl", second.as_bytes());
+    house
+}
+
+#[test]
+fn repeats_are_removed_from_the_first_question_to_what_repeated() {
+    let house = corpus();
+    let mut story = Start::new(&house).size(100, 30).run();
+    story.wait_for("▸ web/").wait_for("d  dedup").keys("d");
+    story.wait_for("2 files").wait_for("a.jsonl").wait_for("b.jsonl").keys("enter");
+    story.wait_for("(•) 500").wait_for("( ) 1,000").wait_for("0.0 %").keys("k k").wait_for("(•) 100");
+    story.wait_for("We use cookies").wait_for("%").keys("enter");
+    story.wait_for("< cut out >").wait_for("web-dedup").keys("enter");
+    story.wait_for("everything is answered").wait_for("Writes 2 files").wait_for("--minlen 100");
+    assert!(!house.data().join("web-dedup").exists(), "nothing is written before");
+    story.keys("enter").wait_for("web-dedup is deduplicated").wait_for("By file").wait_for("2 ranges");
+    let written = std::fs::read_to_string(house.data().join("web-dedup/b.jsonl")).unwrap();
+    assert!(written.contains("Another page. ") && !written.contains("cookies"), "{written}");
+    let kept = std::fs::read_to_string(house.data().join("web-dedup/a.jsonl")).unwrap();
+    assert!(kept.contains("cookies"), "the first copy stays");
+    story.keys("o").wait_for("Documents 2").wait_for("range 1 of 1").wait_for("⟦").keys("enter");
+    story.wait_for("a.jsonl line 1").wait_for("the copy that stays").keys("esc").wait_for("range 1 of 1");
+    story.keys("n").wait_for("b.jsonl line 2").keys("p").wait_for("Repeated most").keys("f").wait_for("By file 2");
+    story
+        .keys("esc")
+        .wait_for("Documents 2")
+        .keys("esc")
+        .wait_for("is deduplicated")
+        .keys("esc")
+        .wait_for("web-dedup/");
+    story.keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn going_back_loses_nothing_and_answers_that_were_left_are_there_again() {
+    let house = corpus();
+    let mut story = Start::new(&house).arguments(&["dedup", "web"]).size(80, 24).run();
+    story.wait_for("2 files").keys("enter").wait_for("(•) 500").keys("j").wait_for("(•) 1,000").keys("enter");
+    story.wait_for("< cut out >").keys("space").wait_for("< listed >").wait_for("variant a").keys("enter");
+    story.wait_for("--mode annotate").keys("esc").wait_for("< listed >").keys("esc").wait_for("(•) 1,000");
+    story.keys("esc").wait_for("2 files").keys("esc").wait_for("▸ web/").keys("d").wait_for("your answers of");
+    story.keys("enter").wait_for("(•) 1,000").keys("x").keys("4").wait_for("--minlen 1000 --mode annotate");
+    story.keys("esc esc esc esc").wait_for("▸ web/").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    assert!(!house.data().join("web-dedup").exists(), "nothing was written");
+}
+
+#[test]
+fn the_browser_draws_what_repeats_in_a_file() {
+    let house = corpus();
+    let mut story = Start::new(&house).arguments(&["browse", "web/b.jsonl"]).size(80, 24).run();
+    story.wait_for("2 samples").keys("j").keys("D").wait_for("repeat").keys("- -").wait_for("by 100 bytes and more");
+    story.wait_for("b.jsonl line 2").wait_for("range 1 of 1").keys("space").wait_for("Documents 2").keys("enter");
+    story.wait_for("a.jsonl line 1").keys("u").wait_for("range 1 of 1").keys("esc").wait_for("2 samples").keys("q");
+    assert_eq!(story.exit_code(), 0);
+}
