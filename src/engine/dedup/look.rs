@@ -309,6 +309,7 @@ impl Spool for Short {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "test data need not be published")]
 mod tests {
     use super::*;
     use crate::model::dedup::{Keep, TEXT_KEY};

@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "test data need not be published")]
+
 use super::state::DedupState;
 use super::step::{Field, Step};
 use super::view;

@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "test data need not be published")]
+
 use super::state::{Listed, RepeatsState};
 use super::view::{self, Told};
 use super::{open, Target};
