@@ -1,24 +1,27 @@
 //! `index`: raw indexes of Modalities, plain indexes of Forager.
 
 use super::context::Context;
-use super::end::{fields, Done, Finished};
+use super::end::{fields, Done, Finished, Stopped};
 use super::prepare::summary;
 use super::printer::{paint, Look};
 use super::task::{follow, tell};
 use crate::engine::plan::shell_quote;
 use crate::formats::forager::INDEX_FOLDER;
 use crate::job::index::{start_forager, start_raw, ExistingFile, ForagerIndexPlan, IndexReport, RawIndexPlan};
+use crate::job::task::Task;
 use crate::model::text::{bytes, count, display_safe, duration};
-use crate::model::{Failure, Outcome, Subject};
+use crate::model::{ExitClass, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
+use crate::source::text::{list, Peer};
 use clap::{Args, ValueEnum};
-use serde_json::json;
+use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
 
 /// What is indexed, and for whom.
 #[derive(Args, Clone, Debug)]
 pub struct IndexArgs {
-    /// Modalities: a .jsonl file; Forager: the folder that holds them
-    path: PathBuf,
+    /// Modalities: .jsonl files, or folders with them; Forager: the folder that holds them
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
     /// Whose index
     #[arg(long, value_name = "FORMAT")]
     format: Format,
@@ -66,36 +69,86 @@ impl From<Policy> for ExistingFile {
     }
 }
 
-/// Makes an index.
+/// Makes an index, or one for each file.
 pub fn run(args: &IndexArgs, context: &Context) -> Finished {
     refuse_flags(args, context)?;
-    let path = super::paths::local(&args.path)?;
-    let (is_dry, options) = (context.globals.dry_run, context.run_options());
-    let task = match args.format {
-        Format::Modalities => {
-            if Path::new(&path).is_dir() {
-                return Err(Failure::usage("indexing", "it is a folder, and here every file has an index of its own")
-                    .on(Subject::path(&path))
-                    .with_hint("name one .jsonl file")
-                    .into());
-            }
-            let plan = RawIndexPlan {
-                index: args.index_path.clone(),
-                existing: args.file_existence_policy.map_or(ExistingFile::Error, Into::into),
-                skip_bad_lines: args.skip_bad_lines,
-                is_dry,
-                ..RawIndexPlan::new(&path)
-            };
-            start_raw(plan, options)?
-        }
-        Format::Forager => {
+    let named = args.paths.iter().map(|path| super::paths::local(path)).collect::<Outcome<Vec<_>>>()?;
+    let mut done = match (args.format, named.as_slice()) {
+        (Format::Forager, [folder]) => {
             let index_folder = args.index_folder.clone().unwrap_or_else(|| INDEX_FOLDER.to_owned());
-            start_forager(ForagerIndexPlan { index_folder, is_dry, ..ForagerIndexPlan::new(&path) }, options)?
+            let plan =
+                ForagerIndexPlan { index_folder, is_dry: context.globals.dry_run, ..ForagerIndexPlan::new(folder) };
+            told(folder, start_forager(plan, context.run_options())?, context)?
+        }
+        (Format::Modalities, [file]) if !Path::new(file).is_dir() => raw_one(file, args, context)?,
+        (Format::Modalities, _) => each(&named, args, context)?,
+        (Format::Forager, _) => {
+            return Err(Failure::usage("indexing", "an index of Forager is for one folder").into());
         }
     };
+    done.result.insert("equivalent_command".into(), json!(command(args)));
+    Ok(done)
+}
+
+/// One raw index for each file. A file that is refused does not keep the others from theirs.
+fn each(named: &[String], args: &IndexArgs, context: &Context) -> Finished {
+    if args.index_path.is_some() {
+        let failure = Failure::usage("indexing", "it names one index, and there may be several files");
+        let hint = "without it each index is beside its file";
+        return Err(failure.on(Subject::field("--index-path")).with_hint(hint).into());
+    }
+    let inputs: Vec<PathBuf> = named.iter().map(PathBuf::from).collect();
+    let cancel = context.signals.listen();
+    let listing = list(&inputs, None, None, Peer::Modalities, &cancel)?;
+    for problem in &listing.problems {
+        context.printer.problem(problem);
+    }
+    let mut findings: Vec<(Severity, ProblemKind)> = listing.problems.iter().map(|p| (p.severity, p.kind)).collect();
+    let (mut indexes, mut failures) = (Vec::new(), Vec::new());
+    for file in listing.files {
+        let path = file.path.to_string_lossy().into_owned();
+        if !file.packing.is_plain() {
+            let why = "it is compressed, and a raw index is for plain text";
+            let problem = Problem::note(ProblemKind::Other, Subject::path(&file.path), why);
+            context.printer.problem(&problem);
+            continue;
+        }
+        match raw_one(&path, args, context) {
+            Ok(done) => {
+                findings.extend(done.kinds.iter().map(|kind| (Severity::Problem, *kind)));
+                indexes.push(Value::Object(done.result));
+            }
+            Err(stopped) if stopped.failures.iter().all(|failure| failure.class == ExitClass::Data) => {
+                failures.extend(stopped.failures);
+            }
+            Err(stopped) => return Err(stopped),
+        }
+    }
+    let result = Map::from_iter([("indexes".to_owned(), json!(indexes))]);
+    if failures.is_empty() {
+        return Ok(Done::with_findings(result, findings));
+    }
+    Err(Stopped { failures, result })
+}
+
+/// The raw index of one file.
+fn raw_one(path: &str, args: &IndexArgs, context: &Context) -> Finished {
+    let plan = RawIndexPlan {
+        index: args.index_path.clone(),
+        existing: args.file_existence_policy.map_or(ExistingFile::Error, Into::into),
+        skip_bad_lines: args.skip_bad_lines,
+        is_dry: context.globals.dry_run,
+        ..RawIndexPlan::new(path)
+    };
+    told(path, start_raw(plan, context.run_options())?, context)
+}
+
+/// Waits for an index, and prints what it is.
+fn told(path: &str, task: Task<IndexReport>, context: &Context) -> Finished {
+    let is_dry = context.globals.dry_run;
     let report = follow(task, Some("indexing"), context)?;
     tell(&report.problems, &report.counts, context);
-    for line in lines(&path, &report, is_dry) {
+    for line in lines(path, &report, is_dry) {
         if is_dry {
             context.printer.line(line);
         } else {
@@ -108,7 +161,6 @@ pub fn run(args: &IndexArgs, context: &Context) -> Finished {
     if is_dry {
         result.insert("dry_run".into(), json!(true));
     }
-    result.insert("equivalent_command".into(), json!(command(args)));
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }
 
@@ -120,7 +172,7 @@ pub fn raw(path: PathBuf, index_path: Option<PathBuf>, existing: ExistingFile, c
         ExistingFile::Override => Policy::Override,
     };
     let args = IndexArgs {
-        path,
+        paths: vec![path],
         format: Format::Modalities,
         index_path,
         file_existence_policy: Some(policy),
@@ -158,8 +210,8 @@ fn refuse_flags(args: &IndexArgs, context: &Context) -> Outcome<()> {
 
 fn command(args: &IndexArgs) -> String {
     let word = |value: &dyn ValueName| value.name();
-    let mut command =
-        format!("gristmill index {} --format {}", shell_quote(&args.path.to_string_lossy()), word(&args.format));
+    let paths: Vec<String> = args.paths.iter().map(|path| shell_quote(&path.to_string_lossy())).collect();
+    let mut command = format!("gristmill index {} --format {}", paths.join(" "), word(&args.format));
     if let Some(path) = &args.index_path {
         command.push_str(&format!(" --index-path {}", shell_quote(&path.to_string_lossy())));
     }

@@ -144,6 +144,7 @@ fn status(progress: &Progress, item: &'static str, start: Instant) -> JobStatus 
         elapsed,
         remaining: told.then(|| Duration::from_secs_f64(left)),
         bytes_per_second: rate,
+        tokens_per_second: 0.0,
         problems: Vec::new(),
         counts: Vec::new(),
         log: Vec::new(),

@@ -153,6 +153,9 @@ fn figures(status: &JobStatus) -> String {
     if status.bytes_per_second >= 1.0 {
         text.push_str(&format!("  {}/s", bytes(status.bytes_per_second as u64)));
     }
+    if status.tokens_per_second >= 1.0 {
+        text.push_str(&format!("  {}/s", count(status.tokens_per_second as u64, "token")));
+    }
     if let Some(left) = status.remaining {
         text.push_str(&format!("  {} left", duration(left)));
     }
@@ -164,7 +167,7 @@ fn line(status: &JobStatus, percent: u64, verb: &str) -> String {
 }
 
 fn event(status: &JobStatus) -> serde_json::Value {
-    json!({
+    let mut event = json!({
         "event": "progress",
         "phase": status.phase,
         "state": status.state,
@@ -172,5 +175,9 @@ fn event(status: &JobStatus) -> serde_json::Value {
         "elapsed_seconds": status.elapsed.as_secs_f64(),
         "remaining_seconds": status.remaining.map(|left| left.as_secs_f64()),
         "bytes_per_second": status.bytes_per_second,
-    })
+    });
+    if let Some(fields) = event.as_object_mut().filter(|_| status.progress.tokens_done > 0) {
+        fields.insert("tokens_per_second".into(), json!(status.tokens_per_second));
+    }
+    event
 }

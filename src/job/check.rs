@@ -1,6 +1,8 @@
 //! `lint` and `verify` with several threads: one shard is one unit.
 
 use super::pool::run_units;
+use crate::engine::check::forager::{counted, forager_facts};
+use crate::engine::check::forager_data::Samples;
 use crate::engine::check::media::{self, Depth};
 use crate::engine::check::{lint, verify, Checked, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
@@ -51,6 +53,24 @@ pub fn run_token_folder(
     let mut all = Checked::default();
     done.into_iter().for_each(|checked| all.add(checked));
     Ok(all)
+}
+
+/// Checks Forager samples to the last byte: the index, and then one file is one unit.
+pub fn run_forager(
+    root: &Path,
+    vocabulary: Option<&Vocabulary>,
+    threads: usize,
+    handles: &Handles<'_>,
+) -> Outcome<Checked> {
+    let facts = forager_facts(root, handles)?;
+    let samples = Samples::of(&facts, vocabulary, handles)?;
+    handles.progress.restart(facts.files.len() as u64, facts.bytes);
+    run_units(&facts.files, threads, handles.cancel, |file| {
+        samples.check(file, handles)?;
+        handles.progress.add(1, 0);
+        Ok(())
+    })?;
+    Ok(counted(&facts))
 }
 
 /// The rows of a folder of media, in slices.

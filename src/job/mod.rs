@@ -96,6 +96,8 @@ pub struct JobStatus {
     pub remaining: Option<Duration>,
     /// Bytes per second, from a moving rate.
     pub bytes_per_second: f64,
+    /// Tokens per second, from a moving rate; 0 where work is not counted in them.
+    pub tokens_per_second: f64,
     /// Problems and notes kept so far.
     pub problems: Vec<Problem>,
     /// All problems and notes, counted.
@@ -115,6 +117,7 @@ impl JobStatus {
             elapsed: Duration::ZERO,
             remaining: None,
             bytes_per_second: 0.0,
+            tokens_per_second: 0.0,
             problems: Vec::new(),
             counts: Vec::new(),
             log: Vec::new(),

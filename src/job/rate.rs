@@ -12,7 +12,8 @@ const HIDDEN: Duration = Duration::from_secs(3);
 /// Samples a progress and answers how fast it moves.
 #[derive(Debug, Default)]
 pub struct Rate {
-    seen: VecDeque<(Instant, u64, u64)>,
+    /// When, items, bytes, tokens.
+    seen: VecDeque<(Instant, u64, u64, u64)>,
     started: Option<Instant>,
 }
 
@@ -20,13 +21,16 @@ impl Rate {
     /// Takes one reading.
     pub fn observe(&mut self, now: Instant, reading: ProgressReading) {
         self.started.get_or_insert(now);
-        if self.seen.back().is_some_and(|(_, items, bytes)| *bytes > reading.bytes_done || *items > reading.items_done)
+        if self
+            .seen
+            .back()
+            .is_some_and(|(_, items, bytes, _)| *bytes > reading.bytes_done || *items > reading.items_done)
         {
             // A new phase began to count from zero.
             self.seen.clear();
             self.started = Some(now);
         }
-        self.seen.push_back((now, reading.items_done, reading.bytes_done));
+        self.seen.push_back((now, reading.items_done, reading.bytes_done, reading.tokens_done));
         while self.seen.len() > 2 && self.seen.front().is_some_and(|(then, ..)| now.duration_since(*then) > WINDOW) {
             self.seen.pop_front();
         }
@@ -35,6 +39,11 @@ impl Rate {
     /// Bytes per second over the window.
     pub fn bytes_per_second(&self) -> f64 {
         self.speed(|entry| entry.2)
+    }
+
+    /// Tokens per second over the window; 0 where work is not counted in them.
+    pub fn tokens_per_second(&self) -> f64 {
+        self.speed(|entry| entry.3)
     }
 
     /// Time left, by bytes where their total is known, else by items. `None` in the first three seconds.
@@ -54,7 +63,7 @@ impl Rate {
         (speed > 0.0 && seconds < 1e9).then(|| Duration::from_secs_f64(seconds))
     }
 
-    fn speed(&self, pick: impl Fn(&(Instant, u64, u64)) -> u64) -> f64 {
+    fn speed(&self, pick: impl Fn(&(Instant, u64, u64, u64)) -> u64) -> f64 {
         let (Some(first), Some(last)) = (self.seen.front(), self.seen.back()) else { return 0.0 };
         let seconds = last.0.duration_since(first.0).as_secs_f64();
         if seconds <= 0.0 {
@@ -70,7 +79,7 @@ mod tests {
     use super::*;
 
     fn reading(bytes: u64) -> ProgressReading {
-        ProgressReading { bytes_done: bytes, bytes_total: 1_000, ..ProgressReading::default() }
+        ProgressReading { bytes_done: bytes, bytes_total: 1_000, tokens_done: bytes / 4, ..ProgressReading::default() }
     }
 
     #[test]
@@ -81,7 +90,7 @@ mod tests {
         rate.observe(start + Duration::from_secs(2), reading(200));
         assert_eq!(rate.remaining(reading(200)), None);
         rate.observe(start + Duration::from_secs(4), reading(400));
-        assert_eq!(rate.bytes_per_second(), 100.0);
+        assert_eq!((rate.bytes_per_second(), rate.tokens_per_second()), (100.0, 25.0));
         assert_eq!(rate.remaining(reading(400)), Some(Duration::from_secs(6)));
     }
 

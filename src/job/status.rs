@@ -85,7 +85,7 @@ impl StatusBoard {
     pub(super) fn read(
         &self,
         progress: ProgressReading,
-        (bytes_per_second, remaining): (f64, Option<Duration>),
+        (bytes_per_second, tokens_per_second, remaining): (f64, f64, Option<Duration>),
         problems: &ProblemLog,
     ) -> JobStatus {
         let elapsed = self.elapsed();
@@ -99,6 +99,7 @@ impl StatusBoard {
             elapsed,
             remaining: remaining.filter(|_| running),
             bytes_per_second: if running { bytes_per_second } else { 0.0 },
+            tokens_per_second: if running { tokens_per_second } else { 0.0 },
             problems: problems.kept(),
             counts: problems.counts(),
             log: inner.log.iter().cloned().collect(),

@@ -64,7 +64,8 @@ impl TaskContext {
         let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
         let reading = self.progress.read();
         rate.observe(Instant::now(), reading);
-        self.board.read(reading, (rate.bytes_per_second(), rate.remaining(reading)), &self.problems)
+        let rates = (rate.bytes_per_second(), rate.tokens_per_second(), rate.remaining(reading));
+        self.board.read(reading, rates, &self.problems)
     }
 }
 

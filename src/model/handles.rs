@@ -14,6 +14,7 @@ pub struct Progress {
     items_total: AtomicU64,
     bytes_done: AtomicU64,
     bytes_total: AtomicU64,
+    tokens_done: AtomicU64,
 }
 
 /// One reading of a [`Progress`].
@@ -27,6 +28,13 @@ pub struct ProgressReading {
     pub bytes_done: u64,
     /// Bytes in all, 0 while unknown.
     pub bytes_total: u64,
+    /// Tokens made so far, where work is counted in them.
+    #[serde(skip_serializing_if = "is_none")]
+    pub tokens_done: u64,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Progress {
@@ -40,10 +48,15 @@ impl Progress {
         self.items_done.fetch_add(items, Ordering::Relaxed);
         self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
+    /// Adds tokens that were made.
+    pub fn add_tokens(&self, tokens: u64) {
+        self.tokens_done.fetch_add(tokens, Ordering::Relaxed);
+    }
     /// Starts a new phase: nothing done yet.
     pub fn restart(&self, items: u64, bytes: u64) {
         self.items_done.store(0, Ordering::Relaxed);
         self.bytes_done.store(0, Ordering::Relaxed);
+        self.tokens_done.store(0, Ordering::Relaxed);
         self.expect(items, bytes);
     }
     /// The figures right now.
@@ -53,6 +66,7 @@ impl Progress {
             items_total: self.items_total.load(Ordering::Relaxed),
             bytes_done: self.bytes_done.load(Ordering::Relaxed),
             bytes_total: self.bytes_total.load(Ordering::Relaxed),
+            tokens_done: self.tokens_done.load(Ordering::Relaxed),
         }
     }
 }

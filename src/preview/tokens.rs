@@ -24,6 +24,20 @@ impl TokenCode {
         Self { bytes: bytes.clamp(1, 8), is_big: false, is_signed: false }
     }
 
+    /// How a type of numpy stores ids; `None` for types that no ids have.
+    pub fn of_numpy(dtype: &str) -> Option<Self> {
+        let (bytes, is_signed) = match dtype {
+            "uint8" => (1, false),
+            "uint16" => (2, false),
+            "uint32" => (4, false),
+            "uint64" => (8, false),
+            "int32" => (4, true),
+            "int64" => (8, true),
+            _ => return None,
+        };
+        Some(Self { is_signed, ..Self::little(bytes) })
+    }
+
     /// Bytes of one id.
     pub fn size(self) -> u64 {
         u64::from(self.bytes.clamp(1, 8))

@@ -10,6 +10,10 @@ const GREATEST_ID: u32 = 1 << 22;
 /// An apostrophe and a long s: a contraction to patterns that ignore case, which the fast reader's scanners leave out.
 const CONTRACTED_LONG_S: &str = "'ſ";
 
+/// Of a text with this in it the fast reader gives wrong ids, so that tests can see what comes of it.
+#[cfg(test)]
+pub const DIFFERS: &str = "\u{e000}the fast reader differs here\u{e000}";
+
 /// A tokenizer as the fast reader has it: raw ids only.
 pub(super) struct Fast {
     tokenizer: fastokens::Tokenizer,
@@ -46,6 +50,11 @@ impl Fast {
             return false;
         }
         match guarded(|| self.tokenizer.encode(text)) {
+            #[cfg(test)]
+            Ok(Ok(ids)) if text.contains(DIFFERS) => {
+                out.extend(ids.iter().rev());
+                true
+            }
             Ok(Ok(ids)) => {
                 if out.is_empty() {
                     *out = ids;

@@ -18,6 +18,8 @@ mod tokenizer;
 
 pub use encoder::{token_at_char, Encoder, TokenSpan};
 pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, TokenizerFacts, TokenizerKind, Truncation};
+#[cfg(test)]
+pub use fast::DIFFERS;
 pub use guard::{Guard, Mismatch};
 pub use tokenizer::Tokenizer;
 

@@ -37,6 +37,32 @@ fn bad_lines_end_in_exit_code_one_with_and_without_an_index() {
 }
 
 #[test]
+fn every_file_of_a_folder_gets_a_raw_index_of_its_own() {
+    let sandbox = Sandbox::new();
+    sandbox.write("d/a.jsonl", "{}\n[1]\n");
+    sandbox.write("d/deep/b.jsonl", "{}\n");
+    sandbox.write("d/bad.jsonl", "nope\n");
+    sandbox.write("d/packed.jsonl.gz", b"\x1f\x8b");
+    sandbox.write("c.jsonl", "1\n2\n3\n");
+    let ran = sandbox.say("index d c.jsonl --format modalities --json").ends(1).complains("bad.jsonl");
+    let value = ran.json("refused");
+    let samples: Vec<u64> =
+        value["indexes"].as_array().unwrap().iter().map(|index| index["samples"].as_u64().unwrap()).collect();
+    assert_eq!(samples, [2, 1, 3]);
+    assert!(ran.err.contains("packed.jsonl.gz"), "{}", ran.err);
+    for name in ["d/a.idx", "d/deep/b.idx", "c.idx"] {
+        assert!(sandbox.has(name), "{name}");
+    }
+    assert!(!sandbox.has("d/bad.idx"));
+    std::fs::remove_file(sandbox.path("d/bad.jsonl")).unwrap();
+    let again = "index d c.jsonl --format modalities --file-existence-policy skip --json";
+    let value = sandbox.say(again).ends(0).json("ok");
+    assert_eq!(value["indexes"].as_array().unwrap().len(), 3);
+    let command = "gristmill index d c.jsonl --format modalities --file-existence-policy skip";
+    assert_eq!(value["equivalent_command"], command);
+}
+
+#[test]
 fn an_index_for_forager_appears_whole_and_only_once() {
     let sandbox = Sandbox::new();
     sandbox.write("d/b10.jsonl", "1\n\n");
@@ -59,7 +85,9 @@ fn what_cannot_be_meant_is_a_usage_error() {
     sandbox.write("none/a.txt", "1\n");
     for words in [
         "index d/a.jsonl",
-        "index d --format modalities",
+        "index none --format modalities",
+        "index d d --format forager",
+        "index d --format modalities --index-path x.idx",
         "index d/a.jsonl --format forager",
         "index none --format forager",
         "index d --format forager --skip-bad-lines",

@@ -115,6 +115,25 @@ fn the_index_takes_folders_or_a_training_configuration() {
 }
 
 #[test]
+fn samples_are_verified_down_to_their_ids() {
+    let sandbox = Sandbox::new();
+    let text: String = (0..40).map(|line| format!("{{\"text\": \"some words of line {line}\"}}\n")).collect();
+    sandbox.write("text/a.jsonl", text);
+    let tokenizer = golden("tokenizers/bpe1k.json");
+    let tokenizer = tokenizer.to_str().unwrap();
+    let pack = format!("pack text --format forager --sample-size 8 --eos-id 0 --tokenizer {tokenizer} --output base");
+    sandbox.say(&pack).ends(0);
+    sandbox.say(&format!("verify base --tokenizer {tokenizer}")).ends(0).says("No problem found");
+    let name = "base/tokenized-samples/a-tokenized-samples.bin";
+    let mut bytes = sandbox.read(name);
+    bytes[2..4].copy_from_slice(&60_000_u16.to_le_bytes());
+    sandbox.write(name, bytes);
+    sandbox.say("verify base").ends(0);
+    sandbox.say(&format!("verify base --tokenizer {tokenizer}")).ends(1).complains("the id 60000 is beyond");
+    sandbox.say("lint base").ends(0);
+}
+
+#[test]
 fn saved_plans_make_the_same_files_from_anywhere() {
     let sandbox = with_folder("02_modern_noshuffle/expected", "web");
     copy(&sandbox, "03_modern_doc_shuffle_split/expected", "code");

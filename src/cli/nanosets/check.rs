@@ -10,7 +10,7 @@ use crate::engine::check::forager::{check_forager, forager_facts, ForagerFacts};
 use crate::engine::modalities::check::Vocabulary;
 use crate::engine::nanosets::check::Depth;
 use crate::engine::nanosets::{folder_facts, FolderFacts};
-use crate::job::check::run_token_folder;
+use crate::job::check::{run_forager, run_token_folder};
 use crate::model::text::{display_safe, grouped};
 use crate::model::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Subject};
 use crate::source::kind::kind_of;
@@ -87,7 +87,10 @@ fn check(path: &str, depth: Depth, vocabulary: Option<Vocabulary>, context: &Con
     let at = Path::new(path);
     let threads = context.run_options().threads;
     match kind(path) {
-        Some(DatasetKind::ForagerSamples) => checked(context, SAMPLES, |handles| check_forager(at, handles)),
+        Some(DatasetKind::ForagerSamples) => checked(context, SAMPLES, |handles| match depth {
+            Depth::Index => check_forager(at, handles),
+            Depth::Tokens => run_forager(at, vocabulary.as_ref(), threads, handles),
+        }),
         _ => checked(context, DOCUMENTS, |handles| run_token_folder(at, depth, vocabulary.as_ref(), threads, handles)),
     }
 }

@@ -59,19 +59,25 @@ pub struct ForagerFacts {
     pub arrays: Vec<(String, String)>,
     /// In the order of their numbers.
     pub files: Vec<ForagerFile>,
+    #[serde(skip)]
+    pub(super) schema: Option<Schema>,
 }
 
-#[derive(Deserialize)]
-struct Schema {
-    sample_size: u64,
-    arrays: Vec<SchemaArray>,
-    total_bytes_per_sample: u64,
+/// `sample_schema.json`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct Schema {
+    pub(super) sample_size: u64,
+    pub(super) arrays: Vec<SchemaArray>,
+    pub(super) total_bytes_per_sample: u64,
 }
 
-#[derive(Deserialize)]
-struct SchemaArray {
-    name: String,
-    dtype: String,
+/// An array of every sample.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub(super) struct SchemaArray {
+    pub(super) name: String,
+    pub(super) dtype: String,
+    #[serde(default)]
+    pub(super) offset: u64,
 }
 
 /// Walks the index of `root`, reports what does not fit, and says what is in it. The data are not read.
@@ -146,15 +152,20 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
         shortest: if rows == 0 { 0 } else { shortest.min(longest) },
         longest,
         sample_size: schema.as_ref().map(|schema| schema.sample_size),
-        arrays: schema.into_iter().flat_map(|schema| schema.arrays).map(|array| (array.name, array.dtype)).collect(),
+        arrays: schema.iter().flat_map(|schema| &schema.arrays).map(|a| (a.name.clone(), a.dtype.clone())).collect(),
         files,
+        schema,
     })
 }
 
-/// As `lint` and `verify` count.
+/// As `lint` counts.
 pub fn check_forager(root: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
-    let facts = forager_facts(root, handles)?;
-    Ok(Checked { shards: facts.files.len() as u64, samples: facts.samples, parts: facts.samples, bytes: facts.bytes })
+    Ok(counted(&forager_facts(root, handles)?))
+}
+
+/// What was gone through.
+pub fn counted(facts: &ForagerFacts) -> Checked {
+    Checked { shards: facts.files.len() as u64, samples: facts.samples, parts: facts.samples, bytes: facts.bytes }
 }
 
 /// Tells the first few findings, and counts the others.

@@ -6,6 +6,7 @@
 
 mod compare;
 pub mod forager;
+pub mod forager_data;
 mod headers;
 pub mod info;
 pub mod lint;

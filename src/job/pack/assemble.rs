@@ -251,6 +251,7 @@ impl<'a> Assembler<'a> {
         self.place = fed.next;
         self.is_torn = false;
         self.context.progress.add(packed.documents, fed.consumed);
+        self.context.progress.add_tokens(packed.tokens);
         self.since += fed.piece.block.bytes.len() as u64;
         let is_due = self.since >= self.commit_bytes || self.committed.elapsed() >= COMMIT_EVERY;
         // What is lost with a batch is only known at its end.

@@ -16,6 +16,7 @@ mod preview;
 mod publish;
 mod record;
 mod report;
+mod room;
 mod run;
 mod spool;
 mod stats;
@@ -45,6 +46,8 @@ pub(crate) struct Tuning {
     pub(crate) block_bytes: Option<usize>,
     /// Text between two records of the journal, in bytes.
     pub(crate) commit_bytes: Option<u64>,
+    /// Free space that is taken for granted, in bytes.
+    pub(crate) free_bytes: Option<u64>,
 }
 
 /// As [`start`], writing through `fs`: tests let it fail.

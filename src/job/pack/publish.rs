@@ -16,6 +16,8 @@ use std::collections::HashSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+/// What Forager's index says about samples with masks.
+const SCHEMA: &str = "sample_schema.json";
 /// Permission bits of our own record.
 const RECORD_MODE: u32 = 0o644;
 
@@ -98,6 +100,13 @@ fn stage(
     }
     if !goes_by_ranks(plan) {
         remove_old(layout, &recorded, &mut publication)?;
+    }
+    // What describes samples of another shape would describe these wrongly.
+    let schema = layout.index(plan, SCHEMA);
+    let is_stale = plan.forager.is_some() && !recorded.outputs.iter().any(|output| output.path == schema);
+    if is_stale && schema.symlink_metadata().is_ok() {
+        publication.remove(&schema)?;
+        publication.mark_last(&schema);
     }
     let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), recorded: &recorded, result: report };
     let json = serde_json::to_vec_pretty(&saved)

@@ -10,7 +10,7 @@ use super::logs::{check_tasks, Logs};
 use super::pipeline::{self, Ended, Limits};
 use super::publish::{make_folder, publish, Outputs};
 use super::record::{check_running, decide, Decision};
-use super::{stats, PackReport, Skipped, TargetReport, Tuning};
+use super::{room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::task::TaskContext;
@@ -143,6 +143,7 @@ impl<'a> Job<'a> {
         write_file(fs, &self.layout.own.running_plan(), pack_to_yaml(self.plan)?.as_bytes(), 0o600)?;
         self.logs().begin()?;
         let (mut journal, mut begin, mut record) = self.journal()?;
+        room::check(context, self.plan, &self.layout, &self.inputs, record.as_ref(), self.tuning)?;
         let resumed = record.as_ref().map_or(0, |record| record.totals.bytes);
         let mut told = None;
         loop {

@@ -165,7 +165,8 @@ impl PrepareJob {
 
     /// One reading.
     pub fn status(&self) -> JobStatus {
-        self.board.read(self.shared.progress.read(), self.shared.rate(), &self.shared.problems)
+        let (bytes, remaining) = self.shared.rate();
+        self.board.read(self.shared.progress.read(), (bytes, 0.0, remaining), &self.shared.problems)
     }
 
     /// The data set's facts, which go on growing while the job scans.

@@ -234,6 +234,9 @@ fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
         if view.status.bytes_per_second >= 1.0 {
             facts.push(format!("{}/s", bytes(view.status.bytes_per_second as u64)));
         }
+        if view.status.tokens_per_second >= 1.0 {
+            facts.push(format!("{}/s", count(view.status.tokens_per_second as u64, "token")));
+        }
         if let Some(left) = view.status.remaining {
             facts.push(format!("{} left", duration(left)));
         }

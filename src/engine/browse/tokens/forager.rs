@@ -101,23 +101,9 @@ fn schema(path: &Path) -> Option<(TokenCode, Option<Loss>)> {
     let bytes = read_whole(path, MOST_SCHEMA).ok().flatten()?;
     let schema: Schema = serde_json::from_slice(&bytes).ok()?;
     let tokens = schema.arrays.iter().find(|array| array.name == "tokens")?;
-    let code = code_of(&tokens.dtype)?;
+    let code = TokenCode::of_numpy(&tokens.dtype)?;
     let end = schema.sample_size.checked_mul(code.size())?;
     let is_mask = |array: &&SchemaArray| array.name != "tokens" && array.dtype == "uint8" && array.offset == end;
     let loss = schema.arrays.iter().find(is_mask).map(|_| Loss::Behind(schema.sample_size));
     Some((code, loss)).filter(|_| tokens.offset == 0)
-}
-
-/// How a type of numpy stores ids.
-pub(super) fn code_of(dtype: &str) -> Option<TokenCode> {
-    let (bytes, is_signed) = match dtype {
-        "uint8" => (1, false),
-        "uint16" => (2, false),
-        "uint32" => (4, false),
-        "uint64" => (8, false),
-        "int32" => (4, true),
-        "int64" => (8, true),
-        _ => return None,
-    };
-    Some(TokenCode { is_signed, ..TokenCode::little(bytes) })
 }

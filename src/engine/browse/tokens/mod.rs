@@ -14,6 +14,7 @@ mod page;
 mod pbin;
 mod vocabulary;
 
+pub use named::forager_code;
 pub use page::page;
 pub use vocabulary::Vocabulary;
 

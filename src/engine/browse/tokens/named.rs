@@ -1,6 +1,5 @@
 //! What the files beside packed tokens say about them: the tokenizer, the type of an id, the token that ends a document.
 
-use super::forager::code_of;
 use super::vocabulary::Vocabulary;
 use crate::engine::plan;
 use crate::model::pack::EndToken;
@@ -45,6 +44,11 @@ fn read_plan(path: &Path) -> Option<Box<PackPlan>> {
     }
 }
 
+/// How the plan that made Forager samples stores their ids; `None` where there is no such plan.
+pub fn forager_code(root: &Path) -> Option<TokenCode> {
+    Some(find(root)).filter(Named::knows_code).map(|named| named.token_code())
+}
+
 impl Named {
     /// Adds a name out of metadata.
     pub(super) fn add(&mut self, tokenizer: &str) {
@@ -62,7 +66,7 @@ impl Named {
     /// How ids of Forager samples are stored; two bytes where nothing says so.
     pub(super) fn token_code(&self) -> TokenCode {
         let named = self.plan.as_ref().and_then(|plan| plan.forager.as_ref()).map(|target| target.token_type());
-        named.and_then(|named| code_of(named.numpy_name())).unwrap_or_else(|| TokenCode::little(2))
+        named.and_then(|named| TokenCode::of_numpy(named.numpy_name())).unwrap_or_else(|| TokenCode::little(2))
     }
 
     fn load(&self) -> &Result<Arc<Vocabulary>, String> {

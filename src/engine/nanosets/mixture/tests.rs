@@ -1,4 +1,6 @@
 use super::*;
+use crate::formats::nanosets::windows::{self, Numbering};
+use crate::formats::nanosets::Shard;
 use crate::model::{Cancel, ExitClass, Handles, ProblemLog, Progress};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -82,6 +84,44 @@ fn indexes_are_those_of_the_reference() {
     assert_eq!(known.len(), 20);
     known.iter().for_each(|line| check(line));
     results("13_nanoset_end_to_end").iter().for_each(|line| check(line));
+}
+
+#[test]
+fn whole_samples_are_those_of_the_reference() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/nanosets");
+    let known = results("13_nanoset_end_to_end");
+    assert_eq!(known.len(), 3);
+    for line in &known {
+        let known: &Value = &serde_json::from_str(line).unwrap();
+        let length = known["seq_len"].as_u64().unwrap();
+        let folders: Vec<String> = numbers(&known["folders"]);
+        let mut sets = Vec::new();
+        for (folder, in_order) in folders.iter().zip(known["file_order"].as_array().unwrap()) {
+            let files = crate::engine::nanosets::listing::files(&root.join(folder), &ProblemLog::default()).unwrap();
+            let order = windows::file_order(files.len());
+            let names: Vec<&str> = order.iter().map(|at| files[*at].name.as_str()).collect();
+            assert_eq!(names, numbers::<Vec<String>>(in_order));
+            let shards: Vec<Shard> =
+                order.iter().map(|at| Shard::open_described(&files[*at].path).unwrap().0).collect();
+            let all = Numbering::new(shards.iter().map(Shard::tokens), length);
+            sets.push((shards, all));
+        }
+        let request = Request {
+            lengths: sets.iter().map(|(_, all)| all.windows()).collect(),
+            weights: exactly(line, "weights_in"),
+            samples: known["train_split_num_samples"].as_u64().unwrap(),
+            seed: numbers(&known["seed"]),
+        };
+        let mut hash = Sha256::new();
+        for (set, window) in pairs(&built(&request)) {
+            let (shards, all) = &sets[set as usize];
+            let (file, first) = all.find(window).unwrap();
+            let sample = windows::ids(&shards[file], first, length + 1).unwrap();
+            sample.iter().for_each(|id| hash.update(id.to_le_bytes()));
+        }
+        let hash: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(hash, known["windows_sha256"].as_str().unwrap(), "{folders:?}");
+    }
 }
 
 #[test]

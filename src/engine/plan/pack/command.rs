@@ -57,14 +57,14 @@ impl CommandLine {
         }
         self.maybe(p::GLOB, plan.glob.as_deref());
         self.maybe(p::PATHS_FILE, plan.paths_file.as_deref());
-        self.value(p::TOKENIZER, &plan.tokenizer);
+        self.maybe(p::TOKENIZER, Some(plan.tokenizer.as_str()).filter(|tokenizer| !tokenizer.is_empty()));
         self.maybe(p::TOKENIZER_NAME, plan.tokenizer_name.as_deref());
         match &plan.end {
             Some(EndToken::Text(text)) => self.value(p::EOS_TOKEN, text),
             Some(EndToken::Id(id)) => self.value(p::EOS_ID, &id.to_string()),
             None => {}
         }
-        self.value(p::OUTPUT, &plan.output);
+        self.maybe(p::OUTPUT, Some(plan.output.as_str()).filter(|output| !output.is_empty()));
         self.number(p::SEED, (plan.seed != DEFAULT_SEED).then_some(plan.seed));
     }
 
@@ -100,6 +100,8 @@ impl CommandLine {
     fn forager(&mut self, target: Option<&ForagerTarget>) {
         let Some(target) = target else { return };
         match target.sample_size {
+            // Not answered yet.
+            SampleSize::Fixed(0) => {}
             SampleSize::Fixed(size) => self.value(p::SAMPLE_SIZE, &size.to_string()),
             SampleSize::Variable => self.push(p::VARIABLE),
         }

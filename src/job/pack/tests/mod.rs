@@ -1,6 +1,7 @@
 mod golden;
 mod logs;
 mod rerun;
+mod tokenizer;
 
 use super::*;
 use crate::model::pack::{

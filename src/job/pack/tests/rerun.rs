@@ -78,7 +78,7 @@ impl World {
 }
 
 /// Every line is a piece, and every piece is recorded.
-const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0) };
+const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None };
 
 #[test]
 fn threads_memory_and_pieces_change_no_byte() {
@@ -92,7 +92,7 @@ fn threads_memory_and_pieces_change_no_byte() {
     {
         let world = World::new();
         let options = RunOptions { threads, memory_bytes: memory, ..RunOptions::default() };
-        let tuning = Tuning { block_bytes: block, commit_bytes: None };
+        let tuning = Tuning { block_bytes: block, commit_bytes: None, free_bytes: None };
         let other = world.run(options, tuning, Arc::new(RealFs)).unwrap();
         assert_same(&files(&world.output()), &expected, &format!("{threads} {block:?} {memory}"));
         assert_eq!((other.documents, other.tokens, other.bytes), (report.documents, report.tokens, report.bytes));
@@ -278,6 +278,33 @@ fn a_cancelled_run_shows_nothing_and_goes_on() {
     expected.go().unwrap();
     world.go().unwrap();
     assert_same(&files(&world.output()), &files(&expected.output()), "cancelled");
+}
+
+#[test]
+fn a_schema_of_other_samples_does_not_stay_beside_these() {
+    let world = World::new();
+    let mut plan = world.plan();
+    (plan.modalities, plan.nanosets, plan.overwrite) = (None, None, true);
+    world.put("out/index/sample_schema.json", b"{}");
+    world.put("out/index/file_location.txt", b"nowhere.bin\n");
+    run(&plan).unwrap();
+    let made = files(&world.output());
+    assert!(!made.contains_key("index/sample_schema.json"), "{:?}", made.keys());
+    assert!(made.contains_key("index/sample_locations.bin"));
+}
+
+#[test]
+fn a_disk_that_is_too_small_is_told_before_the_work() {
+    let world = World::new();
+    let with = |free| Tuning { free_bytes: Some(free), ..LINE_BY_LINE };
+    let failure = world.run(options(1), with(100), Arc::new(RealFs)).unwrap_err();
+    assert_eq!(failure.class, ExitClass::Environment);
+    assert!(failure.why.contains("needed, and 100 B are free"), "{failure}");
+    assert!(!world.output().exists());
+    // Enough, though not for the worst.
+    let needed = preview(&world.plan(), &options(1), &Default::default()).unwrap().needed_bytes;
+    world.run(options(1), with(needed), Arc::new(RealFs)).unwrap();
+    assert!(world.output().exists());
 }
 
 #[test]

@@ -1,11 +1,15 @@
 //! What is known of an entry, as a page. What is in the files is read on a worker thread.
 
 mod lines;
+mod tokens;
 
 use super::{headline, Entry, Look, State};
+use crate::engine::check::forager::forager_facts;
 use crate::engine::check::{info, media_folder_info, InfoOptions};
 use crate::engine::jsonl::facts_of;
 use crate::engine::mix;
+use crate::engine::modalities::check::facts_of as facts_of_packed;
+use crate::engine::nanosets::folder_facts;
 use crate::model::{Cancel, DatasetKind, Handles, Outcome, ProblemLog, Progress};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
@@ -77,13 +81,20 @@ fn first_lines(entry: &Entry, seen: &Look, ascii: bool) -> Vec<PageLine> {
 
 /// Reads what the engine knows of a data set; on the worker thread.
 fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: &Cancel) -> Outcome<Vec<PageLine>> {
+    let (progress, log) = (Progress::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel, problems: &log };
     match kind {
         DatasetKind::Jsonl => facts_of(path, RECORDS).map(|facts| lines::jsonl(&facts, prepare)),
-        DatasetKind::Metadataset => {
-            let (progress, log) = (Progress::default(), ProblemLog::default());
-            let handles = Handles { progress: &progress, cancel, problems: &log };
-            mix::check(path, handles).map(|facts| lines::mixture(&facts, prepare, glyphs))
+        DatasetKind::PackedTokens => facts_of_packed(path, &handles).map(|facts| tokens::packed(&facts)),
+        DatasetKind::TokenFolder => {
+            let facts = folder_facts(path, None, None, &handles)?;
+            Ok(tokens::folder(&facts, &log.kept()))
         }
+        DatasetKind::ForagerSamples => {
+            let facts = forager_facts(path, &handles)?;
+            Ok(tokens::samples(&facts, &log.kept()))
+        }
+        DatasetKind::Metadataset => mix::check(path, handles).map(|facts| lines::mixture(&facts, prepare, glyphs)),
         DatasetKind::Filesystem => media_folder_info(path).map(|report| lines::media_folder(&report)),
         _ => info(path, &InfoOptions::default()).map(|report| lines::webdataset(&report)),
     }
@@ -92,7 +103,7 @@ fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: 
 /// Whether the engine has more to tell of a kind than the list shows.
 fn is_read(kind: DatasetKind) -> bool {
     use DatasetKind::{Filesystem, Jsonl, Metadataset, PreparedWebDataset};
-    matches!(kind, PreparedWebDataset | Jsonl | Metadataset | Filesystem)
+    kind.is_tokens() || matches!(kind, PreparedWebDataset | Jsonl | Metadataset | Filesystem)
 }
 
 impl Screen for InfoPage {
@@ -124,5 +135,32 @@ impl Screen for InfoPage {
         }
         self.page.set_lines(lines);
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(case: &str, kind: DatasetKind) -> String {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(case);
+        let lines = read(&path, kind, "p", &Glyphs::new(false), &Cancel::default()).unwrap();
+        lines.iter().map(|line| format!("{}{}\n", line.label, line.text)).collect()
+    }
+
+    #[test]
+    fn packed_tokens_tell_what_the_command_tells() {
+        let packed = told("modalities/pack_bpe/expected/data.pbin", DatasetKind::PackedTokens);
+        for part in ["documents", "bytes a token   2", "on average", "the token 0"] {
+            assert!(packed.contains(part), "{part}: {packed}");
+        }
+        let folder = told("nanosets/03_modern_doc_shuffle_split/expected", DatasetKind::TokenFolder);
+        for part in ["../tokenizers/bpe1k.json", "2,541", "00001_00000_doc_shuffled.ds", "4, "] {
+            assert!(folder.contains(part), "{part}: {folder}");
+        }
+        let samples = told("forager/aux_loss_mask/expected", DatasetKind::ForagerSamples);
+        for part in ["samples", "bytes a sample", "arrays", "tokens (uint32)"] {
+            assert!(samples.contains(part), "{part}: {samples}");
+        }
     }
 }

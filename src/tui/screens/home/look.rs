@@ -189,9 +189,17 @@ impl Look {
 
 /// The entries of a folder, in a person's order. Unreadable entries are listed too.
 pub fn read_folder(dir: &Path) -> std::io::Result<Vec<Entry>> {
-    let mut entries: Vec<Entry> = fs::read_dir(dir)?.filter_map(Result::ok).map(|e| entry_of(&e)).collect();
+    let found = fs::read_dir(dir)?.filter_map(Result::ok).map(|e| entry_of(&e)).filter(|entry| !is_our_own(entry));
+    let mut entries: Vec<Entry> = found.collect();
     entries.sort_by_cached_key(|e| (e.name.to_lowercase(), e.name.clone()));
     Ok(entries)
+}
+
+/// What we keep beside an output is no data: the folder `<output>.gristmill`, known by what we put into it.
+fn is_our_own(entry: &Entry) -> bool {
+    let marks = ["plan.yaml", "report.json", "journal", "lock", "work", "renames"];
+    let is_named = entry.is_folder && entry.name.ends_with(".gristmill") && entry.name.len() > ".gristmill".len();
+    is_named && marks.iter().any(|mark| entry.path.join(mark).exists())
 }
 
 fn entry_of(entry: &DirEntry) -> Entry {
@@ -504,6 +512,16 @@ mod tests {
         assert_eq!(told("ds"), ("Nanosets", "packed", "1 file - 8 B".to_owned()));
         assert_eq!(told("forager"), ("Forager", "packed", "1 file - 4 B".to_owned()));
         assert_eq!(told("a.pbin"), ("Modalities", "packed", "3 B".to_owned()));
+    }
+
+    #[test]
+    fn what_we_keep_beside_an_output_is_not_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        put(&dir.path().join("tokens.gristmill/plan.yaml"), b"");
+        put(&dir.path().join("mine.gristmill/notes.txt"), b"");
+        put(&dir.path().join("file.gristmill"), b"");
+        let names: Vec<String> = read_folder(dir.path()).unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!(names, ["file.gristmill", "mine.gristmill"]);
     }
 
     #[test]

@@ -2,10 +2,9 @@
 
 use super::state::PackState;
 use super::step::{Field, TYPES};
-use crate::engine::plan::pack::MASKED_BY_DEFAULT;
 use crate::model::pack::{
-    DocumentShuffle, EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NanosetsTarget, SampleSize, TextField,
-    DEFAULT_BATCH_LINES, DEFAULT_SEED,
+    DocumentShuffle, EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NameProfile, NanosetsTarget, SampleSize,
+    TextField, DEFAULT_BATCH_LINES, DEFAULT_SEED,
 };
 use crate::model::PackPlan;
 use crate::tui::widgets::TextField as Input;
@@ -30,7 +29,18 @@ impl PackState {
                 self.proposes_output = false;
                 self.plan.output = value;
             }
+            Field::PadToken => self.change_modalities(|target| target.pad_token = filled),
+            Field::EodToken => self.change_modalities(|target| target.eod_token = filled),
+            Field::Index => self.change_modalities(|target| target.index = filled),
             Field::Prefix => self.change_nanosets(|target| target.prefix = filled),
+            Field::Logs => self.change_nanosets(|target| target.logging_dir = filled),
+            Field::MaskParts => self.change_masks(|masks| {
+                let parts = value.split(',').map(str::trim).filter(|part| !part.is_empty());
+                masks.parts = parts.map(str::to_owned).collect();
+            }),
+            Field::Suffix => self.change_forager(|target| target.file_suffix = value),
+            Field::IndexFolder => self.change_forager(|target| target.index_folder = value),
+            Field::TokenizerName => self.plan.tokenizer_name = filled,
             _ => match number {
                 Ok(number) => self.take_number(field, number),
                 Err(why) => {
@@ -49,6 +59,9 @@ impl PackState {
             Field::Tasks => self.change_nanosets(|target| target.tasks = number.map(small)),
             Field::ChunkSize => self.change_nanosets(|target| target.chunk_size = number),
             Field::FileTokens => self.change_nanosets(|target| target.max_tokens_per_file = number),
+            Field::Rank => self.change_nanosets(|target| target.rank = number.map(small)),
+            Field::Skip => self.change_nanosets(|target| target.skip = number.unwrap_or(0)),
+            Field::Limit => self.change_nanosets(|target| target.limit = number),
             Field::SampleSize => self.change_forager(|target| {
                 target.sample_size = number.map_or(SampleSize::Variable, SampleSize::Fixed);
             }),
@@ -75,6 +88,12 @@ impl PackState {
         }
     }
 
+    fn change_masks(&mut self, change: impl FnOnce(&mut MaskedParts)) {
+        if let Some(masks) = self.plan.forager.as_mut().and_then(|target| target.masks.as_mut()) {
+            change(masks);
+        }
+    }
+
     /// Whether a switch is on.
     pub fn is_on(&self, field: Field) -> bool {
         let (nanosets, forager) = (self.plan.nanosets.as_ref(), self.plan.forager.as_ref());
@@ -84,8 +103,10 @@ impl PackState {
             Field::Nanosets => nanosets.is_some(),
             Field::Shuffle => nanosets.is_some_and(|target| target.shuffle == DocumentShuffle::Documents),
             Field::NanosetsMasks => nanosets.is_some_and(|target| target.loss_masks),
+            Field::Classic => nanosets.is_some_and(|target| target.names == NameProfile::Classic),
             Field::Forager => forager.is_some(),
             Field::ForagerMasks => forager.is_some_and(|target| target.masks.is_some()),
+            Field::MaskEnd => forager.and_then(|target| target.masks.as_ref()).is_some_and(|masks| masks.mask_end),
             Field::SpecialTokens => forager.is_some_and(|target| target.special_tokens),
             Field::Overwrite => self.plan.overwrite,
             _ => false,
@@ -99,25 +120,31 @@ impl PackState {
             Field::Modalities => {
                 self.plan.modalities =
                     on.then(|| ModalitiesTarget { batch_lines: DEFAULT_BATCH_LINES, ..ModalitiesTarget::default() });
-                self.retype(&[Field::TruncateTo, Field::PadTo]);
+                self.retype(&[Field::TruncateTo, Field::PadTo, Field::PadToken, Field::EodToken, Field::Index]);
             }
             Field::SkipBadLines => self.change_modalities(|target| target.skip_bad_lines = on),
             Field::Nanosets => {
                 self.plan.nanosets = on.then(NanosetsTarget::default);
-                self.retype(&[Field::Tasks, Field::ChunkSize, Field::FileTokens, Field::Prefix]);
+                self.retype(&[Field::Tasks, Field::ChunkSize, Field::FileTokens, Field::Rank, Field::Skip]);
+                self.retype(&[Field::Limit, Field::Prefix, Field::Logs]);
             }
             Field::Shuffle => self.change_nanosets(|target| {
                 target.shuffle = if on { DocumentShuffle::Documents } else { DocumentShuffle::None };
             }),
             Field::NanosetsMasks => self.change_nanosets(|target| target.loss_masks = on),
+            Field::Classic => self.change_nanosets(|target| {
+                target.names = if on { NameProfile::Classic } else { NameProfile::Modern };
+            }),
             Field::Forager => {
                 self.plan.forager = on.then(|| ForagerTarget::new(SampleSize::Variable));
-                self.retype(&[Field::SampleSize]);
+                self.retype(&[Field::SampleSize, Field::Suffix, Field::IndexFolder]);
             }
-            Field::ForagerMasks => self.change_forager(|target| {
-                let parts = || MASKED_BY_DEFAULT.map(str::to_owned).to_vec();
-                target.masks = on.then(|| MaskedParts { parts: parts(), mask_end: false });
-            }),
+            Field::ForagerMasks => {
+                let masks = || MaskedParts { parts: Vec::new(), mask_end: false };
+                self.change_forager(|target| target.masks = on.then(masks));
+                self.retype(&[Field::MaskParts]);
+            }
+            Field::MaskEnd => self.change_masks(|masks| masks.mask_end = on),
             Field::SpecialTokens => self.change_forager(|target| target.special_tokens = on),
             Field::Overwrite => self.plan.overwrite = on,
             _ => {}

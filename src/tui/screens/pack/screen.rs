@@ -283,7 +283,7 @@ impl PackScreen {
 
     fn mouse(&mut self, mouse: MouseEvent) {
         match self.state.places.gesture(mouse) {
-            Some(Gesture::Wheel { rows, on: Place::Below }) => {
+            Some(Gesture::Wheel { rows, on: Place::Below | Place::Field(Field::Files) }) => {
                 self.state.offset = self.state.offset.saturating_add_signed(rows);
             }
             Some(Gesture::Wheel { rows, on: Place::Field(Field::Found) }) => self.state.found.scroll(rows),
@@ -414,7 +414,7 @@ impl Screen for PackScreen {
     fn why_disabled(&self, action: Action) -> Option<String> {
         let field = self.state.field().filter(|_| self.state.rail.is_none());
         match action {
-            Action::Toggle if !field.is_some_and(|field| field.kind() != Kind::Text) => {
+            Action::Toggle if !field.is_some_and(|field| field.kind() != Kind::Text && field != Field::Files) => {
                 Some("there is nothing to choose here".into())
             }
             Action::Left | Action::Right if field != Some(Field::TokenType) && self.state.rail.is_none() => {

@@ -76,6 +76,8 @@ pub enum Kind {
 /// A field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Field {
+    /// The files that were found.
+    Files,
     /// `--glob`.
     Glob,
     /// The keys of real documents, and whether a program takes their place.
@@ -96,6 +98,12 @@ pub enum Field {
     TruncateTo,
     /// `--pad-to`.
     PadTo,
+    /// `--pad-token`.
+    PadToken,
+    /// `--eod-token`.
+    EodToken,
+    /// `--index`.
+    Index,
     /// `--skip-bad-lines`.
     SkipBadLines,
     /// `--format nanosets`.
@@ -110,8 +118,18 @@ pub enum Field {
     FileTokens,
     /// `--loss-masks nanosets`.
     NanosetsMasks,
+    /// `--rank`.
+    Rank,
+    /// `--skip`.
+    Skip,
+    /// `--limit`.
+    Limit,
     /// `--prefix`.
     Prefix,
+    /// `--names classic`.
+    Classic,
+    /// `--logging-dir`.
+    Logs,
     /// `--format forager`.
     Forager,
     /// `--sample-size`; empty is `--variable`.
@@ -120,8 +138,18 @@ pub enum Field {
     TokenType,
     /// `--loss-masks forager`.
     ForagerMasks,
+    /// `--mask-parts`.
+    MaskParts,
+    /// `--mask-eos`.
+    MaskEnd,
+    /// `--file-suffix`.
+    Suffix,
+    /// `--index-folder`.
+    IndexFolder,
     /// `--no-special-tokens`, the other way round.
     SpecialTokens,
+    /// `--tokenizer-name`.
+    TokenizerName,
     /// `--seed`.
     Seed,
     /// `--force-overwrite`.
@@ -132,15 +160,17 @@ impl Field {
     /// How it is answered.
     pub fn kind(self) -> Kind {
         match self {
-            Self::Keys | Self::Found => Kind::List,
+            Self::Files | Self::Keys | Self::Found => Kind::List,
             Self::TokenType => Kind::Choice,
             Self::Modalities
             | Self::SkipBadLines
             | Self::Nanosets
             | Self::Shuffle
             | Self::NanosetsMasks
+            | Self::Classic
             | Self::Forager
             | Self::ForagerMasks
+            | Self::MaskEnd
             | Self::SpecialTokens
             | Self::Overwrite => Kind::Switch,
             _ => Kind::Text,
@@ -150,6 +180,7 @@ impl Field {
     /// What it is called.
     pub fn label(self) -> &'static str {
         match self {
+            Self::Files => "files",
             Self::Glob => "only files",
             Self::Keys => "text",
             Self::Jq => "jq program",
@@ -160,6 +191,9 @@ impl Field {
             Self::Modalities => "Modalities",
             Self::TruncateTo => "cut to",
             Self::PadTo => "fill up to",
+            Self::PadToken => "filled with",
+            Self::EodToken => "own end token",
+            Self::Index => "raw index",
             Self::SkipBadLines => "skip bad lines",
             Self::Nanosets => "Nanosets",
             Self::Tasks => "tasks",
@@ -167,12 +201,22 @@ impl Field {
             Self::ChunkSize => "chunk size",
             Self::FileTokens => "tokens per file",
             Self::NanosetsMasks => "loss masks",
+            Self::Rank => "only task",
+            Self::Skip => "skip documents",
+            Self::Limit => "documents",
             Self::Prefix => "name prefix",
+            Self::Classic => "classic names",
+            Self::Logs => "log folder",
             Self::Forager => "Forager",
             Self::SampleSize => "sample size",
             Self::TokenType => "token type",
             Self::ForagerMasks => "loss masks",
+            Self::MaskParts => "masked parts",
+            Self::MaskEnd => "mask end token",
+            Self::Suffix => "name suffix",
+            Self::IndexFolder => "index folder",
             Self::SpecialTokens => "special tokens",
+            Self::TokenizerName => "call it",
             Self::Seed => "seed",
             Self::Overwrite => "overwrite",
         }
@@ -182,7 +226,7 @@ impl Field {
     pub fn note(self) -> &'static str {
         match self {
             Self::Glob => "all; for example **/*.jsonl.zst",
-            Self::Keys | Self::Found => "",
+            Self::Files | Self::Keys | Self::Found => "",
             Self::Jq => ".text, or .parts | map(.text) | join(\"\\n\")",
             Self::Tokenizer => "tokenizer.json, its folder, a .model, or a name in the hub's cache",
             Self::End => "none: only what the tokenizer's template adds",
@@ -190,6 +234,9 @@ impl Field {
             Self::Modalities => "a .pbin for each file",
             Self::TruncateTo => "documents are not cut",
             Self::PadTo => "documents are not filled up",
+            Self::PadToken => "the tokenizer's own token",
+            Self::EodToken => "the end token of all formats",
+            Self::Index => "the lines are read as they are",
             Self::SkipBadLines => "leave lines that are no JSON out of the raw index",
             Self::Nanosets => "a folder of .ds files, by datatrove's rules",
             Self::Tasks => "one a file, at most 64",
@@ -197,12 +244,22 @@ impl Field {
             Self::ChunkSize => "chunks are not cut or shuffled",
             Self::FileTokens => "shuffled files are not split",
             Self::NanosetsMasks => "write .ds.loss from no_loss_ranges",
+            Self::Rank => "all tasks",
+            Self::Skip => "none at the start of a task",
+            Self::Limit => "all of a task",
             Self::Prefix => "none",
+            Self::Classic => "name shuffled files as datatrove 0.4 does",
+            Self::Logs => "none; else stats/, completions/ and so on",
             Self::Forager => "tokenized-samples/ and index/",
             Self::SampleSize => "one sample a document, of its own length",
             Self::TokenType => "how an id is stored",
             Self::ForagerMasks => "lines hold parts; prompts are not trained on",
+            Self::MaskParts => "none",
+            Self::MaskEnd => "end tokens are not trained on either",
+            Self::Suffix => "tokenized-samples",
+            Self::IndexFolder => "index",
             Self::SpecialTokens => "the tokenizer's template adds its own",
+            Self::TokenizerName => "the tokenizer's path, in metadata files",
             Self::Seed => "42",
             Self::Overwrite => "replace what is there",
         }
@@ -214,13 +271,26 @@ impl Field {
             self,
             Self::TruncateTo
                 | Self::PadTo
+                | Self::PadToken
+                | Self::EodToken
+                | Self::Index
                 | Self::SkipBadLines
                 | Self::ChunkSize
                 | Self::FileTokens
                 | Self::NanosetsMasks
+                | Self::Rank
+                | Self::Skip
+                | Self::Limit
                 | Self::Prefix
+                | Self::Classic
+                | Self::Logs
                 | Self::ForagerMasks
+                | Self::MaskParts
+                | Self::MaskEnd
+                | Self::Suffix
+                | Self::IndexFolder
                 | Self::SpecialTokens
+                | Self::TokenizerName
                 | Self::Seed
                 | Self::Overwrite
         )
@@ -228,7 +298,16 @@ impl Field {
 
     /// Whether it belongs to a format, and stands indented below it.
     pub fn is_of_format(self) -> bool {
-        !matches!(self, Self::Modalities | Self::Nanosets | Self::Forager | Self::Output | Self::Seed | Self::Overwrite)
+        !matches!(
+            self,
+            Self::Modalities
+                | Self::Nanosets
+                | Self::Forager
+                | Self::Output
+                | Self::TokenizerName
+                | Self::Seed
+                | Self::Overwrite
+        )
     }
 }
 

@@ -159,6 +159,9 @@ fn figures(status: &JobStatus, ui: &Ui) -> String {
     if status.bytes_per_second >= 1.0 {
         parts.push(format!("{}/s", bytes(status.bytes_per_second as u64)));
     }
+    if status.tokens_per_second >= 1.0 {
+        parts.push(format!("{}/s", count(status.tokens_per_second as u64, "token")));
+    }
     if let Some(left) = status.remaining {
         parts.push(format!("{} left", duration(left)));
     }

@@ -23,11 +23,11 @@ const RECORDS: usize = 5;
 /// Columns of the bar of a share.
 const BAR: usize = 14;
 
-fn item(name: &str, value: impl AsRef<str>) -> PageLine {
+pub(super) fn item(name: &str, value: impl AsRef<str>) -> PageLine {
     PageLine::labelled(Tone::Plain, format!("{name:<16}"), value.as_ref())
 }
 
-fn heading(lines: &mut Vec<PageLine>, text: impl Into<String>) {
+pub(super) fn heading(lines: &mut Vec<PageLine>, text: impl Into<String>) {
     lines.push(PageLine::new(Tone::Plain, ""));
     lines.push(PageLine::new(Tone::Heading, text));
 }
@@ -254,7 +254,7 @@ fn node_facts(node: &MixNode) -> String {
     facts.join(", ")
 }
 
-fn problems(problems: &[Problem], lines: &mut Vec<PageLine>) {
+pub(super) fn problems(problems: &[Problem], lines: &mut Vec<PageLine>) {
     if problems.is_empty() {
         return;
     }

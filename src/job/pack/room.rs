@@ -1,0 +1,68 @@
+//! Is there room for what a run writes? Asked before the work, so that a disk does not fill up after hours of it.
+
+use super::inputs::Inputs;
+use super::journal::Record;
+use super::layout::Layout;
+use super::{preview, Tuning};
+use crate::job::task::TaskContext;
+use crate::model::pack::SampleSize;
+use crate::model::{text, Failure, Outcome, PackPlan, Subject};
+use crate::storage::space::free_bytes;
+
+/// How many times larger than its file packed text is, generously.
+const UNPACKED: u64 = 24;
+/// An estimate from a sample may be this much too high, as a share.
+const DOUBT: f64 = 0.1;
+
+/// Fails when what a plan writes does not fit on the disk of the output.
+///
+/// Documents are only sampled where the disk could be too small for the worst: every byte of the text a token.
+pub(super) fn check(
+    context: &TaskContext,
+    plan: &PackPlan,
+    layout: &Layout,
+    inputs: &Inputs,
+    done: Option<&Record>,
+    tuning: Tuning,
+) -> Outcome<()> {
+    let free = match tuning.free_bytes {
+        Some(free) => free,
+        None => free_bytes(&layout.output)?,
+    };
+    if worst(plan, inputs) <= free {
+        return Ok(());
+    }
+    context.log("the disk is nearly full: some documents are packed to see what all will take");
+    let needed = preview(plan, &context.options, &context.cancel)?.needed_bytes;
+    // What a stopped run has written is there already.
+    let all = inputs.text_bytes().max(1);
+    let left = 1.0 - (done.map_or(0, |record| record.totals.bytes) as f64 / all as f64).min(1.0);
+    let needed = (needed as f64 * left) as u64;
+    if needed as f64 * (1.0 - DOUBT) <= free as f64 {
+        return Ok(());
+    }
+    let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
+    Err(Failure::environment("packing", why)
+        .on(Subject::path(&layout.output))
+        .with_hint("free some space, or name an --output on another disk"))
+}
+
+/// More than a plan can need: a token and an entry of an index for each byte of text, all of it twice.
+fn worst(plan: &PackPlan, inputs: &Inputs) -> u64 {
+    let masks = plan.forager.as_ref().map_or(0, |target| u64::from(target.masks.is_some()));
+    let forager = plan.forager.as_ref().map_or(0, |target| match target.sample_size {
+        SampleSize::Fixed(_) => target.token_type().bytes() as u64 + masks,
+        SampleSize::Variable => target.token_type().bytes() as u64 + 32,
+    });
+    let nanosets = plan.nanosets.as_ref().map_or(0, |target| 4 + 8 + u64::from(target.loss_masks));
+    let modalities = plan.modalities.as_ref().map_or(0, |_| 4 + 20);
+    inputs.text_bytes().saturating_mul(2 * (forager + nanosets + modalities))
+}
+
+impl Inputs {
+    /// Bytes of the text of all passes, as it may be when it is unpacked.
+    fn text_bytes(&self) -> u64 {
+        let files = self.passes.iter().flat_map(|pass| &pass.files);
+        files.map(|file| if file.packing.is_plain() { file.bytes } else { file.bytes.saturating_mul(UNPACKED) }).sum()
+    }
+}

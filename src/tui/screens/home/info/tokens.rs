@@ -1,0 +1,88 @@
+//! What the engine tells of packed tokens, as lines of the page: the same facts as the `info` command prints.
+
+use super::lines::{heading, item, problems};
+use crate::engine::check::forager::ForagerFacts;
+use crate::engine::modalities::check::PackedFacts;
+use crate::engine::nanosets::FolderFacts;
+use crate::model::text::{bytes, count, grouped};
+use crate::model::Problem;
+use crate::tui::screens::page::{PageLine, Tone};
+
+/// Files that are listed.
+const FILES: usize = 50;
+
+/// A `.pbin`.
+pub fn packed(facts: &PackedFacts) -> Vec<PageLine> {
+    let order = if facts.layout.is_big_endian { ", big-endian" } else { "" };
+    let mut lines = vec![
+        item("documents", grouped(facts.documents)),
+        item("tokens", grouped(facts.tokens)),
+        item("bytes a token", format!("{}{order}", facts.layout.token_bytes)),
+        item("size", bytes(facts.bytes)),
+        item("layout", facts.era),
+    ];
+    if facts.documents > 0 {
+        let mean = grouped((facts.tokens as f64 / facts.documents as f64).round() as u64);
+        let lengths = format!("{} to {} tokens, {mean} on average", grouped(facts.shortest), grouped(facts.longest));
+        lines.push(item("a document", lengths));
+    }
+    if let Some(token) = facts.end_token {
+        lines.push(item("the first ends", format!("with the token {token}")));
+    }
+    problems(&facts.problems, &mut lines);
+    lines
+}
+
+/// A folder of `.ds` files; `found` is what was noticed on the way.
+pub fn folder(facts: &FolderFacts, found: &[Problem]) -> Vec<PageLine> {
+    let mut lines = vec![
+        item("tokenizer", facts.tokenizer.as_deref().unwrap_or("not told")),
+        item("bytes a token", facts.token_size.bytes().to_string()),
+        item("tokens", grouped(facts.tokens)),
+        item("documents", grouped(facts.documents)),
+        item("files", format!("{}, {}", grouped(facts.files.len() as u64), bytes(facts.bytes))),
+    ];
+    if facts.files_with_loss > 0 {
+        lines.push(item("with loss masks", count(facts.files_with_loss, "file")));
+    }
+    problems(found, &mut lines);
+    let row = |file: &crate::engine::nanosets::FileFacts| {
+        let documents = file.documents.map_or_else(|| "?".to_owned(), grouped);
+        (file.file.name.clone(), format!("{} tokens, {documents} documents", grouped(file.file.tokens)))
+    };
+    listed(facts.files.iter().map(row), facts.files.len(), &mut lines);
+    lines
+}
+
+/// Forager's samples; `found` is what was noticed on the way.
+pub fn samples(facts: &ForagerFacts, found: &[Problem]) -> Vec<PageLine> {
+    let lengths = match facts.shortest == facts.longest {
+        true => grouped(facts.longest),
+        false => format!("{} to {}", grouped(facts.shortest), grouped(facts.longest)),
+    };
+    let mut lines = vec![
+        item("samples", grouped(facts.samples)),
+        item("size", bytes(facts.bytes)),
+        item("bytes a sample", lengths),
+    ];
+    if let Some(tokens) = facts.sample_size {
+        let arrays: Vec<String> = facts.arrays.iter().map(|(name, dtype)| format!("{name} ({dtype})")).collect();
+        lines.push(item("tokens a sample", grouped(tokens)));
+        lines.push(item("arrays", arrays.join(", ")));
+    }
+    problems(found, &mut lines);
+    let row = |file: &crate::engine::check::forager::ForagerFile| {
+        let size = file.bytes.map_or_else(|| "missing".to_owned(), bytes);
+        (file.name.clone(), format!("{}, {size}", count(file.samples, "sample")))
+    };
+    listed(facts.files.iter().map(row), facts.files.len(), &mut lines);
+    lines
+}
+
+fn listed(files: impl Iterator<Item = (String, String)>, all: usize, lines: &mut Vec<PageLine>) {
+    heading(lines, "Files");
+    lines.extend(files.take(FILES).map(|(name, facts)| PageLine::labelled(Tone::Plain, format!("{name}  "), &facts)));
+    if let Some(more) = all.checked_sub(FILES).filter(|more| *more > 0) {
+        lines.push(PageLine::new(Tone::Muted, format!("and {more} more")));
+    }
+}
