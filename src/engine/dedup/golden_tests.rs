@@ -3,7 +3,7 @@
 use super::export::{write_table, RangesExport, ShardExport};
 use super::output::PackedOutput;
 use super::write_back::{Layout, RangesGo, WriteBack};
-use crate::formats::bsade::{read_ranges, shard_files, Range, TABLE};
+use crate::formats::bsade::{shard_files, Range, RangesReader, TABLE};
 use crate::model::{Cancel, Outcome};
 use crate::source::dedup::{list, Documents, Kind, Position, TextFile};
 use crate::source::text::{Blocks, Packing};
@@ -12,7 +12,7 @@ use crate::storage::read::{open_read, stamp_at};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const CASES: [&str; 10] = [
+pub(super) const CASES: [&str; 10] = [
     "v01_basic",
     "v02_unicode_cuts",
     "v03_runs",
@@ -25,27 +25,26 @@ const CASES: [&str; 10] = [
     "v10_mixed_50_one_shard",
 ];
 
-fn golden(case: &str) -> PathBuf {
+pub(super) fn golden(case: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/dedup").join(case)
 }
 
-fn shards_of(case: &str) -> u32 {
+pub(super) fn shards_of(case: &str) -> u32 {
     let facts: serde_json::Value =
         serde_json::from_slice(&std::fs::read(golden(case).join("case.json")).unwrap()).unwrap();
     facts["shards"].as_u64().unwrap() as u32
 }
 
 fn ranges_of(path: &Path) -> Vec<Range> {
+    let mut reader = RangesReader::new(open_read(path).unwrap()).unwrap();
     let mut ranges = Vec::new();
-    read_ranges(&open_read(path).unwrap(), &Cancel::default(), |range| {
+    while let Some(range) = reader.next(&Cancel::default()).unwrap() {
         ranges.push(range);
-        Ok(())
-    })
-    .unwrap();
+    }
     ranges
 }
 
-fn layouts() -> [(&'static str, Layout); 2] {
+pub(super) fn layouts() -> [(&'static str, Layout); 2] {
     let layout = |ranges| Layout { text_key: "text".into(), ranges };
     let under = RangesGo::Under(vec!["metadata".into(), "sa_remove_ranges".into()]);
     [("remove", layout(RangesGo::Away)), ("annotate", layout(under))]

@@ -4,8 +4,14 @@ mod compose;
 pub mod export;
 pub mod find;
 pub mod look;
+pub mod original;
 pub mod output;
+pub mod verify;
 pub mod write_back;
 
 #[cfg(test)]
 mod golden_tests;
+#[cfg(test)]
+mod index_tests;
+#[cfg(test)]
+mod write_back_tests;

@@ -1,7 +1,7 @@
 //! A line of input and its ranges as the line of output (bsade format page, §6): what Python's `json.dumps` would write, text first.
 
 use super::compose::{string, Composer, Out, Parts};
-use crate::formats::bsade::{shorten, Range, Shortener};
+use crate::formats::bsade::{Range, Shortener};
 use crate::formats::python::json_fields::Fields;
 use crate::formats::python::json_text::push_ascii;
 use crate::model::dedup::{DedupPlan, Mode, Variant, FIELD_OF_VARIANT_B};
@@ -10,6 +10,9 @@ use crate::source::dedup::{Body, Kind, Record};
 
 /// Objects that the dotted key of variant A leads through, at most.
 const MOST_PARTS: usize = 32;
+
+/// Memory beyond this is given back after a line, in bytes.
+const LARGE: usize = 2 << 20;
 
 /// How lines are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +68,18 @@ pub struct Written {
     pub bytes: u64,
 }
 
+/// Text in pieces of whole characters, as often as it is asked for.
+pub trait Pieces {
+    /// Hands out the pieces in order and returns their length in bytes. `spare` is memory that may be used.
+    fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64>;
+}
+
+impl Pieces for Record<'_> {
+    fn each_piece(&self, spare: &mut String, take: &mut dyn FnMut(&str) -> Outcome<()>) -> Outcome<u64> {
+        Record::each_piece(self, spare, take)
+    }
+}
+
 /// Writes lines, one after the other; its memory is used again.
 pub struct WriteBack {
     composer: Composer,
@@ -111,41 +126,42 @@ impl WriteBack {
                 copy(record, &mut out)?;
                 out.push(b"\n")?;
             }
-            Kind::Document => self.document(record, ranges, &mut out)?,
+            Kind::Document => {
+                self.text(record, ranges, &mut out, |out| match record.text_field() {
+                    Some(field) => string(record.body, field, out),
+                    None => Ok(()),
+                })?;
+                self.composer.fields(Parts::of(record), &self.ranges, &self.list, false, &mut out)?;
+                out.push(b"}\n")?;
+            }
         }
-        let (bytes, buffer) = out.finish()?;
-        self.composer.give_buffer(buffer);
-        Ok(Written { removed: self.shortened.iter().map(|range| range.len()).sum(), bytes })
+        self.written(out)
     }
 
     /// [`write`](Self::write) for a document out of an index: its text, and its other fields as the object that the index keeps.
     /// What is no object counts as one without fields.
-    pub fn write_parts(
+    pub fn write_indexed(
         &mut self,
-        text: &str,
+        text: &dyn Pieces,
         others: &[u8],
         ranges: &[Range],
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
     ) -> Outcome<Written> {
-        self.shortened.clear();
-        shorten(text, ranges, &mut self.shortened);
-        let mut out = Out::new(self.composer.take_buffer(), take);
-        out.push(&self.opening)?;
-        match self.ranges {
-            RangesGo::Away => cut(text, 0, &mut self.shortened.iter().copied().peekable(), out.buffer()),
-            _ => push_ascii(text, out.buffer()),
-        }
-        out.push(b"\"")?;
-        list(&self.shortened, &mut self.list);
         if self.others.read(others).is_err() {
             self.others.clear();
         }
+        let mut out = Out::new(self.composer.take_buffer(), take);
+        self.text(text, ranges, &mut out, |out| {
+            text.each_piece(&mut String::new(), &mut |piece| {
+                push_ascii(piece, out.buffer());
+                out.flush()
+            })?;
+            Ok(())
+        })?;
         let parts = Parts { body: Body::Held(others), fields: &self.others };
         self.composer.fields(parts, &self.ranges, &self.list, false, &mut out)?;
         out.push(b"}\n")?;
-        let (bytes, buffer) = out.finish()?;
-        self.composer.give_buffer(buffer);
-        Ok(Written { removed: self.shortened.iter().map(|range| range.len()).sum(), bytes })
+        self.written(out)
     }
 
     /// The ranges of the record that was written last, cut to whole characters.
@@ -153,12 +169,20 @@ impl WriteBack {
         &self.shortened
     }
 
-    fn document(&mut self, record: &Record<'_>, ranges: &[Range], out: &mut Out<'_>) -> Outcome<()> {
+    /// The beginning of a line up to the end of the text, and the list of ranges. `whole` appends the text when nothing is cut.
+    fn text(
+        &mut self,
+        text: &dyn Pieces,
+        ranges: &[Range],
+        out: &mut Out<'_>,
+        whole: impl FnOnce(&mut Out<'_>) -> Outcome<()>,
+    ) -> Outcome<()> {
+        self.shortened.clear();
         out.push(&self.opening)?;
         if !ranges.is_empty() {
             let mut shortener = Shortener::new(ranges);
             let shortened = &mut self.shortened;
-            record.each_piece(&mut self.spare, &mut |piece| {
+            text.each_piece(&mut self.spare, &mut |piece| {
                 shortener.push(piece, shortened);
                 Ok(())
             })?;
@@ -166,20 +190,26 @@ impl WriteBack {
         if self.ranges == RangesGo::Away && !self.shortened.is_empty() {
             let mut ranges = self.shortened.iter().copied().peekable();
             let mut at = 0;
-            record.each_piece(&mut self.spare, &mut |piece| {
+            text.each_piece(&mut self.spare, &mut |piece| {
                 cut(piece, at, &mut ranges, out.buffer());
                 at += piece.len() as u64;
                 out.flush()
             })?;
         } else {
-            if let Some(field) = record.text_field() {
-                string(record.body, field, out)?;
-            }
+            whole(out)?;
         }
         out.push(b"\"")?;
         list(&self.shortened, &mut self.list);
-        self.composer.fields(Parts::of(record), &self.ranges, &self.list, false, out)?;
-        out.push(b"}\n")
+        Ok(())
+    }
+
+    fn written(&mut self, out: Out<'_>) -> Outcome<Written> {
+        let (bytes, buffer) = out.finish()?;
+        self.composer.give_buffer(buffer);
+        if self.spare.capacity() > LARGE {
+            self.spare = String::new();
+        }
+        Ok(Written { removed: self.shortened.iter().map(|range| range.len()).sum(), bytes })
     }
 }
 

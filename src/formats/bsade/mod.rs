@@ -9,7 +9,7 @@ mod shard_write;
 mod table;
 
 pub use kept::KeptLengths;
-pub use ranges::{read_ranges, shorten, Range, RangesWriter, Shortener, RANGE_BYTES};
+pub use ranges::{shorten, Range, RangesReader, RangesWriter, Shortener, RANGE_BYTES};
 pub use shard_read::{DocumentPlace, Places, Shard};
 pub use shard_write::{ShardSize, ShardWriter};
 pub use table::{build_table, table_entry, table_memory, table_width, TableCheck};

@@ -1,5 +1,6 @@
 //! Ranges of bytes that are removable: cut to whole characters, and the file `remove_ranges` (bsade format page, §5 and §6).
 
+use super::DocumentPlace;
 use crate::model::{Cancel, Failure, Outcome, Subject};
 use crate::storage::fs::{BufferedFile, Fs};
 use crate::storage::read::ReadFile;
@@ -111,36 +112,84 @@ impl RangesWriter {
     }
 }
 
-/// Reads a `remove_ranges` file from its beginning: ranges that are out of order, empty or end before they begin are refused with their
-/// place.
-pub fn read_ranges(file: &ReadFile, cancel: &Cancel, mut take: impl FnMut(Range) -> Outcome<()>) -> Outcome<()> {
-    let refused = |at: u64, why: String| Failure::data("reading the ranges", why).on(Subject::path(file.path()).at(at));
-    if !file.len().is_multiple_of(RANGE_BYTES) {
-        return Err(refused(file.len(), format!("its size of {} bytes is no multiple of 16", file.len())));
-    }
-    let mut buffer = vec![0; BUFFER];
-    let (mut at, mut before) = (0, 0);
-    while at < file.len() {
-        cancel.check()?;
-        let wanted = usize::try_from(file.len() - at).unwrap_or(BUFFER).min(BUFFER);
-        let bytes = buffer.get_mut(..wanted).unwrap_or_default();
-        file.read_exact_at(bytes, at).map_err(|error| Failure::io("reading the ranges", file.path(), &error))?;
-        for pair in bytes.chunks_exact(RANGE_BYTES as usize) {
-            let number = |from: usize| {
-                let bytes = pair.get(from..from + 8).and_then(|bytes| bytes.try_into().ok());
-                u64::from_le_bytes(bytes.unwrap_or_default())
-            };
-            let range = Range::new(number(0), number(8));
-            if range.is_empty() || range.start < before {
-                let why = format!("the range {} to {} is empty or comes too late", range.start, range.end);
-                return Err(refused(at, why));
-            }
-            before = range.end;
-            take(range)?;
-            at += RANGE_BYTES;
+/// Reads a `remove_ranges` file from its beginning.
+#[derive(Debug)]
+pub struct RangesReader {
+    file: ReadFile,
+    /// Where the next range is in the file.
+    at: u64,
+    buffer: Vec<u8>,
+    /// Bytes of the buffer that were handed out.
+    used: usize,
+    /// Where the last range ended.
+    before: u64,
+    /// Read, and not handed out yet.
+    peeked: Option<Range>,
+}
+
+impl RangesReader {
+    /// For a file whose size is a multiple of [`RANGE_BYTES`]; another is refused.
+    pub fn new(file: ReadFile) -> Outcome<Self> {
+        if !file.len().is_multiple_of(RANGE_BYTES) {
+            let why = format!("its size of {} bytes is no multiple of 16", file.len());
+            return Err(Failure::data("reading the ranges", why).on(Subject::path(file.path())));
         }
+        Ok(Self { file, at: 0, buffer: Vec::new(), used: 0, before: 0, peeked: None })
     }
-    Ok(())
+
+    /// How many ranges the file has.
+    pub fn count(&self) -> u64 {
+        self.file.len() / RANGE_BYTES
+    }
+
+    /// The next range; `None` behind the last one. One that is empty, or begins before the last one ended, is refused with its place.
+    pub fn next(&mut self, cancel: &Cancel) -> Outcome<Option<Range>> {
+        if let Some(range) = self.peeked.take() {
+            return Ok(Some(range));
+        }
+        if self.used >= self.buffer.len() {
+            cancel.check()?;
+            let wanted = usize::try_from(self.file.len() - self.at).unwrap_or(BUFFER).min(BUFFER);
+            self.buffer.resize(wanted, 0);
+            self.used = 0;
+            let read = self.file.read_exact_at(&mut self.buffer, self.at);
+            read.map_err(|error| Failure::io("reading the ranges", self.file.path(), &error))?;
+        }
+        let number = |from: usize| {
+            let bytes = self.buffer.get(from..from + 8).and_then(|bytes| bytes.try_into().ok());
+            bytes.map(u64::from_le_bytes)
+        };
+        let (Some(start), Some(end)) = (number(self.used), number(self.used + 8)) else { return Ok(None) };
+        if end <= start || start < self.before {
+            let why = format!("the range {start} to {end} is empty or comes too late");
+            let failure = Failure::data("reading the ranges", why);
+            return Err(failure.on(Subject::path(self.file.path()).at(self.at)));
+        }
+        self.used += RANGE_BYTES as usize;
+        self.at += RANGE_BYTES;
+        self.before = end;
+        Ok(Some(Range { start, end }))
+    }
+
+    /// The ranges of the next document, relative to its text, in the place of what is in `out`. One that is not inside of a text is
+    /// refused. Documents come in order.
+    pub fn of_document(&mut self, place: &DocumentPlace, cancel: &Cancel, out: &mut Vec<Range>) -> Outcome<()> {
+        out.clear();
+        let text = place.start + 1;
+        while let Some(range) = self.next(cancel)? {
+            if range.start >= place.end {
+                self.peeked = Some(range);
+                return Ok(());
+            }
+            if range.start < text || range.end > place.end {
+                let why = format!("the range {} to {} is not inside of one document", range.start, range.end);
+                let failure = Failure::data("reading the ranges", why);
+                return Err(failure.on(Subject::path(self.file.path()).at(self.at - RANGE_BYTES)));
+            }
+            out.push(Range::new(range.start - text, range.end - text));
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -208,13 +257,12 @@ mod tests {
             writer.close().unwrap()
         };
         let read = || {
+            let mut reader = RangesReader::new(open_read(&path).unwrap())?;
             let mut out = Vec::new();
-            let file = open_read(&path).unwrap();
-            read_ranges(&file, &Cancel::default(), |range| {
+            while let Some(range) = reader.next(&Cancel::default())? {
                 out.push(range);
-                Ok(())
-            })
-            .map(|()| out)
+            }
+            Ok::<_, Failure>(out)
         };
         assert_eq!(write(&some), 48);
         assert_eq!(read().unwrap(), some);
@@ -224,5 +272,14 @@ mod tests {
             write(&wrong);
             assert!(read().is_err(), "{wrong:?}");
         }
+        let place = |start, end| DocumentPlace { number: 0, start, end, meta_start: 0, meta_end: 1 };
+        write(&some);
+        let mut reader = RangesReader::new(open_read(&path).unwrap()).unwrap();
+        let mut out = Vec::new();
+        let mut of =
+            |place: DocumentPlace| reader.of_document(&place, &Cancel::default(), &mut out).map(|()| out.clone());
+        assert_eq!(of(place(0, 6)).unwrap(), ranges(&[(0, 4), (4, 5)]));
+        assert_eq!(of(place(6, 8)).unwrap(), []);
+        assert!(of(place(8, 50)).is_err(), "it ends behind the document");
     }
 }

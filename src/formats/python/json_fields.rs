@@ -2,7 +2,7 @@
 //! and the value of the last.
 
 use super::json_repeats::{repeats, SeenKey};
-use super::json_text::{has_half, push_again, push_ascii};
+use super::json_text::{push_again, push_ascii};
 use super::json_walk::{walk, Kind, Span, Stop, Visit, DEEPEST_PYTHON};
 use std::borrow::Cow;
 
@@ -24,6 +24,8 @@ pub struct Field {
     pub kind: Kind,
     /// The value is a string with escapes.
     pub has_escapes: bool,
+    /// The value is a string with half a character as an escape. Not known of a line that is read in pieces.
+    pub has_half: bool,
 }
 
 /// What a line says.
@@ -165,15 +167,8 @@ pub(super) fn as_python(key: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-impl Field {
-    /// Whether the value is a string with half a character as an escape.
-    pub fn has_half(&self, line: &[u8]) -> bool {
-        self.has_escapes && self.kind == Kind::String && has_half(slice(line, self.from, self.to))
-    }
-}
-
 impl Visit for Fields {
-    const WANTS_ODDITIES: bool = false;
+    const WANTS_ODDITIES: bool = true;
     const DEEPEST: usize = DEEPEST_PYTHON;
 
     #[inline(always)]
@@ -183,7 +178,7 @@ impl Visit for Fields {
         }
         let key = text.get(span.from..span.to).unwrap_or_default();
         let (key_from, key_to) = (span.from as u64, span.to as u64);
-        let field = Field { key_from, key_to, from: 0, to: 0, kind: Kind::Null, has_escapes: false };
+        let field = Field { key_from, key_to, from: 0, to: 0, kind: Kind::Null, has_escapes: false, has_half: false };
         self.push(field, key);
     }
 
@@ -197,7 +192,7 @@ impl Visit for Fields {
                     field.from = span.from as u64 - quote;
                     field.to = span.to as u64 + quote;
                     field.kind = kind;
-                    field.has_escapes = span.has_escapes;
+                    (field.has_escapes, field.has_half) = (span.has_escapes, span.has_half);
                 }
             }
             _ => {}

@@ -91,7 +91,10 @@ pub fn push_again_part(raw: &[u8], is_last: bool, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(raw.get(copied..at).unwrap_or_default());
     };
     loop {
-        at = next_odd(raw, at);
+        // Escapes often stand one behind the other.
+        if raw.get(at) != Some(&b'\\') {
+            at = next_odd(raw, at);
+        }
         let Some(byte) = raw.get(at).copied() else { break };
         if byte == b'\\' {
             if !is_last && at + 6 > raw.len() {
@@ -162,19 +165,47 @@ pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
     (raw.len(), false)
 }
 
-/// Bytes that are looked at in one go.
-const STRIDE: usize = 32;
+/// Eight copies of a byte.
+const fn eight(byte: u8) -> u64 {
+    u64::from_le_bytes([byte; 8])
+}
+
+/// Bytes that are looked at in one go where there is much.
+const STRIDE: usize = 64;
 
 /// Where the next byte is that a string of `json.dumps` does not hold as it is, from `at` on; the end where there is none.
 #[inline]
 fn next_odd(text: &[u8], mut at: usize) -> usize {
     let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte.wrapping_sub(b' ') > b'~' - b' ');
-    while let Some(stride) = text.get(at..at + STRIDE) {
-        // Folded, not searched: that way it is done many bytes at a time.
-        if stride.iter().fold(false, |found, byte| found | is_odd(*byte)) {
-            break;
+    let mut words = 0;
+    loop {
+        // What is short is done by words alone.
+        if words >= 2 {
+            while let Some(stride) = text.get(at..at + STRIDE) {
+                // Folded, not searched: that way it is done many bytes at a time.
+                if stride.iter().fold(false, |found, byte| found | is_odd(*byte)) {
+                    break;
+                }
+                at += STRIDE;
+            }
+            // There is one in these words, or they are the last.
+            words = 0;
         }
-        at += STRIDE;
+        let Some(word) = text.get(at..at + 8).and_then(|word| word.try_into().ok()) else { break };
+        let word = u64::from_le_bytes(word);
+        let zero = |word: u64| word.wrapping_sub(eight(1)) & !word;
+        // The lowest bit that is set belongs to a byte that is meant; those above it may not.
+        let found = zero(word ^ eight(b'"'))
+            | zero(word ^ eight(b'\\'))
+            | zero(word ^ eight(0x7f))
+            | (word.wrapping_sub(eight(b' ')) & !word)
+            | word;
+        let found = found & eight(0x80);
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+        words += 1;
     }
     let rest = text.get(at..).unwrap_or_default();
     at + rest.iter().position(|byte| is_odd(*byte)).unwrap_or(rest.len())

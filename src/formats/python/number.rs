@@ -8,14 +8,21 @@ pub fn float_repr(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
+    let plain = || {
+        let plain = format!("{value}");
+        if plain.contains('.') {
+            plain
+        } else {
+            plain + ".0"
+        }
+    };
+    if value == 0.0 || (1e-4..1e16).contains(&value.abs()) {
+        return plain();
+    }
     // `{:e}` gives the shortest digits too, as `d.ddde±x`.
     let scientific = format!("{value:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    if (-4..16).contains(&exponent) {
-        let plain = format!("{value}");
-        return if plain.contains('.') { plain } else { format!("{plain}.0") };
-    }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }

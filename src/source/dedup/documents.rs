@@ -59,8 +59,9 @@ impl Documents {
         Self::open_holding(file, text_key, from, spool, HELD_LINE, cancel)
     }
 
-    /// [`open`](Self::open) with another limit for lines that are held.
-    pub(super) fn open_holding(
+    /// [`open`](Self::open) with another limit for lines that are held: what is told of a line is the same, but for the limits of lines that
+    /// are not held.
+    pub fn open_holding(
         file: &TextFile,
         text_key: &str,
         from: Position,
@@ -109,18 +110,18 @@ impl Documents {
             return Ok(None);
         };
         let Position { offset: start, line } = self.at;
-        let (kind, body, bytes) = match found {
+        let (kind, text, body, bytes) = match found {
             Found::Held(len) => {
                 let held = self.buffer.get(self.from..self.from + len).unwrap_or_default();
-                let kind = judge(held, &mut self.fields);
+                let (kind, text) = judge(held, &mut self.fields);
                 self.from += len + usize::from(is_ended);
                 self.searched = 0;
-                (kind, Body::Held(held), len as u64)
+                (kind, text, Body::Held(held), len as u64)
             }
-            Found::Long(kind) => (kind, Body::Long(&self.long), self.long.bytes),
+            Found::Long(kind) => (kind, "", Body::Long(&self.long), self.long.bytes),
         };
         self.at = Position { offset: start + bytes + u64::from(is_ended), line: line + 1 };
-        Ok(Some(Record { line, start, bytes, kind, body, fields: &self.fields }))
+        Ok(Some(Record { line, start, bytes, kind, body, text, fields: &self.fields }))
     }
 
     /// Where the next line begins.
@@ -258,23 +259,23 @@ impl Documents {
     }
 }
 
-/// What a line that is held is.
-fn judge(line: &[u8], fields: &mut Fields) -> Kind {
-    if simdutf8::basic::from_utf8(line).is_err() {
-        let at = std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len);
-        return Kind::Passed(Passed::Invalid { at: at as u64, why: NOT_UTF8 });
-    }
+/// What a line that is held is, and the line as text; nothing of one that is none.
+fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
+    let invalid = |at: usize, why| (Kind::Passed(Passed::Invalid { at: at as u64, why }), "");
+    let Ok(text) = simdutf8::basic::from_utf8(line) else {
+        return invalid(std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len), NOT_UTF8);
+    };
     if let Err(stop) = fields.read(line) {
         let is_blank = line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
         return match is_blank {
-            true => Kind::Blank,
-            false if line.starts_with(b"\xef\xbb\xbf") => Kind::Passed(Passed::Invalid { at: 0, why: MARK }),
-            false => Kind::Passed(Passed::Invalid { at: stop.at as u64, why: stop.why }),
+            true => (Kind::Blank, ""),
+            false if text.starts_with('\u{feff}') => invalid(0, MARK),
+            false => invalid(stop.at, stop.why),
         };
     }
     match (judged(fields), fields.found()) {
-        (Kind::Document, Some(field)) if field.has_half(line) => HALF,
-        (kind, _) => kind,
+        (Kind::Document, Some(field)) if field.has_half => (HALF, ""),
+        (kind, _) => (kind, text),
     }
 }
 
@@ -339,9 +340,10 @@ impl LongReading {
         if !self.judge.is_json() {
             return invalid(self.judge.seen(), "it is no JSON");
         }
-        match (judged(fields), self.tracker.excess) {
-            (Kind::Document, Some(why)) => Kind::Passed(Passed::TooMuch(why)),
-            (kind, _) => kind,
+        match self.tracker.excess {
+            // What was not kept may have been the text.
+            Some(why) => Kind::Passed(Passed::TooMuch(why)),
+            None => judged(fields),
         }
     }
 }

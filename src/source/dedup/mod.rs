@@ -6,6 +6,7 @@
 mod documents;
 mod list;
 mod long;
+mod memory;
 mod record;
 mod tracker;
 
@@ -13,7 +14,8 @@ pub use crate::source::text::{Damage, Listing, Position, TextFile};
 pub use documents::Documents;
 pub use list::list;
 pub use long::{LongLine, Spool};
-pub use record::{Body, Kind, Passed, Record};
+pub use memory::reading_memory;
+pub use record::{blank_note, Body, Kind, Passed, Record};
 
 /// The longest line that is held in memory, in bytes.
 pub const HELD_LINE: usize = 8 << 20;
@@ -21,3 +23,6 @@ pub const HELD_LINE: usize = 8 << 20;
 pub const LARGEST_NESTED: u64 = 64 << 20;
 /// Bytes of keys that a longer line may have in all.
 pub const MOST_KEY_BYTES: usize = 4 << 20;
+
+#[cfg(test)]
+mod tests;

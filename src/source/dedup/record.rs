@@ -1,9 +1,10 @@
 //! One line, and what it is for dedup.
 
 use super::long::LongLine;
-use crate::formats::python::json_fields::{slice, Field, Fields, Shape};
+use crate::formats::python::json_fields::{Field, Fields, Shape};
 use crate::formats::python::json_text::unescape;
 use crate::formats::python::json_walk::Kind as JsonKind;
+use crate::model::text::grouped;
 use crate::model::{Outcome, Problem, ProblemKind, Subject};
 use crate::source::text::TextFile;
 
@@ -56,6 +57,8 @@ pub struct Record<'a> {
     pub kind: Kind,
     /// Where it is.
     pub body: Body<'a>,
+    /// A line that is held and valid, as text.
+    pub(super) text: &'a str,
     pub(super) fields: &'a Fields,
 }
 
@@ -65,11 +68,10 @@ impl<'a> Record<'a> {
     where
         'a: 't,
     {
-        let (Kind::Document, Body::Held(line)) = (self.kind, self.body) else { return None };
+        let (Kind::Document, Body::Held(_)) = (self.kind, self.body) else { return None };
         let field = self.fields.found()?;
-        let raw = slice(line, field.from + 1, field.to.saturating_sub(1));
-        // The whole line was checked to be UTF-8, and a string begins and ends with whole characters.
-        let raw = std::str::from_utf8(raw).ok()?;
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        let raw = self.text.get(place(field.from + 1)..place(field.to.saturating_sub(1)))?;
         if !field.has_escapes {
             return Some(raw);
         }
@@ -117,6 +119,13 @@ impl<'a> Record<'a> {
         };
         Some(Problem::problem(kind, subject, format!("{why}; the line is copied as it is")))
     }
+}
+
+/// The note on the blank lines of a file, which are left out; `None` when there are none.
+pub fn blank_note(file: &TextFile, count: u64) -> Option<Problem> {
+    let lines = if count == 1 { "line is" } else { "lines are" };
+    let message = format!("{} blank {lines} left out", grouped(count));
+    (count > 0).then(|| Problem::note(ProblemKind::BlankLine, Subject::path(&file.path), message))
 }
 
 /// What a line that is JSON is, by its fields. Halves of characters are for the caller to look for.

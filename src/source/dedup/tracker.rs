@@ -148,7 +148,8 @@ impl Tracker {
         }
         let (key_from, key_to) = (self.key.0 as u64, self.key.1 as u64);
         let kind = kind_of(byte);
-        self.value = Some(Field { key_from, key_to, from: self.at, to: self.at + 1, kind, has_escapes: false });
+        let (from, to) = (self.at, self.at + 1);
+        self.value = Some(Field { key_from, key_to, from, to, kind, has_escapes: false, has_half: false });
     }
 
     /// The field that is open is whole.

@@ -1,8 +1,10 @@
 //! What is done with each hostile input: by the fuzzers and by the property tests alike. A body panics when the program
 //! broke a promise; it returns when the input was refused or understood.
 
+use gristmill::engine::dedup::write_back::{Layout, RangesGo, WriteBack};
 use gristmill::engine::jsonl;
 use gristmill::engine::plan::{command_line, file as plan_file};
+use gristmill::formats::bsade;
 use gristmill::formats::energon::dataset_yaml::DatasetYaml;
 use gristmill::formats::energon::info::Info;
 use gristmill::formats::energon::split_yaml::SplitFile;
@@ -16,7 +18,9 @@ use gristmill::model::{
     Cancel, FileStamp, Handles, HiddenSample, MediaFacts, Outcome, PartRow, ProblemLog, Progress, SampleRow, Shard,
 };
 use gristmill::source::decode;
+use gristmill::source::dedup;
 use gristmill::source::tar::{scan_shard, ScanSink};
+use gristmill::source::text::Packing;
 use gristmill::storage::read::open_read;
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -47,6 +51,7 @@ pub const ALL: &[(&str, Body)] = &[
     ("sound_in_frames_and_pages", sound_in_frames_and_pages),
     ("iso_media", iso_media),
     ("matroska", matroska),
+    ("dedup_documents", dedup_documents),
 ];
 
 /// What a reading of all lines at once makes of a file: the values of its index, and how many lines are bad.
@@ -105,6 +110,76 @@ pub fn json_lines(bytes: &[u8]) {
             let ends = bytes[..at as usize].iter().filter(|byte| **byte == b'\n').count() as u64;
             assert_eq!(line, ends + 1, "{problem}");
         }
+    }
+}
+
+/// What became of one line.
+#[derive(Debug, PartialEq)]
+struct DedupLine {
+    kind: std::mem::Discriminant<dedup::Kind>,
+    start: u64,
+    text: String,
+    written: Vec<u8>,
+}
+
+fn dedup_lines(file: &dedup::TextFile, held_line: usize) -> Outcome<Vec<DedupLine>> {
+    let cancel = Cancel::default();
+    let spool: Box<dyn dedup::Spool> = Box::new(Vec::new());
+    let mut documents =
+        dedup::Documents::open_holding(file, "text", dedup::Position::default(), spool, held_line, &cancel)?;
+    let layout = Layout { text_key: "text".into(), ranges: RangesGo::Under(vec!["a".into(), "b".into()]) };
+    let mut write_back = WriteBack::new(&layout);
+    let mut lines = Vec::new();
+    while let Some(record) = documents.next()? {
+        let (mut text, mut written) = (String::new(), Vec::new());
+        let length = record.each_piece(&mut String::new(), &mut |piece| {
+            text.push_str(piece);
+            Ok(())
+        })?;
+        let ranges = if length > 4 {
+            vec![bsade::Range::new(1, length / 2), bsade::Range::new(length / 2 + 1, length)]
+        } else {
+            Vec::new()
+        };
+        write_back.write(&record, &ranges, &mut |bytes| {
+            written.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        if let Some(problem) = record.problem(file) {
+            assert_shown(&problem.to_string());
+        }
+        assert_eq!(record.line, lines.len() as u64);
+        lines.push(DedupLine { kind: std::mem::discriminant(&record.kind), start: record.start, text, written });
+    }
+    Ok(lines)
+}
+
+/// Any bytes as a file of documents: held lines and lines in pieces say the same, and what is written is read as it was.
+pub fn dedup_documents(bytes: &[u8]) {
+    let of = |file: &tempfile::NamedTempFile, packing| {
+        let stamp = open_read(file.path()).expect("it is a file").stamp().expect("it is open");
+        dedup::TextFile { path: file.path().to_owned(), name: "x".into(), bytes: stamp.bytes, stamp, packing }
+    };
+    let file = file_of(bytes, ".jsonl");
+    let plain = of(&file, Packing::Plain);
+    let lines = dedup_lines(&plain, dedup::HELD_LINE).expect("nothing changes it");
+    for held_line in [1, 30] {
+        assert_eq!(lines, dedup_lines(&plain, held_line).expect("nothing changes it"), "{held_line}");
+    }
+    for packing in [Packing::Gzip, Packing::Zstd] {
+        dedup_lines(&of(&file, packing), 30).expect("whatever cannot be unpacked is damage");
+    }
+    assert_eq!(lines.len(), bytes.split_inclusive(|byte| *byte == b'\n').count());
+    let document = std::mem::discriminant(&dedup::Kind::Document);
+    let written: Vec<u8> =
+        lines.iter().filter(|line| line.kind == document).flat_map(|line| line.written.clone()).collect();
+    assert!(written.is_ascii());
+    let again = file_of(&written, ".jsonl");
+    let again = dedup_lines(&of(&again, Packing::Plain), dedup::HELD_LINE).expect("nothing changes it");
+    let documents: Vec<&DedupLine> = lines.iter().filter(|line| line.kind == document).collect();
+    assert_eq!(documents.len(), again.len());
+    for (first, second) in documents.into_iter().zip(again) {
+        assert_eq!((&first.text, &first.written), (&second.text, &second.written));
     }
 }
 

@@ -172,6 +172,7 @@ survives! {
     field_maps_survive_any_text: "field_map", seeds::field_maps(), seeds::FIELD_TOKENS;
     plans_survive_any_text: "plan_yaml", seeds::plans(), seeds::YAML_TOKENS;
     parts_survive_any_bytes: "decode", seeds::parts(), seeds::PART_TOKENS;
+    documents_of_dedup_survive_any_bytes: "dedup_documents", seeds::documents(), seeds::LINE_TOKENS;
     lines_survive_any_bytes: "jsonl", seeds::lines(), seeds::LINE_TOKENS;
     shown_text_survives_any_bytes: "display_safe", seeds::texts(), seeds::TEXT_TOKENS;
     wav_avi_flac_and_aac_survive_any_bytes: "riff", seeds::riff(), seeds::RIFF_TOKENS;

@@ -462,3 +462,19 @@ pub fn lines() -> Vec<Vec<u8>> {
     seeds.push(b"{}\n".repeat(40));
     seeds
 }
+
+pub fn documents() -> Vec<Vec<u8>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/dedup");
+    let mut seeds: Vec<Vec<u8>> = [
+        "v06_edges/input/e1.jsonl",
+        "v07_metadata/input/in/meta.jsonl",
+        "v08_compressed/input/y.jsonl.gz",
+        "v08_compressed/input/z.jsonl.zst",
+    ]
+    .iter()
+    .map(|name| std::fs::read(root.join(name)).unwrap())
+    .collect();
+    seeds.push(br#"{"a":{"b":1,"c":[{},{"d":-0.0}],"b":2},"te\u0078t":"a\ud83d\ude00\n","a":{"\u0062":3}}"#.to_vec());
+    seeds.push(b"{\"text\":\"a\",\"text\":\"caf\xc3\xa9 \\ud800\"}\r\n \n{\"text\":1e999}\n{\"text\":\"b\"".to_vec());
+    seeds
+}
