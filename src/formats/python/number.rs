@@ -5,26 +5,71 @@ pub fn float_repr(value: f64) -> String {
     if value.is_nan() {
         return "nan".to_owned();
     }
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    let value = value.abs();
     if value.is_infinite() {
-        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
+        return format!("{sign}inf");
     }
-    let plain = || {
-        let plain = format!("{value}");
-        if plain.contains('.') {
-            plain
-        } else {
-            plain + ".0"
-        }
-    };
-    if value == 0.0 || (1e-4..1e16).contains(&value.abs()) {
-        return plain();
-    }
-    // `{:e}` gives the shortest digits too, as `d.ddde±x`.
+    // The shortest digits as `d.ddde±x`.
     let scientific = format!("{value:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}e{sign}{:02}", exponent.abs())
+    let mut digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    if digits.len() >= FIRST_AMBIGUOUS && may_be_between(value) {
+        digits = even_digits(value, digits);
+    }
+    let place = usize::try_from(exponent + 1).unwrap_or(0);
+    if !(-4..16).contains(&exponent) {
+        let (first, rest) = digits.split_at_checked(1).unwrap_or((&digits, ""));
+        let point = if rest.is_empty() { "" } else { "." };
+        let direction = if exponent < 0 { '-' } else { '+' };
+        return format!("{sign}{first}{point}{rest}e{direction}{:02}", exponent.abs());
+    }
+    match digits.split_at_checked(place) {
+        Some(("", fraction)) => format!("{sign}0.{}{fraction}", "0".repeat(exponent.unsigned_abs() as usize - 1)),
+        Some((whole, "")) => format!("{sign}{whole}.0"),
+        Some((whole, fraction)) => format!("{sign}{whole}.{fraction}"),
+        None => format!("{sign}{digits}{}.0", "0".repeat(place - digits.len())),
+    }
+}
+
+/// With fewer digits there is only one shortest text for a float.
+const FIRST_AMBIGUOUS: usize = 16;
+/// More bits behind the point make more than 18 digits: 5 to the power of 26 has 19.
+const MOST_FRACTION_BITS: i64 = 25;
+/// The most digits that a float has, written out in full.
+const ALL_DIGITS: usize = 800;
+
+/// Whether a float may lie exactly half-way between two shortest texts.
+fn may_be_between(value: f64) -> bool {
+    let bits = value.to_bits();
+    let exponent = ((bits >> 52) & 0x7ff).max(1) as i64 - 1075;
+    let mantissa = (bits & ((1 << 52) - 1)) | (u64::from(value.is_normal()) << 52);
+    exponent + i64::from(mantissa.trailing_zeros()) >= -MOST_FRACTION_BITS
+}
+
+/// Of two shortest texts that are equally near Python takes the one whose last digit is even, where Rust rounds up.
+fn even_digits(value: f64, digits: String) -> String {
+    let count = digits.len();
+    let written = |more: usize| {
+        let text = format!("{value:.more$e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+        (digits, exponent.parse::<i64>().unwrap_or(0))
+    };
+    let (all, exponent) = written(ALL_DIGITS);
+    let half = all.get(count..).and_then(|rest| rest.strip_prefix('5'));
+    let below = all.get(..count).and_then(|below| below.parse::<u64>().ok());
+    let (Some(half), Some(below)) = (half, below) else { return digits };
+    if half.bytes().any(|digit| digit != b'0') {
+        return digits;
+    }
+    let power = exponent + 1 - count as i64;
+    let even = (below + below % 2).to_string();
+    match format!("{even}e{power}").parse() == Ok(value) && even.len() == count {
+        true => even,
+        false => digits,
+    }
 }
 
 /// Text as Python's `int()` reads it: surrounding space, a sign, digits with single underscores between them; leading zeros count for nothing.
@@ -82,6 +127,20 @@ mod tests {
             (1e300, "1e+300"),
             (9_999_999_999_999_998.0, "9999999999999998.0"),
             (f64::INFINITY, "inf"),
+            (f64::NEG_INFINITY, "-inf"),
+            (0.0, "0.0"),
+            (5e-324, "5e-324"),
+            (1.797_693_134_862_315_7e308, "1.7976931348623157e+308"),
+            (-123.456, "-123.456"),
+            (0.001_5, "0.0015"),
+            (1e15, "1000000000000000.0"),
+            (2e-308, "2e-308"),
+            // Half-way between two shortest texts.
+            (583_221_923_992_582.25, "583221923992582.2"),
+            (583_221_923_992_582.75, "583221923992582.8"),
+            (-2_251_799_813_685_248.25, "-2251799813685248.2"),
+            (2.980_232_238_769_531_25e-8, "2.9802322387695312e-08"),
+            (9_007_199_254_740_993.0, "9007199254740992.0"),
         ] {
             assert_eq!(float_repr(value), text);
         }
