@@ -73,7 +73,7 @@ fn unpacked(path: &Path, packing: Packing) -> Vec<u8> {
 }
 
 /// The ranges of one document, relative to its text, and the rest.
-fn split<'r>(ranges: &'r [Range], separator: u64, text_bytes: u64) -> (Vec<Range>, &'r [Range]) {
+fn split(ranges: &[Range], separator: u64, text_bytes: u64) -> (Vec<Range>, &[Range]) {
     let end = separator + 1 + text_bytes;
     let count = ranges.iter().take_while(|range| range.start < end).count();
     let own = ranges[..count].iter().map(|range| Range::new(range.start - separator - 1, range.end - separator - 1));

@@ -232,9 +232,8 @@ fn ranges(shard: &Shard, min_length: u64, folder: &Path, handles: Handles<'_>) -
     let count = reader.count();
     let (mut places, mut own, mut bytes) = (shard.places(), Vec::new(), 0);
     let problem = |message: String| Problem::problem(ProblemKind::IndexMismatch, Subject::path(&path), message);
-    loop {
-        // What is wrong with the places was told before.
-        let Ok(Some(place)) = places.next(handles.cancel) else { break };
+    // What is wrong with the places was told before.
+    while let Ok(Some(place)) = places.next(handles.cancel) {
         if let Err(failure) = reader.of_document(&place, handles.cancel, &mut own) {
             return report(failure, handles).map(|()| None);
         }

@@ -22,8 +22,10 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Number, kind and text of every line.
-fn read_holding(file: &TextFile, held_line: usize) -> (Vec<(u64, u64, Kind, String)>, Option<Damage>) {
+/// Number, place, kind and text of a line.
+type Seen = (u64, u64, Kind, String);
+
+fn read_holding(file: &TextFile, held_line: usize) -> (Vec<Seen>, Option<Damage>) {
     let cancel = Cancel::default();
     let spool = Box::new(Vec::new());
     let mut documents = Documents::open_holding(file, "text", Position::default(), spool, held_line, &cancel).unwrap();
@@ -43,7 +45,7 @@ fn read_holding(file: &TextFile, held_line: usize) -> (Vec<(u64, u64, Kind, Stri
     (seen, documents.damage().cloned())
 }
 
-fn read(bytes: &[u8]) -> Vec<(u64, u64, Kind, String)> {
+fn read(bytes: &[u8]) -> Vec<Seen> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a");
     put(&path, bytes);
