@@ -2,7 +2,8 @@
 
 use super::find::{find_with, Found, Rule};
 use crate::model::{Cancel, Failure, Outcome};
-use crate::source::dedup::{Documents, Kind, Position, Spool, TextFile};
+use crate::source::dedup::{Body, Documents, Kind, Position, Spool, TextFile};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,6 +13,8 @@ const SEPARATOR: u8 = 0xff;
 const LONGEST_LINE: usize = 256 << 20;
 /// Passages that are kept.
 const PASSAGES: usize = 200;
+/// Listed ranges that are kept: of more records what is found is shown.
+const LISTED: usize = 1 << 22;
 /// Troubles that are kept.
 const TROUBLES: usize = 100;
 
@@ -24,6 +27,9 @@ pub struct Scope<'a> {
     pub text_key: &'a str,
     /// What is removable.
     pub rule: Rule,
+    /// Dotted keys under which records may list their ranges, as a dedup in annotate mode writes them. What is listed counts, whatever is
+    /// found by the rule.
+    pub listed_under: &'a [&'a str],
     /// Bytes of text that are held; what comes behind them is not looked at.
     pub most_text: usize,
 }
@@ -93,11 +99,16 @@ pub struct Repeats {
     pub passages: Vec<PassageSeen>,
     /// There is more text than was looked at.
     pub is_cut: bool,
+    /// Records list their ranges, and those are shown.
+    pub is_listed: bool,
     /// What could not be read, and why; raw.
     pub troubles: Vec<String>,
     text: Vec<u8>,
     documents: Vec<DocumentSeen>,
     ranges: Vec<RangeSeen>,
+    /// Ranges as records list them, by document, until they are put beside the text.
+    listed: BTreeMap<usize, Vec<Range<usize>>>,
+    listed_ranges: usize,
 }
 
 /// Reads the documents and finds what repeats in them. `read` counts bytes of text.
@@ -147,6 +158,9 @@ impl Repeats {
             }
             let to = self.text.len();
             let (line, start) = (record.line + 1, record.start);
+            if let Body::Held(bytes) = record.body {
+                self.note_listed(bytes, scope.listed_under, to - from);
+            }
             self.documents.push(DocumentSeen { file: index, line, start, from, to, first_range: 0, ranges: 0 });
             told.documents += 1;
             told.text_bytes += (to - from) as u64;
@@ -159,32 +173,50 @@ impl Repeats {
         Ok(())
     }
 
-    /// Puts what was found beside the documents.
+    /// Notes the ranges that the record of the next document lists, if it does.
+    fn note_listed(&mut self, line: &[u8], keys: &[&str], text_bytes: usize) {
+        let listed = keys.iter().find_map(|key| listed_ranges(line, key, text_bytes));
+        let Some(ranges) = listed.filter(|ranges| self.listed_ranges + ranges.len() <= LISTED) else { return };
+        self.listed_ranges += ranges.len();
+        self.is_listed = true;
+        self.listed.insert(self.documents.len(), ranges);
+    }
+
+    /// Puts what was found, or is listed, beside the documents.
     fn take(&mut self, found: Found) {
-        let mut at = 0;
-        for interval in found.intervals {
-            let place = |position: u64| usize::try_from(position).unwrap_or(usize::MAX);
-            let (start, end) = (place(interval.start), place(interval.end));
-            while self.documents.get(at).is_some_and(|document| document.to < end) {
-                at += 1;
+        let mut listed = std::mem::take(&mut self.listed);
+        let mut intervals = found.intervals.iter().peekable();
+        for at in 0..self.documents.len() {
+            let Some(document) = self.documents.get(at).copied() else { continue };
+            let mut own: Vec<RangeSeen> = Vec::new();
+            while let Some(interval) = intervals.next_if(|interval| interval.end <= document.to as u64) {
+                let place = |position: u64| usize::try_from(position).ok()?.checked_sub(document.from);
+                if let (Some(from), Some(to)) = (place(interval.start), place(interval.end)) {
+                    own.push(RangeSeen { from, to, kept: interval.first });
+                }
             }
-            let Some(document) = self.documents.get(at).copied().filter(|document| document.from <= start) else {
-                continue;
-            };
+            if let Some(ranges) = listed.remove(&at) {
+                own = ranges.into_iter().map(|range| with_copy(&range, &own)).collect();
+            }
             let text = text_in(&self.text, document.from..document.to);
-            let Some(range) = whole(text, start - document.from, end - document.from) else { continue };
-            let number = self.ranges.len();
-            self.ranges.push(RangeSeen { from: range.start, to: range.end, kept: interval.first });
-            if self.changed.last() != Some(&at) {
-                self.changed.push(at);
+            let first_range = self.ranges.len();
+            for range in own {
+                if let Some(whole) = whole(text, range.from, range.to) {
+                    self.ranges.push(RangeSeen { from: whole.start, to: whole.end, kept: range.kept });
+                }
             }
-            if let Some(document) = self.documents.get_mut(at) {
-                document.first_range = if document.ranges == 0 { number } else { document.first_range };
-                document.ranges += 1;
+            let ranges = self.ranges.get(first_range..).unwrap_or_default();
+            if ranges.is_empty() {
+                continue;
             }
+            self.changed.push(at);
             if let Some(file) = self.files.get_mut(document.file as usize) {
-                file.ranges += 1;
-                file.removed_bytes += range.len() as u64;
+                file.ranges += ranges.len() as u64;
+                file.removed_bytes += ranges.iter().map(|range| (range.to - range.from) as u64).sum::<u64>();
+            }
+            let ranges = ranges.len();
+            if let Some(document) = self.documents.get_mut(at) {
+                (document.first_range, document.ranges) = (first_range, ranges);
             }
         }
         let heaviest = found.passages.heaviest(PASSAGES);
@@ -285,6 +317,34 @@ fn whole(text: &str, mut from: usize, mut to: usize) -> Option<Range<usize>> {
     (from < to).then_some(from..to)
 }
 
+/// A listed range with the place of its other copy, out of what was found; a place that is nowhere where that is not known.
+fn with_copy(listed: &Range<usize>, found: &[RangeSeen]) -> RangeSeen {
+    let overlap = found.iter().find(|known| known.from < listed.end && listed.start < known.to);
+    let kept = overlap.map_or(u64::MAX, |known| {
+        let (ahead, behind) = (listed.start.saturating_sub(known.from), known.from.saturating_sub(listed.start));
+        known.kept.saturating_add(ahead as u64).saturating_sub(behind as u64)
+    });
+    RangeSeen { from: listed.start, to: listed.end, kept }
+}
+
+/// The ranges that a record lists under a dotted key; `None` where it lists none, or what stands there are no ranges of its text.
+fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<usize>>> {
+    let last = key.rsplit('.').next()?;
+    memchr::memmem::find(line, last.as_bytes())?;
+    let record: serde_json::Value = serde_json::from_slice(line).ok()?;
+    let value = key.split('.').try_fold(&record, |value, name| value.get(name))?;
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for pair in value.as_array()? {
+        let &[ref from, ref to] = pair.as_array()?.as_slice() else { return None };
+        let (from, to) = (usize::try_from(from.as_u64()?).ok()?, usize::try_from(to.as_u64()?).ok()?);
+        if from > to || to > text_bytes || ranges.last().is_some_and(|before| from < before.end) {
+            return None;
+        }
+        ranges.push(from..to);
+    }
+    Some(ranges)
+}
+
 /// Lines that are held in memory, up to a length.
 struct Short(Vec<u8>);
 
@@ -309,80 +369,4 @@ impl Spool for Short {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "test data need not be published")]
-mod tests {
-    use super::*;
-    use crate::model::dedup::{Keep, TEXT_KEY};
-    use crate::source::dedup::list;
-
-    fn rule(min_length: u64) -> Rule {
-        Rule { min_length, keep: Keep::First, min_count: 2 }
-    }
-
-    /// Files of documents, looked at.
-    fn looked(files: &[(&str, &[&str])], min_length: u64, most_text: usize) -> Repeats {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, texts) in files {
-            let line = |text: &&str| format!("{}\n", serde_json::json!({ "text": text }));
-            std::fs::write(folder.path().join(name), texts.iter().map(line).collect::<String>()).unwrap();
-        }
-        let cancel = Cancel::default();
-        let listing = list(folder.path(), &cancel).unwrap();
-        let scope = Scope { files: &listing.files, text_key: TEXT_KEY, rule: rule(min_length), most_text };
-        look(&scope, &AtomicU64::new(0), &cancel).unwrap()
-    }
-
-    #[test]
-    fn ranges_lead_to_the_copy_that_stays() {
-        let seen = looked(
-            &[
-                ("a.jsonl", &["one, two, three", "nothing here"]),
-                ("b.jsonl", &["xyz", "so: two, three!", "two, three"]),
-            ],
-            8,
-            1 << 20,
-        );
-        assert_eq!((seen.len(), seen.changed.as_slice()), (5, &[3, 4][..]));
-        let range = seen.ranges_of(3)[0];
-        assert_eq!(seen.text_of(3).get(range.from..range.to), Some(" two, three"));
-        assert_eq!(seen.place_of(3), ("b.jsonl", 2));
-        let (document, from) = seen.kept(&range).unwrap();
-        assert_eq!((seen.place_of(document), &seen.text_of(document)[from..]), (("a.jsonl", 1), " two, three"));
-        assert_eq!(seen.find("b.jsonl", 15), Some(3));
-        assert_eq!((seen.find("b.jsonl", 99), seen.find("c.jsonl", 0)), (None, None));
-        assert_eq!(seen.totals(), (15 + 12 + 3 + 15 + 10, 11 + 10));
-        assert_eq!((seen.files[1].ranges, seen.files[1].removed_bytes, seen.removed_of(4)), (2, 21, 10));
-        assert_eq!(seen.passages[0].count, 3);
-    }
-
-    #[test]
-    fn a_range_never_cuts_a_character() {
-        let seen = looked(&[("a.jsonl", &["äöüäöü 東京東京", "xöüäöü 東京東y"])], 5, 1 << 20);
-        for index in 0..seen.len() {
-            for range in seen.ranges_of(index) {
-                assert!(seen.text_of(index).get(range.from..range.to).is_some_and(|text| !text.is_empty()));
-            }
-        }
-        assert_eq!(seen.changed, [0, 1]);
-    }
-
-    #[test]
-    fn text_beyond_the_limit_is_not_looked_at_and_that_is_said() {
-        let seen = looked(&[("a.jsonl", &["0123456789", "0123456789", "0123456789"])], 5, 25);
-        assert_eq!((seen.len(), seen.is_cut, seen.changed.as_slice()), (2, true, &[1][..]));
-    }
-
-    #[test]
-    fn lines_without_text_are_troubles_and_stop_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let lines = "{\"text\": \"again and again\"}\nno json\n\n{\"text\": 5}\n{\"text\": \"again and again\"}\n";
-        std::fs::write(folder.path().join("a.jsonl"), lines).unwrap();
-        let cancel = Cancel::default();
-        let listing = list(folder.path(), &cancel).unwrap();
-        let scope = Scope { files: &listing.files, text_key: TEXT_KEY, rule: rule(6), most_text: 1 << 20 };
-        let seen = look(&scope, &AtomicU64::new(0), &cancel).unwrap();
-        assert_eq!((seen.len(), seen.troubles.len(), seen.place_of(1)), (2, 2, ("a.jsonl", 5)));
-        cancel.cancel();
-        assert!(look(&scope, &AtomicU64::new(0), &cancel).unwrap_err().is_cancelled());
-    }
-}
+mod tests;

@@ -5,7 +5,7 @@ use super::view::{self, Told};
 use super::Target;
 use crate::engine::dedup::find::Rule;
 use crate::engine::dedup::look::{look, Repeats, Scope};
-use crate::model::dedup::USUAL_MIN_LENGTH;
+use crate::model::dedup::{ANNOTATE_KEY, FIELD_OF_VARIANT_B, USUAL_MIN_LENGTH};
 use crate::model::text::bytes;
 use crate::model::{Cancel, DedupPlan, Outcome};
 use crate::source::dedup::{list, TextFile};
@@ -157,7 +157,9 @@ fn answer(asked: &Question) -> Outcome<Repeats> {
             texts::list(&inputs, None, None, Peer::Modalities, &asked.cancel)?.files
         }
     };
+    let listed_under = [asked.plan.annotate_key.as_str(), ANNOTATE_KEY, FIELD_OF_VARIANT_B];
     let scope = Scope {
+        listed_under: &listed_under,
         files: &files,
         text_key: &asked.plan.text_key,
         rule: Rule::of(&asked.plan, asked.length),
@@ -229,6 +231,9 @@ impl Screen for RepeatsScreen {
         let (text, removed) = repeats.totals();
         let share = removed as f64 * 100.0 / text.max(1) as f64;
         let of = if repeats.is_cut { "the first " } else { "" };
+        if repeats.is_listed {
+            return Some(format!("{share:.1} % of {of}{} repeat, as the records list it", bytes(text)));
+        }
         Some(format!("{share:.1} % of {of}{} repeat, by {} bytes and more", bytes(text), self.length))
     }
 

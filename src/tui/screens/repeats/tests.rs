@@ -44,7 +44,7 @@ fn found(min_length: u64) -> Repeats {
     let cancel = Cancel::default();
     let listing = list(folder.path(), &cancel).unwrap();
     let rule = Rule { min_length, keep: Keep::First, min_count: 2 };
-    let scope = Scope { files: &listing.files, text_key: TEXT_KEY, rule, most_text: 1 << 20 };
+    let scope = Scope { files: &listing.files, text_key: TEXT_KEY, rule, listed_under: &[], most_text: 1 << 20 };
     look(&scope, &AtomicU64::new(0), &cancel).unwrap()
 }
 
