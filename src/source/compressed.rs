@@ -1,10 +1,10 @@
 //! Compressed archives: recognised by their first bytes, whatever the name says, and read as a stream with limits.
 
 use crate::model::{Failure, Outcome};
+use crate::source::text::packing::{Packing, Unpacked};
 use crate::storage::read::ReadFile;
-use std::io::{self, BufReader, Read};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::io;
+use std::sync::Arc;
 
 /// A compression that archives come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,12 +14,8 @@ pub(crate) enum Compression {
     Xz,
 }
 
-/// Output beyond this many times the input is not believed…
-const RATIO_CAP: u64 = 1000;
-/// …once there are this many bytes of it.
-const RATIO_FREE: u64 = 64 << 20;
-/// Memory that the window of an xz stream may ask for, in bytes.
-const XZ_MEMORY: u64 = 256 << 20;
+/// What reading an archive is called in errors.
+const WHAT: &str = "reading the shard";
 
 impl Compression {
     /// Tells the compression of an archive from its first bytes; `None` for a plain one.
@@ -51,105 +47,39 @@ impl Compression {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(Failure::io("reading the shard", file.path(), &e)),
+                Err(e) => return Err(Failure::io(WHAT, file.path(), &e)),
             }
         }
         Ok(Self::sniff(&start[..filled]))
     }
 }
 
-/// What the reader below a decoder did: how far it is, and whether the disk (not the stream) failed.
-#[derive(Default)]
-struct Below {
-    consumed: AtomicU64,
-    error: Mutex<Option<io::Error>>,
-}
-
-struct Counting {
-    file: Arc<ReadFile>,
-    below: Arc<Below>,
-}
-
-impl Read for Counting {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let at = self.below.consumed.load(Ordering::Relaxed);
-        match self.file.read_at(buf, at) {
-            Ok(n) => {
-                self.below.consumed.fetch_add(n as u64, Ordering::Relaxed);
-                Ok(n)
-            }
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => Err(e),
-            Err(e) => {
-                let copy = io::Error::from(e.kind());
-                *self.below.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
-                Err(copy)
-            }
-        }
-    }
-}
-
 /// The decompressed bytes of an archive, from the start, once.
-pub(crate) struct Decompressed {
-    decoder: Box<dyn Read + Send>,
-    below: Arc<Below>,
-    file: Arc<ReadFile>,
-    produced: u64,
-    broken: Option<String>,
-}
+pub(crate) struct Decompressed(Unpacked);
 
 impl Decompressed {
     /// Starts at the first byte.
     pub(crate) fn new(file: Arc<ReadFile>, compression: Compression) -> Outcome<Self> {
-        let below = Arc::new(Below::default());
-        let input =
-            BufReader::with_capacity(128 << 10, Counting { file: Arc::clone(&file), below: Arc::clone(&below) });
-        let decoder: Box<dyn Read + Send> = match compression {
-            Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(input)),
-            Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(input)),
-            Compression::Xz => {
-                let stream = liblzma::stream::Stream::new_stream_decoder(XZ_MEMORY, liblzma::stream::CONCATENATED)
-                    .map_err(|e| Failure::environment("starting the xz decoder", e.to_string()))?;
-                Box::new(liblzma::bufread::XzDecoder::new_stream(input, stream))
-            }
+        let packing = match compression {
+            Compression::Gzip => Packing::Gzip,
+            Compression::Bzip2 => Packing::Bzip2,
+            Compression::Xz => Packing::Xz,
         };
-        Ok(Self { decoder, below, file, produced: 0, broken: None })
+        Ok(Self(Unpacked::new(file, packing)?.named(WHAT)))
     }
 
     /// The next bytes, at least one unless the archive (or what can be read of it) is over.
     pub(crate) fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
-        if self.broken.is_some() {
-            return Ok(0);
-        }
-        loop {
-            match self.decoder.read(buf) {
-                Ok(n) => {
-                    self.produced += n as u64;
-                    if self.produced > RATIO_FREE && self.produced / RATIO_CAP > self.consumed() {
-                        self.broken = Some(format!("it unpacks to more than {RATIO_CAP} times its size"));
-                        return Ok(0);
-                    }
-                    return Ok(n);
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => {
-                    let below = self.below.error.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    if let Some(disk) = below {
-                        return Err(Failure::io("reading the shard", self.file.path(), &disk));
-                    }
-                    self.broken = Some(e.to_string());
-                    return Ok(0);
-                }
-            }
-        }
+        self.0.read(buf)
     }
 
     /// Compressed bytes taken so far.
     pub(crate) fn consumed(&self) -> u64 {
-        self.below.consumed.load(Ordering::Relaxed)
+        self.0.consumed()
     }
 
     /// Why the stream ended before its time, if it did.
     pub(crate) fn broken(&self) -> Option<&str> {
-        self.broken.as_deref()
+        self.0.broken()
     }
 }

@@ -6,6 +6,7 @@
 pub mod app;
 mod bell;
 pub mod config;
+mod drafts;
 pub mod graphics;
 mod input;
 pub mod jobs;

@@ -4,12 +4,10 @@ and loads what gristmill wrote with the reference loaders.
 Usage: check_tokens_folders.py GRISTMILL FOLDER   (FOLDER: made by tokens_corpus.py)
 """
 
-import hashlib
 import json
 import shutil
 import subprocess
 import sys
-import traceback
 from pathlib import Path
 
 import numpy as np
@@ -29,17 +27,7 @@ from datatrove.pipeline.tokens import DocumentTokenizer
 from datatrove.pipeline.tokens.merger import DocumentTokenizerMerger
 from datatrove.utils.dataset import DatatroveFileDataset, DatatroveFolderDataset
 from tokenizers import Tokenizer
-
-END = "<|endoftext|>"
-BINARY = ""
-
-
-def gristmill(*arguments, exits=(0,)):
-    run = subprocess.run([BINARY, *map(str, arguments)], capture_output=True, stdin=subprocess.DEVNULL)
-    assert run.returncode in exits, (
-        f"gristmill {arguments}: exit {run.returncode}\n{run.stdout.decode(errors='replace')}\n{run.stderr.decode(errors='replace')}"
-    )
-    return run
+from tokens_support import END, digest, gristmill, main
 
 
 def files(folder):
@@ -53,13 +41,6 @@ def same(ours, theirs, what):
     for name, data in theirs.items():
         assert ours[name] == data, f"{what}: {name} differs ({len(ours[name])} and {len(data)} bytes)"
     assert theirs, what
-
-
-def digest(arrays):
-    out = hashlib.sha256()
-    for array in arrays:
-        out.update(np.asarray(array, dtype=np.int64).tobytes())
-    return out.hexdigest()
 
 
 def token_folder(top, name, data, tokenizer, tasks, flags, exits=(0,), glob=None, **options):
@@ -248,19 +229,5 @@ def forager(top):
     yield "index of lines", lambda: plain_index(top)
 
 
-def main():
-    global BINARY
-    BINARY, top = sys.argv[1], Path(sys.argv[2])
-    failed = 0
-    for name, check in [*folders(top), *forager(top)]:
-        try:
-            check()
-            print(f"ok: {name}")
-        except Exception:
-            failed += 1
-            print(f"FAILED: {name}\n{traceback.format_exc()}")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    main(lambda top: [*folders(top), *forager(top)])

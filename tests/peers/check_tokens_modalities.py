@@ -4,11 +4,7 @@ wrote with the data sets that train.
 Usage: check_tokens_modalities.py GRISTMILL FOLDER   (FOLDER: made by tokens_corpus.py)
 """
 
-import hashlib
 import json
-import subprocess
-import sys
-import traceback
 from pathlib import Path
 
 import numpy as np
@@ -21,24 +17,7 @@ from modalities.dataloader.dataset import (
     PackedMemMapDatasetMegatron,
 )
 from modalities.tokenization.tokenizer_wrapper import PreTrainedHFTokenizer
-
-END = "<|endoftext|>"
-BINARY = ""
-
-
-def gristmill(*arguments, exits=(0,)):
-    run = subprocess.run([BINARY, *map(str, arguments)], capture_output=True, stdin=subprocess.DEVNULL)
-    assert run.returncode in exits, (
-        f"gristmill {arguments}: exit {run.returncode}\n{run.stdout.decode(errors='replace')}\n{run.stderr.decode(errors='replace')}"
-    )
-    return run
-
-
-def digest(arrays):
-    out = hashlib.sha256()
-    for array in arrays:
-        out.update(np.asarray(array, dtype=np.int64).tobytes())
-    return out.hexdigest()
+from tokens_support import END, digest, gristmill, main
 
 
 def settings(source, index, output, tokenizer, end, jq):
@@ -141,19 +120,5 @@ def cases(top):
     yield "raw index, no newline at the end", lambda: raw_index(top, "b", "clean/b2.jsonl")
 
 
-def main():
-    global BINARY
-    BINARY, top = sys.argv[1], Path(sys.argv[2])
-    failed = 0
-    for name, check in cases(top):
-        try:
-            check()
-            print(f"ok: {name}")
-        except Exception:
-            failed += 1
-            print(f"FAILED: {name}\n{traceback.format_exc()}")
-    sys.exit(1 if failed else 0)
-
-
 if __name__ == "__main__":
-    main()
+    main(cases)

@@ -8,7 +8,7 @@ mod extract;
 mod glob;
 mod jq;
 mod list;
-mod packing;
+pub(in crate::source) mod packing;
 mod python_json;
 mod stream;
 mod unit;

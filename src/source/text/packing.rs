@@ -32,6 +32,8 @@ const RATIO_FREE: u64 = 64 << 20;
 const XZ_MEMORY: u64 = 256 << 20;
 /// The largest window of a zstd frame, as its binary logarithm.
 const ZSTD_WINDOW_LOG: u32 = 27;
+/// What reading text is called in errors.
+const READING: &str = "reading the text";
 /// Packed bytes read at a time.
 const INPUT: usize = 128 << 10;
 
@@ -86,7 +88,7 @@ impl Packing {
             match file.read_at(space, filled as u64) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
-                Err(error) => return Err(Failure::io("reading the text", file.path(), &error)),
+                Err(error) => return Err(Failure::io(READING, file.path(), &error)),
             }
         }
         Ok(Self::of_bytes(start.get(..filled).unwrap_or_default()))
@@ -123,6 +125,7 @@ impl Read for Counting {
                 self.below.consumed.fetch_add(count as u64, Ordering::Relaxed);
                 Ok(count)
             }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             Err(error) => {
                 let copy = io::Error::from(error.kind());
                 *self.below.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -137,6 +140,8 @@ pub(in crate::source) struct Unpacked {
     decoder: Box<dyn Read + Send>,
     below: Arc<Below>,
     file: Arc<ReadFile>,
+    /// What reading is called in errors.
+    what: &'static str,
     produced: u64,
     is_capped: bool,
     broken: Option<String>,
@@ -177,7 +182,7 @@ impl Unpacked {
                 }
             },
         };
-        Ok(Self { decoder, below, file, produced: 0, is_capped: true, broken })
+        Ok(Self { decoder, below, file, what: READING, produced: 0, is_capped: true, broken })
     }
 
     /// The next bytes, at least one unless the text (or what can be read of it) is over.
@@ -199,13 +204,19 @@ impl Unpacked {
                 Err(error) => {
                     let below = self.below.error.lock().unwrap_or_else(PoisonError::into_inner).take();
                     if let Some(disk) = below {
-                        return Err(Failure::io("reading the text", self.file.path(), &disk));
+                        return Err(Failure::io(self.what, self.file.path(), &disk));
                     }
                     self.broken = Some(error.to_string());
                     return Ok(0);
                 }
             }
         }
+    }
+
+    /// Calls the reading by another name in errors.
+    pub(in crate::source) fn named(mut self, what: &'static str) -> Self {
+        self.what = what;
+        self
     }
 
     /// Believes any size: equal documents are packed very small, and whoever reads them piece by piece is in no danger.
@@ -234,6 +245,6 @@ fn first_byte(file: &ReadFile) -> Outcome<Option<u8>> {
     let mut byte = [0];
     match file.read_at(&mut byte, 0) {
         Ok(count) => Ok((count > 0).then_some(byte[0])),
-        Err(error) => Err(Failure::io("reading the text", file.path(), &error)),
+        Err(error) => Err(Failure::io(READING, file.path(), &error)),
     }
 }

@@ -4,6 +4,7 @@
 
 mod answers;
 mod draft;
+mod fields;
 mod look;
 mod screen;
 mod seen;

@@ -4,16 +4,15 @@ use super::splits::Alternatives;
 use super::step::Step;
 use crate::engine::plan::file;
 use crate::model::{Outcome, PreparePlan};
-use crate::storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
-use crate::storage::publish::write_file;
-use crate::storage::read::read_whole;
+use crate::tui::drafts;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
+
+pub use drafts::forget;
 
 /// A draft larger than this was not written by us.
 const MAX_BYTES: u64 = 64 << 20;
 const SPLITS_LINE: &str = "# splits: ";
-const STEP_LINE: &str = "# step: ";
 
 /// A draft that was found.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,56 +27,31 @@ pub struct Draft {
     pub age: Duration,
 }
 
-/// Where the draft of a data set is kept: named by a hash of its absolute path.
+/// Where the draft of a data set is kept.
 pub fn place(state_dir: &Path, dataset: &Path) -> PathBuf {
-    let absolute = dataset.canonicalize().unwrap_or_else(|_| dataset.to_path_buf());
-    let hash = xxhash_rust::xxh3::xxh3_128(absolute.as_os_str().as_encoded_bytes());
-    state_dir.join("drafts").join(format!("{hash:032x}.yaml"))
+    drafts::place(state_dir, "", [dataset])
 }
 
-/// The draft at a place. One that cannot be read is none: it is a convenience, not data.
+/// The draft at a place, if there is one that can be read.
 pub fn load(place: &Path) -> Option<Draft> {
-    let bytes = read_whole(place, MAX_BYTES).ok().flatten()?;
-    let text = String::from_utf8(bytes).ok()?;
-    let (first, rest) = text.split_once('\n')?;
-    let id = first.strip_prefix(STEP_LINE)?;
-    let step = Step::ALL.into_iter().find(|s| s.id() == id)?;
-    let (splits, rest) = match rest.strip_prefix(SPLITS_LINE).and_then(|r| r.split_once('\n')) {
+    let kept = drafts::load(place, MAX_BYTES)?;
+    let step = Step::ALL.into_iter().find(|s| s.id() == kept.step)?;
+    let (splits, rest) = match kept.answers.strip_prefix(SPLITS_LINE).and_then(|r| r.split_once('\n')) {
         Some((kept, rest)) => (serde_json::from_str(kept).unwrap_or_default(), rest),
-        None => (Alternatives::default(), rest),
+        None => (Alternatives::default(), kept.answers.as_str()),
     };
     let plan = file::from_yaml(rest).map_err(|failure| tracing::warn!(%failure, "a draft cannot be read")).ok()?;
-    let modified = std::fs::metadata(place).and_then(|m| m.modified()).unwrap_or_else(|_| SystemTime::now());
-    Some(Draft { plan, step, splits, age: SystemTime::now().duration_since(modified).unwrap_or_default() })
+    Some(Draft { plan, step, splits, age: kept.age })
 }
 
 /// Keeps a draft.
 pub fn save(place: &Path, plan: &PreparePlan, step: Step, splits: &Alternatives) -> Outcome<()> {
-    let mut text = format!("{STEP_LINE}{}\n", step.id());
+    let mut text = String::new();
     if let Ok(kept) = serde_json::to_string(splits) {
         text.push_str(&format!("{SPLITS_LINE}{kept}\n"));
     }
     text.push_str(&file::to_yaml(plan)?);
-    if let Some(folder) = place.parent() {
-        create_folders(folder)?;
-    }
-    write_file(&RealFs, place, text.as_bytes(), 0o600)
-}
-
-/// Forgets a draft.
-pub fn forget(place: &Path) {
-    if place.exists() {
-        if let Err(failure) = RealFs.remove_file(place) {
-            tracing::warn!(%failure, "a draft could not be removed");
-        }
-    }
-}
-
-fn create_folders(folder: &Path) -> Outcome<()> {
-    if let Some(parent) = folder.parent().filter(|p| !p.exists()) {
-        create_folders(parent)?;
-    }
-    RealFs.create_dir(folder, PRIVATE_FOLDER)
+    drafts::save(place, step.id(), &text)
 }
 
 #[cfg(test)]

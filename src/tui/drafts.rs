@@ -1,0 +1,71 @@
+//! Drafts: answers that were left, kept as small files in the state folder until they are run. What is in one is its screen's business.
+
+use crate::model::Outcome;
+use crate::storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use crate::storage::publish::write_file;
+use crate::storage::read::read_whole;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+/// Permission bits of a draft.
+const MODE: u32 = 0o600;
+const STEP_LINE: &str = "# step: ";
+
+/// What is at the place of a draft.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The name of the step that was on the screen.
+    pub step: String,
+    /// Everything else.
+    pub answers: String,
+    /// How long ago it was saved.
+    pub age: Duration,
+}
+
+/// Where a draft is kept: named by a hash of the paths that it is about, which should be absolute.
+pub fn place<'a>(state_dir: &Path, kind: &str, paths: impl IntoIterator<Item = &'a Path>) -> PathBuf {
+    let mut names = Vec::new();
+    for (number, path) in paths.into_iter().enumerate() {
+        if number > 0 {
+            names.push(0);
+        }
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        names.extend_from_slice(path.as_os_str().as_encoded_bytes());
+    }
+    state_dir.join("drafts").join(format!("{kind}{:032x}.yaml", xxhash_rust::xxh3::xxh3_128(&names)))
+}
+
+/// The draft at a place. One that cannot be read, or is larger than `limit`, is none: it is a convenience, not data.
+pub fn load(place: &Path, limit: u64) -> Option<Kept> {
+    let bytes = read_whole(place, limit).ok().flatten()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let (first, rest) = text.split_once('\n')?;
+    let step = first.strip_prefix(STEP_LINE)?;
+    let modified = std::fs::metadata(place).and_then(|facts| facts.modified()).unwrap_or_else(|_| SystemTime::now());
+    let age = SystemTime::now().duration_since(modified).unwrap_or_default();
+    Some(Kept { step: step.to_owned(), answers: rest.to_owned(), age })
+}
+
+/// Keeps a draft.
+pub fn save(place: &Path, step: &str, answers: &str) -> Outcome<()> {
+    if let Some(folder) = place.parent() {
+        create_folders(folder)?;
+    }
+    write_file(&RealFs, place, format!("{STEP_LINE}{step}\n{answers}").as_bytes(), MODE)
+}
+
+/// Forgets a draft.
+pub fn forget(place: &Path) {
+    if place.exists() {
+        if let Err(failure) = RealFs.remove_file(place) {
+            tracing::warn!(%failure, "a draft could not be removed");
+        }
+    }
+}
+
+fn create_folders(folder: &Path) -> Outcome<()> {
+    if let Some(parent) = folder.parent().filter(|parent| !parent.exists()) {
+        create_folders(parent)?;
+    }
+    RealFs.create_dir(folder, PRIVATE_FOLDER)
+}
