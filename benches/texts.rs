@@ -52,7 +52,7 @@ impl Dice {
     pub fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+    pub fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
         from[self.below(from.len())]
     }
     /// Of `n` ranks with a frequency of about 1/rank.
@@ -88,7 +88,8 @@ const SCRIPTS: [(&str, &str); 7] = [
     ("नमस्ते दुनिया आज समय काम समस्या अर्थव्यवस्था समाज और लेकिन क्योंकि है में से को के", " "),
 ];
 
-struct Writer {
+/// Writes documents.
+pub struct Writer {
     dice: Dice,
     lexicon: Vec<String>,
     scripts: Vec<(Vec<&'static str>, &'static str)>,
@@ -99,7 +100,7 @@ fn list(text: &'static str) -> Vec<&'static str> {
 }
 
 impl Writer {
-    fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         let mut dice = Dice(7);
         let mut lexicon: Vec<String> = COMMON.split(' ').map(str::to_owned).collect();
         let (starts, middles, ends, tails) = (list(STARTS), list(MIDDLES), list(ENDS), list(TAILS));
@@ -127,7 +128,7 @@ impl Writer {
         self.lexicon[rank].clone()
     }
 
-    fn sentence(&mut self, out: &mut String) {
+    pub fn sentence(&mut self, out: &mut String) {
         let words = 4 + self.dice.below(18);
         for at in 0..words {
             if at > 0 {
@@ -179,7 +180,8 @@ impl Writer {
         out.push_str(if gap.is_empty() { "。" } else { ". " });
     }
 
-    fn document(&mut self, many_scripts: bool, out: &mut String) {
+    /// A document in place of what `out` held.
+    pub fn document(&mut self, many_scripts: bool, out: &mut String) {
         out.clear();
         let length = (7.2 + 0.95 * self.dice.normal()).exp().clamp(80.0, 120_000.0) as usize;
         let script = (many_scripts && self.dice.below(3) == 0).then(|| self.dice.below(SCRIPTS.len()));

@@ -1,3 +1,4 @@
 mod golden;
 mod oracle;
 mod patterns;
+mod suffix_array;
