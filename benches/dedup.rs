@@ -23,8 +23,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-/// Name of the text, and what makes it.
-const TEXTS: [(&str, fn() -> Vec<u8>); 11] = [
+/// Name of a text, and what makes it.
+type Text = (&'static str, fn() -> Vec<u8>);
+
+const TEXTS: [Text; 11] = [
     ("mixed-100", || corpus::Corpus::tokenized(100_000_000, 1)),
     ("mixed-125", || corpus::Corpus::tokenized(125_000_000, 1)),
     ("mixed-240", || corpus::Corpus::tokenized(240_000_000, 1)),

@@ -64,12 +64,12 @@ fn find<R: Record>(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> 
     let mut kept = Kept::<R> { partitions, intervals: Vec::new(), documents: Vec::new() };
     let mut scanner = Scanner::new(rule);
     let mut at = 0;
-    for document in text.split(|byte| *byte == SEPARATOR) {
+    for end in memchr::memchr_iter(SEPARATOR, text).chain([text.len()]) {
         cancel.check()?;
-        scanner.start_document(at);
-        scanner.push(document, &mut kept)?;
+        scanner.start_document(at as u64);
+        scanner.push(&text[at..end], &mut kept)?;
         scanner.end_document(&mut kept)?;
-        at += document.len() as u64 + 1;
+        at = end + 1;
     }
     let Kept { partitions, mut intervals, mut documents } = kept;
     let mut copies = Copies::with_memory(u64::MAX);

@@ -79,12 +79,19 @@ impl Rule {
 pub trait TextAt {
     /// `len` bytes from `at`, fewer only where the text ends. `spare` may hold them; what it held before is lost.
     fn read<'a>(&'a self, at: u64, len: usize, spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]>;
+    /// The byte at `at` will be read soon. Memory is fetched while other work goes on.
+    fn touch(&self, _at: u64) {}
 }
 
 impl TextAt for [u8] {
     fn read<'a>(&'a self, at: u64, len: usize, _spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]> {
         let start = usize::try_from(at).unwrap_or(usize::MAX).min(self.len());
         Ok(&self[start..start.saturating_add(len).min(self.len())])
+    }
+    #[inline]
+    fn touch(&self, at: u64) {
+        // A load whose value nobody waits for.
+        std::hint::black_box(self.get(at as usize).copied());
     }
 }
 

@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// From this depth on the pivot is taken from the middle, so that contexts which differ step by step from the first are halved.
 const DEEP: u32 = 3;
+/// Contexts whose text is fetched ahead of the one that is compared.
+const AHEAD: usize = 16;
 /// Contexts between two looks at whether the run was cancelled.
 const BREATH: usize = 4096;
 
@@ -105,11 +107,17 @@ impl Resolver {
             records.retain(|record| !self.copies.hold(record.at()));
         }
         filter::group(records);
-        let mut seen = 0;
+        let (mut seen, mut start, mut touched) = (0, 0, 0);
         for group in records.chunk_by(|a, b| a.key() == b.key()) {
             seen += 1;
             if seen % BREATH == 0 {
                 cancel.check()?;
+            }
+            start += group.len();
+            if touched < start + AHEAD {
+                let near = touched.max(start)..start + 2 * AHEAD;
+                touched = near.end;
+                records.iter().take(near.end).skip(near.start).for_each(|record| text.touch(record.at()));
             }
             if group.len() > 1 || group.iter().any(|record| record.unpack().copies > 1) {
                 self.work.start(group);
@@ -173,6 +181,13 @@ impl Work {
         for (number, entry) in entries.iter().enumerate() {
             if number % BREATH == BREATH - 1 {
                 cancel.check()?;
+            }
+            if number % AHEAD == 0 {
+                for near in entries.iter().skip(number + 1).take(AHEAD) {
+                    let at = self.members.get(near.member as usize).map_or(0, |part| part.at);
+                    text.touch((at + u64::from(node.right)));
+                    text.touch(at.saturating_sub(u64::from(node.left) + 1));
+                }
             }
             let Some(part) = self.members.get(entry.member as usize) else { continue };
             if number == chosen {
