@@ -185,7 +185,7 @@ impl Work {
             if number % AHEAD == 0 {
                 for near in entries.iter().skip(number + 1).take(AHEAD) {
                     let at = self.members.get(near.member as usize).map_or(0, |part| part.at);
-                    text.touch((at + u64::from(node.right)));
+                    text.touch(at + u64::from(node.right));
                     text.touch(at.saturating_sub(u64::from(node.left) + 1));
                 }
             }
