@@ -81,7 +81,7 @@ pub enum Command {
     },
     /// Check a prepared data set and read every sample of it
     Verify {
-        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder) or raw index (.idx)
+        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder), raw index (.idx) or index of dedup
         path: PathBuf,
         /// Of packed tokens: check that every id is one of this tokenizer
         #[arg(long, value_name = "FILE")]

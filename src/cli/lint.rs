@@ -5,7 +5,7 @@ use super::end::{fields, Done, Finished};
 use super::prepare::{summary, tell_notes};
 use super::printer::{paint, Look};
 use super::progress::ProgressView;
-use super::{jsonl, mix, modalities, nanosets, paths};
+use super::{dedup, jsonl, mix, modalities, nanosets, paths};
 use crate::engine::check::{Checked, LintOptions};
 use crate::job::{check, watch, JobState, JobStatus, Phase};
 use crate::model::text::{bytes, count};
@@ -30,6 +30,9 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     if nanosets::check::is_ours(&path) {
         return nanosets::check::lint(&path, context);
     }
+    if dedup::check::is_ours(&path) {
+        return dedup::check::verify(&path, context);
+    }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;
     checked(context, words_for(&path)?, |handles| check::run_lint(Path::new(&path), options, threads, handles))
@@ -49,6 +52,9 @@ pub fn verify(path: &Path, against: &modalities::check::Against, context: &Conte
     }
     if nanosets::check::is_ours(&path) {
         return nanosets::check::verify(&path, against.tokenizer.as_deref(), context);
+    }
+    if dedup::check::is_ours(&path) {
+        return dedup::check::verify(&path, context);
     }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;

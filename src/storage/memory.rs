@@ -45,6 +45,8 @@ fn limit_of(groups: &str, mounted: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::fs::RealFs;
+    use crate::storage::publish::write_file;
 
     #[test]
     fn the_machine_says_how_much_it_has() {
@@ -59,7 +61,7 @@ mod tests {
         let put = |path: &str, text: &str| {
             let path = dir.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
+            write_file(&RealFs, &path, text.as_bytes(), 0o600).unwrap();
         };
         put("a/memory.max", "4096\n");
         put("a/b/memory.max", "max\n");

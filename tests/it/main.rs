@@ -9,6 +9,7 @@
 mod bad_input;
 mod check;
 mod cli_browse;
+mod cli_dedup;
 mod cli_demo;
 mod cli_dropin;
 mod cli_index;

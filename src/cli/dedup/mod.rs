@@ -1,6 +1,7 @@
 //! `dedup`: flags → plan → job → summary.
 
 mod args;
+pub mod check;
 mod plan;
 mod summary;
 #[cfg(test)]

@@ -98,7 +98,7 @@ fn outputs_and_index_match_the_reference() {
             let mut export = ShardExport::create(&RealFs, &folder).unwrap();
             let mut ranges_export = RangesExport::create(&RealFs, &folder).unwrap();
             for file in &listing.files[shard_files(listing.files.len(), shards, shard)] {
-                let packing = PackedOutput::packing(file);
+                let packing = PackedOutput::packing(&file.name);
                 let mut outputs = layouts().map(|(mode, layout)| {
                     let path = dir.path().join(format!("{mode}-out"));
                     RealFs.remove_file(&path).unwrap();

@@ -1,7 +1,6 @@
 //! A file of output, packed by the end of its name (bsade format page, §6).
 
 use crate::model::Outcome;
-use crate::source::dedup::TextFile;
 use crate::source::text::Packing;
 use crate::storage::fs::BufferedFile;
 use std::io::Write as _;
@@ -27,9 +26,9 @@ enum Way {
 }
 
 impl PackedOutput {
-    /// How the output of a file is packed: as its name says, which is how the file itself is.
-    pub fn packing(file: &TextFile) -> Packing {
-        match file.name.rsplit_once('.').map(|(_, end)| end) {
+    /// How the output of this name is packed.
+    pub fn packing(name: &str) -> Packing {
+        match name.rsplit_once('.').map(|(_, end)| end) {
             Some("gz") => Packing::Gzip,
             Some("zst") => Packing::Zstd,
             _ => Packing::Plain,

@@ -9,7 +9,7 @@ use super::read::{read_all, FileFacts, Findings, ReadUnit};
 use super::record::Recorded;
 use super::run::{text_of, Job};
 use super::texts::Texts;
-use super::write::{write_file, Written};
+use super::write::{write_file, Written, WrittenFile};
 use super::{DedupReport, Figures, FileReport, RepeatedPassage};
 use crate::engine::dedup::find::{Passages, TextAt as _};
 use crate::job::pool::run_units;
@@ -18,6 +18,7 @@ use crate::job::Phase;
 use crate::model::{text, Failure, Outcome, Subject};
 use crate::storage::lock::DatasetLock;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Passages in the report.
@@ -74,7 +75,7 @@ pub(super) fn course(
     let exported = export_all(job, &files)?;
     job.inputs.check_unchanged()?;
     let mut totals = Figures::default();
-    written.iter().for_each(|written| totals.add(&written.figures));
+    all_files(&written).for_each(|(_, _, file)| totals.add(&file.figures));
     let resumed = written.iter().filter(|written| written.is_resumed).count() as u64;
     let mut report = DedupReport {
         per_file: per_file(job, &written),
@@ -97,7 +98,7 @@ pub(super) fn course(
         outputs: Vec::new(),
     };
     let first = job.inputs.own().first().map(|file| file.path.as_path());
-    let mut all = made(job, &written);
+    let mut all = made(job, &written)?;
     report.exported = exported.iter().map(outputs_of).collect();
     all.extend(exported);
     publish(job.context, job.plan, job.layout, &all, recorded, &report, first)?;
@@ -214,15 +215,23 @@ fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &Merged) -> Outcome<Ve
     })
 }
 
+/// Every file of the result, with the number of what it was made of and its own number in that.
+fn all_files(written: &[Written]) -> impl Iterator<Item = (usize, usize, &WrittenFile)> {
+    written
+        .iter()
+        .enumerate()
+        .flat_map(|(number, written)| written.files.iter().enumerate().map(move |(part, file)| (number, part, file)))
+}
+
 fn per_file(job: &Job<'_>, written: &[Written]) -> Vec<FileReport> {
-    let report = |(written, file): (&Written, &crate::source::dedup::TextFile)| FileReport {
+    let report = |(_, _, file): (usize, usize, &WrittenFile)| FileReport {
         name: file.name.clone(),
-        input_bytes: file.bytes,
-        output_bytes: written.mark.map(|mark| mark.bytes),
+        input_bytes: file.input_bytes,
+        output_bytes: file.mark.map(|mark| mark.bytes),
         replaces: job.layout.target(&file.name).symlink_metadata().is_ok(),
-        figures: written.figures,
+        figures: file.figures,
     };
-    written.iter().zip(job.inputs.own()).map(report).collect()
+    all_files(written).map(report).collect()
 }
 
 /// The passages with the lines that the writing came by.
@@ -232,6 +241,7 @@ fn passages(merged: &Merged, written: &[Written]) -> Vec<RepeatedPassage> {
         let mut passage = placed.passage.clone();
         let lines = placed.file.checked_sub(first).and_then(|file| written.get(file)).map(|written| &written.lines);
         if let Some(line) = lines.and_then(|lines| lines.iter().find(|line| line.at == placed.at)) {
+            passage.file.clone_from(&line.file);
             (passage.line, passage.offset) = (line.line, line.offset);
         }
         passage
@@ -244,12 +254,20 @@ fn outputs_of(made: &Made) -> OutputFile {
     OutputFile { name: made.target.to_string_lossy().into_owned(), bytes: made.bytes, replaces }
 }
 
-/// What becomes visible.
-fn made(job: &Job<'_>, written: &[Written]) -> Vec<Made> {
-    let of = |(number, (written, file)): (usize, (&Written, &crate::source::dedup::TextFile))| {
-        let mark = written.mark?;
-        let written = job.layout.staged(job.inputs.earlier + number);
-        Some(Made { written, target: job.layout.target(&file.name), bytes: mark.bytes })
-    };
-    written.iter().zip(job.inputs.own()).enumerate().filter_map(of).collect()
+/// What becomes visible. An index may say anything, even that two of its shards hold the same file.
+fn made(job: &Job<'_>, written: &[Written]) -> Outcome<Vec<Made>> {
+    let mut names = HashSet::new();
+    let mut made = Vec::new();
+    for (number, part, file) in all_files(written) {
+        if !names.insert(file.name.as_str()) {
+            return Err(Failure::data("deduplicating", "the index has this file in two places")
+                .on(Subject::path(&file.name))
+                .with_hint("`gristmill verify` tells what else is wrong with an index"));
+        }
+        if let Some(mark) = file.mark {
+            let written = job.layout.staged(job.inputs.earlier + number, part);
+            made.push(Made { written, target: job.layout.target(&file.name), bytes: mark.bytes });
+        }
+    }
+    Ok(made)
 }

@@ -1,7 +1,7 @@
 //! What a plan would do, without doing it: from as much of the text as can be looked at in seconds.
 
 use super::inputs::{self, Inputs};
-use super::layout::Layout;
+use super::layout::{settled, Layout};
 use super::record::{decide, Decision};
 use super::run::{journal_key, scratch_needed};
 use super::sample::{Sample, Sampled};
@@ -62,7 +62,7 @@ fn needs_of(
 pub fn estimate(plan: &DedupPlan, lengths: &[u64], options: &RunOptions, cancel: &Cancel) -> Outcome<DedupEstimate> {
     let somewhere = std::env::temp_dir().join("gristmill-dedup").to_string_lossy().into_owned();
     let has_output = !plan.output.is_empty();
-    let plan = &DedupPlan { output: if has_output { plan.output.clone() } else { somewhere }, ..plan.clone() };
+    let plan = &DedupPlan { output: if has_output { plan.output.clone() } else { somewhere }, ..settled(plan)? };
     let layout = Layout::of(plan, options)?;
     let inputs = inputs::find(plan, cancel)?;
     let mut problems = inputs.problems.clone();

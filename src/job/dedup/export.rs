@@ -4,8 +4,10 @@ use super::merge::{Ranges, UnitRanges};
 use super::publish::Made;
 use super::read::FileFacts;
 use super::run::Job;
+use super::source::{each_line, Line};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};
+use crate::engine::dedup::write_back::Pieces as _;
 use crate::formats::bsade::{
     ranges_folder, shard_files, shard_folder, Shortener, KEPT_LENGTHS, METADATA, METAOFF, OFFSET, REMOVE_RANGES, TABLE,
     TOKENIZED,
@@ -13,7 +15,7 @@ use crate::formats::bsade::{
 use crate::job::pool::run_units;
 use crate::job::Phase;
 use crate::model::{text, Failure, Outcome, Subject};
-use crate::source::dedup::{Documents, Kind, Position};
+use crate::source::dedup::Kind;
 use crate::storage::fs::PRIVATE_FOLDER;
 use std::path::{Path, PathBuf};
 
@@ -54,10 +56,15 @@ pub(super) fn export_all(job: &Job<'_>, files: &[Placed]) -> Outcome<Vec<Made>> 
         return Ok(Vec::new());
     }
     context.progress.restart(0, job.inputs.own().iter().map(|file| file.bytes).sum());
-    context.phase_of(Phase::Write, "document", format!("exporting {}", text::count(u64::from(plan.shards), "shard")));
-    let shards: Vec<u32> = (0..plan.shards).collect();
+    context.phase_of(
+        Phase::Write,
+        "document",
+        format!("exporting {}", text::count(u64::from(job.inputs.shards().unwrap_or(plan.shards)), "shard")),
+    );
+    let count = job.inputs.shards().unwrap_or(plan.shards);
+    let shards: Vec<u32> = (0..count).collect();
     let made = run_units(&shards, job.memory.threads, &context.cancel, |shard| {
-        let own = files.get(shard_files(files.len(), plan.shards, *shard)).unwrap_or_default();
+        let own = files.get(shard_files(files.len(), count, *shard)).unwrap_or_default();
         export(job, *shard, own)
     })?;
     let mut made: Vec<Made> = made.into_iter().flatten().collect();
@@ -83,39 +90,37 @@ fn export(job: &Job<'_>, shard: u32, files: &[Placed]) -> Outcome<Vec<Made>> {
     for placed in files {
         let Some(file) = job.inputs.files.get(placed.file) else { continue };
         let spool = ScratchSpool::new(&job.context.fs, folder.join("line"));
-        let start = Position { offset: 0, line: 0 };
-        let mut documents = Documents::open(file, &plan.text_key, start, Box::new(spool), &job.context.cancel)?;
         let known = Ranges::of(job, placed.unit, &placed.ranges);
         let mut walk = known.from(placed.base)?;
-        let (mut at, mut told) = (0, (0, 0));
+        let (mut at, mut told, mut count) = (0, (0, 0), 0);
         let (mut found, mut shortened, mut spare) = (Vec::new(), Vec::new(), String::new());
-        let mut count = 0;
-        while let Some(record) = documents.next()? {
-            if record.kind != Kind::Document {
-                continue;
+        let (key, cancel) = (&plan.text_key, &job.context.cancel);
+        each_line(job.inputs, placed.file, key, Box::new(spool), cancel, &mut |line, read| {
+            if line.kind() != Kind::Document {
+                return Ok(true);
             }
-            let len = record.each_piece(&mut spare, &mut |_| Ok(()))?;
+            let len = line.text_bytes(&mut spare)?;
             walk.of_document(at + 1, len, &mut found)?;
             shortened.clear();
             if !found.is_empty() {
                 let mut shortener = Shortener::new(&found);
-                record.each_piece(&mut spare, &mut |piece| {
+                line.each_piece(&mut spare, &mut |piece| {
                     shortener.push(piece, &mut shortened);
                     Ok(())
                 })?;
             }
             ranges.add(separator + at, &found, &shortened)?;
-            if let Some(index) = &mut index {
-                index.add(&file.name, &record)?;
+            if let (Some(index), Line::Of(record)) = (&mut index, line) {
+                index.add(&file.name, record)?;
             }
             at += 1 + len;
             count += 1;
             if count % TOLD == 0 {
-                let read = documents.consumed();
                 job.context.progress.add(count - told.0, read.saturating_sub(told.1));
                 told = (count, read.max(told.1));
             }
-        }
+            Ok(true)
+        })?;
         job.context.progress.add(count - told.0, file.bytes.saturating_sub(told.1));
         separator += at;
     }

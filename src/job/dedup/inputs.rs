@@ -1,12 +1,14 @@
 //! What a run reads: the files of the earlier set, then those of the folder, in their global order, and the units they are read in.
 
 use super::split::Division;
+use crate::engine::dedup::original::Index;
+use crate::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
 use crate::model::{Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, Subject};
 use crate::source::dedup::{list, TextFile};
 use crate::source::text::Packing;
 use crate::storage::read::stamp_at;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Text is about so many times as long as its packed form.
@@ -20,6 +22,10 @@ pub(super) struct Inputs {
     /// How many belong to the earlier set.
     pub(super) earlier: usize,
     pub(super) problems: Vec<Problem>,
+    /// An index that is read in place of a folder: its shards stand for files.
+    index: Option<Index>,
+    /// What else is read of it.
+    beside: Vec<(PathBuf, FileStamp)>,
 }
 
 /// Finds them.
@@ -29,7 +35,10 @@ pub(super) fn find(plan: &DedupPlan, cancel: &Cancel) -> Outcome<Inputs> {
         inputs.add(Path::new(against), cancel)?;
         inputs.earlier = inputs.files.len();
     }
-    inputs.add(Path::new(&plan.input), cancel)?;
+    match &plan.from_index {
+        Some(index) => inputs.add_index(Path::new(index))?,
+        None => inputs.add(Path::new(&plan.input), cancel)?,
+    }
     Ok(inputs)
 }
 
@@ -48,6 +57,35 @@ impl Inputs {
         Ok(())
     }
 
+    fn add_index(&mut self, folder: &Path) -> Outcome<()> {
+        let index = Index::open(folder)?;
+        for number in 0..index.shards {
+            let shard = shard_folder(folder, number);
+            for name in [OFFSET, METADATA, METAOFF] {
+                let path = shard.join(name);
+                let stamp = stamp_at(&path)?;
+                self.beside.push((path, stamp));
+            }
+            let path = shard.join(TOKENIZED);
+            let stamp = stamp_at(&path)?;
+            let (name, packing) = (number.to_string(), Packing::Plain);
+            self.files.push(TextFile { path, name, bytes: stamp.bytes, stamp, packing });
+        }
+        self.index = Some(index);
+        Ok(())
+    }
+
+    /// The folder of the shard that stands for a file.
+    pub(super) fn shard_of(&self, file: usize) -> Option<PathBuf> {
+        let number = u32::try_from(file.checked_sub(self.earlier)?).ok()?;
+        self.index.as_ref().map(|index| shard_folder(&index.folder, number))
+    }
+
+    /// How many shards there are, of an index.
+    pub(super) fn shards(&self) -> Option<u32> {
+        self.index.as_ref().map(|index| index.shards)
+    }
+
     /// Files whose output is written.
     pub(super) fn own(&self) -> &[TextFile] {
         self.files.get(self.earlier..).unwrap_or_default()
@@ -55,7 +93,8 @@ impl Inputs {
 
     /// Every file, as it was found.
     pub(super) fn stamps(&self) -> impl Iterator<Item = (&Path, FileStamp)> {
-        self.files.iter().map(|file| (file.path.as_path(), file.stamp))
+        let beside = self.beside.iter().map(|(path, stamp)| (path.as_path(), *stamp));
+        self.files.iter().map(|file| (file.path.as_path(), file.stamp)).chain(beside)
     }
 
     /// Bytes on disk.
@@ -95,12 +134,13 @@ impl Inputs {
         for file in &self.files {
             text.push_str(&format!("{:?} {:?} {:?} {:?}\n", file.path, file.name, file.stamp, file.packing));
         }
+        text.push_str(&format!("{:?}", self.beside));
         format!("{:032x}", xxh3_128(text.as_bytes()))
     }
 
     /// Fails when a file is no longer what it was when it was found.
     pub(super) fn check_unchanged(&self) -> Outcome<()> {
-        self.files.iter().try_for_each(|file| unchanged(&file.path, file.stamp))
+        self.stamps().try_for_each(|(path, stamp)| unchanged(path, stamp))
     }
 }
 
@@ -120,8 +160,6 @@ fn unchanged(path: &Path, then: FileStamp) -> Outcome<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
-
     fn file(name: &str, bytes: u64) -> TextFile {
         let stamp = FileStamp { bytes, modified_ns: 0, inode: 0 };
         TextFile { path: PathBuf::from(name), name: name.into(), bytes, stamp, packing: Packing::Plain }
@@ -132,7 +170,7 @@ mod tests {
         let files: Vec<TextFile> = (0..20).map(|number| file(&number.to_string(), number * 10)).collect();
         for earlier in [0, 1, 7, 20] {
             for unit_bytes in [1, 100, 250, 10_000] {
-                let inputs = Inputs { files: files.clone(), earlier, problems: Vec::new() };
+                let inputs = Inputs { files: files.clone(), earlier, ..Inputs::default() };
                 let units = inputs.units(&Division { unit_bytes, parts: 1, narrow: true });
                 let all: Vec<usize> = units.iter().cloned().flatten().collect();
                 assert_eq!(all, (0..20).collect::<Vec<_>>());

@@ -24,6 +24,20 @@ fn absolute(path: &str) -> Outcome<PathBuf> {
     std::path::absolute(path).map_err(|error| Failure::io("deduplicating", path, &error))
 }
 
+/// The plan with paths that do not depend on the current folder, so that plans can be compared.
+pub(super) fn settled(plan: &DedupPlan) -> Outcome<DedupPlan> {
+    let mut plan = plan.clone();
+    let named = [&mut plan.against, &mut plan.export_index, &mut plan.export_ranges, &mut plan.from_index];
+    let named = named.into_iter().filter_map(Option::as_mut).chain([&mut plan.input]);
+    for path in named.filter(|path| !path.is_empty()) {
+        // What has no absolute name in UTF-8 is left as it was said.
+        if let Some(whole) = absolute(path)?.components().collect::<PathBuf>().to_str() {
+            whole.clone_into(path);
+        }
+    }
+    Ok(plan)
+}
+
 impl Layout {
     /// Of a plan.
     pub(super) fn of(plan: &DedupPlan, options: &RunOptions) -> Outcome<Self> {
@@ -71,9 +85,9 @@ impl Layout {
         self.kept("ranges").join(unit.to_string())
     }
 
-    /// The output of a file before it is visible.
-    pub(super) fn staged(&self, file: usize) -> PathBuf {
-        self.kept("out").join(file.to_string())
+    /// An output of a file before it is visible: the first one, or of a shard of an index one of several.
+    pub(super) fn staged(&self, file: usize, part: usize) -> PathBuf {
+        self.kept("out").join(if part == 0 { file.to_string() } else { format!("{file}.{part}") })
     }
 
     /// The folder of an exported shard before it is visible.

@@ -6,6 +6,7 @@
 //! threads nor memory nor the division into units change a byte. Nothing is visible before all of it is finished.
 
 mod anchors;
+mod check;
 mod course;
 mod estimate;
 mod export;
@@ -21,11 +22,13 @@ mod record;
 mod report;
 mod run;
 mod sample;
+mod source;
 mod split;
 mod spool;
 mod texts;
 mod write;
 
+pub use check::{is_index, verify_index};
 pub use estimate::{estimate, needs, Needs};
 pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate, RepeatedPassage};
 

@@ -319,6 +319,7 @@ impl OpenFiles {
 mod tests {
     use super::*;
     use crate::storage::fs::RealFs;
+    use crate::storage::publish::write_file;
 
     fn pattern(len: usize) -> Vec<u8> {
         (0..len).map(|at| (at * 7 + at / 251) as u8).collect()
@@ -355,7 +356,7 @@ mod tests {
             if let Some(mark) = stored.mark() {
                 let path = dir.path().join("pile");
                 assert!(mark.holds(&path).unwrap());
-                std::fs::write(&path, &bytes[1..]).unwrap();
+                write_file(&RealFs, &path, &bytes[1..], 0o600).unwrap();
                 assert!(!mark.holds(&path).unwrap());
                 std::fs::remove_file(&path).unwrap();
                 assert!(!mark.holds(&path).unwrap());
@@ -371,7 +372,7 @@ mod tests {
         let open = OpenFiles::default();
         for number in 0..3 * OPEN {
             let path = dir.path().join(number.to_string());
-            std::fs::write(&path, number.to_string()).unwrap();
+            write_file(&RealFs, &path, number.to_string().as_bytes(), 0o600).unwrap();
             assert_eq!(open.get(&path, number).unwrap().path(), path);
         }
         let last = open.0.iter().filter_map(|place| place.lock().unwrap().clone()).map(|(number, _)| number).min();

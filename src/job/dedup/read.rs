@@ -3,11 +3,13 @@
 use super::anchors::{Collected, Collector, Run};
 use super::pile::{Mark, Pile, Stored};
 use super::run::Job;
+use super::source::{each_line, Line};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::find::Scanner;
+use crate::engine::dedup::write_back::Pieces as _;
 use crate::model::handles::KEPT_PROBLEMS;
 use crate::model::{text, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
-use crate::source::dedup::{Documents, Kind, Position, TextFile};
+use crate::source::dedup::{Kind, TextFile};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -105,8 +107,10 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, files: &Range<usize>) -> O
     }
     let mut reading = Reading::new(job, number, &path);
     let mut facts = Vec::new();
-    for file in job.inputs.files.get(files.clone()).unwrap_or_default() {
-        facts.push(reading.file(file)?);
+    for number in files.clone() {
+        if let Some(file) = job.inputs.files.get(number) {
+            facts.push(reading.file(number, file)?);
+        }
     }
     // What is in memory is lost with the process; a unit is done when all of it is on disk.
     let on_disk = reading.text.is_spilled() || reading.sink.is_spilled();
@@ -169,52 +173,36 @@ impl<'a> Reading<'a> {
         Self { job, number, scanner, text: pile("text"), sink, findings, spare }
     }
 
-    fn file(&mut self, file: &TextFile) -> Outcome<FileFacts> {
+    fn file(&mut self, number: usize, file: &TextFile) -> Outcome<FileFacts> {
         let (job, context) = (self.job, self.job.context);
         let strict: Option<&dyn ProblemSink> = context.options.strict.then_some(&context.problems);
         let spool = ScratchSpool::new(&context.fs, job.layout.scratch.join(format!("{}.line", self.number)));
-        let start = Position { offset: 0, line: 0 };
-        let mut documents = Documents::open(file, &job.plan.text_key, start, Box::new(spool), &context.cancel)?;
         let mut facts = FileFacts::default();
         let (base, mut blank, mut told) = (self.text.len(), 0_u64, (0, 0));
-        while let Some(record) = documents.next()? {
-            match record.kind {
+        let (key, cancel) = (&job.plan.text_key, &context.cancel);
+        let damage = each_line(job.inputs, number, key, Box::new(spool), cancel, &mut |line, read| {
+            match line.kind() {
                 Kind::Document => {
-                    self.text.append(SEPARATOR)?;
-                    let (text, scanner, sink) = (&mut self.text, &mut self.scanner, &mut self.sink);
-                    let is_short = record.bytes < job.rule.min_length;
-                    if !is_short {
-                        scanner.start_document(text.len());
-                    }
-                    record.each_piece(&mut self.spare, &mut |piece| {
-                        text.append(piece.as_bytes())?;
-                        if is_short {
-                            return Ok(());
-                        }
-                        scanner.push(piece.as_bytes(), sink)
-                    })?;
-                    if !is_short {
-                        scanner.end_document(sink)?;
-                    }
+                    self.document(line)?;
                     facts.documents += 1;
                 }
                 Kind::Passed(_) => {
                     facts.copied += 1;
-                    if let Some(problem) = record.problem(file) {
+                    if let Some(problem) = line.problem(file) {
                         self.findings.add(problem, strict)?;
                     }
                 }
                 Kind::Blank => blank += 1,
             }
             if facts.documents - told.0 >= TOLD {
-                let read = documents.consumed();
                 context.progress.add(facts.documents - told.0, read.saturating_sub(told.1));
                 told = (facts.documents, read.max(told.1));
             }
-        }
+            Ok(true)
+        })?;
         context.progress.add(facts.documents - told.0, file.bytes.saturating_sub(told.1));
-        if let Some(damage) = documents.damage() {
-            self.findings.add(damage.problem(file), strict)?;
+        if let Some(problem) = damage {
+            self.findings.add(problem, strict)?;
         }
         if blank > 0 {
             let message = format!("{} left out", text::count(blank, "blank line"));
@@ -222,6 +210,21 @@ impl<'a> Reading<'a> {
         }
         facts.bytes = self.text.len() - base;
         Ok(facts)
+    }
+
+    fn document(&mut self, line: Line<'_>) -> Outcome<()> {
+        self.text.append(SEPARATOR)?;
+        let (text, scanner, sink) = (&mut self.text, &mut self.scanner, &mut self.sink);
+        // Shorter than any window.
+        if line.most_bytes() < self.job.rule.min_length {
+            return line.each_piece(&mut self.spare, &mut |piece| text.append(piece.as_bytes())).map(drop);
+        }
+        scanner.start_document(text.len());
+        line.each_piece(&mut self.spare, &mut |piece| {
+            text.append(piece.as_bytes())?;
+            scanner.push(piece.as_bytes(), sink)
+        })?;
+        scanner.end_document(sink)
     }
 }
 

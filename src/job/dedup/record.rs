@@ -96,9 +96,7 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
         return Ok(Decision::Run);
     }
     for place in [Some(&layout.output), layout.index.as_ref(), layout.ranges.as_ref()].into_iter().flatten() {
-        let is_empty =
-            std::fs::read_dir(place).map_or(place.symlink_metadata().is_err(), |mut entries| entries.next().is_none());
-        if !is_empty {
+        if holds_something(place) {
             let why = match place.is_dir() {
                 true => "there is something in it already",
                 false => "there is something of that name already",
@@ -111,6 +109,24 @@ pub(super) fn decide(plan: &DedupPlan, hash: &str, layout: &Layout, inputs: &Inp
         }
     }
     Ok(Decision::Run)
+}
+
+/// Whether there is anything but empty folders: those may be what a run left that was killed just before it moved its files.
+fn holds_something(place: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(place) else { return place.symlink_metadata().is_ok() };
+    let mut folders = vec![entries];
+    while let Some(mut entries) = folders.pop() {
+        let Some(Ok(entry)) = entries.next() else { continue };
+        folders.push(entries);
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => match std::fs::read_dir(entry.path()) {
+                Ok(below) => folders.push(below),
+                Err(_) => return true,
+            },
+            _ => return true,
+        }
+    }
+    false
 }
 
 fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {

@@ -2,7 +2,7 @@
 
 use super::course::course;
 use super::inputs::{self, Inputs};
-use super::layout::Layout;
+use super::layout::{settled, Layout};
 use super::pile::Budget;
 use super::publish::make_folder;
 use super::record::{check_running, decide, Decision};
@@ -84,6 +84,7 @@ struct Opened<'a> {
 /// Carries out a plan. An error leaves what was there as it was.
 pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Outcome<DedupReport> {
     context.phase_of(Phase::Open, "file", "looking for text");
+    let plan = &settled(plan)?;
     let opened = Opened::new(context, plan, tuning)?;
     if decide(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
         context.log("nothing to do: the same plan has run on the same files");

@@ -2,11 +2,13 @@
 
 use super::inputs::Inputs;
 use super::run::text_of;
+use super::source::each_line;
 use super::split::anchors;
 use crate::engine::dedup::find::{merge, Anchor, Interval, Narrow, Passage, Record, Resolver, Rule, Scanner, Sink};
+use crate::engine::dedup::write_back::Pieces as _;
 use crate::job::pool::run_units;
 use crate::model::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
-use crate::source::dedup::{Documents, Kind, Position, TextFile};
+use crate::source::dedup::{Kind, TextFile};
 use std::time::{Duration, Instant};
 
 /// Time spent on reading, at most.
@@ -83,7 +85,9 @@ impl Sample {
         let chosen: Vec<usize> = (0..inputs.files.len()).step_by(step).collect();
         let until = begun + LONGEST;
         let pieces = run_units(&chosen, options.threads.max(1), cancel, |number| match inputs.files.get(*number) {
-            Some(file) if Instant::now() < until => piece(plan, (*number, file), (each, until), cancel).map(Some),
+            Some(file) if Instant::now() < until => {
+                piece((plan, inputs), (*number, file), (each, until), cancel).map(Some)
+            }
             _ => Ok(None),
         })?;
         let mut sample = Self::default();
@@ -188,38 +192,42 @@ impl<R: Record> Sink for Kept<R> {
 
 /// The beginning of one file.
 fn piece(
-    plan: &DedupPlan,
+    (plan, inputs): (&DedupPlan, &Inputs),
     (number, file): (usize, &TextFile),
     (most, until): (u64, Instant),
     cancel: &Cancel,
 ) -> Outcome<Piece> {
     let mut piece = Piece { text: Vec::new(), documents: Vec::new(), read: file.bytes, problems: Vec::new() };
-    let start = Position { offset: 0, line: 0 };
-    // A line that is too long to be held is as much as there is time for.
-    let mut documents = Documents::open(file, &plan.text_key, start, Box::new(Vec::new()), cancel)?;
     let mut spare = String::new();
-    while let Some(record) = documents.next()? {
-        match record.kind {
+    let is_index = inputs.shard_of(number).is_some();
+    let mut looked_at = None;
+    // A line that is too long to be held is as much as there is time for.
+    let spool = Box::new(Vec::new());
+    let damage = each_line(inputs, number, &plan.text_key, spool, cancel, &mut |line, read| {
+        if piece.text.len() as u64 >= most || Instant::now() >= until {
+            let read = if is_index { piece.text.len() as u64 } else { read };
+            looked_at = Some(read.clamp(1, file.bytes.max(1)));
+            return Ok(false);
+        }
+        match line.kind() {
             Kind::Document => {
                 let start = piece.text.len() as u64;
                 piece.text.push(0xff);
                 let text = &mut piece.text;
-                record.each_piece(&mut spare, &mut |part| {
+                line.each_piece(&mut spare, &mut |part| {
                     text.extend_from_slice(part.as_bytes());
                     Ok(())
                 })?;
-                piece.documents.push(Place { start, file: number, line: record.line });
+                piece.documents.push(Place { start, file: number, line: line.number() });
             }
-            Kind::Passed(_) if piece.problems.len() < PROBLEMS => piece.problems.extend(record.problem(file)),
+            Kind::Passed(_) if piece.problems.len() < PROBLEMS => piece.problems.extend(line.problem(file)),
             _ => {}
         }
-        if piece.text.len() as u64 >= most || Instant::now() >= until {
-            piece.read = documents.consumed().clamp(1, file.bytes.max(1));
-            return Ok(piece);
-        }
-    }
-    if let Some(damage) = documents.damage() {
-        piece.problems.push(damage.problem(file));
+        Ok(true)
+    })?;
+    match looked_at {
+        Some(read) => piece.read = read,
+        None => piece.problems.extend(damage),
     }
     Ok(piece)
 }

@@ -1,0 +1,20 @@
+//! `verify` of an index that bsade made, or `dedup --export-index`.
+
+use super::run_options;
+use crate::cli::context::Context;
+use crate::cli::end::Finished;
+use crate::cli::lint::{checked, Words};
+use crate::job::dedup::{is_index, verify_index};
+use std::path::Path;
+
+/// Whether a path is an index.
+pub fn is_ours(path: &str) -> bool {
+    is_index(Path::new(path))
+}
+
+/// Reads all of it and compares its files with one another.
+pub fn verify(path: &str, context: &Context) -> Finished {
+    let options = run_options(context);
+    let words = Words { shards: Some("shard"), item: "document" };
+    checked(context, words, |handles| verify_index(Path::new(path), options.threads, options.memory_bytes, handles))
+}

@@ -1,0 +1,233 @@
+//! Bad input, each kind: what cannot be used is copied, counted and named, and never takes a neighbour with it.
+
+use super::*;
+use std::os::unix::fs::symlink;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Longer than the shortest repeat of these tests.
+const PASSAGE: &str = "a passage that comes twice, or more often than that";
+
+fn dedup(sandbox: &Sandbox, more: &str) -> Ran {
+    sandbox.say(&format!("dedup data --output out --minlen 20 {more}"))
+}
+
+#[test]
+fn one_bad_line_between_good_ones_is_copied_and_named() {
+    let cases: [(&str, &[u8]); 12] = [
+        ("no text", b"{\"other\": 1}"),
+        ("null", b"{\"text\": null, \"id\":1}"),
+        ("a number", b"{\"text\": 7}"),
+        ("a list", b"{\"text\": [\"a passage that comes twice, or more often than that\"]}"),
+        ("no JSON", b"{\"text\": \"a passage that comes twice"),
+        ("two values", b"{\"text\": \"a\"} {}"),
+        ("no object", b"[1]"),
+        ("no UTF-8", b"{\"text\": \"\xff\xfe a passage that comes twice, or more often than that\"}"),
+        ("a byte-order mark", b"\xef\xbb\xbf{\"text\": \"a\"}"),
+        ("half a character", b"{\"text\": \"\\ud800 a passage that comes twice, or more often than that\"}"),
+        ("the other half", b"{\"text\": \"\\udc00\"}"),
+        ("a raw NUL", b"{\"text\": \"\0\"}"),
+    ];
+    for (name, line) in cases {
+        let sandbox = Sandbox::new();
+        let mut data = jsonl([PASSAGE]);
+        data.extend_from_slice(line);
+        data.push(b'\n');
+        data.extend(jsonl([PASSAGE]));
+        sandbox.write("data/a.jsonl", data);
+        let result = dedup(&sandbox, "--json").ends(1).json("problems");
+        assert_eq!(result["totals"]["copied_lines"], 1, "{name}");
+        assert_eq!(result["totals"]["documents"], 2, "{name}");
+        assert_eq!(result["problems"][0]["subject"]["line"], 2, "{name}: {}", result["problems"]);
+        let out = sandbox.read("out/a.jsonl");
+        let lines: Vec<&[u8]> = out.split(|byte| *byte == b'\n').collect();
+        assert_eq!(lines.len(), 4, "{name}");
+        assert_eq!(lines[1], line, "{name}");
+        assert!(lines[2].starts_with(b"{\"text\": \"\", "), "{name}: the copy behind it is found");
+        dedup(&sandbox, "--force-overwrite --problems-ok").ends(0);
+        dedup(&sandbox, "--force-overwrite --strict").ends(1).complains("a.jsonl");
+    }
+}
+
+#[test]
+fn blank_lines_are_left_out_and_noted() {
+    let sandbox = Sandbox::new();
+    let mut data = b"\n \t\r\n".to_vec();
+    data.extend(jsonl([PASSAGE, PASSAGE]));
+    data.extend(b"\n\n");
+    sandbox.write("data/a.jsonl", data);
+    sandbox.write("data/empty.jsonl", "");
+    sandbox.write("data/blank.jsonl", "\n\n");
+    let result = dedup(&sandbox, "--json").ends(0).json("ok");
+    assert_eq!(result["problems"].as_array().unwrap().len(), 2, "{}", result["problems"]);
+    assert_eq!(texts_of(&sandbox.read("out/a.jsonl")), [PASSAGE, ""]);
+    assert!(!sandbox.has("out/empty.jsonl") && !sandbox.has("out/blank.jsonl"), "no documents, no output");
+    assert_eq!(result["per_file"][1]["output_bytes"], Value::Null);
+    dedup(&sandbox, "").ends(0).says("Nothing to do");
+}
+
+#[test]
+fn lines_that_are_too_long_to_be_held_are_read_in_pieces() {
+    // More than what is held of a line; blanks, and the same again.
+    let long = " ".repeat(9 << 20);
+    for packed in [false, true] {
+        let sandbox = Sandbox::new();
+        let data = jsonl([long.as_str(), "short", &long]);
+        match packed {
+            true => sandbox.write("data/a.jsonl.gz", gzip(&data)),
+            false => sandbox.write("data/a.jsonl", data),
+        }
+        dedup(&sandbox, "--memory 16M").ends(0);
+        let out = unpacked(&sandbox.path("out"));
+        let texts = texts_of(out.values().next().unwrap());
+        assert_eq!(texts, [" ", "short", ""], "of a run one period stays");
+        let left: Vec<_> =
+            std::fs::read_dir(sandbox.path("out.gristmill")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left.len(), 2, "{left:?}");
+    }
+}
+
+#[test]
+fn periodic_text_keeps_its_first_period() {
+    for period in [1, 2, 499, 501, 1_000] {
+        let one: String = some_texts(40).concat().chars().take(period).collect();
+        let text = one.repeat(400_000 / period);
+        let sandbox = Sandbox::new();
+        sandbox.write("data/a.jsonl", jsonl([&text]));
+        sandbox.say("dedup data --output out --minlen 500 --memory 16M").ends(0);
+        let out = texts_of(&sandbox.read("out/a.jsonl"));
+        assert_eq!(out, [one], "period {period}");
+    }
+}
+
+#[test]
+fn hot_boilerplate_and_thousands_of_copies_of_a_document() {
+    let sandbox = Sandbox::new();
+    let boilerplate = some_texts(30).concat().chars().take(600).collect::<String>();
+    let texts: Vec<String> =
+        (0..5_000).map(|number| format!("{number:x} {boilerplate} {:x}", number * 7_919)).collect();
+    sandbox.write("data/a.jsonl", jsonl(&texts));
+    sandbox.write("data/b.jsonl", jsonl(vec![texts[0].as_str(); 5_000]));
+    let result = sandbox.say("dedup data --output out --minlen 500 --json --memory 16M").ends(0).json("ok");
+    let kept = texts_of(&sandbox.read("out/a.jsonl"));
+    assert_eq!(kept[0], texts[0]);
+    let all: Vec<String> = texts.iter().cloned().chain(vec![texts[0].clone(); 5_000]).collect();
+    let wanted = slowly(&all[..200], 500);
+    assert_eq!(kept[..200], wanted[..]);
+    assert!(texts_of(&sandbox.read("out/b.jsonl")).iter().all(String::is_empty));
+    assert!(result["passages"][0]["count"].as_u64().unwrap() >= 5_000, "{}", result["passages"][0]);
+    assert_eq!(result["totals"]["emptied_documents"], 5_000);
+}
+
+#[test]
+fn minimum_lengths_from_one_byte_to_more_than_there_is() {
+    let texts = ["héllo wörld", "wörld 世界", "", "世世世世", "xé", "éx", "ab", "ba"].map(str::to_owned);
+    for length in [1, 2, 3, 4, 5, 8, 12, 100] {
+        let sandbox = Sandbox::new();
+        sandbox.write("data/a.jsonl", jsonl(&texts));
+        sandbox.say(&format!("dedup data --output out --minlen {length}")).ends(0);
+        assert_eq!(texts_of(&sandbox.read("out/a.jsonl")), slowly(&texts, length), "{length}");
+    }
+}
+
+#[test]
+fn characters_of_several_bytes_are_never_cut_wherever_a_repeat_begins_or_ends() {
+    let passage = "aé世👍🏽b".repeat(5);
+    let mut texts = vec![passage.clone()];
+    for at in (0..passage.len()).filter(|at| passage.is_char_boundary(*at)) {
+        for (before, after) in [("é", "世"), ("世", "é"), ("👍", "🏽"), ("x", "y")] {
+            texts.push(format!("{before}{}{after}", &passage[at..]));
+            texts.push(format!("{before}{}{after}", &passage[..at]));
+        }
+    }
+    for length in [5, 13, 20, 33] {
+        let sandbox = Sandbox::new();
+        sandbox.write("data/a.jsonl", jsonl(&texts));
+        sandbox.say(&format!("dedup data --output out --minlen {length}")).ends(0);
+        assert_eq!(texts_of(&sandbox.read("out/a.jsonl")), slowly(&texts, length), "{length}");
+    }
+}
+
+#[test]
+fn truncated_gzip_gives_its_whole_lines_and_a_problem() {
+    let sandbox = Sandbox::new();
+    let texts = some_texts(400);
+    let packed = gzip(&jsonl(&texts));
+    sandbox.write("data/a.jsonl.gz", &packed[..packed.len() / 2]);
+    sandbox.write("data/b.jsonl", jsonl([PASSAGE, PASSAGE]));
+    let result = dedup(&sandbox, "--json").ends(1).json("problems");
+    assert_eq!(result["problems"][0]["kind"], "cut-short", "{}", result["problems"]);
+    let out = texts_of(&unpacked(&sandbox.path("out"))[Path::new("a.jsonl.gz")]);
+    assert!(out.len() > 50 && out.len() < 400, "{}", out.len());
+    assert_eq!(out, slowly(&texts[..out.len()], 20));
+    assert_eq!(texts_of(&sandbox.read("out/b.jsonl")), [PASSAGE, ""]);
+}
+
+#[test]
+fn names_that_are_not_understood_are_left_out_before_any_work() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", jsonl([PASSAGE]));
+    sandbox.write("data/b.json.bz2", "x");
+    sandbox.write("data/c.jsonl.gz", jsonl([PASSAGE]));
+    sandbox.write("data/.hidden.jsonl", jsonl([PASSAGE]));
+    sandbox.write("data/.git/d.jsonl", jsonl([PASSAGE]));
+    sandbox.write("data/notes.txt", "x");
+    let result = dedup(&sandbox, "--json").ends(1).json("problems");
+    assert_eq!(result["problems"].as_array().unwrap().len(), 2, "{}", result["problems"]);
+    assert_eq!(result["files"], 1);
+    assert_eq!(unpacked(&sandbox.path("out")).len(), 1);
+}
+
+#[test]
+fn links_are_followed_and_loops_end() {
+    let sandbox = Sandbox::new();
+    sandbox.write("elsewhere/x.jsonl", jsonl([PASSAGE]));
+    sandbox.write("elsewhere/deep/y.jsonl", jsonl([PASSAGE]));
+    sandbox.write("data/a.jsonl", jsonl([PASSAGE]));
+    symlink(sandbox.path("elsewhere/x.jsonl"), sandbox.path("data/b.jsonl")).unwrap();
+    symlink(sandbox.path("elsewhere/deep"), sandbox.path("data/c")).unwrap();
+    symlink(sandbox.path("data"), sandbox.path("data/loop")).unwrap();
+    symlink(sandbox.path("nowhere.jsonl"), sandbox.path("data/dangling.jsonl")).unwrap();
+    let ran = dedup(&sandbox, "");
+    assert!([0, 1].contains(&ran.code), "{}", ran.err);
+    let out = unpacked(&sandbox.path("out"));
+    assert_eq!(texts_of(&out[Path::new("a.jsonl")]), [PASSAGE]);
+    assert_eq!(texts_of(&out[Path::new("b.jsonl")]), [""]);
+    assert_eq!(texts_of(&out[Path::new("c/y.jsonl")]), [""]);
+    assert_eq!(out.len(), 3, "{:?}", out.keys());
+    assert!(!sandbox.path("out/b.jsonl").is_symlink(), "the output is a file of its own");
+    assert_eq!(texts_of(&sandbox.read("elsewhere/x.jsonl")), [PASSAGE]);
+}
+
+#[test]
+fn a_file_that_changes_during_the_run_ends_it_and_nothing_is_published() {
+    for how in ["grow", "vanish", "replace"] {
+        let sandbox = Sandbox::new();
+        for number in 0..40 {
+            sandbox.write(&format!("data/{number:02}.jsonl"), jsonl(some_texts(20)));
+        }
+        let mut command = sandbox.command("dedup data --output out --minlen 20 --threads 1".split(' '));
+        command.env("GRISTMILL_SLOW_READS_MS", "20").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        // From then on it knows which files there are.
+        while !sandbox.has("out.gristmill/work/plan.yaml") {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+        let path = sandbox.path("data/00.jsonl");
+        match how {
+            "grow" => std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(&jsonl(["new"])).unwrap(),
+            "vanish" => std::fs::remove_file(&path).unwrap(),
+            _ => {
+                put(&sandbox.path("other"), &jsonl(some_texts(20)));
+                std::fs::rename(sandbox.path("other"), &path).unwrap();
+            }
+        }
+        let output = child.wait_with_output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr);
+        assert!(matches!(output.status.code(), Some(1 | 3)), "{how}: {:?} {err}", output.status);
+        assert!(err.contains("00.jsonl"), "{how}: {err}");
+        assert!(!sandbox.has("out"), "{how}");
+        assert!(!sandbox.has("out.gristmill/work"), "{how}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Whatever the disk does at whatever moment: nothing half-written is taken for whole, and the next run ends well.
+
+use super::*;
+use gristmill::job::dedup::{start_on, DedupReport, Tuning};
+use gristmill::model::{DedupPlan, ExitClass, Outcome, RunOptions};
+use gristmill::storage::fs::fault::{Fault, FaultFs};
+use gristmill::storage::fs::{Fs, RealFs};
+use rustix::io::Errno;
+use std::sync::Arc;
+
+fn data(root: &Path) {
+    let texts = some_texts(60);
+    put(&root.join("data/a.jsonl"), &jsonl(&texts[..20]));
+    put(&root.join("data/b/c.jsonl"), &jsonl(&texts[20..40]));
+    put(&root.join("data/d.jsonl.gz"), &gzip(&jsonl(&texts[40..])));
+}
+
+/// With text and records in scratch or in memory; everything is exported, too.
+fn run(root: &Path, in_scratch: bool, fs: Arc<dyn Fs>) -> Outcome<DedupReport> {
+    let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
+    let mut plan = DedupPlan::new(path("data"), path("out"));
+    plan.min_length = Some(60);
+    (plan.export_index, plan.shards) = (Some(path("index")), 2);
+    // One worker, so that operation k is the same operation in every run.
+    let options = RunOptions { threads: 1, ..RunOptions::default() };
+    let piles = in_scratch.then_some(0);
+    start_on(plan, options, Tuning { parts: Some(2), unit_bytes: Some(1), piles }, fs)?.wait()
+}
+
+/// What is visible: the result, unpacked, and the index.
+fn visible(root: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = unpacked(root);
+    files.retain(|name, _| !name.starts_with("out.gristmill") && !name.starts_with("data"));
+    files
+}
+
+/// Operations of an undisturbed run, and what it leaves.
+fn undisturbed(in_scratch: bool) -> (u64, BTreeMap<PathBuf, Vec<u8>>) {
+    let dir = tempfile::tempdir().unwrap();
+    data(dir.path());
+    let fs = Arc::new(FaultFs::new(Fault::Nothing));
+    run(dir.path(), in_scratch, fs.clone()).unwrap();
+    (fs.ops(), visible(dir.path()))
+}
+
+#[test]
+fn a_kill_or_a_power_cut_at_any_operation_is_made_good_by_the_next_run() {
+    for in_scratch in [true, false] {
+        let (operations, wanted) = undisturbed(in_scratch);
+        assert!(operations > 50, "only {operations} operations are counted");
+        for at in 0..operations {
+            // Each operation one way; the next time the other.
+            let fault = if at % 2 == u64::from(in_scratch) { Fault::Kill { at } } else { Fault::PowerCut { at } };
+            let dir = tempfile::tempdir().unwrap();
+            data(dir.path());
+            let result = run(dir.path(), in_scratch, Arc::new(FaultFs::new(fault)));
+            let is_complete = dir.path().join("out.gristmill/report.json").exists();
+            if is_complete {
+                assert_same(&visible(dir.path()), &wanted, &format!("operation {at}: complete"));
+            }
+            let again = run(dir.path(), in_scratch, Arc::new(RealFs));
+            assert!(again.is_ok(), "operation {at}: {result:?}, then {again:?}");
+            assert_same(&visible(dir.path()), &wanted, &format!("operation {at}"));
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_at_any_operation_leaves_nothing_visible_and_no_scratch() {
+    for in_scratch in [true, false] {
+        let (operations, wanted) = undisturbed(in_scratch);
+        for at in 0..operations {
+            let dir = tempfile::tempdir().unwrap();
+            data(dir.path());
+            let fault = Fault::Full { at, errno: if at % 2 == 0 { Errno::NOSPC } else { Errno::DQUOT } };
+            match run(dir.path(), in_scratch, Arc::new(FaultFs::new(fault))) {
+                Ok(_) => assert_same(&visible(dir.path()), &wanted, &format!("operation {at}")),
+                Err(failure) => {
+                    assert_eq!(failure.class, ExitClass::Environment, "operation {at}: {failure}");
+                    assert!(visible(dir.path()).is_empty(), "operation {at}: {:?}", visible(dir.path()).keys());
+                    assert!(!dir.path().join("out.gristmill/work/scratch").exists(), "operation {at}");
+                    run(dir.path(), in_scratch, Arc::new(RealFs)).unwrap();
+                    assert_same(&visible(dir.path()), &wanted, &format!("operation {at}, again"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn short_writes_change_nothing() {
+    let (operations, wanted) = undisturbed(true);
+    for at in 0..operations {
+        let dir = tempfile::tempdir().unwrap();
+        data(dir.path());
+        run(dir.path(), true, Arc::new(FaultFs::new(Fault::Short { at }))).unwrap();
+        assert_same(&visible(dir.path()), &wanted, &format!("operation {at}"));
+    }
+}
+
+#[test]
+fn spools_that_were_damaged_meanwhile_are_made_again() {
+    let (operations, wanted) = undisturbed(true);
+    for at in (0..operations).step_by(3) {
+        let dir = tempfile::tempdir().unwrap();
+        data(dir.path());
+        if run(dir.path(), true, Arc::new(FaultFs::new(Fault::Kill { at }))).is_ok() {
+            continue;
+        }
+        for entry in walkdir::WalkDir::new(dir.path().join("out.gristmill/work")).into_iter().flatten() {
+            let Ok(mut bytes) = std::fs::read(entry.path()) else { continue };
+            if let Some(last) = bytes.last_mut().filter(|_| !entry.path().ends_with("plan.yaml")) {
+                *last ^= 1;
+                std::fs::write(entry.path(), bytes).unwrap();
+            }
+        }
+        if dir.path().join("out.gristmill/renames").exists() {
+            // What is staged is no spool any more.
+            continue;
+        }
+        run(dir.path(), true, Arc::new(RealFs)).unwrap();
+        assert_same(&visible(dir.path()), &wanted, &format!("operation {at}"));
+    }
+}

@@ -1,0 +1,125 @@
+//! A run that is killed at any moment goes on from what it had done, and ends in the same bytes.
+//!
+//! A few kills are always tried; `GRISTMILL_KILLS=50` tries that many in each way.
+
+use super::*;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Large enough that a run takes a while in a debug build.
+fn large(sandbox: &Sandbox) {
+    let texts = some_texts(6_000);
+    sandbox.write("data/a.jsonl", jsonl(&texts[..2_500]));
+    sandbox.write("data/b/c.jsonl.gz", gzip(&jsonl(&texts[2_500..4_000])));
+    sandbox.write("data/d.jsonl", jsonl(&texts[4_000..]));
+}
+
+fn kills() -> u32 {
+    std::env::var("GRISTMILL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
+}
+
+fn survives(flags: &str) {
+    let sandbox = Sandbox::new();
+    large(&sandbox);
+    std::fs::create_dir(sandbox.path("scratch")).unwrap();
+    let line = |output: &str, more: &str| {
+        format!("dedup data --minlen 60 --output {output} --export-ranges {output}.ranges --shards 2 {more}")
+    };
+    let start = Instant::now();
+    sandbox.say(&line("wanted", flags)).ends(0);
+    let whole = start.elapsed();
+    let wanted = [unpacked(&sandbox.path("wanted")), picture(&sandbox.path("wanted.ranges"))];
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    for round in 0..kills() {
+        let output = format!("out-{round}");
+        let text = line(&output, flags);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let mut stopped = 0;
+        loop {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Later kills come later, so that the run ends some time.
+            let share = (state >> 33) as f64 / f64::from(1u32 << 31) + 0.2 * f64::from(stopped);
+            let until = Instant::now() + whole.mul_f64(share);
+            let mut child = sandbox.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            while Instant::now() < until && child.try_wait().unwrap().is_none() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if let Some(status) = child.try_wait().unwrap() {
+                assert_eq!(status.code(), Some(0), "round {round} after {stopped} kills");
+                break;
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            stopped += 1;
+        }
+        let when = format!("round {round} after {stopped} kills");
+        assert_same(&unpacked(&sandbox.path(&output)), &wanted[0], &when);
+        assert_same(&picture(&sandbox.path(&format!("{output}.ranges"))), &wanted[1], &when);
+        sandbox.say(&text).ends(0).says("Nothing to do");
+        let left: Vec<_> = std::fs::read_dir(sandbox.path("scratch")).unwrap().collect();
+        assert!(left.is_empty(), "{when}: {left:?}");
+        assert!(!sandbox.has(&format!("{output}.gristmill/work")), "{when}");
+    }
+}
+
+#[test]
+fn a_run_in_memory_survives_kills() {
+    survives("--threads 2");
+}
+
+#[test]
+fn a_run_in_scratch_survives_kills() {
+    survives("--threads 2 --memory 2M");
+}
+
+#[test]
+fn a_run_in_scratch_elsewhere_survives_kills() {
+    survives("--threads 1 --memory 2M --scratch scratch");
+}
+
+#[test]
+fn a_run_that_is_asked_to_stop_goes_on_later() {
+    let sandbox = Sandbox::new();
+    large(&sandbox);
+    let text = "dedup data --minlen 60 --output out --memory 2M";
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut child = sandbox.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(80));
+    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    let code = child.wait().unwrap().code();
+    if code != Some(0) {
+        // Before it listens the signal itself ends it.
+        assert!(matches!(code, None | Some(143)), "{code:?}");
+        assert!(!sandbox.has("out/a.jsonl"), "nothing is visible");
+        sandbox.say("dedup data --minlen 70 --output out").ends(1).complains("a run of another plan was stopped here");
+    }
+    sandbox.say(text).ends(0);
+    let wanted = slowly(&some_texts(6_000), 60);
+    let ours = unpacked(&sandbox.path("out"));
+    let all: Vec<String> =
+        ["a.jsonl", "b/c.jsonl.gz", "d.jsonl"].iter().flat_map(|name| texts_of(&ours[Path::new(name)])).collect();
+    assert!(all == wanted, "what the rule says");
+}
+
+#[test]
+fn what_a_stopped_run_did_is_not_done_again() {
+    let sandbox = Sandbox::new();
+    large(&sandbox);
+    let text = "dedup data --minlen 60 --output out --memory 2M --threads 1";
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let journal = sandbox.path("out.gristmill/journal");
+    let mut child = sandbox.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let is_written = |text: &str| text.lines().any(|line| line.contains("\"unit\":\"write/"));
+    while !std::fs::read_to_string(&journal).is_ok_and(|text| is_written(&text)) && child.try_wait().unwrap().is_none()
+    {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    if child.wait().unwrap().code() == Some(0) {
+        return;
+    }
+    let result = sandbox.say(&format!("{text} --json")).ends(0).json("ok");
+    assert!(result["resumed_units"].as_u64().unwrap() > 1, "{}", result["resumed_units"]);
+    assert_eq!(result["totals"]["documents"], 6_000);
+}
