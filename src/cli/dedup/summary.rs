@@ -42,15 +42,12 @@ pub fn of_report(plan: &DedupPlan, report: &DedupReport) -> Vec<String> {
         Mode::Annotate => "Listed, and left in the text:",
     };
     lines.push(format!(
-        "{verb} {} ({}) in {} of {}; {} nothing left.",
+        "{verb} {} ({}) in {} of {}; {}.",
         bytes(totals.removed_bytes),
         percent(totals.removed_share()),
         count(totals.ranges, "range"),
         count(totals.changed_documents, "document"),
-        match totals.emptied_documents {
-            1 => "1 document has".to_owned(),
-            number => format!("{} documents have", grouped(number)),
-        }
+        whole(plan.mode, totals.emptied_documents)
     ));
     if totals.copied_lines > 0 {
         lines.push(format!("{} without usable text copied as they are.", count(totals.copied_lines, "line")));
@@ -70,6 +67,16 @@ pub fn of_report(plan: &DedupPlan, report: &DedupReport) -> Vec<String> {
     lines.push(same_by_flags(plan));
     lines.push(next_step(plan));
     lines
+}
+
+/// What is said of documents of which every byte is in a range.
+fn whole(mode: Mode, documents: u64) -> String {
+    match (mode, documents) {
+        (Mode::Remove, 1) => "1 document has nothing left".into(),
+        (Mode::Remove, _) => format!("{} documents have nothing left", grouped(documents)),
+        (Mode::Annotate, 1) => "1 document is a copy as a whole".into(),
+        (Mode::Annotate, _) => format!("{} documents are copies as a whole", grouped(documents)),
+    }
 }
 
 /// The lines of a dry run.
