@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo bench --bench dedup                  # all rows but the suffix arrays
-//! cargo bench --bench dedup suffix           # the suffix arrays (libsais, 2 threads), ranges compared: 125 MB and 500 MB, some minutes, 6 GB
+//! cargo bench --bench dedup suffix           # the suffix arrays (libsais, one thread), ranges compared: 125 MB and 500 MB, some minutes, 6 GB
 //! cargo bench --bench dedup check            # the same on 100 MB with all minimum lengths: are the ranges equal?
 //! ```
 //!
@@ -106,7 +106,7 @@ fn row(name: &str, min_length: u64, method: &str) {
     let share = removed as f64 * 100.0 / bytes.len() as f64;
     print!("{:6.2} CPU s  {each:5.2} ns a byte  {share:5.1} % removable", find_cpu.as_secs_f64());
     if method == "suffix" {
-        let (cpu, expected) = timed(|| suffix::ranges(&bytes, min_length as usize, 2));
+        let (cpu, expected) = timed(|| suffix::ranges(&bytes, min_length as usize));
         assert!(found == expected, "{name} {min_length}: the ranges differ");
         let times = cpu.as_secs_f64() / find_cpu.as_secs_f64();
         print!("  suffix array {:6.2} CPU s, {times:.0} ×, equal ranges", cpu.as_secs_f64());

@@ -1,16 +1,13 @@
 //! Removable ranges by way of a suffix array: the usual method, against which the engine is compared.
 
-use libsais::{SuffixArrayConstruction, ThreadCount};
+use libsais::SuffixArrayConstruction;
 
 /// Ranges `[start, end)` of which the windows of `length` bytes occur earlier; documents come after one byte 0xFF each. Suffixes that
 /// agree on `length` bytes lie side by side; the first of them in the text stays.
-pub fn ranges(text: &[u8], length: usize, threads: u16) -> Vec<(u64, u64)> {
-    let sorted = SuffixArrayConstruction::for_text(text)
-        .in_owned_buffer32()
-        .multi_threaded(ThreadCount::fixed(threads))
-        .run()
-        .expect("a suffix array");
-    let both = sorted.plcp_construction().multi_threaded(ThreadCount::fixed(threads)).run().expect("its prefixes");
+pub fn ranges(text: &[u8], length: usize) -> Vec<(u64, u64)> {
+    let sorted =
+        SuffixArrayConstruction::for_text(text).in_owned_buffer32().single_threaded().run().expect("a suffix array");
+    let both = sorted.plcp_construction().single_threaded().run().expect("its prefixes");
     let (suffixes, agree, _) = both.into_parts();
     let mut removable = vec![0u64; text.len() / 64 + 1];
     let mut first = 0;

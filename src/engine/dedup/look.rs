@@ -335,7 +335,7 @@ fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<
     let value = key.split('.').try_fold(&record, |value, name| value.get(name))?;
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for pair in value.as_array()? {
-        let &[ref from, ref to] = pair.as_array()?.as_slice() else { return None };
+        let [from, to] = pair.as_array()?.as_slice() else { return None };
         let (from, to) = (usize::try_from(from.as_u64()?).ok()?, usize::try_from(to.as_u64()?).ok()?);
         if from > to || to > text_bytes || ranges.last().is_some_and(|before| from < before.end) {
             return None;
