@@ -198,7 +198,7 @@ fn check_table(shard: &Shard, table: &ReadFile, memory: u64, handles: Handles<'_
         // A single byte needs no table.
         TableCheck::NotAPosition(_) if width == 0 => return Ok(true),
         TableCheck::NotAPosition(number) => (number, "names no position of the text, or one that was named before"),
-        TableCheck::OutOfOrder(number) => (number, "does not come behind the one before it in the order of suffixes"),
+        TableCheck::OutOfOrder(number) => (number, "shows that the order of suffixes is broken"),
     };
     let message = format!("entry {} {why}", grouped(number));
     let problem = Problem::problem(ProblemKind::IndexMismatch, subject().at(number * width), message);

@@ -179,7 +179,8 @@ pub enum TableCheck {
     Right,
     /// The entry with this number names no position of the text, or one that was named before.
     NotAPosition(u64),
-    /// The suffix of the entry with this number does not come behind the one before it.
+    /// The suffix of the entry with this number does not come behind the one before it, if those that follow the two in the text are where
+    /// they belong: entries in wrong order show at the first such pair, which they may not be themselves.
     OutOfOrder(u64),
 }
 
@@ -239,7 +240,9 @@ mod tests {
         let text = b"banana";
         let table = build(text);
         assert_eq!(table, [5, 3, 1, 0, 4, 2]);
-        assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 2, 4]), TableCheck::OutOfOrder(5));
+        // `na` and `nana` are in wrong order, which shows where `ana` and `anana` stand.
+        assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 2, 4]), TableCheck::OutOfOrder(2));
+        assert_eq!(TableCheck::of(text, &[3, 5, 1, 0, 4, 2]), TableCheck::OutOfOrder(1));
         assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 4, 4]), TableCheck::NotAPosition(5));
         assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 4, 6]), TableCheck::NotAPosition(5));
         assert_eq!(TableCheck::of(text, &[5, 3, 1, 0, 4]), TableCheck::NotAPosition(5));

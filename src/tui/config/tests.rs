@@ -87,7 +87,7 @@ keys:
             "3:8 'mouse' is true or false -> ",
             "5:3 there is no context 'hom' -> did you mean 'home'?",
             "8:5 there is no action 'prepar' -> did you mean 'prepare'?",
-            "9:5 'cancel-job' does nothing in 'home' -> it works in: jobs, run",
+            "9:5 'cancel-job' does nothing in 'home' -> it works in: jobs, dedup, run",
             "10:11 'entr' is not a key -> did you mean 'enter'?",
             "10:17 'gg' is not a key -> did you mean 'g g'?",
             "10:21 '' is not a key -> write keys like q, G, ctrl-d, enter, f1, or a sequence like g g",

@@ -316,6 +316,7 @@ fn the_dots_between_the_items_of_the_bar_do_nothing() {
 fn the_mouse_works_in_popups() {
     let mut stage = stage();
     stage.keys("?");
+    stage.type_text("hid");
     let (column, row) = stage.find("hidden files");
     stage.click(column, row).assert_shows("Shows or hides entries");
     stage.double_click(column, row).assert_shows(".hidden");
