@@ -360,7 +360,7 @@ impl Story {
         let end = Instant::now() + deadline() / 10;
         let waits = |line| rustix::io::ioctl_fionread(line).is_ok_and(|count| count > 0);
         // On its way through the kernel it does not count yet, and no person presses two keys in so short a time.
-        std::thread::sleep(Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(50));
         while self.line.as_ref().is_some_and(waits) && Instant::now() < end {
             std::thread::sleep(Duration::from_millis(1));
         }
