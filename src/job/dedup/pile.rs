@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bytes of memory that are taken at a time.
@@ -18,21 +18,36 @@ const CHECKED: usize = 1 << 20;
 /// Scratch files that are open for reading at a time; together with what threads read and write this stays well below 256.
 const OPEN: usize = 96;
 
-/// Memory that piles may take together.
+/// Memory that piles may take together. Chunks that one of them has given back go to the next that asks: an allocator that keeps memory
+/// for the thread it came from would hold what was given back beside what is taken anew.
 #[derive(Debug)]
-pub(super) struct Budget(AtomicU64);
+pub(super) struct Budget {
+    left: AtomicU64,
+    spares: Mutex<Vec<Vec<u8>>>,
+}
 
 impl Budget {
     /// So many bytes.
     pub(super) fn new(bytes: u64) -> Arc<Self> {
-        Arc::new(Self(AtomicU64::new(bytes)))
+        Arc::new(Self { left: AtomicU64::new(bytes), spares: Mutex::default() })
     }
-    fn take(&self, bytes: usize) -> bool {
-        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes as u64));
-        taken.is_ok()
+
+    fn spares(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    fn give(&self, bytes: usize) {
-        self.0.fetch_add(bytes as u64, Ordering::Relaxed);
+
+    /// An empty chunk; `None` when all is taken.
+    fn take(&self) -> Option<Vec<u8>> {
+        let less = |left: u64| left.checked_sub(CHUNK as u64);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok()?;
+        let spare = self.spares().pop();
+        Some(spare.unwrap_or_else(|| Vec::with_capacity(CHUNK)))
+    }
+
+    fn give(&self, mut chunk: Vec<u8>) {
+        chunk.clear();
+        self.spares().push(chunk);
+        self.left.fetch_add(CHUNK as u64, Ordering::Relaxed);
     }
 }
 
@@ -117,8 +132,11 @@ impl<'a> Pile<'a> {
 
     /// Room for more bytes; `None` when they are as good as a whole chunk and can go to the file at once.
     fn next_chunk(&mut self) -> Outcome<Option<&mut Vec<u8>>> {
-        if !self.spilled && !self.budget.take(CHUNK) {
-            self.spill()?;
+        if !self.spilled {
+            match self.budget.take() {
+                Some(chunk) => self.chunks.push(chunk),
+                None => self.spill()?,
+            }
         }
         if self.spilled {
             // One chunk stays as the buffer in front of the file; it is part of what a thread is given.
@@ -126,8 +144,6 @@ impl<'a> Pile<'a> {
             if self.chunks.is_empty() {
                 self.chunks.push(Vec::with_capacity(CHUNK));
             }
-        } else {
-            self.chunks.push(Vec::with_capacity(CHUNK));
         }
         Ok(self.chunks.last_mut())
     }
@@ -150,7 +166,7 @@ impl<'a> Pile<'a> {
         self.spilled = true;
         for chunk in std::mem::take(&mut self.chunks) {
             let written = self.write(&chunk);
-            self.budget.give(CHUNK);
+            self.budget.give(chunk);
             written?;
         }
         Ok(())
@@ -187,7 +203,7 @@ impl<'a> Pile<'a> {
 impl Drop for Pile<'_> {
     fn drop(&mut self) {
         if !self.spilled {
-            self.budget.give(self.chunks.len() * CHUNK);
+            self.chunks.drain(..).for_each(|chunk| self.budget.give(chunk));
         }
     }
 }
@@ -213,7 +229,7 @@ pub(super) enum Stored {
 impl Drop for Stored {
     fn drop(&mut self) {
         if let Self::Memory { chunks, budget, .. } = self {
-            budget.give(chunks.len() * CHUNK);
+            chunks.drain(..).for_each(|chunk| budget.give(chunk));
         }
     }
 }
@@ -362,7 +378,9 @@ mod tests {
                 assert!(!mark.holds(&path).unwrap());
             }
             drop(stored);
-            assert!(budget.take(chunks as usize * CHUNK), "all of it was given back");
+            let taken: Vec<Vec<u8>> = std::iter::from_fn(|| budget.take()).collect();
+            assert_eq!(taken.len() as u64, chunks, "all of it was given back");
+            assert!(taken.iter().all(|chunk| chunk.is_empty() && chunk.capacity() == CHUNK));
         }
     }
 
