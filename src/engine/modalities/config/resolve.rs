@@ -1,5 +1,5 @@
-//! References in a configuration: `${settings.src_path}`, `${node_env:num_cpus}`, `${cuda_env:RANK}`,
-//! `${modalities_env:config_file_path}`, `${oc.env:HOME}`.
+//! References in a configuration: `${settings.src_path}`, `${paths[0]}`, `${.sibling}`, `${paths.${name}}`, `${node_env:num_cpus}`,
+//! `${cuda_env:RANK}`, `${modalities_env:config_file_path}`, `${oc.env:HOME}`.
 
 use super::WHAT;
 use crate::formats::python::Node;
@@ -35,7 +35,7 @@ impl Surroundings {
 
 /// The tree with every reference replaced by what it refers to. One that leads nowhere, or around in a circle, is a failure.
 pub fn resolved(tree: &Node, surroundings: &Surroundings) -> Outcome<Node> {
-    let mut resolver = Resolver { root: tree, surroundings, steps: 0 };
+    let mut resolver = Resolver { root: tree, surroundings, steps: 0, place: Vec::new() };
     resolver.node(tree, 0)
 }
 
@@ -43,24 +43,27 @@ struct Resolver<'a> {
     root: &'a Node,
     surroundings: &'a Surroundings,
     steps: usize,
+    /// Keys that lead to the value at work, from the root on.
+    place: Vec<String>,
 }
 
 impl Resolver<'_> {
     /// The tree is at most as deep as the YAML reader takes it, times the references.
     fn node(&mut self, node: &Node, depth: usize) -> Outcome<Node> {
-        self.steps += 1;
-        if self.steps > MOST_STEPS || depth > DEEPEST {
-            return Err(failure("its references lead on without end"));
-        }
+        self.step(depth)?;
         match node {
             Node::Str(text) if text.contains("${") => self.text(text, depth),
             Node::List(items) => {
-                Ok(Node::List(items.iter().map(|item| self.node(item, depth)).collect::<Outcome<_>>()?))
+                let mut list = Vec::with_capacity(items.len());
+                for (number, item) in items.iter().enumerate() {
+                    list.push(self.below(number.to_string(), item, depth)?);
+                }
+                Ok(Node::List(list))
             }
             Node::Map(entries) => {
                 let mut map = Vec::with_capacity(entries.len());
                 for (key, value) in entries {
-                    map.push((key.clone(), self.node(value, depth)?));
+                    map.push((key.clone(), self.below(key.clone(), value, depth)?));
                 }
                 Ok(Node::Map(map))
             }
@@ -68,8 +71,24 @@ impl Resolver<'_> {
         }
     }
 
+    fn step(&mut self, depth: usize) -> Outcome<()> {
+        self.steps += 1;
+        if self.steps > MOST_STEPS || depth > DEEPEST {
+            return Err(failure("its references lead on without end"));
+        }
+        Ok(())
+    }
+
+    fn below(&mut self, key: String, node: &Node, depth: usize) -> Outcome<Node> {
+        self.place.push(key);
+        let resolved = self.node(node, depth);
+        self.place.pop();
+        resolved
+    }
+
     /// A text with references. One that is nothing but a reference becomes what it refers to, of whatever kind.
     fn text(&mut self, text: &str, depth: usize) -> Outcome<Node> {
+        self.step(depth)?;
         let mut out = String::new();
         let mut rest = text;
         while let Some(start) = rest.find("${") {
@@ -80,22 +99,26 @@ impl Resolver<'_> {
                 rest = &reference[2..];
                 continue;
             }
-            let Some(end) = reference.find('}') else {
+            let Some(end) = end_of(reference) else {
                 return Err(failure(format!("'{text}': a reference does not end")));
             };
             let name = reference.get(2..end).unwrap_or_default().trim();
-            if name.contains("${") {
-                return Err(failure(format!("'{text}': references inside of references are not supported")));
-            }
+            let named;
+            let name = if name.contains("${") {
+                // What it refers to is put together first.
+                let inner = self.text(name, depth + 1)?;
+                named = printed(&inner).ok_or_else(|| within(name, &inner))?;
+                named.trim()
+            } else {
+                name
+            };
             let value = self.refer(name, depth + 1)?;
             rest = reference.get(end + 1..).unwrap_or_default();
             out.push_str(before);
             if out.is_empty() && rest.is_empty() && before.is_empty() {
                 return Ok(value);
             }
-            out.push_str(&printed(&value).ok_or_else(|| {
-                failure(format!("'{name}' is {}, which cannot stand inside of a text", value.describe()))
-            })?);
+            out.push_str(&printed(&value).ok_or_else(|| within(name, &value))?);
             if out.len() > LONGEST {
                 return Err(failure("its references lead on without end"));
             }
@@ -106,10 +129,17 @@ impl Resolver<'_> {
 
     fn refer(&mut self, name: &str, depth: usize) -> Outcome<Node> {
         let Some((resolver, argument)) = name.split_once(':') else {
-            let target = find(self.root, name).ok_or_else(|| {
-                failure(format!("it refers to '{name}', which is not there")).on(Subject::field(name))
-            })?;
-            return self.node(target, depth);
+            let place = keys(name, &self.place);
+            let target = place.as_deref().and_then(|place| find(self.root, place));
+            let (Some(place), Some(target)) = (&place, target) else {
+                let why = format!("it refers to '{name}', which is not there");
+                return Err(failure(why).on(Subject::field(name)));
+            };
+            // References relative to what is found begin there.
+            let here = std::mem::replace(&mut self.place, place.clone());
+            let value = self.node(target, depth);
+            self.place = here;
+            return value;
         };
         let unknown = || failure(format!("'${{{name}}}' is not known"));
         let argument = argument.trim();
@@ -145,8 +175,48 @@ fn failure(why: impl Into<String>) -> Failure {
     Failure::usage(WHAT, why)
 }
 
-fn find<'a>(root: &'a Node, name: &str) -> Option<&'a Node> {
-    name.split('.').try_fold(root, |node, key| match node {
+fn within(name: &str, value: &Node) -> Failure {
+    failure(format!("'{name}' is {}, which cannot stand inside of a text", value.describe()))
+}
+
+/// Where the reference ends that a text begins with: references in it end before it.
+fn end_of(reference: &str) -> Option<usize> {
+    let bytes = reference.as_bytes();
+    let mut open = 0_usize;
+    for (at, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'{' if at > 0 && bytes.get(at - 1) == Some(&b'$') => open += 1,
+            b'}' if open == 1 => return Some(at),
+            b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The keys that a name speaks of: `a.b[0]`, from the root, or with dots in front: `.b` is beside the value at `place`, `..b` one above.
+fn keys(name: &str, place: &[String]) -> Option<Vec<String>> {
+    let plain = name.trim_start_matches('.');
+    let up = name.len() - plain.len();
+    let mut keys = match up {
+        0 => Vec::new(),
+        up => place.get(..place.len().checked_sub(up)?)?.to_vec(),
+    };
+    for part in plain.split('.').filter(|part| !part.is_empty()) {
+        let (key, more) = part.split_once('[').map_or((part, None), |(key, more)| (key, Some(more)));
+        if !key.is_empty() {
+            keys.push(key.to_owned());
+        }
+        if let Some(more) = more {
+            let inside = more.strip_suffix(']')?;
+            keys.extend(inside.split("][").map(|key| key.trim_matches(['\'', '"']).to_owned()));
+        }
+    }
+    Some(keys)
+}
+
+fn find<'a>(root: &'a Node, keys: &[String]) -> Option<&'a Node> {
+    keys.iter().try_fold(root, |node, key| match node {
         Node::List(items) => items.get(key.parse::<usize>().ok()?),
         node => node.get(key),
     })

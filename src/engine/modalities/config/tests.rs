@@ -83,6 +83,31 @@ fn references_are_resolved_or_named() {
     }
 }
 
+/// What OmegaConf 2.3 makes of the same references.
+#[test]
+fn references_stand_inside_of_each_other_and_beside_what_they_refer_to() {
+    let tree = "{b: 5, m: {x: 1, y: 2}, k: x, n: NAME, l: [1, 2], i: '1', deep: {u: '${..k}', s: '${.u}', t: '${m.${..k}}', l: [a, '${.0}']},
+        v: '${m.${k}}', w: '${m[${k}]}', e: '${oc.env:${n}}', q: '${l.${i}}', r: '${l[1]}', far: '${deep.t}',
+        both: 'a${m.${k}}b${l[${i}]}', key: \"${deep['u']}\"}";
+    let tree = resolved(&yaml_read::read(tree).unwrap(), &around()).unwrap();
+    let at = |name: &str| tree.get(name).unwrap().clone();
+    assert_eq!((at("v"), at("w"), at("q"), at("r")), (Node::Int(1), Node::Int(1), Node::Int(2), Node::Int(2)));
+    assert_eq!(
+        (at("e"), at("far"), at("both"), at("key")),
+        (Node::str("tok"), Node::Int(1), Node::str("a1b2"), Node::str("x"))
+    );
+    let deep = at("deep");
+    assert_eq!((deep.get("u"), deep.get("s")), (Some(&Node::str("x")), Some(&Node::str("x"))));
+    assert_eq!(
+        (deep.get("t"), deep.get("l").unwrap()),
+        (Some(&Node::Int(1)), &Node::List(vec![Node::str("a"), Node::str("a")]))
+    );
+    for wrong in ["${${a}", "${m.${gone}}", "${....b}", "${m[x}", "${m.${m}}", "${l[9]}", "${${k}}"] {
+        let tree = yaml_read::read(&format!("{{m: {{x: 1}}, l: [], k: none, v: '{wrong}'}}")).unwrap();
+        assert!(resolved(&tree, &around()).is_err(), "{wrong}");
+    }
+}
+
 #[test]
 fn references_that_grow_without_end_are_refused() {
     let mut text = "l0: xxxxxxxxxx\n".to_owned();
@@ -91,4 +116,6 @@ fn references_that_grow_without_end_are_refused() {
         text.push_str(&format!("l{level}: {}\n", format!("${{l{before}}}").repeat(10)));
     }
     assert!(resolved(&yaml_read::read(&text).unwrap(), &around()).is_err());
+    let nested = format!("v: \"{}k{}\"\n", "${".repeat(100_000), "}".repeat(100_000));
+    assert!(resolved(&yaml_read::read(&nested).unwrap(), &around()).is_err());
 }
