@@ -32,7 +32,7 @@ Exit codes:
 
 Without a command the home screen opens: recent data sets, open a folder, jobs.";
 
-/// Prepare training data: a folder of tar shards in, what a training framework reads out.
+/// Turn raw training data into what training frameworks read: WebDatasets, tokens, mixtures, text without repeats.
 #[derive(Debug, Parser)]
 #[command(name = "gristmill", version, styles = STYLES, after_help = AFTER_HELP, max_term_width = 120)]
 #[command(disable_help_subcommand = true, disable_help_flag = true, subcommand_help_heading = "Commands")]
@@ -63,7 +63,7 @@ pub enum Command {
         /// A file written by --save-plan, or .nv-meta/gristmill/plan.yaml
         plan: PathBuf,
     },
-    /// Print what a prepared data set holds
+    /// Print what prepared data, packed tokens or an index hold
     Info {
         /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder) or raw index (.idx)
         path: PathBuf,
@@ -71,7 +71,7 @@ pub enum Command {
         #[arg(long, value_name = "N")]
         sequence_length: Option<u64>,
     },
-    /// Check a prepared data set: index, splits, excludes, field map
+    /// Check prepared data, packed tokens or an index against themselves, in seconds
     Lint {
         /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder) or raw index (.idx)
         path: PathBuf,
@@ -79,7 +79,7 @@ pub enum Command {
         #[arg(long)]
         decode: bool,
     },
-    /// Check a prepared data set and read every sample of it
+    /// Read everything again and compare: prepared data, packed tokens, indexes
     Verify {
         /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder), raw index (.idx) or index of dedup
         path: PathBuf,
@@ -95,7 +95,7 @@ pub enum Command {
         /// Packed file (.pbin)
         path: PathBuf,
     },
-    /// Look at shards and samples; without a full screen, print a few
+    /// Look at shards, samples, text and packed tokens; without a full screen, print a few
     Browse(BrowseArgs),
     /// Edit splits and excludes (an editor in a terminal), and look for samples that two splits share
     Splits(SplitsArgs),
