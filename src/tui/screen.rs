@@ -199,7 +199,10 @@ pub trait Screen {
     fn context(&self) -> Context;
 
     /// The title line after the program's name: `["prepare", "coco"]`. May come from the data: the frame makes it safe.
-    fn title(&self) -> Vec<String>;
+    /// Popups have none.
+    fn title(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Draws the state into `area`; decides nothing.
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui);

@@ -3,7 +3,7 @@
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::mouse::wheel;
-use crate::tui::widgets::{panel, text};
+use crate::tui::widgets::{panel, text, Scroll};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -83,40 +83,18 @@ impl PageLine {
 pub struct Page {
     crumbs: Vec<String>,
     lines: Vec<PageLine>,
-    top: usize,
-    height: usize,
-    total: usize,
+    scroll: Scroll,
 }
 
 impl Page {
     /// A page with its title line.
     pub fn new(crumbs: Vec<String>, lines: Vec<PageLine>) -> Self {
-        Self { crumbs, lines, top: 0, height: 0, total: 0 }
+        Self { crumbs, lines, scroll: Scroll::default() }
     }
 
     /// Puts other lines in place.
     pub fn set_lines(&mut self, lines: Vec<PageLine>) {
         self.lines = lines;
-    }
-
-    fn scroll(&mut self, rows: isize) {
-        let last = self.total.saturating_sub(self.height);
-        self.top = self.top.saturating_add_signed(rows).min(last);
-    }
-
-    fn act(&mut self, action: Action) {
-        let page = isize::try_from(self.height.max(2)).unwrap_or(2);
-        match action {
-            Action::Up => self.scroll(-1),
-            Action::Down => self.scroll(1),
-            Action::HalfUp => self.scroll(-page / 2),
-            Action::HalfDown => self.scroll(page / 2),
-            Action::PageUp => self.scroll(-page),
-            Action::PageDown => self.scroll(page),
-            Action::First => self.top = 0,
-            Action::Last => self.scroll(isize::MAX),
-            _ => {}
-        }
     }
 }
 
@@ -131,8 +109,8 @@ impl Screen for Page {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(Action::Close) => return vec![Effect::Pop],
-            Input::Action(action) => self.act(action),
-            Input::Mouse(mouse) => self.scroll(wheel(mouse).unwrap_or(0)),
+            Input::Action(action) => self.scroll.act(action),
+            Input::Mouse(mouse) => self.scroll.scroll(wheel(mouse).unwrap_or(0)),
             _ => {}
         }
         Vec::new()
@@ -149,19 +127,11 @@ impl Screen for Page {
             let style = line.tone.style(ui);
             wrapped.extend(line.rows(columns).into_iter().map(|l| Line::from(Span::styled(l, style))));
         }
-        self.total = wrapped.len();
-        self.height = usize::from(inner.height);
-        self.scroll(0);
-        for (y, line) in (inner.y..inner.bottom()).zip(wrapped.into_iter().skip(self.top)) {
+        self.scroll.settle(wrapped.len(), usize::from(inner.height));
+        for (y, line) in (inner.y..inner.bottom()).zip(wrapped.into_iter().skip(self.scroll.top)) {
             frame.render_widget(line, Rect { y, height: 1, ..inner });
         }
-        if self.top > 0 {
-            frame.buffer_mut().set_string(inner.right(), inner.y, ui.glyphs.more_up, ui.theme.accent);
-        }
-        if self.total > self.top + self.height && self.height > 0 {
-            let y = inner.bottom().saturating_sub(1);
-            frame.buffer_mut().set_string(inner.right(), y, ui.glyphs.more_down, ui.theme.accent);
-        }
+        self.scroll.draw_marks(frame, inner, ui);
     }
 }
 

@@ -181,9 +181,6 @@ impl Screen for Picker {
     fn context(&self) -> Context {
         Context::Picker
     }
-    fn title(&self) -> Vec<String> {
-        Vec::new()
-    }
     fn is_popup(&self) -> bool {
         true
     }

@@ -69,9 +69,6 @@ impl Screen for Question {
     fn context(&self) -> Context {
         Context::Question
     }
-    fn title(&self) -> Vec<String> {
-        Vec::new()
-    }
     fn is_popup(&self) -> bool {
         true
     }

@@ -12,6 +12,7 @@ pub mod mouse;
 pub mod panel;
 pub mod popup;
 pub mod preview;
+pub mod scroll;
 pub mod table;
 pub mod text;
 pub mod toast;
@@ -24,6 +25,7 @@ pub use mouse::{Gesture, Places};
 pub use panel::panel;
 pub use popup::popup;
 pub use preview::PreviewState;
+pub use scroll::Scroll;
 pub use table::{draw_table, Align, Cell, Column};
 pub use toast::{Level, Toast};
 

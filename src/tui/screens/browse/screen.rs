@@ -19,7 +19,7 @@ use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::preview::{Encoded, Pixels, Wanted};
-use crate::tui::widgets::{Level, Places, PreviewState, Toast};
+use crate::tui::widgets::{Level, Places, PreviewState, Scroll, Toast};
 use crate::tui::work::Latest;
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -53,44 +53,6 @@ pub(super) enum Place {
     Rows(Pane),
     /// The body of what is shown of a part.
     Preview,
-}
-
-/// Where one is in lines of text.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PageScroll {
-    /// The first line in view.
-    pub(super) top: usize,
-    total: usize,
-    height: usize,
-}
-
-impl PageScroll {
-    /// Says how many lines there are, and how many fit.
-    pub(super) fn settle(&mut self, total: usize, height: usize) {
-        (self.total, self.height) = (total, height);
-        self.scroll(0);
-    }
-
-    /// Moves by lines.
-    pub(super) fn scroll(&mut self, lines: isize) {
-        self.top = self.top.saturating_add_signed(lines).min(self.total.saturating_sub(self.height));
-    }
-
-    /// Follows a moving action.
-    pub(super) fn act(&mut self, action: Action) {
-        let page = isize::try_from(self.height.max(2)).unwrap_or(2);
-        match action {
-            Action::Up => self.scroll(-1),
-            Action::Down => self.scroll(1),
-            Action::HalfUp => self.scroll(-page / 2),
-            Action::HalfDown => self.scroll(page / 2),
-            Action::PageUp => self.scroll(-page),
-            Action::PageDown => self.scroll(page),
-            Action::First => self.top = 0,
-            Action::Last => self.scroll(isize::MAX),
-            _ => {}
-        }
-    }
 }
 
 /// A filter in force.
@@ -130,7 +92,7 @@ pub struct BrowseScreen {
     /// Whether splits may be changed; a catalog of a test has none.
     pub(super) edits: bool,
     /// Where one is in lines of text.
-    pub(super) page: PageScroll,
+    pub(super) page: Scroll,
     pub(super) marks: Arc<Marks>,
     pub(super) problems: Arc<ProblemList>,
     /// The key that writes, as it is shown.
@@ -181,7 +143,7 @@ impl BrowseScreen {
             chosen: Rc::default(),
             session: None,
             edits: true,
-            page: PageScroll::default(),
+            page: Scroll::default(),
             marks: Arc::default(),
             problems: Arc::default(),
             write_key: "w".to_owned(),
@@ -373,7 +335,7 @@ impl BrowseScreen {
             match &detail.body {
                 Body::Part { preview, is_further: true, .. } => self.preview.show_page(Arc::clone(preview)),
                 Body::Part { preview, .. } => self.preview.show(Arc::clone(preview)),
-                Body::Page(_) => self.page = PageScroll::default(),
+                Body::Page(_) => self.page = Scroll::default(),
             }
             self.detail = Some(detail);
             changed = true;

@@ -12,7 +12,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::wheel;
-use crate::tui::widgets::{panel, text, Chart};
+use crate::tui::widgets::{panel, text, Chart, Scroll};
 use crate::tui::work::Stream;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -63,9 +63,7 @@ struct FactsScreen {
     /// Pieces that are still being gathered.
     waiting: usize,
     cancel: Cancel,
-    top: usize,
-    height: usize,
-    total: usize,
+    scroll: Scroll,
 }
 
 impl FactsScreen {
@@ -80,9 +78,7 @@ impl FactsScreen {
             settled: false,
             waiting: 0,
             cancel: Cancel::default(),
-            top: 0,
-            height: 0,
-            total: 0,
+            scroll: Scroll::default(),
         }
     }
 
@@ -117,26 +113,6 @@ impl FactsScreen {
         }
         self.seen = Some(facts);
         true
-    }
-
-    fn scroll(&mut self, rows: isize) {
-        let last = self.total.saturating_sub(self.height);
-        self.top = self.top.saturating_add_signed(rows).min(last);
-    }
-
-    fn act(&mut self, action: Action) {
-        let page = isize::try_from(self.height.max(2)).unwrap_or(2);
-        match action {
-            Action::Up => self.scroll(-1),
-            Action::Down => self.scroll(1),
-            Action::HalfUp => self.scroll(-page / 2),
-            Action::HalfDown => self.scroll(page / 2),
-            Action::PageUp => self.scroll(-page),
-            Action::PageDown => self.scroll(page),
-            Action::First => self.top = 0,
-            Action::Last => self.scroll(isize::MAX),
-            _ => {}
-        }
     }
 
     fn head(&self, sheet: &Sheet, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -222,8 +198,8 @@ impl Screen for FactsScreen {
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Action(Action::Close) => return vec![Effect::Pop],
-            Input::Action(action) => self.act(action),
-            Input::Mouse(mouse) => self.scroll(wheel(mouse).unwrap_or(0)),
+            Input::Action(action) => self.scroll.act(action),
+            Input::Mouse(mouse) => self.scroll.scroll(wheel(mouse).unwrap_or(0)),
             Input::Key(_) | Input::Paste(_) => {}
         }
         Vec::new()
@@ -253,19 +229,9 @@ impl Screen for FactsScreen {
         frame.render_widget(block, area);
         let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         let lines = self.page(inner.width, ui);
-        self.total = lines.len();
-        self.height = usize::from(inner.height);
-        self.scroll(0);
-        let last = self.total.saturating_sub(self.height);
-        let top = self.top;
-        draw_lines(frame.buffer_mut(), inner, lines.into_iter().skip(top));
-        if top > 0 {
-            frame.buffer_mut().set_string(inner.right(), inner.y, ui.glyphs.more_up, ui.theme.accent);
-        }
-        if top < last {
-            let y = inner.bottom().saturating_sub(1);
-            frame.buffer_mut().set_string(inner.right(), y, ui.glyphs.more_down, ui.theme.accent);
-        }
+        self.scroll.settle(lines.len(), usize::from(inner.height));
+        draw_lines(frame.buffer_mut(), inner, lines.into_iter().skip(self.scroll.top));
+        self.scroll.draw_marks(frame, inner, ui);
     }
 }
 

@@ -72,10 +72,10 @@ fn distributions_stand_in_columns_and_scroll() {
     compare("full", &mut screen);
     shown(&mut screen, 40, 12, false);
     screen.handle(Input::Action(Action::Last));
-    assert!(screen.top > 0);
+    assert!(screen.scroll.top > 0);
     assert!(shown(&mut screen, 40, 12, false).contains("1 h and more"));
     screen.handle(Input::Action(Action::First));
-    assert_eq!(screen.top, 0);
+    assert_eq!(screen.scroll.top, 0);
 }
 
 #[test]

@@ -402,10 +402,6 @@ impl Screen for Home {
         }
     }
 
-    fn title(&self) -> Vec<String> {
-        Vec::new()
-    }
-
     fn wants_text(&self) -> bool {
         self.focus == Focus::Filter
     }

@@ -1,11 +1,11 @@
 //! Jobs that are started without a form, and how their ends are told.
 
+use super::screen::Start;
 use super::view::Words;
 use super::{Made, Order};
 use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::plan::shell_quote;
 use crate::model::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan};
-use crate::tui::screen::UiEnv;
 use crate::tui::widgets::text;
 use std::path::{Path, PathBuf};
 
@@ -23,47 +23,41 @@ fn argument(path: &Path) -> String {
     }
 }
 
+/// An order that leads to one screen back and has nothing to look at; whoever has more to say says so.
+fn order(crumb: &str, name: &str, words: Words, command: String, start: Start) -> Order {
+    let crumbs = vec![crumb.to_owned(), name.to_owned()];
+    Order { crumbs, words, command, next: Vec::new(), start, depth: 1, browse: None }
+}
+
+/// How `what` ended: each ending goes on after its name.
+fn words(what: &str, [ready, done, idle]: [&str; 3], back: &'static str) -> Words {
+    let told = |ending: &str| format!("{what} {ending}");
+    let (ready, done, idle) = (told(ready), told(done), told(idle));
+    Words { ready, done, idle, overview: "Overview", back, keeps_work: false }
+}
+
 /// Indexing a JSONL file.
 pub fn jsonl(path: &Path) -> Order {
-    let name = name_of(path);
-    let file: PathBuf = path.to_owned();
+    let (name, file) = (name_of(path), path.to_owned());
+    let ends = ["is ready to train on", "is indexed", "was indexed like this already"];
+    let start: Start = Box::new(move |env| env.jobs.start_jsonl(file.clone(), env.options.clone()));
+    let command = format!("gristmill prepare {}", argument(path));
     Order {
-        crumbs: vec!["prepare".to_owned(), name.clone()],
-        words: Words {
-            ready: format!("{name} is ready to train on"),
-            done: format!("{name} is indexed"),
-            idle: format!("{name} was indexed like this already"),
-            overview: "Overview",
-            back: "the list",
-            keeps_work: false,
-        },
-        command: format!("gristmill prepare {}", argument(path)),
         next: vec![format!("To check it again: gristmill lint {}", argument(path))],
-        start: Box::new(move |env: &UiEnv| env.jobs.start_jsonl(file.clone(), env.options.clone())),
-        depth: 1,
         browse: Some(Made::Samples(path.to_owned())),
+        ..order("prepare", &name, words(&name, ends, "the list"), command, start)
     }
 }
 
 /// Checking a metadataset down to its members, and indexing its joins.
 pub fn metadataset(path: &Path) -> Order {
-    let name = name_of(path);
-    let file: PathBuf = path.to_owned();
+    let (name, file) = (name_of(path), path.to_owned());
+    let ends = ["is ready to train on", "can be read", "is ready to train on; nothing was to be written"];
+    let start: Start = Box::new(move |env| env.jobs.start_metadataset(file.clone(), env.options.clone()));
+    let command = format!("gristmill prepare {}", argument(path));
     Order {
-        crumbs: vec!["prepare".to_owned(), name.clone()],
-        words: Words {
-            ready: format!("{name} is ready to train on"),
-            done: format!("{name} can be read"),
-            idle: format!("{name} is ready to train on; nothing was to be written"),
-            overview: "Overview",
-            back: "the list",
-            keeps_work: false,
-        },
-        command: format!("gristmill prepare {}", argument(path)),
         next: vec![format!("What the mixture comes to: gristmill mix check {}", argument(path))],
-        start: Box::new(move |env: &UiEnv| env.jobs.start_metadataset(file.clone(), env.options.clone())),
-        depth: 1,
-        browse: None,
+        ..order("prepare", &name, words(&name, ends, "the list"), command, start)
     }
 }
 
@@ -71,22 +65,10 @@ pub fn metadataset(path: &Path) -> Order {
 pub fn media(plan: PrepareMediaPlan, command: String) -> Order {
     let path = PathBuf::from(&plan.path);
     let name = name_of(&path);
-    Order {
-        crumbs: vec!["media metadata".to_owned(), name.clone()],
-        words: Words {
-            ready: format!("the media of {name} are described"),
-            done: format!("the media of {name} are described"),
-            idle: format!("the media of {name} were described like this already"),
-            overview: "Overview",
-            back: "the answers",
-            keeps_work: false,
-        },
-        command,
-        next: Vec::new(),
-        start: Box::new(move |env: &UiEnv| env.jobs.start_media(plan.clone(), env.options.clone())),
-        depth: 2,
-        browse: Some(Made::Samples(path)),
-    }
+    let ends = ["are described", "are described", "were described like this already"];
+    let words = words(&format!("the media of {name}"), ends, "the answers");
+    let start: Start = Box::new(move |env| env.jobs.start_media(plan.clone(), env.options.clone()));
+    Order { depth: 2, browse: Some(Made::Samples(path)), ..order("media metadata", &name, words, command, start) }
 }
 
 /// Packing tokens.
@@ -100,21 +82,14 @@ pub fn pack(plan: PackPlan, command: String) -> Order {
         [_] => vec![path.clone()],
         _ => formats.iter().filter(|f| **f != PackFormat::Modalities).map(|f| path.join(f.word())).collect(),
     };
+    let ends = ["is ready to train on", "is packed", "was packed like this already"];
+    let words = Words { overview: "Files", keeps_work: true, ..words(&name, ends, "the answers") };
+    let start: Start = Box::new(move |env| env.jobs.start_pack(plan.clone(), env.options.clone()));
     Order {
-        crumbs: vec!["pack".to_owned(), name.clone()],
-        words: Words {
-            ready: format!("{name} is ready to train on"),
-            done: format!("{name} is packed"),
-            idle: format!("{name} was packed like this already"),
-            overview: "Files",
-            back: "the answers",
-            keeps_work: true,
-        },
-        command,
         next: looked_at.iter().map(|path| format!("To look at it: gristmill browse {}", argument(path))).collect(),
-        start: Box::new(move |env: &UiEnv| env.jobs.start_pack(plan.clone(), env.options.clone())),
         depth: 2,
         browse: looked_at.into_iter().next().map(Made::Samples),
+        ..order("pack", &name, words, command, start)
     }
 }
 
@@ -127,41 +102,21 @@ pub fn dedup(plan: DedupPlan, command: String) -> Order {
     let path = PathBuf::from(plan.visible_output());
     let name = name_of(&path);
     let (looked_at, seen) = (plan.clone(), plan.from_index.is_none());
+    let ends = ["is deduplicated", "is deduplicated", "was deduplicated like this already"];
+    let words = Words { overview: "Report", keeps_work: true, ..words(&name, ends, "the answers") };
+    let start: Start = Box::new(move |env| env.jobs.start_dedup(plan.clone(), env.dedup_options()));
     Order {
-        crumbs: vec!["dedup".to_owned(), name.clone()],
-        words: Words {
-            ready: format!("{name} is deduplicated"),
-            done: format!("{name} is deduplicated"),
-            idle: format!("{name} was deduplicated like this already"),
-            overview: "Report",
-            back: "the answers",
-            keeps_work: true,
-        },
-        command,
         next: vec![format!("To make tokens of it: gristmill pack {}", argument(&path))],
-        start: Box::new(move |env: &UiEnv| env.jobs.start_dedup(plan.clone(), env.dedup_options())),
         depth: 2,
         browse: seen.then(|| Made::Repeats(Box::new(looked_at))),
+        ..order("dedup", &name, words, command, start)
     }
 }
 
 /// Writing a mixture index.
 pub fn mixture(plan: IndexPlan, command: String) -> Order {
     let name = name_of(&plan.output);
-    Order {
-        crumbs: vec!["mixture".to_owned(), name.clone()],
-        words: Words {
-            ready: format!("{name} is ready to train on"),
-            done: format!("{name} is written"),
-            idle: format!("{name} was there already"),
-            overview: "Overview",
-            back: "the weights",
-            keeps_work: false,
-        },
-        command,
-        next: Vec::new(),
-        start: Box::new(move |env: &UiEnv| env.jobs.start_mixture(plan.clone(), env.options.clone())),
-        depth: 1,
-        browse: None,
-    }
+    let ends = ["is ready to train on", "is written", "was there already"];
+    let start: Start = Box::new(move |env| env.jobs.start_mixture(plan.clone(), env.options.clone()));
+    order("mixture", &name, words(&name, ends, "the weights"), command, start)
 }

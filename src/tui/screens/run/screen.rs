@@ -16,7 +16,7 @@ use ratatui::Frame;
 use std::path::PathBuf;
 
 /// Starts the job and puts it on the list of jobs.
-type Start = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
+pub(super) type Start = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
 
 /// What is to be done, and how it is told about.
 pub struct Order {

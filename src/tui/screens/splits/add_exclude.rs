@@ -1,7 +1,7 @@
 //! Excluding what is typed: a shard, a sample, or a range; whether it is there is said while it is typed.
 
-use super::pattern::failure_lines;
 use super::session::SplitSession;
+use super::typed::failure_lines;
 use super::view::exclude_words;
 use crate::engine::splits::{check_items, Edit, ExcludeItem, ExcludeView, Matches, Names, SplitEditor};
 use crate::model::{Cancel, Outcome};
@@ -135,9 +135,6 @@ impl Drop for AddExclude {
 impl Screen for AddExclude {
     fn context(&self) -> Context {
         Context::SplitsText
-    }
-    fn title(&self) -> Vec<String> {
-        Vec::new()
     }
     fn is_popup(&self) -> bool {
         true

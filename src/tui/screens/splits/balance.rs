@@ -1,7 +1,7 @@
 //! Balancing the splits: ratios are typed, and what they come to is shown before anything is moved.
 
-use super::pattern::{failure_lines, Rows};
 use super::session::SplitSession;
+use super::typed::{failure_lines, one_field, Asked, Rows, Typed};
 use crate::engine::splits::{balance, parse_ratios, Balance, BalanceShare, SplitEditor};
 use crate::model::text::{count, grouped};
 use crate::model::Outcome;
@@ -10,7 +10,6 @@ use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
 use crate::tui::widgets::{split_bar, text, Level, TextField, Toast};
-use crate::tui::work::Latest;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -19,45 +18,28 @@ use ratatui::Frame;
 const SIZE: (u16, u16) = (80, 20);
 
 /// The dialog.
-pub struct BalanceDialog {
-    session: SplitSession,
-    field: TextField,
-    rows: Rows,
-    /// What the ratios come to, and for which text.
-    found: Option<(String, Outcome<Balance>)>,
-    worker: Latest<(SplitEditor, String), (String, Outcome<Balance>)>,
-}
+pub struct BalanceDialog(Typed<Balance>);
 
 impl BalanceDialog {
     /// With the ratios that the splits have now, rounded.
     pub fn new(session: SplitSession) -> Self {
-        let worker = Latest::start("balance", session.env().wake, |(editor, typed): (SplitEditor, String)| {
-            let found = parse_ratios(&editor, &typed).map(|ratios| balance(&editor, &ratios));
-            (typed, found)
-        });
-        let field = TextField::new(&session.editor().map(|editor| ratios_now(&editor)).unwrap_or_default());
-        let mut dialog = Self { session, field, rows: Rows::default(), found: None, worker };
-        dialog.ask();
-        dialog
-    }
-
-    fn ask(&mut self) {
-        if let Some(editor) = self.session.editor() {
-            self.worker.ask((editor.clone(), self.field.value().to_owned()));
-        }
+        let ratios = session.editor().map(|editor| ratios_now(&editor)).unwrap_or_default();
+        Self(Typed::new(session, "balance", &ratios, |editor, typed| {
+            parse_ratios(editor, typed).map(|ratios| balance(editor, &ratios))
+        }))
     }
 
     fn accept(&mut self) -> Vec<Effect> {
         let say = |words: String| vec![Effect::Toast(Toast::new(Level::Warn, words))];
-        let found = self.found.as_ref().filter(|(typed, _)| typed == self.field.value()).map(|(_, found)| found);
-        match found {
+        match self.0.now() {
+            None if self.0.field.is_empty() => say("type the ratios first".to_owned()),
             None => say("still counting".to_owned()),
             Some(Err(failure)) => say(failure.why.clone()),
             Some(Ok(balance)) => match balance.edit() {
                 None => say("there is nothing to move: no move of a whole shard comes nearer to it".to_owned()),
                 Some(edit) => {
                     let mut effects = vec![Effect::Pop];
-                    effects.extend(self.session.apply(edit));
+                    effects.extend(self.0.session().apply(edit));
                     effects
                 }
             },
@@ -85,9 +67,6 @@ impl Screen for BalanceDialog {
     fn context(&self) -> Context {
         Context::SplitsText
     }
-    fn title(&self) -> Vec<String> {
-        Vec::new()
-    }
     fn is_popup(&self) -> bool {
         true
     }
@@ -95,7 +74,7 @@ impl Screen for BalanceDialog {
         true
     }
     fn is_busy(&self) -> bool {
-        self.worker.is_waiting()
+        self.0.is_waiting()
     }
 
     fn label(&self, action: Action) -> &'static str {
@@ -106,44 +85,24 @@ impl Screen for BalanceDialog {
     }
 
     fn why_disabled(&self, action: Action) -> Option<String> {
-        matches!(action, Action::NextField | Action::PreviousField).then(|| "there is one field only".to_owned())
+        one_field(action)
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
-        match input {
-            Input::Action(Action::Close) => return vec![Effect::Pop],
-            Input::Action(Action::Accept) => return self.accept(),
-            Input::Action(action) => {
-                self.rows.list.act(action);
-            }
-            Input::Key(key) => {
-                if self.field.key(key) {
-                    self.ask();
-                }
-            }
-            Input::Paste(words) => {
-                self.field.paste(&words);
-                self.ask();
-            }
-            Input::Mouse(mouse) => {
-                if self.rows.point(mouse) {
-                    return self.accept();
-                }
-            }
+        match self.0.handle(input) {
+            Asked::Nothing => Vec::new(),
+            Asked::Close => vec![Effect::Pop],
+            Asked::Accept => self.accept(),
         }
-        Vec::new()
     }
 
     fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
-        let Some(found) = self.worker.take() else { return false };
-        self.rows.set(found.1.as_ref().map_or(0, |balance| balance.moves.len()));
-        self.found = Some(found);
-        true
+        self.0.take(|found| found.moves.len())
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        let found = self.found.as_ref().filter(|(typed, _)| typed == self.field.value()).map(|(_, found)| found);
-        draw(&self.field, found, &mut self.rows, frame, area, ui);
+        let (field, found, rows) = self.0.drawn();
+        draw(field, found, rows, frame, area, ui);
     }
 }
 
@@ -158,6 +117,10 @@ pub fn draw(
 ) {
     let columns = text_columns(area, SIZE.0);
     let lines = match found {
+        None if field.is_empty() => {
+            let words = "what they come to is shown here, before anything is moved";
+            vec![Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), ui.theme.muted))]
+        }
         None => vec![Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.muted))],
         Some(Err(failure)) => failure_lines(failure, columns, ui),
         Some(Ok(balance)) => balance_lines(balance, columns, ui),

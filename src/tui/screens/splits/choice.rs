@@ -101,9 +101,6 @@ impl Screen for Choice {
     fn context(&self) -> Context {
         Context::SplitsList
     }
-    fn title(&self) -> Vec<String> {
-        Vec::new()
-    }
     fn is_popup(&self) -> bool {
         true
     }

@@ -15,6 +15,7 @@ mod screen;
 mod session;
 mod state;
 mod text_edit;
+mod typed;
 mod view;
 mod work;
 

@@ -3,17 +3,15 @@
 use super::screen::choose_target;
 use super::session::SplitSession;
 use super::state::{column_name, columns};
+use super::typed::{failure_lines, one_field, Asked, Rows, Typed};
 use crate::engine::splits::{matching, SplitEditor};
 use crate::model::text::{count, grouped};
-use crate::model::{Failure, Outcome};
+use crate::model::Outcome;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
-use crate::tui::widgets::mouse::{Gesture, Places};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
-use crate::tui::widgets::{draw_list, text, Level, ListState, TextField, Toast};
-use crate::tui::work::Latest;
-use ratatui::crossterm::event::MouseEvent;
+use crate::tui::widgets::{text, Level, TextField, Toast};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -46,100 +44,25 @@ impl Matched {
     }
 }
 
-/// The rows below the field of a dialog.
-#[derive(Clone, Debug, Default)]
-pub struct Rows {
-    /// Which of them is selected, and which are in view.
-    pub list: ListState,
-    /// How tall the dialog has become: it does not shrink under the hands of who types.
-    pub tallest: u16,
-    /// Where they were drawn last, for the mouse.
-    places: Places<()>,
-}
-
-impl Rows {
-    /// So many new ones.
-    pub fn set(&mut self, len: usize) {
-        self.list = ListState::new(len);
-    }
-
-    /// The box of the dialog for `lines` of text and the rows, border included; at most `most`.
-    pub fn height(&mut self, lines: usize, most: u16) -> u16 {
-        let wanted = u16::try_from(lines + self.list.len + 2).unwrap_or(u16::MAX).min(most);
-        self.tallest = self.tallest.max(wanted);
-        self.tallest
-    }
-
-    /// Draws them: `row` is asked for the text of one, and told the columns it may take.
-    pub fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui, row: impl Fn(usize, usize) -> Line<'static>) {
-        self.places.clear();
-        self.places.put(area, ());
-        draw_list(frame.buffer_mut(), area, &mut self.list, false, ui, row);
-    }
-
-    /// Does what the mouse did: a click selects, the wheel scrolls. Returns whether a row was clicked twice.
-    pub fn point(&mut self, mouse: MouseEvent) -> bool {
-        let Some(gesture) = self.places.gesture(mouse) else { return false };
-        match gesture {
-            Gesture::Wheel { rows, .. } => self.list.scroll(rows),
-            Gesture::Click { line, .. } => {
-                if let Some(row) = self.list.row_at(line) {
-                    self.list.select(row);
-                }
-            }
-            Gesture::DoubleClick { line, .. } => return self.list.row_at(line).is_some(),
-        }
-        false
-    }
-}
-
 /// The dialog.
-pub struct PatternDialog {
-    session: SplitSession,
-    field: TextField,
-    rows: Rows,
-    /// What was found, and for which pattern.
-    found: Option<(String, Outcome<Matched>)>,
-    worker: Latest<(SplitEditor, String), (String, Outcome<Matched>)>,
-}
+pub struct PatternDialog(Typed<Matched>);
 
 impl PatternDialog {
     /// An empty pattern.
     pub fn new(session: SplitSession) -> Self {
-        let worker = Latest::start("pattern", session.env().wake, |(editor, pattern): (SplitEditor, String)| {
-            let found = Matched::of(&editor, &pattern);
-            (pattern, found)
-        });
-        Self { session, field: TextField::default(), rows: Rows::default(), found: None, worker }
-    }
-
-    fn ask(&mut self) {
-        let pattern = self.field.value().to_owned();
-        if pattern.is_empty() {
-            self.found = None;
-            self.rows.set(0);
-            return;
-        }
-        if let Some(editor) = self.session.editor() {
-            self.worker.ask((editor.clone(), pattern));
-        }
-    }
-
-    /// What is found for what stands in the field now.
-    fn now(&self) -> Option<&Outcome<Matched>> {
-        self.found.as_ref().filter(|(pattern, _)| pattern == self.field.value()).map(|(_, found)| found)
+        Self(Typed::new(session, "pattern", "", Matched::of))
     }
 
     fn accept(&mut self) -> Vec<Effect> {
         let say = |words: String| vec![Effect::Toast(Toast::new(Level::Warn, words))];
-        match self.now() {
-            None if self.field.is_empty() => say("type a pattern first".to_owned()),
+        match self.0.now() {
+            None if self.0.field.is_empty() => say("type a pattern first".to_owned()),
             None => say("still looking".to_owned()),
             Some(Err(failure)) => say(failure.why.clone()),
             Some(Ok(matched)) => {
                 let shards = matched.shards.iter().map(|(name, _)| Arc::clone(name)).collect();
                 let mut effects = vec![Effect::Pop];
-                effects.extend(choose_target(&self.session, shards, None, true));
+                effects.extend(choose_target(self.0.session(), shards, None, true));
                 effects
             }
         }
@@ -150,9 +73,6 @@ impl Screen for PatternDialog {
     fn context(&self) -> Context {
         Context::SplitsText
     }
-    fn title(&self) -> Vec<String> {
-        Vec::new()
-    }
     fn is_popup(&self) -> bool {
         true
     }
@@ -160,7 +80,7 @@ impl Screen for PatternDialog {
         true
     }
     fn is_busy(&self) -> bool {
-        self.worker.is_waiting()
+        self.0.is_waiting()
     }
 
     fn label(&self, action: Action) -> &'static str {
@@ -171,44 +91,24 @@ impl Screen for PatternDialog {
     }
 
     fn why_disabled(&self, action: Action) -> Option<String> {
-        matches!(action, Action::NextField | Action::PreviousField).then(|| "there is one field only".to_owned())
+        one_field(action)
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
-        match input {
-            Input::Action(Action::Close) => return vec![Effect::Pop],
-            Input::Action(Action::Accept) => return self.accept(),
-            Input::Action(action) => {
-                self.rows.list.act(action);
-            }
-            Input::Key(key) => {
-                if self.field.key(key) {
-                    self.ask();
-                }
-            }
-            Input::Paste(words) => {
-                self.field.paste(&words);
-                self.ask();
-            }
-            Input::Mouse(mouse) => {
-                if self.rows.point(mouse) {
-                    return self.accept();
-                }
-            }
+        match self.0.handle(input) {
+            Asked::Nothing => Vec::new(),
+            Asked::Close => vec![Effect::Pop],
+            Asked::Accept => self.accept(),
         }
-        Vec::new()
     }
 
     fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
-        let Some(found) = self.worker.take() else { return false };
-        self.rows.set(found.1.as_ref().map_or(0, |matched| matched.shards.len()));
-        self.found = Some(found);
-        true
+        self.0.take(|found| found.shards.len())
     }
 
     fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        let found = self.found.as_ref().filter(|(pattern, _)| pattern == self.field.value()).map(|(_, found)| found);
-        draw(&self.field, found, &mut self.rows, frame, area, ui);
+        let (field, found, rows) = self.0.drawn();
+        draw(field, found, rows, frame, area, ui);
     }
 }
 
@@ -255,12 +155,4 @@ fn matched_words(matched: &Matched) -> String {
     let parts: Vec<String> =
         matched.by_split.iter().map(|(name, shards)| format!("{} in {name}", grouped(*shards as u64))).collect();
     format!("{}: {}", count(matched.shards.len() as u64, "shard"), parts.join(", "))
-}
-
-/// Why a text cannot be used, and the way out.
-pub fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let why = text::wrap(&format!("{} {}", ui.glyphs.warn, failure.why), columns);
-    let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
-    let why = why.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.warn)));
-    why.chain(hint.map(|line| Line::from(Span::styled(line, ui.theme.muted)))).collect()
 }

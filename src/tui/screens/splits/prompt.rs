@@ -1,5 +1,6 @@
 //! A popup with one text field: a split's name, a note.
 
+use super::typed::one_field;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::{popup, text, TextField};
@@ -61,9 +62,6 @@ impl Screen for Prompt {
     fn context(&self) -> Context {
         Context::SplitsText
     }
-    fn title(&self) -> Vec<String> {
-        Vec::new()
-    }
     fn is_popup(&self) -> bool {
         true
     }
@@ -72,7 +70,7 @@ impl Screen for Prompt {
     }
 
     fn why_disabled(&self, action: Action) -> Option<String> {
-        matches!(action, Action::NextField | Action::PreviousField).then(|| "there is one field only".to_owned())
+        one_field(action)
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {

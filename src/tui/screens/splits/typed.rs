@@ -1,0 +1,177 @@
+//! A field whose text is looked up while it is typed, and the rows of what it comes to.
+
+use super::session::SplitSession;
+use crate::engine::splits::SplitEditor;
+use crate::model::{Failure, Outcome};
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Input, Ui};
+use crate::tui::widgets::mouse::{Gesture, Places};
+use crate::tui::widgets::{draw_list, text, ListState, TextField};
+use crate::tui::work::Latest;
+use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+
+/// The rows below the field of a dialog.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// Which of them is selected, and which are in view.
+    pub list: ListState,
+    /// How tall the dialog has become: it does not shrink under the hands of who types.
+    pub tallest: u16,
+    /// Where they were drawn last, for the mouse.
+    places: Places<()>,
+}
+
+impl Rows {
+    /// So many new ones.
+    pub fn set(&mut self, len: usize) {
+        self.list = ListState::new(len);
+    }
+
+    /// The box of the dialog for `lines` of text and the rows, border included; at most `most`.
+    pub fn height(&mut self, lines: usize, most: u16) -> u16 {
+        let wanted = u16::try_from(lines + self.list.len + 2).unwrap_or(u16::MAX).min(most);
+        self.tallest = self.tallest.max(wanted);
+        self.tallest
+    }
+
+    /// Draws them: `row` is asked for the text of one, and told the columns it may take.
+    pub fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui, row: impl Fn(usize, usize) -> Line<'static>) {
+        self.places.clear();
+        self.places.put(area, ());
+        draw_list(frame.buffer_mut(), area, &mut self.list, false, ui, row);
+    }
+
+    /// Does what the mouse did: a click selects, the wheel scrolls. Returns whether a row was clicked twice.
+    pub fn point(&mut self, mouse: MouseEvent) -> bool {
+        let Some(gesture) = self.places.gesture(mouse) else { return false };
+        match gesture {
+            Gesture::Wheel { rows, .. } => self.list.scroll(rows),
+            Gesture::Click { line, .. } => {
+                if let Some(row) = self.list.row_at(line) {
+                    self.list.select(row);
+                }
+            }
+            Gesture::DoubleClick { line, .. } => return self.list.row_at(line).is_some(),
+        }
+        false
+    }
+}
+
+/// What a dialog does after an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Nothing more.
+    Nothing,
+    /// It goes away.
+    Close,
+    /// What is found is taken.
+    Accept,
+}
+
+/// The field, and a worker that looks its text up. `T` is what a text comes to.
+pub(super) struct Typed<T> {
+    session: SplitSession,
+    pub(super) field: TextField,
+    pub(super) rows: Rows,
+    /// What was found, and for which text.
+    found: Option<(String, Outcome<T>)>,
+    worker: Latest<(SplitEditor, String), (String, Outcome<T>)>,
+}
+
+impl<T: Send + 'static> Typed<T> {
+    /// A field with this text, which is looked up at once. `name` is the worker's.
+    pub(super) fn new(
+        session: SplitSession,
+        name: &'static str,
+        value: &str,
+        look_up: fn(&SplitEditor, &str) -> Outcome<T>,
+    ) -> Self {
+        let worker = Latest::start(name, session.env().wake, move |(editor, typed): (SplitEditor, String)| {
+            let found = look_up(&editor, &typed);
+            (typed, found)
+        });
+        let mut typed = Self { session, field: TextField::new(value), rows: Rows::default(), found: None, worker };
+        typed.ask();
+        typed
+    }
+
+    pub(super) fn session(&mut self) -> &mut SplitSession {
+        &mut self.session
+    }
+
+    fn ask(&mut self) {
+        if self.field.is_empty() {
+            self.found = None;
+            self.rows.set(0);
+        } else if let Some(editor) = self.session.editor() {
+            self.worker.ask((editor.clone(), self.field.value().to_owned()));
+        }
+    }
+
+    /// What is found for what stands in the field now.
+    pub(super) fn now(&self) -> Option<&Outcome<T>> {
+        found_for(&self.found, &self.field)
+    }
+
+    /// What a dialog is drawn from: the field, what is found for it, the rows.
+    pub(super) fn drawn(&mut self) -> (&TextField, Option<&Outcome<T>>, &mut Rows) {
+        (&self.field, found_for(&self.found, &self.field), &mut self.rows)
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        self.worker.is_waiting()
+    }
+
+    pub(super) fn handle(&mut self, input: Input) -> Asked {
+        match input {
+            Input::Action(Action::Close) => return Asked::Close,
+            Input::Action(Action::Accept) => return Asked::Accept,
+            Input::Action(action) => {
+                self.rows.list.act(action);
+            }
+            Input::Key(key) => {
+                if self.field.key(key) {
+                    self.ask();
+                }
+            }
+            Input::Paste(words) => {
+                self.field.paste(&words);
+                self.ask();
+            }
+            Input::Mouse(mouse) => {
+                if self.rows.point(mouse) {
+                    return Asked::Accept;
+                }
+            }
+        }
+        Asked::Nothing
+    }
+
+    /// Takes up what the worker found, `rows` saying how many rows it has. Returns whether there was something.
+    pub(super) fn take(&mut self, rows: impl Fn(&T) -> usize) -> bool {
+        let Some(found) = self.worker.take() else { return false };
+        self.rows.set(found.1.as_ref().map_or(0, rows));
+        self.found = Some(found);
+        true
+    }
+}
+
+fn found_for<'a, T>(found: &'a Option<(String, Outcome<T>)>, field: &TextField) -> Option<&'a Outcome<T>> {
+    found.as_ref().filter(|(typed, _)| typed == field.value()).map(|(_, found)| found)
+}
+
+/// Why a second field cannot be gone to.
+pub(super) fn one_field(action: Action) -> Option<String> {
+    matches!(action, Action::NextField | Action::PreviousField).then(|| "there is one field only".to_owned())
+}
+
+/// Why a text cannot be used, and the way out.
+pub fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let why = text::wrap(&format!("{} {}", ui.glyphs.warn, failure.why), columns);
+    let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
+    let why = why.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.warn)));
+    why.chain(hint.map(|line| Line::from(Span::styled(line, ui.theme.muted)))).collect()
+}

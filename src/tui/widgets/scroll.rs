@@ -1,0 +1,55 @@
+//! Where one is in lines that are more than fit.
+
+use crate::tui::keymap::Action;
+use crate::tui::screen::Ui;
+use ratatui::layout::Rect;
+use ratatui::Frame;
+
+/// Lines of which a window is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scroll {
+    /// The first line in view.
+    pub top: usize,
+    total: usize,
+    height: usize,
+}
+
+impl Scroll {
+    /// Says how many lines there are, and how many fit.
+    pub fn settle(&mut self, total: usize, height: usize) {
+        (self.total, self.height) = (total, height);
+        self.scroll(0);
+    }
+
+    /// Moves by lines.
+    pub fn scroll(&mut self, lines: isize) {
+        self.top = self.top.saturating_add_signed(lines).min(self.total.saturating_sub(self.height));
+    }
+
+    /// Follows a moving action.
+    pub fn act(&mut self, action: Action) {
+        let page = isize::try_from(self.height.max(2)).unwrap_or(2);
+        match action {
+            Action::Up => self.scroll(-1),
+            Action::Down => self.scroll(1),
+            Action::HalfUp => self.scroll(-page / 2),
+            Action::HalfDown => self.scroll(page / 2),
+            Action::PageUp => self.scroll(-page),
+            Action::PageDown => self.scroll(page),
+            Action::First => self.top = 0,
+            Action::Last => self.scroll(isize::MAX),
+            _ => {}
+        }
+    }
+
+    /// Marks at the right edge of `area` that there is more above or below it.
+    pub fn draw_marks(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        if self.top > 0 {
+            frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);
+        }
+        if self.total > self.top + self.height && self.height > 0 {
+            let y = area.bottom().saturating_sub(1);
+            frame.buffer_mut().set_string(area.right(), y, ui.glyphs.more_down, ui.theme.accent);
+        }
+    }
+}
