@@ -14,6 +14,7 @@ mod cli_demo;
 mod cli_dropin;
 mod cli_index;
 mod cli_jsonl;
+mod cli_kills;
 mod cli_media;
 mod cli_mix;
 mod cli_modalities;

@@ -3,6 +3,7 @@
 //! A few kills are always tried; `GRISTMILL_KILLS=50` tries that many in each way.
 
 use super::*;
+use crate::cli_kills::{kill_until_done, rounds, Moments};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -12,10 +13,6 @@ fn large(sandbox: &Sandbox) {
     sandbox.write("data/a.jsonl", jsonl(&texts[..2_500]));
     sandbox.write("data/b/c.jsonl.gz", gzip(&jsonl(&texts[2_500..4_000])));
     sandbox.write("data/d.jsonl", jsonl(&texts[4_000..]));
-}
-
-fn kills() -> u32 {
-    std::env::var("GRISTMILL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
 }
 
 fn survives(flags: &str) {
@@ -29,29 +26,12 @@ fn survives(flags: &str) {
     sandbox.say(&line("wanted", flags)).ends(0);
     let whole = start.elapsed();
     let wanted = [unpacked(&sandbox.path("wanted")), picture(&sandbox.path("wanted.ranges"))];
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    for round in 0..kills() {
+    let mut moments = Moments::default();
+    for round in 0..rounds() {
         let output = format!("out-{round}");
         let text = line(&output, flags);
         let words: Vec<&str> = text.split_whitespace().collect();
-        let mut stopped = 0;
-        loop {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // Later kills come later, so that the run ends some time.
-            let share = (state >> 33) as f64 / f64::from(1u32 << 31) + 0.2 * f64::from(stopped);
-            let until = Instant::now() + whole.mul_f64(share);
-            let mut child = sandbox.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            while Instant::now() < until && child.try_wait().unwrap().is_none() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            if let Some(status) = child.try_wait().unwrap() {
-                assert_eq!(status.code(), Some(0), "round {round} after {stopped} kills");
-                break;
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-            stopped += 1;
-        }
+        let stopped = kill_until_done(&sandbox, &words, whole, 0.2, &mut moments);
         let when = format!("round {round} after {stopped} kills");
         assert_same(&unpacked(&sandbox.path(&output)), &wanted[0], &when);
         assert_same(&picture(&sandbox.path(&format!("{output}.ranges"))), &wanted[1], &when);

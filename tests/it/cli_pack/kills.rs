@@ -4,6 +4,7 @@
 
 use super::same_bytes::{line, FORMATS};
 use super::{jsonl, own_left_out, ran, texts};
+use crate::cli_kills::{kill_until_done, rounds, Moments};
 use crate::cli_support::Sandbox;
 use crate::support::assert_same;
 use std::process::Stdio;
@@ -16,10 +17,6 @@ fn large(sandbox: &Sandbox) {
     sandbox.write("data/b.jsonl", jsonl(&texts[4_000..]));
 }
 
-fn kills() -> u32 {
-    std::env::var("GRISTMILL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
-}
-
 fn survives(formats: &str) {
     let sandbox = Sandbox::new();
     large(&sandbox);
@@ -27,30 +24,12 @@ fn survives(formats: &str) {
     sandbox.say(&line(formats, "wanted")).ends(0);
     let whole = start.elapsed();
     let wanted = own_left_out(&sandbox.path("wanted"));
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    for round in 0..kills() {
+    let mut moments = Moments::default();
+    for round in 0..rounds() {
         let output = format!("out-{round}");
         let text = line(&format!("{formats} --memory 8M"), &output);
         let words: Vec<&str> = text.split_whitespace().collect();
-        let mut stopped = 0;
-        loop {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            // Later kills come later, so that the run ends some time.
-            let share = (state >> 33) as f64 / f64::from(1u32 << 31) + 0.3 * f64::from(stopped);
-            let wait: Duration = whole.mul_f64(share);
-            let mut child = sandbox.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-            let until = Instant::now() + wait;
-            while Instant::now() < until && child.try_wait().unwrap().is_none() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            if let Some(status) = child.try_wait().unwrap() {
-                assert_eq!(status.code(), Some(0), "round {round} after {stopped} kills");
-                break;
-            }
-            child.kill().unwrap();
-            child.wait().unwrap();
-            stopped += 1;
-        }
+        let stopped = kill_until_done(&sandbox, &words, whole, 0.3, &mut moments);
         assert_same(&own_left_out(&sandbox.path(&output)), &wanted, &format!("round {round} after {stopped} kills"));
         let again = ran(&mut sandbox.command(&words));
         assert_eq!(again.code, 0, "{}", again.err);

@@ -1,0 +1,53 @@
+//! Kills at moments spread over the time that a run takes.
+
+use crate::cli_support::Sandbox;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Rounds of each test: a few, or as many as `GRISTMILL_KILLS` says.
+pub fn rounds() -> u32 {
+    std::env::var("GRISTMILL_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(3)
+}
+
+/// Moments that look like chance and are the same in every run.
+pub struct Moments(u64);
+
+impl Default for Moments {
+    fn default() -> Self {
+        Self(0x2545_f491_4f6c_dd1d)
+    }
+}
+
+impl Moments {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as f64 / f64::from(1u32 << 31)
+    }
+}
+
+/// Runs the program and kills it, again and again, until a run comes to its end before the kill; how often it was killed.
+///
+/// `whole` is how long a run takes. Later kills come later, by `patience` times that, so that the run ends some time.
+pub fn kill_until_done(
+    sandbox: &Sandbox,
+    words: &[&str],
+    whole: Duration,
+    patience: f64,
+    moments: &mut Moments,
+) -> u32 {
+    let mut stopped = 0;
+    loop {
+        let until = Instant::now() + whole.mul_f64(moments.next() + patience * f64::from(stopped));
+        let mut child = sandbox.command(words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        while Instant::now() < until && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if let Some(status) = child.try_wait().unwrap() {
+            assert_eq!(status.code(), Some(0), "after {stopped} kills: {words:?}");
+            return stopped;
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        stopped += 1;
+    }
+}
