@@ -1,7 +1,8 @@
 //! Drafts: answers that were left, kept as small files in the state folder until they are run. What is in one is its screen's business.
 
+use super::recent::create_folders;
 use crate::model::Outcome;
-use crate::storage::fs::{Fs, RealFs, PRIVATE_FOLDER};
+use crate::storage::fs::{Fs, RealFs};
 use crate::storage::publish::write_file;
 use crate::storage::read::read_whole;
 use std::path::{Path, PathBuf};
@@ -61,11 +62,4 @@ pub fn forget(place: &Path) {
             tracing::warn!(%failure, "a draft could not be removed");
         }
     }
-}
-
-fn create_folders(folder: &Path) -> Outcome<()> {
-    if let Some(parent) = folder.parent().filter(|parent| !parent.exists()) {
-        create_folders(parent)?;
-    }
-    RealFs.create_dir(folder, PRIVATE_FOLDER)
 }

@@ -7,6 +7,7 @@ pub mod app;
 mod bell;
 pub mod config;
 mod drafts;
+pub mod form;
 pub mod graphics;
 mod input;
 pub mod jobs;
@@ -18,6 +19,8 @@ pub mod screen;
 pub mod screens;
 pub mod svg;
 pub mod term;
+#[cfg(test)]
+mod testing;
 pub mod theme;
 pub mod widgets;
 pub mod work;

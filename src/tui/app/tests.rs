@@ -10,6 +10,7 @@ use crate::storage::publish::write_file;
 use crate::tui::jobs::{JobResult, RunningJob};
 use crate::tui::keymap::Chord;
 use crate::tui::screens::{Home, Page};
+use crate::tui::testing;
 use crate::tui::theme::ColourMode;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEventKind};
@@ -152,9 +153,7 @@ impl Stage {
 
     /// The screen as text.
     fn screen(&mut self, columns: u16, rows: u16) -> String {
-        let text = self.terminal(columns, rows).backend().to_string();
-        let lines = text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>();
-        lines.join("\n")
+        testing::text_of(&self.terminal(columns, rows))
     }
 
     /// A worker may still be at it on a busy machine: what is to come is waited for.
@@ -252,11 +251,7 @@ fn with_jobs(stage: &mut Stage) {
 /// Checks the screen against its snapshot.
 fn snapshot(stage: &mut Stage, name: &str, columns: u16, rows: u16) {
     let screen = stage.screen(columns, rows);
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(format!("{name}_{columns}x{rows}"), screen));
+    testing::compare_one(&format!("{name}_{columns}x{rows}"), &screen);
 }
 
 mod frame;

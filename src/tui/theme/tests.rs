@@ -1,4 +1,5 @@
 use super::*;
+use crate::tui::testing;
 use ratatui::style::Modifier;
 
 #[test]
@@ -15,10 +16,6 @@ fn every_built_in_theme_says_every_role_and_has_no_mistake() {
 
 #[test]
 fn every_role_of_every_theme_stays_as_it_was_looked_at() {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
     for (name, _) in BUILT_IN {
         let theme = Theme::built_in(name).unwrap();
         let line = |(role, style): (&str, Style)| {
@@ -27,7 +24,7 @@ fn every_role_of_every_theme_stays_as_it_was_looked_at() {
             format!("{role:<14} {:<10} on {:<10} {manner}", colour(style.fg), colour(style.bg))
         };
         let lines: Vec<String> = theme.roles().into_iter().map(line).collect();
-        settings.bind(|| insta::assert_snapshot!(format!("theme_{name}"), lines.join("\n")));
+        testing::compare_one(&format!("theme_{name}"), &lines.join("\n"));
     }
 }
 

@@ -9,6 +9,7 @@ pub mod input;
 pub mod layout;
 pub mod list;
 pub mod mouse;
+pub mod page;
 pub mod panel;
 pub mod popup;
 pub mod preview;

@@ -4,15 +4,15 @@ use super::state::DedupState;
 use super::step::{Field, LENGTHS};
 use crate::model::dedup::{Keep, Mode, Variant, ANNOTATE_KEY, FIELD_OF_VARIANT_B, LEAST_COUNT, TEXT_KEY};
 use crate::model::DedupPlan;
-use crate::tui::widgets::TextField as Input;
+use crate::tui::form::{number_of, Field as _};
 use std::path::Path;
 
 impl DedupState {
     /// Takes what was typed into the plan.
-    pub fn typed(&mut self, field: Field) {
-        let value = self.inputs.get(&field).map(|input| input.value().trim().to_owned()).unwrap_or_default();
+    pub(super) fn take_typed(&mut self, field: Field) {
+        let value = self.form.value(field);
         let filled = Some(value.clone()).filter(|value| !value.is_empty());
-        self.troubles.remove(&field);
+        self.form.troubles.remove(&field);
         let plan = &mut self.plan;
         match field {
             Field::TextKey => plan.text_key = filled.unwrap_or_else(|| TEXT_KEY.into()),
@@ -31,23 +31,17 @@ impl DedupState {
                 (_, true) => plan.min_length = None,
                 _ => {
                     let why = format!("{}: that is not a number above 0", field.label());
-                    self.troubles.insert(field, why);
+                    self.form.troubles.insert(field, why);
                 }
             },
             _ => {}
         }
     }
 
-    /// Whether a switch is on.
-    pub fn is_on(&self, field: Field) -> bool {
-        field == Field::Overwrite && self.plan.overwrite
-    }
-
-    /// Switches a switch, or takes the other of two choices.
-    pub fn toggle(&mut self, field: Field) {
+    /// Takes the other of two choices.
+    pub(super) fn take_other(&mut self, field: Field) {
         let plan = &mut self.plan;
         match field {
-            Field::Overwrite => plan.overwrite = !plan.overwrite,
             Field::Mode => {
                 plan.mode = if plan.mode == Mode::Remove { Mode::Annotate } else { Mode::Remove };
                 self.settle_annotations();
@@ -64,7 +58,7 @@ impl DedupState {
     /// The key of variant A counts only there; elsewhere the plan has the usual one, and the field keeps what was typed.
     fn settle_annotations(&mut self) {
         match (self.plan.mode, self.plan.variant) {
-            (Mode::Annotate, Variant::A) => self.typed(Field::AnnotateKey),
+            (Mode::Annotate, Variant::A) => self.take_typed(Field::AnnotateKey),
             _ => self.plan.annotate_key = ANNOTATE_KEY.into(),
         }
         if self.plan.mode == Mode::Remove {
@@ -73,7 +67,7 @@ impl DedupState {
     }
 
     /// What a choice says now, and what that means.
-    pub fn choice(&self, field: Field) -> (&'static str, &'static str) {
+    pub(super) fn chosen(&self, field: Field) -> (&'static str, &'static str) {
         let plan = &self.plan;
         match (field, plan.mode, plan.variant, plan.keep) {
             (Field::Mode, Mode::Remove, ..) => ("cut out", "the text becomes shorter"),
@@ -91,12 +85,12 @@ impl DedupState {
         match LENGTHS.get(self.lengths.selected) {
             Some(length) => {
                 self.is_own = false;
-                self.troubles.remove(&Field::Own);
+                self.form.troubles.remove(&Field::Own);
                 self.plan.min_length = Some(*length);
             }
             None => {
                 self.is_own = true;
-                self.typed(Field::Own);
+                self.take_typed(Field::Own);
             }
         }
     }
@@ -105,14 +99,9 @@ impl DedupState {
     pub fn propose(&mut self) {
         if self.proposes_output {
             self.plan.output = usual_output(&self.plan);
-            self.inputs.insert(Field::Output, Input::new(&self.plan.output));
+            self.form.set(Field::Output, &self.plan.output);
         }
     }
-}
-
-fn number_of(typed: &str) -> Option<u64> {
-    let digits: String = typed.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
-    digits.parse().ok()
 }
 
 /// Where the result goes unless somebody says otherwise: beside the input.

@@ -1,11 +1,11 @@
 //! The guided dedup: repeated text is found in a folder of JSONL files, and cut out or listed; what each minimum length comes to is
 //! estimated from the data while one looks.
 //!
-//! The state is pure ([`state::DedupState`]); [`workers`] find out what is known ([`seen::Seen`]) and [`screen`] carries both.
+//! The state is pure ([`state::DedupState`]); [`workers`] find out what is known ([`seen::Seen`]) and [`guide`] brings both into the form.
 
 mod answers;
-mod draft;
-mod screen;
+mod guide;
+mod plan;
 mod seen;
 mod state;
 mod step;
@@ -14,13 +14,13 @@ mod tests;
 mod view;
 mod workers;
 
-pub use screen::DedupScreen;
 pub(super) use view::passage_lines;
 
 use crate::model::DedupPlan;
+use crate::tui::form::FormScreen;
 use crate::tui::screen::{Screen, UiEnv};
 
 /// The guided dedup with the answers of a plan, which may be open: no minimum length, no output. Nothing is read on this thread.
 pub fn open(plan: DedupPlan, env: UiEnv) -> Box<dyn Screen> {
-    Box::new(DedupScreen::new(plan, env))
+    Box::new(FormScreen::<guide::DedupGuide>::new(plan, env))
 }

@@ -1,5 +1,8 @@
 //! The steps of the guided dedup, and the fields in them.
 
+use crate::tui::form::{self, Kind};
+use crate::tui::keymap::Action;
+
 /// A step, in the order in which they are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Step {
@@ -14,12 +17,10 @@ pub enum Step {
     Review,
 }
 
-impl Step {
-    /// All of them in order.
-    pub const ALL: [Self; 4] = [Self::Source, Self::Length, Self::Mode, Self::Review];
+impl form::Step for Step {
+    const ALL: &'static [Self] = &[Self::Source, Self::Length, Self::Mode, Self::Review];
 
-    /// Its name in the list of steps.
-    pub fn title(self) -> &'static str {
+    fn title(self) -> &'static str {
         match self {
             Self::Source => "Source",
             Self::Length => "Min. length",
@@ -28,8 +29,7 @@ impl Step {
         }
     }
 
-    /// Its name in a draft.
-    pub fn id(self) -> &'static str {
+    fn id(self) -> &'static str {
         match self {
             Self::Source => "source",
             Self::Length => "length",
@@ -38,33 +38,15 @@ impl Step {
         }
     }
 
-    /// Its number, from 0.
-    pub fn index(self) -> usize {
-        Self::ALL.iter().position(|step| *step == self).unwrap_or(0)
+    fn of_action(action: Action) -> Option<Self> {
+        match action {
+            Action::GoSource => Some(Self::Source),
+            Action::GoLength => Some(Self::Length),
+            Action::GoMode => Some(Self::Mode),
+            Action::GoReview => Some(Self::Review),
+            _ => None,
+        }
     }
-
-    /// The one after it; the last one stays.
-    pub fn next(self) -> Self {
-        Self::ALL.get(self.index() + 1).copied().unwrap_or(self)
-    }
-
-    /// The one before it.
-    pub fn previous(self) -> Option<Self> {
-        self.index().checked_sub(1).and_then(|index| Self::ALL.get(index).copied())
-    }
-}
-
-/// How a field is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Typed.
-    Text,
-    /// On or off.
-    Switch,
-    /// One of two, stepped through by the arrows.
-    Choice,
-    /// A list that the cursor moves in.
-    List,
 }
 
 /// A field.
@@ -98,9 +80,33 @@ pub enum Field {
     Overwrite,
 }
 
-impl Field {
-    /// How it is answered.
-    pub fn kind(self) -> Kind {
+impl form::Field for Field {
+    type Step = Step;
+    const ALL: &'static [Self] = &[
+        Self::TextKey,
+        Self::Against,
+        Self::Lengths,
+        Self::Own,
+        Self::Mode,
+        Self::Variant,
+        Self::AnnotateKey,
+        Self::Keep,
+        Self::MinCount,
+        Self::Output,
+        Self::ExportRanges,
+        Self::ExportIndex,
+        Self::Overwrite,
+    ];
+
+    fn step(self) -> Step {
+        match self {
+            Self::TextKey | Self::Against => Step::Source,
+            Self::Lengths | Self::Own => Step::Length,
+            _ => Step::Mode,
+        }
+    }
+
+    fn kind(self) -> Kind {
         match self {
             Self::Lengths => Kind::List,
             Self::Mode | Self::Variant | Self::Keep => Kind::Choice,
@@ -109,8 +115,7 @@ impl Field {
         }
     }
 
-    /// What it is called.
-    pub fn label(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             Self::TextKey => "text field",
             Self::Against => "earlier set",
@@ -128,8 +133,7 @@ impl Field {
         }
     }
 
-    /// What it means, or what an empty field means.
-    pub fn note(self) -> &'static str {
+    fn note(self) -> &'static str {
         match self {
             Self::TextKey => "text",
             Self::Against => "none; a folder that counts as coming first and is not changed",
@@ -144,8 +148,7 @@ impl Field {
         }
     }
 
-    /// Whether it is shown only when everything is.
-    pub fn is_advanced(self) -> bool {
+    fn is_advanced(self) -> bool {
         matches!(self, Self::Against | Self::ExportRanges | Self::ExportIndex | Self::Overwrite)
     }
 }

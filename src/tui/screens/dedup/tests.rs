@@ -1,43 +1,25 @@
 #![expect(clippy::disallowed_methods, reason = "test data need not be published")]
 
+use super::guide::DedupGuide;
 use super::state::DedupState;
 use super::step::{Field, Step};
-use super::view;
 use crate::job::dedup::{DedupEstimate, LengthEstimate, RepeatedPassage};
 use crate::model::dedup::{Keep, Mode, Variant};
 use crate::model::{DedupPlan, Failure, Problem, ProblemKind, Subject};
 use crate::source::dedup::Listing;
 use crate::source::text::{Packing, TextFile};
-use crate::tui::keymap::{Action, Keymap};
-use crate::tui::screen::Ui;
-use crate::tui::theme::{ColourMode, Glyphs, Theme};
-use ratatui::backend::TestBackend;
-use ratatui::Terminal;
+use crate::tui::form::{self, draw, Answers as _, Step as _};
+use crate::tui::keymap::Action;
+use crate::tui::testing;
 use std::sync::Arc;
 use std::time::Duration;
 
 fn shown(state: &mut DedupState, columns: u16, rows: u16, ascii: bool) -> String {
-    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
-    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
-    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
-    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| view::draw(state, frame, frame.area(), &ui)).unwrap();
-    let text = terminal.backend().to_string();
-    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+    testing::shown((columns, rows, ascii), |frame, area, ui| draw::<DedupGuide>(state, frame, area, ui))
 }
 
 fn compare(name: &str, state: &mut DedupState) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        // The frame keeps two rows of the screen for itself.
-        for (columns, rows, ascii) in [(80, 22, false), (100, 28, false), (80, 22, true), (40, 12, false)] {
-            let kind = if ascii { "_ascii" } else { "" };
-            insta::assert_snapshot!(format!("dedup_{name}_{columns}x{rows}{kind}"), shown(state, columns, rows, ascii));
-        }
-    });
+    testing::compare(&format!("dedup_{name}"), &testing::SCREENS, |size| shown(state, size.0, size.1, size.2));
 }
 
 fn listing() -> Listing {
@@ -120,7 +102,7 @@ const SHARES: [(u64, f64); 5] = [(50, 0.312), (100, 0.241), (200, 0.173), (500, 
 fn type_into(state: &mut DedupState, field: Field, words: &str) {
     state.focus_on(field);
     state.act(Action::DropRow);
-    state.inputs.entry(field).or_default().paste(words);
+    state.form.inputs.entry(field).or_default().paste(words);
     state.typed(field);
 }
 
@@ -245,15 +227,15 @@ fn going_back_loses_nothing() {
     state.go(Step::Mode);
     state.toggle(Field::Mode);
     let plan = state.plan.clone();
-    while let Some(step) = state.step.previous() {
+    while let Some(step) = state.form.step.previous() {
         state.go(step);
     }
-    assert_eq!((state.step, &state.plan), (Step::Source, &plan));
-    assert!(state.answered[..2].iter().all(|answered| *answered));
-    state.draft = Some(Duration::from_secs(7_300));
+    assert_eq!((state.form.step, &state.plan), (Step::Source, &plan));
+    assert!(Step::ALL[..2].iter().all(|step| state.form.answered.contains(step)));
+    state.form.draft = Some(Duration::from_secs(7_300));
     compare("draft", &mut state);
     state.act(Action::PreviousField);
-    assert_eq!(state.rail, Some(Step::Source));
+    assert_eq!(state.form.rail, Some(Step::Source));
     state.act(Action::Down);
     compare("rail", &mut state);
 }
@@ -261,13 +243,13 @@ fn going_back_loses_nothing() {
 #[test]
 fn a_draft_comes_back_as_it_was_left() {
     let folder = tempfile::tempdir().unwrap();
-    let place = super::draft::place(folder.path(), "/data/web");
     let plan = DedupPlan { keep: Keep::None, min_length: Some(77), ..DedupPlan::new("/data/web", "/data/out") };
-    super::draft::save(&place, &plan, Step::Mode).unwrap();
-    let draft = super::draft::load(&place).unwrap();
+    let place = form::place(folder.path(), &DedupPlan::new("/data/web", ""));
+    form::save(&place, &plan, Step::Mode).unwrap();
+    let draft = form::load::<DedupPlan, Step>(&place).unwrap();
     assert_eq!((draft.plan, draft.step), (plan, Step::Mode));
-    super::draft::forget(&place);
-    assert_eq!(super::draft::load(&place), None);
+    form::forget(&place);
+    assert!(form::load::<DedupPlan, Step>(&place).is_none());
 }
 
 #[test]

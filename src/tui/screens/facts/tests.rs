@@ -3,36 +3,15 @@ use super::*;
 use crate::model::{DatasetKind, PartFacts, ShardFacts, ShardState};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
-use crate::tui::keymap::Keymap;
-use crate::tui::theme::{ColourMode, Glyphs, Theme};
+use crate::tui::testing;
 use crate::tui::widgets::Unit;
-use ratatui::backend::TestBackend;
-use ratatui::Terminal;
 
 fn shown(screen: &mut FactsScreen, columns: u16, rows: u16, ascii: bool) -> String {
-    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
-    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
-    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
-    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| screen.draw(frame, frame.area(), &ui)).unwrap();
-    let text = terminal.backend().to_string();
-    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+    testing::shown((columns, rows, ascii), |frame, area, ui| screen.draw(frame, area, ui))
 }
 
 fn compare(name: &str, screen: &mut FactsScreen) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        for (columns, rows, ascii) in [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)] {
-            let kind = if ascii { "_ascii" } else { "" };
-            insta::assert_snapshot!(
-                format!("facts_{name}_{columns}x{rows}{kind}"),
-                shown(screen, columns, rows, ascii)
-            );
-        }
-    });
+    testing::compare(&format!("facts_{name}"), &testing::WINDOWS, |size| shown(screen, size.0, size.1, size.2));
 }
 
 fn pairs(counts: &[(&str, u64)]) -> Vec<(String, u64)> {

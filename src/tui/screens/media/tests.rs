@@ -6,34 +6,16 @@ use crate::job::media::MediaPreview;
 use crate::job::prepare::OutputFile;
 use crate::model::media::AvFacts;
 use crate::model::{Failure, ImageFacts, MediaFacts, MediaType, Outcome, Problem, ProblemKind, Subject};
-use crate::tui::keymap::{Action, Keymap};
-use crate::tui::screen::Ui;
-use crate::tui::theme::{ColourMode, Glyphs, Theme};
-use ratatui::backend::TestBackend;
-use ratatui::Terminal;
+use crate::tui::keymap::Action;
+use crate::tui::testing;
 use std::sync::Arc;
 
 fn shown(state: &mut MediaState, columns: u16, rows: u16, ascii: bool) -> String {
-    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
-    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
-    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
-    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| view::draw(state, "~/data/recordings", frame, frame.area(), &ui)).unwrap();
-    let text = terminal.backend().to_string();
-    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+    testing::shown((columns, rows, ascii), |frame, area, ui| view::draw(state, "~/data/recordings", frame, area, ui))
 }
 
 fn compare(name: &str, state: &mut MediaState) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        for (columns, rows, ascii) in [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)] {
-            let kind = if ascii { "_ascii" } else { "" };
-            insta::assert_snapshot!(format!("media_{name}_{columns}x{rows}{kind}"), shown(state, columns, rows, ascii));
-        }
-    });
+    testing::compare(&format!("media_{name}"), &testing::WINDOWS, |size| shown(state, size.0, size.1, size.2));
 }
 
 fn preview() -> MediaPreview {

@@ -1,38 +1,17 @@
 use super::state::{Member, MixtureState, Place, Stop, Worked};
 use super::view;
 use crate::engine::nanosets::mixture::{warnings, IndexDraft, Outlook};
-use crate::tui::keymap::{Action, Keymap};
-use crate::tui::screen::Ui;
-use crate::tui::theme::{ColourMode, Glyphs, Theme};
-use ratatui::backend::TestBackend;
-use ratatui::Terminal;
+use crate::tui::keymap::Action;
+use crate::tui::testing;
 use std::path::Path;
 use std::sync::Arc;
 
 fn shown(state: &mut MixtureState, columns: u16, rows: u16, ascii: bool) -> String {
-    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
-    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
-    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
-    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| view::draw(state, frame, frame.area(), &ui)).unwrap();
-    let text = terminal.backend().to_string();
-    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+    testing::shown((columns, rows, ascii), |frame, area, ui| view::draw(state, frame, area, ui))
 }
 
 fn compare(name: &str, state: &mut MixtureState) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        for (columns, rows, ascii) in [(80, 22, false), (100, 28, false), (80, 22, true), (40, 12, false)] {
-            let kind = if ascii { "_ascii" } else { "" };
-            insta::assert_snapshot!(
-                format!("mixture_{name}_{columns}x{rows}{kind}"),
-                shown(state, columns, rows, ascii)
-            );
-        }
-    });
+    testing::compare(&format!("mixture_{name}"), &testing::SCREENS, |size| shown(state, size.0, size.1, size.2));
 }
 
 fn member(name: &str, tokens: &[u64]) -> Member {

@@ -7,18 +7,18 @@ use crate::model::pack::{
     TextField, DEFAULT_BATCH_LINES, DEFAULT_SEED,
 };
 use crate::model::PackPlan;
-use crate::tui::widgets::TextField as Input;
+use crate::tui::form::{number_of, Field as _};
 use std::path::Path;
 
 impl PackState {
     /// Takes what was typed into the plan.
-    pub fn typed(&mut self, field: Field) {
-        let value = self.inputs.get(&field).map(|input| input.value().trim().to_owned()).unwrap_or_default();
+    pub(super) fn take_typed(&mut self, field: Field) {
+        let value = self.form.value(field);
         let filled = Some(value.clone()).filter(|value| !value.is_empty());
-        let number = if value.is_empty() { Ok(None) } else { number_of(&value).map(Some) };
-        self.troubles.remove(&field);
+        self.form.troubles.remove(&field);
         match field {
             Field::Glob => self.plan.glob = filled,
+            Field::PathsFile => self.plan.paths_file = filled,
             Field::Jq => self.plan.text = TextField::Jq(value),
             Field::Tokenizer => self.plan.tokenizer = value,
             Field::End => {
@@ -41,14 +41,13 @@ impl PackState {
             Field::Suffix => self.change_forager(|target| target.file_suffix = value),
             Field::IndexFolder => self.change_forager(|target| target.index_folder = value),
             Field::TokenizerName => self.plan.tokenizer_name = filled,
-            _ => match number {
-                Ok(number) => self.take_number(field, number),
-                Err(why) => {
-                    self.troubles.insert(field, format!("{}: {why}", field.label()));
+            _ => match number_of(&value) {
+                None if filled.is_some() => {
+                    self.form.troubles.insert(field, format!("{}: that is not a number", field.label()));
                 }
+                number => self.take_number(field, number),
             },
         }
-        self.propose();
     }
 
     fn take_number(&mut self, field: Field, number: Option<u64>) {
@@ -56,6 +55,9 @@ impl PackState {
         match field {
             Field::TruncateTo => self.change_modalities(|target| target.truncate_to = number.map(small)),
             Field::PadTo => self.change_modalities(|target| target.pad_to = number.map(small)),
+            Field::BatchLines => self.change_modalities(|target| {
+                target.batch_lines = number.unwrap_or(DEFAULT_BATCH_LINES);
+            }),
             Field::Tasks => self.change_nanosets(|target| target.tasks = number.map(small)),
             Field::ChunkSize => self.change_nanosets(|target| target.chunk_size = number),
             Field::FileTokens => self.change_nanosets(|target| target.max_tokens_per_file = number),
@@ -95,7 +97,7 @@ impl PackState {
     }
 
     /// Whether a switch is on.
-    pub fn is_on(&self, field: Field) -> bool {
+    pub(super) fn says(&self, field: Field) -> bool {
         let (nanosets, forager) = (self.plan.nanosets.as_ref(), self.plan.forager.as_ref());
         match field {
             Field::Modalities => self.plan.modalities.is_some(),
@@ -113,14 +115,14 @@ impl PackState {
         }
     }
 
-    /// Switches a switch.
-    pub fn toggle(&mut self, field: Field) {
-        let on = !self.is_on(field);
+    /// Switches a switch on or off.
+    pub(super) fn switch(&mut self, field: Field, on: bool) {
         match field {
             Field::Modalities => {
                 self.plan.modalities =
                     on.then(|| ModalitiesTarget { batch_lines: DEFAULT_BATCH_LINES, ..ModalitiesTarget::default() });
                 self.retype(&[Field::TruncateTo, Field::PadTo, Field::PadToken, Field::EodToken, Field::Index]);
+                self.retype(&[Field::BatchLines]);
             }
             Field::SkipBadLines => self.change_modalities(|target| target.skip_bad_lines = on),
             Field::Nanosets => {
@@ -149,12 +151,21 @@ impl PackState {
             Field::Overwrite => self.plan.overwrite = on,
             _ => {}
         }
-        self.propose();
     }
 
     /// Takes what stands in fields that have come back.
     fn retype(&mut self, fields: &[Field]) {
-        fields.iter().for_each(|field| self.typed(*field));
+        fields.iter().for_each(|field| self.take_typed(*field));
+    }
+
+    /// The type of a Forager token, in words.
+    pub(super) fn token_type(&self) -> String {
+        let chosen = self.plan.forager.as_ref();
+        match (chosen.and_then(|target| target.token_type), chosen) {
+            (Some(named), _) => named.numpy_name().to_owned(),
+            (None, Some(target)) => format!("{}, as is usual", target.token_type().numpy_name()),
+            (None, None) => String::new(),
+        }
     }
 
     pub(super) fn step_type(&mut self, forward: bool) {
@@ -169,11 +180,11 @@ impl PackState {
         if self.proposes_end {
             let end = self.seen.usual_end(&self.plan.tokenizer);
             self.plan.end = end.clone().map(EndToken::Text);
-            self.inputs.insert(Field::End, Input::new(&end.unwrap_or_default()));
+            self.form.set(Field::End, &end.unwrap_or_default());
         }
         if self.proposes_output {
             self.plan.output = usual_output(&self.plan, self.seen.is_one_file());
-            self.inputs.insert(Field::Output, Input::new(&self.plan.output));
+            self.form.set(Field::Output, &self.plan.output);
         }
     }
 }
@@ -192,11 +203,6 @@ fn end_of(words: &str) -> EndToken {
         Some(id) => EndToken::Id(id),
         None => EndToken::Text(words.to_owned()),
     }
-}
-
-fn number_of(typed: &str) -> Result<u64, String> {
-    let digits: String = typed.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
-    digits.parse().map_err(|_| "that is not a number".to_owned())
 }
 
 /// Where the tokens go unless somebody says otherwise: beside the input.

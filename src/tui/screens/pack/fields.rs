@@ -2,10 +2,9 @@
 
 use super::answers::end_words;
 use super::state::{PackState, FIRST_SAMPLE_SIZE};
-use super::step::{Field, Step};
+use super::step::Field;
 use crate::engine::plan::pack::MASKED_BY_DEFAULT;
-use crate::model::pack::{ForagerTarget, MaskedParts, SampleSize, TextField};
-use crate::tui::widgets::TextField as Input;
+use crate::model::pack::{ForagerTarget, MaskedParts, SampleSize, TextField, DEFAULT_BATCH_LINES};
 
 impl PackState {
     /// Writes the answers of the plan into the fields.
@@ -24,6 +23,7 @@ impl PackState {
         let parts = forager.masks.as_ref().map_or_else(|| MASKED_BY_DEFAULT.join(","), masked);
         let values = [
             (Field::Glob, plan.glob.clone().unwrap_or_default()),
+            (Field::PathsFile, plan.paths_file.clone().unwrap_or_default()),
             (Field::Jq, if let TextField::Jq(program) = &plan.text { program.clone() } else { String::new() }),
             (Field::Tokenizer, plan.tokenizer.clone()),
             (Field::End, end_words(plan.end.as_ref())),
@@ -33,6 +33,7 @@ impl PackState {
             (Field::PadToken, modalities.pad_token.unwrap_or_default()),
             (Field::EodToken, modalities.eod_token.unwrap_or_default()),
             (Field::Index, modalities.index.unwrap_or_default()),
+            (Field::BatchLines, number(Some(modalities.batch_lines).filter(|lines| *lines != DEFAULT_BATCH_LINES))),
             (Field::Tasks, number(nanosets.tasks.map(u64::from))),
             (Field::ChunkSize, number(nanosets.chunk_size)),
             (Field::FileTokens, number(nanosets.max_tokens_per_file)),
@@ -48,60 +49,22 @@ impl PackState {
             (Field::TokenizerName, plan.tokenizer_name.clone().unwrap_or_default()),
             (Field::Seed, plan.seed.to_string()),
         ];
-        self.inputs = values.into_iter().map(|(field, value)| (field, Input::new(&value))).collect();
+        values.into_iter().for_each(|(field, value)| self.form.set(field, &value));
     }
 
-    /// The fields of a step that are there now, in order.
-    pub fn fields(&self) -> Vec<Field> {
-        let uses_jq = matches!(self.plan.text, TextField::Jq(_));
-        let all: &[Field] = match self.step {
-            Step::Source => &[Field::Files, Field::Glob],
-            Step::Text => &[Field::Keys, Field::Jq],
-            Step::Tokenizer => &[Field::Tokenizer, Field::Found, Field::End],
-            Step::Targets => &[
-                Field::Modalities,
-                Field::TruncateTo,
-                Field::PadTo,
-                Field::PadToken,
-                Field::EodToken,
-                Field::Index,
-                Field::SkipBadLines,
-                Field::Nanosets,
-                Field::Tasks,
-                Field::Shuffle,
-                Field::ChunkSize,
-                Field::FileTokens,
-                Field::NanosetsMasks,
-                Field::Rank,
-                Field::Skip,
-                Field::Limit,
-                Field::Prefix,
-                Field::Classic,
-                Field::Logs,
-                Field::Forager,
-                Field::SampleSize,
-                Field::TokenType,
-                Field::ForagerMasks,
-                Field::MaskParts,
-                Field::MaskEnd,
-                Field::SpecialTokens,
-                Field::Suffix,
-                Field::IndexFolder,
-                Field::Output,
-                Field::TokenizerName,
-                Field::Seed,
-                Field::Overwrite,
-            ],
-            Step::Review => &[],
-        };
-        let is_there = |field: &Field| match field {
-            Field::Jq => uses_jq,
+    /// Whether a field has a meaning with the other answers.
+    pub(super) fn is_there(&self, field: Field) -> bool {
+        match field {
+            Field::Jq => matches!(self.plan.text, TextField::Jq(_)),
             Field::Found => !self.seen.tokenizers.is_empty(),
             Field::TruncateTo | Field::PadTo | Field::EodToken | Field::Index | Field::SkipBadLines => {
                 self.plan.modalities.is_some()
             }
+            // Batches count only where the other program's bytes are asked for.
+            Field::BatchLines => self.plan.modalities.is_some() && self.plan.compat,
             Field::PadToken => self.plan.modalities.as_ref().is_some_and(|target| target.pad_to.is_some()),
             Field::Tasks
+            | Field::PathsFile
             | Field::Shuffle
             | Field::ChunkSize
             | Field::FileTokens
@@ -122,7 +85,6 @@ impl PackState {
                 self.plan.forager.as_ref().is_some_and(|target| target.masks.is_some())
             }
             _ => true,
-        };
-        all.iter().copied().filter(is_there).filter(|field| self.advanced || !field.is_advanced()).collect()
+        }
     }
 }

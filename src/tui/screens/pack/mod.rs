@@ -1,12 +1,12 @@
 //! The guided pack: text becomes tokens for one or several frameworks, each answer checked against real documents.
 //!
-//! The state is pure ([`state::PackState`]); [`workers`] find out what is known ([`seen::Seen`]) and [`screen`] carries both.
+//! The state is pure ([`state::PackState`]); [`workers`] find out what is known ([`seen::Seen`]) and [`guide`] brings both into the form.
 
 mod answers;
-mod draft;
 mod fields;
+mod guide;
 mod look;
-mod screen;
+mod plan;
 mod seen;
 mod state;
 mod step;
@@ -15,12 +15,11 @@ mod tests;
 mod view;
 mod workers;
 
-pub use screen::PackScreen;
-
 use crate::model::PackPlan;
+use crate::tui::form::FormScreen;
 use crate::tui::screen::{Screen, UiEnv};
 
 /// The guided pack with the answers of a plan, which may be open: no tokenizer, no output, no format. Nothing is read on this thread.
 pub fn open(plan: PackPlan, env: UiEnv) -> Box<dyn Screen> {
-    Box::new(PackScreen::new(plan, env))
+    Box::new(FormScreen::<guide::PackGuide>::new(plan, env))
 }

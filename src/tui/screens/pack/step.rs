@@ -1,6 +1,8 @@
 //! The steps of the guided pack, and the fields in them.
 
 use crate::model::pack::TokenType;
+use crate::tui::form::{self, Kind};
+use crate::tui::keymap::Action;
 
 /// A step, in the order in which they are asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,12 +20,10 @@ pub enum Step {
     Review,
 }
 
-impl Step {
-    /// All of them in order.
-    pub const ALL: [Self; 5] = [Self::Source, Self::Text, Self::Tokenizer, Self::Targets, Self::Review];
+impl form::Step for Step {
+    const ALL: &'static [Self] = &[Self::Source, Self::Text, Self::Tokenizer, Self::Targets, Self::Review];
 
-    /// Its name in the list of steps.
-    pub fn title(self) -> &'static str {
+    fn title(self) -> &'static str {
         match self {
             Self::Source => "Source",
             Self::Text => "Text",
@@ -33,8 +33,7 @@ impl Step {
         }
     }
 
-    /// Its name in a draft.
-    pub fn id(self) -> &'static str {
+    fn id(self) -> &'static str {
         match self {
             Self::Source => "source",
             Self::Text => "text",
@@ -44,33 +43,16 @@ impl Step {
         }
     }
 
-    /// Its number, from 0.
-    pub fn index(self) -> usize {
-        Self::ALL.iter().position(|step| *step == self).unwrap_or(0)
+    fn of_action(action: Action) -> Option<Self> {
+        match action {
+            Action::GoSource => Some(Self::Source),
+            Action::GoText => Some(Self::Text),
+            Action::GoTokenizer => Some(Self::Tokenizer),
+            Action::GoFormats => Some(Self::Targets),
+            Action::GoReview => Some(Self::Review),
+            _ => None,
+        }
     }
-
-    /// The one after it; the last one stays.
-    pub fn next(self) -> Self {
-        Self::ALL.get(self.index() + 1).copied().unwrap_or(self)
-    }
-
-    /// The one before it.
-    pub fn previous(self) -> Option<Self> {
-        self.index().checked_sub(1).and_then(|index| Self::ALL.get(index).copied())
-    }
-}
-
-/// How a field is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Typed.
-    Text,
-    /// On or off.
-    Switch,
-    /// One of several, stepped through by the arrows.
-    Choice,
-    /// A list that the cursor moves in.
-    List,
 }
 
 /// A field.
@@ -90,8 +72,6 @@ pub enum Field {
     Found,
     /// `--eos-token`.
     End,
-    /// `--output`.
-    Output,
     /// `--format modalities`.
     Modalities,
     /// `--truncate-to`.
@@ -106,8 +86,12 @@ pub enum Field {
     Index,
     /// `--skip-bad-lines`.
     SkipBadLines,
+    /// `--batch-lines`.
+    BatchLines,
     /// `--format nanosets`.
     Nanosets,
+    /// `--paths-file`.
+    PathsFile,
     /// `--tasks`.
     Tasks,
     /// `--shuffle documents`.
@@ -142,12 +126,14 @@ pub enum Field {
     MaskParts,
     /// `--mask-eos`.
     MaskEnd,
+    /// `--no-special-tokens`, the other way round.
+    SpecialTokens,
     /// `--file-suffix`.
     Suffix,
     /// `--index-folder`.
     IndexFolder,
-    /// `--no-special-tokens`, the other way round.
-    SpecialTokens,
+    /// `--output`.
+    Output,
     /// `--tokenizer-name`.
     TokenizerName,
     /// `--seed`.
@@ -156,11 +142,65 @@ pub enum Field {
     Overwrite,
 }
 
-impl Field {
-    /// How it is answered.
-    pub fn kind(self) -> Kind {
+impl form::Field for Field {
+    type Step = Step;
+    const ALL: &'static [Self] = &[
+        Self::Files,
+        Self::Glob,
+        Self::Keys,
+        Self::Jq,
+        Self::Tokenizer,
+        Self::Found,
+        Self::End,
+        Self::Modalities,
+        Self::TruncateTo,
+        Self::PadTo,
+        Self::PadToken,
+        Self::EodToken,
+        Self::Index,
+        Self::SkipBadLines,
+        Self::BatchLines,
+        Self::Nanosets,
+        Self::PathsFile,
+        Self::Tasks,
+        Self::Shuffle,
+        Self::ChunkSize,
+        Self::FileTokens,
+        Self::NanosetsMasks,
+        Self::Rank,
+        Self::Skip,
+        Self::Limit,
+        Self::Prefix,
+        Self::Classic,
+        Self::Logs,
+        Self::Forager,
+        Self::SampleSize,
+        Self::TokenType,
+        Self::ForagerMasks,
+        Self::MaskParts,
+        Self::MaskEnd,
+        Self::SpecialTokens,
+        Self::Suffix,
+        Self::IndexFolder,
+        Self::Output,
+        Self::TokenizerName,
+        Self::Seed,
+        Self::Overwrite,
+    ];
+
+    fn step(self) -> Step {
         match self {
-            Self::Files | Self::Keys | Self::Found => Kind::List,
+            Self::Files | Self::Glob => Step::Source,
+            Self::Keys | Self::Jq => Step::Text,
+            Self::Tokenizer | Self::Found | Self::End => Step::Tokenizer,
+            _ => Step::Targets,
+        }
+    }
+
+    fn kind(self) -> Kind {
+        match self {
+            Self::Files => Kind::Page,
+            Self::Keys | Self::Found => Kind::List,
             Self::TokenType => Kind::Choice,
             Self::Modalities
             | Self::SkipBadLines
@@ -177,8 +217,7 @@ impl Field {
         }
     }
 
-    /// What it is called.
-    pub fn label(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             Self::Files => "files",
             Self::Glob => "only files",
@@ -195,7 +234,9 @@ impl Field {
             Self::EodToken => "own end token",
             Self::Index => "raw index",
             Self::SkipBadLines => "skip bad lines",
+            Self::BatchLines => "lines at a time",
             Self::Nanosets => "Nanosets",
+            Self::PathsFile => "list of files",
             Self::Tasks => "tasks",
             Self::Shuffle => "shuffle",
             Self::ChunkSize => "chunk size",
@@ -222,8 +263,7 @@ impl Field {
         }
     }
 
-    /// What it means, or what an empty field means.
-    pub fn note(self) -> &'static str {
+    fn note(self) -> &'static str {
         match self {
             Self::Glob => "all; for example **/*.jsonl.zst",
             Self::Files | Self::Keys | Self::Found => "",
@@ -238,7 +278,9 @@ impl Field {
             Self::EodToken => "the end token of all formats",
             Self::Index => "the lines are read as they are",
             Self::SkipBadLines => "leave lines that are no JSON out of the raw index",
+            Self::BatchLines => "1,000; a bad document takes the rest of its batch with it, as there",
             Self::Nanosets => "a folder of .ds files, by datatrove's rules",
+            Self::PathsFile => "all; else a file with a path below the input on each line",
             Self::Tasks => "one a file, at most 64",
             Self::Shuffle => "the documents of a task, by the seed",
             Self::ChunkSize => "chunks are not cut or shuffled",
@@ -265,8 +307,7 @@ impl Field {
         }
     }
 
-    /// Whether it is shown only when everything is.
-    pub fn is_advanced(self) -> bool {
+    fn is_advanced(self) -> bool {
         matches!(
             self,
             Self::TruncateTo
@@ -275,6 +316,8 @@ impl Field {
                 | Self::EodToken
                 | Self::Index
                 | Self::SkipBadLines
+                | Self::BatchLines
+                | Self::PathsFile
                 | Self::ChunkSize
                 | Self::FileTokens
                 | Self::NanosetsMasks
@@ -296,9 +339,9 @@ impl Field {
         )
     }
 
-    /// Whether it belongs to a format, and stands indented below it.
-    pub fn is_of_format(self) -> bool {
-        !matches!(
+    /// The settings of a format stand below its name.
+    fn indent(self) -> u16 {
+        let is_of_all = matches!(
             self,
             Self::Modalities
                 | Self::Nanosets
@@ -307,7 +350,12 @@ impl Field {
                 | Self::TokenizerName
                 | Self::Seed
                 | Self::Overwrite
-        )
+        );
+        if self.step() == Step::Targets && !is_of_all {
+            4
+        } else {
+            0
+        }
     }
 }
 

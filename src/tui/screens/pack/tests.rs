@@ -1,46 +1,28 @@
+use super::guide::PackGuide;
 use super::look;
 use super::seen::Extracted;
 use super::state::PackState;
 use super::step::{Field, Step};
-use super::view;
 use crate::job::pack::{PackPreview, PackSample, Skipped, TargetPreview};
 use crate::job::prepare::OutputFile;
 use crate::model::pack::{EndToken, SampleSize, TextField};
 use crate::model::{Cancel, Failure, PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use crate::source::text::Packing;
 use crate::tokenize::Tokenizer;
-use crate::tui::keymap::{Action, Keymap};
-use crate::tui::screen::Ui;
-use crate::tui::theme::{ColourMode, Glyphs, Theme};
-use ratatui::backend::TestBackend;
-use ratatui::Terminal;
+use crate::tui::form::{draw, Answers as _, Step as _};
+use crate::tui::keymap::Action;
+use crate::tui::testing;
 use std::sync::Arc;
 use std::time::Duration;
 
 const TOKENIZER: &str = "tests/golden/nanosets/tokenizers/bpe1k.json";
 
 fn shown(state: &mut PackState, columns: u16, rows: u16, ascii: bool) -> String {
-    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
-    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
-    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
-    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| view::draw(state, frame, frame.area(), &ui)).unwrap();
-    let text = terminal.backend().to_string();
-    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+    testing::shown((columns, rows, ascii), |frame, area, ui| draw::<PackGuide>(state, frame, area, ui))
 }
 
 fn compare(name: &str, state: &mut PackState) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        // The frame keeps two rows of the screen for itself.
-        for (columns, rows, ascii) in [(80, 22, false), (100, 28, false), (80, 22, true), (40, 12, false)] {
-            let kind = if ascii { "_ascii" } else { "" };
-            insta::assert_snapshot!(format!("pack_{name}_{columns}x{rows}{kind}"), shown(state, columns, rows, ascii));
-        }
-    });
+    testing::compare(&format!("pack_{name}"), &testing::SCREENS, |size| shown(state, size.0, size.1, size.2));
 }
 
 /// Documents as people have them: most with a text, one without, one empty.
@@ -102,7 +84,7 @@ fn load(state: &mut PackState) {
 }
 
 fn type_into(state: &mut PackState, field: Field, text: &str) {
-    state.inputs.entry(field).or_default().set(text);
+    state.form.inputs.entry(field).or_default().set(text);
     state.typed(field);
 }
 
@@ -386,15 +368,15 @@ fn going_back_loses_nothing() {
     state.go(Step::Targets);
     state.toggle(Field::Forager);
     let plan = state.plan.clone();
-    while let Some(step) = state.step.previous() {
+    while let Some(step) = state.form.step.previous() {
         state.go(step);
     }
-    assert_eq!((state.step, &state.plan), (Step::Source, &plan));
-    assert!(state.answered[..3].iter().all(|answered| *answered));
-    state.draft = Some(Duration::from_secs(7_300));
+    assert_eq!((state.form.step, &state.plan), (Step::Source, &plan));
+    assert!(Step::ALL[..3].iter().all(|step| state.form.answered.contains(step)));
+    state.form.draft = Some(Duration::from_secs(7_300));
     compare("draft", &mut state);
     state.act(Action::PreviousField);
-    assert_eq!(state.rail, Some(Step::Source));
+    assert_eq!(state.form.rail, Some(Step::Source));
     state.act(Action::Down);
     state.act(Action::Down);
     compare("rail", &mut state);

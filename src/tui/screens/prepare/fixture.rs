@@ -16,14 +16,10 @@ use crate::preview::cells::Depth;
 use crate::preview::picture::Picture;
 use crate::preview::Drawable;
 use crate::source::decode::{decode_part, Value};
-use crate::tui::keymap::{Action, Keymap};
-use crate::tui::screen::Ui;
+use crate::tui::keymap::Action;
 use crate::tui::screens::media::seen::Seen;
-use crate::tui::theme::{ColourMode, Glyphs, Theme};
-use ratatui::backend::TestBackend;
+use crate::tui::testing;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::layout::Rect;
-use ratatui::Terminal;
 use std::sync::Arc;
 
 /// 20 scanned shards `shard_0000.tar` … with jpg, txt and json.
@@ -238,24 +234,10 @@ pub fn clear(wizard: &mut Wizard) {
 
 /// The wizard as drawn: one line of text per row.
 pub fn screen(wizard: &mut Wizard, width: u16, height: u16, ascii: bool) -> String {
-    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
-    let glyphs = Glyphs::new(ascii);
-    let keymap = Keymap::default();
-    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
     let depth = if ascii { Depth::Ascii } else { Depth::Shades };
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     // The frame's title line and bottom bar take a row each.
-    let area = Rect { x: 0, y: 1, width, height: height - 2 };
-    let draw = |frame: &mut ratatui::Frame| {
-        draw::draw(
-            wizard,
-            frame,
-            area,
-            &Look { ui: &ui, focused: true, is_scanning: false, depth, spots: &Spots::default() },
-        );
-    };
-    terminal.draw(draw).unwrap();
-    let buffer = terminal.backend().buffer().clone();
-    let row = |y: u16| -> String { (0..width).map(|x| buffer[(x, y)].symbol()).collect() };
-    (1..height - 1).map(|y| row(y).trim_end().to_owned()).collect::<Vec<_>>().join("\n")
+    testing::shown((width, height - 2, ascii), |frame, area, ui| {
+        let look = Look { ui, focused: true, is_scanning: false, depth, spots: &Spots::default() };
+        draw::draw(wizard, frame, area, &look);
+    })
 }

@@ -10,21 +10,14 @@ use crate::job::prepare::{OutputFile, PrepareReport, SplitSummary};
 use crate::job::JobState;
 use crate::model::Failure;
 use crate::tui::keymap::Action;
+use crate::tui::testing;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Compares a screen in the sizes that matter, and without colours and boxes.
 fn compare(name: &str, wizard: &mut Wizard) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        for (width, height, ascii) in [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)] {
-            let kind = if ascii { "_ascii" } else { "" };
-            let shown = screen(wizard, width, height, ascii);
-            insta::assert_snapshot!(format!("prepare_{name}_{width}x{height}{kind}"), shown);
-        }
+    testing::compare(&format!("prepare_{name}"), &testing::WINDOWS, |(columns, rows, ascii)| {
+        screen(wizard, columns, rows, ascii)
     });
 }
 

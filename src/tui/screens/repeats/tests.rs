@@ -8,15 +8,12 @@ use crate::engine::dedup::look::{look, Repeats, Scope};
 use crate::model::dedup::{Keep, TEXT_KEY};
 use crate::model::{Cancel, DedupPlan, Failure, RunOptions};
 use crate::source::dedup::list;
-use crate::tui::keymap::{Action, Keymap};
-use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::theme::{ColourMode, Glyphs, Theme};
-use ratatui::backend::TestBackend;
-use ratatui::Terminal;
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, Input, UiEnv};
+use crate::tui::testing;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 const NOTICE: &str = "We use cookies to improve your experience. By continuing to browse you agree to our terms.";
 const FOOTER: &str = "Grüße aus Köln – 東京 und Москва, alle Rechte vorbehalten.";
@@ -55,29 +52,15 @@ fn with_repeats() -> RepeatsState {
 }
 
 fn shown(state: &mut RepeatsState, columns: u16, rows: u16, ascii: bool) -> String {
-    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
-    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
-    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
     let told = Told { length: 40, read: 5 << 20, text_key: "text".into() };
-    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| view::draw(state, &told, frame, frame.area(), &ui)).unwrap();
-    let text = terminal.backend().to_string();
-    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+    testing::shown((columns, rows, ascii), |frame, area, ui| view::draw(state, &told, frame, area, ui))
 }
 
 fn compare(name: &str, state: &mut RepeatsState) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        // The frame keeps two rows of the screen for itself.
-        for (columns, rows, ascii) in [(80, 22, false), (100, 28, false), (80, 22, true), (40, 12, false)] {
-            let kind = if ascii { "_ascii" } else { "" };
-            let drawn = shown(state, columns, rows, ascii);
-            insta::assert_snapshot!(format!("repeats_{name}_{columns}x{rows}{kind}"), drawn);
-            state.follows = true;
-        }
+    testing::compare(&format!("repeats_{name}"), &testing::SCREENS, |(columns, rows, ascii)| {
+        let drawn = shown(state, columns, rows, ascii);
+        state.follows = true;
+        drawn
     });
 }
 
@@ -167,15 +150,6 @@ fn any_key_in_any_state_at_any_size_is_survived() {
     }
 }
 
-fn wait(screen: &mut dyn Screen) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while screen.is_busy() && Instant::now() < end {
-        screen.tick(&mut Vec::new());
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    screen.tick(&mut Vec::new());
-}
-
 #[test]
 fn a_file_is_looked_at_alone_and_with_its_folder() {
     let folder = tempfile::tempdir().unwrap();
@@ -183,15 +157,15 @@ fn a_file_is_looked_at_alone_and_with_its_folder() {
     let env = UiEnv::new(RunOptions::default(), folder.path().join("state"));
     let plan = DedupPlan { min_length: Some(40), ..DedupPlan::new("", "") };
     let mut screen = open(Target::File(folder.path().join("b.jsonl"), 0), &plan, env);
-    wait(screen.as_mut());
+    testing::settle(screen.as_mut());
     let alone = screen.status_right().unwrap();
     assert_eq!(alone, "21.9 % of 415 B repeat, by 40 bytes and more");
     screen.handle(Input::Action(Action::Toggle));
-    wait(screen.as_mut());
+    testing::settle(screen.as_mut());
     let status = screen.status_right().unwrap();
     assert!(status != alone && status.ends_with("repeat, by 40 bytes and more"), "{status}");
     screen.handle(Input::Action(Action::Right));
-    wait(screen.as_mut());
+    testing::settle(screen.as_mut());
     assert!(screen.status_right().unwrap().ends_with("by 50 bytes and more"));
     let copied = screen.handle(Input::Action(Action::CopyPath));
     assert!(

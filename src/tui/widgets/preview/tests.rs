@@ -2,9 +2,8 @@ use super::*;
 use crate::model::Cancel;
 use crate::preview::cells::Depth;
 use crate::preview::{page, part};
-use crate::tui::keymap::Keymap;
-use crate::tui::screen::Ui;
-use crate::tui::theme::{ColourMode, Glyphs, Theme};
+use crate::tui::testing::{self, Size};
+use crate::tui::theme::ColourMode;
 use crate::tui::widgets::panel;
 use ratatui::backend::TestBackend;
 use ratatui::Terminal;
@@ -16,58 +15,34 @@ fn of(name: &str, content: &[u8]) -> PreviewState {
 }
 
 /// The pane as the browser has it, in a colour mode.
-fn terminal(
-    state: &mut PreviewState,
-    columns: u16,
-    rows: u16,
-    ascii: bool,
-    colour: ColourMode,
-) -> Terminal<TestBackend> {
-    let theme = Theme::new(colour);
-    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
-    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
-    let depth = if ascii { Depth::Ascii } else { Depth::Shades };
-    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+fn pane(state: &mut PreviewState, size: Size, colour: ColourMode) -> Terminal<TestBackend> {
+    let depth = if size.2 { Depth::Ascii } else { Depth::Shades };
     let mut pixels = Pixels::default();
-    terminal
-        .draw(|frame| {
-            let block = panel(&state.title(&ui), true, &ui);
-            let inner = block.inner(frame.area());
-            frame.render_widget(block, frame.area());
-            state.draw(frame.buffer_mut(), inner, true, &mut pixels, &PreviewLook { ui: &ui, depth });
-        })
-        .unwrap();
-    terminal
+    testing::terminal(size, colour, |frame, area, ui| {
+        let block = panel(&state.title(ui), true, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        state.draw(frame.buffer_mut(), inner, true, &mut pixels, &PreviewLook { ui, depth });
+    })
 }
 
 fn shown(state: &mut PreviewState, columns: u16, rows: u16, ascii: bool) -> String {
-    let text = terminal(state, columns, rows, ascii, ColourMode::Sixteen).backend().to_string();
-    // The backend tells behind a line which cells wide characters hide.
-    let line = |line: &str| line.split("\" Hidden by").next().unwrap_or(line).trim_matches('"').trim_end().to_owned();
-    text.lines().map(line).collect::<Vec<_>>().join("\n")
+    testing::text_of(&pane(state, (columns, rows, ascii), ColourMode::Sixteen))
 }
 
 /// The sizes that the pane has in windows of 80×24 and 100×30, and the smallest one.
-const SIZES: [(u16, u16, bool); 4] = [(38, 20, false), (55, 26, false), (38, 20, true), (20, 8, false)];
+const SIZES: [Size; 4] = [(38, 20, false), (55, 26, false), (38, 20, true), (20, 8, false)];
 
 fn compare(name: &str, state: &mut PreviewState) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        for (columns, rows, ascii) in SIZES {
-            let kind = if ascii { "_ascii" } else { "" };
-            insta::assert_snapshot!(
-                format!("preview_{name}_{columns}x{rows}{kind}"),
-                shown(state, columns, rows, ascii)
-            );
-            // Without colours not one cell may hold one: an empty colour sequence would reset bold and reverse.
-            let plain = terminal(state, columns, rows, ascii, ColourMode::None);
-            let has_colour =
-                |cell: &ratatui::buffer::Cell| [cell.fg, cell.bg].iter().any(|c| *c != ratatui::style::Color::Reset);
-            assert!(!plain.backend().buffer().content().iter().any(has_colour), "{name} {columns}x{rows}");
-        }
+    testing::compare(&format!("preview_{name}"), &SIZES, |size| {
+        let (columns, rows, ascii) = size;
+        let drawn = shown(state, columns, rows, ascii);
+        // Without colours not one cell may hold one: an empty colour sequence would reset bold and reverse.
+        let plain = pane(state, size, ColourMode::None);
+        let has_colour =
+            |cell: &ratatui::buffer::Cell| [cell.fg, cell.bg].iter().any(|c| *c != ratatui::style::Color::Reset);
+        assert!(!plain.backend().buffer().content().iter().any(has_colour), "{name} {columns}x{rows}");
+        drawn
     });
 }
 

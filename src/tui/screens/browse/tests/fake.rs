@@ -2,13 +2,12 @@
 
 use crate::engine::browse::{BrowsePart, BrowseSample, Catalog, Group, Groups, KeyQuery, SampleAt, Visited, Wanted};
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Shard};
-use crate::tui::keymap::{Action, Keymap};
-use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, Input, Screen, UiEnv};
 use crate::tui::screens::browse::screen::BrowseScreen;
 use crate::tui::screens::browse::Start;
-use crate::tui::theme::{ColourMode, Glyphs, Theme};
-use ratatui::backend::TestBackend;
-use ratatui::Terminal;
+use crate::tui::testing::{self, terminal, text_of, Size};
+use crate::tui::theme::ColourMode;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -243,6 +242,14 @@ impl Stage {
             std::thread::yield_now();
         }
     }
+    /// Compares the screen with its kept pictures in these sizes.
+    pub fn compare(&mut self, name: &str, sizes: &[Size]) {
+        testing::compare(name, sizes, |(columns, rows, ascii)| {
+            (self.size, self.ascii) = ((columns, rows), ascii);
+            self.colour = if ascii { ColourMode::None } else { ColourMode::Sixteen };
+            self.draw()
+        });
+    }
     pub fn toasts(&mut self) -> Vec<String> {
         let told = |effect: &Effect| match effect {
             Effect::Toast(toast) => Some(toast.text.clone()),
@@ -258,11 +265,5 @@ pub fn drawn(screen: &mut dyn Screen, columns: u16, rows: u16, ascii: bool) -> S
 }
 
 fn shown(screen: &mut dyn Screen, (columns, rows): (u16, u16), ascii: bool, colour: ColourMode) -> String {
-    let theme = Theme::new(colour);
-    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
-    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
-    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| screen.draw(frame, frame.area(), &ui)).unwrap();
-    let text = terminal.backend().to_string();
-    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+    text_of(&terminal((columns, rows, ascii), colour, |frame, area, ui| screen.draw(frame, area, ui)))
 }

@@ -13,24 +13,12 @@ use crate::tui::screens::browse::pages::{loader_lines, offset_lines};
 use crate::tui::screens::browse::sheet::{Sheet, Source};
 use crate::tui::screens::browse::state::Mode;
 use crate::tui::screens::page::PageLine;
-use crate::tui::theme::ColourMode;
+use crate::tui::testing;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 fn compare(name: &str, stage: &mut Stage) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        for (columns, rows, ascii) in [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)] {
-            let kind = if ascii { "_ascii" } else { "" };
-            stage.size = (columns, rows);
-            stage.ascii = ascii;
-            stage.colour = if ascii { ColourMode::None } else { ColourMode::Sixteen };
-            insta::assert_snapshot!(format!("browse_{name}_{columns}x{rows}{kind}"), stage.draw());
-        }
-    });
+    stage.compare(&format!("browse_{name}"), &testing::WINDOWS);
 }
 
 #[test]
@@ -278,24 +266,11 @@ fn a_contact_sheet_is_a_grid_with_its_seed() {
         chosen: Rc::default(),
     };
     let mut sheet = Sheet::new(source(), &super::fake::env());
-    let mut effects = Vec::new();
-    let end = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while sheet.is_busy() && std::time::Instant::now() < end {
-        sheet.tick(&mut effects);
-        std::thread::yield_now();
-    }
+    testing::settle(&mut sheet);
     assert_eq!(sheet.status_right().unwrap(), "seed 7  60 of 40,023");
     sheet.handle(Input::Action(Action::Right));
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        for (columns, rows, ascii) in [(80, 24, false), (100, 30, false), (80, 24, true), (40, 12, false)] {
-            let kind = if ascii { "_ascii" } else { "" };
-            let shown = super::fake::drawn(&mut sheet, columns, rows, ascii);
-            insta::assert_snapshot!(format!("browse_sheet_{columns}x{rows}{kind}"), shown);
-        }
+    testing::compare("browse_sheet", &testing::WINDOWS, |(columns, rows, ascii)| {
+        super::fake::drawn(&mut sheet, columns, rows, ascii)
     });
     let chosen = source();
     let place = Rc::clone(&chosen.chosen);

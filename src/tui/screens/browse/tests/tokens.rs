@@ -3,25 +3,13 @@ use crate::engine::browse::TokenView;
 use crate::tui::keymap::Action;
 use crate::tui::screen::Screen as _;
 use crate::tui::screens::browse::Start;
-use crate::tui::theme::ColourMode;
+use crate::tui::testing;
 use std::path::Path;
 
 const TOKENIZER: &str = "tests/golden/nanosets/tokenizers/bpe1k.json";
 
 fn compare(name: &str, stage: &mut Stage) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        for (columns, rows, ascii) in [(80, 24, false), (100, 30, false), (80, 24, true)] {
-            let kind = if ascii { "_ascii" } else { "" };
-            stage.size = (columns, rows);
-            stage.ascii = ascii;
-            stage.colour = if ascii { ColourMode::None } else { ColourMode::Sixteen };
-            insta::assert_snapshot!(format!("tokens_{name}_{columns}x{rows}{kind}"), stage.draw());
-        }
-    });
+    stage.compare(&format!("tokens_{name}"), &testing::WINDOWS[..3]);
 }
 
 fn stage(path: &str, tokenizer: Option<&str>, sequence_length: Option<u64>) -> Stage {

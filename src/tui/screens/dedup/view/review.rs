@@ -1,78 +1,37 @@
 //! Draws the review: what a run would do.
 
-use super::{draw_scrolled, passage_lines, wrapped};
+use super::passage_lines;
 use crate::job::dedup::DedupEstimate;
 use crate::model::dedup::Mode;
 use crate::model::text::{bytes, count, display_safe, duration};
-use crate::model::{Outcome, Severity};
+use crate::model::Severity;
 use crate::source::dedup::Listing;
-use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::screens::dedup::state::DedupState;
 use crate::tui::widgets::layout::{heading, problem_lines};
+use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::Frame;
 
 /// Files that are listed.
 const FILES: usize = 6;
 /// Passages that are listed.
 const PASSAGES: usize = 8;
 
-/// Draws the step.
-pub fn draw(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let columns = usize::from(area.width);
-    let mut lines = Vec::new();
-    match state.first_blocker() {
-        Some((step, why)) => {
-            let words = format!("{} {}: {why}", ui.glyphs.cross, step.title());
-            lines.extend(wrapped(&words, columns, ui.theme.error));
-            lines.push(Line::default());
-        }
-        None => {
-            let key = ui.key(Context::DedupReview, Action::Run);
-            let words = format!("{} everything is answered; {key} runs it", ui.glyphs.check);
-            lines.push(Line::from(Span::styled(words, ui.theme.ok)));
-            lines.push(Line::default());
-            lines.extend(outlook(state, state.review_now(), columns, ui));
-            lines.push(Line::default());
-        }
+/// What a run would do.
+pub fn outlook_lines(state: &DedupState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let Some(Ok(found)) = state.review_now() else { return Vec::new() };
+    let mut lines = estimate_lines(state, found, columns, ui);
+    if let Some(Ok(listing)) = state.seen.files.as_deref() {
+        lines.extend(file_lines(state, listing, columns, ui));
     }
-    let mut head = heading("The same as a command", ui);
-    let key = ui.key(Context::DedupReview, Action::Copy);
-    head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
-    lines.push(head);
-    let command = text::wrap(&state.command(), columns.saturating_sub(2)).into_iter();
-    lines.extend(command.map(|line| Line::from(Span::styled(format!("  {line}"), ui.theme.accent))));
-    draw_scrolled(state, frame, area, lines, ui);
-}
-
-fn outlook(state: &DedupState, found: Option<&Outcome<DedupEstimate>>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    match found {
-        None => {
-            let words = format!("{} reading a sample of the documents", ui.spinner());
-            vec![Line::from(Span::styled(words, ui.theme.accent))]
-        }
-        Some(Err(failure)) => {
-            let mut lines = wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error);
-            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
-            lines
-        }
-        Some(Ok(found)) => {
-            let mut lines = estimate_lines(state, found, columns, ui);
-            if let Some(Ok(listing)) = state.seen.files.as_deref() {
-                lines.extend(file_lines(state, listing, columns, ui));
-            }
-            if !found.passages.is_empty() {
-                lines.push(heading("Repeated most", ui));
-                lines.extend(passage_lines(&found.passages, PASSAGES, columns, ui));
-            }
-            let told = found.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
-            lines.extend(told.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
-            lines
-        }
+    if !found.passages.is_empty() {
+        lines.push(heading("Repeated most", ui));
+        lines.extend(passage_lines(&found.passages, PASSAGES, columns, ui));
     }
+    let told = found.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
+    lines.extend(told.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
+    lines
 }
 
 /// Figures, time, memory and space.

@@ -1,18 +1,22 @@
 //! Draws the steps with questions.
 
-use super::{draw_field, draw_fields, draw_scrolled, from_row, passage_lines, wrapped};
+use super::passage_lines;
 use crate::job::dedup::DedupEstimate;
 use crate::model::dedup::Mode;
 use crate::model::text::{bytes, count, grouped};
 use crate::model::Outcome;
-use crate::source::dedup::TextFile;
+use crate::tui::form::{
+    draw_all_fields, draw_below, draw_fields, file_line, from_row, listing_lines, Answers as _, Place,
+};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
-use crate::tui::screens::dedup::state::{DedupState, Place};
+use crate::tui::screens::dedup::guide::DedupGuide;
+use crate::tui::screens::dedup::state::DedupState;
 use crate::tui::screens::dedup::step::{Field, LENGTHS};
 use crate::tui::widgets::bars::split_bar;
-use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row};
+use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
 use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::text;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -31,38 +35,24 @@ const FIGURES_COLUMNS: usize = 22;
 pub fn source(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let fields = state.fields();
-    let line = draw_fields(state, frame, area, 0, &fields, ui) + 1;
+    let line = draw_fields::<DedupGuide>(state, frame, area, 0, &fields, ui) + 1;
     let files = state.seen.files.clone();
-    let mut lines = Vec::new();
-    match files.as_deref() {
-        None => lines.push(Line::from(Span::styled(format!("{} looking for files", ui.spinner()), ui.theme.accent))),
-        Some(Err(failure)) => {
-            lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
-            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+    let lines = listing_lines(files.as_deref(), columns, ui, |found| {
+        let size = found.files.iter().map(|file| file.bytes).sum();
+        let total = found.files.len();
+        let mut lines =
+            vec![heading(&format!("{} {} {}", count(total as u64, "file"), ui.glyphs.dot, bytes(size)), ui)];
+        let words = "In this order; of what repeats the first copy stays.";
+        lines.extend(wrapped(words, columns, ui.theme.muted));
+        lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
+        lines.push(Line::default());
+        lines.extend(found.files.iter().take(SHOWN_FILES).map(|file| file_line(file, columns, ui)));
+        if let Some(more) = total.checked_sub(SHOWN_FILES).filter(|more| *more > 0) {
+            lines.push(Line::from(Span::styled(format!("and {} more", grouped(more as u64)), ui.theme.muted)));
         }
-        Some(Ok(found)) => {
-            let size = found.files.iter().map(|file| file.bytes).sum();
-            let total = found.files.len();
-            lines.push(heading(&format!("{} {} {}", count(total as u64, "file"), ui.glyphs.dot, bytes(size)), ui));
-            let words = "In this order; of what repeats the first copy stays.";
-            lines.extend(wrapped(words, columns, ui.theme.muted));
-            lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
-            lines.push(Line::default());
-            lines.extend(found.files.iter().take(SHOWN_FILES).map(|file| file_line(file, columns, ui)));
-            if let Some(more) = total.checked_sub(SHOWN_FILES).filter(|more| *more > 0) {
-                lines.push(Line::from(Span::styled(format!("and {} more", grouped(more as u64)), ui.theme.muted)));
-            }
-        }
-    }
-    draw_scrolled(state, frame, from_row(area, line), lines, ui);
-}
-
-fn file_line(file: &TextFile, columns: usize, ui: &Ui) -> Line<'static> {
-    let size = text::pad_start(&bytes(file.bytes), 11);
-    let packing = text::pad_end(file.packing.title(), 10);
-    let room = columns.saturating_sub(24).max(8);
-    let name = text::pad_end(&text::fit_middle(&file.name, room, ui.glyphs), room);
-    Line::from(vec![Span::raw(format!(" {name} ")), Span::styled(format!("{packing}{size}"), ui.theme.muted)])
+        lines
+    });
+    draw_below(state, frame, from_row(area, line), lines, ui);
 }
 
 /// How long a repeat has to be, with what each length comes to.
@@ -74,7 +64,7 @@ pub fn length(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
     draw_lengths(state, frame, place, ui);
     let mut line = rows + 1;
     if state.is_own {
-        line = draw_fields(state, frame, area, line, &[Field::Own], ui);
+        line = draw_fields::<DedupGuide>(state, frame, area, line, &[Field::Own], ui);
     }
     let mut lines = Vec::new();
     let chosen = state.plan.min_length.and_then(|length| state.seen.estimate(length));
@@ -85,17 +75,11 @@ pub fn length(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
             lines.extend(wrapped(&words, columns, ui.theme.muted));
         }
         None if state.plan.min_length.is_none() => {}
-        None => {
-            let words = format!("{} reading a sample of the documents", ui.spinner());
-            lines.push(Line::from(Span::styled(words, ui.theme.accent)));
-        }
-        Some(Err(failure)) => {
-            lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
-            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
-        }
+        None => lines.push(waiting("reading a sample of the documents", ui)),
+        Some(Err(failure)) => lines = failure_lines(failure, columns, ui),
         Some(Ok(found)) => lines = found_lines(found, columns, ui),
     }
-    draw_scrolled(state, frame, from_row(area, line + 1), lines, ui);
+    draw_below(state, frame, from_row(area, line + 1), lines, ui);
 }
 
 /// From how much of the data the figures are, and what repeats most.
@@ -119,8 +103,8 @@ fn found_lines(found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'stat
 }
 
 fn draw_lengths(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    state.places.put(area, Place::Field(Field::Lengths));
-    let focused = state.rail.is_none() && state.field() == Some(Field::Lengths);
+    state.form.places.put(area, Place::Field(Field::Lengths));
+    let focused = state.is_focused(Field::Lengths);
     let own = state.plan.min_length.filter(|_| state.is_own);
     let (seen, is_own, chosen) = (&state.seen, state.is_own, state.plan.min_length);
     draw_list(frame.buffer_mut(), area, &mut state.lengths, focused, ui, |index, columns| {
@@ -154,34 +138,10 @@ fn figures(found: &Outcome<DedupEstimate>, length: u64, room: usize, ui: &Ui) ->
 /// What happens to what repeats, and where the result goes.
 pub fn mode(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let fields = state.fields();
-    let mut foot: Vec<Line> =
-        state.refused().iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
-    foot.extend(
-        state.troubles.values().flat_map(|why| wrapped(&format!("{} {why}", ui.glyphs.cross), columns, ui.theme.error)),
-    );
-    if foot.is_empty() {
-        let words = match state.plan.mode {
-            Mode::Remove => "The same tree is written to the output, without what repeats. The input stays as it is.",
-            Mode::Annotate => "The same tree is written to the output; nothing is cut. The input stays as it is.",
-        };
-        foot.extend(wrapped(words, columns, ui.theme.muted));
-    }
-    let foot_rows = foot.len().min(usize::from(area.height / 3));
-    let room = usize::from(area.height).saturating_sub(foot_rows);
-    let at = state.field().and_then(|field| fields.iter().position(|known| *known == field)).unwrap_or(0);
-    let first = (at + 2).saturating_sub(room).min(fields.len().saturating_sub(room));
-    for (line, field) in fields.iter().skip(first).take(room).enumerate() {
-        draw_field(state, frame, row(area, line), *field, ui);
-    }
-    if first > 0 {
-        frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);
-    }
-    if first + room < fields.len() {
-        let y = area.y + u16::try_from(room).unwrap_or(0).saturating_sub(1);
-        frame.buffer_mut().set_string(area.right(), y, ui.glyphs.more_down, ui.theme.accent);
-    }
-    let used = fields.len().min(room);
-    let place = from_row(area, used.saturating_add(usize::from(used + foot_rows < usize::from(area.height))));
-    draw_lines(frame.buffer_mut(), place, foot);
+    let wrong = state.refused().iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
+    let words = match state.plan.mode {
+        Mode::Remove => "The same tree is written to the output, without what repeats. The input stays as it is.",
+        Mode::Annotate => "The same tree is written to the output; nothing is cut. The input stays as it is.",
+    };
+    draw_all_fields::<DedupGuide>(state, frame, area, wrong, wrapped(words, columns, ui.theme.muted), ui);
 }

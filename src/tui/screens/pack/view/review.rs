@@ -1,66 +1,20 @@
 //! Draws the review: what a run would do.
 
-use super::{draw_scrolled, wrapped};
-use crate::job::pack::PackPreview;
 use crate::model::text::{bytes, count, duration};
-use crate::model::{Outcome, Severity};
-use crate::tui::keymap::{Action, Context};
+use crate::model::Severity;
 use crate::tui::screen::Ui;
 use crate::tui::screens::pack::state::PackState;
 use crate::tui::widgets::layout::{heading, problem_lines};
+use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::text;
-use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::Frame;
 
 /// Files of one format that are listed.
 const FILES_EACH: usize = 6;
 
-/// Draws the step.
-pub fn draw(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let columns = usize::from(area.width);
-    let mut lines = Vec::new();
-    match state.first_blocker() {
-        Some((step, why)) => {
-            let words = format!("{} {}: {why}", ui.glyphs.cross, step.title());
-            lines.extend(wrapped(&words, columns, ui.theme.error));
-            lines.push(Line::default());
-        }
-        None => {
-            let key = ui.key(Context::PackReview, Action::Run);
-            let words = format!("{} everything is answered; {key} runs it", ui.glyphs.check);
-            lines.push(Line::from(Span::styled(words, ui.theme.ok)));
-            lines.push(Line::default());
-            lines.extend(outlook(state.preview_now(), columns, ui));
-        }
-    }
-    let mut head = heading("The same as a command", ui);
-    let key = ui.key(Context::PackReview, Action::Copy);
-    head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
-    lines.push(head);
-    let command = text::wrap(&state.command(), columns.saturating_sub(2)).into_iter();
-    lines.extend(command.map(|line| Line::from(Span::styled(format!("  {line}"), ui.theme.accent))));
-    draw_scrolled(state, frame, area, lines, ui);
-}
-
-fn outlook(preview: Option<&Outcome<PackPreview>>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let Some(preview) = preview else {
-        let words = format!("{} reading a sample of the documents", ui.spinner());
-        return vec![Line::from(Span::styled(words, ui.theme.accent)), Line::default()];
-    };
-    let mut lines = Vec::new();
-    match preview {
-        Err(failure) => {
-            lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
-            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
-        }
-        Ok(preview) => lines.extend(preview_lines(preview, columns, ui)),
-    }
-    lines.push(Line::default());
-    lines
-}
-
-fn preview_lines(preview: &PackPreview, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+/// What a run would do.
+pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let Some(Ok(preview)) = state.preview_now() else { return Vec::new() };
     let dot = ui.glyphs.dot;
     let mut lines = Vec::new();
     if preview.nothing_to_do {

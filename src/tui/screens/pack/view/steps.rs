@@ -1,17 +1,20 @@
 //! Draws the steps with questions.
 
-use super::{draw_field, draw_fields, draw_scrolled, from_row, wrapped, LABEL};
 use crate::model::text::{bytes, count, grouped};
 use crate::preview::text::wrap_ranges;
 use crate::preview::tokens::TokenText;
-use crate::source::text::TextFile;
+use crate::tui::form::{
+    draw_all_fields, draw_below, draw_fields, file_line, from_row, listing_lines, Answers as _, Guide as _, Place,
+};
 use crate::tui::screen::Ui;
+use crate::tui::screens::pack::guide::PackGuide;
 use crate::tui::screens::pack::look::{size_words, template_words};
 use crate::tui::screens::pack::seen::TokenizerLook;
-use crate::tui::screens::pack::state::{PackState, Place};
+use crate::tui::screens::pack::state::PackState;
 use crate::tui::screens::pack::step::Field;
-use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row};
+use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
 use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::page::{failure_lines, trouble_lines, waiting, wrapped};
 use crate::tui::widgets::preview::token_line;
 use crate::tui::widgets::text;
 use ratatui::layout::Rect;
@@ -30,43 +33,28 @@ const KEY_ROWS: usize = 8;
 /// Which files.
 pub fn source(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let line = draw_fields(state, frame, area, 0, &[Field::Glob], ui) + 1;
+    let line = draw_fields::<PackGuide>(state, frame, area, 0, &[Field::Glob], ui) + 1;
     let files = state.seen.files.clone();
-    let mut lines = Vec::new();
-    match files.as_deref() {
-        None => lines.push(Line::from(Span::styled(format!("{} looking for files", ui.spinner()), ui.theme.accent))),
-        Some(Err(failure)) => {
-            lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
-            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+    let lines = listing_lines(files.as_deref(), columns, ui, |found| {
+        let words = format!("{} {} {}", count(found.total, "file"), ui.glyphs.dot, bytes(found.bytes));
+        let mut lines = vec![heading(&words, ui)];
+        for (format, told) in &found.by_format {
+            let words = match told {
+                Ok((files, _)) if *files == found.total => continue,
+                Ok((files, size)) => format!("{}: {}, {}", format.word(), count(*files, "file"), bytes(*size)),
+                Err(why) => format!("{}: {why}", format.word()),
+            };
+            lines.extend(wrapped(&format!("  for {words}"), columns, ui.theme.muted));
         }
-        Some(Ok(found)) => {
-            let words = format!("{} {} {}", count(found.total, "file"), ui.glyphs.dot, bytes(found.bytes));
-            lines.push(heading(&words, ui));
-            for (format, told) in &found.by_format {
-                let words = match told {
-                    Ok((files, _)) if *files == found.total => continue,
-                    Ok((files, size)) => format!("{}: {}, {}", format.word(), count(*files, "file"), bytes(*size)),
-                    Err(why) => format!("{}: {why}", format.word()),
-                };
-                lines.extend(wrapped(&format!("  for {words}"), columns, ui.theme.muted));
-            }
-            lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
-            lines.push(Line::default());
-            lines.extend(found.shown.iter().map(|file| file_line(file, columns, ui)));
-            if let Some(more) = found.total.checked_sub(found.shown.len() as u64).filter(|more| *more > 0) {
-                lines.push(Line::from(Span::styled(format!("and {} more", grouped(more)), ui.theme.muted)));
-            }
+        lines.extend(found.problems.iter().take(8).flat_map(|problem| problem_lines(problem, columns, ui)));
+        lines.push(Line::default());
+        lines.extend(found.shown.iter().map(|file| file_line(file, columns, ui)));
+        if let Some(more) = found.total.checked_sub(found.shown.len() as u64).filter(|more| *more > 0) {
+            lines.push(Line::from(Span::styled(format!("and {} more", grouped(more)), ui.theme.muted)));
         }
-    }
-    draw_scrolled(state, frame, from_row(area, line), lines, ui);
-}
-
-fn file_line(file: &TextFile, columns: usize, ui: &Ui) -> Line<'static> {
-    let size = text::pad_start(&bytes(file.bytes), 11);
-    let packing = text::pad_end(file.packing.title(), 10);
-    let room = columns.saturating_sub(24).max(8);
-    let name = text::pad_end(&text::fit_middle(&file.name, room, ui.glyphs), room);
-    Line::from(vec![Span::raw(format!(" {name} ")), Span::styled(format!("{packing}{size}"), ui.theme.muted)])
+        lines
+    });
+    draw_below(state, frame, from_row(area, line), lines, ui);
 }
 
 /// Where the text stands.
@@ -86,7 +74,7 @@ pub fn text_field(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui)
     draw_keys(state, frame, place, documents.lines.len(), ui);
     let mut line = height + 1;
     if state.fields().contains(&Field::Jq) {
-        line = draw_fields(state, frame, area, line, &[Field::Jq], ui);
+        line = draw_fields::<PackGuide>(state, frame, area, line, &[Field::Jq], ui);
     }
     let mut lines = Vec::new();
     for why in &documents.troubles {
@@ -96,8 +84,7 @@ pub fn text_field(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui)
         None => lines.push(Line::from(Span::styled(format!("{} reading", ui.spinner()), ui.theme.muted))),
         Some(found) => {
             if let Some(failure) = &found.failure {
-                lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
-                lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+                lines.extend(failure_lines(failure, columns, ui));
             } else {
                 let (with, all) = (found.with_text(), found.texts.len());
                 let style = if with == 0 {
@@ -109,7 +96,7 @@ pub fn text_field(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui)
                 };
                 lines.push(Line::from(Span::styled(format!("{with} of {all} documents have text there"), style)));
                 if let Some(why) = state.seen.text_blocker() {
-                    lines.extend(wrapped(&format!("{} {why}", ui.glyphs.cross), columns, ui.theme.error));
+                    lines.extend(trouble_lines(&why, columns, ui));
                 }
                 // Those without text come first: they are what one has to know.
                 let mut order: Vec<usize> = (0..all).collect();
@@ -134,12 +121,12 @@ pub fn text_field(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui)
             }
         }
     }
-    draw_scrolled(state, frame, from_row(area, line + 1), lines, ui);
+    draw_below(state, frame, from_row(area, line + 1), lines, ui);
 }
 
 fn draw_keys(state: &mut PackState, frame: &mut Frame, area: Rect, documents: usize, ui: &Ui) {
-    state.places.put(area, Place::Field(Field::Keys));
-    let focused = state.rail.is_none() && state.field() == Some(Field::Keys);
+    state.form.places.put(area, Place::Field(Field::Keys));
+    let focused = state.is_focused(Field::Keys);
     let keys = state.seen.keys.clone();
     let widest = keys.iter().map(|key| text::width(&text::safe(&key.name))).max().unwrap_or(4).clamp(4, 24);
     let chosen = match &state.plan.text {
@@ -168,16 +155,16 @@ fn draw_keys(state: &mut PackState, frame: &mut Frame, area: Rect, documents: us
 /// Which tokenizer.
 pub fn tokenizer(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let mut line = draw_fields(state, frame, area, 0, &[Field::Tokenizer], ui);
+    let mut line = draw_fields::<PackGuide>(state, frame, area, 0, &[Field::Tokenizer], ui);
     let rows = state.found.len.min(FOUND_ROWS).min(usize::from(area.height / 4));
     if rows > 0 {
         let place = Rect { height: u16::try_from(rows).unwrap_or(0), ..from_row(area, line) };
-        let indent = u16::try_from(LABEL).unwrap_or(0).saturating_sub(2).min(place.width);
+        let indent = PackGuide::LOOK.label.saturating_sub(2).min(place.width);
         let place = Rect { x: place.x + indent, width: place.width - indent, ..place };
         draw_found(state, frame, place, ui);
         line += rows;
     }
-    line = draw_fields(state, frame, area, line, &[Field::End], ui) + 1;
+    line = draw_fields::<PackGuide>(state, frame, area, line, &[Field::End], ui) + 1;
     let mut lines = Vec::new();
     let name = state.plan.tokenizer.clone();
     match state.seen.tokenizer_of(&name) {
@@ -186,19 +173,16 @@ pub fn tokenizer(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) 
                 "Type a path or a name, or choose one that was found; a real document is then shown token by token.";
             lines.extend(wrapped(words, columns, ui.theme.muted));
         }
-        None => lines.push(Line::from(Span::styled(format!("{} loading", ui.spinner()), ui.theme.accent))),
-        Some(Err(failure)) => {
-            lines.extend(wrapped(&format!("{} {failure}", ui.glyphs.cross), columns, ui.theme.error));
-            lines.extend(failure.hint.iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
-        }
+        None => lines.push(waiting("loading", ui)),
+        Some(Err(failure)) => lines = failure_lines(failure, columns, ui),
         Some(Ok(look)) => lines = tokenizer_lines(look, columns, ui),
     }
-    draw_scrolled(state, frame, from_row(area, line), lines, ui);
+    draw_below(state, frame, from_row(area, line), lines, ui);
 }
 
 fn draw_found(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    state.places.put(area, Place::Field(Field::Found));
-    let focused = state.rail.is_none() && state.field() == Some(Field::Found);
+    state.form.places.put(area, Place::Field(Field::Found));
+    let focused = state.is_focused(Field::Found);
     let names = state.seen.tokenizers.clone();
     let chosen = state.plan.tokenizer.clone();
     draw_list(frame.buffer_mut(), area, &mut state.found, focused, ui, |index, columns| {
@@ -240,30 +224,10 @@ fn token_lines(tokens: &TokenText, columns: usize, most: usize, ui: &Ui) -> Vec<
 /// What is made, and where.
 pub fn targets(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let fields = state.fields();
     let refused = match state.plan.formats().is_empty() {
         true => Vec::new(),
         false => state.refused(),
     };
-    let mut foot: Vec<Line> = refused.iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
-    foot.extend(
-        state.troubles.values().flat_map(|why| wrapped(&format!("{} {why}", ui.glyphs.cross), columns, ui.theme.error)),
-    );
-    let foot_rows = foot.len().min(usize::from(area.height / 3));
-    let room = usize::from(area.height).saturating_sub(foot_rows);
-    let at = state.field().and_then(|field| fields.iter().position(|known| *known == field)).unwrap_or(0);
-    let first = (at + 2).saturating_sub(room).min(fields.len().saturating_sub(room));
-    for (line, field) in fields.iter().skip(first).take(room).enumerate() {
-        draw_field(state, frame, row(area, line), *field, ui);
-    }
-    if first > 0 {
-        frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);
-    }
-    if first + room < fields.len() {
-        let y = area.y + u16::try_from(room).unwrap_or(0).saturating_sub(1);
-        frame.buffer_mut().set_string(area.right(), y, ui.glyphs.more_down, ui.theme.accent);
-    }
-    let used = fields.len().min(room);
-    let place = from_row(area, used.saturating_add(usize::from(used + foot_rows < usize::from(area.height))));
-    draw_lines(frame.buffer_mut(), place, foot);
+    let wrong = refused.iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
+    draw_all_fields::<PackGuide>(state, frame, area, wrong, Vec::new(), ui);
 }

@@ -6,8 +6,8 @@ use super::super::{conflict, draft, text_edit};
 use super::SplitSession;
 use crate::engine::splits::Draft;
 use crate::model::text::count;
+use crate::tui::form::frame::age;
 use crate::tui::screen::{Effect, Screen};
-use crate::tui::screens::prepare::draw::age;
 use std::sync::Arc;
 
 /// How many changes of a draft are named when it is offered.

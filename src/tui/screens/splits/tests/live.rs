@@ -54,12 +54,10 @@ impl House {
 
 /// Lets the workers answer until it is so.
 fn wait(session: &SplitSession, effects: &mut Vec<Effect>, is_so: impl Fn(&SplitSession) -> bool) {
-    let end = Instant::now() + Duration::from_secs(60);
-    while !is_so(session) {
-        assert!(Instant::now() < end, "not in time: {:?}", session.doing());
+    testing::wait("what the session does", || {
         session.tick(effects);
-        std::thread::yield_now();
-    }
+        is_so(session)
+    });
 }
 
 fn popup(effects: Vec<Effect>) -> Box<dyn Screen> {
@@ -271,16 +269,10 @@ fn press_on(screen: &mut dyn Screen, words: &str) -> Vec<Effect> {
 
 /// Lets the dialog's worker answer until these words are there.
 fn wait_for(screen: &mut dyn Screen, words: &str) {
-    let end = Instant::now() + Duration::from_secs(60);
-    loop {
+    testing::wait(words, || {
         screen.tick(&mut Vec::new());
-        let picture = shown(80, 22, false, &mut |frame, area, ui| screen.draw(frame, area, ui));
-        if picture.contains(words) {
-            return;
-        }
-        assert!(Instant::now() < end, "{words} is not in\n{picture}");
-        std::thread::yield_now();
-    }
+        shown(80, 22, false, &mut |frame, area, ui| screen.draw(frame, area, ui)).contains(words)
+    });
 }
 
 #[test]

@@ -2,13 +2,11 @@
 
 use super::*;
 use crate::engine::splits::{Edit, ExcludeItem, SplitEditor};
-use crate::tui::keymap::Keymap;
 use crate::tui::screen::{Screen, Ui};
-use crate::tui::theme::{ColourMode, Glyphs, Theme};
+use crate::tui::testing::{self, Size};
 use crate::tui::widgets::Places;
-use ratatui::backend::TestBackend;
 use ratatui::layout::Rect;
-use ratatui::{Frame, Terminal};
+use ratatui::Frame;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -64,31 +62,15 @@ pub(super) fn excluded(item: &str, note: Option<&str>) -> Edit {
 
 /// Draws once, and returns the text.
 pub(super) fn shown(columns: u16, rows: u16, ascii: bool, draw: &mut dyn FnMut(&mut Frame, Rect, &Ui)) -> String {
-    let theme = Theme::new(if ascii { ColourMode::None } else { ColourMode::Sixteen });
-    let (glyphs, keymap) = (Glyphs::new(ascii), Keymap::default());
-    let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
-    let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
-    terminal.draw(|frame| draw(frame, frame.area(), &ui)).unwrap();
-    let text = terminal.backend().to_string();
-    text.lines().map(|line| line.trim_matches('"').trim_end()).collect::<Vec<_>>().join("\n")
+    testing::shown((columns, rows, ascii), draw)
 }
 
-/// Compares with the kept pictures: columns, rows, and whether it is ASCII without colours.
-pub(super) fn compare(name: &str, sizes: &[(u16, u16, bool)], draw: &mut dyn FnMut(&mut Frame, Rect, &Ui)) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots"));
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| {
-        for &(columns, rows, ascii) in sizes {
-            let kind = if ascii { "_ascii" } else { "" };
-            let picture = shown(columns, rows, ascii, draw);
-            insta::assert_snapshot!(format!("splits_{name}_{columns}x{rows}{kind}"), picture);
-        }
-    });
+/// Compares with the kept pictures.
+pub(super) fn compare(name: &str, sizes: &[Size], draw: &mut dyn FnMut(&mut Frame, Rect, &Ui)) {
+    testing::compare(&format!("splits_{name}"), sizes, |size| testing::shown(size, &mut *draw));
 }
 
-pub(super) const ALL_SIZES: &[(u16, u16, bool)] = &[(80, 22, false), (100, 28, false), (40, 10, false), (80, 22, true)];
+pub(super) const ALL_SIZES: &[Size] = &[(80, 22, false), (100, 28, false), (40, 10, false), (80, 22, true)];
 
 /// Draws a popup that needs no session.
 pub(super) fn compare_screen(name: &str, screen: &mut dyn Screen) {

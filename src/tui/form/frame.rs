@@ -1,0 +1,128 @@
+//! What is around a step: the list of steps on the left, the pane with its title, and what is said of a draft.
+
+use crate::model::text::count;
+use crate::tui::screen::Ui;
+use crate::tui::widgets::{panel, text};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Widget;
+use ratatui::Frame;
+use std::time::Duration;
+
+/// Below this width the list of steps makes room.
+const RAIL_FROM: u16 = 72;
+
+/// How a step stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is on the screen, and in order as far as one is.
+    Here,
+    /// It is on the screen, and something is wrong with it that is no news.
+    HereBroken,
+    /// It has no questions for this data.
+    Skipped,
+    /// Its answers are wrong.
+    Broken,
+    /// It was left with an answer.
+    Answered,
+    /// It is still to come.
+    Open,
+}
+
+/// A row in the list of steps.
+#[derive(Clone, Copy, Debug)]
+pub struct RailRow {
+    /// The name of the step.
+    pub title: &'static str,
+    /// How it stands.
+    pub standing: Standing,
+    /// It cannot be gone to now.
+    pub is_disabled: bool,
+}
+
+/// The place of the list of steps, empty where there is no room for it, and that of the step.
+pub fn divide(area: Rect, rail_columns: u16) -> (Rect, Rect) {
+    let width = if area.width >= RAIL_FROM { rail_columns } else { 0 };
+    (Rect { width, ..area }, Rect { x: area.x + width, width: area.width - width, ..area })
+}
+
+/// Draws the list of steps, the cursor on one of them if it has the keys. Returns where its rows are.
+pub fn draw_rail(buffer: &mut Buffer, area: Rect, rows: &[RailRow], cursor: Option<usize>, ui: &Ui) -> Rect {
+    let block = panel("Steps", cursor.is_some(), ui);
+    let inner = block.inner(area);
+    block.render(area, buffer);
+    for ((y, row), number) in (inner.y..inner.bottom()).zip(rows).zip(0..) {
+        let place = Rect { y, height: 1, ..inner };
+        let (glyph, style) = match row.standing {
+            Standing::Here | Standing::HereBroken => (ui.glyphs.marker, ui.theme.accent),
+            Standing::Skipped => (ui.glyphs.dash, ui.theme.muted),
+            Standing::Broken => (ui.glyphs.cross, ui.theme.error),
+            Standing::Answered => (ui.glyphs.check, ui.theme.ok),
+            Standing::Open => (" ", ui.theme.text),
+        };
+        let name_style = match row.standing {
+            Standing::Here | Standing::HereBroken => ui.theme.title,
+            _ if row.is_disabled => ui.theme.disabled,
+            _ => ui.theme.text,
+        };
+        // The step on the screen keeps its marker and has the cross behind it.
+        let (sign, second) = match row.standing {
+            Standing::HereBroken => (glyph.to_owned(), format!("{} ", ui.glyphs.cross)),
+            _ => (format!(" {glyph} "), String::new()),
+        };
+        let name = text::fit_end(row.title, usize::from(place.width).saturating_sub(3), ui.glyphs);
+        let spans = [Span::styled(sign, style), Span::styled(second, ui.theme.error), Span::styled(name, name_style)];
+        Line::from(spans.to_vec()).render(place, buffer);
+        if cursor == Some(number) {
+            buffer.set_style(place, ui.theme.selected);
+        }
+    }
+    inner
+}
+
+/// What the pane of a step is called where the list of steps is not shown: the step itself, or the one that the cursor is on and
+/// that `key` goes to.
+pub fn narrow_title(title: &str, number: usize, of: usize, key: Option<&str>) -> String {
+    let arrow = key.map(|key| format!("{key}: go to ")).unwrap_or_default();
+    format!("{arrow}{title} ({} of {of})", number + 1)
+}
+
+/// Draws the pane of a step. Returns the place inside it.
+pub fn draw_pane(frame: &mut Frame, pane: Rect, title: &str, focused: bool, ui: &Ui) -> Rect {
+    let block = panel(title, focused, ui);
+    let inner = block.inner(pane);
+    frame.render_widget(block, pane);
+    Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner }
+}
+
+/// `just now`, `5 minutes ago`, `3 hours ago`, `2 days ago`.
+pub fn age(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..60 => "just now".into(),
+        60..3600 => format!("{} ago", count(seconds / 60, "minute")),
+        3600..86_400 => format!("{} ago", count(seconds / 3600, "hour")),
+        _ => format!("{} ago", count(seconds / 86_400, "day")),
+    }
+}
+
+/// Says that a draft was taken over, in `words`, and that `key` starts afresh.
+pub fn draft_line(words: &str, key: String, ui: &Ui) -> Line<'static> {
+    Line::from(vec![
+        Span::styled(format!("{} {words} ", ui.glyphs.arrow), ui.theme.accent),
+        Span::styled(key, ui.theme.key),
+        Span::styled(" starts afresh", ui.theme.muted),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_told_in_words() {
+        let of = |s| age(Duration::from_secs(s));
+        assert_eq!([of(5), of(60), of(7200), of(100_000)], ["just now", "1 minute ago", "2 hours ago", "1 day ago"]);
+    }
+}

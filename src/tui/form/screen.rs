@@ -1,0 +1,349 @@
+//! The screen of a guided form: carries out what keys and clicks ask for, and brings results back to the answers.
+
+use super::draft::{self, Draft, FormPlan};
+use super::state::{Answers, StepOf};
+use super::view::{draw, Look};
+use super::words::{Field, Kind, Step};
+use crate::model::Outcome;
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::widgets::{Gesture, Level, Toast};
+use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::Frame;
+use std::path::{Path, PathBuf};
+
+/// Where keys are pressed in the parts of a form.
+#[derive(Clone, Copy, Debug)]
+pub struct Contexts {
+    /// A step.
+    pub step: Context,
+    /// A text field in a step.
+    pub text: Context,
+    /// The list of steps.
+    pub rail: Context,
+    /// The review.
+    pub review: Context,
+}
+
+/// The plan of a guide.
+pub type PlanOf<G> = <<G as Guide>::Answers as Answers>::Plan;
+
+/// What one guided command has of its own: its workers, what its steps draw, and its run.
+pub trait Guide: Sized + 'static {
+    /// Its answers.
+    type Answers: Answers<Plan: FormPlan>;
+    /// Where keys are pressed.
+    const CONTEXTS: Contexts;
+    /// Columns of its parts.
+    const LOOK: Look;
+
+    /// Starts the workers for a plan that may be open, and has them begin.
+    fn start(plan: &PlanOf<Self>, env: &UiEnv) -> Self;
+    /// The answers of a plan that may be open.
+    fn answers(plan: PlanOf<Self>) -> Self::Answers;
+    /// Takes what is known of the data over from answers that are given up.
+    fn take_over(&mut self, state: &mut Self::Answers, before: Self::Answers);
+
+    /// Asks the workers whatever is not answered for the present state.
+    fn ask(&mut self, state: &mut Self::Answers);
+    /// Takes whatever the workers brought; returns whether there was anything.
+    fn take(&mut self, state: &mut Self::Answers) -> bool;
+    /// Whether a question is open.
+    fn is_busy(&self) -> bool;
+    /// What is being done in the background, in a few words.
+    fn status(&self) -> Option<&'static str>;
+    /// Forgets what a run would do: a run may have changed what is there.
+    fn forget_outlook(&mut self, state: &mut Self::Answers);
+
+    /// What the title line says after the command.
+    fn title(state: &Self::Answers, env: &UiEnv) -> String;
+    /// Draws a step with questions.
+    fn draw_step(state: &mut Self::Answers, frame: &mut Frame, area: Rect, ui: &Ui);
+    /// What a run would do, once it is known.
+    fn outlook_lines(state: &Self::Answers, columns: usize, ui: &Ui) -> Vec<Line<'static>>;
+    /// The screen of the run. What the workers do for the form alone ends.
+    fn hand_on(&mut self, state: &mut Self::Answers, env: &UiEnv) -> Box<dyn Screen>;
+
+    /// Does what an action means in this form alone; `None` where it means what it means in all.
+    fn act(&mut self, action: Action, state: &mut Self::Answers, env: &UiEnv) -> Option<Vec<Effect>> {
+        let _ = (action, state, env);
+        None
+    }
+    /// Its own word for an action.
+    fn label(action: Action) -> Option<&'static str> {
+        let _ = action;
+        None
+    }
+    /// Why an action of its own cannot be done now.
+    fn why_disabled(&self, action: Action, state: &Self::Answers) -> Option<String> {
+        let _ = (action, state);
+        None
+    }
+}
+
+/// The screen.
+pub struct FormScreen<G: Guide> {
+    env: UiEnv,
+    guide: G,
+    state: G::Answers,
+    draft: PathBuf,
+    /// The answers as they were given, before a draft took their place.
+    given: PlanOf<G>,
+    /// The answers were run as they are: there is nothing to keep.
+    was_run: bool,
+}
+
+impl<G: Guide> FormScreen<G> {
+    /// The form with answers that are given already. Without any, a draft for the same input goes on where it was left.
+    pub fn new(plan: PlanOf<G>, env: UiEnv) -> Self {
+        let place = draft::place(&env.state_dir, &plan);
+        let found = if plan.has_answers() { None } else { draft::load::<_, StepOf<G::Answers>>(&place) };
+        let guide = G::start(&plan, &env);
+        let mut state = G::answers(plan);
+        let given = state.plan().clone();
+        if let Some(Draft { plan, step, age }) = found {
+            state = G::answers(plan);
+            state.go(step);
+            state.form_mut().draft = Some(age);
+        }
+        let mut screen = Self { env, guide, state, draft: place, given, was_run: false };
+        screen.ask();
+        screen
+    }
+
+    fn ask(&mut self) {
+        self.guide.ask(&mut self.state);
+    }
+
+    fn go_on(&mut self) -> Vec<Effect> {
+        let form = self.state.form();
+        let (step, rail) = (form.step, form.rail);
+        match (rail, self.state.blocker(step)) {
+            (Some(step), _) => self.state.go(step),
+            (None, Some(why)) => return warning(why),
+            (None, None) => self.state.go(step.next()),
+        }
+        Vec::new()
+    }
+
+    fn run(&mut self) -> Vec<Effect> {
+        if self.state.form().rail.is_some() {
+            return self.go_on();
+        }
+        if let Some((step, why)) = self.state.first_blocker() {
+            if step != self.state.form().step {
+                self.state.go(step);
+            }
+            return warning(why);
+        }
+        if let Some(first) = self.state.refused().into_iter().next() {
+            return warning(first.message);
+        }
+        self.was_run = true;
+        draft::forget(&self.draft);
+        vec![Effect::Push(self.guide.hand_on(&mut self.state, &self.env))]
+    }
+
+    fn close(&mut self) -> Vec<Effect> {
+        let form = self.state.form_mut();
+        if form.rail.take().is_some() {
+            return Vec::new();
+        }
+        match form.step.previous() {
+            Some(step) => {
+                self.state.go(step);
+                Vec::new()
+            }
+            None => {
+                self.keep_draft();
+                vec![Effect::Pop]
+            }
+        }
+    }
+
+    /// Keeps the answers, unless nothing was answered or they were run.
+    fn keep_draft(&mut self) {
+        let form = self.state.form();
+        let is_first = form.step.previous().is_none() && form.answered.is_empty();
+        let is_untouched = *self.state.plan() == self.given || is_first;
+        if self.was_run || is_untouched && form.draft.is_none() {
+            return;
+        }
+        if let Err(failure) = draft::save(&self.draft, self.state.plan(), form.step) {
+            tracing::warn!(%failure, "the draft could not be kept");
+        }
+    }
+
+    fn start_afresh(&mut self) {
+        draft::forget(&self.draft);
+        let before = std::mem::replace(&mut self.state, G::answers(self.given.bare()));
+        self.guide.take_over(&mut self.state, before);
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        self.was_run = false;
+        if let Some(effects) = self.guide.act(action, &mut self.state, &self.env) {
+            return effects;
+        }
+        match action {
+            Action::Next | Action::Accept => self.go_on(),
+            Action::Run => self.run(),
+            Action::Close => self.close(),
+            Action::SavePlan => vec![save_plan(self.state.plan(), &self.env)],
+            Action::Copy => {
+                let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
+                vec![Effect::Copy(self.state.command()), copied]
+            }
+            Action::StartAfresh => {
+                self.start_afresh();
+                Vec::new()
+            }
+            action => {
+                match StepOf::<G::Answers>::of_action(action) {
+                    Some(step) => self.state.go(step),
+                    None => self.state.act(action),
+                }
+                Vec::new()
+            }
+        }
+    }
+
+    /// Types into the field that has the keys, if one is to be typed into.
+    fn edit(&mut self, edit: impl FnOnce(&mut crate::tui::widgets::TextField) -> bool) {
+        if let Some(field) = self.state.field().filter(|_| self.state.wants_text()) {
+            if edit(self.state.form_mut().inputs.entry(field).or_default()) {
+                self.was_run = false;
+                self.state.typed(field);
+            }
+        }
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) {
+        match self.state.form_mut().places.gesture(mouse) {
+            Some(Gesture::Wheel { rows, on }) => self.state.wheel(on, rows),
+            Some(Gesture::Click { on, line, .. } | Gesture::DoubleClick { on, line, .. }) => self.state.click(on, line),
+            None => {}
+        }
+    }
+}
+
+fn warning(why: String) -> Vec<Effect> {
+    vec![Effect::Toast(Toast::new(Level::Warn, why))]
+}
+
+/// Saves a plan into the current folder, under a name that is free.
+fn save_plan<P: FormPlan>(plan: &P, env: &UiEnv) -> Effect {
+    let name = |number: u32| match number {
+        1 => env.save_dir.join(format!("{}-plan.yaml", P::COMMAND)),
+        number => env.save_dir.join(format!("{}-plan-{number}.yaml", P::COMMAND)),
+    };
+    let path = (1..1_000).map(name).find(|path| !path.exists()).unwrap_or_else(|| name(1_000));
+    match write_plan(plan, &path) {
+        Ok(()) => Effect::Toast(Toast::new(Level::Ok, format!("saved as {}", env.short_path(&path)))),
+        Err(failure) => Effect::failure(&failure),
+    }
+}
+
+fn write_plan<P: FormPlan>(plan: &P, path: &Path) -> Outcome<()> {
+    write_file(&RealFs, path, plan.to_yaml()?.as_bytes(), 0o644)
+}
+
+impl<G: Guide> Screen for FormScreen<G> {
+    fn context(&self) -> Context {
+        let form = self.state.form();
+        match () {
+            () if form.rail.is_some() => G::CONTEXTS.rail,
+            () if form.step.is_review() => G::CONTEXTS.review,
+            () if self.state.wants_text() => G::CONTEXTS.text,
+            () => G::CONTEXTS.step,
+        }
+    }
+
+    fn title(&self) -> Vec<String> {
+        vec![PlanOf::<G>::COMMAND.to_owned(), G::title(&self.state, &self.env)]
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        match input {
+            Input::Action(action) => effects = self.act(action),
+            Input::Key(key) => self.edit(|field| field.key(key)),
+            Input::Paste(words) => self.edit(|field| field.paste(&words)),
+            Input::Mouse(mouse) => self.mouse(mouse),
+        }
+        self.ask();
+        effects
+    }
+
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        let changed = self.guide.take(&mut self.state);
+        if changed {
+            self.ask();
+        }
+        changed
+    }
+
+    fn is_busy(&self) -> bool {
+        self.guide.is_busy()
+    }
+
+    fn wants_text(&self) -> bool {
+        self.state.wants_text()
+    }
+
+    fn status_right(&self) -> Option<String> {
+        self.guide.status().map(str::to_owned)
+    }
+
+    fn bar_right(&self) -> Option<String> {
+        let command = self.state.command();
+        let start = format!("gristmill {} ", PlanOf::<G>::COMMAND);
+        Some(command.strip_prefix(&start).map(str::to_owned).unwrap_or(command))
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::Run => "run",
+            Action::Advanced if self.state.form().advanced => "fewer settings",
+            Action::Accept if self.state.form().rail.is_some() => "go to",
+            action => G::label(action).unwrap_or_else(|| action.label()),
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        let form = self.state.form();
+        let kind = self.state.field().filter(|_| form.rail.is_none()).map(Field::kind);
+        let mut fields = <G::Answers as Answers>::Field::ALL.iter();
+        match action {
+            Action::Toggle if !matches!(kind, Some(Kind::Switch | Kind::Choice | Kind::List)) => {
+                Some("there is nothing to choose here".into())
+            }
+            Action::Left | Action::Right if form.rail.is_none() && kind != Some(Kind::Choice) => {
+                Some("there is nothing to step through here".into())
+            }
+            Action::Advanced if !fields.any(|field| field.step() == form.step && field.is_advanced()) => {
+                Some("everything is shown here".into())
+            }
+            Action::Next if form.step.is_review() => Some("this is the last step".into()),
+            Action::StartAfresh if form.draft.is_none() => Some("there is no draft".into()),
+            action => self.guide.why_disabled(action, &self.state),
+        }
+    }
+
+    fn closing(&mut self) {
+        self.keep_draft();
+    }
+
+    fn resumed(&mut self) {
+        self.guide.forget_outlook(&mut self.state);
+        self.ask();
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        draw::<G>(&mut self.state, frame, area, ui);
+    }
+}
