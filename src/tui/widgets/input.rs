@@ -1,6 +1,6 @@
 //! A one-line text field.
 
-use super::text::{safe, suffix, width};
+use super::text::{fit_end, safe, suffix, width};
 use crate::tui::screen::Ui;
 use ratatui::crossterm::event::{Event, KeyEvent};
 use ratatui::layout::{Position, Rect};
@@ -78,7 +78,8 @@ impl TextField {
         let style = if focused { ui.theme.input } else { ui.theme.text };
         frame.buffer_mut().set_style(area, style);
         if self.is_empty() {
-            frame.render_widget(Line::from(Span::styled(placeholder.to_owned(), ui.theme.muted)), area);
+            let words = fit_end(placeholder, usize::from(area.width), ui.glyphs);
+            frame.render_widget(Line::from(Span::styled(words, ui.theme.muted)), area);
         }
         let columns = usize::from(area.width);
         let before: String = self.value().chars().take(self.cursor()).collect();

@@ -5,10 +5,10 @@ use super::screen::{MediaState, Place, Stop};
 use super::seen::{count_lines, probed_lines, Seen};
 use crate::job::media::MediaPreview;
 use crate::model::text::{bytes, count};
-use crate::model::Failure;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, OptionLine};
+use crate::tui::widgets::page::{command_lines, draw_scrolled, failure_lines, waiting, wrapped};
 use crate::tui::widgets::{panel, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -29,14 +29,7 @@ pub fn draw(state: &mut MediaState, title: &str, frame: &mut Frame, area: Rect, 
     let below = Rect { y: inner.y + gap, height: inner.height - gap, ..inner };
     state.places.put(below, Place::Outcome);
     let lines = outcome(state, usize::from(below.width), ui);
-    let last = lines.len().saturating_sub(usize::from(below.height));
-    state.offset = state.offset.min(last);
-    let offset = state.offset;
-    draw_lines(frame.buffer_mut(), below, lines.into_iter().skip(offset));
-    if offset < last && below.height > 0 {
-        let y = below.bottom().saturating_sub(1);
-        frame.buffer_mut().set_string(below.right(), y, ui.glyphs.more_down, ui.theme.accent);
-    }
+    draw_scrolled(frame, below, &mut state.offset, lines, ui);
 }
 
 fn draw_form(state: &mut MediaState, frame: &mut Frame, area: Rect, ui: &Ui) {
@@ -84,25 +77,12 @@ fn outcome(state: &MediaState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         return vec![muted(&why)];
     }
     let mut lines = match state.preview_now() {
-        None => vec![Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.accent))],
+        None => vec![waiting("counting", ui)],
         Some(Err(failure)) => failure_lines(failure, columns, ui),
         Some(Ok(preview)) => preview_lines(preview, columns, ui),
     };
     lines.push(Line::default());
-    let mut head = heading("The same as a command", ui);
-    let key = ui.key(Context::Form, Action::Copy);
-    head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
-    lines.push(head);
-    let command = text::wrap(&state.command(), columns.saturating_sub(2)).into_iter();
-    lines.extend(command.map(|l| Line::from(Span::styled(format!("  {l}"), ui.theme.accent))));
-    lines
-}
-
-fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let words = format!("{} {failure}", ui.glyphs.cross);
-    let wrapped = text::wrap(&words, columns).into_iter();
-    let mut lines: Vec<Line> = wrapped.map(|l| Line::from(Span::styled(l, ui.theme.error))).collect();
-    lines.extend(failure.hint.iter().flat_map(|h| text::wrap(h, columns)).map(Line::from));
+    lines.extend(command_lines(&state.command(), &ui.key(Context::Form, Action::Copy), columns, ui));
     lines
 }
 
@@ -111,7 +91,7 @@ fn preview_lines(preview: &MediaPreview, columns: usize, ui: &Ui) -> Vec<Line<'s
     let mut lines = Vec::new();
     if seen.candidates == 0 {
         let words = format!("{} nothing is picked like this: no row would be recorded", ui.glyphs.warn);
-        lines.extend(text::wrap(&words, columns).into_iter().map(|l| Line::from(Span::styled(l, ui.theme.warn))));
+        lines.extend(wrapped(&words, columns, ui.theme.warn));
     } else {
         lines.extend(count_lines(&seen, columns, ui));
         lines.push(Line::default());

@@ -5,11 +5,11 @@ use crate::engine::mix::{MixNode, MixNodeKind};
 use crate::engine::plan::fields::percent;
 use crate::model::mix::{MixAux, MixKind};
 use crate::model::text::{count, grouped};
-use crate::model::Failure;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines, row, stack, OptionLine, Section};
 use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::page::{command_lines, draw_scrolled, failure_lines, trouble_lines, waiting};
 use crate::tui::widgets::{panel, popup, split_bar, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -33,15 +33,10 @@ pub fn draw(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     }
     match &state.found {
         None => {
-            return draw_lines(
-                frame.buffer_mut(),
-                inner,
-                [Line::from(format!("{} looking for data sets", ui.spinner()))],
-            )
+            return draw_lines(frame.buffer_mut(), inner, [waiting("looking for data sets", ui)]);
         }
         Some(Err(why)) => {
-            let lines = text::wrap(&format!("{} {why}", ui.glyphs.cross), usize::from(inner.width)).into_iter();
-            return draw_lines(frame.buffer_mut(), inner, lines.map(|l| Line::from(Span::styled(l, ui.theme.error))));
+            return draw_lines(frame.buffer_mut(), inner, trouble_lines(why, usize::from(inner.width), ui));
         }
         Some(Ok(())) if state.rows.is_empty() => {
             let words =
@@ -190,17 +185,10 @@ fn mixture(state: &MixState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         return vec![muted(&why)];
     }
     match state.worked_now() {
-        None => vec![Line::from(Span::styled(format!("{} working it out", ui.spinner()), ui.theme.accent))],
+        None => vec![waiting("working it out", ui)],
         Some(Err(failure)) => failure_lines(failure, columns, ui),
         Some(Ok(worked)) => worked_lines(worked, &state.folder, columns, ui),
     }
-}
-
-fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let wrapped = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns).into_iter();
-    let mut lines: Vec<Line> = wrapped.map(|l| Line::from(Span::styled(l, ui.theme.error))).collect();
-    lines.extend(failure.hint.iter().flat_map(|h| text::wrap(h, columns)).map(Line::from));
-    lines
 }
 
 fn worked_lines(worked: &Worked, folder: &Path, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -251,7 +239,6 @@ fn draw_review(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     state.places.put(area, Place::Page);
     let columns = usize::from(area.width);
     let mut lines = Vec::new();
-    let accent = |words: String| Line::from(Span::styled(words, ui.theme.accent));
     match &state.written {
         Some(path) => {
             let words = format!("{} {} is written", ui.glyphs.check, path.to_string_lossy());
@@ -278,17 +265,6 @@ fn draw_review(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
         );
     }
     lines.push(Line::default());
-    let mut head = heading("The same as a command", ui);
-    let key = ui.key(Context::Form, Action::Copy);
-    head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
-    lines.push(head);
-    lines.extend(text::wrap(&state.command(), columns.saturating_sub(2)).into_iter().map(|l| accent(format!("  {l}"))));
-    let last = lines.len().saturating_sub(usize::from(area.height));
-    state.offset = state.offset.min(last);
-    let offset = state.offset;
-    draw_lines(frame.buffer_mut(), area, lines.into_iter().skip(offset));
-    if offset < last {
-        let y = area.bottom().saturating_sub(1);
-        frame.buffer_mut().set_string(area.right(), y, ui.glyphs.more_down, ui.theme.accent);
-    }
+    lines.extend(command_lines(&state.command(), &ui.key(Context::Form, Action::Copy), columns, ui));
+    draw_scrolled(frame, area, &mut state.offset, lines, ui);
 }

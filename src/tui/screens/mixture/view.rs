@@ -6,8 +6,9 @@ use crate::model::text::{count, grouped};
 use crate::model::Problem;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
-use crate::tui::widgets::layout::{below, draw_lines, heading, problem_lines, row};
+use crate::tui::widgets::layout::{below, draw_lines, problem_lines, row};
 use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::page::{command_lines, draw_scrolled, failure_lines, trouble_lines, waiting, wrapped};
 use crate::tui::widgets::{panel, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -25,8 +26,7 @@ pub fn draw(state: &mut MixtureState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
     let columns = usize::from(inner.width);
     let say = |frame: &mut Frame, words: &str, style| {
-        let lines = text::wrap(words, columns).into_iter().map(|line| Line::from(Span::styled(line, style)));
-        draw_lines(frame.buffer_mut(), inner, lines);
+        draw_lines(frame.buffer_mut(), inner, wrapped(words, columns, style));
     };
     match &state.rows {
         None => return say(frame, &format!("{} looking for token folders", ui.spinner()), ui.theme.accent),
@@ -49,9 +49,7 @@ pub fn draw(state: &mut MixtureState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let rest = below(inner, u16::try_from(line + 1).unwrap_or(u16::MAX));
     state.places.put(rest, Place::Below);
     let lines = told(state, columns, ui);
-    state.offset = state.offset.min(lines.len().saturating_sub(usize::from(rest.height)));
-    let offset = state.offset;
-    draw_lines(frame.buffer_mut(), rest, lines.into_iter().skip(offset));
+    draw_scrolled(frame, rest, &mut state.offset, lines, ui);
 }
 
 fn head(columns: usize, ui: &Ui) -> Line<'static> {
@@ -128,16 +126,9 @@ fn told(state: &MixtureState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let dot = ui.glyphs.dot;
     let mut lines = Vec::new();
     match (state.request(), state.worked_now()) {
-        (Err(why), _) => {
-            let words = text::wrap(&format!("{} {why}", ui.glyphs.cross), columns);
-            lines.extend(words.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error))));
-        }
-        (Ok(_), None) => lines.push(Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.accent))),
-        (Ok(_), Some(Err(failure))) => {
-            let words = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
-            lines.extend(words.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error))));
-            lines.extend(failure.hint.iter().flat_map(|hint| text::wrap(hint, columns)).map(Line::from));
-        }
+        (Err(why), _) => lines.extend(trouble_lines(&why, columns, ui)),
+        (Ok(_), None) => lines.push(waiting("counting", ui)),
+        (Ok(_), Some(Err(failure))) => lines.extend(failure_lines(failure, columns, ui)),
         (Ok(_), Some(Ok(worked))) => {
             let outlook = &worked.outlook;
             let weights: Vec<(f64, ratatui::style::Style)> = outlook
@@ -163,12 +154,7 @@ fn told(state: &MixtureState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         }
     }
     lines.push(Line::default());
-    let mut head = heading("The same as a command", ui);
-    let key = ui.key(Context::Form, Action::Copy);
-    head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
-    lines.push(head);
-    let command = text::wrap(&state.command(), columns.saturating_sub(2)).into_iter();
-    lines.extend(command.map(|line| Line::from(Span::styled(format!("  {line}"), ui.theme.accent))));
+    lines.extend(command_lines(&state.command(), &ui.key(Context::Form, Action::Copy), columns, ui));
     lines
 }
 

@@ -1,22 +1,19 @@
-//! What the steps draw alike: the frame with the list of steps, and how old a draft is.
+//! Draws the guided prepare: what is around the step, and the step.
 
 use super::spots::{Spot, Spots};
 use super::state::Wizard;
 use super::step::Step;
 use super::{field_map, media, review, run, sample_type, source, splits};
-use crate::model::text as words;
+use crate::tui::form::frame::{self, RailRow, Standing};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::below;
-use crate::tui::widgets::{panel, text};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
 use ratatui::Frame;
 
-/// Below this width the list of steps makes room.
-const RAIL_FROM: u16 = 72;
+/// Columns of the list of steps.
 const RAIL_WIDTH: u16 = 18;
 
 /// What drawing needs besides the state.
@@ -34,29 +31,24 @@ pub struct Look<'a> {
     pub spots: &'a Spots,
 }
 
-/// Draws the whole guided prepare. Returns where the list of steps is, for the mouse.
+/// Draws the whole guided prepare. Returns where the rows of the list of steps are, for the mouse.
 pub fn draw(wizard: &mut Wizard, frame: &mut Frame, area: Rect, look: &Look) -> Rect {
     let ui = look.ui;
-    let has_rail = area.width >= RAIL_FROM;
-    let rail = Rect { width: if has_rail { RAIL_WIDTH } else { 0 }, ..area };
-    let pane = Rect { x: area.x + rail.width, width: area.width - rail.width, ..area };
-    if has_rail {
-        draw_rail(wizard, frame.buffer_mut(), rail, ui);
-    }
+    let (mut rail, pane) = frame::divide(area, RAIL_WIDTH);
     let look = Look { focused: wizard.rail.is_none(), is_scanning: wizard.is_scanning, ..*look };
-    let title = match has_rail {
-        true => wizard.step.title().to_owned(),
-        false => {
+    let title = match rail.is_empty() {
+        false => wizard.step.title().to_owned(),
+        true => {
             let shown = wizard.rail.unwrap_or(wizard.step);
-            let key = ui.key(Context::PrepareRail, Action::Accept);
-            let arrow = if wizard.rail.is_some() { format!("{key}: go to ") } else { String::new() };
-            format!("{arrow}{} ({} of {})", shown.title(), shown.index() + 1, Step::ALL.len())
+            let key = wizard.rail.map(|_| ui.key(Context::PrepareRail, Action::Accept));
+            frame::narrow_title(shown.title(), shown.index(), Step::ALL.len(), key.as_deref())
         }
     };
-    let block = panel(&title, look.focused, ui);
-    let inner = block.inner(pane);
-    frame.render_widget(block, pane);
-    let mut inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    if !rail.is_empty() {
+        let rows = Step::ALL.map(|step| rail_row(wizard, step));
+        rail = frame::draw_rail(frame.buffer_mut(), rail, &rows, wizard.rail.map(Step::index), ui);
+    }
+    let mut inner = frame::draw_pane(frame, pane, &title, look.focused, ui);
     if let Some(line) = draft_line(wizard, ui) {
         line.render(Rect { height: 1, ..inner }.intersection(inner), frame.buffer_mut());
         inner = below(inner, 1);
@@ -85,74 +77,18 @@ fn draft_line(wizard: &Wizard, ui: &Ui) -> Option<Line<'static>> {
         ]));
     }
     let draft = wizard.draft.as_ref().filter(|_| !wizard.is_dirty && wizard.step != Step::Run)?;
-    Some(Line::from(vec![
-        Span::styled(format!("{} ", ui.glyphs.arrow), ui.theme.accent),
-        Span::raw(format!("draft from {} found: your answers are back. ", age(draft.age))),
-        Span::styled(ui.key(Context::Prepare, Action::StartAfresh), ui.theme.key),
-        Span::styled(" starts afresh", ui.theme.muted),
-    ]))
+    let words = format!("draft from {} found: your answers are back.", frame::age(draft.age));
+    Some(frame::draft_line(&words, ui.key(Context::Prepare, Action::StartAfresh), ui))
 }
 
-/// `just now`, `5 minutes ago`, `3 hours ago`, `2 days ago`.
-pub fn age(time: std::time::Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0..60 => "just now".into(),
-        60..3600 => format!("{} ago", words::count(seconds / 60, "minute")),
-        3600..86_400 => format!("{} ago", words::count(seconds / 3600, "hour")),
-        _ => format!("{} ago", words::count(seconds / 86_400, "day")),
-    }
-}
-
-fn draw_rail(wizard: &Wizard, buffer: &mut Buffer, area: Rect, ui: &Ui) {
-    let focused = wizard.rail.is_some();
-    let block = panel("Steps", focused, ui);
-    let inner = block.inner(area);
-    block.render(area, buffer);
-    for (y, step) in (inner.y..inner.bottom()).zip(Step::ALL) {
-        let row = Rect { y, height: 1, ..inner };
-        let skipped = wizard.is_skipped(step);
-        let broken = wizard.is_broken(step);
-        let (glyph, style) = if step == wizard.step {
-            (ui.glyphs.marker, ui.theme.accent)
-        } else if skipped {
-            (ui.glyphs.dash, ui.theme.muted)
-        } else if broken {
-            (ui.glyphs.cross, ui.theme.error)
-        } else if wizard.answered[step.index()] {
-            (ui.glyphs.check, ui.theme.ok)
-        } else {
-            (" ", ui.theme.text)
-        };
-        let name_style = match (step == wizard.step, wizard.why_not(step).is_some()) {
-            (true, _) => ui.theme.title,
-            (false, true) => ui.theme.disabled,
-            (false, false) => ui.theme.text,
-        };
-        // The step on the screen keeps its marker and has the cross behind it.
-        let (sign, second) = match broken && step == wizard.step {
-            true => (glyph.to_owned(), format!("{} ", ui.glyphs.cross)),
-            false => (format!(" {glyph} "), String::new()),
-        };
-        let line = Line::from(vec![
-            Span::styled(sign, style),
-            Span::styled(second, ui.theme.error),
-            Span::styled(text::fit_end(step.title(), usize::from(row.width).saturating_sub(3), ui.glyphs), name_style),
-        ]);
-        line.render(row, buffer);
-        if wizard.rail == Some(step) {
-            buffer.set_style(row, ui.theme.selected);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ages_are_told_in_words() {
-        let of = |s| age(std::time::Duration::from_secs(s));
-        assert_eq!([of(5), of(60), of(7200), of(100_000)], ["just now", "1 minute ago", "2 hours ago", "1 day ago"]);
-    }
+fn rail_row(wizard: &Wizard, step: Step) -> RailRow {
+    let standing = match (step == wizard.step, wizard.is_broken(step)) {
+        (true, true) => Standing::HereBroken,
+        (true, false) => Standing::Here,
+        (false, _) if wizard.is_skipped(step) => Standing::Skipped,
+        (false, true) => Standing::Broken,
+        (false, false) if wizard.answered[step.index()] => Standing::Answered,
+        (false, false) => Standing::Open,
+    };
+    RailRow { title: step.title(), standing, is_disabled: wizard.why_not(step).is_some() }
 }

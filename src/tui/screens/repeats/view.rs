@@ -4,10 +4,10 @@ use super::shown::shown;
 use super::state::{Listed, Place, RepeatsState};
 use crate::engine::dedup::look::{FileSeen, Repeats};
 use crate::model::text::{bytes, count, grouped};
-use crate::model::Failure;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
 use crate::tui::widgets::{panel, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -32,10 +32,7 @@ pub struct Told {
 pub fn draw(state: &mut RepeatsState, told: &Told, frame: &mut Frame, area: Rect, ui: &Ui) {
     state.places.clear();
     let waits = match state.seen.clone().as_deref() {
-        None => {
-            let words = format!("{} looking for repeats: {} of text", ui.spinner(), bytes(told.read));
-            Some(vec![Line::from(Span::styled(words, ui.theme.accent))])
-        }
+        None => Some(vec![waiting(&format!("looking for repeats: {} of text", bytes(told.read)), ui)]),
         Some(Err(failure)) => Some(failure_lines(failure, usize::from(area.width).saturating_sub(4), ui)),
         Some(Ok(repeats)) if repeats.changed.is_empty() => {
             Some(nothing_lines(repeats, told, usize::from(area.width).saturating_sub(4), ui))
@@ -65,14 +62,6 @@ pub fn draw(state: &mut RepeatsState, told: &Told, frame: &mut Frame, area: Rect
     draw_text(state, frame, Rect { x: area.x + columns, width: area.width - columns, ..area }, ui);
 }
 
-fn failure_lines(failure: &Failure, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let words = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns).into_iter();
-    let mut lines: Vec<Line> = words.map(|line| Line::from(Span::styled(line, ui.theme.error))).collect();
-    let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
-    lines.extend(hint.map(|line| Line::from(Span::styled(line, ui.theme.muted))));
-    lines
-}
-
 fn nothing_lines(repeats: &Repeats, told: &Told, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let words = match repeats.is_empty() {
         true => format!("no document has text under {:?}", told.text_key),
@@ -82,7 +71,7 @@ fn nothing_lines(repeats: &Repeats, told: &Told, columns: usize, ui: &Ui) -> Vec
             count(repeats.len() as u64, "document")
         ),
     };
-    let mut lines: Vec<Line> = text::wrap(&words, columns).into_iter().map(Line::from).collect();
+    let mut lines = wrapped(&words, columns, ui.theme.text);
     for trouble in repeats.troubles.iter().take(TROUBLES) {
         let words = format!("{} {}", ui.glyphs.warn, text::safe(trouble));
         lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.warn)));

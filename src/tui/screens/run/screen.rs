@@ -7,11 +7,12 @@ use crate::tui::jobs::{JobId, JobResult};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::{browse, repeats};
-use crate::tui::widgets::layout::{draw_lines, heading};
+use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::wheel;
-use crate::tui::widgets::{panel, text, Level, Toast};
+use crate::tui::widgets::page::{command_lines, wrapped};
+use crate::tui::widgets::{panel, Level, Toast};
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::Frame;
 use std::path::PathBuf;
 
@@ -140,18 +141,13 @@ impl RunScreen {
                 lines.push(Line::default());
             }
             for words in &self.order.next {
-                lines.extend(text::wrap(words, columns).into_iter().map(Line::from));
+                lines.extend(wrapped(words, columns, ui.theme.text));
             }
         }
         if !lines.is_empty() {
             lines.push(Line::default());
         }
-        let mut head = heading("The same as a command", ui);
-        let key = ui.key(Context::Run, Action::Copy);
-        head.spans.push(Span::styled(format!("   {key} copies it"), ui.theme.muted));
-        lines.push(head);
-        let command = text::wrap(&self.order.command, columns.saturating_sub(2)).into_iter();
-        lines.extend(command.map(|l| Line::from(Span::styled(format!("  {l}"), ui.theme.accent))));
+        lines.extend(command_lines(&self.order.command, &ui.key(Context::Run, Action::Copy), columns, ui));
         lines
     }
 }

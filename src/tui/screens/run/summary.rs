@@ -12,13 +12,14 @@ use crate::model::text::{bytes, count, grouped};
 use crate::tui::jobs::JobResult;
 use crate::tui::screen::Ui;
 use crate::tui::screens::dedup::passage_lines;
+use crate::tui::widgets::page::{fitted, wrapped};
 use crate::tui::widgets::text;
 use ratatui::text::{Line, Span};
 
 /// The lines of a job that ended well; none for one that did not.
 pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let Ok(report) = result.report() else { return Vec::new() };
-    let mut lines = facts(result, ui);
+    let mut lines = told(facts(result, ui), columns, ui);
     lines.extend(files(report.files(), columns, ui));
     if let JobResult::Pack(end) = result {
         lines.extend(end.as_ref().as_ref().map(|report| pack(report, columns, ui)).unwrap_or_default());
@@ -29,19 +30,24 @@ pub fn lines(result: &JobResult, columns: usize, ui: &Ui) -> Vec<Line<'static>> 
     lines
 }
 
+/// Sentences, each on as many lines as it needs.
+fn told(sentences: Vec<String>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    sentences.iter().flat_map(|words| wrapped(words, columns, ui.theme.text)).collect()
+}
+
 /// Files of which most was taken that are listed, and passages.
 const DEDUP_ROWS: usize = 200;
 
 fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let (dot, totals) = (ui.glyphs.dot, &report.totals);
-    let mut lines = vec![
-        Line::from(format!(
+    let sentences = vec![
+        format!(
             "{} {dot} {} {dot} {} of text",
             count(report.files, "file"),
             count(totals.documents, "document"),
             bytes(totals.text_bytes)
-        )),
-        Line::from(format!(
+        ),
+        format!(
             "{} ({:.1} %) in {} of {} repeat{}",
             bytes(totals.removed_bytes),
             totals.removed_share() * 100.0,
@@ -51,8 +57,9 @@ fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
                 0 => String::new(),
                 some => format!("; nothing is left of {}", grouped(some)),
             }
-        )),
+        ),
     ];
+    let mut lines = told(sentences, columns, ui);
     if !report.passages.is_empty() {
         lines.push(Line::from(Span::styled("Repeated most", ui.theme.title)));
         lines.extend(passage_lines(&report.passages, DEDUP_ROWS, columns, ui));
@@ -84,11 +91,11 @@ fn dedup(report: &DedupReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     lines
 }
 
-fn mixture(report: &IndexReport, dot: &str) -> Vec<Line<'static>> {
+fn mixture(report: &IndexReport, dot: &str) -> Vec<String> {
     let outlook = &report.outlook;
     let samples = count(outlook.samples, "sample");
     let sets = count(outlook.members.len() as u64, "data set");
-    vec![Line::from(format!("{samples} {dot} {sets} {dot} {:.2} epochs", outlook.passes))]
+    vec![format!("{samples} {dot} {sets} {dot} {:.2} epochs", outlook.passes)]
 }
 
 /// Files of one format that are listed.
@@ -96,29 +103,30 @@ const FILES_EACH: usize = 8;
 
 fn pack(report: &PackReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let dot = ui.glyphs.dot;
-    let mut lines = vec![Line::from(format!(
+    let all = format!(
         "{} {dot} {} {dot} {} of text",
         count(report.documents, "document"),
         count(report.tokens, "token"),
         bytes(report.bytes)
-    ))];
+    );
+    let mut lines = told(vec![all], columns, ui);
     if let Some(why) = &report.switched_to_reference {
         let words = format!("{} the reference tokenizer did the work: {why}", ui.glyphs.warn);
-        lines.extend(text::wrap(&words, columns).into_iter().map(|l| Line::from(Span::styled(l, ui.theme.warn))));
+        lines.extend(wrapped(&words, columns, ui.theme.warn));
     }
     for target in &report.targets {
-        let told = format!("{}: {}", target.format.word(), count(target.documents, "document"));
+        let documents = format!("{}: {}", target.format.word(), count(target.documents, "document"));
         let tokens = format!("{} of {}", count(target.tokens, "token"), count(u64::from(target.token_bytes), "byte"));
-        lines.push(Line::from(Span::styled(format!("{told} {dot} {tokens}"), ui.theme.title)));
+        lines.extend(wrapped(&format!("{documents} {dot} {tokens}"), columns, ui.theme.title));
         if target.dropped_tokens > 0 {
             let words =
                 format!("  {} at the end filled no sample and were left out", count(target.dropped_tokens, "token"));
-            lines.push(Line::from(words));
+            lines.extend(wrapped(&words, columns, ui.theme.text));
         }
         for skipped in &target.skipped {
             let style = if skipped.is_by_design { ui.theme.muted } else { ui.theme.warn };
             let words = format!("  {} left out: {}", count(skipped.documents, "document"), skipped.reason);
-            lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style)));
+            lines.push(fitted(&words, columns, style, ui));
         }
         lines.extend(files(target.outputs.get(..FILES_EACH).unwrap_or(&target.outputs), columns, ui));
         if let Some(more) = target.outputs.len().checked_sub(FILES_EACH).filter(|more| *more > 0) {
@@ -128,16 +136,16 @@ fn pack(report: &PackReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     lines
 }
 
-fn facts(result: &JobResult, ui: &Ui) -> Vec<Line<'static>> {
+fn facts(result: &JobResult, ui: &Ui) -> Vec<String> {
     let dot = ui.glyphs.dot;
     match result {
         JobResult::Prepare(end) => match end.as_ref() {
-            Ok(report) => vec![Line::from(format!(
+            Ok(report) => vec![format!(
                 "{} {dot} {} {dot} {}",
                 count(report.shards, "shard"),
                 count(report.samples, "sample"),
                 bytes(report.bytes)
-            ))],
+            )],
             Err(_) => Vec::new(),
         },
         JobResult::Media(end) => end.as_ref().as_ref().map(|r| media(r, dot)).unwrap_or_default(),
@@ -150,63 +158,60 @@ fn facts(result: &JobResult, ui: &Ui) -> Vec<Line<'static>> {
     }
 }
 
-fn leaks(report: &LeakReport, dot: &str) -> Vec<Line<'static>> {
+fn leaks(report: &LeakReport, dot: &str) -> Vec<String> {
     let compared = match report.content {
         true => format!("{} compared", count(report.compared.contents, "part")),
         false => "names compared, contents not".to_owned(),
     };
     let of = format!("{} of {}", count(report.compared.samples, "sample"), count(report.compared.shards, "shard"));
-    let mut lines = vec![Line::from(format!("{of} {dot} {compared}"))];
+    let mut lines = vec![format!("{of} {dot} {compared}")];
     for found in &report.found.counts {
-        lines.push(Line::from(format!("  {} in two splits: {}", found.kind.title(), grouped(found.leaks))));
+        lines.push(format!("  {} in two splits: {}", found.kind.title(), grouped(found.leaks)));
     }
     if report.found.counts.is_empty() {
-        lines.push(Line::from("no leak"));
+        lines.push("no leak".to_owned());
     }
     lines
 }
 
-fn media(report: &MediaReport, dot: &str) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::from(format!(
+fn media(report: &MediaReport, dot: &str) -> Vec<String> {
+    let mut lines = vec![format!(
         "{} looked at {dot} {} {dot} {} of sound or video",
         grouped(report.entries),
         count(report.images, "picture"),
         count(report.av, "file")
-    ))];
+    )];
     let rows = format!("{} written {dot} {} in all", count(report.rows_written, "row"), grouped(report.rows_in_all));
-    lines.push(Line::from(rows));
+    lines.push(rows);
     if report.pruned > 0 {
-        lines.push(Line::from(format!("{} of entries that are gone, removed", count(report.pruned, "row"))));
+        lines.push(format!("{} of entries that are gone, removed", count(report.pruned, "row")));
     }
     if report.stale > 0 {
         let rows = count(report.stale, "row");
-        lines.push(Line::from(format!("{rows} of entries that are gone, left; prune removes them")));
+        lines.push(format!("{rows} of entries that are gone, left; prune removes them"));
     }
     lines
 }
 
-fn metadataset(report: &MetadatasetReport, dot: &str) -> Vec<Line<'static>> {
-    let mut lines = vec![Line::from(format!(
-        "{} {dot} {}",
-        count(report.splits, "split"),
-        count(report.joins.len() as u64, "join")
-    ))];
+fn metadataset(report: &MetadatasetReport, dot: &str) -> Vec<String> {
+    let mut lines =
+        vec![format!("{} {dot} {}", count(report.splits, "split"), count(report.joins.len() as u64, "join"))];
     for join in &report.joins {
         let mut words = format!("  {}: {} of {}", join.split, count(join.rows, "row"), grouped(join.samples));
         if join.skipped > 0 {
             words.push_str(&format!(", {} skipped", grouped(join.skipped)));
         }
-        lines.push(Line::from(text::safe(&words)));
+        lines.push(words);
     }
     lines
 }
 
-fn jsonl(report: &JsonlReport, dot: &str) -> Vec<Line<'static>> {
+fn jsonl(report: &JsonlReport, dot: &str) -> Vec<String> {
     let mut words = format!("{} {dot} {}", count(report.samples, "sample"), bytes(report.bytes));
     if report.blank_lines > 0 {
         words.push_str(&format!(" {dot} {}, no samples", count(report.blank_lines, "blank line")));
     }
-    vec![Line::from(words)]
+    vec![words]
 }
 
 /// Files with their sizes.
@@ -223,4 +228,49 @@ fn files(files: &[OutputFile], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         ]));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::dedup::Figures;
+    use crate::tui::testing;
+    use std::time::Duration;
+
+    #[test]
+    fn no_sentence_is_cut_however_narrow_the_window() {
+        let totals = Figures {
+            documents: 12_345_678,
+            text_bytes: 9_100 << 30,
+            ranges: 98_765_432,
+            removed_bytes: 1_234 << 30,
+            changed_documents: 8_765_432,
+            emptied_documents: 1_234_567,
+            ..Figures::default()
+        };
+        let report = DedupReport {
+            output: "/data/web-dedup".into(),
+            files: 1_200,
+            totals,
+            per_file: Vec::new(),
+            passages: Vec::new(),
+            exported: Vec::new(),
+            nothing_to_do: false,
+            resumed_units: 0,
+            scratch_bytes: 0,
+            problems: Vec::new(),
+            counts: Vec::new(),
+            elapsed: Duration::ZERO,
+        };
+        let result = JobResult::Dedup(std::sync::Arc::new(Ok(report)));
+        for columns in [36, 76] {
+            let size = (columns, 10, false);
+            let shown = testing::shown(size, |frame, area, ui| {
+                let lines = lines(&result, usize::from(area.width), ui);
+                crate::tui::widgets::layout::draw_lines(frame.buffer_mut(), area, lines);
+            });
+            let words: Vec<&str> = shown.split_whitespace().collect();
+            assert!(words.join(" ").contains("8,765,432 documents repeat; nothing is left of 1,234,567"), "{shown}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, problem_lines, severity_sign, stack, Section};
 use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::page::{draw_scrolled, wrapped};
 use crate::tui::widgets::{progress_bar, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -131,10 +132,13 @@ fn state_line(step: &RunState, status: &JobStatus, words: &Words, columns: usize
             let after = after.into_iter().find(|words| text::width(words) <= left).unwrap_or_default();
             Line::from(vec![Span::styled(with, ui.theme.warn), Span::styled(after, ui.theme.muted)])
         }
-        Ok(_) => Line::from(vec![
-            Span::styled(format!("{} {}", ui.glyphs.check, fit(&words.ready)), ui.theme.ok),
-            Span::styled(format!("   in {took}"), ui.theme.muted),
-        ]),
+        Ok(_) => {
+            let ready = format!("{} {}", ui.glyphs.check, fit(&words.ready));
+            let after = format!("   in {took}");
+            let has_room = text::width(&ready) + text::width(&after) <= columns;
+            let after = if has_room { after } else { String::new() };
+            Line::from(vec![Span::styled(ready, ui.theme.ok), Span::styled(after, ui.theme.muted)])
+        }
         Err(failure) if failure.is_cancelled() => {
             Line::from(Span::styled(format!("{} stopped; nothing was published", ui.glyphs.warn), ui.theme.warn))
         }
@@ -210,15 +214,7 @@ pub fn draw_page(step: &mut RunState, frame: &mut Frame, area: Rect, lines: Vec<
     if step.follows {
         step.list.select(last);
     }
-    let offset = step.list.selected;
-    draw_lines(frame.buffer_mut(), area, lines.into_iter().skip(offset));
-    if offset > 0 {
-        frame.buffer_mut().set_string(area.right(), area.y, ui.glyphs.more_up, ui.theme.accent);
-    }
-    if offset < last {
-        let y = area.bottom().saturating_sub(1);
-        frame.buffer_mut().set_string(area.right(), y, ui.glyphs.more_down, ui.theme.accent);
-    }
+    draw_scrolled(frame, area, &mut step.list.selected, lines, ui);
 }
 
 /// Why it failed, and the ways on.
@@ -226,8 +222,7 @@ pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure:
     let columns = usize::from(area.width);
     let mut lines = Vec::new();
     let style = if failure.is_cancelled() { ui.theme.text } else { ui.theme.error };
-    let wrapped = text::wrap(&failure.to_string(), columns).into_iter();
-    lines.extend(wrapped.map(|l| Line::from(Span::styled(l, style))));
+    lines.extend(wrapped(&failure.to_string(), columns, style));
     if let Some(hint) = &failure.hint {
         lines.push(Line::default());
         lines.extend(text::wrap(hint, columns).into_iter().map(Line::from));

@@ -10,6 +10,7 @@ use crate::model::text::{bytes, count, grouped};
 use crate::model::{MediaFilter, Problem, Severity, ShardState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
+use crate::tui::widgets::page::draw_scrolled;
 use crate::tui::widgets::{popup, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -23,18 +24,8 @@ pub fn draw(step: &mut ReviewStep, frame: &mut Frame, area: Rect, answers: &Answ
     let lines = page(step, answers, usize::from(area.width), look);
     step.height = usize::from(area.height);
     step.last_offset = lines.len().saturating_sub(step.height);
-    step.offset = step.offset.min(step.last_offset);
-    let more_below = step.offset < step.last_offset;
-    let offset = step.offset;
-    draw_lines(frame.buffer_mut(), area, lines.into_iter().skip(offset));
     let ui = look.ui;
-    let edge = area.right();
-    if offset > 0 {
-        frame.buffer_mut().set_string(edge, area.y, ui.glyphs.more_up, ui.theme.accent);
-    }
-    if more_below {
-        frame.buffer_mut().set_string(edge, area.bottom().saturating_sub(1), ui.glyphs.more_down, ui.theme.accent);
-    }
+    draw_scrolled(frame, area, &mut step.offset, lines, ui);
     if let Some(field) = &step.saving {
         look.spots.clear();
         let inner = popup(frame, area, area.width.min(60), 5, "Save the plan as", ui);

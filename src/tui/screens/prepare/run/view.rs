@@ -12,6 +12,7 @@ use crate::tui::screen::Ui;
 use crate::tui::screens::run::view::{draw_frame, draw_page, Words};
 use crate::tui::screens::run::RunState;
 use crate::tui::widgets::layout::heading;
+use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::{draw_table, text, Align, Column};
 use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
@@ -87,13 +88,14 @@ fn draw_summary(
         )));
     }
     if let Some(media) = &report.media {
-        lines.push(Line::from(format!(
+        let words = format!(
             "media: {} looked at {dot} {} {dot} {} of sound or video {dot} {}",
             count(media.entries, "entry"),
             count(media.images, "picture"),
             count(media.av, "file"),
             count(media.rows_in_all, "row")
-        )));
+        );
+        lines.extend(wrapped(&words, columns, ui.theme.text));
     }
     let size: u64 = report.files.iter().map(|f| f.bytes).sum();
     let what = format!("{} written, {}", count(report.files.len() as u64, "file"), bytes(size));
@@ -124,9 +126,7 @@ fn next_steps(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'stati
         Loading::NoDatasetYaml => Some("First write .nv-meta/dataset.yaml; nothing can be loaded before."),
         Loading::FieldMap { .. } | Loading::Unset => None,
     };
-    lines.extend(
-        first.into_iter().flat_map(|w| text::wrap(w, columns)).map(|l| Line::from(Span::styled(l, ui.theme.warn))),
-    );
+    lines.extend(first.into_iter().flat_map(|words| wrapped(words, columns, ui.theme.warn)));
     let check = format!("gristmill lint {}", crate::engine::plan::shell_quote(&answers.plan.path));
     lines.push(Line::from(Span::styled(
         text::fit_end(&format!("To check it again: {check}"), columns, ui.glyphs),

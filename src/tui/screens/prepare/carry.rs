@@ -1,0 +1,107 @@
+//! Carries out what the steps of the guided prepare ask for: the run, drafts, other screens, what the mouse does.
+
+use super::step::{Ask, Step};
+use super::{draft, PrepareScreen};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::Effect;
+use crate::tui::widgets::{Level, Toast};
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
+
+impl PrepareScreen {
+    fn start(&mut self) -> Vec<Effect> {
+        let options = self.env.options.clone();
+        let plan = self.wizard.answers.plan.clone();
+        self.save_draft_now();
+        match self.env.jobs.start_prepare(plan, options, self.scan.take()) {
+            Ok(id) => {
+                self.job = Some(id);
+                self.wizard.show_run();
+                Vec::new()
+            }
+            Err(failure) => {
+                self.workers.open(self.path.clone(), self.draft.clone());
+                vec![Effect::failure(&failure)]
+            }
+        }
+    }
+
+    pub(super) fn carry_out(&mut self, asks: Vec<Ask>) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for ask in asks {
+            match ask {
+                Ask::Start => effects.extend(self.start()),
+                Ask::Cancel => {
+                    if let Some(id) = self.job {
+                        self.env.jobs.cancel(id);
+                    }
+                }
+                Ask::SavePlan(file) => self.workers.save_plan(file, self.wizard.answers.plan.clone()),
+                Ask::Copy(words) => {
+                    effects.push(Effect::Copy(words));
+                    effects.push(Effect::Toast(Toast::new(Level::Ok, "copied")));
+                }
+                Ask::Browse => {
+                    let screen = crate::tui::screens::browse::open(self.path.clone(), self.env.clone());
+                    effects.push(Effect::Push(screen));
+                }
+                Ask::Splits => {
+                    let screen = crate::tui::screens::splits::open(self.path.clone(), self.env.clone());
+                    effects.push(Effect::Push(screen));
+                }
+                Ask::Facts => {
+                    let facts = crate::tui::screens::facts::of_scan(&self.wizard.answers.facts);
+                    effects.push(Effect::Push(facts));
+                }
+                Ask::ForgetDraft => self.workers.forget_draft(self.draft.clone()),
+                Ask::Background => {
+                    let key = self.env.key(Context::Global, Action::Jobs);
+                    let words = format!("the run goes on in the background; {key} shows it");
+                    effects.extend([Effect::Pop, Effect::Toast(Toast::new(Level::Info, words))]);
+                }
+                Ask::Leave => {
+                    if self.has_draft() {
+                        effects.push(Effect::Toast(Toast::new(Level::Info, "your answers are kept as a draft")));
+                    }
+                    effects.insert(0, Effect::Pop);
+                }
+                Ask::Say(level, words) => effects.push(Effect::Toast(Toast::new(level, words))),
+            }
+        }
+        effects
+    }
+
+    pub(super) fn has_draft(&self) -> bool {
+        self.wizard.is_dirty && !self.was_published
+    }
+
+    /// Writes the draft at once: called when there is no later.
+    pub(super) fn save_draft_now(&mut self) {
+        if !self.has_draft() {
+            return;
+        }
+        let splits = self.wizard.splits.alternatives();
+        match draft::save(&self.draft, &self.wizard.answers.plan, self.wizard.step, &splits) {
+            Ok(()) => self.wizard.is_dirty = false,
+            Err(failure) => tracing::warn!(%failure, "the draft could not be kept"),
+        }
+    }
+
+    pub(super) fn mouse(&mut self, mouse: MouseEvent) -> Vec<Ask> {
+        let place = Position { x: mouse.column, y: mouse.row };
+        match mouse.kind {
+            MouseEventKind::Down(MouseButton::Left) if self.rail.contains(place) => {
+                let line = mouse.row.saturating_sub(self.rail.y);
+                let step = Step::ALL.get(usize::from(line)).copied();
+                self.wizard.rail = step.or(self.wizard.rail);
+                step.map(|_| self.wizard.act(Action::Accept)).unwrap_or_default()
+            }
+            _ => {
+                if let Some(gesture) = self.spots.gesture(mouse) {
+                    self.wizard.point(gesture);
+                }
+                Vec::new()
+            }
+        }
+    }
+}

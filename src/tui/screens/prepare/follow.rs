@@ -1,0 +1,125 @@
+//! What the guided prepare learns while it is open: from the scan that was started with it, and from the run.
+
+use super::opening::has_answers;
+use super::step::Step;
+use super::workers::Opened;
+use super::{recorded, PrepareScreen};
+use crate::model::text::duration;
+use crate::model::DatasetFacts;
+use crate::tui::screen::Effect;
+use crate::tui::widgets::{Level, Toast};
+use std::sync::Arc;
+
+impl PrepareScreen {
+    /// Takes the scan that was started; what it finds follows.
+    pub(super) fn opened(&mut self, opened: Opened) {
+        self.scan = Some(opened.scan);
+        self.failure = None;
+        // Opened again after a run, the answers are there already.
+        if !self.is_open {
+            self.found = opened.draft;
+            self.interrupted = opened.interrupted;
+        }
+    }
+
+    /// Takes the first facts with the shards in them: only now answers that name shards can be taken over.
+    fn begin(&mut self, facts: Arc<DatasetFacts>) {
+        self.is_open = true;
+        let earlier = facts.prepared.as_ref().and_then(|p| p.plan.as_deref().cloned());
+        self.wizard.see(facts);
+        if let Some(earlier) = earlier {
+            self.wizard.remember_earlier(earlier);
+        }
+        if std::mem::take(&mut self.resumes) {
+            if let Some(interrupted) = self.interrupted.take() {
+                return self.wizard.continue_run(interrupted);
+            }
+            let words = "the answers of the interrupted run are not known: give them again; what fits is taken over";
+            self.notice = Some(Toast::new(Level::Warn, words));
+        }
+        match (self.given.take(), self.found.take()) {
+            (Some(given), _) if has_answers(&given) => self.wizard.adopt(&given),
+            (_, Some(draft)) => {
+                self.wizard.take_draft(&draft.plan, draft.step, draft.age);
+                self.wizard.take_alternatives(&draft.splits);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn follow_scan(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let Some(scan) = &self.scan else {
+            self.wizard.is_scanning = false;
+            return false;
+        };
+        let facts = scan.facts();
+        let failure = scan.failure().filter(|f| !f.is_cancelled());
+        self.wizard.is_scanning = !scan.is_finished();
+        self.wizard.review.time = scan.rate().1.map(duration);
+        if let Some(failure) = failure.filter(|f| self.failure.as_ref() != Some(f)) {
+            if self.is_open {
+                effects.push(Effect::failure(&failure));
+            }
+            self.failure = Some(failure);
+            return true;
+        }
+        let is_news = !self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts));
+        if !facts.opened || !is_news {
+            return false;
+        }
+        // A scan that was started again knows less than is on the screen until its shards are found.
+        if facts.shards.len() < self.wizard.answers.facts.shards.len() && self.wizard.is_scanning {
+            return false;
+        }
+        self.see(facts);
+        true
+    }
+
+    fn see(&mut self, facts: Arc<DatasetFacts>) {
+        self.seen = Some(Arc::clone(&facts));
+        let facts = recorded::with_recorded_counts(facts);
+        if self.is_open {
+            self.wizard.see(facts);
+        } else {
+            self.begin(facts);
+        }
+    }
+
+    pub(super) fn follow_job(&mut self) -> bool {
+        let Some(id) = self.job else { return false };
+        if let Some(facts) = self.env.jobs.facts(id) {
+            let is_news = !self.seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, &facts));
+            if is_news && facts.opened {
+                self.see(facts);
+            }
+        }
+        let was_running = self.wizard.run.is_running();
+        if let Some(view) = self.env.jobs.view(id) {
+            self.wizard.run.observe(view.status, self.env.jobs.result(id));
+        }
+        if was_running && !self.wizard.run.is_running() {
+            self.run_ended();
+        }
+        was_running
+    }
+
+    /// After a run that published, the draft has done its service.
+    fn run_ended(&mut self) {
+        self.wizard.learn_from_run();
+        let run = &self.wizard.run;
+        if run.is_done() {
+            self.was_published = true;
+            self.workers.forget_draft(self.draft.clone());
+        }
+    }
+
+    /// A run took the scan with it; questions that are asked again need a new one, unless everything was read.
+    pub(super) fn reopen_if_needed(&mut self) {
+        let all_read = self.wizard.answers.facts.scan_complete;
+        let needs_scan = self.wizard.step != Step::Run && self.job.is_some() && self.scan.is_none() && !all_read;
+        if needs_scan && !self.wizard.run.is_running() {
+            self.job = None;
+            self.workers.open(self.path.clone(), self.draft.clone());
+        }
+    }
+}

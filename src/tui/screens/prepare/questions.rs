@@ -1,0 +1,124 @@
+//! What the guided prepare asks its workers, and what becomes of their answers.
+
+use super::step::Step;
+use super::PrepareScreen;
+use crate::model::{DatasetFacts, Loading, PreparePlan};
+use crate::tui::screen::Effect;
+use crate::tui::widgets::Toast;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Between two checks of a plan against growing facts.
+const DERIVE_EVERY: Duration = Duration::from_millis(300);
+
+impl PrepareScreen {
+    /// Asks the workers whatever is not answered for the present state.
+    pub(super) fn ask_workers(&mut self) {
+        if !self.is_open {
+            return;
+        }
+        let now = (self.wizard.answers.plan.clone(), Arc::clone(&self.wizard.answers.facts));
+        self.ask_derive(&now);
+        self.ask_evaluate(&now);
+        self.ask_preview(&now);
+        self.ask_media(&now);
+    }
+
+    fn ask_derive(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
+        let (same_plan, same_facts) = match &self.derived_for {
+            Some((plan, facts)) => (*plan == now.0, Arc::ptr_eq(facts, &now.1)),
+            None => (false, false),
+        };
+        let is_soon = self.derived_at.is_some_and(|at| at.elapsed() < DERIVE_EVERY);
+        if same_plan && (same_facts || is_soon && !now.1.scan_complete) {
+            return;
+        }
+        self.derived_at = Some(Instant::now());
+        self.derived_for = Some(now.clone());
+        self.workers.derive(now.0.clone(), Arc::clone(&now.1));
+    }
+
+    fn ask_evaluate(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
+        let Loading::FieldMap { sample_type, fields } = &now.0.loading else { return };
+        if now.1.sketches.is_empty() || self.wizard.step < Step::SampleType {
+            return;
+        }
+        let same = self.evaluated_for.as_ref().is_some_and(|(loading, facts)| {
+            *loading == now.0.loading
+                && facts.sketches.len() == now.1.sketches.len()
+                && facts.scan_complete == now.1.scan_complete
+        });
+        if !same {
+            self.evaluated_for = Some((now.0.loading.clone(), Arc::clone(&now.1)));
+            self.workers.evaluate(sample_type.clone(), fields.clone(), Arc::clone(&now.1));
+        }
+    }
+
+    /// Asks what the answers about media would record: while they are on the screen, and not more often than plans are checked.
+    fn ask_media(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
+        let Some(media) = now.0.media.as_ref().filter(|_| self.wizard.step == Step::Media) else { return };
+        let (same_filter, same_facts) = match &self.looked_for {
+            Some((plan, facts)) => (plan.filter == media.filter, Arc::ptr_eq(facts, &now.1)),
+            None => (false, false),
+        };
+        let is_soon = self.looked_at.is_some_and(|at| at.elapsed() < DERIVE_EVERY);
+        // Growing facts do not take a question back that is being answered: it would never be.
+        let waits = self.workers.is_looking() || is_soon && !now.1.scan_complete;
+        if same_filter && (same_facts || waits) {
+            return;
+        }
+        self.looked_at = Some(Instant::now());
+        self.looked_for = Some((media.clone(), Arc::clone(&now.1)));
+        self.workers.look(media.clone(), Arc::clone(&now.1));
+    }
+
+    fn ask_preview(&mut self, now: &(PreparePlan, Arc<DatasetFacts>)) {
+        if self.wizard.step != Step::Review {
+            return;
+        }
+        let same = self.previewed_for.as_ref().is_some_and(|(plan, facts)| {
+            *plan == now.0 && (Arc::ptr_eq(facts, &now.1) || self.workers.is_previewing())
+        });
+        if !same || self.wizard.review.preview.is_none() && !self.workers.is_previewing() {
+            self.previewed_for = Some(now.clone());
+            self.workers.preview(now.0.clone(), Arc::clone(&now.1));
+        }
+    }
+
+    /// Takes whatever the workers brought. Returns whether anything changed.
+    pub(super) fn take_answers(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let mut changed = false;
+        if let Some(outcome) = self.workers.take_opened() {
+            changed = true;
+            match outcome {
+                Ok(opened) => self.opened(opened),
+                Err(failure) => self.failure = Some(failure),
+            }
+        }
+        if let Some(derived) = self.workers.take_derived() {
+            self.wizard.learn(derived);
+            changed = true;
+        }
+        if let Some(results) = self.workers.take_results() {
+            self.wizard.field_map.results = results;
+            changed = true;
+        }
+        if let Some(preview) = self.workers.take_preview() {
+            self.wizard.review.preview = Some(preview);
+            changed = true;
+        }
+        if let Some(seen) = self.workers.take_seen() {
+            self.wizard.media.seen = Some(seen);
+            changed = true;
+        }
+        if let Some(encoded) = self.workers.take_encoded() {
+            self.wizard.field_map.pixels.put(encoded);
+            changed = true;
+        }
+        if let Some((level, words)) = self.workers.take_saved() {
+            effects.push(Effect::Toast(Toast::new(level, words)));
+            changed = true;
+        }
+        changed
+    }
+}
