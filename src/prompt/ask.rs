@@ -29,6 +29,14 @@ impl Ask {
         let _ = writeln!(&self.term, "{}", display_safe_lines(line.as_ref()));
     }
 
+    /// Why something cannot be, and the way out.
+    pub fn refuse(&self, failure: &Failure) {
+        self.tell(format!("Not possible: {failure}"));
+        if let Some(hint) = &failure.hint {
+            self.tell(format!("  {hint}"));
+        }
+    }
+
     /// A line of text; an empty answer takes the default, or is empty where that is allowed.
     pub fn text(&self, question: &str, default: Option<&str>, may_be_empty: bool) -> Outcome<String> {
         let mut question = display_safe(question).into_owned();

@@ -14,6 +14,7 @@ mod pack;
 mod plain;
 mod review;
 mod splits;
+mod what_now;
 
 pub use ask::Ask;
 pub use dedup::dedup;
@@ -30,6 +31,7 @@ use crate::source::decode::Value;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use what_now::LastLook as _;
 
 /// A shown value is cut here, in columns.
 const SHOWN_COLUMNS: usize = 100;

@@ -3,10 +3,11 @@
 mod review;
 
 use super::ask::Ask;
+use super::what_now::LastLook as _;
 use crate::engine::plan::dedup::flags as d;
 use crate::model::dedup::{Mode, USUAL_MIN_LENGTH};
 use crate::model::text::{bytes, count};
-use crate::model::{Cancel, DedupPlan, Failure, Outcome, RunOptions};
+use crate::model::{Cancel, DedupPlan, Outcome, RunOptions};
 use crate::source::dedup::list;
 use std::path::Path;
 
@@ -44,7 +45,7 @@ impl Guide {
                     return Ok(());
                 }
                 Err(failure) if failure.is_cancelled() => return Err(failure),
-                Err(failure) => self.refuse(&failure),
+                Err(failure) => self.ask.refuse(&failure),
             }
             self.plan.input.clear();
         }
@@ -77,12 +78,5 @@ impl Guide {
         let chosen = self.ask.choose("What happens to what repeats?", &choices.map(str::to_owned), 0)?;
         self.plan.mode = if chosen == 0 { Mode::Remove } else { Mode::Annotate };
         Ok(())
-    }
-
-    fn refuse(&self, failure: &Failure) {
-        self.ask.tell(format!("Not possible: {failure}"));
-        if let Some(hint) = &failure.hint {
-            self.ask.tell(format!("  {hint}"));
-        }
     }
 }

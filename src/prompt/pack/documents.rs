@@ -29,7 +29,7 @@ impl Guide {
                     return Ok(());
                 }
                 Err(failure) if failure.is_cancelled() => return Err(failure),
-                Err(failure) => self.refuse(&failure),
+                Err(failure) => self.ask.refuse(&failure),
             }
             self.plan.inputs.clear();
         }
@@ -78,7 +78,7 @@ impl Guide {
         let mut extractor = match Extractor::new(&self.plan.text) {
             Ok(extractor) => extractor,
             Err(failure) => {
-                self.refuse(&failure);
+                self.ask.refuse(&failure);
                 return Ok(0);
             }
         };

@@ -4,6 +4,7 @@ mod documents;
 mod review;
 
 use super::ask::Ask;
+use super::what_now::LastLook as _;
 use crate::engine::plan::pack::flags as p;
 use crate::model::pack::{EndToken, ForagerTarget, ModalitiesTarget, NanosetsTarget, SampleSize};
 use crate::model::text::{count, display_safe, grouped};
@@ -83,16 +84,9 @@ impl Guide {
                     facts.warnings.iter().for_each(|warning| self.ask.tell(format!("Note: {warning}")));
                     return Ok(tokenizer);
                 }
-                Err(failure) => self.refuse(&failure),
+                Err(failure) => self.ask.refuse(&failure),
             }
             self.plan.tokenizer.clear();
-        }
-    }
-
-    fn refuse(&self, failure: &crate::model::Failure) {
-        self.ask.tell(format!("Not possible: {failure}"));
-        if let Some(hint) = &failure.hint {
-            self.ask.tell(format!("  {hint}"));
         }
     }
 
@@ -116,7 +110,7 @@ impl Guide {
                     self.ask.tell(format!("{} is token {id}.", display_safe(&text)));
                     self.plan.end = Some(EndToken::Text(text));
                 }
-                Err(failure) => self.refuse(&failure),
+                Err(failure) => self.ask.refuse(&failure),
             }
         }
         Ok(())

@@ -1,0 +1,79 @@
+//! The question at the end of every guide: write it, save the plan, change an answer, or leave it.
+
+use super::ask::Ask;
+use crate::model::text::display_safe;
+use crate::model::{Outcome, Problem, Severity};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use std::path::Path;
+
+/// What can be chosen beside writing and leaving.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice<C> {
+    /// Save the plan into a file.
+    Save,
+    /// Answer something again.
+    Change(C),
+}
+
+/// A guide whose questions are answered.
+pub(super) trait LastLook {
+    /// What can be answered again.
+    type Change: Copy + 'static;
+    /// What is offered between writing and leaving, in order.
+    const CHOICES: &'static [(Choice<Self::Change>, &'static str)];
+
+    /// Who is asked.
+    fn ask(&self) -> &Ask;
+    /// Shows what a run comes to; `false` when something stands in the way.
+    fn show(&self) -> Outcome<bool>;
+    /// The text of a plan file.
+    fn to_yaml(&self) -> Outcome<String>;
+    /// Asks for something again.
+    fn change(&mut self, what: Self::Change) -> Outcome<()>;
+
+    /// Shows what a run comes to and asks what to do; `false` when nothing shall be written.
+    fn review(&mut self) -> Outcome<bool> {
+        loop {
+            let allowed = self.show()?;
+            let first = allowed.then_some("write it").into_iter();
+            let words = first.chain(Self::CHOICES.iter().map(|(_, words)| *words)).chain(["leave, write nothing"]);
+            let words: Vec<String> = words.map(str::to_owned).collect();
+            let chosen = self.ask().choose("What now?", &words, 0)?;
+            let chosen = match chosen.checked_sub(usize::from(allowed)) {
+                None => return Ok(true),
+                Some(number) => Self::CHOICES.get(number).map(|(choice, _)| *choice),
+            };
+            match chosen {
+                Some(Choice::Save) => save(self.ask(), self.to_yaml())?,
+                Some(Choice::Change(what)) => self.change(what)?,
+                None => return Ok(false),
+            }
+        }
+    }
+}
+
+/// Tells problems. Returns whether one of them stands in the way.
+pub(super) fn tell_problems(ask: &Ask, problems: &[Problem]) -> bool {
+    for problem in problems {
+        let word = match problem.severity {
+            Severity::Note => "Note",
+            Severity::Problem => "Warning",
+            Severity::Refusal => "Not possible",
+        };
+        ask.tell(format!("{word}: {problem}"));
+        if let Some(hint) = &problem.hint {
+            ask.tell(format!("  {}", display_safe(hint)));
+        }
+    }
+    problems.iter().any(|problem| problem.severity == Severity::Refusal)
+}
+
+fn save(ask: &Ask, plan: Outcome<String>) -> Outcome<()> {
+    let name = ask.text("File", Some("plan.yaml"), false)?;
+    match plan.and_then(|text| write_file(&RealFs, Path::new(&name), text.as_bytes(), 0o644)) {
+        Ok(()) => ask.tell(format!("Saved to {}.", display_safe(&name))),
+        Err(failure) => ask.tell(format!("Not saved: {failure}")),
+    }
+    Ok(())
+}
