@@ -1,10 +1,12 @@
-//! The own folder of a job that makes one output and keeps nothing of an interrupted run.
+//! The own folder of a job that makes one output, or a few beside each other, and begins anew after an interruption: the lock, and what
+//! is not visible yet. Only a publication that was interrupted while files moved is finished by the next run.
 
 use crate::model::FileStamp;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::lock::{is_held, DatasetLock};
 use crate::storage::own::OwnFolder;
+use crate::storage::publish::recover;
 use crate::storage::read::{stamp_at, ReadFile};
 use std::path::{Path, PathBuf};
 
@@ -33,15 +35,15 @@ pub(super) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn 
     Err(failure)
 }
 
-/// Our own folder beside an output, locked. Goes away at the end, whatever the end is: nothing in it is worth keeping.
+/// Our own folder beside an output, locked. Goes away at the end, unless a publication was interrupted in it.
 pub(super) struct WorkPlace<'a> {
     fs: &'a dyn Fs,
-    own: OwnFolder,
+    pub(super) own: OwnFolder,
     lock: Option<DatasetLock>,
 }
 
 impl<'a> WorkPlace<'a> {
-    /// Makes and locks the folder for `target`, whose own folder has to be there.
+    /// Makes and locks the folder for `target`, whose own folder has to be there, and finishes a publication that was interrupted.
     pub(super) fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
         let own = OwnFolder::for_output(target);
         let mut tries = 0;
@@ -62,6 +64,7 @@ impl<'a> WorkPlace<'a> {
             }
         };
         let place = Self { fs, own, lock: Some(lock) };
+        recover(fs, folder_of(target), &place.own)?;
         // What a killed run left.
         place.own.remove_work(fs)?;
         place.own.create(fs)?;
@@ -83,15 +86,26 @@ impl<'a> WorkPlace<'a> {
     pub(super) fn work(&self) -> PathBuf {
         self.own.work()
     }
+
+    /// Where one of several outputs is made.
+    pub(super) fn draft(&self, number: usize) -> PathBuf {
+        self.work().join(format!("join-{number}"))
+    }
 }
 
 impl Drop for WorkPlace<'_> {
     fn drop(&mut self) {
+        // With a list of renames the next run goes on where this one was interrupted.
+        let is_interrupted = std::fs::symlink_metadata(self.own.renames()).is_ok();
         // What cannot be removed now is removed by the next run. Another run may already wait for the lock: the folder is
         // taken away only when nothing of it is left in it.
-        let _ = self.own.remove_work(self.fs);
+        if !is_interrupted {
+            let _ = self.own.remove_work(self.fs);
+        }
         self.remove_lock_drafts();
         self.lock = None;
-        let _ = self.fs.raw_rmdir(self.own.path());
+        if !is_interrupted {
+            let _ = self.fs.raw_rmdir(self.own.path());
+        }
     }
 }

@@ -80,6 +80,11 @@ impl Layout {
         self.output.parent().unwrap_or(&self.output)
     }
 
+    /// The folders in which something becomes visible.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Path> {
+        [Some(&self.output), self.index.as_ref(), self.ranges.as_ref()].into_iter().flatten().map(PathBuf::as_path)
+    }
+
     /// What is found of a unit: kept until the end.
     pub(super) fn ranges_of(&self, unit: usize) -> PathBuf {
         self.kept("ranges").join(unit.to_string())

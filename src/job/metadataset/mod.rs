@@ -1,6 +1,5 @@
 //! `prepare` of a metadataset: every member is opened, and the index of every join is made and published. And `verify` of one.
 
-pub(in crate::job) mod place;
 mod run;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,5 @@
 //! The run itself: from the first look at the file to the last sync.
 
-use super::place::WorkPlace;
 use super::{Aim, JoinReport, MetadatasetReport};
 use crate::engine::mix::join::{build, steps, JoinCounts, JoinWork};
 use crate::engine::mix::join_plan::{cache_folder, JoinPlan};
@@ -8,6 +7,7 @@ use crate::engine::mix::{joins, unreadable_rows, Joins};
 use crate::formats::energon::join_idx::JoinIdx;
 use crate::job::prepare::OutputFile;
 use crate::job::task::TaskContext;
+use crate::job::work_place::WorkPlace;
 use crate::job::Phase;
 use crate::model::text::count;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};

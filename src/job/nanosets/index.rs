@@ -3,9 +3,9 @@
 use super::{absolute, make_folder, names_there, publish, refuse_replacing};
 use crate::engine::nanosets::mixture::{build, resolve, warnings, IndexPlan, MixtureIndex, Outlook};
 use crate::formats::python::npy::{Dtype, NpyWriter};
-use crate::job::metadataset::place::WorkPlace;
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
+use crate::job::work_place::WorkPlace;
 use crate::job::Phase;
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity};
 use crate::storage::fs::{Fs, RealFs};

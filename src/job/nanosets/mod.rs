@@ -8,8 +8,8 @@ mod tests;
 pub use files::{start_merge, start_merge_dry, start_merge_on, start_windows, start_windows_dry, FilesReport};
 pub use index::{start_index, start_index_dry, start_index_on, IndexReport, DATASET_INDEX, SAMPLE_INDEX};
 
-use super::metadataset::place::WorkPlace;
 use super::task::TaskContext;
+use super::work_place::WorkPlace;
 use crate::model::{Failure, Outcome, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::publish::Publication;
