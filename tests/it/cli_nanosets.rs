@@ -225,3 +225,23 @@ fn an_index_of_samples_is_compared_with_the_files() {
     sandbox.say("lint base").ends(1).complains("1 are listed");
     sandbox.say("info base --sequence-length 4").ends(1).says("samples: 1");
 }
+
+#[test]
+fn the_result_tells_the_command_that_says_the_same() {
+    let sandbox = with_folder("06_merge/expected", "in");
+    for command in [
+        "nanosets merge in --output m --name all --max-tokens-per-file 400 --max-tokens 900 --seed 7",
+        "nanosets merge in --output m --name all --shuffle none --force-overwrite",
+        "nanosets merge in --output c --name all --chunk-size 16",
+        "nanosets shuffle in --output s --window 33 --seed 1",
+        "mix index in m --weights 0.25,1.5 --sequence-length 16 --samples 40 --output i",
+        "mix index --lengths 8,2,5,5 --samples 70 --seed 3 --output i --force-overwrite",
+    ] {
+        let value = sandbox.say(&format!("{command} --json")).ends(0).json("ok");
+        assert_eq!(value["equivalent_command"], format!("gristmill {command}"));
+        // What would be done is said by the same command.
+        let again = format!("{} --force-overwrite", command.trim_end_matches(" --force-overwrite"));
+        let value = sandbox.say(&format!("{again} --dry-run --json")).json("ok");
+        assert_eq!(value["equivalent_command"], format!("gristmill {again}"));
+    }
+}

@@ -10,7 +10,7 @@ use super::super::{jsonl, nanosets, paths};
 use super::args::IndexArgs;
 use crate::engine::nanosets::mixture::{IndexDraft, IndexPlan, Member, Outlook, DEFAULT_SEED};
 use crate::engine::nanosets::training::{read_training, Training};
-use crate::engine::plan::file;
+use crate::engine::plan::{file, CommandLine};
 use crate::job::nanosets::{start_index, start_index_dry, IndexReport};
 use crate::model::text::{count, display_safe, grouped};
 use crate::model::{Failure, Outcome, Subject};
@@ -60,6 +60,9 @@ pub fn make(plan: IndexPlan, context: &Context) -> Finished {
     });
     let mut result = fields(&report);
     result.insert("plan".into(), json!(plan));
+    if let Some(command) = CommandLine::of_index(&plan) {
+        result.insert("equivalent_command".into(), json!(command.text()));
+    }
     result.insert("counts".into(), summary::counts_value(&report.counts));
     if dry {
         result.insert("dry_run".into(), json!(true));

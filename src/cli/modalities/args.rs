@@ -84,8 +84,8 @@ pub struct ShuffleArgs {
     #[command(flatten)]
     pub output: OutputArgs,
     /// Seed; Python's generator gives the order
-    #[arg(long, value_name = "N", default_value = "42", value_parser = seed, allow_hyphen_values = true)]
-    pub seed: Seed,
+    #[arg(long, value_name = "N", default_value = "42", value_parser = typed_seed, allow_hyphen_values = true)]
+    pub seed: TypedSeed,
 }
 
 /// Flags of `modalities chunk`.
@@ -123,6 +123,19 @@ pub struct FilterArgs {
     /// Keep documents of at most so many tokens, end token included
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
+}
+
+/// A seed, and how it was typed.
+#[derive(Clone, Debug)]
+pub struct TypedSeed {
+    /// The seed.
+    pub seed: Seed,
+    /// Its digits.
+    pub text: String,
+}
+
+fn typed_seed(text: &str) -> Result<TypedSeed, String> {
+    seed(text).map(|seed| TypedSeed { seed, text: text.trim().to_owned() })
 }
 
 /// A seed of any size.

@@ -3,6 +3,7 @@
 
 mod args;
 pub mod check;
+mod command;
 pub mod instruction;
 pub mod rewrite;
 

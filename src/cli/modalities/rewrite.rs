@@ -7,6 +7,7 @@ use super::super::prepare::summary;
 use super::super::printer::{paint, Look};
 use super::super::task::{follow, tell};
 use super::args::{ChunkArgs, FilterArgs, MergeArgs, OutputArgs, ShuffleArgs};
+use super::command;
 use crate::engine::modalities::chunk::Chunk;
 use crate::engine::modalities::filter::{ranges, Keep};
 use crate::engine::modalities::merge::list;
@@ -22,17 +23,18 @@ const LONGEST_LIST: u64 = 1 << 30;
 
 /// Puts packed files one after the other.
 pub fn merge(args: &MergeArgs, context: &Context) -> Finished {
-    execute(Rewrite::Merge(args.sources.clone()), &args.output, context)
+    let command = command::merge(args, context.globals.compat);
+    execute(Rewrite::Merge(args.sources.clone()), &args.output, command, context)
 }
 
 /// Puts documents or lines into a random order.
 pub fn shuffle(args: &ShuffleArgs, context: &Context) -> Finished {
     let what = match is_packed(&args.path) {
-        true => Rewrite::ShufflePacked(args.path.clone(), args.seed.clone()),
-        false => Rewrite::ShuffleLines(args.path.clone(), args.seed.clone()),
+        true => Rewrite::ShufflePacked(args.path.clone(), args.seed.seed.clone()),
+        false => Rewrite::ShuffleLines(args.path.clone(), args.seed.seed.clone()),
     };
     same_kind(std::slice::from_ref(&args.path), &args.output.output)?;
-    execute(what, &args.output, context)
+    execute(what, &args.output, command::shuffle(args, context.globals.compat), context)
 }
 
 /// Takes a part of each file.
@@ -44,7 +46,7 @@ pub fn chunk(args: &ChunkArgs, context: &Context) -> Finished {
         true => Rewrite::ChunkPacked(args.files.clone(), chunk, seed),
         false => Rewrite::ChunkLines(args.files.clone(), chunk, seed),
     };
-    execute(what, &args.output, context)
+    execute(what, &args.output, command::chunk(args, context.globals.compat), context)
 }
 
 /// Keeps some documents.
@@ -61,7 +63,8 @@ pub fn filter(args: &FilterArgs, context: &Context) -> Finished {
             .with_hint("--documents 0-99,200, --min-tokens N or --max-tokens N")
             .into());
     }
-    execute(Rewrite::Filter(args.path.clone(), keep), &args.output, context)
+    let command = command::filter(args, context.globals.compat);
+    execute(Rewrite::Filter(args.path.clone(), keep), &args.output, command, context)
 }
 
 fn is_packed(path: &Path) -> bool {
@@ -81,10 +84,12 @@ fn same_kind(files: &[PathBuf], output: &Path) -> Outcome<()> {
     }
 }
 
-fn execute(what: Rewrite, output: &OutputArgs, context: &Context) -> Finished {
+fn execute(what: Rewrite, output: &OutputArgs, command: String, context: &Context) -> Finished {
     let existing = if output.overwrite { Existing::Replace } else { Existing::Refuse(ExitClass::Data) };
     let plan = RewritePlan { what, output: output.output.clone(), existing, compat: context.globals.compat };
-    run(plan, None, context)
+    let mut done = run(plan, None, context)?;
+    done.result.insert("equivalent_command".into(), json!(command));
+    Ok(done)
 }
 
 /// Carries out a plan and tells how it went. `seed` is one that nobody gave.

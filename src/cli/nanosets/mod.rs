@@ -12,7 +12,7 @@ use super::prepare::{self, summary};
 use super::printer::{paint, Look};
 use super::task::{follow, tell};
 use crate::engine::nanosets::{MergePlan, WindowsPlan};
-use crate::engine::plan::file;
+use crate::engine::plan::{file, CommandLine};
 use crate::job::nanosets::{start_merge, start_merge_dry, start_windows, start_windows_dry, FilesReport};
 use crate::model::text::{bytes, count, display_safe};
 use crate::model::Outcome;
@@ -53,7 +53,8 @@ pub fn merge(plan: MergePlan, context: &Context) -> Finished {
     let start = if context.globals.dry_run { start_merge_dry } else { start_merge };
     let report = follow(start(plan.clone(), context.run_options())?, Some("merging"), context)?;
     let unit = if plan.chunk.is_some() { "chunk" } else { "document" };
-    told(&report, ("Merged", "merge"), unit, json!(plan), context)
+    let command = CommandLine::of_merge(&plan).text();
+    told(&report, ("Merged", "merge"), unit, (json!(plan), command), context)
 }
 
 /// Shuffles windows as a plan says.
@@ -64,7 +65,8 @@ pub fn shuffle(plan: WindowsPlan, context: &Context) -> Finished {
     }
     let start = if context.globals.dry_run { start_windows_dry } else { start_windows };
     let report = follow(start(plan.clone(), context.run_options())?, Some("shuffling"), context)?;
-    told(&report, ("Shuffled", "shuffle"), "window", json!(plan), context)
+    let command = CommandLine::of_windows(&plan).text();
+    told(&report, ("Shuffled", "shuffle"), "window", (json!(plan), command), context)
 }
 
 /// Paths as a plan holds them that may be replayed from another folder.
@@ -85,7 +87,7 @@ fn told(
     report: &FilesReport,
     (done, would): (&str, &str),
     unit: &str,
-    plan: serde_json::Value,
+    (plan, command): (serde_json::Value, String),
     context: &Context,
 ) -> Finished {
     tell(&report.problems, &report.counts, context);
@@ -108,6 +110,7 @@ fn told(
     }
     let mut result = fields(report);
     result.insert("plan".into(), plan);
+    result.insert("equivalent_command".into(), json!(command));
     result.insert("counts".into(), summary::counts_value(&report.counts));
     if context.globals.dry_run {
         result.insert("dry_run".into(), json!(true));

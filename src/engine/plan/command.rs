@@ -7,6 +7,7 @@ use crate::model::sample_type::CRUDE_CLASS;
 use crate::model::{
     Duplicates, Loading, MediaFilter, MediaPlan, PrepareMediaPlan, PreparePlan, Rerun, Scope, SplitPlan, Tgz,
 };
+use std::path::Path;
 
 /// More single excludes than this go into a file.
 const EXCLUDES_AS_FLAGS: usize = 8;
@@ -53,16 +54,37 @@ impl CommandLine {
         self.arguments.iter().map(|a| shell_quote(a)).collect::<Vec<_>>().join(" ")
     }
 
+    /// A command that begins with these words: the program, and what it is to do.
+    pub fn of_words(words: &[&str]) -> Self {
+        Self { arguments: words.iter().map(|word| (*word).to_owned()).collect(), files: Vec::new() }
+    }
+
     pub(super) fn push(&mut self, argument: &str) {
         self.arguments.push(argument.to_owned());
     }
-    pub(super) fn flag_if(&mut self, wanted: bool, flag: &str) {
+
+    /// Adds a path that is no flag's value: one that looks like a flag is named from the current folder.
+    pub fn path(&mut self, path: &Path) {
+        let path = path.to_string_lossy();
+        self.arguments.push(if path.starts_with('-') { format!("./{path}") } else { path.into_owned() });
+    }
+
+    /// Adds a flag if it is wanted.
+    pub fn flag_if(&mut self, wanted: bool, flag: &str) {
         if wanted {
             self.push(flag);
         }
     }
-    /// A value that looks like a flag is tied to its own with `=`.
-    pub(super) fn value(&mut self, flag: &str, value: &str) {
+
+    /// Adds a flag with its number, unless it is the usual one.
+    pub(super) fn unusual(&mut self, flag: &str, number: u64, usual: u64) {
+        if number != usual {
+            self.value(flag, &number.to_string());
+        }
+    }
+
+    /// Adds a flag with its value. A value that looks like a flag is tied to its own with `=`.
+    pub fn value(&mut self, flag: &str, value: &str) {
         if value.starts_with('-') || value.is_empty() {
             self.arguments.push(format!("{flag}={value}"));
         } else {

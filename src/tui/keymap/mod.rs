@@ -2,15 +2,19 @@
 //!
 //! Owns what a key means where. It knows no screen and no terminal. A screen says in which [`Context`] it is; the
 //! context names its layers, nearest first ([`Context::layers`]), and a key means what the nearest layer binds it to.
-//! To add an action: one line in `actions!` and one in `BINDINGS` (see [`table`]).
+//! To add an action: one line in `actions!` ([`action`]) and one in the bindings of its room ([`bindings`](mod@bindings)).
 
+mod action;
+mod bindings;
+mod context;
 mod key;
 mod own;
-mod table;
 
+pub use action::Action;
+pub use bindings::{bindings, Binding};
+pub use context::Context;
 pub use key::{Chord, ChordError};
 pub use own::{Clash, OwnKeys};
-pub use table::{Action, Binding, Context, BINDINGS};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -46,8 +50,7 @@ pub enum Meaning {
 
 impl Default for Keymap {
     fn default() -> Self {
-        let entries = BINDINGS
-            .iter()
+        let entries = bindings()
             .map(|b| Entry {
                 context: b.context,
                 action: b.action,

@@ -1,0 +1,154 @@
+//! Every action, with its words: a stable name, a label, a sentence.
+
+macro_rules! actions {
+    ($($name:ident, $id:literal, $label:literal, $help:literal;)*) => {
+        /// Something a person can ask for by a key, from `?`, or by name from `:`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Action {
+            $(#[doc = $help] $name,)*
+        }
+        impl Action {
+            /// All actions, in table order.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+            /// The stable name, as a configuration and the palette write it.
+            pub fn id(self) -> &'static str {
+                match self { $(Self::$name => $id,)* }
+            }
+            /// One or two words for the bottom bar.
+            pub fn label(self) -> &'static str {
+                match self { $(Self::$name => $label,)* }
+            }
+            /// One sentence for help.
+            pub fn help(self) -> &'static str {
+                match self { $(Self::$name => $help,)* }
+            }
+        }
+    };
+}
+
+actions! {
+    // Everywhere. The frame does these itself.
+    Help, "help", "help", "Lists what works here; typing filters, Enter runs the item.";
+    Palette, "commands", "commands", "Finds any action by its name and runs it.";
+    Jobs, "jobs", "jobs", "Shows running and finished jobs, their progress, problems and log.";
+    Quit, "quit", "quit", "Leaves the program; asks first when a job is running.";
+    Interrupt, "interrupt", "stop", "Stops the job in focus; pressed twice in a row, leaves the program.";
+    Suspend, "suspend", "suspend", "Puts the program to sleep and returns to the shell; `fg` comes back.";
+    Redraw, "redraw", "redraw", "Draws the whole screen again.";
+    SaveScreen, "save-screen", "save screen", "Saves what is on the screen as a picture (SVG) into the current folder.";
+    // Moving, wherever there is a list.
+    Up, "up", "up", "Moves to the row above.";
+    Down, "down", "down", "Moves to the row below.";
+    First, "first", "first", "Moves to the first row.";
+    Last, "last", "last", "Moves to the last row.";
+    HalfUp, "half-page-up", "half page up", "Moves half a page up.";
+    HalfDown, "half-page-down", "half page down", "Moves half a page down.";
+    PageUp, "page-up", "page up", "Moves a page up.";
+    PageDown, "page-down", "page down", "Moves a page down.";
+    Left, "left", "left", "Moves to the left.";
+    Right, "right", "right", "Moves to the right.";
+    NextPane, "next-pane", "pane", "Moves the focus to the next pane.";
+    PreviousPane, "previous-pane", "previous pane", "Moves the focus to the previous pane.";
+    Accept, "accept", "accept", "Takes what is selected or typed.";
+    Close, "close", "back", "Goes one step back, without losing anything.";
+    // Home.
+    Open, "open", "open", "Opens what is selected: enters a folder, prepares a data set, browses one that is prepared.";
+    Enter, "enter", "enter folder", "Enters the folder, even when it is a data set.";
+    Parent, "parent", "parent folder", "Goes to the folder above.";
+    Find, "find", "find", "Filters the list as you type; Enter or Esc returns to the list.";
+    Recent, "recent", "recent", "Shows the data sets that were opened last.";
+    Prepare, "prepare", "prepare", "Guides through preparing the data set for training.";
+    Resume, "resume", "resume", "Goes on with the preparation that was interrupted.";
+    Pack, "pack", "pack tokens", "Guides through packing text into tokens for Modalities, Nanosets and Forager.";
+    Dedup, "dedup", "dedup", "Guides through removing repeated text: each minimum length is estimated from the data.";
+    Media, "media", "media metadata", "Records the sizes and durations of pictures, sounds and videos.";
+    Facts, "facts", "facts", "Draws how sizes, formats, durations and lengths are distributed.";
+    Splits, "splits", "splits", "Edits which shards belong to which split, and what is excluded.";
+    Mix, "mix", "mix", "Puts prepared data sets together into a mixture, and writes its file.";
+    Info, "info", "info", "Shows what is known of the data set: shards, samples, splits.";
+    Hidden, "hidden", "hidden files", "Shows or hides entries whose names start with a dot.";
+    Reload, "reload", "reload", "Reads what is on the screen again from the disk.";
+    Edit, "edit", "edit", "Opens the file in your editor ($VISUAL, $EDITOR) and comes back.";
+    // Splits and excludes, in their editor and in the browser.
+    MoveTo, "move-to", "move", "Moves the selected shards to a split that you choose.";
+    ByPattern, "by-pattern", "pattern", "Moves or excludes the shards whose names a regular expression matches.";
+    Balance, "balance", "balance", "Moves as few shards as it takes to reach a ratio of samples; shows the result first.";
+    AddExclude, "add-exclude", "add exclude", "Excludes what you type: a shard, shard/key, or a range such as shard/{001..009}.";
+    Note, "note", "note", "Writes a note beside an exclude, as a comment in the file.";
+    LeakCheck, "leak-check", "leak check", "Looks for samples that are in two splits, by key and by content.";
+    RepairAll, "repair-all", "repair all", "Ends all sure leaks, each by its best way, as one change that undo takes back.";
+    EditText, "edit-text", "edit as text", "Opens the file with its unwritten changes in your editor ($VISUAL, $EDITOR), then takes it back.";
+    RenameSplit, "rename-split", "rename split", "Gives the selected split another name.";
+    Write, "write", "write", "Shows the changes as a diff, and writes them when you agree.";
+    // Browser.
+    Browse, "browse", "browse", "Shows shards, samples and their parts, sample by sample; nothing is written by looking.";
+    FindKey, "find-key", "find key", "Finds samples by key: plain text anywhere in it, ^text at its beginning, /text/ as a regular expression.";
+    FindNext, "find-next", "next found", "Moves to the next sample that was found.";
+    FindPrevious, "find-previous", "previous found", "Moves to the previous sample that was found.";
+    GoToNumber, "go-to-number", "go to number", "Moves to a sample by its number, counted from 0; typing the digits does it, too.";
+    Random, "random", "random", "Moves to a sample drawn by chance from all that are listed.";
+    NextProblem, "next-problem", "next problem", "Moves to the next sample with a problem.";
+    PreviousProblem, "previous-problem", "previous problem", "Moves to the previous sample with a problem.";
+    FilterSamples, "filter-samples", "filter", "Lists only samples of a split, with or without a part, excluded, of a size, or with problems.";
+    ExcludeSample, "exclude-sample", "exclude", "Excludes the sample (in the list of shards: the shard) or all that is marked, or takes it back in; written by w.";
+    LoaderView, "loader-view", "as loaded", "Shows the sample as the training loader gets it; of packed tokens the windows that training reads, by a sequence length.";
+    Tokenizer, "tokenizer", "tokenizer", "Asks for the tokenizer that gives ids their text: a file, a folder, or a name in the hub's cache.";
+    OffsetView, "offset-view", "offsets", "Shows the bytes of the tar header beside the row of the index that points at them.";
+    ContactSheet, "contact-sheet", "contact sheet", "Shows a sheet of samples drawn by chance; the same seed draws the same ones.";
+    NewSeed, "new-seed", "new seed", "Draws other samples, by another seed.";
+    SetSeed, "set-seed", "set seed", "Asks for the seed, so that two people look at the same samples.";
+    CopyKey, "copy-key", "copy key", "Copies the sample's key to the clipboard (OSC 52, works over SSH).";
+    CopyPath, "copy-path", "copy path", "Copies the path of the file that the sample lies in to the clipboard.";
+    OpenPart, "open-part", "edit a copy", "Opens a read-only copy of the part in your editor ($VISUAL, $EDITOR).";
+    Export, "export", "export", "Writes the part or the whole sample into a folder of your choice.";
+    FindText, "find-text", "find text", "Looks for words in what is shown of the part.";
+    CopyValue, "copy-value", "copy value", "Copies the value of the selected line, or the whole short text, to the clipboard.";
+    CopyField, "copy-field", "copy field path", "Copies where the selected line is, as an expression of the field map.";
+    NextPart, "next-part", "next part", "Shows the next part of the sample.";
+    PreviousPart, "previous-part", "previous part", "Shows the previous part of the sample.";
+    Zoom, "zoom", "large", "Gives the whole screen to what is shown of the sample, or takes it back.";
+    Repeats, "repeats", "repeats", "Draws what repeats on the text of the documents; nothing is written.";
+    KeptCopy, "kept-copy", "kept copy", "Goes to the copy that stays of the range that repeats.";
+    Passages, "passages", "passages", "Lists the passages that repeat most, with how often they occur; again, the documents.";
+    ByFile, "by-file", "by file", "Lists the text of each file before and after; again, the documents.";
+    // Jobs.
+    CancelJob, "cancel-job", "cancel job", "Asks the selected job to stop at the next safe point; nothing half-written stays.";
+    ShowLog, "log", "log", "Switches between the job's log and its problems.";
+    ClearFinished, "clear-finished", "clear finished", "Takes finished jobs off the list.";
+    // Guided prepare.
+    Next, "next", "next", "Accepts this step's answers and goes to the next step.";
+    NextField, "next-field", "field", "Moves to the next field of this step, then to the list of steps.";
+    PreviousField, "previous-field", "previous field", "Moves to the previous field of this step.";
+    Toggle, "toggle", "choose", "Chooses the option, or switches it on or off.";
+    Complete, "complete", "complete", "Completes what is typed from the parts and keys seen in the data.";
+    Exclude, "exclude", "exclude", "Leaves the selected shard out, or takes it back in.";
+    MoveToNextSplit, "move", "move", "Moves the selected shards to the next split.";
+    MoveToPreviousSplit, "move-back", "move back", "Moves the selected shards to the split before.";
+    Mark, "mark", "mark", "Starts or ends marking a range of rows; what is done next is done to all of them.";
+    AddSplit, "add-split", "add split", "Adds a split; its name is asked for.";
+    DropSplit, "drop-split", "drop split", "Takes the selected split away; its shards are then in none.";
+    AddAux, "add-aux", "add media source", "Adds a source of media to the selected data set of a mixture.";
+    DropRow, "drop-row", "drop row", "Empties the row in focus.";
+    Undo, "undo", "undo", "Takes back the last change.";
+    Redo, "redo", "redo", "Does again what was taken back.";
+    Details, "details", "details", "Shows everything about the selected row.";
+    StartAfresh, "start-afresh", "start afresh", "Forgets the answers of the draft and begins with what the data suggests.";
+    Run, "run", "run", "Starts the preparation with the answers given.";
+    DryRun, "dry-run", "dry run", "Scans and checks everything as a run would, and writes nothing.";
+    SavePlan, "save-plan", "save plan", "Saves the answers as a plan file that `gristmill run` replays.";
+    Copy, "copy", "copy", "Copies the equivalent command line to the clipboard (OSC 52, works over SSH).";
+    Background, "background", "background", "Leaves the job running and returns to the home screen.";
+    Retry, "retry", "retry", "Starts the same preparation again; after an interruption it goes on where it stopped.";
+    GoLength, "go-length", "step: length", "Jumps to the step Minimum length.";
+    GoMode, "go-mode", "step: mode", "Jumps to the step Mode.";
+    GoSource, "go-source", "step: source", "Jumps to the step Source.";
+    GoSplits, "go-splits", "step: splits", "Jumps to the step Splits.";
+    GoSampleType, "go-sample-type", "step: type", "Jumps to the step Sample type.";
+    GoFieldMap, "go-field-map", "step: fields", "Jumps to the step Field map.";
+    GoMedia, "go-media", "step: media", "Jumps to the step Media.";
+    GoText, "go-text", "step: text", "Jumps to the step Text.";
+    GoTokenizer, "go-tokenizer", "step: tokenizer", "Jumps to the step Tokenizer.";
+    GoFormats, "go-formats", "step: formats", "Jumps to the step Formats.";
+    Advanced, "advanced", "all settings", "Shows every setting of this step, or only those that matter most.";
+    GoReview, "go-review", "step: review", "Jumps to the step Review.";
+}

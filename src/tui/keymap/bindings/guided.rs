@@ -1,0 +1,144 @@
+//! Keys of the guided commands: what all of them have, and what each has of its own.
+
+use super::{bar, key, Binding};
+use crate::tui::keymap::{Action as A, Context, Context as C};
+
+/// See the module.
+pub const GUIDED: &[&[Binding]] = &[
+    PREPARE,
+    &typing(C::PrepareText),
+    PREPARE_TEXT,
+    &going(C::PackRail),
+    &reviewing(C::PackReview),
+    &answering(C::Pack),
+    PACK,
+    &typing(C::PackText),
+    PACK_TEXT,
+    &going(C::DedupRail),
+    &reviewing(C::DedupReview),
+    &answering(C::Dedup),
+    DEDUP,
+    &typing(C::DedupText),
+    DEDUP_TEXT,
+];
+
+/// In a step of a guided form.
+const fn answering(context: Context) -> [Binding; 10] {
+    [
+        bar(context, A::Next, &["enter"]),
+        bar(context, A::Advanced, &["a"]),
+        bar(context, A::Close, &["esc"]),
+        bar(context, A::NextField, &["tab"]),
+        bar(context, A::Toggle, &["space"]),
+        key(context, A::PreviousField, &["backtab"]),
+        key(context, A::Left, &["left", "h"]),
+        key(context, A::Right, &["right", "l"]),
+        key(context, A::SavePlan, &["ctrl-s"]),
+        key(context, A::StartAfresh, &["N"]),
+    ]
+}
+
+/// In a text field of a step.
+const fn typing(context: Context) -> [Binding; 10] {
+    [
+        bar(context, A::Next, &["enter"]),
+        bar(context, A::Close, &["esc"]),
+        bar(context, A::NextField, &["tab"]),
+        key(context, A::PreviousField, &["backtab"]),
+        key(context, A::Up, &["up"]),
+        key(context, A::Down, &["down"]),
+        key(context, A::PageUp, &["pageup"]),
+        key(context, A::PageDown, &["pagedown"]),
+        key(context, A::DropRow, &["ctrl-x"]),
+        key(context, A::SavePlan, &["ctrl-s"]),
+    ]
+}
+
+/// In the list of steps.
+const fn going(context: Context) -> [Binding; 1] {
+    [bar(context, A::Accept, &["enter", "l", "right"])]
+}
+
+/// In the review.
+const fn reviewing(context: Context) -> [Binding; 3] {
+    [bar(context, A::Run, &["enter", "R"]), bar(context, A::SavePlan, &["s", "ctrl-s"]), bar(context, A::Copy, &["y"])]
+}
+
+const PREPARE: &[Binding] = &[
+    bar(C::PrepareRail, A::Accept, &["enter", "l", "right"]),
+    bar(C::PrepareShards, A::Exclude, &["x"]),
+    bar(C::PrepareHand, A::MoveToNextSplit, &["m", ">"]),
+    bar(C::PrepareHand, A::Mark, &["V", "v"]),
+    bar(C::PrepareHand, A::AddSplit, &["a"]),
+    bar(C::PrepareHand, A::Undo, &["u"]),
+    key(C::PrepareHand, A::MoveToPreviousSplit, &["M", "<"]),
+    key(C::PrepareHand, A::DropSplit, &["D"]),
+    key(C::PrepareHand, A::Redo, &["ctrl-r"]),
+    bar(C::PrepareReview, A::Run, &["enter", "R"]),
+    bar(C::PrepareReview, A::SavePlan, &["s", "ctrl-s"]),
+    bar(C::PrepareReview, A::DryRun, &["d"]),
+    bar(C::PrepareReview, A::Copy, &["y"]),
+    bar(C::Prepare, A::Next, &["enter"]),
+    bar(C::Prepare, A::Close, &["esc"]),
+    bar(C::Prepare, A::NextField, &["tab"]),
+    key(C::Prepare, A::PreviousField, &["backtab"]),
+    key(C::Prepare, A::Toggle, &["space"]),
+    key(C::Prepare, A::Left, &["left", "h"]),
+    key(C::Prepare, A::Right, &["right", "l"]),
+    key(C::Prepare, A::Details, &["i"]),
+    key(C::Prepare, A::Facts, &["f"]),
+    key(C::Prepare, A::Splits, &["s", "S"]),
+    key(C::Prepare, A::SavePlan, &["ctrl-s"]),
+    key(C::Prepare, A::StartAfresh, &["N"]),
+    key(C::Prepare, A::GoSource, &["1", "alt-1"]),
+    key(C::Prepare, A::GoSplits, &["2", "alt-2"]),
+    key(C::Prepare, A::GoSampleType, &["3", "alt-3"]),
+    key(C::Prepare, A::GoFieldMap, &["4", "alt-4"]),
+    key(C::Prepare, A::GoMedia, &["5", "alt-5"]),
+    key(C::Prepare, A::GoReview, &["6", "alt-6"]),
+    bar(C::PrepareExpression, A::Complete, &["tab", "ctrl-n"]),
+];
+
+const PREPARE_TEXT: &[Binding] = &[
+    key(C::PrepareText, A::GoSource, &["alt-1"]),
+    key(C::PrepareText, A::GoSplits, &["alt-2"]),
+    key(C::PrepareText, A::GoSampleType, &["alt-3"]),
+    key(C::PrepareText, A::GoFieldMap, &["alt-4"]),
+    key(C::PrepareText, A::GoMedia, &["alt-5"]),
+    key(C::PrepareText, A::GoReview, &["alt-6"]),
+];
+
+const PACK: &[Binding] = &[
+    key(C::Pack, A::GoSource, &["1", "alt-1"]),
+    key(C::Pack, A::GoText, &["2", "alt-2"]),
+    key(C::Pack, A::GoTokenizer, &["3", "alt-3"]),
+    key(C::Pack, A::GoFormats, &["4", "alt-4"]),
+    key(C::Pack, A::GoReview, &["5", "alt-5"]),
+];
+
+const PACK_TEXT: &[Binding] = &[
+    key(C::PackText, A::Advanced, &["alt-a"]),
+    key(C::PackText, A::GoSource, &["alt-1"]),
+    key(C::PackText, A::GoText, &["alt-2"]),
+    key(C::PackText, A::GoTokenizer, &["alt-3"]),
+    key(C::PackText, A::GoFormats, &["alt-4"]),
+    key(C::PackText, A::GoReview, &["alt-5"]),
+];
+
+const DEDUP: &[Binding] = &[
+    bar(C::Dedup, A::CancelJob, &["x"]),
+    bar(C::Dedup, A::Repeats, &["D"]),
+    key(C::Dedup, A::Reload, &["f5"]),
+    key(C::Dedup, A::GoSource, &["1", "alt-1"]),
+    key(C::Dedup, A::GoLength, &["2", "alt-2"]),
+    key(C::Dedup, A::GoMode, &["3", "alt-3"]),
+    key(C::Dedup, A::GoReview, &["4", "alt-4"]),
+];
+
+const DEDUP_TEXT: &[Binding] = &[
+    key(C::DedupText, A::Advanced, &["alt-a"]),
+    key(C::DedupText, A::GoSource, &["alt-1"]),
+    key(C::DedupText, A::GoLength, &["alt-2"]),
+    key(C::DedupText, A::GoMode, &["alt-3"]),
+    key(C::DedupText, A::GoReview, &["alt-4"]),
+];

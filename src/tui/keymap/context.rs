@@ -1,0 +1,83 @@
+//! Where keys are pressed, and in which layers a key is looked up there.
+
+macro_rules! contexts {
+    ($($name:ident, [$($layer:ident),*], $title:literal, $help:literal;)*) => {
+        /// Where keys are pressed. Each screen names one; see [`Context::layers`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Context {
+            $(#[doc = $help] $name,)*
+        }
+        impl Context {
+            /// All contexts.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+            /// The layers in which a key is looked up, nearest first.
+            pub fn layers(self) -> &'static [Self] {
+                match self { $(Self::$name => &[Self::$name $(, Self::$layer)*],)* }
+            }
+            /// The heading of its section in help; each has its own.
+            pub fn title(self) -> &'static str {
+                match self { $(Self::$name => $title,)* }
+            }
+        }
+    };
+}
+
+// A context, the layers behind it, its heading, what it is.
+contexts! {
+    Global, [], "everywhere", "Works everywhere, unless a nearer context says otherwise.";
+    List, [Global], "moving", "Works wherever there is a list.";
+    Home, [List, Global], "home", "The home screen's list.";
+    HomeFilter, [Global], "home: filter", "The home screen's filter: letters type.";
+    Jobs, [List, Global], "jobs", "The jobs panel.";
+    Picker, [Global], "help and commands", "A list that is filtered by typing: help, palette.";
+    Question, [Global], "question", "A question with a few answers.";
+    Page, [List, Global], "page", "A page of text.";
+    Prepare, [List, Global], "prepare", "A step of the guided prepare.";
+    PrepareText, [Global], "prepare: text", "A text field in a step of the guided prepare: letters type.";
+    PrepareExpression, [PrepareText, Global], "prepare: expression", "An expression of the field map: letters type, Tab completes.";
+    PrepareRail, [Prepare, List, Global], "prepare: steps", "The list of steps on the left.";
+    PrepareShards, [Prepare, List, Global], "prepare: shards", "The list of shards.";
+    PrepareHand, [Prepare, List, Global], "prepare: splits by hand", "The columns of shards that are divided by hand.";
+    PrepareReview, [Prepare, List, Global], "prepare: review", "The review of what will be written.";
+    Pack, [List, Global], "pack", "A step of the guided pack.";
+    PackText, [Global], "pack: text", "A text field in a step of the guided pack: letters type.";
+    PackRail, [Pack, List, Global], "pack: steps", "The list of steps of the guided pack.";
+    PackReview, [Pack, List, Global], "pack: review", "The review of what will be packed.";
+    Dedup, [List, Global], "dedup", "A step of the guided dedup.";
+    DedupText, [Global], "dedup: text", "A text field in a step of the guided dedup: letters type.";
+    DedupRail, [Dedup, List, Global], "dedup: steps", "The list of steps of the guided dedup.";
+    DedupReview, [Dedup, List, Global], "dedup: review", "The review of what will be deduplicated.";
+    Splits, [List, Global], "splits", "The columns of the split editor.";
+    SplitsExcludes, [Splits, List, Global], "splits: excludes", "The excludes in the split editor.";
+    SplitsList, [List, Global], "splits: choose", "A list over the split editor from which something is chosen.";
+    SplitsText, [Global], "splits: text", "A text field over the split editor: letters type.";
+    SplitsReview, [List, Global], "splits: changes", "The diff of what the split editor would write.";
+    SplitsLeaks, [List, Global], "splits: leaks", "The leaks that were found.";
+    Browse, [List, Global], "browse", "The browser: its lists of shards and samples.";
+    BrowseDetail, [Browse, List, Global], "browse: sample", "The browser's view of one sample.";
+    BrowseText, [Global], "browse: text", "A line to type into over the browser: letters type.";
+    BrowseSheet, [List, Global], "browse: contact sheet", "The sheet of samples drawn by chance.";
+    Repeats, [List, Global], "repeats", "Documents with what repeats in them.";
+    Form, [List, Global], "form", "A form on one page: answers, and what they come to.";
+    FormText, [Global], "form: text", "A text field of a form: letters type.";
+    Run, [List, Global], "run", "A job that was started from a screen: the run step of the guided prepare, and other runs.";
+}
+
+impl Context {
+    /// The stable name, as a configuration writes it: `prepare-shards`.
+    pub fn id(self) -> String {
+        let mut id = String::new();
+        for c in format!("{self:?}").chars() {
+            if c.is_uppercase() && !id.is_empty() {
+                id.push('-');
+            }
+            id.push(c.to_ascii_lowercase());
+        }
+        id
+    }
+
+    /// Whether letters are typed, or choose by themselves, where this context is: keys that type cannot be bound in it.
+    pub fn takes_text(self) -> bool {
+        self != Self::Global && !self.layers().contains(&Self::List)
+    }
+}

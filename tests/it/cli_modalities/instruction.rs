@@ -1,0 +1,42 @@
+//! Conversations that are put through a chat template.
+
+use super::{case, expected, golden, replayed};
+
+#[test]
+fn instruction_data_is_prepared_as_there() {
+    let sandbox = case("instruction_tuning");
+    replayed(&sandbox, "instruction_tuning", "prepare_instruction_tuning_data", "");
+    let folder = "chat_b8419ad";
+    let mut names: Vec<_> = std::fs::read_dir(golden("instruction_tuning").join("expected").join(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 13);
+    for name in &names {
+        let file = format!("{folder}/{name}");
+        assert_eq!(sandbox.read(&format!("expected/{file}")), expected("instruction_tuning", &file), "{name}");
+    }
+    let mut made: Vec<_> = std::fs::read_dir(sandbox.path("expected").join(folder))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.ends_with(".gristmill"))
+        .collect();
+    made.sort();
+    assert_eq!(made, names);
+}
+
+#[test]
+fn conversations_that_cannot_be_used_are_left_out_or_end_the_run() {
+    let sandbox = case("instruction_tuning");
+    let good = sandbox.text("input/chat.jsonl");
+    let bad = "{\"id\": 1}\nnot json\n{\"conversations\": [{\"from\": \"stranger\", \"value\": \"x\"}]}\n";
+    sandbox.write("input/chat.jsonl", format!("{good}{bad}"));
+    let command = "modalities data prepare_instruction_tuning_data --config_file_path input/it.yaml";
+    let ran = sandbox.say(command).ends(0).complains("role mapping");
+    assert!(ran.err.contains("line 13") && ran.err.contains("no 'conversations'"), "{}", ran.err);
+    let train = "expected/chat_b8419ad/chat_out_train.b8419ad.jsonl";
+    assert_eq!(sandbox.read(train), expected("instruction_tuning", "chat_b8419ad/chat_out_train.b8419ad.jsonl"));
+    sandbox.say("modalities instruction input/it.yaml").ends(1);
+    sandbox.say(&format!("{command} --compat")).ends(1).complains("line 13");
+}

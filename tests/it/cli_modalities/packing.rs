@@ -1,0 +1,78 @@
+//! Packing and indexing under the other program's names.
+
+use super::{case, expected, index_of, replay, replayed};
+use crate::cli_support::Sandbox;
+
+/// A golden case with its index, packed under the other program's name.
+fn packs_as_there(name: &str, more: &str) -> Sandbox {
+    let sandbox = case(name);
+    sandbox.write("expected/data.idx", expected(name, "data.idx"));
+    for (ran, _) in replay(&sandbox, name, "pack_encoded_data", more) {
+        ran.ends(0);
+    }
+    sandbox
+}
+
+#[test]
+fn packed_files_are_those_of_the_other_program() {
+    for name in [
+        "pack_1_byte",
+        "pack_4_byte",
+        "pack_bpe",
+        "pack_bos_eos_template",
+        "pack_eod_in_text",
+        "pack_jq_expression",
+        "pack_sentencepiece",
+        "pack_truncation",
+    ] {
+        let sandbox = packs_as_there(name, "");
+        assert_eq!(sandbox.read("expected/data.pbin"), expected(name, "data.pbin"), "{name}");
+        sandbox.say("verify expected/data.pbin").ends(0);
+    }
+}
+
+#[test]
+fn documents_that_are_lost_there_are_lost_only_when_asked_for() {
+    for name in ["pack_quirk_missing_field", "pack_quirk_empty_text"] {
+        let theirs = expected(name, "data.pbin");
+        let sandbox = packs_as_there(name, "--compat");
+        assert_eq!(sandbox.read("expected/data.pbin"), theirs, "{name}");
+        let sandbox = packs_as_there(name, "");
+        let (ours, theirs) = (index_of(&sandbox.read("expected/data.pbin")), index_of(&theirs));
+        assert!(ours.len() > theirs.len() && ours.starts_with(&theirs), "{name}: {} {}", ours.len(), theirs.len());
+        let lines = sandbox.text("input/data.jsonl").lines().count();
+        assert_eq!(ours.len(), lines - 1, "{name}: only the one without text is left out");
+    }
+}
+
+#[test]
+fn indexes_fail_where_they_fail_there() {
+    for name in ["idx_fail_control_char", "idx_fail_empty_file", "idx_fail_empty_line"] {
+        let sandbox = case(name);
+        for (ran, code) in replay(&sandbox, name, "create_raw_index", "") {
+            assert_eq!(code, 1);
+            ran.ends(1);
+        }
+        assert!(!sandbox.has("expected/data.idx"), "{name}");
+    }
+    for name in ["idx_basic", "idx_lenient_json", "idx_crlf_no_final_newline", "idx_1000_lines"] {
+        let sandbox = case(name);
+        replayed(&sandbox, name, "create_raw_index", "");
+        assert_eq!(sandbox.read("expected/data.idx"), expected(name, "data.idx"), "{name}");
+        sandbox.say("verify expected/data.idx --source input/data.jsonl").ends(0);
+        sandbox.say("info expected/data.idx").ends(0).says("raw index");
+    }
+}
+
+#[test]
+fn configurations_that_cannot_be_are_refused() {
+    let sandbox = case("pack_bpe");
+    let yaml = sandbox.text("input/pack.yaml");
+    let command = "modalities data pack_encoded_data";
+    sandbox.say(&format!("{command} input/pack.yaml")).ends(1).complains("create_raw_index");
+    sandbox.write("a.yaml", yaml.replace("num_cpus: 2", "num_cpus: '2'"));
+    sandbox.say(&format!("{command} a.yaml")).ends(2).complains("settings.num_cpus");
+    sandbox.write("b.yaml", yaml.replace("input/data.jsonl", "${settings.nothing}"));
+    sandbox.say(&format!("{command} b.yaml")).ends(2).complains("settings.nothing");
+    sandbox.say(&format!("{command} none.yaml")).ends(3);
+}

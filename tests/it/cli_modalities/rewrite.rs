@@ -1,0 +1,157 @@
+//! Packed files and lines that are made of others: merged, shuffled, cut, filtered.
+
+use super::{case, expected, index_of, replayed};
+
+fn is_back_to_back(index: &[(u64, u64)]) -> bool {
+    index.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0)
+}
+
+#[test]
+fn shuffles_and_chunks_are_those_of_the_other_program() {
+    let sandbox = case("shuffle_tokenized");
+    replayed(&sandbox, "shuffle_tokenized", "shuffle_tokenized_data", "");
+    assert_eq!(sandbox.read("expected/shuffled.pbin"), expected("shuffle_tokenized", "shuffled.pbin"));
+    for (name, command, suffix, chunks) in [
+        ("chunk_tokenized", "create_shuffled_dataset_chunk", "pbin", 2),
+        ("chunk_jsonl", "create_shuffled_jsonl_chunk", "jsonl", 3),
+    ] {
+        let sandbox = case(name);
+        replayed(&sandbox, name, command, "");
+        for chunk in 0..chunks {
+            let file = format!("chunk{chunk}.{suffix}");
+            assert_eq!(sandbox.read(&format!("expected/{file}")), expected(name, &file), "{file}");
+        }
+    }
+}
+
+#[test]
+fn a_last_line_without_end_is_glued_only_when_asked_for() {
+    let sandbox = case("shuffle_jsonl");
+    replayed(&sandbox, "shuffle_jsonl", "shuffle_jsonl_data", "--compat");
+    let theirs = expected("shuffle_jsonl", "shuffled.jsonl");
+    assert_eq!(sandbox.read("expected/shuffled.jsonl"), theirs);
+    replayed(&sandbox, "shuffle_jsonl", "shuffle_jsonl_data", "--file_existence_policy override");
+    let ours = sandbox.text("expected/shuffled.jsonl");
+    let input = sandbox.text("input/data.jsonl");
+    assert_eq!(ours.len(), input.len() + 1);
+    let mut lines: Vec<&str> = ours.lines().collect();
+    // The order is the same; only the line end makes the difference.
+    assert_eq!(lines.concat(), String::from_utf8(theirs).unwrap().replace('\n', ""));
+    let mut wanted: Vec<&str> = input.lines().collect();
+    lines.sort_unstable();
+    wanted.sort_unstable();
+    assert_eq!(lines, wanted);
+}
+
+#[test]
+fn merging_is_right_and_with_compat_as_wrong_as_there() {
+    let sandbox = case("merge");
+    replayed(&sandbox, "merge", "merge_packed_data", "");
+    let (ours, theirs) = (sandbox.read("expected/merged.pbin"), expected("merge", "merged.pbin"));
+    let index_at = 12 + u64::from_le_bytes(ours[..8].try_into().unwrap()) as usize;
+    assert_eq!(ours[..index_at], theirs[..index_at], "the tokens are the same");
+    assert!(is_back_to_back(&index_of(&ours)) && !is_back_to_back(&index_of(&theirs)));
+    sandbox.say("verify expected/merged.pbin").ends(0);
+    // The target must not exist.
+    sandbox.say("modalities data merge_packed_data input/p0.pbin expected/merged.pbin").ends(2).complains("already");
+    sandbox.say("modalities merge input --output expected/again.pbin").ends(0).says("Wrote expected/again.pbin");
+    assert_eq!(sandbox.read("expected/again.pbin"), ours, "folders are sorted");
+    std::fs::remove_file(sandbox.path("expected/merged.pbin")).unwrap();
+    replayed(&sandbox, "merge", "merge_packed_data", "--compat");
+    assert_eq!(sandbox.read("expected/merged.pbin"), theirs);
+    assert!(!sandbox.has("expected/merged.pbin.gristmill"));
+}
+
+#[test]
+fn repair_makes_of_a_wrongly_merged_file_what_a_right_merge_makes() {
+    let sandbox = case("merge");
+    sandbox.say("modalities merge input/p0.pbin input/p1.pbin input/p2.pbin -o right.pbin").ends(0);
+    sandbox.say("modalities merge input/p0.pbin input/p1.pbin input/p2.pbin -o wrong.pbin --compat").ends(0);
+    let (right, wrong) = (sandbox.read("right.pbin"), sandbox.read("wrong.pbin"));
+    sandbox.say("verify wrong.pbin").ends(1).complains("gristmill repair");
+    sandbox.say("lint wrong.pbin").ends(1).complains("merged");
+    sandbox.say("modalities shuffle wrong.pbin -o s.pbin").ends(1).complains("gristmill repair");
+    sandbox.say("repair wrong.pbin --dry-run").ends(0).says("Nothing was written");
+    assert_eq!(sandbox.read("wrong.pbin"), wrong);
+    sandbox.say("repair wrong.pbin").ends(0).says("Repaired wrong.pbin");
+    assert_eq!(sandbox.read("wrong.pbin"), right);
+    assert_eq!(sandbox.read("wrong.pbin.before-repair"), wrong);
+    sandbox.say("verify wrong.pbin").ends(0).says("No problem found");
+    sandbox.say("repair wrong.pbin").ends(0).says("Nothing to do");
+    // Merged wrongly twice over.
+    let theirs = wrong.clone();
+    sandbox.write("wrong.pbin", &theirs);
+    sandbox.say("modalities merge wrong.pbin input/p1.pbin -o twice.pbin --compat").ends(0);
+    sandbox.say("repair twice.pbin").ends(0).says("Repaired");
+    sandbox.say("modalities merge right.pbin input/p1.pbin -o wanted.pbin").ends(0);
+    assert_eq!(sandbox.read("twice.pbin"), sandbox.read("wanted.pbin"));
+}
+
+#[test]
+fn filtering_keeps_what_is_asked_for() {
+    let sandbox = case("merge");
+    let documents = index_of(&sandbox.read("input/p0.pbin"));
+    sandbox.say("modalities filter input/p0.pbin -o some.pbin --documents 0,2-3").ends(0).says("3 documents");
+    let lengths: Vec<u64> = index_of(&sandbox.read("some.pbin")).iter().map(|item| item.1).collect();
+    assert_eq!(lengths, [documents[0].1, documents[2].1, documents[3].1]);
+    sandbox.say("verify some.pbin").ends(0);
+    sandbox.say("modalities filter input/p0.pbin -o long.pbin --min-tokens 999999").ends(1).complains("empty");
+    assert!(!sandbox.has("long.pbin") && !sandbox.has("long.pbin.gristmill"));
+    sandbox.say("modalities filter input/p0.pbin -o long.pbin").ends(2).complains("--documents");
+    sandbox.write("list.txt", "0\n2-3\n");
+    sandbox.say("modalities filter input/p0.pbin -o listed.pbin --documents-from list.txt").ends(0);
+    assert_eq!(sandbox.read("listed.pbin"), sandbox.read("some.pbin"));
+    sandbox.say("modalities filter input/p0.pbin -o some.pbin --documents 0").ends(1).complains("already");
+    sandbox.say("modalities filter input/p0.pbin -o input/p0.pbin --documents 0 --overwrite").ends(2).complains("read");
+}
+
+#[test]
+fn outputs_that_are_there_follow_the_policy() {
+    let sandbox = case("shuffle_jsonl");
+    let command = "modalities data shuffle_jsonl_data --input_data_path input/data.jsonl --output_data_path o.jsonl";
+    sandbox.write("o.jsonl", "old\n");
+    sandbox.say(command).ends(1).complains("file_existence_policy");
+    sandbox.say(&format!("{command} --file_existence_policy skip")).ends(0).complains("nothing was done");
+    assert_eq!(sandbox.text("o.jsonl"), "old\n");
+    let ran = sandbox.say(&format!("{command} --file_existence_policy override --json")).ends(0);
+    let seed = ran.json("ok")["seed"].as_str().unwrap().to_owned();
+    let first = sandbox.read("o.jsonl");
+    sandbox.say(&format!("{command} --file_existence_policy override --seed {seed}")).ends(0);
+    assert_eq!(sandbox.read("o.jsonl"), first, "the seed that was drawn gives the same again");
+    sandbox.say(&format!("{command} --file_existence_policy never")).ends(2);
+    // The same by our own names.
+    sandbox.say(&format!("modalities shuffle input/data.jsonl -o p.jsonl --seed {seed}")).ends(0);
+    assert_eq!(sandbox.read("p.jsonl"), first);
+}
+
+#[test]
+fn what_cannot_be_joined_is_refused() {
+    let sandbox = case("chunk_jsonl");
+    sandbox.say("modalities chunk input/a.jsonl -o c.jsonl --part 3/3").ends(2).complains("counted from 0");
+    sandbox.say("modalities chunk input/a.jsonl -o c.pbin --part 0/3").ends(2).complains(".pbin");
+    sandbox.write("empty.jsonl", "");
+    sandbox.say("modalities chunk empty.jsonl -o c.jsonl --part 0/3").ends(1).complains("empty");
+    sandbox.write("list.txt", "a.txt\n\nb.txt\n");
+    let command =
+        "modalities data create_shuffled_jsonl_chunk --input_data_root_path input --output_chunk_file_path c.jsonl \
+                   --num_chunks 2";
+    sandbox.say(&format!("{command} --input_file_list_path list.txt --chunk_id 0")).ends(1).complains("line 2");
+    sandbox.say(&format!("{command} --input_file_list_path none.txt --chunk_id 0")).ends(3);
+    sandbox.say(&format!("{command} --input_file_list_path input/list.txt --chunk_id 2")).ends(2);
+    assert!(!sandbox.has("c.jsonl"));
+}
+
+#[test]
+fn the_result_tells_the_command_that_says_the_same() {
+    let sandbox = case("merge");
+    for command in [
+        "modalities merge input/p0.pbin input/p1.pbin --output m.pbin",
+        "modalities shuffle input/p0.pbin --seed=-7 --output s.pbin",
+        "modalities shuffle input/p0.pbin --seed 42 --output s.pbin --overwrite --compat",
+        "modalities chunk input/p0.pbin input/p1.pbin --part 0/2 --seed 3 --output c.pbin",
+        "modalities filter input/p0.pbin --documents 0 --min-tokens 1 --output f.pbin",
+    ] {
+        let value = sandbox.say(&format!("{command} --json")).ends(0).json("ok");
+        assert_eq!(value["equivalent_command"], format!("gristmill {command}"));
+    }
+}
