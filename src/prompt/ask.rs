@@ -37,6 +37,18 @@ impl Ask {
         }
     }
 
+    /// What was found out; `None` where it cannot be, which is told. Only an interruption is a failure.
+    pub fn or_refuse<T>(&self, found: Outcome<T>) -> Outcome<Option<T>> {
+        match found {
+            Ok(found) => Ok(Some(found)),
+            Err(failure) if failure.is_cancelled() => Err(failure),
+            Err(failure) => {
+                self.refuse(&failure);
+                Ok(None)
+            }
+        }
+    }
+
     /// A line of text; an empty answer takes the default, or is empty where that is allowed.
     pub fn text(&self, question: &str, default: Option<&str>, may_be_empty: bool) -> Outcome<String> {
         let mut question = display_safe(question).into_owned();

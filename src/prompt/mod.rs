@@ -83,11 +83,7 @@ pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<Answer
             guide.media()?;
         }
     }
-    if guide.review()? {
-        Ok(Some((guide.plan, guide.scan)))
-    } else {
-        Ok(None)
-    }
+    Ok(guide.review()?.then_some((guide.plan, guide.scan)))
 }
 
 impl Guide {

@@ -25,6 +25,10 @@ pub(super) trait LastLook {
 
     /// Who is asked.
     fn ask(&self) -> &Ask;
+    /// What stands in the way by the answers alone.
+    fn wrong(&self) -> Vec<Problem> {
+        Vec::new()
+    }
     /// Shows what a run comes to; `false` when something stands in the way.
     fn show(&self) -> Outcome<bool>;
     /// The text of a plan file.
@@ -35,7 +39,9 @@ pub(super) trait LastLook {
     /// Shows what a run comes to and asks what to do; `false` when nothing shall be written.
     fn review(&mut self) -> Outcome<bool> {
         loop {
-            let allowed = self.show()?;
+            let wrong = self.wrong();
+            tell_problems(self.ask(), &wrong);
+            let allowed = wrong.is_empty() && self.show()?;
             let first = allowed.then_some("write it").into_iter();
             let words = first.chain(Self::CHOICES.iter().map(|(_, words)| *words)).chain(["leave, write nothing"]);
             let words: Vec<String> = words.map(str::to_owned).collect();

@@ -13,7 +13,7 @@ pub use config::{adjust, threads_of};
 use super::context::Context;
 use super::end::{fields, Done, Finished, Stopped};
 use super::{prepare, task};
-use crate::engine::plan::pack::{notes, open_questions, refusals};
+use crate::engine::plan::pack::{missing_or_wrong, notes, open_questions};
 use crate::engine::plan::{file, CommandLine};
 use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::pack::{preview, start, PackReport};
@@ -95,8 +95,7 @@ pub fn peer_skips(kind: ProblemKind) -> bool {
 
 /// Refuses a plan with open questions, naming the flag of each, or with answers that cannot be right.
 fn refuse_wrong(plan: &PackPlan) -> Result<(), Stopped> {
-    let refused: Vec<Failure> =
-        open_questions(plan).into_iter().chain(refusals(plan)).map(Problem::into_failure).collect();
+    let refused: Vec<Failure> = missing_or_wrong(plan).into_iter().map(Problem::into_failure).collect();
     if refused.is_empty() {
         Ok(())
     } else {

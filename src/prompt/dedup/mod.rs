@@ -24,11 +24,7 @@ pub fn dedup(plan: DedupPlan, options: &RunOptions) -> Outcome<Option<DedupPlan>
     guide.input()?;
     guide.length()?;
     guide.output()?;
-    if guide.review()? {
-        Ok(Some(guide.plan))
-    } else {
-        Ok(None)
-    }
+    Ok(guide.review()?.then_some(guide.plan))
 }
 
 impl Guide {
@@ -37,15 +33,11 @@ impl Guide {
             if self.plan.input.is_empty() {
                 self.plan.input = self.ask.text("Folder of JSONL files", None, false)?;
             }
-            match list(Path::new(&self.plan.input), &Cancel::default()) {
-                Ok(found) => {
-                    let size = found.files.iter().map(|file| file.bytes).sum();
-                    self.ask.tell(format!("{}, {}", count(found.files.len() as u64, "file"), bytes(size)));
-                    found.problems.iter().for_each(|problem| self.ask.tell(format!("Warning: {problem}")));
-                    return Ok(());
-                }
-                Err(failure) if failure.is_cancelled() => return Err(failure),
-                Err(failure) => self.ask.refuse(&failure),
+            if let Some(found) = self.ask.or_refuse(list(Path::new(&self.plan.input), &Cancel::default()))? {
+                let size = found.files.iter().map(|file| file.bytes).sum();
+                self.ask.tell(format!("{}, {}", count(found.files.len() as u64, "file"), bytes(size)));
+                found.problems.iter().for_each(|problem| self.ask.tell(format!("Warning: {problem}")));
+                return Ok(());
             }
             self.plan.input.clear();
         }

@@ -3,7 +3,7 @@
 use super::super::ask::Ask;
 use super::super::what_now::{tell_problems, Choice, LastLook};
 use super::Guide;
-use crate::engine::plan::dedup::{open_questions, refusals};
+use crate::engine::plan::dedup::missing_or_wrong;
 use crate::engine::plan::{file, CommandLine};
 use crate::job::dedup::{estimate, DedupEstimate};
 use crate::model::dedup::{Mode, USUAL_MIN_LENGTH};
@@ -57,26 +57,19 @@ impl LastLook for Guide {
         }
     }
 
+    fn wrong(&self) -> Vec<Problem> {
+        missing_or_wrong(&self.plan)
+    }
+
     fn show(&self) -> Outcome<bool> {
-        let wrong: Vec<Problem> = open_questions(&self.plan).into_iter().chain(refusals(&self.plan)).collect();
-        tell_problems(&self.ask, &wrong);
-        if !wrong.is_empty() {
-            return Ok(false);
-        }
         let mut lengths = LENGTHS.to_vec();
         let chosen = self.plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
         if !lengths.contains(&chosen) {
             lengths.push(chosen);
             lengths.sort_unstable();
         }
-        let found = match estimate(&self.plan, &lengths, &self.options, &Cancel::default()) {
-            Ok(found) => found,
-            Err(failure) if failure.is_cancelled() => return Err(failure),
-            Err(failure) => {
-                self.ask.refuse(&failure);
-                return Ok(false);
-            }
-        };
+        let found = estimate(&self.plan, &lengths, &self.options, &Cancel::default());
+        let Some(found) = self.ask.or_refuse(found)? else { return Ok(false) };
         self.show_figures(&found, chosen);
         let refused = tell_problems(&self.ask, &found.problems);
         self.ask.tell(format!("The same by flags: {}", CommandLine::of_dedup(&self.plan).text()));

@@ -22,14 +22,10 @@ impl Guide {
                 let path = self.ask.text("JSONL file, or folder of them", None, false)?;
                 self.plan.inputs.push(path);
             }
-            match self.files() {
-                Ok(files) => {
-                    let size = files.iter().map(|file| file.bytes).sum();
-                    self.ask.tell(format!("{}, {}", count(files.len() as u64, "file"), bytes(size)));
-                    return Ok(());
-                }
-                Err(failure) if failure.is_cancelled() => return Err(failure),
-                Err(failure) => self.ask.refuse(&failure),
+            if let Some(files) = self.ask.or_refuse(self.files())? {
+                let size = files.iter().map(|file| file.bytes).sum();
+                self.ask.tell(format!("{}, {}", count(files.len() as u64, "file"), bytes(size)));
+                return Ok(());
             }
             self.plan.inputs.clear();
         }

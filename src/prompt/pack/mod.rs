@@ -34,11 +34,7 @@ pub fn pack(plan: PackPlan, options: &RunOptions) -> Outcome<Option<PackPlan>> {
     guide.end(&tokenizer)?;
     guide.samples()?;
     guide.output()?;
-    if guide.review()? {
-        Ok(Some(guide.plan))
-    } else {
-        Ok(None)
-    }
+    Ok(guide.review()?.then_some(guide.plan))
 }
 
 impl Guide {

@@ -3,7 +3,7 @@
 use super::super::ask::Ask;
 use super::super::what_now::{tell_problems, Choice, LastLook};
 use super::Guide;
-use crate::engine::plan::pack::{open_questions, refusals};
+use crate::engine::plan::pack::missing_or_wrong;
 use crate::engine::plan::{file, CommandLine};
 use crate::job::pack::{preview, PackPreview};
 use crate::model::text::{bytes, count, display_safe, duration};
@@ -37,20 +37,13 @@ impl LastLook for Guide {
         }
     }
 
+    fn wrong(&self) -> Vec<Problem> {
+        missing_or_wrong(&self.plan)
+    }
+
     fn show(&self) -> Outcome<bool> {
-        let wrong: Vec<Problem> = open_questions(&self.plan).into_iter().chain(refusals(&self.plan)).collect();
-        tell_problems(&self.ask, &wrong);
-        if !wrong.is_empty() {
-            return Ok(false);
-        }
-        let preview = match preview(&self.plan, &self.options, &Cancel::default()) {
-            Ok(preview) => preview,
-            Err(failure) if failure.is_cancelled() => return Err(failure),
-            Err(failure) => {
-                self.ask.refuse(&failure);
-                return Ok(false);
-            }
-        };
+        let preview = preview(&self.plan, &self.options, &Cancel::default());
+        let Some(preview) = self.ask.or_refuse(preview)? else { return Ok(false) };
         self.show_figures(&preview);
         let refused = tell_problems(&self.ask, &preview.problems);
         self.ask.tell(format!("The same by flags: {}", CommandLine::of_pack(&self.plan).text()));

@@ -13,6 +13,8 @@ mod draft;
 pub mod frame;
 mod screen;
 mod state;
+#[cfg(test)]
+mod tests;
 mod view;
 mod words;
 

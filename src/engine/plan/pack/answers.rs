@@ -20,6 +20,11 @@ fn missing(what: &str, hint: &str) -> Problem {
     Problem::refusal(ProblemKind::MissingAnswer, Subject::default(), what).with_hint(hint)
 }
 
+/// Everything that is missing or wrong by the plan alone: open questions, then refusals.
+pub fn missing_or_wrong(plan: &PackPlan) -> Vec<Problem> {
+    open_questions(plan).into_iter().chain(refusals(plan)).collect()
+}
+
 /// One refusal per question that the plan leaves open; its hint names the flag.
 pub fn open_questions(plan: &PackPlan) -> Vec<Problem> {
     let mut open = Vec::new();

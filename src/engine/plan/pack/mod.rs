@@ -6,7 +6,7 @@ pub mod flags;
 mod notes;
 pub(super) mod places;
 
-pub use answers::{open_questions, refusals};
+pub use answers::{missing_or_wrong, open_questions, refusals};
 pub use command::{type_word, MASKED_BY_DEFAULT};
 pub use notes::notes;
 

@@ -2,7 +2,7 @@
 
 use super::seen::Seen;
 use super::step::{Field, Step, LENGTHS};
-use crate::engine::plan::dedup::{open_questions, refusals};
+use crate::engine::plan::dedup::{missing_or_wrong, refusals};
 use crate::engine::plan::CommandLine;
 use crate::job::dedup::DedupEstimate;
 use crate::model::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY, USUAL_MIN_LENGTH};
@@ -152,7 +152,7 @@ impl Answers for DedupState {
     }
 
     fn refused(&self) -> Vec<Problem> {
-        open_questions(&self.plan).into_iter().chain(refusals(&self.plan)).collect()
+        missing_or_wrong(&self.plan)
     }
 
     fn outlook(&self) -> Option<Result<&[Problem], &Failure>> {

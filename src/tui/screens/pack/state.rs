@@ -2,7 +2,7 @@
 
 use super::seen::Seen;
 use super::step::{Field, Step};
-use crate::engine::plan::pack::{open_questions, refusals};
+use crate::engine::plan::pack::missing_or_wrong;
 use crate::engine::plan::CommandLine;
 use crate::job::pack::PackPreview;
 use crate::model::pack::{SampleSize, TextField};
@@ -184,7 +184,7 @@ impl Answers for PackState {
     }
 
     fn refused(&self) -> Vec<Problem> {
-        open_questions(&self.plan).into_iter().chain(refusals(&self.plan)).collect()
+        missing_or_wrong(&self.plan)
     }
 
     fn outlook(&self) -> Option<Result<&[Problem], &Failure>> {

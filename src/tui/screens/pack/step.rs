@@ -280,7 +280,7 @@ impl form::Field for Field {
             Self::SkipBadLines => "leave lines that are no JSON out of the raw index",
             Self::BatchLines => "1,000; a bad document takes the rest of its batch with it, as there",
             Self::Nanosets => "a folder of .ds files, by datatrove's rules",
-            Self::PathsFile => "all; else a file of paths below the input",
+            Self::PathsFile => "all; else a file that lists them",
             Self::Tasks => "one a file, at most 64",
             Self::Shuffle => "the documents of a task, by the seed",
             Self::ChunkSize => "chunks are not cut or shuffled",

@@ -63,7 +63,7 @@ pub fn draw_frame(
     ];
     let places = stack(area, &sections);
     draw_lines(frame.buffer_mut(), places[0], head);
-    draw_lines(frame.buffer_mut(), places[2], [tabs(step, words, ui)]);
+    draw_lines(frame.buffer_mut(), places[2], [tabs(step, words, usize::from(area.width), ui)]);
     match (step.tab, step.result.clone()) {
         (Tab::Problems, _) => draw_problems(step, frame, places[3], focused, ui),
         (Tab::Log, _) => draw_log(step, frame, places[3], ui),
@@ -172,8 +172,8 @@ fn figures(status: &JobStatus, ui: &Ui) -> String {
     parts.join(&format!(" {dot} "))
 }
 
-/// The three tabs, and the key that switches.
-pub fn tabs(step: &RunState, words: &Words, ui: &Ui) -> Line<'static> {
+/// The three tabs, and where there is room the key that switches.
+fn tabs(step: &RunState, words: &Words, columns: usize, ui: &Ui) -> Line<'static> {
     let counted = |at_least: Severity| -> u64 {
         let counts = match (step.result.as_ref().map(|r| r.report()), &step.status) {
             (Some(Ok(report)), _) => report.counts(),
@@ -201,7 +201,11 @@ pub fn tabs(step: &RunState, words: &Words, ui: &Ui) -> Line<'static> {
         spans.push(Span::raw(" "));
     }
     let key = ui.key(Context::Run, Action::ShowLog);
-    spans.push(Span::styled(format!(" {key} switches"), ui.theme.muted));
+    let switches = format!(" {key} switches");
+    let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
+    if used + text::width(&switches) <= columns {
+        spans.push(Span::styled(switches, ui.theme.muted));
+    }
     Line::from(spans)
 }
 

@@ -1,0 +1,156 @@
+//! What every guided form does, tried on the dedup: keys and clicks, drafts, saved plans, the way to the run.
+
+use crate::model::{DedupPlan, RunOptions};
+use crate::storage::fs::RealFs;
+use crate::storage::publish::write_file;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, UiEnv};
+use crate::tui::screens::dedup;
+use crate::tui::testing;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use std::path::PathBuf;
+
+/// A folder with text in it, and the state of a program beside it.
+struct House(tempfile::TempDir);
+
+impl House {
+    fn new() -> Self {
+        let house = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir_all(house.input()).unwrap();
+        write_file(&RealFs, &house.input().join("a.jsonl"), b"{\"text\": \"one document\"}\n", 0o644).unwrap();
+        house
+    }
+    fn input(&self) -> PathBuf {
+        self.0.path().join("web")
+    }
+    fn env(&self) -> UiEnv {
+        let mut env = UiEnv::new(RunOptions::default(), self.0.path().join("state"));
+        env.save_dir = self.0.path().to_owned();
+        env
+    }
+    /// The form, its files found.
+    fn open(&self) -> Box<dyn Screen> {
+        let mut screen = dedup::open(DedupPlan::new(self.input().to_str().unwrap(), ""), self.env());
+        testing::settle(screen.as_mut());
+        screen
+    }
+    fn drafts(&self) -> usize {
+        std::fs::read_dir(self.0.path().join("state/drafts")).map_or(0, Iterator::count)
+    }
+}
+
+fn act(screen: &mut dyn Screen, actions: &[Action]) -> Vec<Effect> {
+    actions.iter().flat_map(|action| screen.handle(Input::Action(*action))).collect()
+}
+
+fn shown(screen: &mut dyn Screen) -> String {
+    testing::shown((80, 22, false), |frame, area, ui| screen.draw(frame, area, ui))
+}
+
+/// What the mouse does on the first place that shows these words.
+fn mouse(screen: &mut dyn Screen, kind: MouseEventKind, words: &str) {
+    let picture = shown(screen);
+    let found = picture.lines().enumerate().find_map(|(row, line)| {
+        let column = line.find(words).map(|at| line[..at].chars().count())?;
+        Some((u16::try_from(column).unwrap(), u16::try_from(row).unwrap()))
+    });
+    let (column, row) = found.unwrap_or_else(|| panic!("{words} is not in\n{picture}"));
+    screen.handle(Input::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+}
+
+fn click(screen: &mut dyn Screen, words: &str) {
+    mouse(screen, MouseEventKind::Down(MouseButton::Left), words);
+}
+
+fn says(effects: &[Effect], words: &str) -> bool {
+    effects.iter().any(|effect| matches!(effect, Effect::Toast(toast) if toast.text.contains(words)))
+}
+
+#[test]
+fn the_list_of_steps_is_behind_the_last_field_and_before_the_first() {
+    let house = House::new();
+    let mut screen = house.open();
+    assert_eq!(screen.context(), Context::DedupText);
+    act(screen.as_mut(), &[Action::PreviousField]);
+    assert_eq!(screen.context(), Context::DedupRail);
+    act(screen.as_mut(), &[Action::Down, Action::Down, Action::Accept]);
+    assert!(shown(screen.as_mut()).contains("what repeats"), "the cursor goes to a step");
+    act(screen.as_mut(), &[Action::PreviousField, Action::Up, Action::Close]);
+    assert_eq!(screen.context(), Context::Dedup, "back in the step");
+    assert!(screen.why_disabled(Action::StartAfresh).is_some());
+}
+
+#[test]
+fn the_mouse_goes_to_steps_and_answers_what_it_points_at() {
+    let house = House::new();
+    let mut screen = house.open();
+    click(screen.as_mut(), "Min. length");
+    click(screen.as_mut(), "( ) 100");
+    assert!(screen.bar_right().unwrap().contains("--minlen 100"));
+    click(screen.as_mut(), "Mode");
+    click(screen.as_mut(), "what repeats");
+    assert!(screen.bar_right().unwrap().contains("--mode annotate"));
+    click(screen.as_mut(), "listed under");
+    assert!(screen.wants_text());
+    screen.handle(Input::Key(KeyEvent::new(KeyCode::Char('x'), KeyModifiers::NONE)));
+    screen.handle(Input::Paste("y".into()));
+    assert!(screen.bar_right().unwrap().contains("--annotate-key xy"));
+    act(screen.as_mut(), &[Action::DropRow]);
+    assert!(!screen.bar_right().unwrap().contains("--annotate-key"));
+    mouse(screen.as_mut(), MouseEventKind::ScrollDown, "Mode");
+}
+
+#[test]
+fn answers_that_are_left_come_back_until_they_are_forgotten() {
+    let house = House::new();
+    let mut screen = house.open();
+    let left = act(screen.as_mut(), &[Action::Close]);
+    assert!(matches!(left.as_slice(), [Effect::Pop]) && house.drafts() == 0, "nothing was answered");
+    act(screen.as_mut(), &[Action::Next, Action::Down]);
+    assert!(screen.bar_right().unwrap().contains("--minlen 1000"));
+    screen.closing();
+    assert_eq!(house.drafts(), 1);
+    let mut screen = house.open();
+    assert!(shown(screen.as_mut()).contains("your answers of just now are back"));
+    assert!(screen.bar_right().unwrap().contains("--minlen 1000"));
+    assert_eq!((screen.why_disabled(Action::StartAfresh), screen.context()), (None, Context::Dedup));
+    act(screen.as_mut(), &[Action::StartAfresh]);
+    assert!(screen.bar_right().unwrap().contains("--minlen 500") && house.drafts() == 0);
+    assert!(!shown(screen.as_mut()).contains("are back"));
+}
+
+#[test]
+fn a_run_takes_the_draft_with_it_and_only_begins_when_nothing_stands_in_the_way() {
+    let house = House::new();
+    let mut screen = house.open();
+    act(screen.as_mut(), &[Action::Next, Action::Down]);
+    screen.closing();
+    act(screen.as_mut(), &[Action::GoMode]);
+    click(screen.as_mut(), "output");
+    act(screen.as_mut(), &[Action::DropRow]);
+    let refused = act(screen.as_mut(), &[Action::Next]);
+    assert!(says(&refused, "say where the result goes") && screen.context() == Context::DedupText);
+    let refused = act(screen.as_mut(), &[Action::GoReview, Action::Run]);
+    assert!(says(&refused, "say where the result goes"));
+    assert!(shown(screen.as_mut()).contains("what repeats"), "it goes where that is put right");
+    click(screen.as_mut(), "output");
+    screen.handle(Input::Paste(house.0.path().join("out").to_str().unwrap().to_owned()));
+    assert_eq!(house.drafts(), 1);
+    let pushed = act(screen.as_mut(), &[Action::GoReview, Action::Run]);
+    assert!(matches!(pushed.as_slice(), [Effect::Push(_)]) && house.drafts() == 0);
+    screen.closing();
+    assert_eq!(house.drafts(), 0, "what was run is not kept");
+}
+
+#[test]
+fn a_plan_is_saved_under_a_name_that_is_free() {
+    let house = House::new();
+    let mut screen = house.open();
+    for name in ["dedup-plan.yaml", "dedup-plan-2.yaml"] {
+        assert!(says(&act(screen.as_mut(), &[Action::SavePlan]), name));
+        let text = std::fs::read_to_string(house.0.path().join(name)).unwrap();
+        assert!(text.contains("command: dedup"), "{text}");
+    }
+    let copied = act(screen.as_mut(), &[Action::Copy]);
+    assert!(matches!(&copied[0], Effect::Copy(command) if command.starts_with("gristmill dedup ")));
+}
