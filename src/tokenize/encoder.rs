@@ -1,5 +1,6 @@
 //! Text -> ids, for one thread.
 
+use super::bpe;
 use super::sentencepiece::Scratch;
 use super::tokenizer::{Engine, Tokenizer};
 use crate::model::Outcome;
@@ -27,11 +28,12 @@ pub fn token_at_char(spans: &[TokenSpan], at: usize) -> Option<usize> {
 pub struct Encoder {
     tokenizer: Tokenizer,
     scratch: Scratch,
+    words: bpe::Scratch,
 }
 
 impl Encoder {
     pub(super) fn new(tokenizer: Tokenizer) -> Self {
-        Self { tokenizer, scratch: Scratch::default() }
+        Self { tokenizer, scratch: Scratch::default(), words: bpe::Scratch::default() }
     }
 
     /// Appends the raw ids of a text to `out`: normalizer, added tokens and splitting apply; no template, truncation or padding.
@@ -39,7 +41,9 @@ impl Encoder {
     /// Fails with a data failure where the tokenizer cannot encode the text; `out` is then as it was.
     pub fn encode(&mut self, text: &str, out: &mut Vec<u32>) -> Outcome<()> {
         match self.tokenizer.engine() {
-            Engine::Json(_, Some(fast)) if self.tokenizer.is_fast() && fast.encode(text, out) => Ok(()),
+            Engine::Json(_, Some(fast)) if self.tokenizer.is_fast() && fast.encode(text, &mut self.words, out) => {
+                Ok(())
+            }
             Engine::Json(reference, _) => reference.encode(text, out),
             Engine::SentencePiece(model) => model.encode(text, &mut self.scratch, out),
         }

@@ -5,10 +5,12 @@
 //! during a run. SentencePiece models are read by code of our own.
 
 mod adversarial;
+mod bpe;
 mod byte_level;
 mod encoder;
 mod facts;
 mod fast;
+mod file;
 mod guard;
 mod load;
 mod reference;

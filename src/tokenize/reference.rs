@@ -2,14 +2,19 @@
 
 use super::byte_level;
 use super::facts::{Padding, PaddingLength, Side, Template, Truncation};
+use super::file::{File, ModelFile};
 use super::sentencepiece::byte_of;
 use super::stored::Stored;
 use super::TokenSpan;
 use crate::model::{Failure, Outcome};
+use serde::Deserialize as _;
+use serde_json::json;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use tokenizers::models::bpe::{Vocab, BPE};
 use tokenizers::models::ModelWrapper;
 use tokenizers::{
-    Encoding, PaddingDirection, PaddingStrategy, PostProcessor as _, PostProcessorWrapper, Token, TruncationDirection,
+    AddedToken, Encoding, PaddingDirection, PaddingStrategy, PostProcessor as _, PostProcessorWrapper, Token,
+    TruncationDirection,
 };
 
 /// No token has this id: it stands for the text while the template is asked what it puts around it.
@@ -32,8 +37,12 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    /// Reads the file; the reason why it cannot be used otherwise, in the reference's words.
-    pub(super) fn parse(json: &[u8]) -> Result<Self, String> {
+    /// Reads the file; the reason why it cannot be used otherwise, in the reference's words. `file` is the same, where it could be
+    /// read before; the reference takes much more time and memory to come to the same.
+    pub(super) fn parse(json: &[u8], file: Option<&File<'_>>) -> Result<Self, String> {
+        if let Some((raw, stored)) = file.and_then(|file| Some((guarded(|| made_of(file)).ok()??, Stored::of(file)?))) {
+            return Self::new(raw, stored);
+        }
         let stored = Stored::read(json);
         if let Some(kind) = stored.model.kind.as_deref().filter(|kind| !KINDS.contains(kind)) {
             return Err(format!("its model `{kind}` is of no known kind; known are {}", KINDS.join(", ")));
@@ -191,7 +200,94 @@ impl Reference {
     }
 }
 
+/// What the reference makes of a file of byte pairs, put together from parts that it has read itself and the long lists, which it
+/// would read by way of several copies of all. Nothing where the parts do not fit; the reference then says why.
+fn made_of(file: &File<'_>) -> Option<tokenizers::Tokenizer> {
+    let rest = json!({
+        "version": file.version,
+        "truncation": file.truncation,
+        "padding": file.padding,
+        "added_tokens": [],
+        "normalizer": file.normalizer,
+        "pre_tokenizer": file.pre_tokenizer,
+        "post_processor": file.post_processor,
+        "decoder": file.decoder,
+        "model": {"type": "BPE", "vocab": {}, "merges": []},
+    });
+    let mut tokens = Vec::with_capacity(file.added_tokens.len());
+    for token in &file.added_tokens {
+        u32::try_from(token.get("id")?.as_u64()?).ok()?;
+        tokens.push(AddedToken::deserialize(token).ok()?);
+    }
+    let mut tokenizer: tokenizers::Tokenizer = serde_json::from_value(rest).ok()?;
+    let ModelFile { vocab, merges, .. } = &file.model;
+    let vocab: Vocab = vocab.0.iter().map(|(text, id)| (text.0.to_string(), *id)).collect();
+    let merges = merges.0.iter().map(|(left, right)| (left.0.to_string(), right.0.to_string())).collect();
+    let mut model = BPE::builder()
+        .vocab_and_merges(vocab, merges)
+        .fuse_unk(file.model.fuse_unk.unwrap_or(false))
+        .byte_fallback(file.model.byte_fallback.unwrap_or(false))
+        .ignore_merges(file.model.ignore_merges.unwrap_or(false));
+    if let Some(dropout) = file.model.dropout {
+        model = model.dropout(dropout);
+    }
+    if let Some(text) = &file.model.unk_token {
+        model = model.unk_token(text.0.to_string());
+    }
+    if let Some(text) = &file.model.continuing_subword_prefix {
+        model = model.continuing_subword_prefix(text.0.to_string());
+    }
+    if let Some(text) = &file.model.end_of_word_suffix {
+        model = model.end_of_word_suffix(text.0.to_string());
+    }
+    tokenizer.with_model(model.build().ok()?);
+    // As the reference does it: with the model and the normalizer there.
+    tokenizer.add_tokens(tokens).ok()?;
+    Some(tokenizer)
+}
+
 /// Readers of others may panic on what nobody thought of; that must end neither a run nor a screen.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| "the tokenizer gave up on it; its file may be damaged".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_put_together_from_parts_is_what_the_reference_reads() {
+        for name in ["gpt2", "llama3", "qwen", "llama2", "metaspace"] {
+            let path = format!("{}/tests/golden/tokenizers/{name}.json", env!("CARGO_MANIFEST_DIR"));
+            let json = std::fs::read(path).unwrap();
+            let whole = tokenizers::Tokenizer::from_bytes(&json).unwrap();
+            let parts = made_of(&File::read(&json).unwrap()).unwrap();
+            assert!(whole.get_model() == parts.get_model(), "{name}");
+            assert_eq!(whole.get_vocab(true), parts.get_vocab(true));
+            assert_eq!(whole.get_added_tokens_decoder(), parts.get_added_tokens_decoder());
+            assert_eq!(serde_json::to_value(&whole).unwrap(), serde_json::to_value(&parts).unwrap(), "{name}");
+            let (stored, read) = (Stored::of(&File::read(&json).unwrap()).unwrap(), Stored::read(&json));
+            assert_eq!(format!("{stored:?}"), format!("{read:?}"));
+        }
+    }
+
+    #[test]
+    fn of_other_files_nothing_is_put_together() {
+        let file = |text: &str| File::read(text.as_bytes()).is_some_and(|file| made_of(&file).is_some());
+        let model = r#""model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}"#;
+        assert!(file(&format!(r#"{{"version":"1.0",{model}}}"#)));
+        for wrong in [
+            format!("{{{model}}}"),
+            format!(r#"{{"version":"2.0",{model}}}"#),
+            format!(r#"{{"version":"1.0","more":1,{model}}}"#),
+            format!(r#"{{"version":"1.0",{model},{model}}}"#),
+            format!(r#"{{"version":"1.0","added_tokens":[{{"id":7,"content":"x"}}],{model}}}"#),
+            format!(r#"{{"version":"1.0","normalizer":{{"type":"Magic"}},{model}}}"#),
+            format!(r#"{{"version":"1.0",{}}}"#, model.replace("a b", "b a")),
+            format!(r#"{{"version":"1.0",{}}}"#, model.replace(":2", ":4294967296")),
+            format!(r#"{{"version":"1.0",{}}}"#, model.replace("BPE", "WordLevel")),
+        ] {
+            assert!(!file(&wrong), "{wrong}");
+        }
+    }
 }

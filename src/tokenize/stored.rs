@@ -1,5 +1,6 @@
 //! What a `tokenizer.json` says that the reference does not hand out.
 
+use super::file::File;
 use serde::Deserialize;
 
 /// The parts of the file that are looked at without the reference.
@@ -35,6 +36,16 @@ impl Stored {
         let is_kind = |part: &serde_json::Value| part.get("type").and_then(|found| found.as_str()) == Some(kind);
         let steps = self.decoder.get("decoders").and_then(|steps| steps.as_array());
         is_kind(&self.decoder) || steps.is_some_and(|steps| steps.iter().any(is_kind))
+    }
+
+    /// Those of a file that was read before.
+    pub(super) fn of(file: &File<'_>) -> Option<Self> {
+        let tokens = file.added_tokens.iter().map(|token| StoredToken::deserialize(token).ok());
+        Some(Self {
+            added_tokens: tokens.collect::<Option<_>>()?,
+            model: StoredModel { kind: file.model.kind.as_ref().map(|kind| kind.0.to_string()), unk_id: None },
+            decoder: file.decoder.clone(),
+        })
     }
 
     /// Reads them, where the file has the usual form; else there is nothing to say.

@@ -1,7 +1,9 @@
 //! A tokenizer that any number of threads share.
 
+use super::bpe::Scratch;
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
 use super::fast::Fast;
+use super::file::File;
 use super::reference::Reference;
 use super::sentencepiece::Model;
 use super::{adversarial, load, Encoder, Guard};
@@ -76,9 +78,10 @@ impl Tokenizer {
         let hash = blake3::hash(bytes).to_hex().to_string();
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         let (engine, facts) = if is_json {
-            let reference = Reference::parse(bytes).map_err(broken)?;
-            let mut facts = facts_of(&reference, hash);
-            let fast = Fast::parse(bytes, &reference, facts.greatest_id)
+            let file = File::read(bytes);
+            let reference = Reference::parse(bytes, file.as_ref()).map_err(broken)?;
+            let mut facts = facts_of(&reference, file.as_ref(), hash);
+            let fast = Fast::parse(bytes, file.as_ref(), &reference, facts.greatest_id)
                 .and_then(|fast| trusted(fast, &reference, &facts.added));
             facts.is_fast = fast.is_ok();
             facts.slow_because = fast.as_ref().err().cloned();
@@ -236,12 +239,12 @@ fn is_tiktoken(bytes: &[u8]) -> bool {
 /// The fast reader, if it gives the reference's ids for every text of the adversarial set.
 fn trusted(fast: Fast, reference: &Reference, added: &[AddedTokenFacts]) -> Result<Fast, String> {
     let spellings: Vec<&str> = added.iter().map(|token| token.text.as_str()).collect();
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let (mut ours, mut theirs, mut scratch) = (Vec::new(), Vec::new(), Scratch::default());
     for text in adversarial::texts(&spellings) {
         ours.clear();
         theirs.clear();
         // A text on which either gives up is encoded by the reference alone, so that there is nothing to compare.
-        let is_known = fast.encode(&text, &mut ours) && reference.encode(&text, &mut theirs).is_ok();
+        let is_known = fast.encode(&text, &mut scratch, &mut ours) && reference.encode(&text, &mut theirs).is_ok();
         if is_known && ours != theirs {
             let start: String = text.chars().take(40).collect();
             return Err(format!("the fast reader gives other ids for {start:?}"));
@@ -250,7 +253,7 @@ fn trusted(fast: Fast, reference: &Reference, added: &[AddedTokenFacts]) -> Resu
     Ok(fast)
 }
 
-fn facts_of(reference: &Reference, hash: String) -> TokenizerFacts {
+fn facts_of(reference: &Reference, file: Option<&File<'_>>, hash: String) -> TokenizerFacts {
     let tokenizer = reference.tokenizer();
     let mut added: Vec<AddedTokenFacts> = tokenizer
         .get_added_tokens_decoder()
@@ -258,7 +261,13 @@ fn facts_of(reference: &Reference, hash: String) -> TokenizerFacts {
         .map(|(id, token)| AddedTokenFacts { id, text: token.content, is_special: token.special })
         .collect();
     added.sort_by_key(|token| token.id);
-    let greatest_id = tokenizer.get_vocab(true).into_values().max().unwrap_or(0);
+    let greatest_id = match file {
+        Some(file) => {
+            let of_model = file.model.vocab.0.iter().map(|(_, id)| *id);
+            of_model.chain(added.iter().map(|token| token.id)).max().unwrap_or(0)
+        }
+        None => tokenizer.get_vocab(true).into_values().max().unwrap_or(0),
+    };
     TokenizerFacts {
         kind: TokenizerKind::Json,
         model: reference.model_word(),

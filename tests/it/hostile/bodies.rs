@@ -22,6 +22,7 @@ use gristmill::source::dedup;
 use gristmill::source::tar::{scan_shard, ScanSink};
 use gristmill::source::text::Packing;
 use gristmill::storage::read::open_read;
+use gristmill::tokenize::Tokenizer;
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::Path;
@@ -52,7 +53,20 @@ pub const ALL: &[(&str, Body)] = &[
     ("iso_media", iso_media),
     ("matroska", matroska),
     ("dedup_documents", dedup_documents),
+    ("tokenizer", tokenizer),
 ];
+
+/// Any bytes as a `tokenizer.json`, and behind the first NUL as a text: what is taken encodes it, and as the reference does.
+pub fn tokenizer(bytes: &[u8]) {
+    let mut parts = bytes.splitn(2, |byte| *byte == 0);
+    let (file, text) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let Ok(tokenizer) = Tokenizer::from_bytes("tokenizer.json", file) else { return };
+    let (mut encoder, text) = (tokenizer.encoder(), String::from_utf8_lossy(text));
+    let (mut ids, mut expected) = (Vec::new(), Vec::new());
+    let is_encoded = encoder.encode(&text, &mut ids).is_ok();
+    assert_eq!(is_encoded, encoder.encode_by_reference(&text, &mut expected).is_ok());
+    assert!(!is_encoded || ids == expected, "{ids:?}, not {expected:?}");
+}
 
 /// What a reading of all lines at once makes of a file: the values of its index, and how many lines are bad.
 fn naive_index(bytes: &[u8]) -> (Vec<u64>, u64) {

@@ -1,0 +1,186 @@
+//! Classes of characters, exactly those of the reference's patterns: they come from the crate that its engine has them from.
+
+use regex_syntax::hir::{Class, HirKind};
+use std::sync::LazyLock;
+
+/// `\p{L}`.
+pub(super) const LETTER: u8 = 1;
+/// `\p{N}`.
+pub(super) const NUMBER: u8 = 2;
+/// `\s`.
+pub(super) const SPACE: u8 = 4;
+/// `\p{Lu}`, `\p{Lt}`, `\p{Lm}`, `\p{Lo}`, `\p{M}`: what can begin a word that begins with a capital.
+pub(super) const UPPER: u8 = 8;
+/// `\p{Ll}`, `\p{Lm}`, `\p{Lo}`, `\p{M}`: what such a word goes on with.
+pub(super) const LOWER: u8 = 16;
+/// `\w`.
+pub(super) const WORD: u8 = 32;
+/// No character: the text ends there.
+pub(super) const END: u8 = 64;
+
+const CLASSES: [(&str, u8); 6] = [
+    (r"\p{L}", LETTER),
+    (r"\p{N}", NUMBER),
+    (r"\s", SPACE),
+    (r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", UPPER),
+    (r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]", LOWER),
+    (r"\w", WORD),
+];
+
+/// Pages of 256 code points, each page kept once.
+pub(super) struct Classes {
+    ascii: [u8; 128],
+    numbers: Vec<u16>,
+    pages: Vec<[u8; 256]>,
+}
+
+static TABLE: LazyLock<Classes> = LazyLock::new(Classes::new);
+
+impl Classes {
+    /// The one table.
+    pub(super) fn get() -> &'static Self {
+        &TABLE
+    }
+
+    fn new() -> Self {
+        let mut all = vec![0u8; 0x11_0000];
+        for (pattern, bit) in CLASSES {
+            let Ok(parsed) = regex_syntax::parse(pattern) else { continue };
+            let HirKind::Class(Class::Unicode(class)) = parsed.kind() else { continue };
+            for range in class.ranges() {
+                let part = all.get_mut(range.start() as usize..=range.end() as usize);
+                part.into_iter().flatten().for_each(|classes| *classes |= bit);
+            }
+        }
+        let (mut pages, mut numbers): (Vec<[u8; 256]>, _) = (Vec::new(), Vec::new());
+        for page in all.chunks_exact(256) {
+            let number = pages.iter().position(|known| known == page).unwrap_or_else(|| {
+                pages.push(page.try_into().unwrap_or([0; 256]));
+                pages.len() - 1
+            });
+            numbers.push(u16::try_from(number).unwrap_or(0));
+        }
+        let mut ascii = [0; 128];
+        ascii.iter_mut().zip(all).for_each(|(to, from)| *to = from);
+        Self { ascii, numbers, pages }
+    }
+
+    /// The classes of a character.
+    pub(super) fn of(&self, character: u32) -> u8 {
+        let page = self.numbers.get(character as usize >> 8).and_then(|number| self.pages.get(usize::from(*number)));
+        page.map_or(0, |page| page[character as usize & 255])
+    }
+
+    /// The classes of the character at this place of a text, and its length; [`END`] and 0 behind the last.
+    #[inline]
+    pub(super) fn look(&self, text: &[u8], at: usize) -> (u8, usize) {
+        match text.get(at) {
+            None => (END, 0),
+            Some(byte) if *byte < 0x80 => (self.ascii[usize::from(*byte)], 1),
+            Some(_) => {
+                let (character, length) = decode(text, at);
+                (self.of(character), length)
+            }
+        }
+    }
+
+    /// Behind the last of the characters from here on that are in one of these classes.
+    #[inline]
+    pub(super) fn run(&self, text: &[u8], mut at: usize, classes: u8) -> usize {
+        loop {
+            let (class, length) = self.look(text, at);
+            if class & classes == 0 {
+                return at;
+            }
+            at += length;
+        }
+    }
+
+    /// [`run`](Self::run) of letters, eight at a time where they are ASCII.
+    #[inline]
+    pub(super) fn letters(&self, text: &[u8], mut at: usize) -> usize {
+        loop {
+            if let Some(eight) = text.get(at..at + 8).and_then(|part| part.try_into().ok()) {
+                let count = ascii_letters(u64::from_le_bytes(eight));
+                at += count;
+                if count == 8 {
+                    continue;
+                }
+            }
+            let (class, length) = self.look(text, at);
+            if class & LETTER == 0 {
+                return at;
+            }
+            at += length;
+        }
+    }
+
+    /// [`run`](Self::run) of what is neither space nor letter nor number.
+    #[inline]
+    pub(super) fn others(&self, text: &[u8], mut at: usize) -> usize {
+        loop {
+            let (class, length) = self.look(text, at);
+            if class & (SPACE | LETTER | NUMBER | END) != 0 {
+                return at;
+            }
+            at += length;
+        }
+    }
+}
+
+/// The character at this place of a text that is UTF-8, where it is not ASCII, and its length.
+#[inline]
+pub(super) fn decode(text: &[u8], at: usize) -> (u32, usize) {
+    let byte = |offset: usize| text.get(at + offset).map_or(0, |byte| u32::from(*byte));
+    let (first, second, third) = (byte(0), byte(1) & 0x3f, byte(2) & 0x3f);
+    match first {
+        0..=0x7f => (first, 1),
+        0x80..=0xdf => ((first & 0x1f) << 6 | second, 2),
+        0xe0..=0xef => ((first & 0x0f) << 12 | second << 6 | third, 3),
+        _ => ((first & 0x07) << 18 | second << 12 | third << 6 | byte(3) & 0x3f, 4),
+    }
+}
+
+/// How many of eight bytes, the lowest first, are ASCII letters before the first that is not.
+#[inline]
+fn ascii_letters(eight: u64) -> usize {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * EACH;
+    let small = (eight | (0x20 * EACH)) & !HIGH;
+    let from_a = small + (0x80 - b'a' as u64) * EACH;
+    let behind_z = small + (0x7f - b'z' as u64) * EACH;
+    let others = !(from_a & !behind_z & !eight) & HIGH;
+    (others.trailing_zeros() / 8) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_character_is_in_the_classes_that_the_pattern_engine_puts_it_in() {
+        let classes = Classes::get();
+        for (pattern, bit) in CLASSES {
+            let engine = fancy_regex::Regex::new(pattern).unwrap();
+            for character in (0..0x11_0000).filter_map(char::from_u32) {
+                let text = character.to_string();
+                let (found, length) = classes.look(text.as_bytes(), 0);
+                assert_eq!((found & bit != 0, length), (engine.is_match(&text).unwrap(), text.len()), "{character:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn letters_are_counted_in_every_place() {
+        for other in (0..=255u8).filter(|byte| !byte.is_ascii_alphabetic()) {
+            for place in 0..8 {
+                let mut eight = *b"azAZmMqX";
+                eight[place] = other;
+                assert_eq!(ascii_letters(u64::from_le_bytes(eight)), place, "{other}");
+            }
+        }
+        for letter in (0..=255u8).filter(u8::is_ascii_alphabetic) {
+            assert_eq!(ascii_letters(u64::from_le_bytes([letter; 8])), 8);
+        }
+    }
+}

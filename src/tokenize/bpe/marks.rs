@@ -1,0 +1,43 @@
+//! Texts whose blanks are spelled as marks (`▁`).
+
+use super::model::Model;
+use super::words::Words;
+
+/// What stands for a blank.
+pub(super) const MARK: char = '▁';
+
+/// The same in bytes.
+const BYTES: [u8; 3] = [0xe2, 0x96, 0x81];
+
+/// Appends a text with marks in the place of blanks.
+pub(super) fn put(text: &str, out: &mut String) {
+    let mut parts = text.split(' ');
+    out.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        out.push(MARK);
+        out.push_str(part);
+    }
+}
+
+/// Appends the ids of a text of marks and words. Where `is_split`, every mark begins a word; else the whole text is one to the
+/// reference, and may be cut before a mark behind another character if nothing is ever joined there.
+pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut Words, out: &mut Vec<u32>) -> bool {
+    if !is_split && !model.marks_begin {
+        return words.encode(model, text.as_bytes(), |text, _| text.len(), out);
+    }
+    let end = |text: &[u8], at: usize| {
+        let is_mark = |at: usize| text.get(at..at + 3) == Some(&BYTES);
+        let mut end = at;
+        if is_mark(end) {
+            end += 3;
+            while !is_split && is_mark(end) {
+                end += 3;
+            }
+        }
+        while text.get(end).is_some_and(|byte| *byte != BYTES[0] || !is_mark(end)) {
+            end += 1;
+        }
+        end
+    };
+    words.encode(model, text.as_bytes(), end, out)
+}

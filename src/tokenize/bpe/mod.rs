@@ -1,0 +1,191 @@
+//! Tokenizers of byte pairs, read by code of our own: raw ids only.
+//!
+//! What is known is known by its exact form: the byte-level splitting of GPT-2 and the patterns that GPT-4, Llama 3, Qwen 2 and
+//! GPT-4o made common ([`split`]), and vocabularies that spell a blank as `▁` ([`marks`]). Everything else is left to others.
+
+mod added;
+mod cache;
+mod classes;
+mod hash;
+mod index;
+mod marks;
+mod merge;
+mod model;
+mod pairs;
+mod shape;
+mod split;
+mod symbols;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use super::file::File;
+use super::reference::Reference;
+use added::{Added, Part};
+use classes::Classes;
+use model::{Model, Spelled};
+use shape::{Normal, Shape, Splitting};
+use split::{Capitals, Gpt2, Numbers, Scan, Style};
+use std::borrow::Cow;
+use tokenizers::NormalizedString;
+use unicode_normalization::{is_nfc_quick, IsNormalized};
+use words::Words;
+
+/// A tokenizer that is known.
+#[derive(Debug)]
+pub(super) struct Bpe {
+    model: Model,
+    added: Added,
+    shape: Shape,
+}
+
+/// Memory of one thread; for one tokenizer.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    words: Words,
+    /// A piece with a blank put before it, or marks in the place of blanks.
+    piece: String,
+}
+
+impl Bpe {
+    /// Makes one of a `tokenizer.json`, if it could be read; why it is left to others, otherwise.
+    pub(super) fn new(file: Option<&File<'_>>, reference: &Reference) -> Result<Self, String> {
+        let file = file.ok_or("its model is not of byte pairs, or not written in the usual form")?;
+        let shape = Shape::of(&file.normalizer, &file.pre_tokenizer)?;
+        let spelled = if shape.is_of_bytes() { Spelled::Bytes } else { Spelled::Chars };
+        let model = Model::new(&file.model, spelled)?;
+        if model.takes_whole() && shape.has_whole_texts() {
+            return Err("it takes whole texts for words of its vocabulary".into());
+        }
+        Ok(Self { model, added: Added::new(reference.tokenizer())?, shape })
+    }
+
+    /// Appends the raw ids of a text; `false` where it cannot be said what the reference gives, `out` being as it was.
+    pub(super) fn encode(&self, text: &str, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
+        scratch.words.open();
+        let before = out.len();
+        let is_done = added::split(self.added.raw.as_ref(), text, |part| match part {
+            Part::Token(id) => {
+                out.push(id);
+                true
+            }
+            Part::Text(piece, from) => self.piece(piece, from, scratch, out),
+        });
+        if !is_done {
+            out.truncate(before);
+        }
+        is_done
+    }
+
+    /// What lies between tokens that are looked for in the raw text.
+    fn piece(&self, piece: &str, from: usize, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
+        let normalized = self.normalized(piece);
+        added::split(self.added.normalized.as_ref(), &normalized, |part| match part {
+            Part::Token(id) => {
+                out.push(id);
+                true
+            }
+            Part::Text(text, at) => self.text(text, from + at == 0, scratch, out),
+        })
+    }
+
+    fn normalized<'a>(&self, piece: &'a str) -> Cow<'a, str> {
+        match self.shape.normal {
+            Normal::Nothing => Cow::Borrowed(piece),
+            Normal::Nfc if is_composed(piece) => Cow::Borrowed(piece),
+            Normal::Nfc => {
+                let mut text = NormalizedString::from(piece);
+                text.nfc();
+                Cow::Owned(text.get().to_owned())
+            }
+            Normal::Marks { is_before } => {
+                let mut text = String::with_capacity(piece.len() + piece.len() / 2 + 4);
+                if is_before {
+                    text.push_str(model::MARK);
+                }
+                marks::put(piece, &mut text);
+                Cow::Owned(text)
+            }
+        }
+    }
+
+    /// What lies between tokens, normalized.
+    fn text(&self, text: &str, is_first: bool, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
+        let Scratch { words, piece } = scratch;
+        match self.shape.splitting {
+            Splitting::Bytes { style, has_blank, has_digits } => {
+                let text = if has_blank && !text.starts_with(' ') {
+                    piece.clear();
+                    piece.push(' ');
+                    piece.push_str(text);
+                    piece.as_str()
+                } else {
+                    text
+                };
+                let is_done = if has_digits {
+                    let mut parts = digits_apart(text);
+                    parts.all(|part| self.split(style, part, words, out))
+                } else {
+                    self.split(style, text, words, out)
+                };
+                give_back(piece);
+                is_done
+            }
+            Splitting::Whole => marks::words(&self.model, text, false, words, out),
+            Splitting::Marks { scheme, is_split } => {
+                piece.clear();
+                let has_mark = text.starts_with([' ', marks::MARK]);
+                if scheme.wants(is_first) && !has_mark {
+                    piece.push(marks::MARK);
+                }
+                marks::put(text, piece);
+                let is_done = marks::words(&self.model, piece, is_split, words, out);
+                give_back(piece);
+                is_done
+            }
+        }
+    }
+
+    fn split(&self, style: Style, text: &str, words: &mut Words, out: &mut Vec<u32>) -> bool {
+        let classes = Classes::get();
+        match style {
+            Style::Gpt2 => self.scan(&Gpt2(classes), text, words, out),
+            Style::Numbers(digits) => self.scan(&Numbers { classes, digits }, text, words, out),
+            Style::Capitals => self.scan(&Capitals(classes), text, words, out),
+        }
+    }
+
+    fn scan(&self, scanner: &impl Scan, text: &str, words: &mut Words, out: &mut Vec<u32>) -> bool {
+        words.encode(&self.model, text.as_bytes(), |text, at| scanner.end(text, at), out)
+    }
+}
+
+/// Whether normalizing to composed characters surely changes nothing.
+fn is_composed(text: &str) -> bool {
+    // Below U+0300 everything is composed, and nothing combines.
+    text.bytes().all(|byte| byte < 0xcc) || is_nfc_quick(text.chars()) == IsNormalized::Yes
+}
+
+/// Each number's character by itself, and what lies between them.
+fn digits_apart(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        let end = match rest.find(char::is_numeric) {
+            Some(0) => first.len_utf8(),
+            Some(at) => at,
+            None => rest.len(),
+        };
+        let (part, behind) = rest.split_at(end);
+        rest = behind;
+        Some(part)
+    })
+}
+
+/// Of a long text's memory nothing is kept.
+fn give_back(piece: &mut String) {
+    if piece.capacity() > 1 << 20 {
+        *piece = String::new();
+    }
+}

@@ -1,0 +1,204 @@
+//! The model of byte pairs, made from the file.
+
+use super::hash::of_bytes;
+use super::index::Index;
+use super::pairs::{Pairs, IDS};
+use super::symbols::{Bytes, Chars, Others, Symbols, NONE};
+use crate::tokenize::byte_level;
+use crate::tokenize::file::{ModelFile, Spelling};
+
+/// What stands for a blank in vocabularies that spell characters.
+pub(super) const MARK: &str = "▁";
+
+/// How the vocabulary spells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spelled {
+    /// A character for each byte.
+    Bytes,
+    /// Characters as they are.
+    Chars,
+}
+
+/// Pairs, symbols, and the words that are looked up whole.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub(super) pairs: Pairs,
+    pub(super) symbols: Symbols,
+    whole: Option<Whole>,
+    /// No token that comes of joining has a mark behind another character.
+    pub(super) marks_begin: bool,
+}
+
+/// Words that are tokens whatever the pairs say.
+#[derive(Debug)]
+struct Whole {
+    index: Index,
+    /// Their bytes, one after the other.
+    bytes: Vec<u8>,
+    /// Where each ends, and its id.
+    words: Vec<(u32, u32)>,
+    longest: usize,
+}
+
+impl Model {
+    /// The model of a file; why it is not one of those that are known, otherwise.
+    pub(super) fn new(file: &ModelFile<'_>, spelled: Spelled) -> Result<Self, String> {
+        let is_some = |text: &Option<Spelling<'_>>| text.as_ref().is_some_and(|text| !text.0.is_empty());
+        if file.dropout.is_some_and(|dropout| dropout != 0.0) {
+            return Err("it drops merges at random".into());
+        }
+        if is_some(&file.continuing_subword_prefix) || is_some(&file.end_of_word_suffix) {
+            return Err("its tokens have prefixes or suffixes".into());
+        }
+        let vocab = Vocabulary::new(&file.vocab.0)?;
+        let mut merges = Vec::with_capacity(file.merges.0.len());
+        let (mut joined, mut marks_begin) = (String::new(), true);
+        for (left, right) in &file.merges.0 {
+            joined.clear();
+            joined.push_str(&left.0);
+            joined.push_str(&right.0);
+            let id = |text: &str| vocab.id(text).ok_or_else(|| format!("a merge has `{text}`, which is no token"));
+            merges.push((id(&left.0)?, id(&right.0)?, id(&joined)?));
+            marks_begin &= spelled == Spelled::Bytes || !joined.trim_start_matches(MARK).contains(MARK);
+        }
+        let pairs = Pairs::new(&merges)?;
+        let symbols = match spelled {
+            Spelled::Bytes => Symbols::Bytes(Box::new(Bytes::new(vocab.bytes(), &pairs))),
+            Spelled::Chars => vocab.chars(file)?,
+        };
+        let is_whole = file.ignore_merges == Some(true);
+        let whole = if is_whole { Some(Whole::new(&file.vocab.0, spelled)?) } else { None };
+        marks_begin &= vocab.id(MARK).is_some();
+        Ok(Self { pairs, symbols, whole, marks_begin })
+    }
+
+    /// The id of a word that is taken whole.
+    #[inline]
+    pub(super) fn whole(&self, word: &[u8]) -> Option<u32> {
+        self.whole.as_ref()?.id(word)
+    }
+
+    /// Whether words of the vocabulary are taken whole.
+    pub(super) fn takes_whole(&self) -> bool {
+        self.whole.is_some()
+    }
+}
+
+/// The file's vocabulary, by spelling.
+struct Vocabulary<'a> {
+    all: &'a [(Spelling<'a>, u32)],
+    index: Index,
+}
+
+impl<'a> Vocabulary<'a> {
+    /// Fails where two tokens have one spelling or one id.
+    fn new(all: &'a [(Spelling<'a>, u32)]) -> Result<Self, String> {
+        let mut index = Index::new(all.len());
+        let mut ids = vec![false; all.len()];
+        for (number, (text, id)) in all.iter().enumerate() {
+            if *id >= IDS {
+                return Err(format!("its ids go up to {id}"));
+            }
+            let id = *id as usize;
+            if id >= ids.len() {
+                ids.resize(id + 1, false);
+            }
+            if std::mem::replace(&mut ids[id], true) {
+                return Err("two of its tokens have one id".into());
+            }
+            let hash = of_bytes(text.0.as_bytes());
+            let is_known = index.find(hash, |known| all.get(known as usize).is_some_and(|(known, _)| known == text));
+            if is_known.is_some() || !index.put(hash, number as u32) {
+                return Err("its vocabulary has a spelling twice, or does not spread".into());
+            }
+        }
+        Ok(Self { all, index })
+    }
+
+    fn id(&self, text: &str) -> Option<u32> {
+        let is_meant = |number: u32| self.all.get(number as usize).is_some_and(|(known, _)| known.0 == text);
+        let number = self.index.find(of_bytes(text.as_bytes()), is_meant)?;
+        self.all.get(number as usize).map(|(_, id)| *id)
+    }
+
+    fn bytes(&self) -> [u32; 256] {
+        let mut ids = [NONE; 256];
+        for (text, id) in self.all {
+            let mut chars = text.0.chars();
+            if let (Some(byte), None) = (chars.next().and_then(byte_level::byte_of), chars.next()) {
+                ids[usize::from(byte)] = *id;
+            }
+        }
+        ids
+    }
+
+    fn chars(&self, file: &ModelFile<'_>) -> Result<Symbols, String> {
+        let mut bytes = Box::new([NONE; 256]);
+        for (byte, place) in bytes.iter_mut().enumerate() {
+            *place = self.id(&format!("<0x{byte:02X}>")).unwrap_or(NONE);
+        }
+        let has_bytes = bytes.iter().all(|id| *id != NONE);
+        let others = match (&file.unk_token, file.byte_fallback == Some(true)) {
+            (_, true) if has_bytes => Others::Bytes(bytes),
+            (_, true) => return Err("its vocabulary does not have every byte".into()),
+            (Some(text), false) if !text.0.is_empty() => {
+                let id = self.id(&text.0).ok_or("its token for the unknown is no token")?;
+                Others::Unknown { id, is_fused: file.fuse_unk == Some(true) }
+            }
+            (Some(_), false) => return Err("its token for the unknown is empty".into()),
+            (None, false) => Others::Nothing,
+        };
+        let mut symbols = Chars::new(others);
+        for (text, id) in self.all {
+            let mut chars = text.0.chars();
+            if let (Some(character), None) = (chars.next(), chars.next()) {
+                symbols.put(character, *id);
+            }
+        }
+        Ok(Symbols::Chars(Box::new(symbols)))
+    }
+}
+
+impl Whole {
+    fn new(all: &[(Spelling<'_>, u32)], spelled: Spelled) -> Result<Self, String> {
+        let mut whole = Self { index: Index::new(all.len()), bytes: Vec::new(), words: Vec::new(), longest: 0 };
+        for (text, id) in all {
+            let before = whole.bytes.len();
+            let is_spelled = match spelled {
+                Spelled::Chars => {
+                    whole.bytes.extend_from_slice(text.0.as_bytes());
+                    true
+                }
+                Spelled::Bytes => text.0.chars().all(|character| {
+                    let byte = byte_level::byte_of(character);
+                    whole.bytes.extend(byte);
+                    byte.is_some()
+                }),
+            };
+            if !is_spelled {
+                whole.bytes.truncate(before);
+                continue;
+            }
+            let word = whole.bytes.get(before..).unwrap_or_default();
+            whole.longest = whole.longest.max(word.len());
+            if !whole.index.put(of_bytes(word), whole.words.len() as u32) {
+                return Err("its vocabulary does not spread".into());
+            }
+            whole.words.push((whole.bytes.len() as u32, *id));
+        }
+        Ok(whole)
+    }
+
+    fn id(&self, word: &[u8]) -> Option<u32> {
+        if word.len() > self.longest {
+            return None;
+        }
+        let is_meant = |number: u32| {
+            let number = number as usize;
+            let start = number.checked_sub(1).and_then(|before| self.words.get(before)).map_or(0, |before| before.0);
+            self.words.get(number).and_then(|(end, _)| self.bytes.get(start as usize..*end as usize)) == Some(word)
+        };
+        let number = self.index.find(of_bytes(word), is_meant)?;
+        self.words.get(number as usize).map(|(_, id)| *id)
+    }
+}

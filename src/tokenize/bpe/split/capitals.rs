@@ -1,0 +1,79 @@
+//! The pattern of GPT-4o, whose words begin with capitals or small letters and go on with small ones.
+
+use super::super::classes::{Classes, END, LETTER, LOWER, NUMBER, SPACE, UPPER};
+use super::numbers::{digits, line_ends, lines_or_spaces};
+use super::{contractions, Scan};
+
+/// Splits as GPT-4o does.
+pub(in super::super) struct Capitals(pub(in super::super) &'static Classes);
+
+impl Scan for Capitals {
+    #[inline]
+    fn end(&self, text: &[u8], at: usize) -> usize {
+        let classes = self.0;
+        let (class, length) = classes.look(text, at);
+        if class & NUMBER != 0 {
+            return digits(classes, text, at + length, 3);
+        }
+        let first = text.get(at).copied();
+        let is_line_end = matches!(first, Some(b'\n' | b'\r'));
+        // A character in front of the word first, then none: what the pattern tries in this order, for each of its two kinds of word.
+        let has_front = class & LETTER == 0 && !is_line_end;
+        let fronts = [has_front.then_some(at + length), Some(at)];
+        for front in fronts.into_iter().flatten() {
+            if let Some(end) = small(classes, text, front) {
+                return contracted(text, end);
+            }
+        }
+        for front in fronts.into_iter().flatten() {
+            let end = classes.run(text, front, UPPER);
+            if end > front {
+                return contracted(text, classes.run(text, end, LOWER));
+            }
+        }
+        if class & (SPACE | LETTER | END) == 0 {
+            return line_ends(text, classes.others(text, at + length), b"\r\n/");
+        }
+        if first == Some(b' ') {
+            let end = classes.others(text, at + 1);
+            if end > at + 1 {
+                return line_ends(text, end, b"\r\n/");
+            }
+        }
+        lines_or_spaces(classes, text, at)
+    }
+}
+
+/// `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`: where it ends, if it is at this place. The first part gives
+/// back characters that both have, the last of them as the second part.
+#[inline]
+fn small(classes: &Classes, text: &[u8], at: usize) -> Option<usize> {
+    let (mut end, mut both) = (at, None);
+    loop {
+        let (class, length) = classes.look(text, end);
+        if class & UPPER == 0 {
+            break;
+        }
+        end += length;
+        if class & LOWER != 0 {
+            both = Some(end);
+        }
+    }
+    let behind = classes.run(text, end, LOWER);
+    // Small letters behind all that the first part can take; else the second part is the last that it can give back.
+    if behind > end {
+        Some(behind)
+    } else {
+        both
+    }
+}
+
+/// Behind a contraction, if one follows.
+#[inline]
+fn contracted(text: &[u8], at: usize) -> usize {
+    if text.get(at) == Some(&b'\'') {
+        at + contractions::any_case(text, at)
+    } else {
+        at
+    }
+}

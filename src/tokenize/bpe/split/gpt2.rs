@@ -1,0 +1,35 @@
+//! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+
+use super::super::classes::{Classes, END, LETTER, NUMBER, SPACE};
+use super::{contractions, spaces, without_last, Scan};
+
+/// Splits as GPT-2 does.
+pub(in super::super) struct Gpt2(pub(in super::super) &'static Classes);
+
+impl Scan for Gpt2 {
+    #[inline]
+    fn end(&self, text: &[u8], at: usize) -> usize {
+        let classes = self.0;
+        let mut from = at;
+        match text.get(at) {
+            Some(b' ') => from += 1,
+            Some(b'\'') => {
+                let length = contractions::small(text, at);
+                if length > 0 {
+                    return at + length;
+                }
+            }
+            _ => {}
+        }
+        let (class, length) = classes.look(text, from);
+        if class & LETTER != 0 {
+            classes.letters(text, from + length)
+        } else if class & NUMBER != 0 {
+            classes.run(text, from + length, NUMBER)
+        } else if class & (SPACE | END) == 0 {
+            classes.others(text, from + length)
+        } else {
+            without_last(text, at, spaces(classes, text, at))
+        }
+    }
+}

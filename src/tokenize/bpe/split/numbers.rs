@@ -1,0 +1,79 @@
+//! `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+
+use super::super::classes::{Classes, LETTER, NUMBER, SPACE};
+use super::{contractions, spaces, without_last, Scan};
+
+/// Splits as GPT-4 and Llama 3 do with three digits, as Qwen 2 does with one.
+pub(in super::super) struct Numbers {
+    pub(in super::super) classes: &'static Classes,
+    /// Most digits of a word.
+    pub(in super::super) digits: usize,
+}
+
+impl Scan for Numbers {
+    #[inline]
+    fn end(&self, text: &[u8], at: usize) -> usize {
+        let classes = self.classes;
+        let (class, length) = classes.look(text, at);
+        if class & LETTER != 0 {
+            return classes.letters(text, at + length);
+        }
+        if class & NUMBER != 0 {
+            return digits(classes, text, at + length, self.digits);
+        }
+        let first = text.get(at).copied();
+        if first == Some(b'\'') {
+            let length = contractions::any_case(text, at);
+            if length > 0 {
+                return at + length;
+            }
+        }
+        let (next, next_length) = classes.look(text, at + length);
+        if next & LETTER != 0 && first != Some(b'\n') && first != Some(b'\r') {
+            return classes.letters(text, at + length + next_length);
+        }
+        if class & SPACE == 0 {
+            return line_ends(text, classes.others(text, at + length), b"\r\n");
+        }
+        if first == Some(b' ') {
+            let end = classes.others(text, at + 1);
+            if end > at + 1 {
+                return line_ends(text, end, b"\r\n");
+            }
+        }
+        lines_or_spaces(classes, text, at)
+    }
+}
+
+/// Behind the number that goes on at this place, one digit of it being there.
+#[inline]
+pub(super) fn digits(classes: &Classes, text: &[u8], mut at: usize, most: usize) -> usize {
+    for _ in 1..most {
+        let (class, length) = classes.look(text, at);
+        if class & NUMBER == 0 {
+            break;
+        }
+        at += length;
+    }
+    at
+}
+
+/// Behind the bytes from here on that are of these.
+#[inline]
+pub(super) fn line_ends(text: &[u8], mut at: usize, of: &[u8]) -> usize {
+    while text.get(at).is_some_and(|byte| of.contains(byte)) {
+        at += 1;
+    }
+    at
+}
+
+/// `\s*[\r\n]+|\s+(?!\S)|\s+`: a run of spaces up to its last line end, where it has one.
+#[inline]
+pub(super) fn lines_or_spaces(classes: &Classes, text: &[u8], at: usize) -> usize {
+    let found = spaces(classes, text, at);
+    let run = text.get(at..found.0).unwrap_or_default();
+    match run.iter().rposition(|byte| matches!(byte, b'\r' | b'\n')) {
+        Some(last) if run.len() <= super::LONGEST_SPACE => at + last + 1,
+        _ => without_last(text, at, found),
+    }
+}
