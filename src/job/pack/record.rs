@@ -50,15 +50,15 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
     let recorded = Recorded::of_what_is_there(&layout.own)?;
     if let Some(recorded) = &recorded {
         if let Some(why) = recorded.other_plan(plan) {
-            return refuse(why, "--overwrite replaces it; or name another output");
+            return refuse(why, "--force-overwrite replaces it; or name another output");
         }
         if recorded.plan_hash != hash {
-            return refuse("the tokenizer file changed since it was made".into(), "--overwrite makes it anew");
+            return refuse("the tokenizer file changed since it was made".into(), "--force-overwrite makes it anew");
         }
         // Ranks that were left to somebody else may come to be done here.
         if !goes_by_ranks(plan) {
             if let Some(why) = recorded.other_input(&Recorded::inputs_of(inputs)) {
-                return refuse(why, "--overwrite makes it anew");
+                return refuse(why, "--force-overwrite makes it anew");
             }
             if recorded.is_whole() {
                 return Ok(Decision::Nothing);
@@ -69,7 +69,7 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
     match existing(plan, layout, inputs, &is_foreign) {
         Some(path) => refuse(
             format!("{} is there already", display_safe(&path.to_string_lossy())),
-            "--overwrite replaces it; or name another output",
+            "--force-overwrite replaces it; or name another output",
         ),
         None => Ok(Decision::Run),
     }

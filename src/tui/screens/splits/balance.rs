@@ -1,15 +1,14 @@
 //! Balancing the splits: ratios are typed, and what they come to is shown before anything is moved.
 
 use super::session::SplitSession;
-use super::typed::{failure_lines, one_field, Asked, Rows, Typed};
+use super::typed::{failure_lines, LookedUp, Rows, Typed};
 use crate::engine::splits::{balance, parse_ratios, Balance, BalanceShare, SplitEditor};
 use crate::model::text::{count, grouped};
 use crate::model::Outcome;
-use crate::tui::keymap::{Action, Context};
-use crate::tui::screen::{Effect, Input, Screen, Ui};
+use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
-use crate::tui::widgets::{split_bar, text, Level, TextField, Toast};
+use crate::tui::widgets::{split_bar, text, TextField};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -17,33 +16,35 @@ use ratatui::Frame;
 /// The dialog's columns and the most rows it takes, its border included.
 const SIZE: (u16, u16) = (80, 20);
 
-/// The dialog.
-pub struct BalanceDialog(Typed<Balance>);
+/// The dialog, with the ratios that the splits have now, rounded.
+pub fn dialog(session: SplitSession) -> Typed<Balance> {
+    let ratios = session.editor().map(|editor| ratios_now(&editor)).unwrap_or_default();
+    Typed::new(session, "balance", &ratios, |editor, typed| {
+        parse_ratios(editor, typed).map(|ratios| balance(editor, &ratios))
+    })
+}
 
-impl BalanceDialog {
-    /// With the ratios that the splits have now, rounded.
-    pub fn new(session: SplitSession) -> Self {
-        let ratios = session.editor().map(|editor| ratios_now(&editor)).unwrap_or_default();
-        Self(Typed::new(session, "balance", &ratios, |editor, typed| {
-            parse_ratios(editor, typed).map(|ratios| balance(editor, &ratios))
-        }))
+impl LookedUp for Balance {
+    const ACCEPT: &'static str = "move them";
+
+    fn rows(&self) -> usize {
+        self.moves.len()
     }
 
-    fn accept(&mut self) -> Vec<Effect> {
-        let say = |words: String| vec![Effect::Toast(Toast::new(Level::Warn, words))];
-        match self.0.now() {
-            None if self.0.field.is_empty() => say("type the ratios first".to_owned()),
-            None => say("still counting".to_owned()),
-            Some(Err(failure)) => say(failure.why.clone()),
-            Some(Ok(balance)) => match balance.edit() {
-                None => say("there is nothing to move: no move of a whole shard comes nearer to it".to_owned()),
-                Some(edit) => {
-                    let mut effects = vec![Effect::Pop];
-                    effects.extend(self.0.session().apply(edit));
-                    effects
-                }
-            },
-        }
+    fn accept(typed: &mut Typed<Self>) -> Result<Vec<Effect>, String> {
+        let edit = match typed.now() {
+            None if typed.field.is_empty() => return Err("type the ratios first".to_owned()),
+            None => return Err("still counting".to_owned()),
+            Some(Err(failure)) => return Err(failure.why.clone()),
+            Some(Ok(balance)) => balance.edit(),
+        };
+        let edit = edit.ok_or("there is nothing to move: no move of a whole shard comes nearer to it")?;
+        Ok(typed.session().apply(edit))
+    }
+
+    fn draw(typed: &mut Typed<Self>, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let (field, found, rows) = typed.drawn();
+        draw(field, found, rows, frame, area, ui);
     }
 }
 
@@ -61,49 +62,6 @@ fn ratios_now(editor: &SplitEditor) -> String {
     };
     let small = std::iter::once(10).chain(1..=20).map(|parts| by(f64::from(parts))).find(|ratios| is_near(ratios));
     small.unwrap_or_else(|| by(100.0)).iter().map(|ratio| format!("{ratio:.0}")).collect::<Vec<_>>().join(",")
-}
-
-impl Screen for BalanceDialog {
-    fn context(&self) -> Context {
-        Context::SplitsText
-    }
-    fn is_popup(&self) -> bool {
-        true
-    }
-    fn wants_text(&self) -> bool {
-        true
-    }
-    fn is_busy(&self) -> bool {
-        self.0.is_waiting()
-    }
-
-    fn label(&self, action: Action) -> &'static str {
-        match action {
-            Action::Accept => "move them",
-            action => action.label(),
-        }
-    }
-
-    fn why_disabled(&self, action: Action) -> Option<String> {
-        one_field(action)
-    }
-
-    fn handle(&mut self, input: Input) -> Vec<Effect> {
-        match self.0.handle(input) {
-            Asked::Nothing => Vec::new(),
-            Asked::Close => vec![Effect::Pop],
-            Asked::Accept => self.accept(),
-        }
-    }
-
-    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
-        self.0.take(|found| found.moves.len())
-    }
-
-    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        let (field, found, rows) = self.0.drawn();
-        draw(field, found, rows, frame, area, ui);
-    }
 }
 
 /// Draws the dialog.

@@ -3,15 +3,14 @@
 use super::screen::choose_target;
 use super::session::SplitSession;
 use super::state::{column_name, columns};
-use super::typed::{failure_lines, one_field, Asked, Rows, Typed};
+use super::typed::{failure_lines, LookedUp, Rows, Typed};
 use crate::engine::splits::{matching, SplitEditor};
 use crate::model::text::{count, grouped};
 use crate::model::Outcome;
-use crate::tui::keymap::{Action, Context};
-use crate::tui::screen::{Effect, Input, Screen, Ui};
+use crate::tui::screen::{Effect, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::popup::{growing_popup, text_columns};
-use crate::tui::widgets::{text, Level, TextField, Toast};
+use crate::tui::widgets::{text, TextField};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
@@ -44,70 +43,32 @@ impl Matched {
     }
 }
 
-/// The dialog.
-pub struct PatternDialog(Typed<Matched>);
+/// The dialog, with an empty pattern.
+pub fn dialog(session: SplitSession) -> Typed<Matched> {
+    Typed::new(session, "pattern", "", Matched::of)
+}
 
-impl PatternDialog {
-    /// An empty pattern.
-    pub fn new(session: SplitSession) -> Self {
-        Self(Typed::new(session, "pattern", "", Matched::of))
+impl LookedUp for Matched {
+    const ACCEPT: &'static str = "move or exclude them";
+
+    fn rows(&self) -> usize {
+        self.shards.len()
     }
 
-    fn accept(&mut self) -> Vec<Effect> {
-        let say = |words: String| vec![Effect::Toast(Toast::new(Level::Warn, words))];
-        match self.0.now() {
-            None if self.0.field.is_empty() => say("type a pattern first".to_owned()),
-            None => say("still looking".to_owned()),
-            Some(Err(failure)) => say(failure.why.clone()),
+    fn accept(typed: &mut Typed<Self>) -> Result<Vec<Effect>, String> {
+        match typed.now() {
+            None if typed.field.is_empty() => Err("type a pattern first".to_owned()),
+            None => Err("still looking".to_owned()),
+            Some(Err(failure)) => Err(failure.why.clone()),
             Some(Ok(matched)) => {
                 let shards = matched.shards.iter().map(|(name, _)| Arc::clone(name)).collect();
-                let mut effects = vec![Effect::Pop];
-                effects.extend(choose_target(self.0.session(), shards, None, true));
-                effects
+                Ok(choose_target(typed.session(), shards, None, true))
             }
         }
     }
-}
 
-impl Screen for PatternDialog {
-    fn context(&self) -> Context {
-        Context::SplitsText
-    }
-    fn is_popup(&self) -> bool {
-        true
-    }
-    fn wants_text(&self) -> bool {
-        true
-    }
-    fn is_busy(&self) -> bool {
-        self.0.is_waiting()
-    }
-
-    fn label(&self, action: Action) -> &'static str {
-        match action {
-            Action::Accept => "move or exclude them",
-            action => action.label(),
-        }
-    }
-
-    fn why_disabled(&self, action: Action) -> Option<String> {
-        one_field(action)
-    }
-
-    fn handle(&mut self, input: Input) -> Vec<Effect> {
-        match self.0.handle(input) {
-            Asked::Nothing => Vec::new(),
-            Asked::Close => vec![Effect::Pop],
-            Asked::Accept => self.accept(),
-        }
-    }
-
-    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
-        self.0.take(|found| found.shards.len())
-    }
-
-    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        let (field, found, rows) = self.0.drawn();
+    fn draw(typed: &mut Typed<Self>, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let (field, found, rows) = typed.drawn();
         draw(field, found, rows, frame, area, ui);
     }
 }

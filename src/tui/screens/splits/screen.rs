@@ -1,14 +1,12 @@
 //! The split editor: columns of shards, the excludes below, and what each key does to them.
 
 use super::add_exclude::AddExclude;
-use super::balance::BalanceDialog;
 use super::choice::{Choice, Offer};
-use super::leaks;
-use super::pattern::PatternDialog;
 use super::prompt::Prompt;
 use super::session::SplitSession;
 use super::state::{column, column_name, columns, State};
 use super::view::{self, Spot};
+use super::{balance, leaks, pattern};
 use crate::engine::splits::{Edit, ExcludeItem, ShardView, SplitEditor};
 use crate::model::text::{count, grouped};
 use crate::model::Severity;
@@ -190,8 +188,8 @@ impl SplitsScreen {
             Action::Exclude => return self.exclude(),
             Action::Note => return self.note(),
             Action::AddExclude => return vec![Effect::Push(Box::new(AddExclude::new(self.session.clone())))],
-            Action::ByPattern => return vec![Effect::Push(Box::new(PatternDialog::new(self.session.clone())))],
-            Action::Balance => return vec![Effect::Push(Box::new(BalanceDialog::new(self.session.clone())))],
+            Action::ByPattern => return vec![Effect::Push(Box::new(pattern::dialog(self.session.clone())))],
+            Action::Balance => return vec![Effect::Push(Box::new(balance::dialog(self.session.clone())))],
             Action::LeakCheck => return leaks::ask(&self.session),
             Action::AddSplit => return vec![Effect::Push(ask_new_split(self.session.clone(), Vec::new()))],
             Action::RenameSplit => return self.rename(),

@@ -3,10 +3,10 @@
 use super::session::SplitSession;
 use crate::engine::splits::SplitEditor;
 use crate::model::{Failure, Outcome};
-use crate::tui::keymap::Action;
-use crate::tui::screen::{Input, Ui};
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::mouse::{Gesture, Places};
-use crate::tui::widgets::{draw_list, text, ListState, TextField};
+use crate::tui::widgets::{draw_list, text, Level, ListState, TextField, Toast};
 use crate::tui::work::Latest;
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
@@ -60,19 +60,23 @@ impl Rows {
     }
 }
 
-/// What a dialog does after an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// Nothing more.
-    Nothing,
-    /// It goes away.
-    Close,
-    /// What is found is taken.
-    Accept,
+/// What a text comes to, and what becomes of it.
+pub(super) trait LookedUp: Send + Sized + 'static {
+    /// What Enter does, in the bottom bar.
+    const ACCEPT: &'static str;
+
+    /// Rows that it is shown in.
+    fn rows(&self) -> usize;
+
+    /// Takes what is found; the dialog goes away. The error says why it cannot be taken: the dialog stays.
+    fn accept(typed: &mut Typed<Self>) -> Result<Vec<Effect>, String>;
+
+    /// Draws the dialog.
+    fn draw(typed: &mut Typed<Self>, frame: &mut Frame, area: Rect, ui: &Ui);
 }
 
-/// The field, and a worker that looks its text up. `T` is what a text comes to.
-pub(super) struct Typed<T> {
+/// A dialog: the field, and a worker that looks its text up. `T` is what a text comes to.
+pub struct Typed<T> {
     session: SplitSession,
     pub(super) field: TextField,
     pub(super) rows: Rows,
@@ -81,7 +85,7 @@ pub(super) struct Typed<T> {
     worker: Latest<(SplitEditor, String), (String, Outcome<T>)>,
 }
 
-impl<T: Send + 'static> Typed<T> {
+impl<T: LookedUp> Typed<T> {
     /// A field with this text, which is looked up at once. `name` is the worker's.
     pub(super) fn new(
         session: SplitSession,
@@ -121,14 +125,43 @@ impl<T: Send + 'static> Typed<T> {
         (&self.field, found_for(&self.found, &self.field), &mut self.rows)
     }
 
-    pub(super) fn is_waiting(&self) -> bool {
+    fn accept(&mut self) -> Vec<Effect> {
+        match T::accept(self) {
+            Ok(then) => std::iter::once(Effect::Pop).chain(then).collect(),
+            Err(why) => vec![Effect::Toast(Toast::new(Level::Warn, why))],
+        }
+    }
+}
+
+impl<T: LookedUp> Screen for Typed<T> {
+    fn context(&self) -> Context {
+        Context::SplitsText
+    }
+    fn is_popup(&self) -> bool {
+        true
+    }
+    fn wants_text(&self) -> bool {
+        true
+    }
+    fn is_busy(&self) -> bool {
         self.worker.is_waiting()
     }
 
-    pub(super) fn handle(&mut self, input: Input) -> Asked {
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::Accept => T::ACCEPT,
+            action => action.label(),
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        one_field(action)
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::Action(Action::Close) => return Asked::Close,
-            Input::Action(Action::Accept) => return Asked::Accept,
+            Input::Action(Action::Close) => return vec![Effect::Pop],
+            Input::Action(Action::Accept) => return self.accept(),
             Input::Action(action) => {
                 self.rows.list.act(action);
             }
@@ -143,19 +176,22 @@ impl<T: Send + 'static> Typed<T> {
             }
             Input::Mouse(mouse) => {
                 if self.rows.point(mouse) {
-                    return Asked::Accept;
+                    return self.accept();
                 }
             }
         }
-        Asked::Nothing
+        Vec::new()
     }
 
-    /// Takes up what the worker found, `rows` saying how many rows it has. Returns whether there was something.
-    pub(super) fn take(&mut self, rows: impl Fn(&T) -> usize) -> bool {
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
         let Some(found) = self.worker.take() else { return false };
-        self.rows.set(found.1.as_ref().map_or(0, rows));
+        self.rows.set(found.1.as_ref().map_or(0, T::rows));
         self.found = Some(found);
         true
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        T::draw(self, frame, area, ui);
     }
 }
 

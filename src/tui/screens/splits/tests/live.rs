@@ -279,7 +279,7 @@ fn wait_for(screen: &mut dyn Screen, words: &str) {
 fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
     let house = House::new();
     let (session, _) = house.open();
-    let mut pattern = pattern::PatternDialog::new(session.clone());
+    let mut pattern = pattern::dialog(session.clone());
     pattern.handle(Input::Paste("shard_001".into()));
     wait_for(&mut pattern, "10 shards");
     assert!(press_on(&mut pattern, "shard_0012").is_empty());
@@ -288,7 +288,7 @@ fn a_click_selects_a_row_of_a_dialog_and_a_double_click_does_what_enter_does() {
     assert!(matches!(effects.as_slice(), [Effect::Pop, Effect::Push(_)]), "where to is asked");
     assert!(press_on(&mut pattern, "10 shards").is_empty(), "beside the rows nothing happens");
 
-    let mut balance = balance::BalanceDialog::new(session.clone());
+    let mut balance = balance::dialog(session.clone());
     wait_for(&mut balance, "8,1,1");
     balance.handle(Input::Key(KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE)));
     balance.handle(Input::Paste("4".into()));
