@@ -144,7 +144,7 @@ pub(super) fn texts(added: &[&str]) -> Vec<String> {
             out.push(format!("x{}y", run.repeat(count)));
         }
     }
-    out.push(" ".repeat(100_000));
+    out.push(" ".repeat(30_000));
     out.push("word".repeat(5_000));
     out.push(PIECES.concat());
     out.push(PIECES.join(" "));

@@ -24,6 +24,9 @@ const SHORT_ENTRY: usize = 4;
 /// An entry of another word is its 31 bytes and length, then eight ids.
 const LONG_ENTRY: usize = 8;
 
+/// In the place of a number of ids: the word has more than fit here, and is among the longer ones.
+const ELSEWHERE: u64 = 15;
+
 /// The number of ids stands above the first id.
 const COUNT_SHIFT: u32 = 28;
 const ID: u64 = (1 << COUNT_SHIFT) - 1;
@@ -89,6 +92,12 @@ impl LongKey {
     }
 }
 
+/// The place of a set for a new word: one that is empty, or else the one whose turn it is.
+fn free<const ENTRY: usize>(set: &mut [[u64; ENTRY]], turn: usize) -> Option<&mut [u64; ENTRY]> {
+    let at = set.iter().position(|entry| entry[ENTRY / 2] == 0).unwrap_or(turn);
+    set.get_mut(at)
+}
+
 /// The ids of a short word as they lie in an entry; zeros where there is none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Packed([u64; 2]);
@@ -98,6 +107,12 @@ impl Packed {
     #[inline]
     pub(super) fn is_none(self) -> bool {
         self.0[0] == 0
+    }
+
+    /// Whether there are ids; a word may be there whose ids are among those of longer words.
+    #[inline]
+    pub(super) fn has_ids(self) -> bool {
+        self.0[0] & ELSEWHERE << COUNT_SHIFT != ELSEWHERE << COUNT_SHIFT && !self.is_none()
     }
 
     /// Appends the ids: all four places, and then as many are taken off as are not used.
@@ -114,7 +129,7 @@ impl Packed {
 #[derive(Debug, Default)]
 pub(super) struct Cache {
     near: Table<SHORT_ENTRY>,
-    /// In which of two places the next word met again is put.
+    /// In which of two places the next word is put: words that are met often are near, so that no order has to be kept here.
     turn: usize,
     short: Table<SHORT_ENTRY>,
     long: Table<LONG_ENTRY>,
@@ -177,15 +192,14 @@ impl Cache {
     /// The ids of a short word that is among all; it is one of those met again from now on.
     #[inline]
     pub(super) fn far(&mut self, key: ShortKey, set: usize) -> Packed {
-        let Some([first, second]) = self.short.set_mut(set) else { return Packed([0; 2]) };
-        if !key.is_of(first) {
-            if !key.is_of(second) {
-                return Packed([0; 2]);
-            }
-            // What is met again stays longer than what is met once.
-            std::mem::swap(first, second);
-        }
-        let entry = *first;
+        let Some([first, second]) = self.short.set(set) else { return Packed([0; 2]) };
+        let entry = if key.is_of(first) {
+            *first
+        } else if key.is_of(second) {
+            *second
+        } else {
+            return Packed([0; 2]);
+        };
         self.turn ^= 1;
         if let Some(place) = self.near.set_mut(set % NEAR_SETS).and_then(|set| set.get_mut(self.turn)) {
             *place = entry;
@@ -201,15 +215,16 @@ impl Cache {
 
     /// Appends the ids of a word, if it is there.
     #[inline]
-    pub(super) fn long(&mut self, key: LongKey, out: &mut Vec<u32>) -> bool {
-        let Some([first, second]) = self.long.set_mut(key.set()) else { return false };
-        if first[..4] != key.0 {
-            if second[..4] != key.0 {
-                return false;
-            }
-            std::mem::swap(first, second);
-        }
-        let [_, _, _, _, a, b, c, d] = *first;
+    pub(super) fn long(&self, key: LongKey, out: &mut Vec<u32>) -> bool {
+        let Some([first, second]) = self.long.set(key.set()) else { return false };
+        let entry = if first[..4] == key.0 {
+            first
+        } else if second[..4] == key.0 {
+            second
+        } else {
+            return false;
+        };
+        let [_, _, _, _, a, b, c, d] = *entry;
         let length = out.len() + (a as u32 >> COUNT_SHIFT) as usize;
         let ids = [
             (a & ID) as u32,
@@ -234,15 +249,22 @@ impl Cache {
             *two = id(2 * at) | id(2 * at + 1) << 32;
         }
         packed[0] |= (ids.len() as u64) << COUNT_SHIFT;
-        if word.len() <= SHORT && ids.len() <= FEW {
+        if word.len() > LONGEST || ids.is_empty() || ids.len() > MOST {
+            return;
+        }
+        self.turn ^= 1;
+        let turn = self.turn;
+        if word.len() <= SHORT {
+            let (a, b) = if ids.len() <= FEW { (packed[0], packed[1]) } else { (ELSEWHERE << COUNT_SHIFT, 0) };
             let key = ShortKey::new(word, 0, word.len());
-            if let Some([_, last]) = self.short.set_mut(key.set()) {
-                *last = [key.0[0], key.0[1], packed[0], packed[1]];
+            if let Some(place) = self.short.set_mut(key.set()).and_then(|set| free(set, turn)) {
+                *place = [key.0[0], key.0[1], a, b];
             }
-        } else if word.len() > SHORT && word.len() <= LONGEST && ids.len() <= MOST {
+        }
+        if word.len() > SHORT || ids.len() > FEW {
             let key = LongKey::new(word);
-            if let Some([_, last]) = self.long.set_mut(key.set()) {
-                *last = [key.0[0], key.0[1], key.0[2], key.0[3], packed[0], packed[1], packed[2], packed[3]];
+            if let Some(place) = self.long.set_mut(key.set()).and_then(|set| free(set, turn)) {
+                *place = [key.0[0], key.0[1], key.0[2], key.0[3], packed[0], packed[1], packed[2], packed[3]];
             }
         }
     }
@@ -258,7 +280,6 @@ mod tests {
         cache.open();
         let words: Vec<String> = (0..200_000u32)
             .map(|n| format!("{}{n}", "word\0é".repeat(n as usize % 4)))
-            .filter(|word| word.len() > SHORT || word.len() % MOST < FEW)
             .chain(["a", "a\0", "a\0\0", "\0", "\0\0"].map(str::to_owned))
             .collect();
         let ids_of = |word: &str| -> Vec<u32> {
@@ -267,8 +288,10 @@ mod tests {
         let short = |cache: &mut Cache, key: ShortKey, ids: &mut Vec<u32>| {
             let near = cache.near(key, key.set());
             let known = if near.is_none() { cache.far(key, key.set()) } else { near };
-            known.put(ids);
-            !known.is_none()
+            known.has_ids() && {
+                known.put(ids);
+                true
+            }
         };
         let find = |cache: &mut Cache, word: &str| {
             let mut ids = vec![5];

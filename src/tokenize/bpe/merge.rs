@@ -4,7 +4,7 @@ use super::pairs::{Pairs, APART};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// So many symbols are joined by looking at all of them each time.
+/// Places of the symbols of a short word.
 pub(super) const FEW: usize = 1 << PLACE_BITS;
 
 /// Bits of the place of one of few symbols: they lie below those of a rank.
@@ -90,32 +90,15 @@ impl Lane {
 }
 
 /// Memory to join words in, one at a time.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Merger {
-    /// The symbols of a short word.
-    pub(super) few: [u32; FEW],
-    /// Rank and place of each pair, in one number; by place of the left one.
-    order: [i32; FEW],
-    /// The symbols of a long word.
+    /// The symbols of a word.
     pub(super) many: Vec<u32>,
-    ranks: Vec<u32>,
+    /// The rank of each with the one behind it.
+    pub(super) ranks: Vec<u32>,
     next: Vec<u32>,
     before: Vec<u32>,
     heap: BinaryHeap<Reverse<u64>>,
-}
-
-impl Default for Merger {
-    fn default() -> Self {
-        Self {
-            few: [0; FEW],
-            order: [LAST; FEW],
-            many: Vec::new(),
-            ranks: Vec::new(),
-            next: Vec::new(),
-            before: Vec::new(),
-            heap: BinaryHeap::new(),
-        }
-    }
 }
 
 /// A rank and a place as one number.
@@ -129,55 +112,12 @@ pub(super) fn ordered(rank: u32, place: usize) -> i32 {
 }
 
 impl Merger {
-    /// Joins the first `count` of `few` and appends what is left to `out`.
-    pub(super) fn join_few(&mut self, pairs: &Pairs, count: usize, out: &mut Vec<u32>) {
-        let Self { few, order, .. } = self;
-        let count = count.min(FEW);
-        let Some(last) = count.checked_sub(1) else { return };
-        for place in 0..last {
-            order[place] = ordered(pairs.rank(few[place], few[place + 1]), place);
-        }
-        // Up to a whole number of vectors.
-        let padded = (count + 7) & !7;
-        order[last..padded].fill(LAST);
-        let mut live: u64 = u64::MAX >> (FEW - count);
-        loop {
-            let lowest = order[..padded].iter().fold(LAST, |lowest, pair| lowest.min(*pair));
-            if lowest == LAST {
-                break;
-            }
-            let (rank, at) = (lowest as u32 >> PLACE_BITS, lowest as usize % FEW);
-            let joined = pairs.product(rank);
-            few[at] = joined;
-            let after = live & (u64::MAX - 1) << at;
-            live ^= after & after.wrapping_neg();
-            order[after.trailing_zeros() as usize % FEW] = LAST;
-            let behind = after & after.wrapping_sub(1);
-            order[at] = if behind == 0 {
-                LAST
-            } else {
-                ordered(pairs.rank(joined, few[behind.trailing_zeros() as usize % FEW]), at)
-            };
-            let before = live & !(u64::MAX << at);
-            if before != 0 {
-                let left = 63 - before.leading_zeros() as usize;
-                order[left] = ordered(pairs.rank(few[left], joined), left);
-            }
-        }
-        while live != 0 {
-            out.push(few[live.trailing_zeros() as usize % FEW]);
-            live &= live - 1;
-        }
-    }
-
-    /// Joins all of `many` and appends what is left to `out`.
+    /// Joins all of `many`, whose `ranks` are there, and appends what is left to `out`.
     pub(super) fn join_many(&mut self, pairs: &Pairs, out: &mut Vec<u32>) {
         let Self { many, ranks, next, before, heap, .. } = self;
         let count = many.len();
         heap.clear();
-        ranks.clear();
-        ranks.extend(many.windows(2).map(|two| pairs.rank(two[0], two[1])));
-        ranks.push(APART);
+        ranks.resize(count, APART);
         heap.extend(
             ranks
                 .iter()

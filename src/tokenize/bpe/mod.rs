@@ -6,6 +6,7 @@
 mod added;
 mod cache;
 mod classes;
+mod cuts;
 mod hash;
 mod index;
 mod marks;

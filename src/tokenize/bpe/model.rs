@@ -1,5 +1,6 @@
 //! The model of byte pairs, made from the file.
 
+use super::cuts::Cuts;
 use super::hash::of_bytes;
 use super::index::Index;
 use super::pairs::{Pairs, IDS};
@@ -25,6 +26,8 @@ pub(super) struct Model {
     pub(super) pairs: Pairs,
     pub(super) symbols: Symbols,
     whole: Option<Whole>,
+    /// Where words that are no tokens can be cut.
+    pub(super) cuts: Option<Cuts>,
     /// No token that comes of joining has a mark behind another character.
     pub(super) marks_begin: bool,
 }
@@ -69,7 +72,9 @@ impl Model {
         let is_whole = file.ignore_merges == Some(true);
         let whole = if is_whole { Some(Whole::new(&file.vocab.0, spelled)?) } else { None };
         marks_begin &= vocab.id(MARK).is_some();
-        Ok(Self { pairs, symbols, whole, marks_begin })
+        // A part of a word might be a token that is only ever taken whole.
+        let cuts = (spelled == Spelled::Bytes && !is_whole).then(|| cuts(file));
+        Ok(Self { pairs, symbols, whole, cuts, marks_begin })
     }
 
     /// The id of a word that is taken whole.
@@ -82,6 +87,19 @@ impl Model {
     pub(super) fn takes_whole(&self) -> bool {
         self.whole.is_some()
     }
+}
+
+/// Where nothing is joined, for a vocabulary that spells bytes.
+fn cuts(file: &ModelFile<'_>) -> Cuts {
+    let merges = &file.merges.0;
+    let mut cuts = Cuts::new(merges.iter().map(|(left, right)| left.0.len() + right.0.len()).sum());
+    let mut token = Vec::new();
+    for (left, right) in merges {
+        token.clear();
+        token.extend(left.0.chars().chain(right.0.chars()).filter_map(byte_level::byte_of));
+        cuts.add(&token);
+    }
+    cuts
 }
 
 /// The file's vocabulary, by spelling.

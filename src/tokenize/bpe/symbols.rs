@@ -70,22 +70,21 @@ impl Symbols {
         }
     }
 
-    /// Gives `put` the symbols of a word; `false` where one is missing.
-    #[inline]
-    pub(super) fn of(&self, word: &[u8], mut put: impl FnMut(u32)) -> bool {
+    /// Appends the symbols of a word of any length, and the rank of each with the one behind it; `false` where one is missing.
+    pub(super) fn spread(&self, word: &[u8], pairs: &Pairs, symbols: &mut Vec<u32>, ranks: &mut Vec<u32>) -> bool {
         match self {
             Self::Bytes(bytes) => {
-                for byte in word {
-                    let id = bytes.ids[usize::from(*byte)];
-                    if id == NONE {
-                        return false;
-                    }
-                    put(id);
-                }
+                symbols.extend(word.iter().map(|byte| bytes.ids[usize::from(*byte)]));
+                let rank = |two: &[u8]| bytes.ranks.get(usize::from(two[0]) << 8 | usize::from(two[1])).copied();
+                ranks.extend(word.windows(2).map(|two| rank(two).unwrap_or(APART)));
+                !symbols.contains(&NONE)
             }
-            Self::Chars(chars) => chars.of(word, put),
+            Self::Chars(chars) => {
+                chars.of(word, |id| symbols.push(id));
+                ranks.extend(symbols.windows(2).map(|two| pairs.rank(two[0], two[1])));
+                true
+            }
         }
-        true
     }
 }
 

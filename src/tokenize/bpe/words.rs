@@ -4,7 +4,7 @@
 //! for comes while others are found, and words that nothing is known of are joined side by side.
 
 use super::cache::{Cache, LongKey, Packed, ShortKey, LONGEST, SHORT};
-use super::merge::{Lane, Merger, FEW};
+use super::merge::{Lane, Merger};
 use super::model::Model;
 
 /// So many words are found before the first is looked up.
@@ -30,6 +30,7 @@ pub(super) struct Words {
 struct Found {
     at: usize,
     end: usize,
+    key: ShortKey,
     known: Packed,
 }
 
@@ -74,30 +75,39 @@ impl Words {
         end: impl Fn(&[u8], usize) -> usize,
         out: &mut Vec<u32>,
     ) -> bool {
-        let mut at = 0;
+        // `until`: where the word ends that is being cut.
+        let (mut at, mut until) = (0, 0);
         while at < text.len() {
             let Self { cache, found, cold, .. } = self;
-            let (mut words, mut colds) = (0, 0);
+            let mut words = 0;
             for place in found.iter_mut() {
                 if at >= text.len() {
                     break;
                 }
-                let behind = end(text, at);
+                let mut behind = if at < until { until } else { end(text, at) };
                 if behind <= at {
                     return false;
                 }
+                if let Some(cuts) = model.cuts.as_ref().filter(|_| behind - at > LONGEST) {
+                    until = behind;
+                    behind = cuts.first(text, at, behind);
+                }
                 let length = behind - at;
                 let key = if length <= SHORT { ShortKey::new(text, at, length) } else { ShortKey::default() };
-                let set = key.set();
-                let known = cache.near(key, set);
-                *place = Found { at, end: behind, known };
-                // Written always, and kept where it is wanted: which words are met again cannot be predicted.
-                if let Some(place) = cold.get_mut(colds) {
-                    *place = Cold { word: words, key, set, from: 0, to: 0 };
-                }
-                colds += usize::from(known.is_none());
+                *place = Found { at, end: behind, key, known: Packed::default() };
                 words += 1;
                 at = behind;
+            }
+            // By itself: nothing in this loop has to be predicted, so that memory is waited for by many words at once.
+            let mut colds = 0;
+            for (word, place) in found.iter_mut().enumerate().take(words) {
+                let set = place.key.set();
+                place.known = cache.near(place.key, set);
+                // Written always, and kept where it is wanted.
+                if let Some(cold) = cold.get_mut(colds) {
+                    *cold = Cold { word, key: place.key, set, from: 0, to: 0 };
+                }
+                colds += usize::from(place.known.is_none());
             }
             if !self.look_up(model, text, words, colds, out) {
                 return false;
@@ -133,8 +143,8 @@ impl Words {
             return false;
         }
         let mut fresh = cold.iter().peekable();
-        for (number, Found { at, end, known }) in found.iter().enumerate() {
-            if !known.is_none() {
+        for (number, Found { at, end, known, .. }) in found.iter().enumerate() {
+            if known.has_ids() {
                 known.put(out);
                 continue;
             }
@@ -146,9 +156,11 @@ impl Words {
             if word.len() <= LONGEST && cache.long(LongKey::new(word), out) {
                 continue;
             }
+            let before = out.len();
             if !alone(model, word, merger, out) {
                 return false;
             }
+            cache.keep(word, &out[before..]);
         }
         for word in cold.iter() {
             let Found { at, end, .. } = found[word.word];
@@ -213,17 +225,12 @@ fn alone(model: &Model, word: &[u8], merger: &mut Merger, out: &mut Vec<u32>) ->
         out.push(id);
         return true;
     }
-    merger.many.clear();
-    let many = &mut merger.many;
-    if !model.symbols.of(word, |id| many.push(id)) {
-        return false;
-    }
-    let count = merger.many.len();
-    if count <= FEW {
-        merger.few[..count].copy_from_slice(&merger.many);
-        merger.join_few(&model.pairs, count, out);
-    } else {
+    let Merger { many, ranks, .. } = merger;
+    many.clear();
+    ranks.clear();
+    let is_known = model.symbols.spread(word, &model.pairs, many, ranks);
+    if is_known {
         merger.join_many(&model.pairs, out);
     }
-    true
+    is_known
 }
