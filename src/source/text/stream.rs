@@ -112,13 +112,35 @@ impl Default for LineJudge {
     }
 }
 
+/// Bytes that are looked at in one go inside of a text.
+const STRIDE: usize = 64;
+
+/// How many bytes from the beginning on change nothing inside of a text, in whole strides: neither its end nor a backslash nor what is
+/// no ASCII or no text.
+fn plain_run(bytes: &[u8]) -> usize {
+    let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte < b' ') | (byte >= 0x80);
+    // Folded, not searched: that way it is done many bytes at a time.
+    let is_plain = |stride: &&[u8; STRIDE]| !stride.iter().fold(false, |found, byte| found | is_odd(*byte));
+    STRIDE * bytes.as_chunks::<STRIDE>().0.iter().take_while(is_plain).count()
+}
+
 impl LineJudge {
     /// Takes the next bytes of the line, which has no `\n`.
     pub fn take(&mut self, bytes: &[u8]) {
-        for byte in bytes {
+        let mut rest = bytes;
+        while let Some((byte, behind)) = rest.split_first() {
             if self.bad {
                 return;
             }
+            if let (State::Text { .. }, 0, 3..) = (self.state, self.utf8.left, self.seen) {
+                let plain = plain_run(rest);
+                if plain > 0 {
+                    self.seen += plain as u64;
+                    rest = rest.get(plain..).unwrap_or_default();
+                    continue;
+                }
+            }
+            rest = behind;
             let is_utf8 = self.utf8.take(*byte);
             let mark = MARK.get(usize::try_from(self.seen).unwrap_or(usize::MAX));
             // What begins like a mark and is none begins like nothing else either.

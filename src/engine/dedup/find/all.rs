@@ -3,9 +3,8 @@
 use super::anchor::{partition_of, Anchor, Narrow, Record};
 use super::interval::{merge, Interval};
 use super::passages::Passages;
-use super::{Copies, Document, Resolver, Rule, Scanner, Sink};
+use super::{Resolver, Rule, Scanner, Sink};
 use crate::model::{Cancel, Outcome};
-use std::sync::Arc;
 
 /// The byte before each document.
 pub(super) const SEPARATOR: u8 = 0xff;
@@ -16,7 +15,6 @@ const PARTITION: usize = 8 << 20;
 struct Kept<R> {
     partitions: Vec<Vec<R>>,
     intervals: Vec<Interval>,
-    documents: Vec<Document>,
 }
 
 impl<R: Record> Sink for Kept<R> {
@@ -29,10 +27,6 @@ impl<R: Record> Sink for Kept<R> {
     }
     fn interval(&mut self, found: Interval) -> Outcome<()> {
         self.intervals.push(found);
-        Ok(())
-    }
-    fn document(&mut self, document: Document) -> Outcome<()> {
-        self.documents.push(document);
         Ok(())
     }
 }
@@ -61,7 +55,7 @@ pub fn find_with(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> {
 
 fn find<R: Record>(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> {
     let partitions = vec![Vec::new(); 1 + text.len() / PARTITION];
-    let mut kept = Kept::<R> { partitions, intervals: Vec::new(), documents: Vec::new() };
+    let mut kept = Kept::<R> { partitions, intervals: Vec::new() };
     let mut scanner = Scanner::new(rule);
     let mut at = 0;
     for end in memchr::memchr_iter(SEPARATOR, text).chain([text.len()]) {
@@ -71,15 +65,12 @@ fn find<R: Record>(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> 
         scanner.end_document(&mut kept)?;
         at = end + 1;
     }
-    let Kept { partitions, mut intervals, mut documents } = kept;
-    let mut copies = Copies::with_memory(u64::MAX);
+    let Kept { partitions, mut intervals } = kept;
     let mut found = |interval| {
         intervals.push(interval);
         Ok(())
     };
-    copies.find(&mut documents, text, &mut found, cancel)?;
-    copies.sort();
-    let mut resolver = Resolver::new(rule).without(Arc::new(copies));
+    let mut resolver = Resolver::new(rule);
     for mut records in partitions {
         resolver.resolve(&mut records, text, &mut found, cancel)?;
     }

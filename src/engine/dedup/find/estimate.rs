@@ -6,7 +6,7 @@
 use super::owners::Owned;
 use super::passages::{Passage, Passages};
 use super::periodic::Shift;
-use super::walk::{Bits, Walk};
+use super::walk::{Bits, Visit, Walk};
 use super::Rule;
 use crate::model::dedup::Keep;
 use crate::model::Outcome;
@@ -25,11 +25,17 @@ struct Sample {
 /// Reads documents and samples their windows. As a [`Scanner`](super::Scanner) it takes one document after the other, in pieces.
 pub struct Sampler {
     walk: Walk,
-    rule: Rule,
+    seeing: Seeing,
+}
+
+/// What comes behind the choice of anchors.
+struct Seeing {
+    min_length: u64,
     one_in: u64,
     base: u64,
     before: Option<(u64, u64)>,
-    repeats: bool,
+    /// The period with which the last windows came again; 0 where they did not.
+    period: u64,
     shift: Shift,
     samples: Samples,
 }
@@ -67,68 +73,79 @@ impl Sampler {
     pub fn new(rule: &Rule, one_in: u64) -> Self {
         Self {
             walk: Walk::new(rule, Bits::ALL),
-            rule: *rule,
-            one_in: one_in.max(1),
-            base: 0,
-            before: None,
-            repeats: false,
-            shift: Shift::default(),
-            samples: Samples::default(),
+            seeing: Seeing {
+                min_length: rule.min_length.max(1),
+                one_in: one_in.max(1),
+                base: 0,
+                before: None,
+                period: 0,
+                shift: Shift::default(),
+                samples: Samples::default(),
+            },
         }
     }
 
     /// A document begins; `base` is the position of its first byte of text.
     pub fn start_document(&mut self, base: u64) {
         self.walk.start();
-        self.base = base;
-        (self.before, self.repeats, self.shift) = (None, false, Shift::default());
+        let seeing = &mut self.seeing;
+        (seeing.base, seeing.before, seeing.period, seeing.shift) = (base, None, 0, Shift::default());
     }
 
     /// The next bytes of the document.
     pub fn push(&mut self, piece: &[u8]) -> Outcome<()> {
-        self.walked(|walk, mut each| walk.push(piece, &mut each))
+        self.walk.push(piece, &mut self.seeing)
     }
 
     /// The document is over.
     pub fn end_document(&mut self) -> Outcome<()> {
-        let mut len = 0;
-        self.walked(|walk, mut each| {
-            len = walk.end(&mut each)?;
-            Ok(())
-        })?;
-        self.samples.bytes += len;
+        self.seeing.samples.bytes += self.walk.end(&mut self.seeing)?;
         Ok(())
+    }
+
+    /// Windows in the sample so far.
+    pub fn sampled(&self) -> usize {
+        self.seeing.samples.kept.len()
     }
 
     /// What was sampled so far; the sampler begins anew.
     pub fn take(&mut self) -> Samples {
-        std::mem::take(&mut self.samples)
+        std::mem::take(&mut self.seeing.samples)
+    }
+}
+
+impl Visit for Seeing {
+    fn owned(&mut self, walk: &Walk, owned: &Owned) -> Outcome<()> {
+        let key = walk.key(owned);
+        let windows = owned.high - owned.low + 1;
+        let period = match self.before.replace((key, owned.at)) {
+            Some((same, at)) if same == key => owned.at - at,
+            _ => 0,
+        };
+        let end = owned.high + self.min_length;
+        self.samples.windows += windows;
+        if period > 0 && self.shift.holds(walk.tail(), period, owned.low, end) {
+            self.samples.periodic += windows;
+            self.samples.stretches += u64::from(self.period == 0);
+            self.period = period;
+            return Ok(());
+        }
+        self.period = 0;
+        if key % self.one_in == 0 {
+            self.samples.add(walk, owned, key / self.one_in, self.min_length, self.base);
+        }
+        Ok(())
     }
 
-    fn walked<W>(&mut self, work: W) -> Outcome<()>
-    where
-        W: FnOnce(&mut Walk, &mut dyn FnMut(&Walk, &Owned) -> Outcome<()>) -> Outcome<()>,
-    {
-        let Self { walk, rule, one_in, base, before, repeats, shift, samples } = self;
-        work(walk, &mut |walk, owned| {
-            let key = walk.key(owned);
-            let windows = owned.high - owned.low + 1;
-            samples.windows += windows;
-            let period = match before.replace((key, owned.at)) {
-                Some((same, at)) if same == key => owned.at - at,
-                _ => 0,
-            };
-            let repeated = std::mem::replace(repeats, false);
-            let end = owned.high + rule.min_length;
-            if period > 0 && shift.holds(walk.tail(), period, owned.low, end) {
-                *repeats = true;
-                samples.periodic += windows;
-                samples.stretches += u64::from(!repeated);
-            } else if key % *one_in == 0 {
-                samples.add(walk, owned, key / *one_in, rule.min_length, *base);
-            }
-            Ok(())
-        })
+    fn period(&self) -> u64 {
+        self.period
+    }
+
+    fn passed(&mut self, from: u64, to: u64, _period: u64) -> Outcome<()> {
+        self.before = None;
+        self.samples.windows += to - from;
+        self.samples.periodic += to - from;
+        Ok(())
     }
 }
 
@@ -150,6 +167,11 @@ impl Samples {
         }
     }
 
+    /// Adds places that another sampler saw in text that comes earlier and of which nothing is removed.
+    pub fn join_earlier(&mut self, mut other: Self) {
+        self.kept.append(&mut other.kept);
+    }
+
     /// Adds what another sampler saw.
     pub fn join(&mut self, mut other: Self) {
         self.kept.append(&mut other.kept);
@@ -159,8 +181,9 @@ impl Samples {
         self.stretches += other.stretches;
     }
 
-    /// Counts, for the rule with which all samplers worked. `most` passages are given at most.
-    pub fn estimate(mut self, rule: &Rule, most: usize) -> Estimate {
+    /// Counts, for the rule with which all samplers worked. What lies before `own` is the text of which nothing is removed
+    /// ([`join_earlier`](Self::join_earlier)). `most` passages are given at most.
+    pub fn estimate(mut self, rule: &Rule, own: u64, most: usize) -> Estimate {
         self.kept.sort_unstable_by_key(|sample| (sample.hash, sample.place));
         let mut passages = Passages::default();
         // Place, and whether the window there is removable.
@@ -168,7 +191,8 @@ impl Samples {
         for same in self.kept.chunk_by(|a, b| a.hash == b.hash) {
             let count = same.len() as u64;
             let stays = if count < rule.min_count { same.len() } else { usize::from(rule.keep == Keep::First) };
-            judged.extend(same.iter().enumerate().map(|(number, sample)| (sample.place, number >= stays)));
+            let judge = |(number, sample): (usize, &Sample)| (sample.place, number >= stays);
+            judged.extend(same.iter().enumerate().map(judge).filter(|(place, _)| place >> 1 >= own));
             if let Some(first) = same.first() {
                 passages.add(Passage { at: first.place >> 1, len: rule.min_length, count });
             }

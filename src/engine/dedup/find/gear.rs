@@ -84,20 +84,17 @@ impl Gear {
         }
     }
 
+    /// Candidates are rare: the least of some hashes tells whether there is one among them, and only then each is looked at.
     fn scan_sparse(&self, mut hash: u64, bytes: &[u8], found: &mut Found) -> u64 {
         let (chunks, rest) = bytes.as_chunks::<TOGETHER>();
         for (number, chunk) in chunks.iter().enumerate() {
-            let mut hashes = [0; TOGETHER];
-            let mut any = false;
-            for (to, byte) in hashes.iter_mut().zip(chunk) {
+            let (before, mut least) = (hash, u64::MAX);
+            for byte in chunk {
                 hash = self.next(hash, *byte);
-                *to = hash;
-                any |= hash <= self.threshold;
+                least = least.min(hash);
             }
-            if any {
-                for (place, hash) in hashes.iter().enumerate() {
-                    found.note(number * TOGETHER + place, *hash, *hash <= self.threshold);
-                }
+            if least <= self.threshold {
+                self.scan_rest(before, number * TOGETHER, chunk, found);
             }
         }
         self.scan_rest(hash, chunks.len() * TOGETHER, rest, found)

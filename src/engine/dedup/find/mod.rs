@@ -6,7 +6,6 @@
 //!
 //! 1. A [`Scanner`] takes documents in pieces and gives anchors to a [`Sink`]; the job divides them by
 //!    [`partition_of`] and keeps them as [`Record`]s.
-//!    It also hashes whole documents, and [`Copies`] finds those that are removable altogether.
 //! 2. A [`Resolver`] takes all records of one partition, in any order, compares the bytes around equal keys and gives [`Interval`]s.
 //! 3. [`merge`] sorts and joins the intervals of a file.
 //!
@@ -31,8 +30,8 @@ mod resolve;
 mod scan;
 #[cfg(test)]
 mod tests;
+mod tiny;
 mod walk;
-mod whole;
 
 pub use all::{find_all, find_with, Found};
 pub use anchor::{partition_of, Anchor, Narrow, Record};
@@ -41,7 +40,6 @@ pub use interval::{merge, Interval};
 pub use passages::{Passage, Passages};
 pub use resolve::Resolver;
 pub use scan::Scanner;
-pub use whole::{Copies, Document};
 
 use crate::model::dedup::{DedupPlan, Keep, LEAST_COUNT};
 use crate::model::Outcome;
@@ -101,9 +99,4 @@ pub trait Sink {
     fn anchor(&mut self, anchor: Anchor) -> Outcome<()>;
     /// Bytes that are removable already, in runs and periodic text; only under a plain rule.
     fn interval(&mut self, found: Interval) -> Outcome<()>;
-    /// A document, so that copies of it can be found as a whole ([`Copies`]); only where the rule
-    /// [`takes_whole_documents`](Rule::takes_whole_documents). A sink may leave them out.
-    fn document(&mut self, _document: Document) -> Outcome<()> {
-        Ok(())
-    }
 }

@@ -34,10 +34,15 @@ impl Owners {
         Self { w: w as u64, queue: Vec::new(), head: 0, next: 0 }
     }
 
-    /// Another document begins.
-    pub(super) fn start(&mut self) {
+    /// Another document begins, or the same goes on with this window, of which all pieces are still to come.
+    pub(super) fn start_at(&mut self, window: u64) {
         self.queue.clear();
-        (self.head, self.next) = (0, 0);
+        (self.head, self.next) = (0, window);
+    }
+
+    /// The first window that has no owner yet.
+    pub(super) fn next(&self) -> u64 {
+        self.next
     }
 
     /// Takes the next piece; what it settles goes to `owned`.

@@ -17,7 +17,7 @@ pub(super) struct Shift {
 impl Shift {
     /// Whether bytes `[low, end)` equal those `period` bytes earlier, in the same document. They have been read.
     pub(super) fn holds(&mut self, tail: &Tail, period: u64, low: u64, end: u64) -> bool {
-        if low < period {
+        if !tail.holds(low, period) {
             return false;
         }
         if self.period != period || low < self.from || low > self.to {

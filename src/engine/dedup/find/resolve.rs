@@ -12,10 +12,8 @@ use super::class::{Classes, Part};
 use super::filter;
 use super::interval::Interval;
 use super::passages::{Passage, Passages};
-use super::whole::Copies;
 use super::{Rule, TextAt};
 use crate::model::{Cancel, Failure, Outcome};
-use std::sync::Arc;
 
 /// From this depth on the pivot is taken from the middle, so that contexts which differ step by step from the first are halved.
 const DEEP: u32 = 3;
@@ -29,7 +27,6 @@ pub struct Resolver {
     rule: Rule,
     passages: Passages,
     cells: Vec<u64>,
-    copies: Arc<Copies>,
     work: Work,
 }
 
@@ -78,16 +75,8 @@ impl Resolver {
             rule: *rule,
             passages: Passages::default(),
             cells: Vec::new(),
-            copies: Arc::default(),
             work: Work::default(),
         }
-    }
-
-    /// Leaves out documents that are known to be removable as a whole. All of them are found and sorted.
-    #[must_use]
-    pub fn without(mut self, copies: Arc<Copies>) -> Self {
-        self.copies = copies;
-        self
     }
 
     /// Compares all anchors of one partition, which come in any order and are used up. What is removable goes to `found`, in no order
@@ -103,9 +92,6 @@ impl Resolver {
     {
         cancel.check()?;
         filter::keep_repeated(records, &mut self.cells);
-        if !self.copies.is_empty() {
-            records.retain(|record| !self.copies.hold(record.at()));
-        }
         filter::group(records);
         let (mut seen, mut start, mut touched) = (0, 0, 0);
         for group in records.chunk_by(|a, b| a.key() == b.key()) {
@@ -114,12 +100,14 @@ impl Resolver {
                 cancel.check()?;
             }
             start += group.len();
-            if touched < start + AHEAD {
+            if touched < start + AHEAD && !self.rule.is_tiny() {
                 let near = touched.max(start)..start + 2 * AHEAD;
                 touched = near.end;
                 records.iter().take(near.end).skip(near.start).for_each(|record| text.touch(record.at()));
             }
-            if group.len() > 1 || group.iter().any(|record| record.unpack().copies > 1) {
+            if self.rule.is_tiny() {
+                settle_tiny(group, self.rule.min_length, found)?;
+            } else if group.len() > 1 || group.iter().any(|record| record.unpack().copies > 1) {
                 self.work.start(group);
                 while let Some(node) = self.work.nodes.pop() {
                     self.work.compare(node, &self.rule, text, found, &mut self.passages, cancel)?;
@@ -134,6 +122,17 @@ impl Resolver {
     pub fn passages(&self) -> &Passages {
         &self.passages
     }
+}
+
+/// Equal windows, each a record: all but the first are removable.
+fn settle_tiny<R, F>(group: &[R], length: u64, found: &mut F) -> Outcome<()>
+where
+    R: Record,
+    F: FnMut(Interval) -> Outcome<()>,
+{
+    let Some((first, others)) = group.split_first() else { return Ok(()) };
+    let first = first.at();
+    others.iter().try_for_each(|one| found(Interval { start: one.at(), end: one.at() + length, first }))
 }
 
 impl Work {

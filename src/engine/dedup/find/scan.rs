@@ -3,18 +3,17 @@
 use super::interval::Interval;
 use super::owners::Owned;
 use super::periodic::Shift;
-use super::walk::{Bits, Walk, LONGEST};
-use super::whole::{Document, DocumentHash};
+use super::tiny::{Seen, Tiny};
+use super::walk::{Bits, Visit, Walk, LONGEST, PERIOD};
 use super::{Anchor, Rule, Sink};
 use crate::model::{Failure, Outcome};
 
 /// Finds the anchors of documents, one document after the other. Memory is bounded by [`Scanner::memory`], whatever the documents.
 pub struct Scanner {
     walk: Walk,
+    /// In place of the walk, where windows are short enough.
+    tiny: Option<Tiny>,
     rest: Rest,
-    whole: DocumentHash,
-    /// Bits of it that count: all, except in tests.
-    whole_bits: u32,
 }
 
 /// What comes behind the choice of anchors.
@@ -23,7 +22,9 @@ struct Rest {
     min_length: u64,
     /// Position of the document's first byte.
     base: u64,
-    before: Option<Before>,
+    before: Earlier,
+    /// The period with which the last windows came again; 0 where they did not.
+    period: u64,
     shift: Shift,
     /// What is removable already, as far as it reaches.
     open: Option<Interval>,
@@ -31,10 +32,64 @@ struct Rest {
     held: Option<Anchor>,
 }
 
-/// The anchor before.
-struct Before {
-    key: u64,
-    at: u64,
+/// Anchors that are remembered: text of a longer period than a window has some in each.
+const REMEMBERED: usize = 8;
+/// From this length of a window on; with shorter ones there are too many anchors to look at more than the last.
+const FEW_ANCHORS: u64 = 32;
+
+/// The last anchors, keys and places, in a ring.
+#[derive(Default)]
+struct Earlier {
+    ring: [(u64, u64); REMEMBERED],
+    /// Anchors of this document so far.
+    count: usize,
+    /// How many of them are looked at.
+    most: usize,
+    /// The longest period, in bytes.
+    longest: u64,
+}
+
+impl Earlier {
+    fn new(rule: &Rule) -> Self {
+        let is_far = rule.is_plain() && rule.min_length >= FEW_ANCHORS;
+        let longest = (PERIOD as u64).saturating_mul(rule.min_length);
+        Self { most: if is_far { REMEMBERED } else { 1 }, longest, ..Self::default() }
+    }
+
+    /// Notes an anchor: the distance to the last one with the same key, 0 where there is none.
+    #[inline]
+    fn replace(&mut self, key: u64, at: u64) -> u64 {
+        let known = self.count.min(self.most);
+        let back = (1..=known).filter_map(|back| self.ring.get((self.count - back) % REMEMBERED));
+        let found = back.take_while(|earlier| at - earlier.1 <= self.longest).find(|earlier| earlier.0 == key);
+        let period = found.map_or(0, |earlier| at - earlier.1);
+        if let Some(place) = self.ring.get_mut(self.count % REMEMBERED) {
+            *place = (key, at);
+        }
+        self.count += 1;
+        period
+    }
+}
+
+/// The rest with the sink that it fills.
+struct Taking<'a, S: ?Sized> {
+    rest: &'a mut Rest,
+    sink: &'a mut S,
+}
+
+impl<S: Sink + ?Sized> Visit for Taking<'_, S> {
+    #[inline]
+    fn owned(&mut self, walk: &Walk, owned: &Owned) -> Outcome<()> {
+        self.rest.take(walk, owned, self.sink)
+    }
+    fn period(&self) -> u64 {
+        self.rest.period
+    }
+    fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()> {
+        // Anchors before are too far away now.
+        self.rest.before.count = 0;
+        self.rest.found((from, to - 1), period, self.sink)
+    }
 }
 
 impl Scanner {
@@ -48,12 +103,13 @@ impl Scanner {
             plain: rule.is_plain(),
             min_length: rule.min_length.max(1),
             base: 0,
-            before: None,
+            before: Earlier::new(rule),
+            period: 0,
             shift: Shift::default(),
             open: None,
             held: None,
         };
-        Self { walk: Walk::new(rule, bits), rest, whole: DocumentHash::default(), whole_bits: bits.document }
+        Self { walk: Walk::new(rule, bits), tiny: rule.is_tiny().then(|| Tiny::new(rule)), rest }
     }
 
     /// The most memory that a scanner takes, in bytes: some multiples of the window. Documents that are known to be shorter than a window
@@ -66,35 +122,36 @@ impl Scanner {
     /// of a file and be moved later ([`Record::moved`](super::Record::moved)).
     pub fn start_document(&mut self, base: u64) {
         self.walk.start();
-        self.whole.start();
+        self.tiny.iter_mut().for_each(Tiny::start);
         let rest = &mut self.rest;
         rest.base = base;
-        (rest.before, rest.open, rest.held) = (None, None, None);
+        (rest.before.count, rest.period, rest.open, rest.held) = (0, 0, None, None);
         rest.shift = Shift::default();
     }
 
     /// The next bytes of the document, as many or as few as there are. They must not hold 0xFF.
     pub fn push<S: Sink + ?Sized>(&mut self, piece: &[u8], sink: &mut S) -> Outcome<()> {
         let rest = &mut self.rest;
-        if rest.plain {
-            self.whole.push(piece);
+        match &mut self.tiny {
+            Some(tiny) => piece.iter().try_for_each(|byte| match tiny.take(*byte, rest.base) {
+                Some((low, seen)) => rest.take_tiny(low, seen, sink),
+                None => Ok(()),
+            }),
+            None => self.walk.push(piece, &mut Taking { rest, sink }),
         }
-        self.walk.push(piece, &mut |walk: &Walk, owned: &Owned| rest.take(walk, owned, sink))
     }
 
     /// The document is over.
     pub fn end_document<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Outcome<()> {
         let rest = &mut self.rest;
-        let len = self.walk.end(&mut |walk: &Walk, owned: &Owned| rest.take(walk, owned, sink))?;
+        let len = match &self.tiny {
+            Some(tiny) => tiny.read(),
+            None => self.walk.end(&mut Taking { rest, sink })?,
+        };
         if rest.min_length > LONGEST && len >= rest.min_length {
             return Err(Failure::usage("the minimum length", "windows of more than 4 GiB are not looked for"));
         }
-        rest.end(sink)?;
-        if rest.plain && len >= rest.min_length {
-            let hash = self.whole.end() >> (128 - self.whole_bits) << (128 - self.whole_bits);
-            sink.document(Document { hash, at: rest.base, len })?;
-        }
-        Ok(())
+        rest.end(sink)
     }
 }
 
@@ -109,23 +166,28 @@ impl Rest {
             copies: 1,
             period: 0,
         };
-        let before = self.before.replace(Before { key, at: owned.at });
-        let period = match before {
-            Some(before) if before.key == key => owned.at - before.at,
-            _ => 0,
-        };
+        let period = self.before.replace(key, owned.at);
         // All its windows repeat those that lie one period earlier, and these have an anchor.
         let repeats = period > 0 && self.shift.holds(walk.tail(), period, owned.low, owned.high + self.min_length);
+        self.period = if repeats && self.plain { period } else { 0 };
         match (repeats, self.plain) {
-            (true, true) => self.found(owned, period, sink),
+            (true, true) => self.found((owned.low, owned.high), period, sink),
             (false, true) => sink.anchor(anchor),
             (_, false) => self.hold(anchor, if repeats { period } else { 0 }, sink),
         }
     }
 
-    /// Windows that are removable at once.
-    fn found<S: Sink + ?Sized>(&mut self, owned: &Owned, period: u64, sink: &mut S) -> Outcome<()> {
-        let (start, end) = (self.base + owned.low, self.base + owned.high + self.min_length);
+    fn take_tiny<S: Sink + ?Sized>(&mut self, low: u64, seen: Seen, sink: &mut S) -> Outcome<()> {
+        let at = self.base + low;
+        match seen {
+            Seen::Before(place) => self.found((low, low), at - place, sink),
+            Seen::Perhaps(key) => sink.anchor(Anchor { key, at, near: 0, far: 0, copies: 1, period: 0 }),
+        }
+    }
+
+    /// Windows from `low` to `high` are removable at once.
+    fn found<S: Sink + ?Sized>(&mut self, (low, high): (u64, u64), period: u64, sink: &mut S) -> Outcome<()> {
+        let (start, end) = (self.base + low, self.base + high + self.min_length);
         match &mut self.open {
             Some(open) if start <= open.end => open.end = end,
             open => {

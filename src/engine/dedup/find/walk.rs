@@ -1,5 +1,8 @@
 //! A document in pieces -> anchors and the windows they own, with the text around them.
+//!
+//! Text that goes on repeating itself is passed over without hashing it, where the visitor knows what to do with it.
 
+use super::bytes::common_prefix;
 use super::gear::{mix, Found, Gear, BLOCK};
 use super::owners::{Owned, Owners};
 use super::Rule;
@@ -13,9 +16,11 @@ const LONGEST_PIECE: u64 = 64;
 const TINY: u64 = 16;
 /// From this length on, the hash of a piece has enough bits to be its key.
 const ENOUGH_BITS: usize = 48;
-/// Windows of text that are kept behind the last hashed byte: all that owned windows, the distance to the anchor before them, and gaps
-/// ask for.
-const KEPT: usize = 4;
+/// Windows of text that are kept behind the last hashed byte: all that owned windows, the distance to anchors before them
+/// ([`PERIOD`]), and gaps ask for.
+const KEPT: usize = 4 + PERIOD;
+/// Windows that a period may have which is looked for.
+pub(super) const PERIOD: usize = 2;
 /// Bytes of text that gather before those in front are dropped, at least, and as a share of what is kept.
 const SLACK: u64 = 1 << 16;
 const SHARE: u64 = 4;
@@ -27,12 +32,10 @@ pub(super) struct Bits {
     pub order: u32,
     /// Of keys.
     pub key: u32,
-    /// Of the hashes of whole documents, up to 128.
-    pub document: u32,
 }
 
 impl Bits {
-    pub(super) const ALL: Self = Self { order: 64, key: 64, document: 128 };
+    pub(super) const ALL: Self = Self { order: 64, key: 64 };
 }
 
 /// The last bytes of a document.
@@ -48,6 +51,12 @@ impl Tail {
     pub(super) fn get(&self, from: u64, to: u64) -> &[u8] {
         let place = |at: u64| (at.saturating_sub(self.base) as usize).min(self.bytes.len());
         &self.bytes[place(from)..place(to).max(place(from))]
+    }
+
+    /// Whether the byte `period` bytes before the one at `at` is among them.
+    #[inline]
+    pub(super) fn holds(&self, at: u64, period: u64) -> bool {
+        at >= self.base.saturating_add(period)
     }
 
     /// Drops bytes in front once they are many more than the `kept` ones.
@@ -66,11 +75,30 @@ impl Tail {
     }
 }
 
+/// Takes what a walk comes by.
+pub(super) trait Visit {
+    /// An anchor with its windows, in order; together with what is passed over, each window comes once.
+    fn owned(&mut self, walk: &Walk, owned: &Owned) -> Outcome<()>;
+    /// The period in bytes with which all windows came again that came last; 0 where they did not, or nothing is to be passed over.
+    fn period(&self) -> u64;
+    /// Windows `[from, to)` equal those `period` bytes before each of them.
+    fn passed(&mut self, from: u64, to: u64, period: u64) -> Outcome<()>;
+}
+
+/// Text that is passed over.
+#[derive(Clone, Copy)]
+struct Passing {
+    period: u64,
+    /// What lies before equals what lies `period` bytes earlier.
+    known: u64,
+}
+
 /// Reads one document after the other. Memory: some multiples of the window, whatever the documents.
 pub(super) struct Walk {
     chooser: Chooser,
     found: Box<Found>,
     tail: Tail,
+    passing: Option<Passing>,
     /// Bytes of a window; 0 if they are more than can be looked for.
     window: u64,
     /// Bytes that are kept, see [`KEPT`].
@@ -86,6 +114,8 @@ struct Chooser {
     k: usize,
     w: u64,
     hash: u64,
+    /// Where hashing began.
+    first: u64,
     /// Behind the last candidate.
     candidate: u64,
     /// Behind the last piece that the owners know.
@@ -104,6 +134,7 @@ impl Walk {
             k,
             w: w as u64,
             hash: 0,
+            first: 0,
             candidate: 0,
             known: 0,
         };
@@ -111,6 +142,7 @@ impl Walk {
             chooser,
             found: Box::new(Found::new()),
             tail: Tail { bytes: Vec::new(), base: 0 },
+            passing: None,
             window,
             kept: KEPT * window as usize,
             key_bits: bits.key,
@@ -142,15 +174,14 @@ impl Walk {
     }
 
     pub(super) fn start(&mut self) {
-        let chooser = &mut self.chooser;
-        chooser.owners.start();
-        (chooser.hash, chooser.candidate, chooser.known) = (0, 0, 0);
+        self.chooser.start_at(0);
+        self.passing = None;
         self.tail.bytes.clear();
         self.tail.base = 0;
     }
 
-    /// Reads on; `each` gets what is settled, in order.
-    pub(super) fn push<E: FnMut(&Self, &Owned) -> Outcome<()>>(&mut self, piece: &[u8], each: &mut E) -> Outcome<()> {
+    /// Reads on; `visit` gets what is settled, in order.
+    pub(super) fn push<V: Visit>(&mut self, piece: &[u8], visit: &mut V) -> Outcome<()> {
         for block in piece.chunks(BLOCK) {
             if self.window == 0 {
                 self.tail.base += block.len() as u64;
@@ -159,26 +190,66 @@ impl Walk {
             self.tail.make_room(self.kept);
             let before = self.tail.end();
             self.tail.bytes.extend_from_slice(block);
-            self.chooser.scan(&self.tail, before, &mut self.found);
-            self.settle(each)?;
+            match self.pass(visit)? {
+                // What is not passed over is more than a block now: a window that could not be is in front of it.
+                Some(from) => self.scan(from, visit)?,
+                None if self.passing.is_none() => self.scan(before, visit)?,
+                None => {}
+            }
         }
         Ok(())
     }
 
+    /// Hashes what lies behind `from`.
+    fn scan<V: Visit>(&mut self, mut from: u64, visit: &mut V) -> Outcome<()> {
+        while from < self.tail.end() {
+            let to = self.tail.end().min(from + BLOCK as u64);
+            self.chooser.scan(&self.tail, (from, to), &mut self.found);
+            from = to;
+        }
+        self.settle(visit)
+    }
+
+    /// Passes over what has come and repeats what lies a period earlier. `None` where all of it does, or where nothing is passed
+    /// over; else hashing begins anew from the place that is returned.
+    fn pass<V: Visit>(&mut self, visit: &mut V) -> Outcome<Option<u64>> {
+        let next = self.chooser.owners.next();
+        let passing = match (self.passing, visit.period()) {
+            (Some(passing), _) => passing,
+            (None, 0) => return Ok(None),
+            (None, period) if !self.tail.holds(next, period) => return Ok(None),
+            (None, period) => Passing { period, known: next },
+        };
+        let Passing { period, known } = passing;
+        let end = self.tail.end();
+        let same = common_prefix(self.tail.get(known, end), self.tail.get(known - period, end - period)) as u64;
+        let known = known + same;
+        // The first window that holds a byte which does not repeat, or has not come yet.
+        let open = (known + 1).saturating_sub(self.window).max(next);
+        if open > next {
+            visit.passed(next, open, period)?;
+        } else if self.passing.is_none() {
+            return Ok(None);
+        }
+        self.chooser.start_at(open);
+        self.passing = (known == end).then_some(Passing { period, known });
+        Ok(self.passing.is_none().then_some(open))
+    }
+
     /// The document is over; gives its length.
-    pub(super) fn end<E: FnMut(&Self, &Owned) -> Outcome<()>>(&mut self, each: &mut E) -> Outcome<u64> {
+    pub(super) fn end<V: Visit>(&mut self, visit: &mut V) -> Outcome<u64> {
         let len = self.tail.end();
         if self.window > 0 && len >= self.window {
             let chooser = &mut self.chooser;
             chooser.owners.end(len - self.window + 1, &mut chooser.owned);
-            self.settle(each)?;
+            self.settle(visit)?;
         }
         Ok(len)
     }
 
-    fn settle<E: FnMut(&Self, &Owned) -> Outcome<()>>(&mut self, each: &mut E) -> Outcome<()> {
+    fn settle<V: Visit>(&mut self, visit: &mut V) -> Outcome<()> {
         let mut owned = std::mem::take(&mut self.chooser.owned);
-        let done = owned.iter().try_for_each(|one| each(self, one));
+        let done = owned.iter().try_for_each(|one| visit.owned(self, one));
         owned.clear();
         self.chooser.owned = owned;
         done
@@ -186,17 +257,23 @@ impl Walk {
 }
 
 impl Chooser {
-    /// Hashes what lies behind `before`.
-    fn scan(&mut self, tail: &Tail, before: u64, found: &mut Found) {
+    /// Another document begins, or the same goes on with this window.
+    fn start_at(&mut self, window: u64) {
+        self.owners.start_at(window);
+        (self.hash, self.first, self.candidate, self.known) = (0, window, window, window);
+    }
+
+    /// Hashes bytes `[from, to)`, one block at most.
+    fn scan(&mut self, tail: &Tail, (from, to): (u64, u64), found: &mut Found) {
         let skip = self.k as u64 - 1;
-        let (mut at, end) = (before, tail.end());
-        // The first bytes of a document end no piece.
-        if at < skip {
-            let behind = end.min(skip);
+        let mut at = from;
+        // The first bytes end no piece.
+        if at < self.first + skip {
+            let behind = to.min(self.first + skip);
             self.hash = tail.get(at, behind).iter().fold(self.hash, |hash, byte| self.gear.next(hash, *byte));
             at = behind;
         }
-        self.hash = self.gear.scan(self.hash, tail.get(at, end), found);
+        self.hash = self.gear.scan(self.hash, tail.get(at, to), found);
         let first = at - skip.min(at);
         for (place, hash) in found.iter() {
             let piece = first + u64::from(place);
@@ -204,7 +281,7 @@ impl Chooser {
             self.owners.push(piece, hash, &mut self.owned);
             self.candidate = piece + 1;
         }
-        self.fill(tail, end.saturating_sub(skip));
+        self.fill(tail, to.saturating_sub(skip));
     }
 
     /// Where a whole window before `until` has no candidate, the owners get all its pieces.

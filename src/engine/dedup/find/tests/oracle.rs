@@ -6,7 +6,6 @@ use super::super::walk::Bits;
 use super::super::*;
 use crate::model::Cancel;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 /// Numbers from a seed.
 pub(super) struct Dice(pub u64);
@@ -51,12 +50,10 @@ struct Way {
     /// Longest piece.
     piece: u64,
     narrow: bool,
-    /// Whole documents that are remembered.
-    copies: u64,
 }
 
 #[derive(Default)]
-struct Kept(BTreeMap<u32, Vec<Anchor>>, Vec<Interval>, u32, Vec<Document>);
+struct Kept(BTreeMap<u32, Vec<Anchor>>, Vec<Interval>, u32);
 
 impl Sink for Kept {
     fn anchor(&mut self, anchor: Anchor) -> Outcome<()> {
@@ -65,10 +62,6 @@ impl Sink for Kept {
     }
     fn interval(&mut self, found: Interval) -> Outcome<()> {
         self.1.push(found);
-        Ok(())
-    }
-    fn document(&mut self, document: Document) -> Outcome<()> {
-        self.3.push(document);
         Ok(())
     }
 }
@@ -86,7 +79,7 @@ impl TextAt for Copied<'_> {
 }
 
 fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
-    let mut kept = Kept(BTreeMap::new(), Vec::new(), way.partitions, Vec::new());
+    let mut kept = Kept(BTreeMap::new(), Vec::new(), way.partitions);
     let mut scanner = Scanner::with_bits(rule, way.bits);
     let mut at = 1;
     for document in text[1..].split(|byte| *byte == SEPARATOR) {
@@ -105,15 +98,7 @@ fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
         intervals.push(interval);
         Ok(())
     };
-    // Few enough that often only some of the copies fit.
-    let mut copies = Copies::with_memory(way.copies * 32);
-    for partition in 0..way.partitions {
-        let mut some: Vec<Document> =
-            kept.3.iter().rev().filter(|document| document.partition(way.partitions) == partition).copied().collect();
-        copies.find(&mut some, &Copied(text), &mut found, &Cancel::default()).unwrap();
-    }
-    copies.sort();
-    let mut resolver = Resolver::new(rule).without(Arc::new(copies));
+    let mut resolver = Resolver::new(rule);
     for (_, mut records) in kept.0 {
         for last in (1..records.len()).rev() {
             records.swap(last, dice.below(last as u64 + 1) as usize);
@@ -175,7 +160,7 @@ fn compare(seed: u64) {
     let min_count = [2, 2, 2, 3, 4, 7][dice.below(6) as usize];
     let rule = Rule { min_length, keep, min_count };
     let bits = match dice.below(3) {
-        0 => Bits { order: 1 + dice.below(6) as u32, key: 1 + dice.below(6) as u32, document: 1 },
+        0 => Bits { order: 1 + dice.below(6) as u32, key: 1 + dice.below(6) as u32 },
         1 => Bits { key: 1, ..Bits::ALL },
         _ => Bits::ALL,
     };
@@ -184,7 +169,6 @@ fn compare(seed: u64) {
         partitions: 1 + dice.below(7) as u32,
         piece: [1, 7, 100, 10_000][dice.below(4) as usize],
         narrow: dice.below(2) == 0,
-        copies: dice.below(5),
     };
     let ranges: Vec<Interval> = find(&text, &rule, &way, &mut dice);
     let plain: Vec<(u64, u64)> = ranges.iter().map(|range| (range.start, range.end)).collect();

@@ -129,7 +129,7 @@ fn contexts_that_differ_step_by_step() {
 }
 
 #[test]
-fn equal_documents_are_found_as_a_whole_and_the_most_repeated_passages_are_told() {
+fn equal_documents_are_removed_and_the_most_repeated_passages_are_told() {
     let mut dice = Dice(11);
     let page = letters(&mut dice, 2000);
     let other = letters(&mut dice, 2000);
@@ -199,7 +199,7 @@ fn the_estimate_is_near_what_is_removed() {
         let [mut one, mut other] = samplers;
         let mut samples = one.take();
         samples.join(other.take());
-        let estimate = samples.estimate(&rule, 3);
+        let estimate = samples.estimate(&rule, 0, 3);
         let removed: u64 = ranges(&text, &rule).iter().map(|range| range.1 - range.0).sum();
         let total: u64 = parts.iter().map(|part| part.len() as u64).sum();
         assert_eq!(estimate.bytes, total);
