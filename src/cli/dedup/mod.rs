@@ -15,7 +15,6 @@ use super::{prepare, task};
 use crate::engine::plan::dedup::{open_questions, refusals};
 use crate::engine::plan::{file, CommandLine};
 use crate::job::dedup::{estimate, needs, start};
-use crate::model::dedup::USUAL_MIN_LENGTH;
 use crate::model::text::bytes;
 use crate::model::{DedupPlan, Failure, Outcome, Problem, RunOptions, Severity};
 use crate::storage::memory::usual_memory;
@@ -115,8 +114,7 @@ fn save_plan(plan: &DedupPlan, path: &Path) -> Outcome<()> {
 }
 
 fn dry_run(plan: &DedupPlan, context: &Context) -> Finished {
-    let length = plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
-    let found = estimate(plan, &[length], &run_options(context), &context.signals.listen())?;
+    let found = estimate(plan, &run_options(context), &context.signals.listen())?;
     let (refused, others): (Vec<Problem>, Vec<Problem>) =
         found.problems.iter().cloned().partition(|problem| problem.severity == Severity::Refusal);
     for problem in prepare::summary::worth_a_line(&others, context.printer.is_verbose()) {

@@ -1,22 +1,31 @@
-//! What a plan would do, without doing it: from as much of the text as can be looked at in seconds.
+//! What a plan would do, without doing it: from a share of all different windows of as much of the text as can be read in seconds.
 
 use super::inputs::{self, Inputs};
 use super::layout::{settled, Layout};
 use super::record::{decide, Decision};
 use super::run::{journal_key, scratch_needed};
-use super::sample::{Sample, Sampled};
+use super::sample::Sample;
 use super::split::{anchors, Division, Memory};
-use super::{DedupEstimate, LengthEstimate, RepeatedPassage};
+use super::{DedupEstimate, LengthEstimate};
 use crate::engine::dedup::find::Rule;
+use crate::engine::dedup::output::PackedOutput;
 use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;
 use crate::model::dedup::USUAL_MIN_LENGTH;
-use crate::model::{text, Cancel, DedupPlan, ExitClass, Outcome, Problem, ProblemKind, RunOptions, Subject};
+use crate::model::{text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
+use crate::source::text::Packing;
 use crate::storage::space;
 use std::time::Duration;
 
-/// Of what a run does, reading once takes this part: the text is read again to be written.
-const READINGS: f64 = 2.5;
+/// What a run takes of each byte beside what reading and hashing it take once, as a multiple of these: it is read again, compared and
+/// written.
+const TIMES: f64 = 3.5;
+/// What reading takes, as a multiple of what hashing takes.
+const READING: f64 = 0.7;
+/// What a record takes until it is resolved, as a multiple of what hashing a byte takes.
+const RECORD: f64 = 45.0;
+/// What packing a byte takes, likewise, with gzip and zstd.
+const PACKING: (f64, f64) = (15.0, 4.0);
 /// Passages that are told.
 const PASSAGES: usize = 20;
 
@@ -55,11 +64,26 @@ fn needs_of(
     })
 }
 
-/// What `plan` would do, and how much would be removed at each of `lengths`. Reads some of the text, or all of it where that takes
-/// seconds; writes nothing.
+/// What `plan` would do, at its minimum length or the usual one.
 ///
-/// A plan that must not run as it is gives an estimate with a refusal among its problems; fails where not even that can be told.
-pub fn estimate(plan: &DedupPlan, lengths: &[u64], options: &RunOptions, cancel: &Cancel) -> Outcome<DedupEstimate> {
+/// # Errors
+/// See [`estimates`].
+pub fn estimate(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<DedupEstimate> {
+    let length = plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
+    let found = estimates(plan, &[length], options, cancel)?.pop();
+    found.ok_or_else(|| Failure::environment("estimating", "nothing was estimated"))
+}
+
+/// What `plan` would do at each of `lengths`, in their order, from one reading for all of them: of as much of the text as takes a few
+/// seconds. Writes nothing.
+///
+/// A plan that must not run as it is gives estimates with a refusal among their problems; fails where not even that can be told.
+pub fn estimates(
+    plan: &DedupPlan,
+    lengths: &[u64],
+    options: &RunOptions,
+    cancel: &Cancel,
+) -> Outcome<Vec<DedupEstimate>> {
     let somewhere = std::env::temp_dir().join("gristmill-dedup").to_string_lossy().into_owned();
     let has_output = !plan.output.is_empty();
     let plan = &DedupPlan { output: if has_output { plan.output.clone() } else { somewhere }, ..settled(plan)? };
@@ -78,70 +102,76 @@ pub fn estimate(plan: &DedupPlan, lengths: &[u64], options: &RunOptions, cancel:
         }
         Some(Err(failure)) => return Err(failure),
     };
-    let chosen = plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
-    let least = lengths.iter().copied().chain([chosen]).min().unwrap_or(chosen);
-    let sample = Sample::take(plan, &inputs, Rule::of(plan, least), options, cancel)?;
+    let rules: Vec<Rule> = lengths.iter().map(|length| Rule::of(plan, *length)).collect();
+    let count = rules.len();
+    let mut sample = Sample::take(plan, &inputs, rules, options, cancel)?;
     problems.extend(sample.problems.iter().cloned());
     // More than was looked at is like what was.
     let scale = inputs.bytes() as f64 / sample.input_bytes.max(1) as f64;
     let scaled = |part: u64| (part as f64 * scale) as u64;
-    let own_text = scaled(sample.own_text_bytes());
-    let (mut found, mut passages, mut cost) = (Vec::new(), Vec::new(), Duration::ZERO);
-    for &min_length in lengths {
-        let Sampled { removed, heaviest, time } = sample.find(&Rule::of(plan, min_length), PASSAGES, cancel)?;
-        let share = removed as f64 / sample.own_text_bytes().max(1) as f64;
-        found.push(LengthEstimate { min_length, share, removed_bytes: (share * own_text as f64) as u64 });
-        if min_length == chosen || passages.is_empty() {
-            (passages, cost) = (heaviest, time);
-        }
-    }
-    let needs = needs_of(plan, options, &layout, &inputs, scaled(sample.text.len() as u64))?;
-    let rule = Rule::of(plan, chosen);
-    let all_text = scaled(sample.text.len() as u64);
-    let text_and_records = all_text.saturating_add(anchors(&rule, all_text).saturating_mul(16));
+    let all_text = scaled(sample.text_bytes);
     let own_bytes: u64 = inputs.own().iter().map(|file| file.bytes).sum();
     let free_bytes = space::free_bytes(&layout.output)?;
-    for (needed, free, place) in
-        [(needs.scratch_bytes, needs.scratch_free_bytes, &needs.scratch), (own_bytes, free_bytes, &layout.output)]
-    {
-        if free < needed && !nothing_to_do {
-            let why = format!("about {} are needed there, and {} are free", text::bytes(needed), text::bytes(free));
-            problems.push(Problem::problem(ProblemKind::Other, Subject::path(place), why));
+    let memory = Memory::of(options.memory_bytes, options.threads.max(1));
+    let hashing = sample.time.as_secs_f64() * scale / (READING + count as f64) / memory.threads as f64;
+    let packing = packing_of(&inputs);
+    let resumable = Journal::peek(&layout.own.journal(), &journal_key(&hash, &inputs))?.saturating_sub(1) as u64;
+    let mut all = Vec::new();
+    for (&min_length, found) in lengths.iter().zip(sample.estimates(PASSAGES)) {
+        let plan = &DedupPlan { min_length: Some(min_length), ..plan.clone() };
+        let needs = needs_of(plan, options, &layout, &inputs, all_text)?;
+        let mut problems = problems.clone();
+        for (needed, free, place) in
+            [(needs.scratch_bytes, needs.scratch_free_bytes, &needs.scratch), (own_bytes, free_bytes, &layout.output)]
+        {
+            if free < needed && !nothing_to_do {
+                let why =
+                    format!("about {} are needed there, and {} are free", text::bytes(needed), text::bytes(free));
+                problems.push(Problem::problem(ProblemKind::Other, Subject::path(place), why));
+            }
         }
+        let records = anchors(&Rule::of(plan, min_length), all_text);
+        let seconds = hashing * (TIMES + RECORD * records as f64 / all_text.max(1) as f64 + packing);
+        let own_text = scaled(sample.own_text_bytes);
+        let share = |bytes: u64| bytes as f64 / sample.own_text_bytes.max(1) as f64;
+        let of_all = |share: f64| (share.min(1.0) * own_text as f64) as u64;
+        let share_removed = share(found.removable);
+        all.push(DedupEstimate {
+            files: inputs.own().len() as u64,
+            input_bytes: own_bytes,
+            text_bytes: own_text,
+            documents: scaled(sample.own_documents),
+            sampled_bytes: sample.own_input_bytes,
+            one_in: sample.one_in,
+            lengths: vec![LengthEstimate {
+                min_length,
+                share: share_removed,
+                removed_bytes: of_all(share_removed),
+                margin_bytes: of_all(share(found.margin)),
+            }],
+            passages: sample.shown(plan, &inputs, &found.passages, cancel)?,
+            estimated: Duration::from_secs_f64(seconds.clamp(0.0, 1e9)),
+            memory_bytes: memory.most(all_text.saturating_add(records.saturating_mul(16))),
+            scratch_bytes: needs.scratch_bytes,
+            scratch: needs.scratch,
+            scratch_free_bytes: needs.scratch_free_bytes,
+            output_bytes: own_bytes,
+            free_bytes,
+            nothing_to_do,
+            resumable_units: resumable,
+            problems,
+        });
     }
-    let threads = Memory::of(options.memory_bytes, options.threads.max(1)).threads as f64;
-    let seconds = (sample.time.as_secs_f64() * READINGS + cost.as_secs_f64() / threads) * scale;
-    Ok(DedupEstimate {
-        files: inputs.own().len() as u64,
-        input_bytes: own_bytes,
-        text_bytes: own_text,
-        documents: scaled(sample.own_documents()),
-        sampled_bytes: sample.own_input_bytes,
-        one_in: 1,
-        lengths: found,
-        passages: passages.iter().map(|passage| shown(&sample, &inputs, passage)).collect(),
-        estimated: Duration::from_secs_f64(seconds.clamp(0.0, 1e9)),
-        memory_bytes: Memory::of(options.memory_bytes, options.threads.max(1)).most(text_and_records),
-        scratch_bytes: needs.scratch_bytes,
-        scratch: needs.scratch,
-        scratch_free_bytes: needs.scratch_free_bytes,
-        output_bytes: own_bytes,
-        free_bytes,
-        nothing_to_do,
-        resumable_units: Journal::peek(&layout.own.journal(), &journal_key(&hash, &inputs))?.saturating_sub(1) as u64,
-        problems,
-    })
+    Ok(all)
 }
 
-/// A passage of the sample with its place.
-fn shown(sample: &Sample, inputs: &Inputs, passage: &crate::engine::dedup::find::Passage) -> RepeatedPassage {
-    let place = sample.place_of(passage.at);
-    RepeatedPassage {
-        file: inputs.files.get(place.file).map(|file| file.name.clone()).unwrap_or_default(),
-        line: place.line + 1,
-        offset: passage.at.saturating_sub(place.start + 1),
-        length: passage.len,
-        count: passage.count,
-        text: sample.shown(passage),
-    }
+/// What packing the output takes for each byte of text, as a multiple of what hashing takes.
+fn packing_of(inputs: &Inputs) -> f64 {
+    let cost = |packing: Packing| match packing {
+        Packing::Gzip => PACKING.0,
+        Packing::Zstd => PACKING.1,
+        _ => 0.0,
+    };
+    let sum: f64 = inputs.own().iter().map(|file| cost(PackedOutput::packing(&file.name)) * file.bytes as f64).sum();
+    sum / (inputs.own().iter().map(|file| file.bytes).sum::<u64>().max(1)) as f64
 }

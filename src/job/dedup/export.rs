@@ -4,7 +4,7 @@ use super::merge::{Ranges, UnitRanges};
 use super::publish::Made;
 use super::read::FileFacts;
 use super::run::Job;
-use super::source::{each_line, Line};
+use super::source::{each_line, Line, Stretch};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};
 use crate::engine::dedup::write_back::Pieces as _;
@@ -95,7 +95,7 @@ fn export(job: &Job<'_>, shard: u32, files: &[Placed]) -> Outcome<Vec<Made>> {
         let (mut at, mut told, mut count) = (0, (0, 0), 0);
         let (mut found, mut shortened, mut spare) = (Vec::new(), Vec::new(), String::new());
         let (key, cancel) = (&plan.text_key, &job.context.cancel);
-        each_line(job.inputs, placed.file, key, Box::new(spool), cancel, &mut |line, read| {
+        each_line(job.inputs, &Stretch::whole(placed.file), key, Box::new(spool), cancel, &mut |line, read| {
             if line.kind() != Kind::Document {
                 return Ok(true);
             }

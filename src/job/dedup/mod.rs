@@ -29,7 +29,7 @@ mod texts;
 mod write;
 
 pub use check::{is_index, verify_index};
-pub use estimate::{estimate, needs, Needs};
+pub use estimate::{estimate, estimates, needs, Needs};
 pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate, RepeatedPassage};
 
 use super::task::Task;

@@ -3,7 +3,7 @@
 use super::anchors::{Collected, Collector, Run};
 use super::pile::{Mark, Pile, Stored};
 use super::run::Job;
-use super::source::{each_line, Line};
+use super::source::{each_line, Line, Stretch};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::find::Scanner;
 use crate::engine::dedup::write_back::Pieces as _;
@@ -180,7 +180,7 @@ impl<'a> Reading<'a> {
         let mut facts = FileFacts::default();
         let (base, mut blank, mut told) = (self.text.len(), 0_u64, (0, 0));
         let (key, cancel) = (&job.plan.text_key, &context.cancel);
-        let damage = each_line(job.inputs, number, key, Box::new(spool), cancel, &mut |line, read| {
+        let damage = each_line(job.inputs, &Stretch::whole(number), key, Box::new(spool), cancel, &mut |line, read| {
             match line.kind() {
                 Kind::Document => {
                     self.document(line)?;

@@ -121,9 +121,9 @@ pub struct DedupEstimate {
     pub documents: u64,
     /// Bytes on disk that were read to tell the rest; with all of them, repeats between all files are counted.
     pub sampled_bytes: u64,
-    /// One part in so many of the places that could be looked at was.
+    /// Of all different keys of the text that was read one in so many was looked at, with each of its places.
     pub one_in: u64,
-    /// One for each minimum length that was asked for.
+    /// What the minimum length comes to, or several where they are shown together.
     pub lengths: Vec<LengthEstimate>,
     /// The passages that repeat most in the sample.
     pub passages: Vec<RepeatedPassage>,
@@ -159,4 +159,6 @@ pub struct LengthEstimate {
     pub share: f64,
     /// The same of all the text, in bytes.
     pub removed_bytes: u64,
+    /// How far that may be off by chance, in bytes: one standard deviation, for the text that was read.
+    pub margin_bytes: u64,
 }

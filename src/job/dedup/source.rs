@@ -49,6 +49,14 @@ impl Line<'_> {
         }
     }
 
+    /// Where it begins in its file, in bytes; of an index in the text of the shard.
+    pub(super) fn start(&self) -> u64 {
+        match self {
+            Self::Of(record) => record.start,
+            Self::Indexed(document) => document.place.start,
+        }
+    }
+
     /// Its text is not longer than this, in bytes.
     pub(super) fn most_bytes(&self) -> u64 {
         match self {
@@ -118,18 +126,36 @@ fn unescaped_len(raw: &[u8]) -> u64 {
     (raw.len() - gone.min(raw.len())) as u64
 }
 
-/// Hands out the lines of a file of the inputs in order, each with the bytes of the file that were read before it, until one is not wanted
-/// any more. What ended the file before its time is returned.
+/// Lines of one file: those that begin at `from` or behind it and before `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stretch {
+    /// Among all files.
+    pub(super) file: usize,
+    /// Between two lines.
+    pub(super) from: Position,
+    /// In the unpacked file, in bytes.
+    pub(super) to: u64,
+}
+
+impl Stretch {
+    /// All lines of a file.
+    pub(super) fn whole(file: usize) -> Self {
+        Self { file, from: Position { offset: 0, line: 0 }, to: u64::MAX }
+    }
+}
+
+/// Hands out the lines of a stretch of the inputs in order, each with the bytes of the file that were read before it, until one is not
+/// wanted any more. What ended the file before its time is returned.
 pub(super) fn each_line(
     inputs: &Inputs,
-    number: usize,
+    stretch: &Stretch,
     text_key: &str,
     spool: Box<dyn Spool>,
     cancel: &Cancel,
     take: &mut dyn FnMut(Line<'_>, u64) -> Outcome<bool>,
 ) -> Outcome<Option<Problem>> {
-    let Some(file) = inputs.files.get(number) else { return Ok(None) };
-    if let Some(folder) = inputs.shard_of(number) {
+    let Some(file) = inputs.files.get(stretch.file) else { return Ok(None) };
+    if let Some(folder) = inputs.shard_of(stretch.file) {
         let shard = Shard::open(&folder)?;
         let mut documents = IndexedDocuments::new(&shard, cancel);
         let mut read = 0;
@@ -141,13 +167,12 @@ pub(super) fn each_line(
         }
         return Ok(None);
     }
-    let start = Position { offset: 0, line: 0 };
-    let mut documents = match Documents::open(file, text_key, start, spool, cancel) {
+    let mut documents = match Documents::open(file, text_key, stretch.from, spool, cancel) {
         // It was there when it was found.
         Err(failure) if failure.is_missing() => return Err(inputs.check_unchanged().err().unwrap_or(failure)),
         documents => documents?,
     };
-    loop {
+    while documents.position().offset < stretch.to {
         let read = documents.consumed();
         let Some(record) = documents.next()? else { break };
         if !take(Line::Of(&record), read)? {

@@ -5,7 +5,7 @@ use super::merge::Ranges;
 use super::output::Hash;
 use super::pile::Mark;
 use super::run::Job;
-use super::source::{each_line, Line};
+use super::source::{each_line, Line, Stretch};
 use super::spool::ScratchSpool;
 use super::Figures;
 use crate::engine::dedup::output::PackedOutput;
@@ -117,7 +117,7 @@ impl Writing<'_> {
         let (mut at, mut told, mut lines, mut documents) = (0, (0, 0), 0_u64, 0);
         let (mut found, mut spare) = (Vec::new(), String::new());
         let (key, cancel) = (&job.plan.text_key, &context.cancel);
-        each_line(job.inputs, self.task.file, key, Box::new(spool), cancel, &mut |line, read| {
+        each_line(job.inputs, &Stretch::whole(self.task.file), key, Box::new(spool), cancel, &mut |line, read| {
             found.clear();
             let mut len = 0;
             if line.kind() == Kind::Blank {

@@ -5,7 +5,7 @@ use super::super::what_now::{tell_problems, Choice, LastLook};
 use super::Guide;
 use crate::engine::plan::dedup::missing_or_wrong;
 use crate::engine::plan::{file, CommandLine};
-use crate::job::dedup::{estimate, DedupEstimate};
+use crate::job::dedup::{estimates, DedupEstimate};
 use crate::model::dedup::{Mode, USUAL_MIN_LENGTH};
 use crate::model::text::{bytes, count, display_safe, duration, grouped};
 use crate::model::{Cancel, Outcome, Problem};
@@ -68,8 +68,12 @@ impl LastLook for Guide {
             lengths.push(chosen);
             lengths.sort_unstable();
         }
-        let found = estimate(&self.plan, &lengths, &self.options, &Cancel::default());
+        let found = estimates(&self.plan, &lengths, &self.options, &Cancel::default());
         let Some(found) = self.ask.or_refuse(found)? else { return Ok(false) };
+        let figures = found.iter().flat_map(|one| one.lengths.iter().copied()).collect();
+        let at = lengths.iter().position(|length| *length == chosen).unwrap_or_default();
+        let Some(found) = found.into_iter().nth(at) else { return Ok(false) };
+        let found = DedupEstimate { lengths: figures, ..found };
         self.show_figures(&found, chosen);
         let refused = tell_problems(&self.ask, &found.problems);
         self.ask.tell(format!("The same by flags: {}", CommandLine::of_dedup(&self.plan).text()));

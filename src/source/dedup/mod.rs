@@ -4,6 +4,7 @@
 //! that is plain, else in a [`Spool`]; whoever wants its text gets it in pieces of whole characters.
 
 mod documents;
+mod lines;
 mod list;
 mod long;
 mod memory;
@@ -12,6 +13,7 @@ mod tracker;
 
 pub use crate::source::text::{Damage, Listing, Position, TextFile};
 pub use documents::Documents;
+pub use lines::{line_around, line_from, lines_before};
 pub use list::list;
 pub use long::{LongLine, Spool};
 pub use memory::reading_memory;

@@ -72,6 +72,7 @@ fn estimate(length: u64, share: f64) -> DedupEstimate {
             min_length: length,
             share,
             removed_bytes: (9_100.0 * share) as u64 * (1 << 20),
+            margin_bytes: 1 << 20,
         }],
         passages: vec![
             passage(61_203, 812, "We use cookies to improve your experience.\nBy continuing to browse, you agree"),

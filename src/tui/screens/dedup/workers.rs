@@ -1,26 +1,26 @@
-//! What the guided dedup has done in the background. Minimum lengths are worked out one after the other, and each is told as soon as it
-//! is there; of the other questions the newest wins.
+//! What the guided dedup has done in the background. Minimum lengths that are asked for together are worked out together, from one
+//! reading; of the other questions the newest wins.
 
 use super::seen::relevant;
-use crate::job::dedup::{estimate, DedupEstimate};
+use crate::job::dedup::{estimate, estimates, DedupEstimate};
 use crate::model::{Cancel, DedupPlan, Outcome};
 use crate::source::dedup::{list, Listing};
 use crate::tui::screen::UiEnv;
 use crate::tui::work::{Latest, Stream};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 type Estimated = Arc<Outcome<DedupEstimate>>;
-type Question = (DedupPlan, u64, Cancel);
+type Question = (DedupPlan, Vec<u64>, Cancel);
+type Answer = (DedupPlan, Vec<(u64, Estimated)>);
 
 /// The workers.
 pub struct Workers {
     files: Latest<(PathBuf, Cancel), Arc<Outcome<Listing>>>,
-    lengths: Stream<Question, (DedupPlan, u64, Estimated)>,
+    lengths: Stream<Question, Answer>,
     review: Latest<(DedupPlan, Cancel), (DedupPlan, Estimated)>,
-    /// What stops the lengths that were asked for and are not answered.
-    open: BTreeMap<u64, Cancel>,
+    /// Lengths that were asked for together and are not answered, and what stops them.
+    open: Vec<(Vec<u64>, Cancel)>,
     /// The answers that they were asked for.
     of: Option<DedupPlan>,
     leaving: Cancel,
@@ -35,18 +35,20 @@ impl Workers {
             files: Latest::start("dedup-files", env.wake.clone(), |(folder, cancel): (PathBuf, Cancel)| {
                 Arc::new(list(&folder, &cancel))
             }),
-            lengths: Stream::start("dedup-lengths", env.wake.clone(), move |(plan, length, cancel): Question| {
+            lengths: Stream::start("dedup-lengths", env.wake.clone(), move |(plan, lengths, cancel): Question| {
                 // What is no longer wanted, or was answered while it waited, is not begun.
-                let asked = DedupPlan { min_length: Some(length), ..plan.clone() };
-                let found = cancel.check().and_then(|()| estimate(&asked, &[length], &options, &cancel));
-                (plan, length, Arc::new(found))
+                let found = cancel.check().and_then(|()| estimates(&plan, &lengths, &options, &cancel));
+                let each: Vec<Estimated> = match found {
+                    Ok(found) => found.into_iter().map(|one| Arc::new(Ok(one))).collect(),
+                    Err(failure) => lengths.iter().map(|_| Arc::new(Err(failure.clone()))).collect(),
+                };
+                (plan, lengths.into_iter().zip(each).collect())
             }),
             review: Latest::start("dedup-review", env.wake.clone(), move |(plan, cancel): (DedupPlan, Cancel)| {
-                let lengths: Vec<u64> = plan.min_length.into_iter().collect();
-                let found = estimate(&plan, &lengths, &others, &cancel);
+                let found = estimate(&plan, &others, &cancel);
                 (plan, Arc::new(found))
             }),
-            open: BTreeMap::new(),
+            open: Vec::new(),
             of: None,
             leaving: Cancel::default(),
             reviewing: Cancel::default(),
@@ -65,23 +67,29 @@ impl Workers {
             self.stop();
             self.of = Some(plan.clone());
         }
-        self.open.retain(|length, cancel| {
-            let stays = wanted.contains(length);
+        // Of some that were asked for together it is enough that one is still wanted.
+        self.open.retain(|(lengths, cancel)| {
+            let stays = lengths.iter().any(|length| wanted.contains(length));
             if !stays {
                 cancel.cancel();
             }
             stays
         });
-        let open = &mut self.open;
-        let ask = |length: &u64| (plan.clone(), *length, open.entry(*length).or_default().clone());
-        let questions: Vec<Question> = wanted.iter().map(ask).collect();
+        let is_asked = |length: &u64| self.open.iter().any(|(lengths, _)| lengths.contains(length));
+        let fresh: Vec<u64> = wanted.iter().copied().filter(|length| !is_asked(length)).collect();
+        if fresh.is_empty() {
+            return;
+        }
+        self.open.push((fresh, Cancel::default()));
+        let ask = |(lengths, cancel): &(Vec<u64>, Cancel)| (plan.clone(), lengths.clone(), cancel.clone());
+        let questions: Vec<Question> = self.open.iter().map(ask).collect();
         self.lengths.want(questions);
     }
 
     /// Ends the working out of lengths.
     pub fn stop(&mut self) {
         self.lengths.want([]);
-        std::mem::take(&mut self.open).into_values().for_each(|cancel| cancel.cancel());
+        std::mem::take(&mut self.open).iter().for_each(|(_, cancel)| cancel.cancel());
         self.of = None;
     }
 
@@ -100,14 +108,15 @@ impl Workers {
     /// What lengths came to since the last call, for the answers that were asked last.
     pub fn take_lengths(&mut self) -> Vec<(u64, Estimated)> {
         let mut taken = Vec::new();
-        for (plan, length, found) in self.lengths.take() {
-            let is_stopped = matches!(found.as_ref(), Err(failure) if failure.is_cancelled());
-            if is_stopped || self.of.as_ref() != Some(&plan) {
+        for (plan, found) in self.lengths.take() {
+            let is_stopped = |one: &Estimated| matches!(one.as_ref(), Err(failure) if failure.is_cancelled());
+            let is_open = |(lengths, _): &(Vec<u64>, Cancel)| lengths.iter().eq(found.iter().map(|(length, _)| length));
+            let Some(place) = self.open.iter().position(is_open).filter(|_| self.of.as_ref() == Some(&plan)) else {
                 continue;
-            }
-            if let Some(cancel) = self.open.remove(&length) {
-                cancel.cancel();
-                taken.push((length, found));
+            };
+            if !found.iter().any(|(_, one)| is_stopped(one)) {
+                self.open.remove(place).1.cancel();
+                taken.extend(found);
             }
         }
         taken
