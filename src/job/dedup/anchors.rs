@@ -147,7 +147,7 @@ impl Collected {
         narrow: bool,
         spare: &mut Vec<u8>,
         open: &OpenFiles,
-        take: &mut dyn FnMut(&[u8]),
+        take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
     ) -> Outcome<()> {
         let size = record_bytes(narrow);
         for run in &self.runs {
@@ -159,7 +159,7 @@ impl Collected {
                     spare,
                     open,
                 )?;
-                bytes.chunks_exact(size).for_each(&mut *take);
+                bytes.chunks_exact(size).try_for_each(&mut *take)?;
             }
         }
         Ok(())
@@ -209,6 +209,7 @@ mod tests {
                     assert_eq!(partition_of(found.key, parts), part);
                     seen.push(found.at);
                     count += 1;
+                    Ok(())
                 };
                 collected.each_record(part, narrow, &mut spare, &open, &mut take).unwrap();
                 assert_eq!(collected.count(part), count);

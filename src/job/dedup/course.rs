@@ -1,6 +1,6 @@
 //! The stages, one after the other.
 
-use super::export::{check_table, export_all, Placed as PlacedFile};
+use super::export::{check_table, export_all, Placed as PlacedFile, PlacedPart};
 use super::find::find_all;
 use super::merge::{merge_unit, UnitRanges};
 use super::pile::OpenFiles;
@@ -8,18 +8,19 @@ use super::publish::{publish, Made};
 use super::read::{read_all, FileFacts, Findings, ReadUnit};
 use super::record::Recorded;
 use super::run::{text_of, Job};
+use super::source::Stretch;
 use super::texts::Texts;
-use super::write::{write_file, Written, WrittenFile};
+use super::write::{write_files, Written, WrittenFile};
 use super::{DedupReport, Figures, FileReport, RepeatedPassage};
 use crate::engine::dedup::find::{Passages, TextAt as _};
 use crate::job::pool::run_units;
 use crate::job::prepare::OutputFile;
 use crate::job::Phase;
-use crate::model::{text, Failure, Outcome, Subject};
+use crate::model::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use crate::source::dedup::Position;
 use crate::storage::lock::DatasetLock;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use std::ops::Range;
 
 /// Passages in the report.
 const PASSAGES: usize = 50;
@@ -29,8 +30,8 @@ const SHOWN: u64 = 200;
 /// What is known once all ranges are: enough to write the result without text or records.
 #[derive(Serialize, Deserialize)]
 struct Merged {
-    /// Of each file, those of the earlier set first.
-    files: Vec<FileFacts>,
+    /// Of each unit those of its files or the part of one.
+    files: Vec<Vec<FileFacts>>,
     findings: Vec<Findings>,
     /// Of each unit; none of units of the earlier set.
     ranges: Vec<Option<UnitRanges>>,
@@ -55,7 +56,7 @@ pub(super) fn course(
     report: impl Fn(Figures) -> DedupReport,
     hash: &str,
 ) -> Outcome<DedupReport> {
-    let units = job.inputs.units(&job.division);
+    let units = job.inputs.units(&job.division, &job.context.cancel)?;
     let known = job.noted::<Merged>("merged").map(|merged| still_there(job, merged)).transpose()?.flatten();
     let is_known = known.is_some();
     let merged = match known {
@@ -68,7 +69,7 @@ pub(super) fn course(
     };
     // What is read back by position is not needed any more: the result may need its space.
     job.context.fs.remove_dir_all(&job.layout.scratch)?;
-    merged.findings.iter().try_for_each(|findings| findings.tell(&job.context.problems))?;
+    tell(job, &units, &merged)?;
     let files = placed_files(&units, &merged);
     check_table(job, &files)?;
     let written = write_all(job, &files, &merged)?;
@@ -79,7 +80,7 @@ pub(super) fn course(
     let resumed = written.iter().filter(|written| written.is_resumed).count() as u64;
     let mut report = DedupReport {
         per_file: per_file(job, &written),
-        passages: passages(&merged, &written),
+        passages: passages(job, &merged, &written),
         scratch_bytes: merged.scratch_bytes,
         resumed_units: if is_known { units.len() as u64 } else { merged.resumed } + resumed,
         ..report(totals)
@@ -120,7 +121,7 @@ fn still_there(job: &Job<'_>, merged: Merged) -> Outcome<Option<Merged>> {
 }
 
 /// Reads, finds and merges.
-fn merge_all(job: &Job<'_>, units: &[Range<usize>]) -> Outcome<Merged> {
+fn merge_all(job: &Job<'_>, units: &[Vec<Stretch>]) -> Outcome<Merged> {
     let context = job.context;
     context.progress.restart(0, job.inputs.bytes());
     let files = text::count(job.inputs.files.len() as u64, "file");
@@ -136,7 +137,8 @@ fn merge_all(job: &Job<'_>, units: &[Range<usize>]) -> Outcome<Merged> {
     let passages = place(job, units, &read, &found.passages, &texts)?;
     let numbers: Vec<usize> = (0..units.len()).collect();
     let ranges = run_units(&numbers, job.memory.threads, &context.cancel, |number| {
-        let is_earlier = units.get(*number).is_some_and(|files| files.start < job.inputs.earlier);
+        let first = units.get(*number).and_then(|stretches| stretches.first());
+        let is_earlier = first.is_some_and(|stretch| stretch.file < job.inputs.earlier);
         match (is_earlier, read.get(*number), bases.get(*number)) {
             (false, Some(unit), Some(base)) => merge_unit(job, (*number, *base), unit, &found.parts, &open).map(Some),
             _ => Ok(None),
@@ -148,7 +150,7 @@ fn merge_all(job: &Job<'_>, units: &[Range<usize>]) -> Outcome<Merged> {
         read.iter().filter(|unit| unit.is_resumed).count() + found.parts.iter().filter(|part| part.is_resumed).count();
     open.close();
     Ok(Merged {
-        files: read.iter().flat_map(|unit| unit.files.iter().copied()).collect(),
+        files: read.iter().map(|unit| unit.files.clone()).collect(),
         findings: read.iter().map(|unit| unit.findings.clone()).collect(),
         ranges,
         passages,
@@ -160,16 +162,18 @@ fn merge_all(job: &Job<'_>, units: &[Range<usize>]) -> Outcome<Merged> {
 /// The heaviest passages with their files and how they begin.
 fn place(
     job: &Job<'_>,
-    units: &[Range<usize>],
+    units: &[Vec<Stretch>],
     read: &[ReadUnit],
     passages: &Passages,
     texts: &Texts<'_>,
 ) -> Outcome<Vec<Placed>> {
-    let mut starts = Vec::new();
+    let mut starts: Vec<(u64, usize)> = Vec::new();
     let mut base = 0;
-    for (files, unit) in units.iter().zip(read) {
-        for (file, facts) in files.clone().zip(&unit.files) {
-            starts.push((base, file));
+    for (stretches, unit) in units.iter().zip(read) {
+        for (stretch, facts) in stretches.iter().zip(&unit.files) {
+            if starts.last().is_none_or(|last| last.1 != stretch.file) {
+                starts.push((base, stretch.file));
+            }
             base += facts.bytes;
         }
     }
@@ -189,16 +193,68 @@ fn place(
     Ok(placed)
 }
 
+/// Tells what was found in the files, lines counted from the beginning of each.
+fn tell(job: &Job<'_>, units: &[Vec<Stretch>], merged: &Merged) -> Outcome<()> {
+    let sink = &job.context.problems;
+    let (mut file, mut lines, mut blank) = (None, 0, 0);
+    let note = |file: Option<usize>, blank: u64| match file.and_then(|file| job.inputs.files.get(file)) {
+        Some(file) if blank > 0 => {
+            let message = format!("{} left out", text::count(blank, "blank line"));
+            sink.report(Problem::note(ProblemKind::BlankLine, Subject::path(&file.path), message))
+        }
+        _ => Ok(()),
+    };
+    for ((stretches, facts), findings) in units.iter().zip(&merged.files).zip(&merged.findings) {
+        if stretches.first().map(|first| first.file) != file {
+            lines = 0;
+        }
+        match lines {
+            0 => findings.tell(sink)?,
+            lines => {
+                let mut findings = findings.clone();
+                findings.shift(lines);
+                findings.tell(sink)?;
+            }
+        }
+        for (stretch, facts) in stretches.iter().zip(facts) {
+            if file != Some(stretch.file) {
+                note(file, blank)?;
+                (file, lines, blank) = (Some(stretch.file), 0, 0);
+            }
+            lines += facts.lines;
+            blank += facts.blank;
+        }
+    }
+    note(file, blank)
+}
+
 /// The files of the set with their ranges.
-fn placed_files(units: &[Range<usize>], merged: &Merged) -> Vec<PlacedFile> {
-    let mut placed = Vec::new();
-    for (unit, files) in units.iter().enumerate() {
+fn placed_files(units: &[Vec<Stretch>], merged: &Merged) -> Vec<PlacedFile> {
+    let mut placed: Vec<PlacedFile> = Vec::new();
+    let mut lines = 0;
+    for (unit, (stretches, all)) in units.iter().zip(&merged.files).enumerate() {
         let Some(Some(ranges)) = merged.ranges.get(unit) else { continue };
         let mut base = 0;
-        for file in files.clone() {
-            let facts = merged.files.get(file).copied().unwrap_or_default();
-            placed.push(PlacedFile { file, unit, ranges: ranges.clone(), base, facts });
-            base += facts.bytes;
+        for (stretch, facts) in stretches.iter().zip(all) {
+            if placed.last().is_none_or(|last| last.file != stretch.file) {
+                placed.push(PlacedFile { file: stretch.file, parts: Vec::new(), bytes: 0 });
+                lines = 0;
+            }
+            let Some(file) = placed.last_mut() else { continue };
+            let from = Position { line: lines, ..stretch.from };
+            let (ranges, facts) = (ranges.clone(), facts.clone());
+            let bytes = facts.bytes;
+            lines += facts.lines;
+            file.parts.push(PlacedPart {
+                stretch: Stretch { from, ..*stretch },
+                unit,
+                ranges,
+                base,
+                at: file.bytes,
+                facts,
+            });
+            file.bytes += bytes;
+            base += bytes;
         }
     }
     placed
@@ -209,10 +265,8 @@ fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &Merged) -> Outcome<Ve
     let context = job.context;
     context.progress.restart(0, job.inputs.own().iter().map(|file| file.bytes).sum());
     context.phase_of(Phase::Write, "document", format!("writing {}", text::count(files.len() as u64, "file")));
-    run_units(files, job.memory.threads, &context.cancel, |placed| {
-        let wanted = merged.passages.iter().filter(|one| one.file == placed.file).map(|one| one.at).collect();
-        write_file(job, placed, wanted)
-    })
+    let places: Vec<(usize, u64)> = merged.passages.iter().map(|one| (one.file, one.at)).collect();
+    write_files(job, files, &places)
 }
 
 /// Every file of the result, with the number of what it was made of and its own number in that.
@@ -235,11 +289,10 @@ fn per_file(job: &Job<'_>, written: &[Written]) -> Vec<FileReport> {
 }
 
 /// The passages with the lines that the writing came by.
-fn passages(merged: &Merged, written: &[Written]) -> Vec<RepeatedPassage> {
-    let first = merged.files.len().saturating_sub(written.len());
+fn passages(job: &Job<'_>, merged: &Merged, written: &[Written]) -> Vec<RepeatedPassage> {
     let of = |placed: &Placed| {
         let mut passage = placed.passage.clone();
-        let lines = placed.file.checked_sub(first).and_then(|file| written.get(file)).map(|written| &written.lines);
+        let lines = placed.file.checked_sub(job.inputs.earlier).and_then(|file| written.get(file)).map(|written| &written.lines);
         if let Some(line) = lines.and_then(|lines| lines.iter().find(|line| line.at == placed.at)) {
             passage.file.clone_from(&line.file);
             (passage.line, passage.offset) = (line.line, line.offset);

@@ -22,14 +22,26 @@ use std::path::{Path, PathBuf};
 /// Lines between two looks at the progress.
 const TOLD: u64 = 256;
 
-/// A file of the set, and where its ranges are.
+/// A file of the set.
 pub(super) struct Placed {
     /// Among all files.
     pub(super) file: usize,
+    /// What it is read in.
+    pub(super) parts: Vec<PlacedPart>,
+    /// Bytes of its text with the separators.
+    pub(super) bytes: u64,
+}
+
+/// A file, or a part of one, and where its ranges are.
+pub(super) struct PlacedPart {
+    /// Lines are counted from the beginning of the file.
+    pub(super) stretch: Stretch,
     pub(super) unit: usize,
     pub(super) ranges: UnitRanges,
     /// Where its text begins in that of the unit.
     pub(super) base: u64,
+    /// Where its text begins in that of the file.
+    pub(super) at: u64,
     pub(super) facts: FileFacts,
 }
 
@@ -38,7 +50,7 @@ pub(super) fn check_table(job: &Job<'_>, files: &[Placed]) -> Outcome<()> {
     if !job.plan.table {
         return Ok(());
     }
-    let sizes: Vec<u64> = files.iter().map(|placed| placed.facts.bytes).collect();
+    let sizes: Vec<u64> = files.iter().map(|placed| placed.bytes).collect();
     let memory = job.context.options.memory_bytes;
     let hint = match shards_that_fit(&sizes, job.plan.shards, memory) {
         Some(shards) if shards == job.plan.shards => return Ok(()),
@@ -87,15 +99,15 @@ fn export(job: &Job<'_>, shard: u32, files: &[Placed]) -> Outcome<Vec<Made>> {
     let mut index = job.layout.index.as_ref().map(|_| ShardExport::create(fs, &folder)).transpose()?;
     let mut ranges = RangesExport::create(fs, &folder)?;
     let mut separator = 0;
-    for placed in files {
-        let Some(file) = job.inputs.files.get(placed.file) else { continue };
+    for part in files.iter().flat_map(|placed| &placed.parts) {
+        let Some(file) = job.inputs.files.get(part.stretch.file) else { continue };
         let spool = ScratchSpool::new(&job.context.fs, folder.join("line"));
-        let known = Ranges::of(job, placed.unit, &placed.ranges);
-        let mut walk = known.from(placed.base)?;
-        let (mut at, mut told, mut count) = (0, (0, 0), 0);
+        let known = Ranges::of(job, part.unit, &part.ranges);
+        let mut walk = known.from(part.base)?;
+        let (mut at, mut told, mut count) = (0, (0, part.stretch.from.offset), 0);
         let (mut found, mut shortened, mut spare) = (Vec::new(), Vec::new(), String::new());
         let (key, cancel) = (&plan.text_key, &job.context.cancel);
-        each_line(job.inputs, &Stretch::whole(placed.file), key, Box::new(spool), cancel, &mut |line, read| {
+        each_line(job.inputs, &part.stretch, key, Box::new(spool), cancel, &mut |line, read| {
             if line.kind() != Kind::Document {
                 return Ok(true);
             }
@@ -121,7 +133,7 @@ fn export(job: &Job<'_>, shard: u32, files: &[Placed]) -> Outcome<Vec<Made>> {
             }
             Ok(true)
         })?;
-        job.context.progress.add(count - told.0, file.bytes.saturating_sub(told.1));
+        job.context.progress.add(count - told.0, file.bytes.min(part.stretch.to).saturating_sub(told.1));
         separator += at;
     }
     ranges.finish(fs, &folder)?;

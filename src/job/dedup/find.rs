@@ -1,23 +1,36 @@
 //! Second stage: all records of one part of the keys become intervals that are removable.
 
-use super::anchors::{interval_bytes, interval_of, INTERVAL};
+use super::anchors::{interval_bytes, interval_of, Collected, Collector, INTERVAL};
 use super::pile::{Mark, OpenFiles, Pile, Stored};
 use super::read::ReadUnit;
 use super::run::Job;
 use super::texts::Texts;
-use crate::engine::dedup::find::{merge, partition_of, Anchor, Interval, Narrow, Passage, Passages, Record, Resolver};
+use crate::engine::dedup::find::{
+    merge, partition_of, Anchor, Hot, Interval, Narrow, Passage, Passages, Record, Resolver, Sink as _,
+};
 use crate::job::pool::run_units;
 use crate::model::Outcome;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Passages of a part that a later run is told about.
 const NOTED_PASSAGES: usize = 64;
+/// Cells in which keys are counted that may have too many records.
+const CELLS: usize = 1 << 12;
+/// What remains of hot keys is taken up as often as this; behind it contexts that differ step by step, each from the one before, are
+/// held in memory and halved.
+const DEEPEST: u32 = 6;
+/// Parts of what remains of hot keys, at most.
+const MOST_PARTS: u32 = 1 << 10;
+/// Records between two looks at whether the run was cancelled.
+const BREATH: u64 = 1 << 12;
 
-/// The intervals of one part, sorted and joined, in positions of all of the text.
+/// The intervals of one part in positions of all of the text: some runs, each sorted and joined.
 pub(super) struct FoundPart {
     pub(super) intervals: Stored,
-    /// Where those of each unit begin, counted in intervals; the end comes last.
-    pub(super) starts: Vec<u64>,
+    /// Of each run where the intervals of each unit begin, counted in intervals of the part; the end comes last.
+    pub(super) runs: Vec<Vec<u64>>,
     passages: Passages,
     pub(super) is_resumed: bool,
 }
@@ -25,7 +38,7 @@ pub(super) struct FoundPart {
 #[derive(Serialize, Deserialize)]
 struct Noted {
     mark: Mark,
-    starts: Vec<u64>,
+    runs: Vec<Vec<u64>>,
     /// Place, length, count.
     passages: Vec<(u64, u64, u64)>,
 }
@@ -39,7 +52,7 @@ pub(super) struct Found {
 /// Looks at all parts.
 pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<Found> {
     let texts = Texts::new(units.iter().map(|unit| &unit.text), open);
-    let finding = Finding { job, units, bases: texts.bases(), texts, open };
+    let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };
     let numbers: Vec<u32> = (0..job.division.parts).collect();
     let parts = run_units(&numbers, job.memory.threads, &job.context.cancel, |part| {
         let found = finding.part(*part)?;
@@ -57,6 +70,8 @@ struct Finding<'a> {
     bases: Vec<u64>,
     texts: Texts<'a>,
     open: &'a OpenFiles,
+    /// Remainders that were made so far: each has files of its own.
+    remainders: AtomicU64,
 }
 
 impl Finding<'_> {
@@ -69,32 +84,42 @@ impl Finding<'_> {
                 let mut passages = Passages::default();
                 noted.passages.iter().for_each(|&(at, len, count)| passages.add(Passage { at, len, count }));
                 let intervals = Stored::of_file(path, noted.mark);
-                return Ok(FoundPart { intervals, starts: noted.starts, passages, is_resumed: true });
+                return Ok(FoundPart { intervals, runs: noted.runs, passages, is_resumed: true });
             }
         }
-        let end = self.units.last().zip(self.bases.last()).map_or(0, |(unit, base)| base + unit.text.len());
-        // Records that were kept short may be too short for where they are in all of the text.
-        let (found, passages) = match job.division.narrow && job.rule.fits_narrow(end) {
-            true => self.resolve::<Narrow>(part)?,
-            false => self.resolve::<Anchor>(part)?,
-        };
+        let end = self.end();
         let mut pile = Pile::new(&*job.context.fs, path, &job.budget);
         if self.is_on_disk() {
             // As resumable as the text is.
             pile.spill()?;
         }
-        for interval in &found {
-            pile.append(&interval_bytes(interval.start, interval.end))?;
+        let mut found = Intervals { finding: self, waiting: Vec::new(), pile, runs: Vec::new() };
+        let source = Source {
+            list: self.units.iter().map(|unit| &unit.collected).zip(self.bases.iter().copied()).collect(),
+            parts: job.division.parts,
+            narrow: job.division.narrow,
+        };
+        let mut resolver = Resolver::new(&job.rule);
+        // Records that were kept short may be too short for where they are in all of the text.
+        match job.division.narrow && job.rule.fits_narrow(end) {
+            true => self.resolve::<Narrow>(&source, (part, 0), &mut resolver, &mut found)?,
+            false => self.resolve::<Anchor>(&source, (part, 0), &mut resolver, &mut found)?,
         }
-        let bounds = self.bases.iter().copied().chain([end]);
-        let starts: Vec<u64> = bounds.map(|bound| found.partition_point(|one| one.start < bound) as u64).collect();
-        let intervals = pile.finish()?;
+        let passages = resolver.passages().clone();
+        found.flush()?;
+        let runs = found.runs;
+        let intervals = found.pile.finish()?;
         if let (Some(mark), true) = (intervals.mark(), self.is_on_disk()) {
             let list = passages.heaviest(NOTED_PASSAGES);
             let passages = list.iter().map(|passage| (passage.at, passage.len, passage.count)).collect();
-            job.note(&name, &Noted { mark, starts: starts.clone(), passages })?;
+            job.note(&name, &Noted { mark, runs: runs.clone(), passages })?;
         }
-        Ok(FoundPart { intervals, starts, passages, is_resumed: false })
+        Ok(FoundPart { intervals, runs, passages, is_resumed: false })
+    }
+
+    /// Bytes of all of the text.
+    fn end(&self) -> u64 {
+        self.units.last().zip(self.bases.last()).map_or(0, |(unit, base)| base + unit.text.len())
     }
 
     /// Whether every unit can be had by a later run without reading it again.
@@ -102,47 +127,207 @@ impl Finding<'_> {
         self.units.iter().all(|unit| unit.text.mark().is_some())
     }
 
-    /// Compares the records of a part, in as many rounds as its size asks for.
-    fn resolve<R: Record>(&self, part: u32) -> Outcome<(Vec<Interval>, Passages)> {
+    /// Compares the records of a part, in as many rounds as its size asks for. Keys that have too many are taken one record at a time;
+    /// what remains of these is a source of its own, `depth` deep.
+    fn resolve<R: Record>(
+        &self,
+        source: &Source<'_>,
+        (part, depth): (u32, u32),
+        resolver: &mut Resolver,
+        found: &mut Intervals<'_>,
+    ) -> Outcome<()> {
         let job = self.job;
-        let count: u64 = self.units.iter().map(|unit| unit.collected.count(part)).sum();
+        let count: u64 = source.list.iter().map(|(collected, _)| collected.count(part)).sum();
         let rounds = count.saturating_mul(R::BYTES as u64).div_ceil(2 * job.memory.part_bytes()).max(1);
-        let rounds = u32::try_from(rounds).unwrap_or(u32::MAX).min(u32::MAX / job.division.parts.max(1));
-        let mut resolver = Resolver::new(&job.rule);
-        let (mut records, mut found) = (Vec::<R>::new(), Vec::new());
+        let rounds = u32::try_from(rounds).unwrap_or(u32::MAX).min(u32::MAX / source.parts.max(1));
+        let mut records = Vec::<R>::new();
+        let takes_hot = job.rule.is_plain() && depth < DEEPEST;
+        let many = usize::try_from(job.memory.part_bytes()).unwrap_or(usize::MAX) / 2 / R::BYTES;
         for round in 0..rounds {
-            self.load(part, (round, rounds), &mut records)?;
-            let mut take = |interval: Interval| {
-                found.push(interval);
-                Ok(())
-            };
+            let slice = Slice { part, round, rounds };
+            let mut hot = Vec::new();
+            records.clear();
+            if takes_hot && count > many as u64 {
+                hot = self.hot_keys::<R>(source, slice, many as u64)?;
+            }
+            match hot.is_empty() {
+                true => self.each::<R>(source, slice, &mut |record| {
+                    records.push(record);
+                    Ok(())
+                })?,
+                false => self.resolve_hot(source, (slice, depth), hot, &mut records, resolver, found)?,
+            }
+            let mut take = |interval: Interval| found.push(interval);
             resolver.resolve(&mut records, &self.texts, &mut take, &job.context.cancel)?;
-            merge(&mut found);
+            found.settle()?;
         }
-        Ok((found, resolver.passages().clone()))
+        Ok(())
     }
 
-    /// Takes up the records of one round of a part, at their places in all of the text.
-    fn load<R: Record>(&self, part: u32, (round, rounds): (u32, u32), records: &mut Vec<R>) -> Outcome<()> {
-        records.clear();
-        let parts = self.job.division.parts;
+    /// Keys with more than `many` records, in order.
+    fn hot_keys<R: Record>(&self, source: &Source<'_>, slice: Slice, many: u64) -> Outcome<Vec<u64>> {
+        let cell = |key: u64| (key % CELLS as u64) as usize;
+        let mut cells = vec![0_u64; CELLS];
+        self.each::<R>(source, slice, &mut |record| {
+            if let Some(count) = cells.get_mut(cell(record.key())) {
+                *count += 1;
+            }
+            Ok(())
+        })?;
+        if cells.iter().all(|count| *count <= many) {
+            return Ok(Vec::new());
+        }
+        let mut counts: HashMap<u64, u64> = HashMap::new();
+        self.each::<R>(source, slice, &mut |record| {
+            if cells.get(cell(record.key())).is_some_and(|count| *count > many) {
+                *counts.entry(record.key()).or_default() += 1;
+            }
+            Ok(())
+        })?;
+        let mut keys: Vec<u64> = counts.into_iter().filter(|(_, count)| *count > many).map(|(key, _)| key).collect();
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
+    /// Takes the records of hot keys one by one, and up those of the others.
+    fn resolve_hot<R: Record>(
+        &self,
+        source: &Source<'_>,
+        (slice, depth): (Slice, u32),
+        keys: Vec<u64>,
+        records: &mut Vec<R>,
+        resolver: &mut Resolver,
+        found: &mut Intervals<'_>,
+    ) -> Outcome<()> {
+        let job = self.job;
+        let number = self.remainders.fetch_add(1, Ordering::Relaxed);
+        let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
+        let pile = |what: &str| Pile::new(&*job.context.fs, path(what), &job.budget);
+        let count: u64 = source.list.iter().map(|(collected, _)| collected.count(slice.part)).sum();
+        let parts = count.saturating_mul(R::BYTES as u64) / job.memory.part_bytes() + 1;
+        let parts = u32::try_from(parts).unwrap_or(u32::MAX).min(MOST_PARTS);
+        let narrow = R::BYTES == Narrow::BYTES;
+        let piles = (pile("remainder"), pile("none"));
+        let mut remainder = Collector::new(narrow, parts, job.memory.run_bytes(), piles.0, piles.1);
+        let mut hot: Vec<Hot> = keys.iter().map(|_| Hot::new(&job.rule)).collect();
+        let mut seen = 0_u64;
+        self.each::<R>(source, slice, &mut |record| {
+            match keys.binary_search(&record.key()).ok().and_then(|place| hot.get_mut(place)) {
+                Some(hot) => {
+                    seen += 1;
+                    if seen % BREATH == 0 {
+                        job.context.cancel.check()?;
+                    }
+                    let mut take = |interval: Interval| found.push(interval);
+                    hot.take(&record, &self.texts, &mut take, &mut |anchor| remainder.anchor(anchor))
+                }
+                None => {
+                    records.push(record);
+                    Ok(())
+                }
+            }
+        })?;
+        hot.into_iter().for_each(|hot| hot.end(resolver));
+        found.settle()?;
+        // The others first: their memory is given back before what remains is taken up.
+        let mut take = |interval: Interval| found.push(interval);
+        resolver.resolve(records, &self.texts, &mut take, &job.context.cancel)?;
+        found.settle()?;
+        let collected = remainder.finish(false)?;
+        let source = Source { list: vec![(&collected, 0)], parts, narrow };
+        for part in 0..parts {
+            self.resolve::<R>(&source, (part, depth + 1), resolver, found)?;
+        }
+        drop(collected);
+        job.context.fs.remove_file(&path("remainder"))
+    }
+
+    /// Hands out the records of a slice, at their places in all of the text.
+    fn each<R: Record>(
+        &self,
+        source: &Source<'_>,
+        slice: Slice,
+        take: &mut dyn FnMut(R) -> Outcome<()>,
+    ) -> Outcome<()> {
+        let Slice { part, round, rounds } = slice;
         let wanted = part * rounds + round;
         let mut spare = Vec::new();
-        for (unit, base) in self.units.iter().zip(&self.bases) {
+        for (collected, base) in &source.list {
             self.job.context.cancel.check()?;
-            let narrow = self.job.division.narrow;
-            let mut take = |bytes: &[u8]| {
-                let record = if narrow == (R::BYTES == Narrow::BYTES) {
+            let mut each = |bytes: &[u8]| {
+                let record = if source.narrow == (R::BYTES == Narrow::BYTES) {
                     R::read(bytes)
                 } else {
                     R::pack(&Narrow::read(bytes).unpack())
                 };
-                if rounds == 1 || partition_of(record.key(), parts * rounds) == wanted {
-                    records.push(record.moved(*base));
+                match rounds == 1 || partition_of(record.key(), source.parts * rounds) == wanted {
+                    true => take(record.moved(*base)),
+                    false => Ok(()),
                 }
             };
-            unit.collected.each_record(part, narrow, &mut spare, self.open, &mut take)?;
+            collected.each_record(part, source.narrow, &mut spare, self.open, &mut each)?;
         }
+        Ok(())
+    }
+}
+
+/// Records by parts, each list with where its positions begin.
+struct Source<'a> {
+    list: Vec<(&'a Collected, u64)>,
+    parts: u32,
+    narrow: bool,
+}
+
+/// One of several rounds over a part.
+#[derive(Clone, Copy)]
+struct Slice {
+    part: u32,
+    round: u32,
+    rounds: u32,
+}
+
+/// The intervals of a part while it is looked at: some wait to be joined, the others are on the pile.
+struct Intervals<'a> {
+    finding: &'a Finding<'a>,
+    waiting: Vec<Interval>,
+    pile: Pile<'a>,
+    runs: Vec<Vec<u64>>,
+}
+
+impl Intervals<'_> {
+    fn push(&mut self, interval: Interval) -> Outcome<()> {
+        self.waiting.push(interval);
+        match self.waiting.len() >= self.most() {
+            true => self.settle(),
+            false => Ok(()),
+        }
+    }
+
+    /// How many may wait.
+    fn most(&self) -> usize {
+        usize::try_from(self.finding.job.memory.part_bytes()).unwrap_or(usize::MAX) / size_of::<Interval>()
+    }
+
+    /// Joins what waits; what is still much becomes a run.
+    fn settle(&mut self) -> Outcome<()> {
+        merge(&mut self.waiting);
+        match self.waiting.len() >= self.most() / 2 {
+            true => self.flush(),
+            false => Ok(()),
+        }
+    }
+
+    /// Makes a run of what waits.
+    fn flush(&mut self) -> Outcome<()> {
+        let before = self.pile.len() / INTERVAL as u64;
+        merge(&mut self.waiting);
+        for interval in &self.waiting {
+            self.pile.append(&interval_bytes(interval.start, interval.end))?;
+        }
+        let bounds = self.finding.bases.iter().copied().chain([self.finding.end()]);
+        let start = |bound: u64| before + self.waiting.partition_point(|one| one.start < bound) as u64;
+        self.runs.push(bounds.map(start).collect());
+        self.waiting.clear();
         Ok(())
     }
 }

@@ -1,15 +1,20 @@
 //! What a run reads: the files of the earlier set, then those of the folder, in their global order, and the units they are read in.
 
+use super::source::Stretch;
 use super::split::Division;
 use crate::engine::dedup::original::Index;
 use crate::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
 use crate::model::{Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, Subject};
-use crate::source::dedup::{list, TextFile};
+use crate::source::dedup::{line_from, list, Position, TextFile};
 use crate::source::text::Packing;
-use crate::storage::read::stamp_at;
-use std::ops::Range;
+use crate::storage::read::{open_read, stamp_at};
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
+
+/// A line is looked for in so many bytes where a file is divided; where none begins in them it is not.
+const LONGEST_LINE: u64 = 64 << 20;
+/// A file is divided into parts of at least so many bytes.
+const LEAST_PART: u64 = 1 << 10;
 
 /// Text is about so many times as long as its packed form.
 const PACKED_RATIO: u64 = 4;
@@ -102,6 +107,12 @@ impl Inputs {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
+    /// Bytes on disk of a stretch.
+    pub(super) fn bytes_of(&self, stretch: &Stretch) -> u64 {
+        let end = self.files.get(stretch.file).map_or(0, |file| file.bytes);
+        end.min(stretch.to).saturating_sub(stretch.from.offset)
+    }
+
     /// Bytes of text, about; of plain files never less than there are.
     pub(super) fn text_bytes(&self) -> u64 {
         let of = |file: &TextFile| match file.packing {
@@ -111,21 +122,56 @@ impl Inputs {
         self.files.iter().map(of).sum()
     }
 
-    /// Units of reading: files in order, together about as large as the division says, of one set each.
-    pub(super) fn units(&self, division: &Division) -> Vec<Range<usize>> {
+    /// Whether a file is read and written in parts, so that more than one thread has something to do.
+    pub(super) fn is_divided(&self, number: usize, division: &Division) -> bool {
+        let Some(file) = self.files.get(number) else { return false };
+        let least = division.unit_bytes.max(LEAST_PART);
+        file.packing.is_plain() && self.shard_of(number).is_none() && file.bytes > least
+    }
+
+    /// Units of reading: files in order, together about as large as the division says, of one set each. Of a file that is larger each
+    /// part is a unit; lines in it are counted from its beginning.
+    pub(super) fn units(&self, division: &Division, cancel: &Cancel) -> Outcome<Vec<Vec<Stretch>>> {
         let mut units = Vec::new();
-        let (mut start, mut bytes) = (0, 0_u64);
+        let (mut unit, mut bytes) = (Vec::new(), 0_u64);
         for (at, file) in self.files.iter().enumerate() {
-            if at > start && (at == self.earlier || bytes.saturating_add(file.bytes) > division.unit_bytes) {
-                units.push(start..at);
-                (start, bytes) = (at, 0);
+            if !unit.is_empty() && (at == self.earlier || bytes.saturating_add(file.bytes) > division.unit_bytes) {
+                units.push(std::mem::take(&mut unit));
+                bytes = 0;
             }
+            if self.is_divided(at, division) {
+                units.extend(self.parts(at, division, cancel)?.into_iter().map(|part| vec![part]));
+                continue;
+            }
+            unit.push(Stretch::whole(at));
             bytes = bytes.saturating_add(file.bytes);
         }
-        if start < self.files.len() {
-            units.push(start..self.files.len());
+        if !unit.is_empty() {
+            units.push(unit);
         }
-        units
+        Ok(units)
+    }
+
+    /// The parts of a plain file, each of whole lines.
+    fn parts(&self, number: usize, division: &Division, cancel: &Cancel) -> Outcome<Vec<Stretch>> {
+        let whole = Stretch::whole(number);
+        let Some(file) = self.files.get(number) else { return Ok(vec![whole]) };
+        let open = open_read(&file.path)?;
+        let count = file.bytes.div_ceil(division.unit_bytes.max(LEAST_PART));
+        let (mut parts, mut from) = (Vec::new(), 0);
+        for part in 1..count {
+            let wanted = (u128::from(file.bytes) * u128::from(part) / u128::from(count)) as u64;
+            if wanted <= from {
+                // It lies in a line that is longer than a part.
+                continue;
+            }
+            if let Some(to) = line_from(&open, wanted, LONGEST_LINE, cancel)? {
+                parts.push(Stretch { file: number, from: Position { offset: from, line: 0 }, to });
+                from = to;
+            }
+        }
+        parts.push(Stretch { from: Position { offset: from, line: 0 }, ..whole });
+        Ok(parts)
     }
 
     /// A fingerprint of the files as they are.
@@ -171,16 +217,19 @@ mod tests {
         for earlier in [0, 1, 7, 20] {
             for unit_bytes in [1, 100, 250, 10_000] {
                 let inputs = Inputs { files: files.clone(), earlier, ..Inputs::default() };
-                let units = inputs.units(&Division { unit_bytes, parts: 1, narrow: true });
-                let all: Vec<usize> = units.iter().cloned().flatten().collect();
+                let division = Division { unit_bytes, parts: 1, narrow: true };
+                let units = inputs.units(&division, &Cancel::default()).unwrap();
+                let all: Vec<usize> = units.iter().flatten().map(|stretch| stretch.file).collect();
                 assert_eq!(all, (0..20).collect::<Vec<_>>());
                 for unit in units {
-                    assert!(unit.end <= earlier || unit.start >= earlier, "{unit:?} {earlier}");
-                    let bytes: u64 = inputs.files[unit.clone()].iter().map(|file| file.bytes).sum();
+                    let is_earlier = |stretch: &Stretch| stretch.file < earlier;
+                    assert!(unit.iter().all(is_earlier) || !unit.iter().any(is_earlier), "{unit:?} {earlier}");
+                    let bytes: u64 = unit.iter().map(|stretch| inputs.files[stretch.file].bytes).sum();
                     assert!(bytes <= unit_bytes || unit.len() <= 2, "{unit:?}");
                 }
             }
         }
-        assert!(Inputs::default().units(&Division { unit_bytes: 1, parts: 1, narrow: true }).is_empty());
+        let division = Division { unit_bytes: 1, parts: 1, narrow: true };
+        assert!(Inputs::default().units(&division, &Cancel::default()).unwrap().is_empty());
     }
 }

@@ -1,9 +1,9 @@
 //! Where everything goes.
 
+use super::leftover::folder_name;
 use crate::model::{DedupPlan, Failure, Outcome, RunOptions, Subject};
 use crate::storage::own::OwnFolder;
 use std::path::{Path, PathBuf};
-use xxhash_rust::xxh3::xxh3_64;
 
 /// Where a plan's files go.
 #[derive(Debug)]
@@ -57,11 +57,10 @@ impl Layout {
         }
         let own = OwnFolder::for_output(&output);
         let scratch = match &options.scratch {
-            // The name tells runs apart that go on in one folder.
             Some(folder) => {
                 let folder =
                     std::path::absolute(folder).map_err(|error| Failure::io("deduplicating", folder, &error))?;
-                folder.join(format!("dedup-{:016x}.gristmill", xxh3_64(output.as_os_str().as_encoded_bytes())))
+                folder.join(folder_name(&output))
             }
             None => own.work().join("scratch"),
         };

@@ -27,11 +27,12 @@ pub(super) fn merge_unit(
     parts: &[FoundPart],
     open: &OpenFiles,
 ) -> Outcome<UnitRanges> {
-    let share = usize::try_from(job.memory.per_thread).unwrap_or(usize::MAX) / 2 / INTERVAL / (parts.len() + 1);
+    let runs: usize = parts.iter().map(|part| part.runs.len()).sum();
+    let share = usize::try_from(job.memory.per_thread).unwrap_or(usize::MAX) / 2 / INTERVAL / (runs + 1);
     let step = share.clamp(16, 4_096);
     let mut cursors = Vec::new();
-    for part in parts {
-        let at = |number: usize| part.starts.get(number).copied().unwrap_or_default();
+    for (part, starts) in parts.iter().flat_map(|part| part.runs.iter().map(move |starts| (part, starts))) {
+        let at = |number: usize| starts.get(number).copied().unwrap_or_default();
         if at(number) < at(number + 1) {
             cursors.push(Cursor::new(&part.intervals, (at(number), at(number + 1)), base, step, open));
         }

@@ -13,6 +13,7 @@ mod export;
 mod find;
 mod inputs;
 mod layout;
+mod leftover;
 mod merge;
 mod output;
 mod pile;

@@ -8,19 +8,21 @@ use super::spool::ScratchSpool;
 use crate::engine::dedup::find::Scanner;
 use crate::engine::dedup::write_back::Pieces as _;
 use crate::model::handles::KEPT_PROBLEMS;
-use crate::model::{text, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
-use crate::source::dedup::{Kind, TextFile};
+use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Severity};
+use crate::source::dedup::{lines_before, Kind, TextFile};
+use crate::storage::read::open_read;
 use serde::{Deserialize, Serialize};
-use std::ops::Range;
 use std::path::PathBuf;
 
 /// Documents between two looks at the progress.
 const TOLD: u64 = 256;
+/// Bytes of a file between two places where a part of its output may begin.
+const SEAM: u64 = 2 << 20;
 /// What stands in front of each document.
 const SEPARATOR: &[u8] = &[0xff];
 
-/// What is known of a file after it was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What is known of a file, or a part of one, after it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct FileFacts {
     /// Bytes of its text with the separators: what its documents take of all positions.
     pub(super) bytes: u64,
@@ -28,6 +30,23 @@ pub(super) struct FileFacts {
     pub(super) documents: u64,
     /// Lines without usable text.
     pub(super) copied: u64,
+    /// All lines.
+    pub(super) lines: u64,
+    /// Those of them that are blank.
+    pub(super) blank: u64,
+    /// Of a file that is written in parts: where one may begin.
+    pub(super) seams: Vec<Seam>,
+}
+
+/// A place between two lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Seam {
+    /// In the file, in bytes.
+    pub(super) offset: u64,
+    /// Lines before it, counted from where the part begins.
+    pub(super) line: u64,
+    /// Bytes of text before it, separators counted, likewise.
+    pub(super) at: u64,
 }
 
 /// Findings of a unit: told once more by a run that goes on.
@@ -54,6 +73,12 @@ impl Findings {
             None => self.more.push((problem.severity, problem.kind, 1)),
         }
         Ok(())
+    }
+
+    /// Counts lines from the beginning of their file, of which so many come before.
+    pub(super) fn shift(&mut self, lines: u64) {
+        let numbers = self.kept.iter_mut().filter_map(|problem| problem.subject.line.as_mut());
+        numbers.for_each(|line| *line += lines);
     }
 
     /// Tells them, those that were kept one by one.
@@ -95,21 +120,21 @@ impl ReadUnit {
 }
 
 /// Reads one unit, unless a stopped run did and all of it is there.
-pub(super) fn read_unit(job: &Job<'_>, number: usize, files: &Range<usize>) -> Outcome<ReadUnit> {
+pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[Stretch]) -> Outcome<ReadUnit> {
     let name = format!("read/{number}");
     let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
     if let Some(noted) = job.noted::<Noted>(&name) {
         if let Some(unit) = resumed(noted, path)? {
-            let bytes = job.inputs.files.get(files.clone()).unwrap_or_default().iter().map(|file| file.bytes).sum();
+            let bytes = stretches.iter().map(|stretch| job.inputs.bytes_of(stretch)).sum();
             job.context.progress.add(unit.files.iter().map(|facts| facts.documents).sum(), bytes);
             return Ok(unit);
         }
     }
     let mut reading = Reading::new(job, number, &path);
     let mut facts = Vec::new();
-    for number in files.clone() {
-        if let Some(file) = job.inputs.files.get(number) {
-            facts.push(reading.file(number, file)?);
+    for stretch in stretches {
+        if let Some(file) = job.inputs.files.get(stretch.file) {
+            facts.push(reading.file(stretch, file)?);
         }
     }
     // What is in memory is lost with the process; a unit is done when all of it is on disk.
@@ -173,14 +198,21 @@ impl<'a> Reading<'a> {
         Self { job, number, scanner, text: pile("text"), sink, findings, spare }
     }
 
-    fn file(&mut self, number: usize, file: &TextFile) -> Outcome<FileFacts> {
+    fn file(&mut self, stretch: &Stretch, file: &TextFile) -> Outcome<FileFacts> {
         let (job, context) = (self.job, self.job.context);
         let strict: Option<&dyn ProblemSink> = context.options.strict.then_some(&context.problems);
         let spool = ScratchSpool::new(&context.fs, job.layout.scratch.join(format!("{}.line", self.number)));
         let mut facts = FileFacts::default();
-        let (base, mut blank, mut told) = (self.text.len(), 0_u64, (0, 0));
+        let (base, mut told) = (self.text.len(), (0, stretch.from.offset));
+        let is_divided = job.inputs.is_divided(stretch.file, &job.division);
+        let mut seam = stretch.from.offset;
         let (key, cancel) = (&job.plan.text_key, &context.cancel);
-        let damage = each_line(job.inputs, &Stretch::whole(number), key, Box::new(spool), cancel, &mut |line, read| {
+        let damage = each_line(job.inputs, stretch, key, Box::new(spool), cancel, &mut |line, read| {
+            if is_divided && line.start() >= seam + SEAM {
+                seam = line.start();
+                facts.seams.push(Seam { offset: seam, line: facts.lines, at: self.text.len() - base });
+            }
+            facts.lines += 1;
             match line.kind() {
                 Kind::Document => {
                     self.document(line)?;
@@ -188,11 +220,16 @@ impl<'a> Reading<'a> {
                 }
                 Kind::Passed(_) => {
                     facts.copied += 1;
-                    if let Some(problem) = line.problem(file) {
+                    if let Some(mut problem) = line.problem(file) {
+                        if strict.is_some() && stretch.from.offset > 0 {
+                            // It ends the run, so its line is wanted now.
+                            let before = lines_before(&open_read(&file.path)?, stretch.from.offset, cancel)?;
+                            problem.subject.line = problem.subject.line.map(|line| line + before);
+                        }
                         self.findings.add(problem, strict)?;
                     }
                 }
-                Kind::Blank => blank += 1,
+                Kind::Blank => facts.blank += 1,
             }
             if facts.documents - told.0 >= TOLD {
                 context.progress.add(facts.documents - told.0, read.saturating_sub(told.1));
@@ -200,13 +237,9 @@ impl<'a> Reading<'a> {
             }
             Ok(true)
         })?;
-        context.progress.add(facts.documents - told.0, file.bytes.saturating_sub(told.1));
+        context.progress.add(facts.documents - told.0, file.bytes.min(stretch.to).saturating_sub(told.1));
         if let Some(problem) = damage {
             self.findings.add(problem, strict)?;
-        }
-        if blank > 0 {
-            let message = format!("{} left out", text::count(blank, "blank line"));
-            self.findings.add(Problem::note(ProblemKind::BlankLine, Subject::path(&file.path), message), None)?;
         }
         facts.bytes = self.text.len() - base;
         Ok(facts)
@@ -229,9 +262,9 @@ impl<'a> Reading<'a> {
 }
 
 /// Reads all units.
-pub(super) fn read_all(job: &Job<'_>, units: &[Range<usize>]) -> Outcome<Vec<ReadUnit>> {
-    let numbered: Vec<(usize, Range<usize>)> = units.iter().cloned().enumerate().collect();
-    crate::job::pool::run_units(&numbered, job.memory.threads, &job.context.cancel, |(number, files)| {
-        read_unit(job, *number, files)
+pub(super) fn read_all(job: &Job<'_>, units: &[Vec<Stretch>]) -> Outcome<Vec<ReadUnit>> {
+    let numbered: Vec<(usize, &Vec<Stretch>)> = units.iter().enumerate().collect();
+    crate::job::pool::run_units(&numbered, job.memory.threads, &job.context.cancel, |(number, stretches)| {
+        read_unit(job, *number, stretches)
     })
 }

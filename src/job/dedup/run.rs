@@ -3,6 +3,7 @@
 use super::course::course;
 use super::inputs::{self, Inputs};
 use super::layout::{settled, Layout};
+use super::leftover;
 use super::pile::Budget;
 use super::publish::make_folder;
 use super::record::{check_running, decide, Decision};
@@ -174,10 +175,13 @@ impl<'a> Opened<'a> {
         }
         let journal = own.journal();
         if context.options.restart {
+            leftover::clear_former(fs, &self.layout)?;
             self.remove_scratch()?;
             own.remove_work(fs)?;
         }
         check_running(self.plan, &self.layout, journal.exists())?;
+        leftover::clear_former(fs, &self.layout)?;
+        leftover::look_around(fs, &self.layout, &context.problems, &|line| context.log(line))?;
         let result = self.work(&lock);
         // What was stopped goes on later. What is refused because of the data does not go on by itself; what is finished needs nothing
         // more. After trouble with the disk only what may be large goes.
@@ -248,6 +252,7 @@ impl<'a> Opened<'a> {
             }
         }
         fs.create_dir(&self.layout.scratch, PRIVATE_FOLDER)?;
+        leftover::note(fs, &self.layout)?;
         let budget = Budget::new(memory.piles);
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
         Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, journal })

@@ -97,8 +97,8 @@ impl Sample {
         cancel: &Cancel,
     ) -> Outcome<Self> {
         let memory = (options.memory_bytes / 4).clamp(1 << 20, MOST_PLACES);
-        // A place in sixteen is one of a window that is looked at: a byte for each byte of text and rule.
-        let places = inputs.text_bytes().min(MOST_TEXT).saturating_mul(rules.len() as u64);
+        let text = inputs.text_bytes().min(MOST_TEXT);
+        let places = (text / Sampler::WINDOWS).saturating_mul(PLACE).saturating_mul(rules.len() as u64);
         let starts = starts(inputs);
         let reading = Reading {
             plan,
@@ -174,8 +174,9 @@ impl Sample {
             }
             let file = self.starts.partition_point(|start| *start <= passage.at).saturating_sub(1);
             let place = passage.at - self.starts.get(file).copied().unwrap_or_default();
-            let Some(stretch) = around(inputs, file, place, cancel)? else { continue };
-            shown.extend(show(plan, inputs, &stretch, (place, passage), until, cancel)?);
+            let Some((stretch, is_counted)) = around(inputs, file, place, cancel)? else { continue };
+            let found = show(plan, inputs, &stretch, (place, passage), until, cancel)?;
+            shown.extend(found.map(|found| RepeatedPassage { line: if is_counted { found.line } else { 0 }, ..found }));
         }
         Ok(shown)
     }
@@ -315,17 +316,17 @@ fn sampled(
     wanting.try_for_each(|(_, sampler)| sampler.end_document()).map(|()| bytes)
 }
 
-/// The line in which a place of a file is, with its number where that is soon told.
-fn around(inputs: &Inputs, number: usize, place: u64, cancel: &Cancel) -> Outcome<Option<Stretch>> {
+/// The line in which a place of a file is, and whether its number is right: lines are counted where that is soon done.
+fn around(inputs: &Inputs, number: usize, place: u64, cancel: &Cancel) -> Outcome<Option<(Stretch, bool)>> {
     let Some(file) = inputs.files.get(number) else { return Ok(None) };
     if !file.packing.is_plain() || inputs.shard_of(number).is_some() {
-        return Ok(Some(Stretch::whole(number)));
+        return Ok(Some((Stretch::whole(number), true)));
     }
     let open = open_read(&file.path)?;
     let Some(offset) = line_around(&open, place, LONGEST_LINE, cancel)? else { return Ok(None) };
-    // Line 0 is the first; what is not counted is told as none.
-    let line = if offset <= LONGEST_LINE { lines_before(&open, offset, cancel)? } else { u64::MAX };
-    Ok(Some(Stretch { file: number, from: Position { offset, line }, to: offset + 1 }))
+    let is_counted = offset <= LONGEST_LINE;
+    let line = if is_counted { lines_before(&open, offset, cancel)? } else { 0 };
+    Ok(Some((Stretch { file: number, from: Position { offset, line }, to: offset + 1 }, is_counted)))
 }
 
 /// A passage as it is told, out of the lines of a stretch.
@@ -357,8 +358,7 @@ fn show(
         })?;
         shown = Some(RepeatedPassage {
             file: line.file().unwrap_or(&file.name).to_owned(),
-            // Where lines were not counted, it is none.
-            line: line.number().wrapping_add(1),
+            line: line.number() + 1,
             offset: place - start,
             length: passage.len,
             count: passage.count,

@@ -11,13 +11,20 @@ use super::Figures;
 use crate::engine::dedup::output::PackedOutput;
 use crate::engine::dedup::write_back::{Layout, WriteBack};
 use crate::formats::bsade::Range;
-use crate::model::{Failure, Outcome, Subject};
-use crate::source::dedup::{Kind, TextFile};
+use crate::job::pool::run_units;
+use crate::model::{Cancel, Failure, Outcome, Subject};
+use crate::source::dedup::{Kind, Position};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Lines between two looks at the progress.
 const TOLD: u64 = 256;
+/// Bytes of output that wait for their turn, at least and at most.
+const MOST_HELD: (usize, usize) = (256 << 10, 4 << 20);
+/// How long one waits for its turn before it looks whether the run was cancelled.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The line that a place in the text of a file is in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,30 +57,42 @@ pub(super) struct Written {
     pub(super) is_resumed: bool,
 }
 
-/// Writes one file, unless a stopped run did and it is there. Of the places `wanted` in its text the lines are told.
-pub(super) fn write_file(job: &Job<'_>, task: &Placed, mut wanted: Vec<u64>) -> Outcome<Written> {
-    let name = format!("write/{}", task.file);
-    let Some(file) = job.inputs.files.get(task.file) else { return Err(changed(Path::new(""))) };
-    if let Some(written) = job.noted::<Written>(&name) {
-        if is_there(job, task.file, &written)? {
-            let documents = written.files.iter().map(|file| file.figures.documents).sum();
-            job.context.progress.add(documents, file.bytes);
-            return Ok(Written { is_resumed: true, ..written });
+/// Writes all files that no stopped run wrote. Of the places `wanted`, each in the text of a file, the lines are told.
+pub(super) fn write_files(job: &Job<'_>, files: &[Placed], wanted: &[(usize, u64)]) -> Outcome<Vec<Written>> {
+    let (threads, cancel) = (job.memory.threads, &job.context.cancel);
+    let known = run_units(files, threads, cancel, |placed| written_before(job, placed))?;
+    let sheets: Vec<Sheet> =
+        files.iter().zip(&known).map(|(placed, known)| Sheet::of(job, placed, known.is_none())).collect();
+    // The pieces of a file one behind the other: whoever waits for its turn waits for one that has begun.
+    let pieces: Vec<(usize, usize)> = sheets
+        .iter()
+        .enumerate()
+        .flat_map(|(number, sheet)| (0..sheet.pieces.len()).map(move |piece| (number, piece)))
+        .collect();
+    run_units(&pieces, threads, cancel, |&(number, piece)| match (files.get(number), sheets.get(number)) {
+        (Some(placed), Some(sheet)) => {
+            let of_file = wanted.iter().filter(|one| one.0 == placed.file).map(|one| one.1).collect();
+            Writing::write(job, placed, sheet, piece, of_file)
         }
+        _ => Ok(()),
+    })?;
+    let written = |(sheet, known): (Sheet, Option<Written>)| known.unwrap_or_else(|| sheet.into_written());
+    Ok(sheets.into_iter().zip(known).map(written).collect())
+}
+
+/// What a stopped run wrote of a file, if all of it is there.
+fn written_before(job: &Job<'_>, placed: &Placed) -> Outcome<Option<Written>> {
+    let Some(written) = job.noted::<Written>(&name_of(placed)) else { return Ok(None) };
+    if !is_there(job, placed.file, &written)? {
+        return Ok(None);
     }
-    wanted.sort_unstable();
-    wanted.dedup();
-    wanted.reverse();
-    let (files, lines) = (Vec::new(), Vec::new());
-    let mut writing = Writing { job, task, output: None, hash: Hash::default(), files, lines, wanted };
-    if job.inputs.shard_of(task.file).is_none() {
-        writing.begin(&file.name, file.bytes);
-    }
-    writing.file(file)?;
-    writing.end()?;
-    let written = Written { files: writing.files, lines: writing.lines, is_resumed: false };
-    job.note(&name, &written)?;
-    Ok(written)
+    let documents = written.files.iter().map(|file| file.figures.documents).sum();
+    job.context.progress.add(documents, job.inputs.bytes_of(&Stretch::whole(placed.file)));
+    Ok(Some(Written { is_resumed: true, ..written }))
+}
+
+fn name_of(placed: &Placed) -> String {
+    format!("write/{}", placed.file)
 }
 
 /// Whether everything that a stopped run wrote of a file is still what it was.
@@ -94,61 +113,77 @@ fn changed(path: &Path) -> Failure {
         .with_hint("wait until nobody writes to it, then run the same command again")
 }
 
-/// A file while it is written.
-struct Writing<'a> {
-    job: &'a Job<'a>,
-    task: &'a Placed,
+/// A piece of a file of which the output is made by one thread.
+#[derive(Clone, Copy)]
+struct Piece {
+    /// Of the parts of the file.
+    part: usize,
+    stretch: Stretch,
+    /// Where its text begins in that of the part, and how long it is, separators counted.
+    at: u64,
+    bytes: u64,
+}
+
+/// A file while it is written: pieces are made side by side and put down one after the other.
+struct Sheet {
+    pieces: Vec<Piece>,
+    down: Mutex<Down>,
+    turn: Condvar,
+}
+
+/// What is put down.
+#[derive(Default)]
+struct Down {
+    /// The piece whose turn it is.
+    next: usize,
     output: Option<PackedOutput>,
     hash: Hash,
     /// The last one is being written.
     files: Vec<WrittenFile>,
     lines: Vec<PlaceInLine>,
-    /// The nearest last.
-    wanted: Vec<u64>,
 }
 
-impl Writing<'_> {
-    fn file(&mut self, file: &TextFile) -> Outcome<()> {
-        let (job, context) = (self.job, self.job.context);
-        let spool = ScratchSpool::new(&context.fs, job.layout.staged(self.task.file, 0).with_extension("line"));
-        let ranges = Ranges::of(job, self.task.unit, &self.task.ranges);
-        let mut walk = ranges.from(self.task.base)?;
-        let mut back = WriteBack::new(&Layout::of(job.plan)?);
-        let (mut at, mut told, mut lines, mut documents) = (0, (0, 0), 0_u64, 0);
-        let (mut found, mut spare) = (Vec::new(), String::new());
-        let (key, cancel) = (&job.plan.text_key, &context.cancel);
-        each_line(job.inputs, &Stretch::whole(self.task.file), key, Box::new(spool), cancel, &mut |line, read| {
-            found.clear();
-            let mut len = 0;
-            if line.kind() == Kind::Blank {
-                return Ok(true);
+impl Sheet {
+    fn of(job: &Job<'_>, placed: &Placed, is_wanted: bool) -> Self {
+        let mut pieces = Vec::new();
+        for (number, part) in placed.parts.iter().enumerate().filter(|_| is_wanted) {
+            let whole = Piece { part: number, stretch: part.stretch, at: 0, bytes: part.facts.bytes };
+            let mut last = whole;
+            for seam in &part.facts.seams {
+                let from = Position { offset: seam.offset, line: part.stretch.from.line + seam.line };
+                let stretch = Stretch { to: seam.offset, ..last.stretch };
+                pieces.push(Piece { stretch, bytes: seam.at - last.at, ..last });
+                let stretch = Stretch { from, ..whole.stretch };
+                last = Piece { stretch, at: seam.at, bytes: whole.bytes - seam.at, ..whole };
             }
-            self.enter(&line)?;
-            if line.kind() == Kind::Document {
-                len = line.text_bytes(&mut spare)?;
-                walk.of_document(at + 1, len, &mut found)?;
-                self.place(at + 1, len, line.number() + 1);
-                at += 1 + len;
-                documents += 1;
-            }
-            let output = self.open()?;
-            let written = line.write(&mut back, &found, &mut |bytes| output.write(bytes))?;
-            self.count(&line, &found, (written.removed, len));
-            lines += 1;
-            if lines % TOLD == 0 {
-                context.progress.add(documents - told.0, read.saturating_sub(told.1));
-                told = (documents, read.max(told.1));
-            }
-            Ok(true)
-        })?;
-        context.progress.add(documents - told.0, file.bytes.saturating_sub(told.1));
-        match at == self.task.facts.bytes {
-            true => Ok(()),
-            // The stamp is the same, and the text is not.
-            false => Err(changed(&file.path)),
+            pieces.push(last);
         }
+        let mut down = Down::default();
+        if let Some(file) = job.inputs.files.get(placed.file) {
+            if job.inputs.shard_of(placed.file).is_none() {
+                down.begin(&file.name, file.bytes);
+            }
+        }
+        Self { pieces, down: Mutex::new(down), turn: Condvar::new() }
     }
 
+    fn into_written(self) -> Written {
+        let down = self.down.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Written { files: down.files, lines: down.lines, is_resumed: false }
+    }
+
+    /// Waits until it is the turn of a piece, which then has everything to itself.
+    fn wait_for(&self, piece: usize, cancel: &Cancel) -> Outcome<MutexGuard<'_, Down>> {
+        let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
+        while down.next != piece {
+            cancel.check()?;
+            down = self.turn.wait_timeout(down, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(down)
+    }
+}
+
+impl Down {
     /// Begins a file of the result.
     fn begin(&mut self, name: &str, input_bytes: u64) {
         self.files.push(WrittenFile { name: name.to_owned(), input_bytes, mark: None, figures: Figures::default() });
@@ -177,38 +212,197 @@ impl Writing<'_> {
     }
 
     /// The output, begun with its first line: a file without any has none.
-    fn open(&mut self) -> Outcome<&mut PackedOutput> {
+    fn open(&mut self, job: &Job<'_>, file: usize) -> Outcome<&mut PackedOutput> {
         let output = match self.output.take() {
             Some(output) => output,
             None => {
                 let number = self.files.len().saturating_sub(1);
-                let path = self.job.layout.staged(self.task.file, number);
+                let path = job.layout.staged(file, number);
                 let packing = PackedOutput::packing(self.files.last().map_or("", |file| file.name.as_str()));
-                PackedOutput::new(self.hash.create(&*self.job.context.fs, &path)?, packing)?
+                PackedOutput::new(self.hash.create(&*job.context.fs, &path)?, packing)?
             }
         };
         Ok(self.output.insert(output))
     }
+}
+
+/// One piece of a file while it is made.
+struct Writing<'a> {
+    job: &'a Job<'a>,
+    file: usize,
+    sheet: &'a Sheet,
+    piece: usize,
+    /// Once it is its turn.
+    down: Option<MutexGuard<'a, Down>>,
+    /// Output that waits for its turn, and how much may.
+    held: Vec<u8>,
+    most: usize,
+    figures: Figures,
+    input_bytes: u64,
+    lines: Vec<PlaceInLine>,
+    /// The nearest last.
+    wanted: Vec<u64>,
+}
+
+impl<'a> Writing<'a> {
+    fn write(
+        job: &'a Job<'a>,
+        placed: &Placed,
+        sheet: &'a Sheet,
+        piece: usize,
+        mut wanted: Vec<u64>,
+    ) -> Outcome<()> {
+        wanted.sort_unstable();
+        wanted.dedup();
+        wanted.reverse();
+        let most = usize::try_from(job.memory.per_thread / 4).unwrap_or(MOST_HELD.1).clamp(MOST_HELD.0, MOST_HELD.1);
+        let mut writing = Self {
+            job,
+            file: placed.file,
+            sheet,
+            piece,
+            down: None,
+            held: Vec::new(),
+            most,
+            figures: Figures::default(),
+            input_bytes: 0,
+            lines: Vec::new(),
+            wanted,
+        };
+        if piece == 0 {
+            writing.take_turn()?;
+        }
+        writing.lines(placed)?;
+        writing.take_turn()?;
+        let Some(mut down) = writing.down.take() else { return Ok(()) };
+        writing.hand_over(&mut down);
+        down.next += 1;
+        if down.next == sheet.pieces.len() {
+            down.end()?;
+            let written = Written { files: down.files.clone(), lines: down.lines.clone(), is_resumed: false };
+            job.note(&name_of(placed), &written)?;
+        }
+        drop(down);
+        sheet.turn.notify_all();
+        Ok(())
+    }
+
+    fn lines(&mut self, placed: &Placed) -> Outcome<()> {
+        let (job, context) = (self.job, self.job.context);
+        let Some(piece) = self.sheet.pieces.get(self.piece).copied() else { return Ok(()) };
+        let Some(part) = placed.parts.get(piece.part) else { return Ok(()) };
+        let Some(file) = job.inputs.files.get(placed.file) else { return Err(changed(Path::new(""))) };
+        // Only a packed file needs one, which is one piece.
+        let spool = ScratchSpool::new(&context.fs, job.layout.staged(placed.file, 0).with_extension("line"));
+        let ranges = Ranges::of(job, part.unit, &part.ranges);
+        let mut walk = ranges.from(part.base + piece.at)?;
+        let mut back = WriteBack::new(&Layout::of(job.plan)?);
+        let in_file = part.at + piece.at;
+        while self.wanted.last().is_some_and(|at| *at < in_file) {
+            self.wanted.pop();
+        }
+        let (mut at, mut told, mut lines, mut documents) = (0, (0, piece.stretch.from.offset), 0_u64, 0);
+        let (mut found, mut spare) = (Vec::new(), String::new());
+        let (key, cancel) = (&job.plan.text_key, &context.cancel);
+        let is_index = job.inputs.shard_of(placed.file).is_some();
+        each_line(job.inputs, &piece.stretch, key, Box::new(spool), cancel, &mut |line, read| {
+            found.clear();
+            let mut len = 0;
+            if line.kind() == Kind::Blank {
+                return Ok(true);
+            }
+            if is_index {
+                self.enter(&line)?;
+            }
+            if line.kind() == Kind::Document {
+                len = line.text_bytes(&mut spare)?;
+                walk.of_document(at + 1, len, &mut found)?;
+                self.place(in_file + at + 1, len, line.number() + 1, line.file().unwrap_or(&file.name));
+                at += 1 + len;
+                documents += 1;
+            }
+            let written = line.write(&mut back, &found, &mut |bytes| self.put(bytes))?;
+            self.count(&line, &found, (written.removed, len));
+            lines += 1;
+            if lines % TOLD == 0 {
+                context.progress.add(documents - told.0, read.saturating_sub(told.1));
+                told = (documents, read.max(told.1));
+            }
+            Ok(true)
+        })?;
+        let end = file.bytes.min(piece.stretch.to);
+        context.progress.add(documents - told.0, end.saturating_sub(told.1));
+        match at == piece.bytes {
+            true => Ok(()),
+            // The stamp is the same, and the text is not.
+            false => Err(changed(&file.path)),
+        }
+    }
+
+    /// Waits for its turn; what waited goes down.
+    fn take_turn(&mut self) -> Outcome<()> {
+        if self.down.is_none() {
+            let sheet = self.sheet;
+            self.down = Some(sheet.wait_for(self.piece, &self.job.context.cancel)?);
+        }
+        let held = std::mem::take(&mut self.held);
+        match held.is_empty() {
+            true => Ok(()),
+            false => self.put(&held),
+        }
+    }
+
+    /// Puts bytes of output down, or by until there is much.
+    fn put(&mut self, bytes: &[u8]) -> Outcome<()> {
+        if let Some(down) = &mut self.down {
+            return down.open(self.job, self.file)?.write(bytes);
+        }
+        self.held.extend_from_slice(bytes);
+        match self.held.len() >= self.most {
+            true => self.take_turn(),
+            false => Ok(()),
+        }
+    }
+
+    /// Goes on to the next file where an index says so; it is always its turn then.
+    fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
+        let Some(mut down) = self.down.take() else { return Ok(()) };
+        if line.file() != down.files.last().map(|file| file.name.as_str()) {
+            self.hand_over(&mut down);
+        }
+        let entered = down.enter(line);
+        self.down = Some(down);
+        entered
+    }
+
+    /// Adds what was counted to the file that is being written.
+    fn hand_over(&mut self, down: &mut Down) {
+        let (figures, input_bytes) = (std::mem::take(&mut self.figures), std::mem::take(&mut self.input_bytes));
+        if let Some(file) = down.files.last_mut() {
+            file.figures.add(&figures);
+            file.input_bytes += input_bytes;
+        }
+        down.lines.append(&mut self.lines);
+    }
 
     /// Notes the line of places that are wanted.
-    fn place(&mut self, start: u64, len: u64, line: u64) {
-        let name = self.files.last().map(|file| file.name.clone()).unwrap_or_default();
+    fn place(&mut self, start: u64, len: u64, line: u64, name: &str) {
         while let Some(at) = self.wanted.last().copied().filter(|at| *at < start + len) {
-            self.lines.push(PlaceInLine { at, file: name.clone(), line, offset: at.saturating_sub(start) });
+            let offset = at.saturating_sub(start);
+            self.lines.push(PlaceInLine { at, file: name.to_owned(), line, offset });
             self.wanted.pop();
         }
     }
 
     fn count(&mut self, line: &Line<'_>, found: &[Range], (removed, len): (u64, u64)) {
-        let Some(file) = self.files.last_mut() else { return };
-        let figures = &mut file.figures;
+        let figures = &mut self.figures;
         if line.kind() != Kind::Document {
             figures.copied_lines += 1;
             return;
         }
         if line.file().is_some() {
             // An index does not say how large the file was: its text is told.
-            file.input_bytes += len;
+            self.input_bytes += len;
         }
         figures.documents += 1;
         figures.text_bytes += len;

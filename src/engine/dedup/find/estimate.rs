@@ -12,7 +12,7 @@ use crate::model::dedup::Keep;
 use crate::model::Outcome;
 
 /// Distances between sampled windows of one anchor. Two neighbours are taken each time, so that the starts of ranges show.
-const STRIDE: u64 = 32;
+const STRIDE: u64 = 128;
 
 /// One place of a sampled window.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +68,11 @@ pub struct Estimate {
 }
 
 impl Sampler {
-    /// Samples the windows of one anchor key in `one_in`, and of these one in sixteen. Takes 16 bytes for each sampled window, so about
-    /// one byte for each `one_in` bytes of text. Windows of less than 32 bytes have so many anchors that the estimate is a rough one.
+    /// Of the windows of a sampled key one in so many is looked at.
+    pub const WINDOWS: u64 = STRIDE / 2;
+
+    /// Samples the windows of one anchor key in `one_in`, and of these one in [`WINDOWS`](Self::WINDOWS). Takes 16 bytes for each
+    /// sampled window. Windows of less than 32 bytes have so many anchors that the estimate is a rough one.
     pub fn new(rule: &Rule, one_in: u64) -> Self {
         Self {
             walk: Walk::new(rule, Bits::ALL),

@@ -118,6 +118,11 @@ impl Resolver {
         Ok(())
     }
 
+    /// Notes a passage that was found on another way.
+    pub(super) fn note(&mut self, passage: Passage) {
+        self.passages.add(passage);
+    }
+
     /// The most repeated passages so far.
     pub fn passages(&self) -> &Passages {
         &self.passages
@@ -301,11 +306,24 @@ fn context<'a, T: TextAt + ?Sized>(
     rule: &Rule,
     spare: &'a mut Vec<u8>,
 ) -> Outcome<Context<'a>> {
-    let left = entry.far as usize;
-    let right = (rule.min_length - u64::from(entry.near)) as usize;
-    let bytes = text.read(at.saturating_sub(u64::from(entry.far)), left + right, spare)?;
-    match bytes.split_at_checked(left) {
-        Some((left, rest)) if rest.len() == right => Ok(Context { left, right: rest }),
-        _ => Err(Failure::data("reading text back", "it is shorter than it was when it was searched")),
+    let Entry { near, far, .. } = entry;
+    let anchor = Anchor { key: 0, at, near, far, copies: 1, period: 0 };
+    let (left, right) = context_bytes(text, &anchor, rule, spare)?.split_at(far as usize);
+    Ok(Context { left, right })
+}
+
+/// The text of all windows of an anchor, of which the first `far` bytes lie before it.
+#[inline]
+pub(super) fn context_bytes<'a, T: TextAt + ?Sized>(
+    text: &'a T,
+    anchor: &Anchor,
+    rule: &Rule,
+    spare: &'a mut Vec<u8>,
+) -> Outcome<&'a [u8]> {
+    let wanted = anchor.far as usize + (rule.min_length - u64::from(anchor.near)) as usize;
+    let bytes = text.read(anchor.at.saturating_sub(u64::from(anchor.far)), wanted, spare)?;
+    match bytes.len() == wanted {
+        true => Ok(bytes),
+        false => Err(Failure::data("reading text back", "it is shorter than it was when it was searched")),
     }
 }
