@@ -1,7 +1,7 @@
 //! Records of anchors on a pile: in runs, each sorted by part of the keys, so that one part can be read without the others.
 
 use super::pile::{OpenFiles, Pile, Stored};
-use crate::engine::dedup::find::{partition_of, Anchor, Interval, Narrow, Record, Sink};
+use crate::engine::dedup::find::{partition_of, Anchor, Interval, Narrow, Passage, Passages, Record, Sink};
 use crate::model::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +25,7 @@ pub(super) struct Collector<'a> {
     anchors: Pile<'a>,
     runs: Vec<Run>,
     found: Pile<'a>,
+    passages: Passages,
 }
 
 /// What a scan has found, whole.
@@ -33,6 +34,8 @@ pub(super) struct Collected {
     pub(super) runs: Vec<Run>,
     /// Intervals that the scan found by itself, in the order of their places.
     pub(super) found: Stored,
+    /// Passages that repeat in these, by their places.
+    pub(super) passages: Passages,
 }
 
 /// Bytes of a record.
@@ -48,7 +51,8 @@ impl<'a> Collector<'a> {
     /// One that puts records and intervals on these piles.
     pub(super) fn new(narrow: bool, parts: u32, run_bytes: usize, anchors: Pile<'a>, found: Pile<'a>) -> Self {
         let waiting = Vec::new();
-        Self { narrow, parts, run_bytes, waiting, sorted: Vec::new(), anchors, runs: Vec::new(), found }
+        let (sorted, runs, passages) = (Vec::new(), Vec::new(), Passages::default());
+        Self { narrow, parts, run_bytes, waiting, sorted, anchors, runs, found, passages }
     }
 
     /// Puts what waits on the pile, sorted by part.
@@ -96,7 +100,8 @@ impl<'a> Collector<'a> {
             self.anchors.spill()?;
             self.found.spill()?;
         }
-        Ok(Collected { anchors: self.anchors.finish()?, runs: self.runs, found: self.found.finish()? })
+        let (anchors, found) = (self.anchors.finish()?, self.found.finish()?);
+        Ok(Collected { anchors, runs: self.runs, found, passages: self.passages })
     }
 }
 
@@ -115,6 +120,10 @@ impl Sink for Collector<'_> {
 
     fn interval(&mut self, found: Interval) -> Outcome<()> {
         self.found.append(&interval_bytes(found.start, found.end))
+    }
+
+    fn passage(&mut self, passage: Passage) {
+        self.passages.add(passage);
     }
 }
 

@@ -55,7 +55,7 @@ fn needs_of(
     text_bytes: u64,
 ) -> Outcome<Needs> {
     let rule = Rule::of(plan, plan.min_length.unwrap_or(USUAL_MIN_LENGTH));
-    let memory = Memory::of(options.memory_bytes, options.threads.max(1));
+    let memory = Memory::of(options.memory_bytes, options.threads.max(1), inputs.working_memory(&rule));
     let division = Division::of(&rule, inputs.bytes(), text_bytes, &memory);
     Ok(Needs {
         scratch_bytes: scratch_needed(&rule, text_bytes, &memory, &division),
@@ -112,12 +112,15 @@ pub fn estimates(
     let all_text = scaled(sample.text_bytes);
     let own_bytes: u64 = inputs.own().iter().map(|file| file.bytes).sum();
     let free_bytes = space::free_bytes(&layout.output)?;
-    let memory = Memory::of(options.memory_bytes, options.threads.max(1));
+    let least = lengths.iter().copied().min().unwrap_or(USUAL_MIN_LENGTH);
+    let working = inputs.working_memory(&Rule::of(plan, least));
+    let memory = Memory::of(options.memory_bytes, options.threads.max(1), working);
     let hashing = sample.time.as_secs_f64() * scale / (READING + count as f64) / memory.threads as f64;
     let packing = packing_of(&inputs);
     let resumable = Journal::peek(&layout.own.journal(), &journal_key(&hash, &inputs))?.saturating_sub(1) as u64;
     let mut all = Vec::new();
-    for (&min_length, found) in lengths.iter().zip(sample.estimates(PASSAGES)) {
+    let found = sample.estimates(PASSAGES, memory.threads, cancel)?;
+    for ((&min_length, found), &one_in) in lengths.iter().zip(found).zip(&sample.one_in) {
         let plan = &DedupPlan { min_length: Some(min_length), ..plan.clone() };
         let needs = needs_of(plan, options, &layout, &inputs, all_text)?;
         let mut problems = problems.clone();
@@ -134,7 +137,7 @@ pub fn estimates(
         let seconds = hashing * (TIMES + RECORD * records as f64 / all_text.max(1) as f64 + packing);
         let own_text = scaled(sample.own_text_bytes);
         let share = |bytes: u64| bytes as f64 / sample.own_text_bytes.max(1) as f64;
-        let of_all = |share: f64| (share.min(1.0) * own_text as f64) as u64;
+        let of_all = |share: f64| (share.min(1.0) * own_text as f64).round() as u64;
         let share_removed = share(found.removable);
         all.push(DedupEstimate {
             files: inputs.own().len() as u64,
@@ -142,7 +145,7 @@ pub fn estimates(
             text_bytes: own_text,
             documents: scaled(sample.own_documents),
             sampled_bytes: sample.own_input_bytes,
-            one_in: sample.one_in,
+            one_in,
             lengths: vec![LengthEstimate {
                 min_length,
                 share: share_removed,

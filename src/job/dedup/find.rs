@@ -39,8 +39,22 @@ pub(super) struct FoundPart {
 struct Noted {
     mark: Mark,
     runs: Vec<Vec<u64>>,
-    /// Place, length, count.
-    passages: Vec<(u64, u64, u64)>,
+    passages: Vec<NotedPassage>,
+}
+
+/// Place, length and count of a passage, as the journal keeps them.
+pub(super) type NotedPassage = (u64, u64, u64);
+
+/// The heaviest passages for the journal.
+pub(super) fn noted_passages(passages: &Passages) -> Vec<NotedPassage> {
+    passages.heaviest(NOTED_PASSAGES).iter().map(|passage| (passage.at, passage.len, passage.count)).collect()
+}
+
+/// Passages out of the journal.
+pub(super) fn passages_of(noted: &[NotedPassage]) -> Passages {
+    let mut passages = Passages::default();
+    noted.iter().for_each(|&(at, len, count)| passages.add(Passage { at, len, count }));
+    passages
 }
 
 /// What the parts found together.
@@ -61,6 +75,8 @@ pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> O
     })?;
     let mut passages = Passages::default();
     parts.iter().for_each(|part| passages.join(&part.passages));
+    let of_units = units.iter().zip(&finding.bases);
+    of_units.for_each(|(unit, base)| passages.join(&unit.collected.passages.moved(*base)));
     Ok(Found { parts, passages })
 }
 
@@ -81,8 +97,7 @@ impl Finding<'_> {
         let path = job.layout.scratch.join(format!("{part}.intervals"));
         if let Some(noted) = job.noted::<Noted>(&name) {
             if noted.mark.holds(&path)? {
-                let mut passages = Passages::default();
-                noted.passages.iter().for_each(|&(at, len, count)| passages.add(Passage { at, len, count }));
+                let passages = passages_of(&noted.passages);
                 let intervals = Stored::of_file(path, noted.mark);
                 return Ok(FoundPart { intervals, runs: noted.runs, passages, is_resumed: true });
             }
@@ -110,9 +125,7 @@ impl Finding<'_> {
         let runs = found.runs;
         let intervals = found.pile.finish()?;
         if let (Some(mark), true) = (intervals.mark(), self.is_on_disk()) {
-            let list = passages.heaviest(NOTED_PASSAGES);
-            let passages = list.iter().map(|passage| (passage.at, passage.len, passage.count)).collect();
-            job.note(&name, &Noted { mark, runs: runs.clone(), passages })?;
+            job.note(&name, &Noted { mark, runs: runs.clone(), passages: noted_passages(&passages) })?;
         }
         Ok(FoundPart { intervals, runs, passages, is_resumed: false })
     }

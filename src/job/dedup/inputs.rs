@@ -2,10 +2,12 @@
 
 use super::source::Stretch;
 use super::split::Division;
+use crate::engine::dedup::find::{Rule, Scanner};
 use crate::engine::dedup::original::Index;
+use crate::engine::dedup::output::PackedOutput;
 use crate::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
 use crate::model::{Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, Subject};
-use crate::source::dedup::{line_from, list, Position, TextFile};
+use crate::source::dedup::{line_from, list, reading_memory, unpacked_share, Position, TextFile};
 use crate::source::text::Packing;
 use crate::storage::read::{open_read, stamp_at};
 use std::path::{Path, PathBuf};
@@ -16,8 +18,9 @@ const LONGEST_LINE: u64 = 64 << 20;
 /// A file is divided into parts of at least so many bytes.
 const LEAST_PART: u64 = 1 << 10;
 
-/// Text is about so many times as long as its packed form.
-const PACKED_RATIO: u64 = 4;
+/// Packed files that are looked into to tell how long their text is, and bytes of each.
+const LOOKED_INTO: usize = 8;
+const LOOKED_AT: u64 = 1 << 20;
 
 /// The files of a run.
 #[derive(Debug, Default)]
@@ -31,6 +34,11 @@ pub(super) struct Inputs {
     index: Option<Index>,
     /// What else is read of it.
     beside: Vec<(PathBuf, FileStamp)>,
+    /// Bytes of text for each hundred of packed files.
+    per_hundred: u64,
+    /// Memory that reading one of the files takes, at most, and packing its output.
+    reading: u64,
+    packing: u64,
 }
 
 /// Finds them.
@@ -44,6 +52,7 @@ pub(super) fn find(plan: &DedupPlan, cancel: &Cancel) -> Outcome<Inputs> {
         Some(index) => inputs.add_index(Path::new(index))?,
         None => inputs.add(Path::new(&plan.input), cancel)?,
     }
+    inputs.look_into_packed(cancel)?;
     Ok(inputs)
 }
 
@@ -60,6 +69,28 @@ impl Inputs {
         self.files.extend(found.files);
         self.problems.extend(found.problems);
         Ok(())
+    }
+
+    /// Finds out what packed files ask for, some of them from a look into them.
+    fn look_into_packed(&mut self, cancel: &Cancel) -> Outcome<()> {
+        for file in &self.files {
+            self.reading = self.reading.max(reading_memory(file)?);
+            self.packing = self.packing.max(PackedOutput::memory(PackedOutput::packing(&file.name)));
+        }
+        let packed: Vec<&TextFile> = self.files.iter().filter(|file| !file.packing.is_plain()).collect();
+        let (mut bytes, mut text) = (0_u64, 0_u64);
+        for file in packed.iter().step_by(packed.len().div_ceil(LOOKED_INTO).max(1)) {
+            cancel.check()?;
+            let (taken, given) = unpacked_share(file, LOOKED_AT)?;
+            (bytes, text) = (bytes + taken, text + given);
+        }
+        self.per_hundred = (100 * text / bytes.max(1)).max(100);
+        Ok(())
+    }
+
+    /// Memory that a thread takes to read and to write.
+    pub(super) fn working_memory(&self, rule: &Rule) -> u64 {
+        self.reading + self.packing.max(Scanner::memory(rule))
     }
 
     fn add_index(&mut self, folder: &Path) -> Outcome<()> {
@@ -117,7 +148,7 @@ impl Inputs {
     pub(super) fn text_bytes(&self) -> u64 {
         let of = |file: &TextFile| match file.packing {
             Packing::Plain => file.bytes,
-            _ => file.bytes.saturating_mul(PACKED_RATIO),
+            _ => file.bytes.saturating_mul(self.per_hundred) / 100,
         };
         self.files.iter().map(of).sum()
     }

@@ -23,6 +23,8 @@ mod record;
 mod report;
 mod run;
 mod sample;
+mod sheet;
+mod shown;
 mod source;
 mod split;
 mod spool;

@@ -1,6 +1,7 @@
 //! First stage: each unit's documents become text, records of anchors, and what the scan finds by itself.
 
 use super::anchors::{Collected, Collector, Run};
+use super::find::{noted_passages, passages_of, NotedPassage};
 use super::pile::{Mark, Pile, Stored};
 use super::run::Job;
 use super::source::{each_line, Line, Stretch};
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 
 /// Documents between two looks at the progress.
 const TOLD: u64 = 256;
-/// Bytes of a file between two places where a part of its output may begin.
+/// Bytes of a file between two places where a part of its output may begin, unless units are smaller.
 const SEAM: u64 = 2 << 20;
 /// What stands in front of each document.
 const SEPARATOR: &[u8] = &[0xff];
@@ -99,6 +100,7 @@ pub(super) struct Noted {
     anchors: Mark,
     found: Mark,
     runs: Vec<Run>,
+    passages: Vec<NotedPassage>,
 }
 
 /// A unit that was read.
@@ -153,6 +155,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[Stretch]) -> 
             anchors,
             found,
             runs: collected.runs.clone(),
+            passages: noted_passages(&collected.passages),
         };
         job.note(&name, &noted)?;
     }
@@ -171,6 +174,7 @@ fn resumed(noted: Noted, path: impl Fn(&str) -> PathBuf) -> Outcome<Option<ReadU
         anchors: Stored::of_file(anchors, noted.anchors),
         runs: noted.runs,
         found: Stored::of_file(found, noted.found),
+        passages: passages_of(&noted.passages),
     };
     let text = Stored::of_file(text, noted.text);
     Ok(Some(ReadUnit { files: noted.files, findings: noted.findings, text, collected, is_resumed: true }))
@@ -205,10 +209,10 @@ impl<'a> Reading<'a> {
         let mut facts = FileFacts::default();
         let (base, mut told) = (self.text.len(), (0, stretch.from.offset));
         let is_divided = job.inputs.is_divided(stretch.file, &job.division);
-        let mut seam = stretch.from.offset;
+        let (mut seam, distance) = (stretch.from.offset, SEAM.min(job.division.unit_bytes));
         let (key, cancel) = (&job.plan.text_key, &context.cancel);
         let damage = each_line(job.inputs, stretch, key, Box::new(spool), cancel, &mut |line, read| {
-            if is_divided && line.start() >= seam + SEAM {
+            if is_divided && line.start() >= seam + distance {
                 seam = line.start();
                 facts.seams.push(Seam { offset: seam, line: facts.lines, at: self.text.len() - base });
             }

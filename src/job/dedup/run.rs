@@ -228,7 +228,7 @@ impl<'a> Opened<'a> {
         }
         let journal = Journal::open(fs, &path, &key)?;
         let rule = Rule::of(self.plan, self.plan.min_length.unwrap_or_default());
-        let mut memory = Memory::of(context.options.memory_bytes, context.options.threads.max(1));
+        let mut memory = Memory::of(context.options.memory_bytes, context.options.threads.max(1), self.inputs.working_memory(&rule));
         memory.piles = self.tuning.piles.unwrap_or(memory.piles);
         let (bytes, text_bytes) = (self.inputs.bytes(), self.inputs.text_bytes());
         let division = match noted::<Division>(&journal, "division") {
@@ -245,7 +245,9 @@ impl<'a> Opened<'a> {
             }
         };
         let needed = scratch_needed(&rule, text_bytes, &memory, &division);
-        self.check_space(needed)?;
+        // Of packed files it is only a guess how much text is in them.
+        let least = scratch_needed(&rule, bytes, &memory, &division).min(needed);
+        self.check_space(needed, least)?;
         if self.layout.is_elsewhere {
             if let Some(parent) = self.layout.scratch.parent() {
                 make_folder(fs, parent, PRIVATE_FOLDER, &mut Vec::new())?;
@@ -258,8 +260,8 @@ impl<'a> Opened<'a> {
         Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, journal })
     }
 
-    /// Refuses what cannot end well for want of space: scratch, and the result beside it.
-    fn check_space(&self, scratch: u64) -> Outcome<()> {
+    /// Refuses what cannot end well for want of scratch space, and warns of what may not.
+    fn check_space(&self, scratch: u64, least: u64) -> Outcome<()> {
         let refuse = |needed: u64, free: u64, place: &std::path::Path, hint: &str| {
             let why = format!("about {} are needed there, and {} are free", text::bytes(needed), text::bytes(free));
             Err(Failure::environment("deduplicating", why).on(Subject::path(place)).with_hint(hint))
@@ -272,6 +274,16 @@ impl<'a> Opened<'a> {
                 text::display_safe(&self.layout.scratch.to_string_lossy()),
                 text::bytes(scratch_free)
             ));
+        }
+        if scratch > scratch_free && least <= scratch_free {
+            let why = format!(
+                "scratch may not be enough: about {} are needed, and {} are free",
+                text::bytes(scratch),
+                text::bytes(scratch_free)
+            );
+            let note = Problem::note(ProblemKind::Other, Subject::path(&self.layout.scratch), why);
+            let hint = "should it run out, nothing half-written stays; --scratch DIR names another folder";
+            return self.context.problems.report(note.with_hint(hint));
         }
         if scratch > scratch_free {
             let hint = "name a folder with more space with --scratch DIR, or give more --memory";

@@ -1,14 +1,15 @@
-//! What seconds tell of a text: as many of its documents as can be read in them, and of their windows a share of all different ones.
+//! What seconds tell of a text: as many of its documents as can be read in them, and of their windows a share of all different ones. What
+//! is small is searched as a run would search it.
 
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
-use super::run::text_of;
+use super::shown::{around, show};
 use super::source::{each_line, Line, Stretch};
-use crate::engine::dedup::find::{Estimate, Passage, Rule, Sampler, Samples};
+use crate::engine::dedup::find::{find_with, Estimate, Interval, Passage, Rule, Sampler, Samples};
 use crate::engine::dedup::write_back::Pieces as _;
 use crate::job::pool::run_units;
 use crate::model::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
-use crate::source::dedup::{line_around, line_from, lines_before, Kind, Position};
+use crate::source::dedup::{line_from, Kind, Position};
 use crate::source::text::Packing;
 use crate::storage::read::open_read;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,15 +22,14 @@ const LONGEST_SHOWING: Duration = Duration::from_millis(500);
 /// Bytes of a plain file that are looked at together.
 const STRETCH: u64 = 4 << 20;
 /// Memory for places of windows, at most, in bytes; they are sorted in the end, which takes time, too.
-const MOST_PLACES: u64 = 32 << 20;
+const MOST_PLACES: u64 = 64 << 20;
+/// Text that is searched as a whole, at most, in bytes; and as a part of the memory.
+const MOST_SEARCHED: u64 = 24 << 20;
+const SEARCHED: u64 = 8;
 /// Bytes of one such place.
 const PLACE: u64 = 16;
 /// Text that can be read in time, at most, in bytes.
 const MOST_TEXT: u64 = 4 << 30;
-/// The longest line around whose beginning is looked for, in bytes.
-const LONGEST_LINE: u64 = 64 << 20;
-/// Bytes of a passage that are shown.
-const SHOWN: usize = 200;
 /// Problems that are kept.
 const PROBLEMS: usize = 100;
 /// Room for the text of a packed file, as a multiple of its size and at least: only to have every place in order.
@@ -42,12 +42,14 @@ const TURN: f64 = 0.618_033_988_749_895;
 pub(super) struct Sample {
     rules: Vec<Rule>,
     samples: Vec<Samples>,
+    /// In place of samples.
+    held: Option<Held>,
     /// Where each file begins among all places, and behind them the end.
     starts: Vec<u64>,
     /// Where the files begin whose output is written.
     own: u64,
-    /// One key in so many was looked at.
-    pub(super) one_in: u64,
+    /// For each rule: one key in so many was looked at.
+    pub(super) one_in: Vec<u64>,
     /// Bytes on disk that were read, of all files.
     pub(super) input_bytes: u64,
     /// The same of files whose output is written.
@@ -63,9 +65,45 @@ pub(super) struct Sample {
     pub(super) time: Duration,
 }
 
+/// Text that is searched, each document behind a separator, with where these are in it and among all places.
+#[derive(Default)]
+struct Held {
+    text: Vec<u8>,
+    documents: Vec<(u64, u64)>,
+}
+
+impl Held {
+    fn join(&mut self, other: Self) {
+        let base = self.text.len() as u64;
+        self.documents.extend(other.documents.iter().map(|(start, place)| (base + start, *place)));
+        self.text.extend_from_slice(&other.text);
+    }
+
+    /// What a rule would remove of the documents from the place `own` on.
+    fn estimate(&self, rule: &Rule, own: u64, most: usize, cancel: &Cancel) -> Outcome<Estimate> {
+        let found = find_with(&self.text, rule, cancel)?;
+        let first = self.documents.partition_point(|document| document.1 < own);
+        let start = self.documents.get(first).map_or(u64::MAX, |document| document.0);
+        let counted = found.intervals.iter().filter(|interval| interval.start >= start);
+        let place = |passage: Passage| {
+            let number = self.documents.partition_point(|document| document.0 <= passage.at).saturating_sub(1);
+            let (start, place) = self.documents.get(number).copied().unwrap_or_default();
+            Passage { at: place + passage.at.saturating_sub(start + 1), ..passage }
+        };
+        Ok(Estimate {
+            bytes: self.text.len() as u64 - self.documents.len() as u64,
+            removable: counted.map(|Interval { start, end, .. }| end - start).sum(),
+            margin: 0,
+            sampled: self.text.len() as u64,
+            passages: found.passages.heaviest(most).into_iter().map(place).collect(),
+        })
+    }
+}
+
 /// What was seen of one stretch.
 struct Part {
     samples: Vec<Samples>,
+    held: Held,
     read: u64,
     text_bytes: u64,
     documents: u64,
@@ -79,7 +117,8 @@ struct Reading<'a> {
     inputs: &'a Inputs,
     rules: &'a [Rule],
     starts: &'a [u64],
-    one_in: u64,
+    one_in: Vec<u64>,
+    is_searched: bool,
     until: Instant,
     /// Places that are kept, and how many may be.
     kept: AtomicU64,
@@ -98,14 +137,16 @@ impl Sample {
     ) -> Outcome<Self> {
         let memory = (options.memory_bytes / 4).clamp(1 << 20, MOST_PLACES);
         let text = inputs.text_bytes().min(MOST_TEXT);
-        let places = (text / Sampler::WINDOWS).saturating_mul(PLACE).saturating_mul(rules.len() as u64);
+        let share = (memory / PLACE / rules.len().max(1) as u64).max(1);
+        let one_in = |rule: &Rule| (text / Sampler::apart(rule)).div_ceil(share).max(1);
         let starts = starts(inputs);
         let reading = Reading {
             plan,
             inputs,
             rules: &rules,
             starts: &starts,
-            one_in: places.div_ceil(memory).max(1),
+            one_in: rules.iter().map(one_in).collect(),
+            is_searched: inputs.text_bytes() <= MOST_SEARCHED.min(options.memory_bytes / SEARCHED),
             until: Instant::now() + LONGEST,
             kept: AtomicU64::new(0),
             // Chance gives more to some.
@@ -120,10 +161,13 @@ impl Sample {
         let mut sample = Self {
             samples: rules.iter().map(|_| Samples::default()).collect(),
             own: starts.get(inputs.earlier).copied().unwrap_or_default(),
-            one_in: reading.one_in,
+            one_in: if reading.is_searched { vec![1; rules.len()] } else { reading.one_in.clone() },
             ..Self::default()
         };
-        for (stretch, part) in stretches.iter().zip(parts) {
+        sample.held = reading.is_searched.then(Held::default);
+        let mut parts: Vec<(&Stretch, Option<Part>)> = stretches.iter().zip(parts).collect();
+        parts.sort_by_key(|(stretch, _)| (stretch.file, stretch.from.offset));
+        for (stretch, part) in parts {
             if let Some(part) = part {
                 sample.add(part, stretch.file >= inputs.earlier);
             }
@@ -140,6 +184,9 @@ impl Sample {
                 false => all.join_earlier(some),
             }
         }
+        if let Some(held) = &mut self.held {
+            held.join(part.held);
+        }
         self.input_bytes += part.read;
         self.text_bytes += part.text_bytes;
         self.time += part.time;
@@ -152,10 +199,12 @@ impl Sample {
     }
 
     /// What each rule would remove, in the order of the rules.
-    pub(super) fn estimates(&mut self, most: usize) -> Vec<Estimate> {
-        let samples = std::mem::take(&mut self.samples);
-        let own = self.own;
-        samples.into_iter().zip(&self.rules).map(|(samples, rule)| samples.estimate(rule, own, most)).collect()
+    pub(super) fn estimates(&mut self, most: usize, threads: usize, cancel: &Cancel) -> Outcome<Vec<Estimate>> {
+        let (own, samples) = (self.own, std::mem::take(&mut self.samples));
+        match &self.held {
+            Some(held) => run_units(&self.rules, threads, cancel, |rule| held.estimate(rule, own, most, cancel)),
+            None => Ok(samples.into_iter().zip(&self.rules).map(|(one, rule)| one.estimate(rule, own, most)).collect()),
+        }
     }
 
     /// Passages with where they are and how they begin; those that cannot be told in time are left out.
@@ -231,16 +280,16 @@ impl Reading<'_> {
 
     fn part(&self, stretch: &Stretch) -> Outcome<Part> {
         let begun = Instant::now();
-        let empty = Vec::new();
         let mut part = Part {
-            samples: empty,
+            samples: Vec::new(),
+            held: Held::default(),
             read: 0,
             text_bytes: 0,
             documents: 0,
             problems: Vec::new(),
             time: Duration::ZERO,
         };
-        let mut samplers: Vec<Sampler> = self.rules.iter().map(|rule| Sampler::new(rule, self.one_in)).collect();
+        let mut samplers: Vec<Sampler> = self.rules.iter().zip(&self.one_in).map(|(rule, one_in)| Sampler::new(rule, *one_in)).collect();
         let Some(file) = self.inputs.files.get(stretch.file) else { return Ok(part) };
         let end = stretch.to.min(file.bytes);
         part.read = end.saturating_sub(stretch.from.offset);
@@ -259,7 +308,10 @@ impl Reading<'_> {
             }
             match line.kind() {
                 Kind::Document => {
-                    part.text_bytes += sampled(&line, place, self.rules, &mut samplers, &mut spare)?;
+                    part.text_bytes += match self.is_searched {
+                        true => hold(&line, place, &mut part.held, &mut spare)?,
+                        false => sampled(&line, place, self.rules, &mut samplers, &mut spare)?,
+                    };
                     part.documents += 1;
                     let kept: u64 = samplers.iter().map(|sampler| sampler.sampled() as u64).sum();
                     self.kept.fetch_add(kept - told, Ordering::Relaxed);
@@ -295,6 +347,16 @@ impl Reading<'_> {
     }
 }
 
+/// Keeps the text of a document; returns the bytes of it.
+fn hold(line: &Line<'_>, place: u64, held: &mut Held, spare: &mut String) -> Outcome<u64> {
+    held.documents.push((held.text.len() as u64, place));
+    held.text.push(0xff);
+    line.each_piece(spare, &mut |piece| {
+        held.text.extend_from_slice(piece.as_bytes());
+        Ok(())
+    })
+}
+
 /// Has a document looked at by all samplers; returns the bytes of its text.
 fn sampled(
     line: &Line<'_>,
@@ -314,57 +376,4 @@ fn sampled(
     })?;
     let mut wanting = rules.iter().zip(samplers).filter(|(rule, _)| wants(rule));
     wanting.try_for_each(|(_, sampler)| sampler.end_document()).map(|()| bytes)
-}
-
-/// The line in which a place of a file is, and whether its number is right: lines are counted where that is soon done.
-fn around(inputs: &Inputs, number: usize, place: u64, cancel: &Cancel) -> Outcome<Option<(Stretch, bool)>> {
-    let Some(file) = inputs.files.get(number) else { return Ok(None) };
-    if !file.packing.is_plain() || inputs.shard_of(number).is_some() {
-        return Ok(Some((Stretch::whole(number), true)));
-    }
-    let open = open_read(&file.path)?;
-    let Some(offset) = line_around(&open, place, LONGEST_LINE, cancel)? else { return Ok(None) };
-    let is_counted = offset <= LONGEST_LINE;
-    let line = if is_counted { lines_before(&open, offset, cancel)? } else { 0 };
-    Ok(Some((Stretch { file: number, from: Position { offset, line }, to: offset + 1 }, is_counted)))
-}
-
-/// A passage as it is told, out of the lines of a stretch.
-fn show(
-    plan: &DedupPlan,
-    inputs: &Inputs,
-    stretch: &Stretch,
-    (place, passage): (u64, &Passage),
-    until: Instant,
-    cancel: &Cancel,
-) -> Outcome<Option<RepeatedPassage>> {
-    let Some(file) = inputs.files.get(stretch.file) else { return Ok(None) };
-    let (mut shown, mut spare) = (None, String::new());
-    each_line(inputs, stretch, &plan.text_key, Box::new(Vec::new()), cancel, &mut |line, _| {
-        let start = line.start();
-        if start > place || Instant::now() >= until {
-            return Ok(false);
-        }
-        if line.kind() != Kind::Document || start + line.most_bytes() < place {
-            return Ok(true);
-        }
-        let (mut at, mut text) = (start, Vec::new());
-        line.each_piece(&mut spare, &mut |piece| {
-            let from = usize::try_from(place.saturating_sub(at)).unwrap_or(usize::MAX).min(piece.len());
-            let rest = piece.as_bytes().get(from..).unwrap_or_default();
-            text.extend_from_slice(rest.get(..SHOWN - text.len()).unwrap_or(rest));
-            at += piece.len() as u64;
-            Ok(())
-        })?;
-        shown = Some(RepeatedPassage {
-            file: line.file().unwrap_or(&file.name).to_owned(),
-            line: line.number() + 1,
-            offset: place - start,
-            length: passage.len,
-            count: passage.count,
-            text: text_of(&text),
-        });
-        Ok(true)
-    })?;
-    Ok(shown)
 }

@@ -39,6 +39,7 @@ impl Line<'_> {
         match self {
             Self::Indexed(document) => Ok(document.place.text_bytes()),
             Self::Of(record) => match (record.body, record.text_field()) {
+                (Body::Held(_), Some(field)) if !field.has_escapes => Ok((field.to - field.from).saturating_sub(2)),
                 (Body::Held(line), Some(field)) => {
                     let end = usize::try_from(field.to.saturating_sub(1)).unwrap_or(usize::MAX);
                     let start = usize::try_from(field.from + 1).unwrap_or(usize::MAX);

@@ -32,11 +32,14 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Divides `bytes` among up to `threads` threads and what they pile up.
-    pub(super) fn of(bytes: u64, threads: usize) -> Self {
+    /// Divides `bytes` among up to `threads` threads and what they pile up. Reading and writing take `working` bytes of each thread,
+    /// most of which is usually the window of a decoder; it is taken from what there is, and where that is too little it is more.
+    pub(super) fn of(bytes: u64, threads: usize, working: u64) -> Self {
         let rest = bytes - PROGRAM.min(bytes / 2);
-        let most = usize::try_from(rest / (2 * LEAST_THREAD)).unwrap_or(usize::MAX).max(1);
+        let extra = working.saturating_sub(LEAST_THREAD);
+        let most = usize::try_from(rest / (2 * LEAST_THREAD).saturating_add(extra)).unwrap_or(usize::MAX).max(1);
         let threads = threads.clamp(1, most);
+        let rest = rest.saturating_sub(extra.saturating_mul(threads as u64)).max(rest / 8);
         let per_thread = (rest / 2 / threads as u64).min(MOST_THREAD);
         Self { threads, per_thread, piles: rest - per_thread * threads as u64 }
     }
@@ -100,19 +103,23 @@ mod tests {
     fn memory_is_never_divided_into_more_than_there_is() {
         for bytes in [1 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30, 1 << 40] {
             for threads in [1, 2, 7, 16, 1_000] {
-                let memory = Memory::of(bytes, threads);
-                assert!(memory.threads >= 1 && memory.threads <= threads);
-                assert!(memory.per_thread * memory.threads as u64 + memory.piles <= bytes, "{bytes} {threads}");
+                for working in [0, 1 << 20, 12 << 20, 129 << 20] {
+                    let memory = Memory::of(bytes, threads, working);
+                    assert!(memory.threads >= 1 && memory.threads <= threads);
+                    let extra = working.saturating_sub(LEAST_THREAD).min(bytes / 2);
+                    let all = (memory.per_thread + extra) * memory.threads as u64 + memory.piles;
+                    assert!(all <= bytes || memory.threads == 1, "{bytes} {threads} {working}");
+                }
             }
         }
-        assert_eq!(Memory::of(16 << 20, 7).threads, 1);
-        assert_eq!(Memory::of(256 << 20, 2).threads, 2);
+        assert_eq!(Memory::of(16 << 20, 7, 0).threads, 1);
+        assert_eq!(Memory::of(256 << 20, 2, 1 << 20).threads, 2);
     }
 
     #[test]
     fn parts_and_units_grow_with_the_text_and_have_an_end() {
         let rule = |min_length| Rule { min_length, keep: Keep::First, min_count: 2 };
-        let memory = Memory::of(256 << 20, 2);
+        let memory = Memory::of(256 << 20, 2, 1 << 20);
         let of = |length, bytes: u64| Division::of(&rule(length), bytes, bytes, &memory);
         assert_eq!(of(500, 1_000).parts, 1);
         assert!(of(500, 10 << 30).parts > of(500, 1 << 30).parts);

@@ -2,29 +2,25 @@
 
 use super::export::Placed;
 use super::merge::Ranges;
-use super::output::Hash;
 use super::pile::Mark;
 use super::run::Job;
+use super::sheet::{Down, Sheet};
 use super::source::{each_line, Line, Stretch};
 use super::spool::ScratchSpool;
 use super::Figures;
-use crate::engine::dedup::output::PackedOutput;
 use crate::engine::dedup::write_back::{Layout, WriteBack};
 use crate::formats::bsade::Range;
 use crate::job::pool::run_units;
-use crate::model::{Cancel, Failure, Outcome, Subject};
-use crate::source::dedup::{Kind, Position};
+use crate::model::{Failure, Outcome, Subject};
+use crate::source::dedup::Kind;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::MutexGuard;
 
 /// Lines between two looks at the progress.
 const TOLD: u64 = 256;
 /// Bytes of output that wait for their turn, at least and at most.
 const MOST_HELD: (usize, usize) = (256 << 10, 4 << 20);
-/// How long one waits for its turn before it looks whether the run was cancelled.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The line that a place in the text of a file is in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -113,119 +109,6 @@ fn changed(path: &Path) -> Failure {
         .with_hint("wait until nobody writes to it, then run the same command again")
 }
 
-/// A piece of a file of which the output is made by one thread.
-#[derive(Clone, Copy)]
-struct Piece {
-    /// Of the parts of the file.
-    part: usize,
-    stretch: Stretch,
-    /// Where its text begins in that of the part, and how long it is, separators counted.
-    at: u64,
-    bytes: u64,
-}
-
-/// A file while it is written: pieces are made side by side and put down one after the other.
-struct Sheet {
-    pieces: Vec<Piece>,
-    down: Mutex<Down>,
-    turn: Condvar,
-}
-
-/// What is put down.
-#[derive(Default)]
-struct Down {
-    /// The piece whose turn it is.
-    next: usize,
-    output: Option<PackedOutput>,
-    hash: Hash,
-    /// The last one is being written.
-    files: Vec<WrittenFile>,
-    lines: Vec<PlaceInLine>,
-}
-
-impl Sheet {
-    fn of(job: &Job<'_>, placed: &Placed, is_wanted: bool) -> Self {
-        let mut pieces = Vec::new();
-        for (number, part) in placed.parts.iter().enumerate().filter(|_| is_wanted) {
-            let whole = Piece { part: number, stretch: part.stretch, at: 0, bytes: part.facts.bytes };
-            let mut last = whole;
-            for seam in &part.facts.seams {
-                let from = Position { offset: seam.offset, line: part.stretch.from.line + seam.line };
-                let stretch = Stretch { to: seam.offset, ..last.stretch };
-                pieces.push(Piece { stretch, bytes: seam.at - last.at, ..last });
-                let stretch = Stretch { from, ..whole.stretch };
-                last = Piece { stretch, at: seam.at, bytes: whole.bytes - seam.at, ..whole };
-            }
-            pieces.push(last);
-        }
-        let mut down = Down::default();
-        if let Some(file) = job.inputs.files.get(placed.file) {
-            if job.inputs.shard_of(placed.file).is_none() {
-                down.begin(&file.name, file.bytes);
-            }
-        }
-        Self { pieces, down: Mutex::new(down), turn: Condvar::new() }
-    }
-
-    fn into_written(self) -> Written {
-        let down = self.down.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Written { files: down.files, lines: down.lines, is_resumed: false }
-    }
-
-    /// Waits until it is the turn of a piece, which then has everything to itself.
-    fn wait_for(&self, piece: usize, cancel: &Cancel) -> Outcome<MutexGuard<'_, Down>> {
-        let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
-        while down.next != piece {
-            cancel.check()?;
-            down = self.turn.wait_timeout(down, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
-        }
-        Ok(down)
-    }
-}
-
-impl Down {
-    /// Begins a file of the result.
-    fn begin(&mut self, name: &str, input_bytes: u64) {
-        self.files.push(WrittenFile { name: name.to_owned(), input_bytes, mark: None, figures: Figures::default() });
-    }
-
-    /// Ends the file that is being written.
-    fn end(&mut self) -> Outcome<()> {
-        let Some(output) = self.output.take() else { return Ok(()) };
-        let mark = std::mem::take(&mut self.hash).close(output.end()?)?;
-        if let Some(last) = self.files.last_mut() {
-            last.mark = Some(mark);
-        }
-        Ok(())
-    }
-
-    /// Goes on to the next file where an index says so.
-    fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
-        match line.file() {
-            Some(name) if self.files.last().is_none_or(|last| last.name != name) => {
-                self.end()?;
-                self.begin(name, 0);
-                Ok(())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The output, begun with its first line: a file without any has none.
-    fn open(&mut self, job: &Job<'_>, file: usize) -> Outcome<&mut PackedOutput> {
-        let output = match self.output.take() {
-            Some(output) => output,
-            None => {
-                let number = self.files.len().saturating_sub(1);
-                let path = job.layout.staged(file, number);
-                let packing = PackedOutput::packing(self.files.last().map_or("", |file| file.name.as_str()));
-                PackedOutput::new(self.hash.create(&*job.context.fs, &path)?, packing)?
-            }
-        };
-        Ok(self.output.insert(output))
-    }
-}
-
 /// One piece of a file while it is made.
 struct Writing<'a> {
     job: &'a Job<'a>,
@@ -283,7 +166,7 @@ impl<'a> Writing<'a> {
             job.note(&name_of(placed), &written)?;
         }
         drop(down);
-        sheet.turn.notify_all();
+        sheet.call_next();
         Ok(())
     }
 

@@ -5,6 +5,7 @@ mod faults;
 mod flags;
 mod golden;
 mod kills;
+mod large;
 
 use super::cli_support::{Ran, Sandbox};
 use super::support::{assert_same, picture, put};

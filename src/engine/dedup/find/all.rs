@@ -2,7 +2,7 @@
 
 use super::anchor::{partition_of, Anchor, Narrow, Record};
 use super::interval::{merge, Interval};
-use super::passages::Passages;
+use super::passages::{Passage, Passages};
 use super::{Resolver, Rule, Scanner, Sink};
 use crate::model::{Cancel, Outcome};
 
@@ -15,6 +15,7 @@ const PARTITION: usize = 8 << 20;
 struct Kept<R> {
     partitions: Vec<Vec<R>>,
     intervals: Vec<Interval>,
+    passages: Passages,
 }
 
 impl<R: Record> Sink for Kept<R> {
@@ -28,6 +29,9 @@ impl<R: Record> Sink for Kept<R> {
     fn interval(&mut self, found: Interval) -> Outcome<()> {
         self.intervals.push(found);
         Ok(())
+    }
+    fn passage(&mut self, passage: Passage) {
+        self.passages.add(passage);
     }
 }
 
@@ -55,7 +59,7 @@ pub fn find_with(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> {
 
 fn find<R: Record>(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> {
     let partitions = vec![Vec::new(); 1 + text.len() / PARTITION];
-    let mut kept = Kept::<R> { partitions, intervals: Vec::new() };
+    let mut kept = Kept::<R> { partitions, intervals: Vec::new(), passages: Passages::default() };
     let mut scanner = Scanner::new(rule);
     let mut at = 0;
     for end in memchr::memchr_iter(SEPARATOR, text).chain([text.len()]) {
@@ -65,7 +69,7 @@ fn find<R: Record>(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> 
         scanner.end_document(&mut kept)?;
         at = end + 1;
     }
-    let Kept { partitions, mut intervals } = kept;
+    let Kept { partitions, mut intervals, mut passages } = kept;
     let mut found = |interval| {
         intervals.push(interval);
         Ok(())
@@ -74,7 +78,7 @@ fn find<R: Record>(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> 
     for mut records in partitions {
         resolver.resolve(&mut records, text, &mut found, cancel)?;
     }
-    let passages = resolver.passages().clone();
+    passages.join(resolver.passages());
     merge(&mut intervals);
     Ok(Found { intervals, passages })
 }

@@ -101,4 +101,6 @@ pub trait Sink {
     fn anchor(&mut self, anchor: Anchor) -> Outcome<()>;
     /// Bytes that are removable already, in runs and periodic text; only under a plain rule.
     fn interval(&mut self, found: Interval) -> Outcome<()>;
+    /// A passage that repeats in it.
+    fn passage(&mut self, passage: Passage);
 }

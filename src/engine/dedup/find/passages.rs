@@ -44,6 +44,13 @@ impl Passages {
         }
     }
 
+    /// The same passages `bytes` further on.
+    #[must_use]
+    pub fn moved(&self, bytes: u64) -> Self {
+        let kept = self.kept.iter().map(|passage| Passage { at: passage.at + bytes, ..*passage }).collect();
+        Self { kept, least: self.least }
+    }
+
     /// Adds what another one gathered.
     pub fn join(&mut self, other: &Self) {
         for passage in &other.kept {

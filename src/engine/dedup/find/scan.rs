@@ -5,7 +5,7 @@ use super::owners::Owned;
 use super::periodic::Shift;
 use super::tiny::{Seen, Tiny};
 use super::walk::{Bits, Visit, Walk, LONGEST, PERIOD};
-use super::{Anchor, Rule, Sink};
+use super::{Anchor, Passage, Rule, Sink};
 use crate::model::{Failure, Outcome};
 
 /// Finds the anchors of documents, one document after the other. Memory is bounded by [`Scanner::memory`], whatever the documents.
@@ -19,6 +19,7 @@ pub struct Scanner {
 /// What comes behind the choice of anchors.
 struct Rest {
     plain: bool,
+    is_tiny: bool,
     min_length: u64,
     /// Position of the document's first byte.
     base: u64,
@@ -27,9 +28,27 @@ struct Rest {
     period: u64,
     shift: Shift,
     /// What is removable already, as far as it reaches.
-    open: Option<Interval>,
+    open: Option<Open>,
     /// An anchor to which copies may be added.
     held: Option<Anchor>,
+}
+
+/// Windows that equal those one period earlier, one behind the other.
+struct Open {
+    found: Interval,
+    period: u64,
+}
+
+impl Open {
+    /// What repeats there: one period, or where it does not come a second time as much as does.
+    fn passage(&self, min_length: u64) -> Passage {
+        let Interval { start, end, first } = self.found;
+        let is_periodic = end - start > self.period + min_length;
+        match is_periodic {
+            true => Passage { at: first, len: self.period, count: (end - first) / self.period.max(1) },
+            false => Passage { at: first, len: end - start, count: 2 },
+        }
+    }
 }
 
 /// Anchors that are remembered: text of a longer period than a window has some in each.
@@ -101,6 +120,7 @@ impl Scanner {
     pub(super) fn with_bits(rule: &Rule, bits: Bits) -> Self {
         let rest = Rest {
             plain: rule.is_plain(),
+            is_tiny: rule.is_tiny(),
             min_length: rule.min_length.max(1),
             base: 0,
             before: Earlier::new(rule),
@@ -189,14 +209,22 @@ impl Rest {
     fn found<S: Sink + ?Sized>(&mut self, (low, high): (u64, u64), period: u64, sink: &mut S) -> Outcome<()> {
         let (start, end) = (self.base + low, self.base + high + self.min_length);
         match &mut self.open {
-            Some(open) if start <= open.end => open.end = end,
+            Some(open) if start <= open.found.end && (open.period == period || self.is_tiny) => open.found.end = end,
             open => {
-                if let Some(done) = open.replace(Interval { start, end, first: start - period }) {
-                    sink.interval(done)?;
+                let found = Interval { start, end, first: start - period };
+                if let Some(done) = open.replace(Open { found, period }) {
+                    self.close(&done, sink)?;
                 }
             }
         }
         Ok(())
+    }
+
+    fn close<S: Sink + ?Sized>(&self, done: &Open, sink: &mut S) -> Outcome<()> {
+        if !self.is_tiny {
+            sink.passage(done.passage(self.min_length));
+        }
+        sink.interval(done.found)
     }
 
     /// Counts an anchor to the one before, if it is a further copy of it.
@@ -218,7 +246,7 @@ impl Rest {
 
     fn end<S: Sink + ?Sized>(&mut self, sink: &mut S) -> Outcome<()> {
         if let Some(done) = self.open.take() {
-            sink.interval(done)?;
+            self.close(&done, sink)?;
         }
         match self.held.take() {
             Some(done) => sink.anchor(done),

@@ -1,4 +1,4 @@
-//! Windows of a few bytes, for a rule under which nothing is counted: each is a number, and its key tells it from all others.
+//! Windows of one to three bytes, for a rule under which nothing is counted: each is a number, and its key tells it from all others.
 //!
 //! There are many more of them than different ones, so those that came lately are remembered, and what comes again leaves no record.
 
@@ -6,7 +6,7 @@ use super::gear::mix;
 use super::Rule;
 
 /// The longest window that is a number, in bytes.
-const LONGEST: u64 = 8;
+const LONGEST: u64 = 3;
 /// Windows that are remembered, as a binary logarithm: half a MiB.
 const REMEMBERED: u32 = 15;
 

@@ -50,6 +50,8 @@ struct Way {
     /// Longest piece.
     piece: u64,
     narrow: bool,
+    /// Keys with more records than this are taken record by record.
+    many: usize,
 }
 
 #[derive(Default)]
@@ -64,6 +66,7 @@ impl Sink for Kept {
         self.1.push(found);
         Ok(())
     }
+    fn passage(&mut self, _passage: Passage) {}
 }
 
 /// Text that is never in memory as a whole.
@@ -100,6 +103,9 @@ fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
     };
     let mut resolver = Resolver::new(rule);
     for (_, mut records) in kept.0 {
+        if rule.is_plain() {
+            records = take_hot(records, way.many, rule, text, &mut found, &mut resolver);
+        }
         for last in (1..records.len()).rev() {
             records.swap(last, dice.below(last as u64 + 1) as usize);
         }
@@ -113,6 +119,39 @@ fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
     }
     merge(&mut intervals);
     intervals
+}
+
+/// Takes hot keys record by record, and what remains of them, too, a few times; gives what is left.
+fn take_hot(
+    mut records: Vec<Anchor>,
+    many: usize,
+    rule: &Rule,
+    text: &[u8],
+    found: &mut impl FnMut(Interval) -> Outcome<()>,
+    resolver: &mut Resolver,
+) -> Vec<Anchor> {
+    for _ in 0..3 {
+        let mut keys: BTreeMap<u64, Vec<Anchor>> = BTreeMap::new();
+        records.iter().for_each(|record| keys.entry(record.key).or_default().push(*record));
+        records.clear();
+        for (_, mut alike) in keys {
+            if alike.len() <= many {
+                records.extend(alike);
+                continue;
+            }
+            alike.sort_by_key(|record| record.at);
+            let mut hot = Hot::new(rule);
+            for record in alike {
+                let mut rest = |anchor| {
+                    records.push(anchor);
+                    Ok(())
+                };
+                hot.take(&record, &Copied(text), found, &mut rest).unwrap();
+            }
+            hot.end(resolver);
+        }
+    }
+    records
 }
 
 /// A few documents of a few letters: random ones, copies with changes, and periodic ones.
@@ -169,6 +208,7 @@ fn compare(seed: u64) {
         partitions: 1 + dice.below(7) as u32,
         piece: [1, 7, 100, 10_000][dice.below(4) as usize],
         narrow: dice.below(2) == 0,
+        many: [1, 3, usize::MAX][dice.below(3) as usize],
     };
     let ranges: Vec<Interval> = find(&text, &rule, &way, &mut dice);
     let plain: Vec<(u64, u64)> = ranges.iter().map(|range| (range.start, range.end)).collect();

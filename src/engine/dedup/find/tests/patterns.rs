@@ -37,6 +37,7 @@ impl Sink for Count {
         self.intervals += 1;
         Ok(())
     }
+    fn passage(&mut self, _passage: Passage) {}
 }
 
 #[test]
@@ -151,6 +152,7 @@ fn equal_documents_are_removed_and_the_most_repeated_passages_are_told() {
         fn interval(&mut self, _found: Interval) -> Outcome<()> {
             Ok(())
         }
+        fn passage(&mut self, _passage: Passage) {}
     }
     let mut scanner = Scanner::new(&PLAIN);
     for (number, part) in parts.iter().enumerate() {

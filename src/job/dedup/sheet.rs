@@ -1,0 +1,134 @@
+//! The output of one file while it is written: pieces are made side by side, and put down one after the other.
+
+use super::export::Placed;
+use super::output::Hash;
+use super::run::Job;
+use super::source::{Line, Stretch};
+use super::write::{PlaceInLine, Written, WrittenFile};
+use super::Figures;
+use crate::engine::dedup::output::PackedOutput;
+use crate::model::{Cancel, Outcome};
+use crate::source::dedup::Position;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long one waits for its turn before it looks whether the run was cancelled.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A piece of a file of which the output is made by one thread.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    /// Of the parts of the file.
+    pub(super) part: usize,
+    pub(super) stretch: Stretch,
+    /// Where its text begins in that of the part, and how long it is, separators counted.
+    pub(super) at: u64,
+    pub(super) bytes: u64,
+}
+
+/// A file while it is written: pieces are made side by side and put down one after the other.
+pub(super) struct Sheet {
+    pub(super) pieces: Vec<Piece>,
+    down: Mutex<Down>,
+    turn: Condvar,
+}
+
+/// What is put down.
+#[derive(Default)]
+pub(super) struct Down {
+    /// The piece whose turn it is.
+    pub(super) next: usize,
+    output: Option<PackedOutput>,
+    hash: Hash,
+    /// The last one is being written.
+    pub(super) files: Vec<WrittenFile>,
+    pub(super) lines: Vec<PlaceInLine>,
+}
+
+impl Sheet {
+    pub(super) fn of(job: &Job<'_>, placed: &Placed, is_wanted: bool) -> Self {
+        let mut pieces = Vec::new();
+        for (number, part) in placed.parts.iter().enumerate().filter(|_| is_wanted) {
+            let whole = Piece { part: number, stretch: part.stretch, at: 0, bytes: part.facts.bytes };
+            let mut last = whole;
+            for seam in &part.facts.seams {
+                let from = Position { offset: seam.offset, line: part.stretch.from.line + seam.line };
+                let stretch = Stretch { to: seam.offset, ..last.stretch };
+                pieces.push(Piece { stretch, bytes: seam.at - last.at, ..last });
+                let stretch = Stretch { from, ..whole.stretch };
+                last = Piece { stretch, at: seam.at, bytes: whole.bytes - seam.at, ..whole };
+            }
+            pieces.push(last);
+        }
+        let mut down = Down::default();
+        if let Some(file) = job.inputs.files.get(placed.file) {
+            if job.inputs.shard_of(placed.file).is_none() {
+                down.begin(&file.name, file.bytes);
+            }
+        }
+        Self { pieces, down: Mutex::new(down), turn: Condvar::new() }
+    }
+
+    pub(super) fn into_written(self) -> Written {
+        let down = self.down.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Written { files: down.files, lines: down.lines, is_resumed: false }
+    }
+
+    /// The next piece has its turn.
+    pub(super) fn call_next(&self) {
+        self.turn.notify_all();
+    }
+
+    /// Waits until it is the turn of a piece, which then has everything to itself.
+    pub(super) fn wait_for(&self, piece: usize, cancel: &Cancel) -> Outcome<MutexGuard<'_, Down>> {
+        let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
+        while down.next != piece {
+            cancel.check()?;
+            down = self.turn.wait_timeout(down, PATIENCE).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        Ok(down)
+    }
+}
+
+impl Down {
+    /// Begins a file of the result.
+    fn begin(&mut self, name: &str, input_bytes: u64) {
+        self.files.push(WrittenFile { name: name.to_owned(), input_bytes, mark: None, figures: Figures::default() });
+    }
+
+    /// Ends the file that is being written.
+    pub(super) fn end(&mut self) -> Outcome<()> {
+        let Some(output) = self.output.take() else { return Ok(()) };
+        let mark = std::mem::take(&mut self.hash).close(output.end()?)?;
+        if let Some(last) = self.files.last_mut() {
+            last.mark = Some(mark);
+        }
+        Ok(())
+    }
+
+    /// Goes on to the next file where an index says so.
+    pub(super) fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
+        match line.file() {
+            Some(name) if self.files.last().is_none_or(|last| last.name != name) => {
+                self.end()?;
+                self.begin(name, 0);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The output, begun with its first line: a file without any has none.
+    pub(super) fn open(&mut self, job: &Job<'_>, file: usize) -> Outcome<&mut PackedOutput> {
+        let output = match self.output.take() {
+            Some(output) => output,
+            None => {
+                let number = self.files.len().saturating_sub(1);
+                let path = job.layout.staged(file, number);
+                let packing = PackedOutput::packing(self.files.last().map_or("", |file| file.name.as_str()));
+                PackedOutput::new(self.hash.create(&*job.context.fs, &path)?, packing)?
+            }
+        };
+        Ok(self.output.insert(output))
+    }
+}

@@ -1,0 +1,70 @@
+//! A passage of an estimate as it is told: with its file, its line and how it begins.
+
+use super::inputs::Inputs;
+use super::report::RepeatedPassage;
+use super::run::text_of;
+use super::source::{each_line, Stretch};
+use crate::engine::dedup::find::Passage;
+use crate::engine::dedup::write_back::Pieces as _;
+use crate::model::{Cancel, DedupPlan, Outcome};
+use crate::source::dedup::{line_around, lines_before, Kind, Position};
+use crate::storage::read::open_read;
+use std::time::Instant;
+
+/// The longest line around whose beginning is looked for, in bytes.
+const LONGEST_LINE: u64 = 64 << 20;
+/// Bytes of a passage that are shown.
+const SHOWN: usize = 200;
+
+/// The line in which a place of a file is, and whether its number is right: lines are counted where that is soon done.
+pub(super) fn around(inputs: &Inputs, number: usize, place: u64, cancel: &Cancel) -> Outcome<Option<(Stretch, bool)>> {
+    let Some(file) = inputs.files.get(number) else { return Ok(None) };
+    if !file.packing.is_plain() || inputs.shard_of(number).is_some() {
+        return Ok(Some((Stretch::whole(number), true)));
+    }
+    let open = open_read(&file.path)?;
+    let Some(offset) = line_around(&open, place, LONGEST_LINE, cancel)? else { return Ok(None) };
+    let is_counted = offset <= LONGEST_LINE;
+    let line = if is_counted { lines_before(&open, offset, cancel)? } else { 0 };
+    Ok(Some((Stretch { file: number, from: Position { offset, line }, to: offset + 1 }, is_counted)))
+}
+
+/// A passage as it is told, out of the lines of a stretch.
+pub(super) fn show(
+    plan: &DedupPlan,
+    inputs: &Inputs,
+    stretch: &Stretch,
+    (place, passage): (u64, &Passage),
+    until: Instant,
+    cancel: &Cancel,
+) -> Outcome<Option<RepeatedPassage>> {
+    let Some(file) = inputs.files.get(stretch.file) else { return Ok(None) };
+    let (mut shown, mut spare) = (None, String::new());
+    each_line(inputs, stretch, &plan.text_key, Box::new(Vec::new()), cancel, &mut |line, _| {
+        let start = line.start();
+        if start > place || Instant::now() >= until {
+            return Ok(false);
+        }
+        if line.kind() != Kind::Document || start + line.most_bytes() < place {
+            return Ok(true);
+        }
+        let (mut at, mut text) = (start, Vec::new());
+        line.each_piece(&mut spare, &mut |piece| {
+            let from = usize::try_from(place.saturating_sub(at)).unwrap_or(usize::MAX).min(piece.len());
+            let rest = piece.as_bytes().get(from..).unwrap_or_default();
+            text.extend_from_slice(rest.get(..SHOWN - text.len()).unwrap_or(rest));
+            at += piece.len() as u64;
+            Ok(())
+        })?;
+        shown = Some(RepeatedPassage {
+            file: line.file().unwrap_or(&file.name).to_owned(),
+            line: line.number() + 1,
+            offset: place - start,
+            length: passage.len,
+            count: passage.count,
+            text: text_of(&text),
+        });
+        Ok(true)
+    })?;
+    Ok(shown)
+}

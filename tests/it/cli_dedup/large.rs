@@ -1,0 +1,203 @@
+//! What is large or repeats without end, small enough to be tried each time: the same bytes as of anything else.
+
+use super::*;
+use gristmill::job::dedup::{start_on, DedupReport, Tuning};
+use gristmill::model::{DedupPlan, RunOptions};
+use gristmill::storage::fs::RealFs;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+fn run(root: &Path, name: &str, threads: usize, tuning: Tuning) -> DedupReport {
+    let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
+    let mut plan = DedupPlan::new(path("data"), path(name));
+    plan.min_length = Some(60);
+    plan.export_index = Some(path(&format!("{name}.index")));
+    let options = RunOptions { threads, ..RunOptions::default() };
+    start_on(plan, options, tuning, Arc::new(RealFs)).unwrap().wait().unwrap()
+}
+
+#[test]
+fn one_file_is_read_and_written_by_several_threads_as_by_one() {
+    let sandbox = Sandbox::new();
+    let texts = some_texts(700);
+    let mut data = Vec::new();
+    for (number, text) in texts.iter().enumerate() {
+        data.extend(jsonl([text]));
+        match number % 50 {
+            7 => data.extend(b"{\"text\": 5}\n"),
+            20 => data.extend(b"\n  \n"),
+            33 => data.extend(b"no JSON at all\n"),
+            _ => {}
+        }
+    }
+    data.extend(jsonl([format!("{} a long one {}", "x".repeat(30_000), texts[5])]));
+    data.pop();
+    sandbox.write("data/a.jsonl", &data);
+    sandbox.write("data/b.jsonl", jsonl(&texts[..50]));
+    let root = sandbox.path("");
+    let whole = run(&root, "whole", 1, Tuning::default());
+    let wanted = [picture(&sandbox.path("whole")), picture(&sandbox.path("whole.index"))];
+    assert!(whole.counts.iter().map(|(_, _, count)| count).sum::<u64>() >= 28 + 1, "{:?}", whole.counts);
+    for (threads, unit_bytes, piles) in [(1, 1, None), (3, 1, Some(0)), (3, 20_000, None), (7, 5_000, Some(600 << 10))] {
+        let name = format!("parts-{threads}-{unit_bytes}");
+        let report = run(&root, &name, threads, Tuning { parts: None, unit_bytes: Some(unit_bytes), piles });
+        assert_same(&picture(&sandbox.path(&name)), &wanted[0], &name);
+        assert_same(&picture(&sandbox.path(&format!("{name}.index"))), &wanted[1], &name);
+        assert_eq!(report.per_file, whole.per_file, "{name}");
+        assert_eq!(report.totals, whole.totals, "{name}");
+        assert_eq!(report.problems, whole.problems, "{name}: lines are counted from the beginning of the file");
+        let places = |report: &DedupReport| -> Vec<(u64, u64, String)> {
+            report.passages.iter().map(|one| (one.line, one.offset, one.text.clone())).collect()
+        };
+        assert!(places(&report).iter().all(|place| place.0 > 0), "{name}: {:?}", places(&report));
+    }
+}
+
+#[test]
+fn the_first_problem_of_a_strict_run_has_its_line_wherever_it_is() {
+    let sandbox = Sandbox::new();
+    let mut data = jsonl(some_texts(9_000));
+    let lines = data.iter().filter(|byte| **byte == b'\n').count();
+    assert!(data.len() > 6 << 20, "large enough to be divided: {}", data.len());
+    data.extend(b"no JSON\n");
+    sandbox.write("data/a.jsonl", data);
+    let ran = sandbox.say("dedup data --output out --minlen 60 --strict --threads 2").ends(1);
+    ran.complains(&format!("a.jsonl, line {}", lines + 1));
+}
+
+#[test]
+fn one_passage_in_thousands_of_contexts_takes_no_more_memory_than_there_is() {
+    let words = some_texts(40).concat();
+    let passage: String = words.chars().skip(500).take(150).collect();
+    // Before it letters of one kind, step by step more; behind it what is nowhere else, or the same for some.
+    let texts: Vec<String> = (0..3_000)
+        .map(|number: usize| {
+            let behind = format!("{:x} {:x}", number * 7_919 % 3_001, number % 5);
+            format!("{}{}{passage}{behind}", number * 31 % 1_009, "-".repeat(number % 60))
+        })
+        .collect();
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", jsonl(&texts[..2_000]));
+    sandbox.write("data/b.jsonl", jsonl(&texts[2_000..]));
+    let wanted = slowly(&texts, 100);
+    for memory in ["2M", "1G"] {
+        let output = format!("out-{memory}");
+        let line = format!("dedup data --minlen 100 --output {output} --memory {memory} --json");
+        let result = sandbox.say(&line).ends(0).json("ok");
+        let ours: Vec<String> =
+            ["a", "b"].iter().flat_map(|name| texts_of(&sandbox.read(&format!("{output}/{name}.jsonl")))).collect();
+        assert!(ours == wanted, "{memory}");
+        assert!(result["passages"][0]["count"].as_u64().unwrap() >= 2_900, "{}", result["passages"][0]);
+    }
+}
+
+#[test]
+fn many_equal_documents_and_the_tiniest_windows_in_little_memory() {
+    let mut texts = vec!["an equal document of some sixty bytes, thousands of them all".to_owned(); 4_000];
+    texts.extend(some_texts(30));
+    for length in [1, 2, 3, 8, 20] {
+        let sandbox = Sandbox::new();
+        sandbox.write("data/a.jsonl", jsonl(&texts));
+        sandbox.say(&format!("dedup data --minlen {length} --output out --memory 2M")).ends(0);
+        assert!(texts_of(&sandbox.read("out/a.jsonl")) == slowly(&texts, length), "{length}");
+    }
+}
+
+#[test]
+fn a_dry_run_comes_near_what_a_run_removes_however_far_apart_repeats_are() {
+    let sandbox = Sandbox::new();
+    let texts = some_texts(3_000);
+    for (number, some) in texts.chunks(500).enumerate() {
+        sandbox.write(&format!("data/{number}.jsonl"), jsonl(some));
+    }
+    sandbox.write("data/z.jsonl.gz", gzip(&jsonl(&texts[..700])));
+    for length in [60, 200] {
+        let flags = format!("dedup data --minlen {length} --output out-{length} --json");
+        // With so little memory it is sampled; else so small a text is searched.
+        let told = sandbox.say(&format!("{flags} --dry-run --memory 2M")).ends(0).json("ok");
+        let done = sandbox.say(&flags).ends(0).json("ok");
+        let text = done["totals"]["text_bytes"].as_f64().unwrap();
+        let share = done["totals"]["removed_bytes"].as_f64().unwrap() / text;
+        let estimate = told["lengths"][0]["share"].as_f64().unwrap();
+        let margin = told["lengths"][0]["margin_bytes"].as_f64().unwrap() / text;
+        assert!(margin > 0.0 && margin < 0.1, "{length}: {margin}");
+        let off = (share - estimate).abs();
+        assert!(share > 0.2 && off < 3.0 * margin, "{length}: {share} and {estimate}, {margin}");
+        assert_eq!(told["sampled_bytes"], told["input_bytes"]);
+        let passage = &told["passages"][0];
+        assert!(passage["line"].as_u64().unwrap() > 0 && passage["count"].as_u64().unwrap() > 20, "{passage}");
+        let (file, line) = (passage["file"].as_str().unwrap(), passage["line"].as_u64().unwrap() as usize);
+        let text = &texts_of(&unpacked(&sandbox.path("data"))[Path::new(file)])[line - 1];
+        let offset = passage["offset"].as_u64().unwrap() as usize;
+        assert!(text[offset..].starts_with(passage["text"].as_str().unwrap()), "{passage}");
+    }
+}
+
+#[test]
+fn of_an_earlier_set_nothing_is_estimated_to_be_removed() {
+    let sandbox = Sandbox::new();
+    let texts = some_texts(400);
+    sandbox.write("earlier/a.jsonl", jsonl(vec![texts[0].as_str(); 300]));
+    sandbox.write("data/a.jsonl", jsonl(["nothing in here is anywhere else, and it is long enough for a window of sixty"]));
+    let line = "dedup data --against earlier --minlen 60 --output out --json --dry-run";
+    let told = sandbox.say(line).ends(0).json("ok");
+    assert_eq!(told["lengths"][0]["share"], 0.0, "{}", told["lengths"]);
+    sandbox.write("data/a.jsonl", jsonl([texts[0].as_str(), "new"]));
+    let told = sandbox.say(line).ends(0).json("ok");
+    assert!(told["lengths"][0]["share"].as_f64().unwrap() > 0.9, "{}", told["lengths"]);
+}
+
+#[test]
+fn scratch_of_a_stopped_run_is_told_while_it_can_go_on_and_removed_when_it_cannot() {
+    let sandbox = Sandbox::new();
+    for number in 0..10 {
+        sandbox.write(&format!("data/{number}.jsonl"), jsonl(some_texts(200)));
+    }
+    std::fs::create_dir(sandbox.path("scratch")).unwrap();
+    let left = || std::fs::read_dir(sandbox.path("scratch")).unwrap().count();
+    let line = "dedup data --minlen 60 --output out --memory 2M --scratch scratch --threads 1";
+    let mut command = sandbox.command(line.split(' '));
+    command.env("GRISTMILL_SLOW_READS_MS", "20").stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let journal = sandbox.path("out.gristmill/journal");
+    let until = Instant::now() + Duration::from_secs(60);
+    while !std::fs::read_to_string(&journal).is_ok_and(|text| text.contains("read/")) && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(left(), 1);
+    // Another run beside it: the first can still go on.
+    let other = "dedup data --minlen 60 --output other --memory 2M --scratch scratch";
+    let told = sandbox.say(&format!("{other} --json")).ends(0).json("ok");
+    let notes = told["problems"].as_array().unwrap();
+    assert!(notes.iter().any(|note| note["message"].as_str().unwrap().contains("can go on")), "{notes:?}");
+    assert_eq!(left(), 1);
+    // With its own folder gone it cannot.
+    std::fs::remove_dir_all(sandbox.path("out.gristmill")).unwrap();
+    sandbox.say(&format!("{other} --force-overwrite")).ends(0);
+    assert_eq!(left(), 0);
+}
+
+#[test]
+fn a_run_that_goes_on_with_other_scratch_cleans_what_it_had() {
+    let sandbox = Sandbox::new();
+    for number in 0..10 {
+        sandbox.write(&format!("data/{number}.jsonl"), jsonl(some_texts(200)));
+    }
+    std::fs::create_dir(sandbox.path("scratch")).unwrap();
+    let line = "dedup data --minlen 60 --output out --memory 2M --threads 1";
+    let with_scratch = format!("{line} --scratch scratch");
+    let mut command = sandbox.command(with_scratch.split(' '));
+    command.env("GRISTMILL_SLOW_READS_MS", "20").stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while !sandbox.has("out.gristmill/work/scratch.json") && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    sandbox.say(line).ends(0);
+    assert_eq!(std::fs::read_dir(sandbox.path("scratch")).unwrap().count(), 0);
+}
