@@ -79,7 +79,12 @@ mod tests {
     fn the_share_of_a_packed_file_is_told_from_its_beginning() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
-        let text: Vec<u8> = (0..3_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 28) as u8 + b'a').collect();
+        let mut state = 1_u64;
+        let mut letter = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            b'a' + (state >> 60) as u8
+        };
+        let text: Vec<u8> = (0..3_000_000).map(|_| letter()).collect();
         std::fs::write(&path, zstd::encode_all(&text[..], 1).unwrap()).unwrap();
         let stamp = crate::storage::read::stamp_at(&path).unwrap();
         let mut file = TextFile { path, name: "x".into(), bytes: stamp.bytes, stamp, packing: Packing::Zstd };
