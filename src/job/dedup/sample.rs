@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time spent on reading, at most.
-const LONGEST: Duration = Duration::from_millis(2_500);
+const LONGEST: Duration = Duration::from_secs(4);
 /// Time spent on finding what is shown of passages, at most.
 const LONGEST_SHOWING: Duration = Duration::from_millis(500);
 /// Bytes of a plain file that are looked at together.

@@ -167,7 +167,7 @@ impl Visit for Seeing {
             return Ok(());
         }
         self.period = 0;
-        if key % self.one_in == 0 {
+        if key.is_multiple_of(self.one_in) {
             self.add(walk, owned, key / self.one_in);
         }
         Ok(())
