@@ -228,7 +228,7 @@ impl Finding<'_> {
             match keys.binary_search(&record.key()).ok().and_then(|place| hot.get_mut(place)) {
                 Some(hot) => {
                     seen += 1;
-                    if seen % BREATH == 0 {
+                    if seen.is_multiple_of(BREATH) {
                         job.context.cancel.check()?;
                     }
                     let mut take = |interval: Interval| found.push(interval);

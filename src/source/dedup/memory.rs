@@ -85,7 +85,8 @@ mod tests {
             b'a' + (state >> 60) as u8
         };
         let text: Vec<u8> = (0..3_000_000).map(|_| letter()).collect();
-        std::fs::write(&path, zstd::encode_all(&text[..], 1).unwrap()).unwrap();
+        let packed = zstd::encode_all(&text[..], 1).unwrap();
+        crate::storage::publish::write_file(&crate::storage::fs::RealFs, &path, &packed, 0o600).unwrap();
         let stamp = crate::storage::read::stamp_at(&path).unwrap();
         let mut file = TextFile { path, name: "x".into(), bytes: stamp.bytes, stamp, packing: Packing::Zstd };
         let (taken, given) = unpacked_share(&file, u64::MAX / 64).unwrap();

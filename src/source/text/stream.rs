@@ -118,7 +118,7 @@ const STRIDE: usize = 64;
 /// How many bytes from the beginning on change nothing inside of a text, in whole strides: neither its end nor a backslash nor what is
 /// no ASCII or no text.
 fn plain_run(bytes: &[u8]) -> usize {
-    let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | (byte < b' ') | (byte >= 0x80);
+    let is_odd = |byte: u8| (byte == b'"') | (byte == b'\\') | !(b' '..0x80).contains(&byte);
     // Folded, not searched: that way it is done many bytes at a time.
     let is_plain = |stride: &&[u8; STRIDE]| !stride.iter().fold(false, |found, byte| found | is_odd(*byte));
     STRIDE * bytes.as_chunks::<STRIDE>().0.iter().take_while(is_plain).count()
