@@ -292,7 +292,11 @@ fn per_file(job: &Job<'_>, written: &[Written]) -> Vec<FileReport> {
 fn passages(job: &Job<'_>, merged: &Merged, written: &[Written]) -> Vec<RepeatedPassage> {
     let of = |placed: &Placed| {
         let mut passage = placed.passage.clone();
-        let lines = placed.file.checked_sub(job.inputs.earlier).and_then(|file| written.get(file)).map(|written| &written.lines);
+        let lines = placed
+            .file
+            .checked_sub(job.inputs.earlier)
+            .and_then(|file| written.get(file))
+            .map(|written| &written.lines);
         if let Some(line) = lines.and_then(|lines| lines.iter().find(|line| line.at == placed.at)) {
             passage.file.clone_from(&line.file);
             (passage.line, passage.offset) = (line.line, line.offset);

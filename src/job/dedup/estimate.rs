@@ -128,8 +128,7 @@ pub fn estimates(
             [(needs.scratch_bytes, needs.scratch_free_bytes, &needs.scratch), (own_bytes, free_bytes, &layout.output)]
         {
             if free < needed && !nothing_to_do {
-                let why =
-                    format!("about {} are needed there, and {} are free", text::bytes(needed), text::bytes(free));
+                let why = format!("about {} are needed there, and {} are free", text::bytes(needed), text::bytes(free));
                 problems.push(Problem::problem(ProblemKind::Other, Subject::path(place), why));
             }
         }

@@ -224,20 +224,22 @@ impl Finding<'_> {
         let mut remainder = Collector::new(narrow, parts, job.memory.run_bytes(), piles.0, piles.1);
         let mut hot: Vec<Hot> = keys.iter().map(|_| Hot::new(&job.rule)).collect();
         let mut seen = 0_u64;
-        self.each::<R>(source, slice, &mut |record| {
-            match keys.binary_search(&record.key()).ok().and_then(|place| hot.get_mut(place)) {
-                Some(hot) => {
-                    seen += 1;
-                    if seen.is_multiple_of(BREATH) {
-                        job.context.cancel.check()?;
-                    }
-                    let mut take = |interval: Interval| found.push(interval);
-                    hot.take(&record, &self.texts, &mut take, &mut |anchor| remainder.anchor(anchor))
+        self.each::<R>(source, slice, &mut |record| match keys
+            .binary_search(&record.key())
+            .ok()
+            .and_then(|place| hot.get_mut(place))
+        {
+            Some(hot) => {
+                seen += 1;
+                if seen.is_multiple_of(BREATH) {
+                    job.context.cancel.check()?;
                 }
-                None => {
-                    records.push(record);
-                    Ok(())
-                }
+                let mut take = |interval: Interval| found.push(interval);
+                hot.take(&record, &self.texts, &mut take, &mut |anchor| remainder.anchor(anchor))
+            }
+            None => {
+                records.push(record);
+                Ok(())
             }
         })?;
         hot.into_iter().for_each(|hot| hot.end(resolver));

@@ -228,7 +228,8 @@ impl<'a> Opened<'a> {
         }
         let journal = Journal::open(fs, &path, &key)?;
         let rule = Rule::of(self.plan, self.plan.min_length.unwrap_or_default());
-        let mut memory = Memory::of(context.options.memory_bytes, context.options.threads.max(1), self.inputs.working_memory(&rule));
+        let mut memory =
+            Memory::of(context.options.memory_bytes, context.options.threads.max(1), self.inputs.working_memory(&rule));
         memory.piles = self.tuning.piles.unwrap_or(memory.piles);
         let (bytes, text_bytes) = (self.inputs.bytes(), self.inputs.text_bytes());
         let division = match noted::<Division>(&journal, "division") {

@@ -289,7 +289,8 @@ impl Reading<'_> {
             problems: Vec::new(),
             time: Duration::ZERO,
         };
-        let mut samplers: Vec<Sampler> = self.rules.iter().zip(&self.one_in).map(|(rule, one_in)| Sampler::new(rule, *one_in)).collect();
+        let mut samplers: Vec<Sampler> =
+            self.rules.iter().zip(&self.one_in).map(|(rule, one_in)| Sampler::new(rule, *one_in)).collect();
         let Some(file) = self.inputs.files.get(stretch.file) else { return Ok(part) };
         let end = stretch.to.min(file.bytes);
         part.read = end.saturating_sub(stretch.from.offset);
@@ -358,13 +359,7 @@ fn hold(line: &Line<'_>, place: u64, held: &mut Held, spare: &mut String) -> Out
 }
 
 /// Has a document looked at by all samplers; returns the bytes of its text.
-fn sampled(
-    line: &Line<'_>,
-    place: u64,
-    rules: &[Rule],
-    samplers: &mut [Sampler],
-    spare: &mut String,
-) -> Outcome<u64> {
+fn sampled(line: &Line<'_>, place: u64, rules: &[Rule], samplers: &mut [Sampler], spare: &mut String) -> Outcome<u64> {
     let most = line.most_bytes();
     let wants = |rule: &Rule| rule.min_length <= most;
     for (_, sampler) in rules.iter().zip(&mut *samplers).filter(|(rule, _)| wants(rule)) {

@@ -128,13 +128,7 @@ struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    fn write(
-        job: &'a Job<'a>,
-        placed: &Placed,
-        sheet: &'a Sheet,
-        piece: usize,
-        mut wanted: Vec<u64>,
-    ) -> Outcome<()> {
+    fn write(job: &'a Job<'a>, placed: &Placed, sheet: &'a Sheet, piece: usize, mut wanted: Vec<u64>) -> Outcome<()> {
         wanted.sort_unstable();
         wanted.dedup();
         wanted.reverse();

@@ -39,7 +39,8 @@ fn one_file_is_read_and_written_by_several_threads_as_by_one() {
     let whole = run(&root, "whole", 1, Tuning::default());
     let wanted = [picture(&sandbox.path("whole")), picture(&sandbox.path("whole.index"))];
     assert!(whole.counts.iter().map(|(_, _, count)| count).sum::<u64>() >= 28 + 1, "{:?}", whole.counts);
-    for (threads, unit_bytes, piles) in [(1, 1, None), (3, 1, Some(0)), (3, 20_000, None), (7, 5_000, Some(600 << 10))] {
+    for (threads, unit_bytes, piles) in [(1, 1, None), (3, 1, Some(0)), (3, 20_000, None), (7, 5_000, Some(600 << 10))]
+    {
         let name = format!("parts-{threads}-{unit_bytes}");
         let report = run(&root, &name, threads, Tuning { parts: None, unit_bytes: Some(unit_bytes), piles });
         assert_same(&picture(&sandbox.path(&name)), &wanted[0], &name);
@@ -139,7 +140,10 @@ fn of_an_earlier_set_nothing_is_estimated_to_be_removed() {
     let sandbox = Sandbox::new();
     let texts = some_texts(400);
     sandbox.write("earlier/a.jsonl", jsonl(vec![texts[0].as_str(); 300]));
-    sandbox.write("data/a.jsonl", jsonl(["nothing in here is anywhere else, and it is long enough for a window of sixty"]));
+    sandbox.write(
+        "data/a.jsonl",
+        jsonl(["nothing in here is anywhere else, and it is long enough for a window of sixty"]),
+    );
     let line = "dedup data --against earlier --minlen 60 --output out --json --dry-run";
     let told = sandbox.say(line).ends(0).json("ok");
     assert_eq!(told["lengths"][0]["share"], 0.0, "{}", told["lengths"]);

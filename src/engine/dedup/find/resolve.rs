@@ -71,12 +71,7 @@ struct Work {
 impl Resolver {
     /// A resolver for one rule.
     pub fn new(rule: &Rule) -> Self {
-        Self {
-            rule: *rule,
-            passages: Passages::default(),
-            cells: Vec::new(),
-            work: Work::default(),
-        }
+        Self { rule: *rule, passages: Passages::default(), cells: Vec::new(), work: Work::default() }
     }
 
     /// Compares all anchors of one partition, which come in any order and are used up. What is removable goes to `found`, in no order
