@@ -38,7 +38,7 @@ fn one_file_is_read_and_written_by_several_threads_as_by_one() {
     let root = sandbox.path("");
     let whole = run(&root, "whole", 1, Tuning::default());
     let wanted = [picture(&sandbox.path("whole")), picture(&sandbox.path("whole.index"))];
-    assert!(whole.counts.iter().map(|(_, _, count)| count).sum::<u64>() >= 28 + 1, "{:?}", whole.counts);
+    assert!(whole.counts.iter().map(|(_, _, count)| count).sum::<u64>() > 28, "{:?}", whole.counts);
     for (threads, unit_bytes, piles) in [(1, 1, None), (3, 1, Some(0)), (3, 20_000, None), (7, 5_000, Some(600 << 10))]
     {
         let name = format!("parts-{threads}-{unit_bytes}");
