@@ -4,6 +4,7 @@
 //! tables: a small one, which stays near the processor, for those that were met again, and a large one for all.
 
 use super::hash::fold;
+use std::hint::select_unpredictable;
 
 /// The longest word that is kept.
 pub(super) const LONGEST: usize = 31;
@@ -177,10 +178,10 @@ impl Cache {
     #[inline]
     pub(super) fn near(&self, key: ShortKey, set: usize) -> Packed {
         let Some([first, second]) = self.near.set(set % NEAR_SETS) else { return Packed([0; 2]) };
-        // Without a branch: which of the two it is cannot be predicted.
-        let of = |entry: &[u64; SHORT_ENTRY]| u64::from(key.is_of(entry)).wrapping_neg();
-        let (a, b) = (of(first), of(second));
-        Packed([first[2] & a | second[2] & b, first[3] & a | second[3] & b])
+        // Which of the two it is, and whether it is any, cannot be predicted.
+        let entry = select_unpredictable(key.is_of(second), second, first);
+        let is_known = key.is_of(entry);
+        Packed([select_unpredictable(is_known, entry[2], 0), select_unpredictable(is_known, entry[3], 0)])
     }
 
     /// Something of the set of all short words: who asks for it early has it at hand when it is needed.

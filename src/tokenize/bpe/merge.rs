@@ -3,6 +3,7 @@
 use super::pairs::{Pairs, APART};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::hint::select_unpredictable;
 
 /// Places of the symbols of a short word.
 pub(super) const FEW: usize = 1 << PLACE_BITS;
@@ -73,8 +74,8 @@ impl Lane {
         let with_left = ordered(pairs.rank(symbols[left], joined), left);
         symbols[at] = joined;
         order[after.trailing_zeros() as usize % FEW] = LAST;
-        order[at] = if behind == 0 { LAST } else { with_right };
-        order[left] = if before == 0 { LAST } else { with_left };
+        order[at] = select_unpredictable(behind == 0, LAST, with_right);
+        order[left] = select_unpredictable(before == 0, LAST, with_left);
         true
     }
 
@@ -104,11 +105,7 @@ pub(super) struct Merger {
 /// A rank and a place as one number.
 #[inline]
 pub(super) fn ordered(rank: u32, place: usize) -> i32 {
-    if rank == APART {
-        LAST
-    } else {
-        (rank << PLACE_BITS) as i32 | place as i32
-    }
+    select_unpredictable(rank == APART, LAST, (rank << PLACE_BITS) as i32 | place as i32)
 }
 
 impl Merger {

@@ -1,6 +1,7 @@
 //! Which two tokens become which one, and in what order.
 
 use super::hash::fold;
+use std::hint::select_unpredictable;
 
 /// No pair has this rank: the two stay apart.
 pub(super) const APART: u32 = (1 << RANK_BITS) - 1;
@@ -146,11 +147,7 @@ impl Table {
     fn rank(&self, pair: u64, hash: u64) -> u32 {
         let pilot = self.pilots.get(reduce(hash, self.pilots.len())).copied().unwrap_or(0);
         let entry = self.entries.get(place(hash, pilot, self.entries.len())).copied().unwrap_or(EMPTY);
-        if entry >> RANK_BITS == pair {
-            entry as u32 & APART
-        } else {
-            APART
-        }
+        select_unpredictable(entry >> RANK_BITS == pair, entry as u32 & APART, APART)
     }
 }
 
