@@ -15,7 +15,7 @@ pub const LEAST_COUNT: u64 = 2;
 /// The minimum length that guided modes propose, in bytes.
 pub const USUAL_MIN_LENGTH: u64 = 500;
 
-/// Which places of a repeated passage stay (bsade format page, §4; `DEDUP.md`, options).
+/// Which places of a repeated passage stay (bsade format page, §4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {

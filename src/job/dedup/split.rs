@@ -84,7 +84,7 @@ impl Division {
     }
 }
 
-/// Anchors of so much text, about (`DEDUP.md`, memory): two for each window, of which what is hashed covers a part.
+/// Anchors of so much text, about (`docs/dedup.md`): two for each window, of which what is hashed covers a part.
 pub(super) fn anchors(rule: &Rule, text_bytes: u64) -> u64 {
     let length = rule.min_length;
     if length < 16 {
