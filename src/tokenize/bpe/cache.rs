@@ -167,11 +167,16 @@ impl<const ENTRY: usize> Table<ENTRY> {
 impl Cache {
     /// Takes the memory, unless it is there.
     pub(super) fn open(&mut self) {
-        if self.short.words.is_empty() {
+        if !self.is_open() {
             self.near.fill(NEAR_SETS);
             self.short.fill(SHORT_SETS);
             self.long.fill(LONG_SETS);
         }
+    }
+
+    /// Whether the memory is taken.
+    pub(super) fn is_open(&self) -> bool {
+        !self.short.words.is_empty()
     }
 
     /// The ids of a short word as they are packed, if it is among those met again; else 0. `set` is the key's.
