@@ -101,18 +101,15 @@ pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
     };
     for length in &found.lengths {
         lines.push(format!(
-            "At a minimum length of {}, about {} ({}) would be {verb}.",
+            "At a minimum length of {}, {} {} ({}) would be {verb}.",
             count(length.min_length, "byte"),
+            if length.is_least() { "at least" } else { "about" },
             percent(length.share),
             bytes(length.removed_bytes)
         ));
-    }
-    if found.sampled_bytes < found.input_bytes {
-        lines.push(format!(
-            "That is from {} of {} that were looked at; repeats of what was not looked at come on top.",
-            bytes(found.sampled_bytes),
-            bytes(found.input_bytes)
-        ));
+        if found.sampled_bytes < found.input_bytes {
+            lines.push(found.basis(length));
+        }
     }
     lines.extend(passages(&found.passages));
     lines.push(String::new());

@@ -17,17 +17,35 @@ use crate::source::text::Packing;
 use crate::storage::space;
 use std::time::Duration;
 
-/// What a run takes of each byte beside what reading and hashing it take once, as a multiple of these: it is read again, compared and
-/// written.
-const TIMES: f64 = 3.5;
-/// What reading takes, as a multiple of what hashing takes.
-const READING: f64 = 0.7;
-/// What a record takes until it is resolved, as a multiple of what hashing a byte takes.
-const RECORD: f64 = 45.0;
+/// How often a run reads each file.
+const READINGS: f64 = 2.0;
+/// What holding and writing a byte takes, as a multiple of what choosing anchors takes for it, and that itself.
+const TIMES: f64 = 3.1;
+/// What a record takes until it is resolved, as a multiple of what choosing anchors takes for a byte.
+const RECORD: f64 = 170.0;
 /// What packing a byte takes, likewise, with gzip and zstd.
 const PACKING: (f64, f64) = (15.0, 4.0);
+/// Bytes that reach a disk in a second, at least on what such data is kept on.
+const TO_DISK: f64 = 1e9;
+/// Time spent on reading, at most.
+const LONGEST: Duration = Duration::from_secs(4);
 /// Passages that are told.
 const PASSAGES: usize = 20;
+
+/// How much is read for an estimate.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Time spent on reading, at most.
+    pub longest: Duration,
+    /// Bytes on disk that are read, at most and about.
+    pub most_bytes: u64,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { longest: LONGEST, most_bytes: u64::MAX }
+    }
+}
 
 /// Space that a run needs.
 #[derive(Clone, Debug)]
@@ -70,18 +88,19 @@ fn needs_of(
 /// See [`estimates`].
 pub fn estimate(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<DedupEstimate> {
     let length = plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
-    let found = estimates(plan, &[length], options, cancel)?.pop();
+    let found = estimates(plan, &[length], options, Effort::default(), cancel)?.pop();
     found.ok_or_else(|| Failure::environment("estimating", "nothing was estimated"))
 }
 
-/// What `plan` would do at each of `lengths`, in their order, from one reading for all of them: of as much of the text as takes a few
-/// seconds. Writes nothing.
+/// What `plan` would do at each of `lengths`, in their order, from one reading for all of them: of as much of the text as `effort`
+/// allows, evenly spread. Writes nothing.
 ///
 /// A plan that must not run as it is gives estimates with a refusal among their problems; fails where not even that can be told.
 pub fn estimates(
     plan: &DedupPlan,
     lengths: &[u64],
     options: &RunOptions,
+    effort: Effort,
     cancel: &Cancel,
 ) -> Outcome<Vec<DedupEstimate>> {
     let somewhere = std::env::temp_dir().join("gristmill-dedup").to_string_lossy().into_owned();
@@ -103,8 +122,7 @@ pub fn estimates(
         Some(Err(failure)) => return Err(failure),
     };
     let rules: Vec<Rule> = lengths.iter().map(|length| Rule::of(plan, *length)).collect();
-    let count = rules.len();
-    let mut sample = Sample::take(plan, &inputs, rules, options, cancel)?;
+    let mut sample = Sample::take(plan, &inputs, rules, options, effort, cancel)?;
     problems.extend(sample.problems.iter().cloned());
     // More than was looked at is like what was.
     let scale = inputs.bytes() as f64 / sample.input_bytes.max(1) as f64;
@@ -115,7 +133,8 @@ pub fn estimates(
     let least = lengths.iter().copied().min().unwrap_or(USUAL_MIN_LENGTH);
     let working = inputs.working_memory(&Rule::of(plan, least));
     let memory = Memory::of(options.memory_bytes, options.threads.max(1), working);
-    let hashing = sample.time.as_secs_f64() * scale / (READING + count as f64) / memory.threads as f64;
+    let each = scale / memory.threads as f64;
+    let (reading, choosing) = (sample.reading * each, sample.choosing * each);
     let packing = packing_of(&inputs);
     let resumable = Journal::peek(&layout.own.journal(), &journal_key(&hash, &inputs))?.saturating_sub(1) as u64;
     let mut all = Vec::new();
@@ -133,7 +152,9 @@ pub fn estimates(
             }
         }
         let records = anchors(&Rule::of(plan, min_length), all_text);
-        let seconds = hashing * (TIMES + RECORD * records as f64 / all_text.max(1) as f64 + packing);
+        let seconds = reading * READINGS
+            + choosing * (TIMES + RECORD * records as f64 / all_text.max(1) as f64 + packing)
+            + own_bytes as f64 / TO_DISK;
         let own_text = scaled(sample.own_text_bytes);
         let share = |bytes: u64| bytes as f64 / sample.own_text_bytes.max(1) as f64;
         let of_all = |share: f64| (share.min(1.0) * own_text as f64).round() as u64;
@@ -150,6 +171,8 @@ pub fn estimates(
                 share: share_removed,
                 removed_bytes: of_all(share_removed),
                 margin_bytes: of_all(share(found.margin)),
+                least_share: share(found.least).min(1.0),
+                most_share: found.most.map(|most| share(most).min(1.0)),
             }],
             passages: sample.shown(plan, &inputs, &found.passages, cancel)?,
             estimated: Duration::from_secs_f64(seconds.clamp(0.0, 1e9)),

@@ -11,6 +11,7 @@ mod course;
 mod estimate;
 mod export;
 mod find;
+mod held;
 mod inputs;
 mod layout;
 mod leftover;
@@ -32,7 +33,7 @@ mod texts;
 mod write;
 
 pub use check::{is_index, verify_index};
-pub use estimate::{estimate, estimates, needs, Needs};
+pub use estimate::{estimate, estimates, needs, Effort, Needs};
 pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate, RepeatedPassage};
 
 use super::task::Task;

@@ -1,7 +1,7 @@
 //! What a run of `dedup` did, and what one would do.
 
 use crate::job::prepare::OutputFile;
-use crate::model::{Problem, ProblemKind, Severity};
+use crate::model::{text, Problem, ProblemKind, Severity};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -155,10 +155,39 @@ pub struct DedupEstimate {
 pub struct LengthEstimate {
     /// In bytes.
     pub min_length: u64,
-    /// The part of the text in ranges, from 0 to 1, about.
+    /// The part of the text in ranges, from 0 to 1, about; at least, where [`most_share`](Self::most_share) is missing.
     pub share: f64,
     /// The same of all the text, in bytes.
     pub removed_bytes: u64,
-    /// How far that may be off by chance, in bytes: one standard deviation, for the text that was read.
+    /// How far that may be off by chance, in bytes: one standard deviation.
     pub margin_bytes: u64,
+    /// The least that the share is likely to be. Where a part of the text was read: what repeats within that part.
+    pub least_share: f64,
+    /// The most that it is likely to be; `None` where too little of the text was read to tell.
+    pub most_share: Option<f64>,
+}
+
+impl LengthEstimate {
+    /// Too little of the text was read: it is so much at least, and how much more cannot be told.
+    pub fn is_least(&self) -> bool {
+        self.most_share.is_none()
+    }
+}
+
+impl DedupEstimate {
+    /// What the figures of a length are from, and how far they may be off, as a sentence.
+    pub fn basis(&self, length: &LengthEstimate) -> String {
+        if self.sampled_bytes >= self.input_bytes {
+            return format!("From all {}.", text::bytes(self.input_bytes));
+        }
+        let (read, all) = (text::bytes(self.sampled_bytes), text::bytes(self.input_bytes));
+        let percent = |share: f64| share * 100.0;
+        match length.most_share {
+            Some(most) => {
+                let least = percent(length.least_share);
+                format!("From {read} of {all}; for all of it {least:.1} to {:.1} %.", percent(most))
+            }
+            None => format!("From {read} of {all}: so much at least; what the rest adds cannot be told from that."),
+        }
+    }
 }

@@ -1,11 +1,13 @@
 //! What seconds tell of a text: as many of its documents as can be read in them, and of their windows a share of all different ones. What
 //! is small is searched as a run would search it.
 
+use super::estimate::Effort;
+use super::held::{hold, Held};
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
 use super::shown::{around, show};
 use super::source::{each_line, Line, Stretch};
-use crate::engine::dedup::find::{find_with, Estimate, Interval, Passage, Rule, Sampler, Samples};
+use crate::engine::dedup::find::{Estimate, Passage, Rule, Sampler, Samples, Seen};
 use crate::engine::dedup::write_back::Pieces as _;
 use crate::job::pool::run_units;
 use crate::model::{Cancel, DedupPlan, Outcome, Problem, RunOptions};
@@ -15,12 +17,10 @@ use crate::storage::read::open_read;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Time spent on reading, at most.
-const LONGEST: Duration = Duration::from_secs(4);
 /// Time spent on finding what is shown of passages, at most.
 const LONGEST_SHOWING: Duration = Duration::from_millis(500);
-/// Bytes of a plain file that are looked at together.
-const STRETCH: u64 = 4 << 20;
+/// Bytes of a file that are looked at together.
+const STRETCH: u64 = 1 << 20;
 /// Memory for places of windows, at most, in bytes; they are sorted in the end, which takes time, too.
 const MOST_PLACES: u64 = 64 << 20;
 /// Text that is searched as a whole, at most, in bytes; and as a part of the memory.
@@ -36,6 +36,11 @@ const PROBLEMS: usize = 100;
 const ROOM: (u64, u64) = (1 << 10, 1 << 32);
 /// Between documents whose turn it is, by the golden section: whatever the time allows lies evenly everywhere.
 const TURN: f64 = 0.618_033_988_749_895;
+
+/// What hashing a byte of a sampled window takes, as a multiple of what choosing anchors takes for a byte.
+const HASHING: f64 = 0.1;
+/// What choosing anchors takes, as a multiple of what reading plain files takes: where text is searched, it is not measured.
+const CHOOSING: f64 = 1.8;
 
 /// What was looked at.
 #[derive(Default)]
@@ -61,43 +66,14 @@ pub(super) struct Sample {
     /// Documents of files whose output is written.
     pub(super) own_documents: u64,
     pub(super) problems: Vec<Problem>,
-    /// Time that threads spent on it, all together.
-    pub(super) time: Duration,
-}
-
-/// Text that is searched, each document behind a separator, with where these are in it and among all places.
-#[derive(Default)]
-struct Held {
-    text: Vec<u8>,
-    documents: Vec<(u64, u64)>,
-}
-
-impl Held {
-    fn join(&mut self, other: Self) {
-        let base = self.text.len() as u64;
-        self.documents.extend(other.documents.iter().map(|(start, place)| (base + start, *place)));
-        self.text.extend_from_slice(&other.text);
-    }
-
-    /// What a rule would remove of the documents from the place `own` on.
-    fn estimate(&self, rule: &Rule, own: u64, most: usize, cancel: &Cancel) -> Outcome<Estimate> {
-        let found = find_with(&self.text, rule, cancel)?;
-        let first = self.documents.partition_point(|document| document.1 < own);
-        let start = self.documents.get(first).map_or(u64::MAX, |document| document.0);
-        let counted = found.intervals.iter().filter(|interval| interval.start >= start);
-        let place = |passage: Passage| {
-            let number = self.documents.partition_point(|document| document.0 <= passage.at).saturating_sub(1);
-            let (start, place) = self.documents.get(number).copied().unwrap_or_default();
-            Passage { at: place + passage.at.saturating_sub(start + 1), ..passage }
-        };
-        Ok(Estimate {
-            bytes: self.text.len() as u64 - self.documents.len() as u64,
-            removable: counted.map(|Interval { start, end, .. }| end - start).sum(),
-            margin: 0,
-            sampled: self.text.len() as u64,
-            passages: found.passages.heaviest(most).into_iter().map(place).collect(),
-        })
-    }
+    /// Stretches that were read, by where they begin.
+    stretches: Vec<u64>,
+    /// The part of the input that was read, from 0 to 1.
+    part: f64,
+    /// Seconds that threads spent on reading, all together.
+    pub(super) reading: f64,
+    /// Seconds that they spent on choosing anchors for one rule.
+    pub(super) choosing: f64,
 }
 
 /// What was seen of one stretch.
@@ -108,7 +84,11 @@ struct Part {
     text_bytes: u64,
     documents: u64,
     problems: Vec<Problem>,
+    /// Where its text begins and ends, by place.
+    places: (u64, u64),
+    /// Time that it took, and what sampling took of that.
     time: Duration,
+    sampling: Duration,
 }
 
 /// What stands for all stretches.
@@ -120,6 +100,9 @@ struct Reading<'a> {
     one_in: Vec<u64>,
     is_searched: bool,
     until: Instant,
+    /// Bytes on disk that were read, and how many may be.
+    read: AtomicU64,
+    most_read: u64,
     /// Places that are kept, and how many may be.
     kept: AtomicU64,
     most: u64,
@@ -133,6 +116,7 @@ impl Sample {
         inputs: &Inputs,
         rules: Vec<Rule>,
         options: &RunOptions,
+        effort: Effort,
         cancel: &Cancel,
     ) -> Outcome<Self> {
         let memory = (options.memory_bytes / 4).clamp(1 << 20, MOST_PLACES);
@@ -147,7 +131,9 @@ impl Sample {
             starts: &starts,
             one_in: rules.iter().map(one_in).collect(),
             is_searched: inputs.text_bytes() <= MOST_SEARCHED.min(options.memory_bytes / SEARCHED),
-            until: Instant::now() + LONGEST,
+            until: Instant::now() + effort.longest,
+            read: AtomicU64::new(0),
+            most_read: effort.most_bytes,
             kept: AtomicU64::new(0),
             // Chance gives more to some.
             most: 2 * memory / PLACE,
@@ -173,7 +159,9 @@ impl Sample {
             }
         }
         sample.problems.truncate(PROBLEMS);
+        sample.part = sample.input_bytes as f64 / inputs.bytes().max(1) as f64;
         (sample.rules, sample.starts) = (rules, starts);
+        sample.settle_times();
         Ok(sample)
     }
 
@@ -189,7 +177,11 @@ impl Sample {
         }
         self.input_bytes += part.read;
         self.text_bytes += part.text_bytes;
-        self.time += part.time;
+        self.reading += part.time.saturating_sub(part.sampling).as_secs_f64();
+        self.choosing += part.sampling.as_secs_f64();
+        // Of a packed file one behind the other is read: what is in it counts as stretches, too.
+        let (from, to) = part.places;
+        self.stretches.extend((from..=to).step_by(STRETCH as usize));
         if is_own {
             self.own_input_bytes += part.read;
             self.own_text_bytes += part.text_bytes;
@@ -198,12 +190,26 @@ impl Sample {
         self.problems.extend(part.problems);
     }
 
+    /// From the time that sampling took the time of what a run does, too.
+    fn settle_times(&mut self) {
+        let hashed: u64 = self.rules.iter().zip(&self.samples).map(|(rule, some)| some.hashed(rule)).sum();
+        let bytes = (self.text_bytes * self.rules.len() as u64).max(1) as f64;
+        self.choosing = match self.held {
+            Some(_) => self.reading * CHOOSING,
+            None => self.choosing / (1.0 + HASHING * hashed as f64 / bytes) / self.rules.len().max(1) as f64,
+        };
+    }
+
     /// What each rule would remove, in the order of the rules.
     pub(super) fn estimates(&mut self, most: usize, threads: usize, cancel: &Cancel) -> Outcome<Vec<Estimate>> {
         let (own, samples) = (self.own, std::mem::take(&mut self.samples));
         match &self.held {
             Some(held) => run_units(&self.rules, threads, cancel, |rule| held.estimate(rule, own, most, cancel)),
-            None => Ok(samples.into_iter().zip(&self.rules).map(|(one, rule)| one.estimate(rule, own, most)).collect()),
+            None => {
+                let seen = Seen { part: self.part, stretches: &self.stretches };
+                let estimate = |(one, rule): (Samples, &Rule)| one.estimate(rule, own, seen, most);
+                Ok(samples.into_iter().zip(&self.rules).map(estimate).collect())
+            }
         }
     }
 
@@ -275,7 +281,9 @@ fn in_turn(stretches: Vec<Stretch>) -> Vec<Stretch> {
 
 impl Reading<'_> {
     fn has_time(&self) -> bool {
-        Instant::now() < self.until && self.kept.load(Ordering::Relaxed) < self.most
+        self.kept.load(Ordering::Relaxed) < self.most
+            && self.read.load(Ordering::Relaxed) < self.most_read
+            && Instant::now() < self.until
     }
 
     fn part(&self, stretch: &Stretch) -> Outcome<Part> {
@@ -287,7 +295,9 @@ impl Reading<'_> {
             text_bytes: 0,
             documents: 0,
             problems: Vec::new(),
+            places: (0, 0),
             time: Duration::ZERO,
+            sampling: Duration::ZERO,
         };
         let mut samplers: Vec<Sampler> =
             self.rules.iter().zip(&self.one_in).map(|(rule, one_in)| Sampler::new(rule, *one_in)).collect();
@@ -297,6 +307,7 @@ impl Reading<'_> {
         let Some(from) = self.beginning(stretch)? else { return Ok(part) };
         let stretch = Stretch { from: Position { offset: from, line: 0 }, ..*stretch };
         let base = self.starts.get(stretch.file).copied().unwrap_or_default();
+        part.places = (base.saturating_add(from), base.saturating_add(from));
         let room = self.starts.get(stretch.file + 1).copied().unwrap_or(u64::MAX);
         let (mut spare, mut stopped, mut told) = (String::new(), None, 0);
         let (key, cancel) = (&self.plan.text_key, self.cancel);
@@ -309,9 +320,15 @@ impl Reading<'_> {
             }
             match line.kind() {
                 Kind::Document => {
+                    part.places.1 = place;
                     part.text_bytes += match self.is_searched {
                         true => hold(&line, place, &mut part.held, &mut spare)?,
-                        false => sampled(&line, place, self.rules, &mut samplers, &mut spare)?,
+                        false => {
+                            let begun = Instant::now();
+                            let bytes = sampled(&line, place, self.rules, &mut samplers, &mut spare)?;
+                            part.sampling += begun.elapsed();
+                            bytes
+                        }
                     };
                     part.documents += 1;
                     let kept: u64 = samplers.iter().map(|sampler| sampler.sampled() as u64).sum();
@@ -332,6 +349,7 @@ impl Reading<'_> {
             Some(read) => part.read = read.clamp(from.min(end), end) - from.min(end),
             None => part.problems.extend(damage),
         }
+        self.read.fetch_add(part.read, Ordering::Relaxed);
         part.samples = samplers.iter_mut().map(Sampler::take).collect();
         part.time = begun.elapsed();
         Ok(part)
@@ -346,16 +364,6 @@ impl Reading<'_> {
         let most = stretch.to - stretch.from.offset;
         Ok(line_from(&open_read(&file.path)?, stretch.from.offset, most, self.cancel)?.filter(|at| *at < stretch.to))
     }
-}
-
-/// Keeps the text of a document; returns the bytes of it.
-fn hold(line: &Line<'_>, place: u64, held: &mut Held, spare: &mut String) -> Outcome<u64> {
-    held.documents.push((held.text.len() as u64, place));
-    held.text.push(0xff);
-    line.each_piece(spare, &mut |piece| {
-        held.text.extend_from_slice(piece.as_bytes());
-        Ok(())
-    })
 }
 
 /// Has a document looked at by all samplers; returns the bytes of its text.

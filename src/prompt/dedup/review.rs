@@ -5,7 +5,7 @@ use super::super::what_now::{tell_problems, Choice, LastLook};
 use super::Guide;
 use crate::engine::plan::dedup::missing_or_wrong;
 use crate::engine::plan::{file, CommandLine};
-use crate::job::dedup::{estimates, DedupEstimate};
+use crate::job::dedup::{estimates, DedupEstimate, Effort};
 use crate::model::dedup::{Mode, USUAL_MIN_LENGTH};
 use crate::model::text::{bytes, count, display_safe, duration, grouped};
 use crate::model::{Cancel, Outcome, Problem};
@@ -68,7 +68,7 @@ impl LastLook for Guide {
             lengths.push(chosen);
             lengths.sort_unstable();
         }
-        let found = estimates(&self.plan, &lengths, &self.options, &Cancel::default());
+        let found = estimates(&self.plan, &lengths, &self.options, Effort::default(), &Cancel::default());
         let Some(found) = self.ask.or_refuse(found)? else { return Ok(false) };
         let figures = found.iter().flat_map(|one| one.lengths.iter().copied()).collect();
         let at = lengths.iter().position(|length| *length == chosen).unwrap_or_default();
@@ -95,10 +95,15 @@ impl Guide {
         for length in &found.lengths {
             let mark = if length.min_length == chosen { "  <- chosen" } else { "" };
             self.ask.tell(format!(
-                "  from {} on: about {:.1} % {verb}{mark}",
+                "  from {} on: {} {:.1} % {verb}{mark}",
                 count(length.min_length, "byte"),
+                if length.is_least() { "at least" } else { "about" },
                 length.share * 100.0
             ));
+        }
+        let known = found.lengths.iter().find(|length| length.min_length == chosen);
+        if let Some(known) = known.filter(|_| found.sampled_bytes < found.input_bytes) {
+            self.ask.tell(format!("  {}", found.basis(known)));
         }
         for passage in found.passages.iter().take(PASSAGES) {
             let text = cut_end(&display_safe(&passage.text), COLUMNS);

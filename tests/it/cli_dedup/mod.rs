@@ -1,6 +1,7 @@
 //! `dedup` on the command line: the reference's cases, input that is bad, the same bytes whatever happens.
 
 mod bad_input;
+mod estimate;
 mod faults;
 mod flags;
 mod golden;

@@ -1,11 +1,14 @@
 //! What a dedup would remove, from a sample of all distinct windows.
 //!
 //! A window is in the sample because of its bytes alone: the key of its anchor and its distance to it. So all places of a sampled
-//! window are sampled, whichever documents they are in, and its count is exact. Runs and periodic text are counted in full.
+//! window are sampled, whichever documents they are in, and its count is exact. Runs and periodic text are counted in full. What was not
+//! read at all may hold further places; how many is told from the counts of those that were seen ([`super::growth`]).
 
+use super::growth::{Grown, Growth, Seen};
 use super::owners::Owned;
 use super::passages::{Passage, Passages};
 use super::periodic::Shift;
+use super::tally::{tallies, Judged, Place, Whole, GROUPS};
 use super::walk::{Bits, Visit, Walk};
 use super::Rule;
 use crate::model::dedup::Keep;
@@ -14,35 +17,12 @@ use crate::model::Outcome;
 /// Samples of one anchor are at most so many windows apart, and about so many fall on an ordinary one.
 const APART: u64 = 32;
 const OF_ANCHOR: u64 = 8;
-/// Groups of keys that are compared to tell how much is chance.
-const GROUPS: u64 = 16;
 
 /// One place of a sampled window.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     hash: u64,
     place: Place,
-}
-
-/// Position, the group of its key, and whether no window between it and the start of its document is another anchor's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u64);
-
-impl Place {
-    const BITS: u32 = GROUPS.ilog2() + 1;
-
-    fn new(at: u64, group: u64, is_first: bool) -> Self {
-        Self(at << Self::BITS | group << 1 | u64::from(is_first))
-    }
-    fn at(self) -> u64 {
-        self.0 >> Self::BITS
-    }
-    fn group(self) -> usize {
-        (self.0 >> 1 & (GROUPS - 1)) as usize
-    }
-    fn is_first(self) -> bool {
-        self.0 & 1 == 1
-    }
 }
 
 /// Reads documents and samples their windows. As a [`Scanner`](super::Scanner) it takes one document after the other, in pieces.
@@ -84,15 +64,23 @@ pub struct Samples {
 pub struct Estimate {
     /// Bytes of text that were looked at.
     pub bytes: u64,
-    /// Bytes that would be removed.
+    /// Bytes of them that would be removed together with all of the text: where only a part was read, more than repeat within that part.
     pub removable: u64,
-    /// How far that may be off by chance, in bytes: one standard deviation, from what groups of keys tell each for itself.
+    /// How far that may be off by chance, in bytes: one standard deviation, from what groups of keys tell each for itself, and from
+    /// what is told without each lot of the text that was read.
     pub margin: u64,
+    /// The least and the most that it is likely to be, in bytes. Where too little was read only the least can be told.
+    pub least: u64,
+    /// See `least`.
+    pub most: Option<u64>,
     /// Windows in the sample: a few hundred say little, ten thousand a lot.
     pub sampled: u64,
     /// Windows that occur most often, with one place and the count of each.
     pub passages: Vec<Passage>,
 }
+
+/// Standard deviations by which the least and the most are apart from what is told.
+const DEVIATIONS: f64 = 2.0;
 
 impl Sampler {
     /// Windows between two that are sampled of one anchor.
@@ -201,40 +189,12 @@ impl Seeing {
     }
 }
 
-/// What the samples of some keys tell.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    /// Windows, and how many of them are removable.
-    windows: f64,
-    removable: f64,
-    /// Places at which a range may start, seen from both sides, and how many do.
-    places: f64,
-    starts: f64,
-    /// Beginnings of documents, and how many are removable.
-    firsts: f64,
-    first_starts: f64,
-}
-
-impl Tally {
-    fn add(&mut self, other: &Self) {
-        self.windows += other.windows;
-        self.removable += other.removable;
-        self.places += other.places;
-        self.starts += other.starts;
-        self.firsts += other.firsts;
-        self.first_starts += other.first_starts;
-    }
-
-    /// Bytes that are removable, by these shares of so many windows and documents.
-    fn removable(&self, windows: f64, documents: f64, length: u64) -> f64 {
-        let share = |some: f64, all: f64| if all == 0.0 { 0.0 } else { some / all };
-        let ranges = share(self.starts, self.places) * (windows - documents).max(0.0)
-            + share(self.first_starts, self.firsts) * documents;
-        share(self.removable, self.windows) * windows + ranges * (length - 1) as f64
-    }
-}
-
 impl Samples {
+    /// Bytes that were hashed to tell windows apart.
+    pub fn hashed(&self, rule: &Rule) -> u64 {
+        self.kept.len() as u64 * rule.min_length
+    }
+
     /// Adds places that another sampler saw in text that comes earlier and of which nothing is removed.
     pub fn join_earlier(&mut self, mut other: Self) {
         self.kept.append(&mut other.kept);
@@ -252,62 +212,61 @@ impl Samples {
 
     /// Counts, for the rule with which all samplers worked. What lies before `own` is the text of which nothing is removed
     /// ([`join_earlier`](Self::join_earlier)). `most` passages are given at most.
-    pub fn estimate(mut self, rule: &Rule, own: u64, most: usize) -> Estimate {
+    pub fn estimate(mut self, rule: &Rule, own: u64, seen: Seen<'_>, most: usize) -> Estimate {
         self.kept.sort_unstable_by_key(|sample| (sample.hash, sample.place));
         let mut passages = Passages::default();
-        // Place, and whether the window there is removable.
-        let mut judged: Vec<(Place, bool)> = Vec::with_capacity(self.kept.len());
+        let mut growth = Growth::new(seen, rule, own);
+        let mut judged: Vec<Judged> = Vec::with_capacity(self.kept.len());
         for same in self.kept.chunk_by(|a, b| a.hash == b.hash) {
             let count = same.len() as u64;
             let stays = if count < rule.min_count { same.len() } else { usize::from(rule.keep == Keep::First) };
-            let judge = |(number, sample): (usize, &Sample)| (sample.place, number >= stays);
-            judged.extend(same.iter().enumerate().map(judge).filter(|(place, _)| place.at() >= own));
+            let first = judged.len();
+            let judge = |(number, sample): (usize, &Sample)| Judged {
+                place: sample.place,
+                is_removable: number >= stays,
+                grown: Grown::default(),
+            };
+            judged.extend(same.iter().enumerate().map(judge).filter(|one| one.place.at() >= own));
+            let of_window = judged.get_mut(first..).unwrap_or_default();
+            if let Some(growth) = &mut growth {
+                let staying = of_window.iter().filter(|one| !one.is_removable).count();
+                let grown = growth.add(same.iter().map(|sample| sample.place.at()), staying);
+                of_window.iter_mut().for_each(|one| one.grown = grown);
+            }
             if let Some(first) = same.first() {
                 passages.add(Passage { at: first.place.at(), len: rule.min_length, count });
             }
         }
-        judged.sort_unstable();
+        judged.sort_unstable_by_key(|one| one.place);
         let length = rule.min_length.max(1);
         let groups = tallies(&judged, Sampler::apart(rule));
-        let mut all = Tally::default();
-        groups.iter().for_each(|group| all.add(group));
         let (windows, documents) = ((self.windows - self.periodic) as f64, self.documents as f64);
-        let hashed = all.removable(windows, documents, length);
-        let periodic = self.periodic + self.stretches * (length - 1);
-        // Each group alone would have told so much.
-        let alone = groups.map(|group| group.removable(windows, documents, length) - hashed);
-        let spread: f64 = alone.iter().map(|off| off * off).sum();
-        let margin = (spread / (GROUPS * (GROUPS - 1)) as f64).sqrt();
+        let whole = Whole { windows, documents, length };
+        let periodic = (self.periodic + self.stretches * (length - 1)) as f64;
+        let (found, by_keys) = whole.told(&groups, |group| group.found);
+        let least = found - DEVIATIONS * by_keys;
+        let (removable, margin) = match growth {
+            None => (found, by_keys),
+            Some(growth) => {
+                let (both, by_keys) = whole.told(&groups, |group| group.found.plus(&group.grown));
+                let all = both.max(found);
+                let gone: f64 = groups.iter().map(|group| group.found.plus(&group.grown).windows).sum();
+                // A window that is removable stands for as many bytes as it does on average.
+                let bytes_each = all / (gone / judged.len().max(1) as f64 * windows).max(1.0);
+                (all, by_keys.hypot(growth.spread() * windows * bytes_each))
+            }
+        };
+        let off = DEVIATIONS * margin;
+        let bytes = |wanted: f64| ((wanted + periodic).max(0.0) as u64).min(self.bytes);
+        let tells_all = seen.tells_all(rule);
         Estimate {
             bytes: self.bytes,
-            removable: (hashed as u64 + periodic).min(self.bytes),
+            removable: bytes(removable),
             margin: margin as u64,
+            least: bytes(if tells_all { least } else { least.max(removable - off) }),
+            most: tells_all.then(|| bytes(removable + off)),
             sampled: judged.len() as u64,
             passages: passages.heaviest(most),
         }
     }
-}
-
-/// What the samples of each group tell, which come in the order of their places.
-fn tallies(judged: &[(Place, bool)], apart: u64) -> [Tally; GROUPS as usize] {
-    let mut groups = [Tally::default(); GROUPS as usize];
-    let mut before: Option<(Place, bool)> = None;
-    for &(place, removable) in judged {
-        let earlier = before.replace((place, removable));
-        let Some(tally) = groups.get_mut(place.group()) else { continue };
-        let one = f64::from(u8::from(removable));
-        tally.windows += 1.0;
-        tally.removable += one;
-        if place.is_first() {
-            tally.firsts += 1.0;
-            tally.first_starts += one;
-        } else if let Some((earlier, was)) = earlier.filter(|(earlier, _)| {
-            // Samples of one anchor; of two they may be as near, and tell the same.
-            place.at() - earlier.at() <= apart && earlier.group() == place.group()
-        }) {
-            tally.places += (place.at() - earlier.at()) as f64;
-            tally.starts += f64::from(u8::from(removable && !was));
-        }
-    }
-    groups
 }

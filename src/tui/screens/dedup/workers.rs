@@ -2,7 +2,7 @@
 //! reading; of the other questions the newest wins.
 
 use super::seen::relevant;
-use crate::job::dedup::{estimate, estimates, DedupEstimate};
+use crate::job::dedup::{estimate, estimates, DedupEstimate, Effort};
 use crate::model::{Cancel, DedupPlan, Outcome};
 use crate::source::dedup::{list, Listing};
 use crate::tui::screen::UiEnv;
@@ -37,7 +37,8 @@ impl Workers {
             }),
             lengths: Stream::start("dedup-lengths", env.wake.clone(), move |(plan, lengths, cancel): Question| {
                 // What is no longer wanted, or was answered while it waited, is not begun.
-                let found = cancel.check().and_then(|()| estimates(&plan, &lengths, &options, &cancel));
+                let found =
+                    cancel.check().and_then(|()| estimates(&plan, &lengths, &options, Effort::default(), &cancel));
                 let each: Vec<Estimated> = match found {
                     Ok(found) => found.into_iter().map(|one| Arc::new(Ok(one))).collect(),
                     Err(failure) => lengths.iter().map(|_| Arc::new(Err(failure.clone()))).collect(),

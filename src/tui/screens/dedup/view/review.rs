@@ -57,7 +57,8 @@ fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui:
     if let Some(known) = known {
         let verb = if state.plan.mode == Mode::Remove { "cut out" } else { "listed" };
         let words = format!(
-            "~{} ({:.1} %) {verb}, repeats of {} and more",
+            "{}{} ({:.1} %) {verb}, repeats of {} and more",
+            if known.is_least() { "at least " } else { "~" },
             bytes(known.removed_bytes),
             known.share * 100.0,
             count(known.min_length, "byte")
@@ -80,9 +81,8 @@ fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui:
         let place = display_safe(&found.scratch.to_string_lossy()).into_owned();
         space(&format!("scratch in {place}"), found.scratch_bytes, found.scratch_free_bytes);
     }
-    if found.sampled_bytes < found.input_bytes {
-        let words = format!("from a sample of {}", bytes(found.sampled_bytes));
-        lines.push(Line::from(Span::styled(fitted(&words), ui.theme.muted)));
+    if let Some(known) = known.filter(|_| found.sampled_bytes < found.input_bytes) {
+        lines.extend(wrapped(&found.basis(known), columns, ui.theme.muted));
     }
     lines
 }

@@ -84,14 +84,7 @@ pub fn length(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
 
 /// From how much of the data the figures are, and what repeats most.
 fn found_lines(found: &DedupEstimate, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let words = match found.sampled_bytes < found.input_bytes {
-        true => format!(
-            "About, from {} of {}; repeats of what was not looked at come on top.",
-            bytes(found.sampled_bytes),
-            bytes(found.input_bytes)
-        ),
-        false => format!("From all {}.", bytes(found.input_bytes)),
-    };
+    let words = found.lengths.first().map(|length| found.basis(length)).unwrap_or_default();
     let mut lines = wrapped(&words, columns, ui.theme.muted);
     if !found.passages.is_empty() {
         lines.push(Line::default());

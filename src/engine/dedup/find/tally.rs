@@ -1,0 +1,137 @@
+//! What sampled windows tell of all of them, and how far that may be off.
+
+use super::growth::Grown;
+
+/// Groups of keys that are compared to tell how much is chance.
+pub(super) const GROUPS: u64 = 16;
+
+/// Position, the group of its key, and whether no window between it and the start of its document is another anchor's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place(u64);
+
+impl Place {
+    const BITS: u32 = GROUPS.ilog2() + 1;
+
+    pub(super) fn new(at: u64, group: u64, is_first: bool) -> Self {
+        Self(at << Self::BITS | group << 1 | u64::from(is_first))
+    }
+    pub(super) fn at(self) -> u64 {
+        self.0 >> Self::BITS
+    }
+    fn group(self) -> usize {
+        (self.0 >> 1 & (GROUPS - 1)) as usize
+    }
+    fn is_first(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// A place of a window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Judged {
+    pub(super) place: Place,
+    /// Whether the window there is removable, by what was seen.
+    pub(super) is_removable: bool,
+    /// What comes on top.
+    pub(super) grown: Grown,
+}
+
+/// What the samples of each group tell, which come in the order of their places.
+pub(super) fn tallies(judged: &[Judged], apart: u64) -> [Tally; GROUPS as usize] {
+    let mut groups = [Tally::default(); GROUPS as usize];
+    let mut before: Option<&Judged> = None;
+    for one in judged {
+        let earlier = before.replace(one).filter(|earlier| {
+            // Samples of one anchor; of two they may be as near, and tell the same.
+            one.place.at() - earlier.place.at() <= apart && earlier.place.group() == one.place.group()
+        });
+        if let Some(tally) = groups.get_mut(one.place.group()) {
+            tally.note(one, earlier);
+        }
+    }
+    groups
+}
+
+/// Windows, places at which a range may start, seen from both sides, and beginnings of documents: all there are, or those that are
+/// removable or where ranges start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    pub(super) windows: f64,
+    places: f64,
+    firsts: f64,
+}
+
+impl Counts {
+    pub(super) fn plus(&self, other: &Self) -> Self {
+        Self {
+            windows: self.windows + other.windows,
+            places: self.places + other.places,
+            firsts: self.firsts + other.firsts,
+        }
+    }
+}
+
+/// What the samples of some keys tell.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    all: Counts,
+    /// By what was seen.
+    pub(super) found: Counts,
+    /// What comes on top.
+    pub(super) grown: Counts,
+}
+
+impl Tally {
+    fn add(&mut self, other: &Self) {
+        self.all = self.all.plus(&other.all);
+        self.found = self.found.plus(&other.found);
+        self.grown = self.grown.plus(&other.grown);
+    }
+
+    /// Notes a place, and the one before it if that tells where ranges start.
+    fn note(&mut self, one: &Judged, before: Option<&Judged>) {
+        let (found, grown) = (f64::from(u8::from(one.is_removable)), f64::from(one.grown.removable));
+        self.all.windows += 1.0;
+        self.found.windows += found;
+        self.grown.windows += grown;
+        if one.place.is_first() {
+            self.all.firsts += 1.0;
+            self.found.firsts += found;
+            self.grown.firsts += grown;
+        } else if let Some(before) = before {
+            self.all.places += (one.place.at() - before.place.at()) as f64;
+            self.found.places += f64::from(u8::from(one.is_removable && !before.is_removable));
+            // Both go together where the rarer one does.
+            let is_rarer = before.grown.stretches < one.grown.stretches;
+            self.grown.places += if is_rarer { grown - f64::from(before.grown.removable) } else { 0.0 };
+        }
+    }
+}
+
+/// Text of which samples tell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Whole {
+    pub(super) windows: f64,
+    pub(super) documents: f64,
+    pub(super) length: u64,
+}
+
+impl Whole {
+    /// Bytes that are removable by these counts.
+    fn removable(&self, of: &Counts, all: &Counts) -> f64 {
+        let share = |some: f64, all: f64| if all == 0.0 { 0.0 } else { some / all };
+        let ranges = share(of.places, all.places) * (self.windows - self.documents).max(0.0)
+            + share(of.firsts, all.firsts) * self.documents;
+        share(of.windows, all.windows) * self.windows + ranges * (self.length - 1) as f64
+    }
+
+    /// The same by all groups, and how far that may be off: each group alone would have told another number.
+    pub(super) fn told(&self, groups: &[Tally], of: fn(&Tally) -> Counts) -> (f64, f64) {
+        let mut all = Tally::default();
+        groups.iter().for_each(|group| all.add(group));
+        let told = self.removable(&of(&all), &all.all);
+        let alone = groups.iter().map(|group| self.removable(&of(group), &group.all) - told);
+        let spread: f64 = alone.map(|off| off * off).sum();
+        (told, (spread / (GROUPS * (GROUPS - 1)) as f64).sqrt())
+    }
+}
