@@ -49,6 +49,10 @@ impl OwnFolder {
     pub fn report(&self) -> PathBuf {
         self.path.join("report.json")
     }
+    /// The ranges that the last run of dedup found, to be looked at.
+    pub fn ranges(&self) -> PathBuf {
+        self.path.join("ranges")
+    }
     /// The plan of the last run for media alone.
     pub fn media_plan(&self) -> PathBuf {
         self.path.join("media-plan.yaml")

@@ -130,7 +130,7 @@ pub fn look(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats
 
 impl Repeats {
     fn read(&mut self, index: u32, file: &TextFile, scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<()> {
-        let spool = Box::new(Short(Vec::new()));
+        let spool = Box::new(Short::default());
         let mut lines = Documents::open(file, scope.text_key, Position::default(), spool, cancel)?;
         let (mut spare, mut told) = (String::new(), FileSeen { name: file.name.clone(), ..FileSeen::default() });
         while let Some(record) = lines.next()? {
@@ -306,7 +306,7 @@ fn text_in(text: &[u8], range: Range<usize>) -> &str {
 }
 
 /// A range without the characters that it cuts; `None` where nothing is left.
-fn whole(text: &str, mut from: usize, mut to: usize) -> Option<Range<usize>> {
+pub(super) fn whole(text: &str, mut from: usize, mut to: usize) -> Option<Range<usize>> {
     to = to.min(text.len());
     while from < to && !text.is_char_boundary(from) {
         from += 1;
@@ -346,7 +346,8 @@ fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<
 }
 
 /// Lines that are held in memory, up to a length.
-struct Short(Vec<u8>);
+#[derive(Default)]
+pub(super) struct Short(Vec<u8>);
 
 impl Spool for Short {
     fn clear(&mut self) -> Outcome<()> {

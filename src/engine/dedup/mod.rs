@@ -6,6 +6,7 @@ pub mod find;
 pub mod look;
 pub mod original;
 pub mod output;
+pub mod removed;
 pub mod verify;
 pub mod write_back;
 

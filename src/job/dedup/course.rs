@@ -7,6 +7,7 @@ use super::pile::OpenFiles;
 use super::publish::{publish, Made};
 use super::read::{read_all, FileFacts, Findings, ReadUnit};
 use super::record::Recorded;
+use super::removed;
 use super::run::{text_of, Job};
 use super::source::Stretch;
 use super::texts::Texts;
@@ -29,24 +30,24 @@ const SHOWN: u64 = 200;
 
 /// What is known once all ranges are: enough to write the result without text or records.
 #[derive(Serialize, Deserialize)]
-struct Merged {
+pub(super) struct Merged {
     /// Of each unit those of its files or the part of one.
     files: Vec<Vec<FileFacts>>,
     findings: Vec<Findings>,
     /// Of each unit; none of units of the earlier set.
     ranges: Vec<Option<UnitRanges>>,
-    passages: Vec<Placed>,
+    pub(super) passages: Vec<Placed>,
     scratch_bytes: u64,
     resumed: u64,
 }
 
 /// A passage, and where it is.
 #[derive(Serialize, Deserialize)]
-struct Placed {
-    file: usize,
+pub(super) struct Placed {
+    pub(super) file: usize,
     /// In the text of the file, separators counted.
-    at: u64,
-    passage: RepeatedPassage,
+    pub(super) at: u64,
+    pub(super) passage: RepeatedPassage,
 }
 
 /// Goes through all stages.
@@ -74,6 +75,7 @@ pub(super) fn course(
     check_table(job, &files)?;
     let written = write_all(job, &files, &merged)?;
     let exported = export_all(job, &files)?;
+    let ranges = removed::assemble(job, &merged, &written)?;
     job.inputs.check_unchanged()?;
     let mut totals = Figures::default();
     all_files(&written).for_each(|(_, _, file)| totals.add(&file.figures));
@@ -102,7 +104,7 @@ pub(super) fn course(
     let mut all = made(job, &written)?;
     report.exported = exported.iter().map(outputs_of).collect();
     all.extend(exported);
-    publish(job.context, job.plan, job.layout, &all, recorded, &report, first)?;
+    publish(job, &all, ranges, recorded, &report, first)?;
     job.context.progress.add(1, 0);
     report.elapsed = job.context.elapsed();
     Ok(report)

@@ -94,6 +94,16 @@ impl Layout {
         self.kept("out").join(if part == 0 { file.to_string() } else { format!("{file}.{part}") })
     }
 
+    /// The ranges of a file, and those of all, before they are visible.
+    pub(super) fn ranges_section(&self, file: usize) -> PathBuf {
+        self.kept("out").join(format!("{file}.ranges"))
+    }
+
+    /// See [`ranges_section`](Self::ranges_section).
+    pub(super) fn all_ranges(&self) -> PathBuf {
+        self.kept("out").join("ranges")
+    }
+
     /// The folder of an exported shard before it is visible.
     pub(super) fn shard(&self, shard: u32) -> PathBuf {
         self.kept("shards").join(shard.to_string())

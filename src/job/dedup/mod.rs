@@ -21,6 +21,7 @@ mod pile;
 mod publish;
 mod read;
 mod record;
+mod removed;
 mod report;
 mod run;
 mod sample;

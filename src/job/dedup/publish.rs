@@ -1,12 +1,11 @@
 //! Makes everything visible in one publication.
 
-use super::layout::Layout;
 use super::record::{Recorded, RecordedOutput};
+use super::run::Job;
 use super::DedupReport;
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::job::publish::{remove_old, report_json, Folders, RECORD_MODE};
-use crate::job::task::TaskContext;
-use crate::model::{DedupPlan, Outcome};
+use crate::model::Outcome;
 use crate::storage::publish::Publication;
 use std::path::{Path, PathBuf};
 
@@ -19,16 +18,16 @@ pub(super) struct Made {
     pub(super) bytes: u64,
 }
 
-/// Stages all files and makes them visible; the report comes last.
+/// Stages all files, and the ranges of all for looking at them, and makes them visible; the report comes last.
 pub(super) fn publish(
-    context: &TaskContext,
-    plan: &DedupPlan,
-    layout: &Layout,
+    job: &Job<'_>,
     made: &[Made],
+    ranges: Option<PathBuf>,
     mut recorded: Recorded,
     report: &DedupReport,
     first_input: Option<&Path>,
 ) -> Outcome<()> {
+    let (context, plan, layout) = (job.context, job.plan, job.layout);
     let fs = &*context.fs;
     Folders::with(fs, first_input, |folders| {
         let mut publication = Publication::begin(fs, layout.root(), &layout.own)?;
@@ -42,6 +41,11 @@ pub(super) fn publish(
         }
         let places: Vec<&Path> = layout.places().collect();
         remove_old(&layout.own, &recorded, &places, &mut publication)?;
+        match ranges {
+            Some(path) => publication.stage_file(&layout.own.ranges(), path, RECORD_MODE)?,
+            // Those of an earlier run say nothing of this one.
+            None => publication.remove(&layout.own.ranges())?,
+        }
         let json = report_json(&recorded, report)?;
         publication.stage_bytes(&layout.own.plan(), dedup_to_yaml(plan)?.as_bytes(), RECORD_MODE)?;
         publication.stage_bytes(&layout.own.report(), &json, RECORD_MODE)?;

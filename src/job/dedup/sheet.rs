@@ -4,11 +4,13 @@ use super::export::Placed;
 use super::output::Hash;
 use super::run::Job;
 use super::source::{Line, Stretch};
-use super::write::{PlaceInLine, Written, WrittenFile};
+use super::write::{PlaceInLine, Written, WrittenFile, WrittenRanges};
 use super::Figures;
 use crate::engine::dedup::output::PackedOutput;
+use crate::engine::dedup::removed::{Gathered, Section};
 use crate::model::{Cancel, Outcome};
 use crate::source::dedup::Position;
+use crate::storage::fs::BufferedFile;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -43,6 +45,10 @@ pub(super) struct Down {
     /// The last one is being written.
     pub(super) files: Vec<WrittenFile>,
     pub(super) lines: Vec<PlaceInLine>,
+    /// Ranges, for looking at them: begun with the first one.
+    section: Section,
+    ranges: Option<(BufferedFile, Hash)>,
+    written: WrittenRanges,
 }
 
 impl Sheet {
@@ -71,7 +77,7 @@ impl Sheet {
 
     pub(super) fn into_written(self) -> Written {
         let down = self.down.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Written { files: down.files, lines: down.lines, is_resumed: false }
+        Written { files: down.files, lines: down.lines, ranges: down.written, is_resumed: false }
     }
 
     /// The next piece has its turn.
@@ -104,6 +110,37 @@ impl Down {
             last.mark = Some(mark);
         }
         Ok(())
+    }
+
+    /// Puts ranges down that were gathered.
+    pub(super) fn put_ranges(&mut self, job: &Job<'_>, file: usize, gathered: &mut Gathered) -> Outcome<()> {
+        if gathered.is_empty() {
+            return Ok(());
+        }
+        let bytes = self.section.add(gathered);
+        let output = match &mut self.ranges {
+            Some((output, _)) => output,
+            none => {
+                let hash = Hash::default();
+                let output = hash.create(&*job.context.fs, &job.layout.ranges_section(file))?;
+                &mut none.insert((output, hash)).0
+            }
+        };
+        output.write_all(&bytes)
+    }
+
+    /// Ends the ranges of a file.
+    pub(super) fn end_ranges(&mut self) -> Outcome<WrittenRanges> {
+        let (table, section) = self.section.end();
+        let mark = match self.ranges.take() {
+            Some((mut output, hash)) => {
+                output.write_all(&table)?;
+                Some(hash.close(output)?)
+            }
+            None => None,
+        };
+        self.written = WrittenRanges { section, mark };
+        Ok(self.written)
     }
 
     /// Goes on to the next file where an index says so.

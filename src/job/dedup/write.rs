@@ -8,6 +8,7 @@ use super::sheet::{Down, Sheet};
 use super::source::{each_line, Line, Stretch};
 use super::spool::ScratchSpool;
 use super::Figures;
+use crate::engine::dedup::removed::{Gathered, SectionFacts};
 use crate::engine::dedup::write_back::{Layout, WriteBack};
 use crate::formats::bsade::Range;
 use crate::job::pool::run_units;
@@ -21,6 +22,8 @@ use std::sync::MutexGuard;
 const TOLD: u64 = 256;
 /// Bytes of output that wait for their turn, at least and at most.
 const MOST_HELD: (usize, usize) = (256 << 10, 4 << 20);
+/// Bytes of ranges that are put down together.
+const RANGES: usize = 64 << 10;
 
 /// The line that a place in the text of a file is in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +33,8 @@ pub(super) struct PlaceInLine {
     pub(super) file: String,
     /// Counted from 1.
     pub(super) line: u64,
+    /// Where it begins in the unpacked file.
+    pub(super) start: u64,
     /// In the document's text.
     pub(super) offset: u64,
 }
@@ -44,11 +49,20 @@ pub(super) struct WrittenFile {
     pub(super) figures: Figures,
 }
 
+/// The ranges of a file, for looking at them.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(super) struct WrittenRanges {
+    pub(super) section: SectionFacts,
+    /// None where there are none.
+    pub(super) mark: Option<Mark>,
+}
+
 /// What was written of a file: one, of a shard of an index as many as it was made of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Written {
     pub(super) files: Vec<WrittenFile>,
     pub(super) lines: Vec<PlaceInLine>,
+    pub(super) ranges: WrittenRanges,
     #[serde(skip)]
     pub(super) is_resumed: bool,
 }
@@ -100,7 +114,10 @@ fn is_there(job: &Job<'_>, number: usize, written: &Written) -> Outcome<bool> {
             }
         }
     }
-    Ok(true)
+    match written.ranges.mark {
+        Some(mark) => mark.holds(&job.layout.ranges_section(number)),
+        None => Ok(true),
+    }
 }
 
 fn changed(path: &Path) -> Failure {
@@ -120,6 +137,8 @@ struct Writing<'a> {
     /// Output that waits for its turn, and how much may.
     held: Vec<u8>,
     most: usize,
+    /// Ranges that wait.
+    gathered: Gathered,
     figures: Figures,
     input_bytes: u64,
     lines: Vec<PlaceInLine>,
@@ -141,6 +160,7 @@ impl<'a> Writing<'a> {
             down: None,
             held: Vec::new(),
             most,
+            gathered: Gathered::default(),
             figures: Figures::default(),
             input_bytes: 0,
             lines: Vec::new(),
@@ -152,11 +172,13 @@ impl<'a> Writing<'a> {
         writing.lines(placed)?;
         writing.take_turn()?;
         let Some(mut down) = writing.down.take() else { return Ok(()) };
+        down.put_ranges(job, placed.file, &mut writing.gathered)?;
         writing.hand_over(&mut down);
         down.next += 1;
         if down.next == sheet.pieces.len() {
             down.end()?;
-            let written = Written { files: down.files.clone(), lines: down.lines.clone(), is_resumed: false };
+            let (files, lines, ranges) = (down.files.clone(), down.lines.clone(), down.end_ranges()?);
+            let written = Written { files, lines, ranges, is_resumed: false };
             job.note(&name_of(placed), &written)?;
         }
         drop(down);
@@ -194,7 +216,10 @@ impl<'a> Writing<'a> {
             if line.kind() == Kind::Document {
                 len = line.text_bytes(&mut spare)?;
                 walk.of_document(at + 1, len, &mut found)?;
-                self.place(in_file + at + 1, len, line.number() + 1, line.file().unwrap_or(&file.name));
+                self.place((in_file + at + 1, len), &line, line.file().unwrap_or(&file.name));
+                if !found.is_empty() && !is_index {
+                    self.note_ranges(&line, &found)?;
+                }
                 at += 1 + len;
                 documents += 1;
             }
@@ -241,6 +266,15 @@ impl<'a> Writing<'a> {
         }
     }
 
+    /// Notes ranges for those who look at them later.
+    fn note_ranges(&mut self, line: &Line<'_>, found: &[Range]) -> Outcome<()> {
+        self.gathered.add(line.start(), line.number(), found);
+        match &mut self.down {
+            Some(down) if self.gathered.len() >= RANGES => down.put_ranges(self.job, self.file, &mut self.gathered),
+            _ => Ok(()),
+        }
+    }
+
     /// Goes on to the next file where an index says so; it is always its turn then.
     fn enter(&mut self, line: &Line<'_>) -> Outcome<()> {
         let Some(mut down) = self.down.take() else { return Ok(()) };
@@ -263,10 +297,11 @@ impl<'a> Writing<'a> {
     }
 
     /// Notes the line of places that are wanted.
-    fn place(&mut self, start: u64, len: u64, line: u64, name: &str) {
+    fn place(&mut self, (start, len): (u64, u64), line: &Line<'_>, name: &str) {
         while let Some(at) = self.wanted.last().copied().filter(|at| *at < start + len) {
             let offset = at.saturating_sub(start);
-            self.lines.push(PlaceInLine { at, file: name.to_owned(), line, offset });
+            let (number, begins) = (line.number() + 1, line.start());
+            self.lines.push(PlaceInLine { at, file: name.to_owned(), line: number, start: begins, offset });
             self.wanted.pop();
         }
     }

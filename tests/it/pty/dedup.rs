@@ -33,8 +33,8 @@ fn repeats_are_removed_from_the_first_question_to_what_repeated() {
     assert!(written.contains("Another page. ") && !written.contains("cookies"), "{written}");
     let kept = std::fs::read_to_string(house.data().join("web-dedup/a.jsonl")).unwrap();
     assert!(kept.contains("cookies"), "the first copy stays");
-    story.keys("o").wait_for("Documents 2").wait_for("range 1 of 1").wait_for("⟦").keys("enter");
-    story.wait_for("a.jsonl line 1").wait_for("the copy that stays").keys("esc").wait_for("range 1 of 1");
+    story.keys("o").wait_for("Documents 2").wait_for("removed 1 of 1").wait_for("⟦").keys("enter");
+    story.wait_for("a.jsonl line 1").wait_for("the first copy").keys("esc").wait_for("removed 1 of 1");
     story.keys("n").wait_for("b.jsonl line 2").keys("p").wait_for("Repeated most").keys("f").wait_for("By file 2");
     story
         .keys("esc")
@@ -69,5 +69,27 @@ fn the_browser_draws_what_repeats_in_a_file() {
     story.wait_for("2 samples").keys("j").keys("D").wait_for("repeat").keys("- -").wait_for("by 100 bytes and more");
     story.wait_for("b.jsonl line 2").wait_for("range 1 of 1").keys("space").wait_for("Documents 2").keys("enter");
     story.wait_for("a.jsonl line 1").keys("u").wait_for("range 1 of 1").keys("esc").wait_for("2 samples").keys("q");
+    assert_eq!(story.exit_code(), 0);
+}
+
+#[test]
+fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was() {
+    let house = corpus();
+    let flags = ["dedup", "web", "--output", "out", "--minlen", "100", "--yes"];
+    let mut story = Start::new(&house).arguments(&flags).size(100, 30).run();
+    story.wait_for("Deduplicated 2 files");
+    assert_eq!(story.exit_code(), 0);
+    let mut story = Start::new(&house).arguments(&["browse", "out"]).size(100, 30).run();
+    story.wait_for("Documents 2").wait_for("b.jsonl line 1").wait_for("removed 1 of 1").wait_for("cookies");
+    story.wait_for("removed, by 100 bytes and more").keys("n").wait_for("b.jsonl line 2").keys("enter");
+    story.wait_for("a.jsonl line 1").wait_for("the first copy").keys("u").wait_for("b.jsonl line 2");
+    story.keys("p").wait_for("Repeated most").wait_for("one of its places").keys("f").wait_for("By file 2");
+    story.keys("esc").wait_for("Documents 2").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    // The text as it was is needed: without it that is said, and the list is there all the same.
+    std::fs::remove_file(house.data().join("web/b.jsonl")).unwrap();
+    let mut story = Start::new(&house).arguments(&["browse", "out/b.jsonl"]).size(80, 24).run();
+    story.wait_for("2 samples").keys("D").wait_for("Documents 2").wait_for("is gone").keys("esc");
+    story.wait_for("2 samples").keys("q");
     assert_eq!(story.exit_code(), 0);
 }

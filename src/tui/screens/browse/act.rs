@@ -306,8 +306,21 @@ impl BrowseScreen {
         self.catalog().is_some_and(|catalog| catalog.kind() == DatasetKind::Jsonl)
     }
 
-    /// What repeats in the file, from the line on that is selected.
+    /// Whether loose files of a folder are looked at: those may be what a run of dedup made.
+    fn is_folder(&self) -> bool {
+        let is_loose = |kind| matches!(kind, DatasetKind::PlainFolder | DatasetKind::Filesystem);
+        self.catalog().is_some_and(|catalog| is_loose(catalog.kind()))
+    }
+
+    /// What the run removed that made the file; else what repeats in it, from the line on that is selected.
     fn repeats(&self) -> Vec<Effect> {
+        if let Some(screen) = repeats::open_run(&self.path, &self.env) {
+            return vec![Effect::Push(screen)];
+        }
+        if self.is_folder() {
+            let why = "no run of dedup made this folder; D on one of its JSONL files looks at that file";
+            return vec![Effect::Toast(Toast::new(Level::Info, why))];
+        }
         let start = self.state.sample().map_or(0, |sample| sample.byte_offset);
         let plan = DedupPlan::new(self.path.to_string_lossy(), "");
         let target = repeats::Target::File(self.path.clone(), start);
@@ -442,7 +455,9 @@ impl BrowseScreen {
             A::LoaderView if self.is_tokens() && self.row_word() == "sample" => {
                 Some("samples of Forager are windows already".into())
             }
-            A::Repeats if !self.is_jsonl() => Some("only the text of JSONL files is compared".into()),
+            A::Repeats if !self.is_jsonl() && !self.is_folder() => {
+                Some("only the text of JSONL files is compared".into())
+            }
             A::Tokenizer if !self.is_tokens() => Some("only packed tokens have one".into()),
             A::ExcludeSample | A::Mark | A::MoveTo | A::Write | A::Splits | A::Undo | A::Redo => self.why_no_edit(),
             A::Copy | A::SavePlan | A::AddAux if self.form.is_some() => Some("there is nothing like that here".into()),

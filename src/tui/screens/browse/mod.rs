@@ -28,6 +28,7 @@ pub use workers::locate;
 
 use crate::engine::browse::TokenView;
 use crate::tui::screen::{Screen, UiEnv};
+use crate::tui::screens::repeats;
 use std::path::PathBuf;
 
 /// Where the browser begins.
@@ -42,7 +43,7 @@ pub enum Start {
     Key(String),
 }
 
-/// The browser on a data set. Nothing is read on this thread.
+/// The browser on a data set. Nothing is read on this thread but whether a run left its ranges beside a folder.
 pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
     open_at(path, Start::First, env)
 }
@@ -52,7 +53,12 @@ pub fn open_at(path: PathBuf, start: Start, env: UiEnv) -> Box<dyn Screen> {
     open_tokens(path, start, TokenView::default(), env)
 }
 
-/// The browser on packed tokens, looked at in a way of one's own.
+/// The browser on packed tokens, looked at in a way of one's own. What a run of dedup made is shown by what the run removed.
 pub fn open_tokens(path: PathBuf, start: Start, view: TokenView, env: UiEnv) -> Box<dyn Screen> {
+    if start == Start::First && path.is_dir() {
+        if let Some(screen) = repeats::open_whole_run(&path, &env) {
+            return screen;
+        }
+    }
     Box::new(screen::BrowseScreen::new(path, start, view, env))
 }

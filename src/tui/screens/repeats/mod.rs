@@ -1,7 +1,9 @@
-//! What repeats, drawn on the text of the documents: found for looking only, in memory, and nothing is written.
+//! What repeats, drawn on the text of the documents: as a finished run found it ([`open_run`]), or found for looking only, in memory
+//! ([`open`]). Nothing is written.
 //!
 //! The state is pure ([`state::RepeatsState`]); [`screen`] has the documents read by a worker and carries the answer.
 
+mod run;
 mod screen;
 mod shown;
 mod state;
@@ -9,11 +11,13 @@ mod state;
 mod tests;
 mod view;
 
+pub use run::RunRangesScreen;
 pub use screen::RepeatsScreen;
 
+use crate::engine::dedup::removed;
 use crate::model::DedupPlan;
 use crate::tui::screen::{Screen, UiEnv};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What is looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,4 +31,16 @@ pub enum Target {
 /// The documents of a target with what repeats in them by the rules of a plan; without a minimum length by the usual one.
 pub fn open(target: Target, plan: &DedupPlan, env: UiEnv) -> Box<dyn Screen> {
     Box::new(RepeatsScreen::new(target, plan, env))
+}
+
+/// What the run removed that made the folder of this path, or the folder in which it lies; `None` where no run left its ranges there.
+pub fn open_run(path: &Path, env: &UiEnv) -> Option<Box<dyn Screen>> {
+    let (ranges, name) = removed::beside(path)?;
+    Some(Box::new(RunRangesScreen::new(ranges, name, env.clone())))
+}
+
+/// The same of a folder that a run made as a whole.
+pub fn open_whole_run(folder: &Path, env: &UiEnv) -> Option<Box<dyn Screen>> {
+    let (ranges, name) = removed::beside(folder)?;
+    name.is_empty().then(|| -> Box<dyn Screen> { Box::new(RunRangesScreen::new(ranges, name, env.clone())) })
 }

@@ -192,7 +192,7 @@ impl Screen for RepeatsScreen {
             Input::Action(action) => self.act(action),
             Input::Mouse(mouse) => {
                 match self.state.places.gesture(mouse) {
-                    Some(Gesture::Wheel { rows, on }) => self.state.scroll(on, rows),
+                    Some(Gesture::Wheel { rows, on }) => self.state.turn(on, rows),
                     Some(Gesture::Click { on: Place::Rows, line, .. }) => self.state.click(line),
                     Some(Gesture::Click { on: Place::Text, .. }) => self.state.in_text = true,
                     Some(Gesture::DoubleClick { on: Place::Rows, line, .. }) => {
@@ -207,7 +207,7 @@ impl Screen for RepeatsScreen {
         }
     }
 
-    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let Some(seen) = self.worker.take() else { return false };
         if matches!(seen.as_ref(), Err(failure) if failure.is_cancelled()) {
             return false;
@@ -217,6 +217,13 @@ impl Screen for RepeatsScreen {
             Target::File(file, start) => file.file_name().map(|name| (name.to_string_lossy().into_owned(), *start)),
         };
         self.state.take(seen, at.as_ref().map(|(name, start)| (name.as_str(), *start)));
+        if let Some((text, _)) = self.state.repeats().filter(|seen| seen.is_cut).map(Repeats::totals) {
+            let why = format!(
+                "only the first {} of text are looked at here; of all of it, run dedup and press D in its output",
+                bytes(text)
+            );
+            effects.push(Effect::Toast(Toast::new(Level::Info, why)));
+        }
         true
     }
 

@@ -1,9 +1,13 @@
 //! The text of a document as it is drawn: made safe, with what repeats marked so that it is seen without colours, too.
 
 use crate::preview::text::{safe_lines, wrap_ranges};
+use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
+use crate::tui::widgets::layout::draw_lines;
+use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
+use ratatui::Frame;
 use std::ops::Range;
 
 /// Bytes of a document that are drawn at a time.
@@ -114,7 +118,55 @@ fn window(text: &str, focus: usize) -> Range<usize> {
     from..boundary(from + WINDOW)
 }
 
+/// Where one is in a text that is scrolled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scroll {
+    /// First line in view.
+    pub top: usize,
+    /// Rows in view.
+    pub height: usize,
+    /// The view goes to what one looks at when it is drawn next.
+    pub follows: bool,
+}
+
+impl Scroll {
+    /// Moves as a key says.
+    pub fn act(&mut self, moving: Action) {
+        let page = self.height.max(2) - 1;
+        self.top = match moving {
+            Action::Up => self.top.saturating_sub(1),
+            Action::Down => self.top.saturating_add(1),
+            Action::HalfUp => self.top.saturating_sub(page / 2),
+            Action::HalfDown => self.top.saturating_add(page / 2),
+            Action::PageUp => self.top.saturating_sub(page),
+            Action::PageDown => self.top.saturating_add(page),
+            Action::First => 0,
+            Action::Last => usize::MAX,
+            _ => self.top,
+        };
+    }
+}
+
 impl Shown {
+    /// Draws what is in view.
+    pub fn draw(&self, scroll: &mut Scroll, frame: &mut Frame, inner: Rect, ui: &Ui) {
+        let (lines, at) = self.lines(usize::from(inner.width));
+        scroll.height = usize::from(inner.height);
+        if std::mem::take(&mut scroll.follows) {
+            // A few lines before it say where one is.
+            scroll.top = at.saturating_sub(scroll.height / 4);
+        }
+        scroll.top = scroll.top.min(lines.len().saturating_sub(scroll.height));
+        let view = lines.iter().skip(scroll.top).take(scroll.height);
+        draw_lines(frame.buffer_mut(), inner, view.map(|line| self.line(line.clone(), ui)));
+        if scroll.top > 0 && !inner.is_empty() {
+            frame.buffer_mut().set_string(inner.right(), inner.y, ui.glyphs.more_up, ui.theme.accent);
+        }
+        if scroll.top + scroll.height < lines.len() && !inner.is_empty() {
+            frame.buffer_mut().set_string(inner.right(), inner.bottom() - 1, ui.glyphs.more_down, ui.theme.accent);
+        }
+    }
+
     /// Its lines at a width, as byte ranges, and the line that one looks at.
     pub fn lines(&self, columns: usize) -> (Vec<Range<usize>>, usize) {
         let lines = wrap_ranges(&self.text, columns);

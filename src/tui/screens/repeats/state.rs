@@ -1,6 +1,6 @@
 //! Where one is in documents with repeats. Pure.
 
-use super::shown::Mark;
+use super::shown::{Mark, Scroll};
 use crate::engine::dedup::look::{RangeSeen, Repeats};
 use crate::model::Outcome;
 use crate::tui::keymap::Action;
@@ -60,12 +60,8 @@ pub struct RepeatsState {
     pub spot: Option<Spot>,
     /// The text has the keys.
     pub in_text: bool,
-    /// First line of the text in view.
-    pub top: usize,
-    /// The view goes to the spot when it is drawn next.
-    pub follows: bool,
-    /// Rows of text in view.
-    pub height: usize,
+    /// Where one is in the text.
+    pub scroll: Scroll,
     /// Where things were drawn last.
     pub places: Places<Place>,
     jumps: Vec<Spot>,
@@ -94,7 +90,7 @@ impl RepeatsState {
             self.spot = shown.map(|document| Spot { document, ..Spot::default() });
         }
         self.seen = Some(seen);
-        self.follows = true;
+        self.scroll.follows = true;
     }
 
     /// The rows of what is listed.
@@ -131,7 +127,7 @@ impl RepeatsState {
                 repeats.changed.iter().find(is_of).map(|document| Spot { document: *document, ..Spot::default() })
             }
         };
-        (self.spot, self.follows) = (spot, true);
+        (self.spot, self.scroll.follows) = (spot, true);
     }
 
     /// The range that one is at.
@@ -178,7 +174,7 @@ impl RepeatsState {
         let document = repeats.changed.get(row).copied().unwrap_or(document);
         self.listed = Listed::Documents;
         self.documents.select(row);
-        (self.spot, self.follows) = (Some(Spot { document, range, copy: None }), true);
+        (self.spot, self.scroll.follows) = (Some(Spot { document, range, copy: None }), true);
         Ok(())
     }
 
@@ -204,7 +200,7 @@ impl RepeatsState {
         }
         self.jumps.push(spot);
         let copy = Some((from..to.max(from), "the copy that stays"));
-        (self.spot, self.follows) = (Some(Spot { document, range: 0, copy }), true);
+        (self.spot, self.scroll.follows) = (Some(Spot { document, range: 0, copy }), true);
         Ok(())
     }
 
@@ -215,7 +211,7 @@ impl RepeatsState {
             self.documents.select(row);
         }
         self.listed = Listed::Documents;
-        (self.spot, self.follows) = (Some(spot), true);
+        (self.spot, self.scroll.follows) = (Some(spot), true);
         Ok(())
     }
 
@@ -254,7 +250,7 @@ impl RepeatsState {
                     self.documents.select(row.unwrap_or(0));
                 }
             },
-            moving if self.in_text => self.scroll_text(moving),
+            moving if self.in_text => self.scroll.act(moving),
             moving => {
                 if self.rows().act(moving) {
                     self.follow_rows();
@@ -262,21 +258,6 @@ impl RepeatsState {
             }
         }
         Ok(())
-    }
-
-    fn scroll_text(&mut self, moving: Action) {
-        let page = self.height.max(2) - 1;
-        self.top = match moving {
-            Action::Up => self.top.saturating_sub(1),
-            Action::Down => self.top.saturating_add(1),
-            Action::HalfUp => self.top.saturating_sub(page / 2),
-            Action::HalfDown => self.top.saturating_add(page / 2),
-            Action::PageUp => self.top.saturating_sub(page),
-            Action::PageDown => self.top.saturating_add(page),
-            Action::First => 0,
-            Action::Last => usize::MAX,
-            _ => self.top,
-        };
     }
 
     /// Selects the row that was clicked.
@@ -289,9 +270,9 @@ impl RepeatsState {
     }
 
     /// Turns the wheel over the list or the text.
-    pub fn scroll(&mut self, place: Place, rows: isize) {
+    pub fn turn(&mut self, place: Place, rows: isize) {
         match place {
-            Place::Text => self.top = self.top.saturating_add_signed(rows),
+            Place::Text => self.scroll.top = self.scroll.top.saturating_add_signed(rows),
             Place::Rows => {
                 self.rows().scroll(rows);
                 self.follow_rows();

@@ -19,7 +19,7 @@ const NOTICE: &str = "We use cookies to improve your experience. By continuing t
 const FOOTER: &str = "Grüße aus Köln – 東京 und Москва, alle Rechte vorbehalten.";
 
 /// Two files: a notice and a footer in several documents, one document twice.
-fn write_files(folder: &Path) {
+pub(super) fn write_files(folder: &Path) {
     let document = |words: &str| format!("{}\n", serde_json::json!({ "id": 1, "text": words }));
     let first = [
         format!("{NOTICE}\nThe first article is about boats, and about the weather on the day when they sailed."),
@@ -59,7 +59,7 @@ fn shown(state: &mut RepeatsState, columns: u16, rows: u16, ascii: bool) -> Stri
 fn compare(name: &str, state: &mut RepeatsState) {
     testing::compare(&format!("repeats_{name}"), &testing::SCREENS, |(columns, rows, ascii)| {
         let drawn = shown(state, columns, rows, ascii);
-        state.follows = true;
+        state.scroll.follows = true;
         drawn
     });
 }

@@ -46,20 +46,27 @@ pub fn draw(state: &mut RepeatsState, told: &Told, frame: &mut Frame, area: Rect
         draw_lines(frame.buffer_mut(), Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }, lines);
         return;
     }
+    let (rows, text) = places(state.listed, state.in_text, area);
+    if let Some(area) = rows {
+        draw_rows(state, frame, area, ui);
+    }
+    if let Some(area) = text {
+        draw_text(state, frame, area, ui);
+    }
+}
+
+/// Where the list and the text are drawn.
+pub fn places(listed: Listed, in_text: bool, area: Rect) -> (Option<Rect>, Option<Rect>) {
     if area.width < BOTH_FROM {
-        match state.in_text {
-            true => draw_text(state, frame, area, ui),
-            false => draw_rows(state, frame, area, ui),
-        }
-        return;
+        return if in_text { (None, Some(area)) } else { (Some(area), None) };
     }
     // Figures of files take more room, and less of the text is looked at.
-    let columns = match state.listed {
+    let columns = match listed {
         Listed::Files => area.width * 3 / 5,
         _ => (area.width * 2 / 5).clamp(34, 60),
     };
-    draw_rows(state, frame, Rect { width: columns, ..area }, ui);
-    draw_text(state, frame, Rect { x: area.x + columns, width: area.width - columns, ..area }, ui);
+    let text = Rect { x: area.x + columns, width: area.width - columns, ..area };
+    (Some(Rect { width: columns, ..area }), Some(text))
 }
 
 fn nothing_lines(repeats: &Repeats, told: &Told, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -121,11 +128,16 @@ fn passage_line(repeats: &Repeats, row: usize, columns: usize, ui: &Ui) -> Line<
 }
 
 fn file_line(file: &FileSeen, columns: usize, ui: &Ui) -> Line<'static> {
-    let after = file.text_bytes.saturating_sub(file.removed_bytes);
-    let share = file.removed_bytes as f64 * 100.0 / file.text_bytes.max(1) as f64;
-    let figures = format!(" {:>9} {} {:>9} {share:>5.1} %", bytes(file.text_bytes), ui.glyphs.arrow, bytes(after));
+    before_and_after(&file.name, file.text_bytes, file.removed_bytes, columns, ui)
+}
+
+/// A file with its text before and after.
+pub fn before_and_after(name: &str, all: u64, removed: u64, columns: usize, ui: &Ui) -> Line<'static> {
+    let after = all.saturating_sub(removed);
+    let share = removed as f64 * 100.0 / all.max(1) as f64;
+    let figures = format!(" {:>9} {} {:>9} {share:>5.1} %", bytes(all), ui.glyphs.arrow, bytes(after));
     let room = columns.saturating_sub(text::width(&figures)).max(4);
-    let name = text::pad_end(&text::fit_middle(&file.name, room, ui.glyphs), room);
+    let name = text::pad_end(&text::fit_middle(name, room, ui.glyphs), room);
     Line::from(vec![Span::raw(name), Span::styled(figures, ui.theme.muted)])
 }
 
@@ -152,19 +164,5 @@ fn draw_text(state: &mut RepeatsState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let Some(spot) = spot else { return };
     let (marks, focus) = state.marks();
     let drawn = shown(repeats.text_of(spot.document), &marks, focus, ui.glyphs.ascii);
-    let (lines, at) = drawn.lines(usize::from(inner.width));
-    state.height = usize::from(inner.height);
-    if std::mem::take(&mut state.follows) {
-        // A few lines before it say where one is.
-        state.top = at.saturating_sub(state.height / 4);
-    }
-    state.top = state.top.min(lines.len().saturating_sub(state.height));
-    let view = lines.iter().skip(state.top).take(state.height);
-    draw_lines(frame.buffer_mut(), inner, view.map(|line| drawn.line(line.clone(), ui)));
-    if state.top > 0 && !inner.is_empty() {
-        frame.buffer_mut().set_string(inner.right(), inner.y, ui.glyphs.more_up, ui.theme.accent);
-    }
-    if state.top + state.height < lines.len() && !inner.is_empty() {
-        frame.buffer_mut().set_string(inner.right(), inner.bottom() - 1, ui.glyphs.more_down, ui.theme.accent);
-    }
+    drawn.draw(&mut state.scroll, frame, inner, ui);
 }

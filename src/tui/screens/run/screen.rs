@@ -14,7 +14,7 @@ use crate::tui::widgets::{panel, Level, Toast};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Starts the job and puts it on the list of jobs.
 pub(super) type Start = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
@@ -50,9 +50,9 @@ impl Made {
     fn open(&self, env: &UiEnv) -> Box<dyn Screen> {
         match self {
             Self::Samples(path) => browse::open(path.clone(), env.clone()),
-            Self::Repeats(plan) => {
+            Self::Repeats(plan) => repeats::open_run(Path::new(&plan.visible_output()), env).unwrap_or_else(|| {
                 repeats::open(repeats::Target::Folder(PathBuf::from(&plan.input)), plan, env.clone())
-            }
+            }),
         }
     }
 }
