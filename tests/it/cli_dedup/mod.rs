@@ -7,6 +7,7 @@ mod flags;
 mod golden;
 mod kills;
 mod large;
+mod ranges;
 
 use super::cli_support::{Ran, Sandbox};
 use super::support::{assert_same, picture, put};
