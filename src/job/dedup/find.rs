@@ -154,7 +154,7 @@ impl Finding<'_> {
         let rounds = count.saturating_mul(R::BYTES as u64).div_ceil(2 * job.memory.part_bytes()).max(1);
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX).min(u32::MAX / source.parts.max(1));
         let mut records = Vec::<R>::new();
-        let takes_hot = job.rule.is_plain() && depth < DEEPEST;
+        let takes_hot = depth < DEEPEST;
         let many = usize::try_from(job.memory.part_bytes()).unwrap_or(usize::MAX) / 2 / R::BYTES;
         for round in 0..rounds {
             let slice = Slice { part, round, rounds };
@@ -224,16 +224,24 @@ impl Finding<'_> {
         let mut remainder = Collector::new(narrow, parts, job.memory.run_bytes(), piles.0, piles.1);
         let mut hot: Vec<Hot> = keys.iter().map(|_| Hot::new(&job.rule)).collect();
         let mut seen = 0_u64;
-        self.each::<R>(source, slice, &mut |record| match keys
-            .binary_search(&record.key())
-            .ok()
-            .and_then(|place| hot.get_mut(place))
-        {
+        let mut breathe = || {
+            seen += 1;
+            if seen.is_multiple_of(BREATH) {
+                job.context.cancel.check()
+            } else {
+                Ok(())
+            }
+        };
+        let of = |key: u64| keys.binary_search(&key).ok();
+        if !job.rule.is_plain() {
+            self.each::<R>(source, slice, &mut |record| match of(record.key()).and_then(|place| hot.get_mut(place)) {
+                Some(hot) => breathe().and_then(|()| hot.count(&record, &self.texts)),
+                None => Ok(()),
+            })?;
+        }
+        self.each::<R>(source, slice, &mut |record| match of(record.key()).and_then(|place| hot.get_mut(place)) {
             Some(hot) => {
-                seen += 1;
-                if seen.is_multiple_of(BREATH) {
-                    job.context.cancel.check()?;
-                }
+                breathe()?;
                 let mut take = |interval: Interval| found.push(interval);
                 hot.take(&record, &self.texts, &mut take, &mut |anchor| remainder.anchor(anchor))
             }

@@ -91,6 +91,19 @@ fn one_passage_in_thousands_of_contexts_takes_no_more_memory_than_there_is() {
         assert!(ours == wanted, "{memory}");
         assert!(result["passages"][0]["count"].as_u64().unwrap() >= 2_900, "{}", result["passages"][0]);
     }
+    // Where windows are counted they are so in as little.
+    for (number, flags) in ["--min-count 3", "--keep none", "--keep none --min-count 2000"].into_iter().enumerate() {
+        let run = |memory: &str| {
+            let output = format!("counted-{number}-{memory}");
+            let line = format!("dedup data --minlen 100 --output {output} --memory {memory} --json {flags}");
+            let result = sandbox.say(&line).ends(0).json("ok");
+            (picture(&sandbox.path(&output)), result["totals"].clone(), result["passages"][0]["count"].clone())
+        };
+        let (little, much) = (run("2M"), run("1G"));
+        assert_same(&little.0, &much.0, flags);
+        assert!(little.1 == much.1 && much.1["ranges"].as_u64().unwrap() > 2_900, "{flags}: {} {}", little.1, much.1);
+        assert!(little.2.as_u64().unwrap() >= 2_900, "{flags}: {}", little.2);
+    }
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(super) struct Part {
 
 impl Part {
     /// What removing the windows at distances `near` to `far` of all copies from `copy` on removes.
-    fn interval(&self, copy: u32, near: u32, far: u32, length: u64, first: u64) -> Interval {
+    pub(super) fn interval(&self, copy: u32, near: u32, far: u32, length: u64, first: u64) -> Interval {
         let (from, to) = (u64::from(copy), u64::from(self.copies) - 1);
         let step = u64::from(self.period);
         // Copies lie so close together that what they remove touches.
@@ -156,7 +156,7 @@ fn within(seen: &[Seen], near: u32, far: u32) -> impl Iterator<Item = &Seen> {
 }
 
 /// The parts of `ranges`, which are in order and apart, within `near..=far`.
-fn overlaps(ranges: &[(u32, u32)], near: u32, far: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
+pub(super) fn overlaps(ranges: &[(u32, u32)], near: u32, far: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
     let start = ranges.partition_point(|range| range.1 < near);
     ranges
         .iter()

@@ -103,9 +103,7 @@ fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
     };
     let mut resolver = Resolver::new(rule);
     for (_, mut records) in kept.0 {
-        if rule.is_plain() {
-            records = take_hot(records, way.many, rule, text, &mut found, &mut resolver);
-        }
+        records = take_hot(records, way.many, rule, text, &mut found, &mut resolver);
         for last in (1..records.len()).rev() {
             records.swap(last, dice.below(last as u64 + 1) as usize);
         }
@@ -141,6 +139,9 @@ fn take_hot(
             }
             alike.sort_by_key(|record| record.at);
             let mut hot = Hot::new(rule);
+            if !rule.is_plain() {
+                alike.iter().for_each(|record| hot.count(record, &Copied(text)).unwrap());
+            }
             for record in alike {
                 let mut rest = |anchor| {
                     records.push(anchor);
