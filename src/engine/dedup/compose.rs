@@ -46,6 +46,11 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
+    /// Ends it without handing out the rest, which is in the buffer.
+    pub(super) fn into_buffer(self) -> Vec<u8> {
+        self.buffer
+    }
+
     /// Hands out the rest; returns how many bytes there were, and the buffer.
     pub(super) fn finish(mut self) -> Outcome<(u64, Vec<u8>)> {
         if !self.buffer.is_empty() {

@@ -4,6 +4,7 @@ mod compose;
 pub mod export;
 pub mod find;
 pub mod look;
+pub mod noted;
 pub mod original;
 pub mod output;
 pub mod removed;

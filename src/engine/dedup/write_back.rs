@@ -82,10 +82,10 @@ impl Pieces for Record<'_> {
 
 /// Writes lines, one after the other; its memory is used again.
 pub struct WriteBack {
-    composer: Composer,
-    ranges: RangesGo,
+    pub(super) composer: Composer,
+    pub(super) ranges: RangesGo,
     /// The text as Python writes its key, with quotes and colon.
-    opening: Vec<u8>,
+    pub(super) opening: Vec<u8>,
     shortened: Vec<Range>,
     spare: String,
     list: Vec<u8>,
@@ -170,7 +170,7 @@ impl WriteBack {
     }
 
     /// The beginning of a line up to the end of the text, and the list of ranges. `whole` appends the text when nothing is cut.
-    fn text(
+    pub(super) fn text(
         &mut self,
         text: &dyn Pieces,
         ranges: &[Range],
@@ -203,7 +203,7 @@ impl WriteBack {
         Ok(())
     }
 
-    fn written(&mut self, out: Out<'_>) -> Outcome<Written> {
+    pub(super) fn written(&mut self, out: Out<'_>) -> Outcome<Written> {
         let (bytes, buffer) = out.finish()?;
         self.composer.give_buffer(buffer);
         if self.spare.capacity() > LARGE {

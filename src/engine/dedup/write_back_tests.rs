@@ -1,10 +1,11 @@
 //! Lines out against what Python's `json.dumps` makes of them, and lines read in pieces against lines that are held.
 
+use super::noted::NotedLine;
 use super::write_back::{Layout, RangesGo, WriteBack};
 use crate::formats::bsade::Range;
 use crate::model::dedup::{DedupPlan, Mode, Variant};
 use crate::model::Cancel;
-use crate::source::dedup::{Documents, Kind, Position, TextFile, HELD_LINE};
+use crate::source::dedup::{Body, Documents, Kind, Position, TextFile, HELD_LINE};
 use crate::source::text::Packing;
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
@@ -46,11 +47,69 @@ fn written(file: &TextFile, held: usize, layouts: &[Layout], ranges: impl Fn(u64
                 })
                 .unwrap();
             assert_eq!(written.bytes, out.len() as u64);
+            let note = writer.note(&record, length).unwrap();
+            if let (Some(_), Body::Held(line)) = (note.bytes(), record.body) {
+                let mut again = Vec::new();
+                let noted = writer.write_noted(&NotedLine { line, note }, &own, &mut |bytes| {
+                    again.extend_from_slice(bytes);
+                    Ok(())
+                });
+                assert_eq!(
+                    (noted.unwrap(), String::from_utf8_lossy(&again)),
+                    (Some(written), String::from_utf8_lossy(&out))
+                );
+            }
             String::from_utf8_lossy(&out).into_owned()
         });
         lines.push(line.collect());
     }
     lines
+}
+
+#[test]
+fn lines_are_noted_whose_other_fields_stand_as_python_writes_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let [remove, under, _] = layouts();
+    for (line, is_noted) in [
+        (r#"{"text": "é\/"}"#, true),
+        (r#"{"id": 1, "text": "a", "m": {"x": [1.5]}}"#, true),
+        (r#"{"id": 1, "text": "a"}"#, true),
+        (r#"{"text": "a", "m": "\u00e9"}"#, true),
+        (r#"{"text": "a", "m": "é"}"#, false),
+        (r#"{"text": "a", "m": 1.50}"#, false),
+        (r#"{"text": "a", "m":1}"#, false),
+        (r#"{"text":"a"}"#, false),
+        (r#"{"te\u0078t": "a"}"#, false),
+        (r#" {"text": "a"}"#, false),
+        (r#"{"text": "a"} "#, false),
+        (r#"{"text": "a", "text": "b"}"#, false),
+        (r#"{"m": 1, "text": "a", "m": 2}"#, false),
+        (r#"{"text": 1}"#, false),
+        ("[1]", false),
+    ] {
+        let file = file_of(dir.path(), line.as_bytes(), Packing::Plain);
+        let open = |held| {
+            let spool = Box::new(Vec::new());
+            Documents::open_holding(&file, "text", Position::default(), spool, held, &Cancel::default()).unwrap()
+        };
+        let note = |layout, held| {
+            let mut documents = open(held);
+            let record = documents.next().unwrap().unwrap();
+            let length = record.each_piece(&mut String::new(), &mut |_| Ok(())).unwrap();
+            WriteBack::new(layout).note(&record, length).unwrap()
+        };
+        let noted = note(&remove, HELD_LINE);
+        assert_eq!(noted.bytes(), is_noted.then_some(line.len()), "{line}");
+        assert_eq!((note(&under, HELD_LINE).bytes(), note(&remove, 0).bytes()), (None, None), "{line}");
+        if is_noted {
+            assert_eq!(open(HELD_LINE).next_known(line.len()).unwrap(), Some(line.as_bytes()));
+            for wrong in [line.len() - 1, line.len() + 1] {
+                assert_eq!(open(HELD_LINE).next_known(wrong).unwrap(), None);
+            }
+            let other = NotedLine { line: &[b'x'; 100], note: noted };
+            assert_eq!(WriteBack::new(&remove).write_noted(&other, &[], &mut |_| Ok(())).unwrap(), None);
+        }
+    }
 }
 
 fn check_corpus(corpus: &[u8]) {

@@ -184,7 +184,7 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pile::Budget;
+    use super::super::budget::Budget;
     use super::*;
     use crate::storage::fs::RealFs;
 

@@ -3,6 +3,7 @@
 use super::export::{check_table, export_all, Placed as PlacedFile, PlacedPart};
 use super::find::find_all;
 use super::merge::{merge_unit, UnitRanges};
+use super::notes::Notes;
 use super::pile::OpenFiles;
 use super::publish::{publish, Made};
 use super::read::{read_all, FileFacts, Findings, ReadUnit};
@@ -22,6 +23,7 @@ use crate::source::dedup::Position;
 use crate::storage::lock::DatasetLock;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Passages in the report.
 const PASSAGES: usize = 50;
@@ -36,6 +38,9 @@ pub(super) struct Merged {
     findings: Vec<Findings>,
     /// Of each unit; none of units of the earlier set.
     ranges: Vec<Option<UnitRanges>>,
+    /// Of each unit those of its lines, where there was memory for them; none for a run that goes on.
+    #[serde(skip)]
+    notes: Vec<Option<Arc<Notes>>>,
     pub(super) passages: Vec<Placed>,
     scratch_bytes: u64,
     resumed: u64,
@@ -155,6 +160,7 @@ fn merge_all(job: &Job<'_>, units: &[Vec<Stretch>]) -> Outcome<Merged> {
         files: read.iter().map(|unit| unit.files.clone()).collect(),
         findings: read.iter().map(|unit| unit.findings.clone()).collect(),
         ranges,
+        notes: read.iter().map(|unit| unit.notes.clone()).collect(),
         passages,
         scratch_bytes,
         resumed: resumed as u64,
@@ -236,7 +242,7 @@ fn placed_files(units: &[Vec<Stretch>], merged: &Merged) -> Vec<PlacedFile> {
     let mut lines = 0;
     for (unit, (stretches, all)) in units.iter().zip(&merged.files).enumerate() {
         let Some(Some(ranges)) = merged.ranges.get(unit) else { continue };
-        let mut base = 0;
+        let (mut base, mut noted) = (0, 0);
         for (stretch, facts) in stretches.iter().zip(all) {
             if placed.last().is_none_or(|last| last.file != stretch.file) {
                 placed.push(PlacedFile { file: stretch.file, parts: Vec::new(), bytes: 0 });
@@ -245,8 +251,10 @@ fn placed_files(units: &[Vec<Stretch>], merged: &Merged) -> Vec<PlacedFile> {
             let Some(file) = placed.last_mut() else { continue };
             let from = Position { line: lines, ..stretch.from };
             let (ranges, facts) = (ranges.clone(), facts.clone());
-            let bytes = facts.bytes;
-            lines += facts.lines;
+            let (bytes, count) = (facts.bytes, facts.lines);
+            let notes = merged.notes.get(unit).cloned().flatten().map(|notes| (notes, noted));
+            lines += count;
+            noted += usize::try_from(count).unwrap_or_default();
             file.parts.push(PlacedPart {
                 stretch: Stretch { from, ..*stretch },
                 unit,
@@ -254,6 +262,7 @@ fn placed_files(units: &[Vec<Stretch>], merged: &Merged) -> Vec<PlacedFile> {
                 base,
                 at: file.bytes,
                 facts,
+                notes,
             });
             file.bytes += bytes;
             base += bytes;

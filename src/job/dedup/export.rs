@@ -1,12 +1,14 @@
 //! Last stage before everything becomes visible: what the reference keeps, written shard by shard (bsade format page, §3 and §5).
 
 use super::merge::{Ranges, UnitRanges};
+use super::notes::Notes;
 use super::publish::Made;
 use super::read::FileFacts;
 use super::run::Job;
 use super::source::{each_line, Line, Stretch};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::export::{shards_that_fit, write_table, RangesExport, ShardExport};
+use crate::engine::dedup::noted::LineNote;
 use crate::engine::dedup::write_back::Pieces as _;
 use crate::formats::bsade::{
     ranges_folder, shard_files, shard_folder, Shortener, KEPT_LENGTHS, METADATA, METAOFF, OFFSET, REMOVE_RANGES, TABLE,
@@ -18,6 +20,7 @@ use crate::model::{text, Failure, Outcome, Subject};
 use crate::source::dedup::Kind;
 use crate::storage::fs::PRIVATE_FOLDER;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Lines between two looks at the progress.
 const TOLD: u64 = 256;
@@ -43,6 +46,17 @@ pub(super) struct PlacedPart {
     /// Where its text begins in that of the file.
     pub(super) at: u64,
     pub(super) facts: FileFacts,
+    /// Notes of the lines of its unit, and how many come before its own.
+    pub(super) notes: Option<(Arc<Notes>, usize)>,
+}
+
+impl PlacedPart {
+    /// Notes of the lines of a piece of it.
+    pub(super) fn notes_from(&self, piece: &Stretch) -> &[LineNote] {
+        let Some((notes, first)) = &self.notes else { return &[] };
+        let before = usize::try_from(piece.from.line - self.stretch.from.line).unwrap_or(usize::MAX);
+        notes.from(first.saturating_add(before))
+    }
 }
 
 /// Refuses a suffix table that no memory is there for, before anything is written.

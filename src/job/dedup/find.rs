@@ -221,7 +221,7 @@ impl Finding<'_> {
         let parts = u32::try_from(parts).unwrap_or(u32::MAX).min(MOST_PARTS);
         let narrow = R::BYTES == Narrow::BYTES;
         let piles = (pile("remainder"), pile("none"));
-        let mut remainder = Collector::new(narrow, parts, job.memory.run_bytes(), piles.0, piles.1);
+        let mut remainder = Collector::new(narrow, parts, job.memory.run_bytes(parts), piles.0, piles.1);
         let mut hot: Vec<Hot> = keys.iter().map(|_| Hot::new(&job.rule)).collect();
         let mut seen = 0_u64;
         let mut breathe = || {

@@ -1,8 +1,9 @@
 //! Third stage: what the parts and the scan found in a unit becomes its ranges: sorted, none touching another.
 
 use super::anchors::{interval_bytes, INTERVAL};
+use super::budget::Budget;
 use super::find::{Cursor, FoundPart};
-use super::pile::{Budget, Mark, OpenFiles, Pile, Stored};
+use super::pile::{Mark, OpenFiles, Pile, Stored};
 use super::read::ReadUnit;
 use super::run::Job;
 use crate::formats::bsade::Range;

@@ -6,6 +6,7 @@
 //! threads nor memory nor the division into units change a byte. Nothing is visible before all of it is finished.
 
 mod anchors;
+mod budget;
 mod check;
 mod course;
 mod estimate;
@@ -16,6 +17,7 @@ mod inputs;
 mod layout;
 mod leftover;
 mod merge;
+mod notes;
 mod output;
 mod pile;
 mod publish;

@@ -1,55 +1,21 @@
 //! Piles: bytes that are added at the end and read back by position. They stay in memory while the budget lasts and go to a scratch file
 //! after that.
 
+use super::budget::{Budget, Chunk, CHUNK};
 use crate::model::{Failure, Outcome};
 use crate::storage::fs::{Fs, WriteFile};
 use crate::storage::read::{open_read, ReadFile};
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Bytes of memory that are taken at a time.
-const CHUNK: usize = 256 << 10;
 /// Bytes of a scratch file that are read at a time when it is checked.
 const CHECKED: usize = 1 << 20;
 /// Scratch files that are open for reading at a time; together with what threads read and write this stays well below 256.
 const OPEN: usize = 96;
-
-/// Memory that piles may take together. Chunks that one of them has given back go to the next that asks: an allocator that keeps memory
-/// for the thread it came from would hold what was given back beside what is taken anew.
-#[derive(Debug)]
-pub(super) struct Budget {
-    left: AtomicU64,
-    spares: Mutex<Vec<Vec<u8>>>,
-}
-
-impl Budget {
-    /// So many bytes.
-    pub(super) fn new(bytes: u64) -> Arc<Self> {
-        Arc::new(Self { left: AtomicU64::new(bytes), spares: Mutex::default() })
-    }
-
-    fn spares(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
-        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// An empty chunk; `None` when all is taken.
-    fn take(&self) -> Option<Vec<u8>> {
-        let less = |left: u64| left.checked_sub(CHUNK as u64);
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).ok()?;
-        let spare = self.spares().pop();
-        Some(spare.unwrap_or_else(|| Vec::with_capacity(CHUNK)))
-    }
-
-    fn give(&self, mut chunk: Vec<u8>) {
-        chunk.clear();
-        self.spares().push(chunk);
-        self.left.fetch_add(CHUNK as u64, Ordering::Relaxed);
-    }
-}
 
 /// How long a scratch file is, and a hash of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +53,7 @@ pub(super) struct Pile<'a> {
     fs: &'a dyn Fs,
     path: PathBuf,
     budget: Arc<Budget>,
-    chunks: Vec<Vec<u8>>,
+    chunks: Vec<Chunk>,
     file: Option<Box<dyn WriteFile>>,
     hasher: Xxh3,
     bytes: u64,
@@ -116,22 +82,19 @@ impl<'a> Pile<'a> {
         self.bytes += bytes.len() as u64;
         while !bytes.is_empty() {
             let room = match self.chunks.last_mut() {
-                Some(chunk) if chunk.len() < chunk.capacity() => chunk,
+                Some(chunk) if !chunk.is_full() => chunk,
                 _ => match self.next_chunk()? {
                     Some(chunk) => chunk,
                     None => return self.write(bytes),
                 },
             };
-            let count = bytes.len().min(room.capacity() - room.len());
-            let (now, rest) = bytes.split_at_checked(count).unwrap_or((bytes, &[]));
-            room.extend_from_slice(now);
-            bytes = rest;
+            bytes = room.fill(bytes);
         }
         Ok(())
     }
 
-    /// Room for more bytes; `None` when they are as good as a whole chunk and can go to the file at once.
-    fn next_chunk(&mut self) -> Outcome<Option<&mut Vec<u8>>> {
+    /// Room for more bytes; `None` when there is none and they have to go to the file at once.
+    fn next_chunk(&mut self) -> Outcome<Option<&mut Chunk>> {
         if !self.spilled {
             match self.budget.take() {
                 Some(chunk) => self.chunks.push(chunk),
@@ -142,7 +105,7 @@ impl<'a> Pile<'a> {
             // One chunk stays as the buffer in front of the file; it is part of what a thread is given.
             self.hand_over()?;
             if self.chunks.is_empty() {
-                self.chunks.push(Vec::with_capacity(CHUNK));
+                self.chunks.extend(Chunk::new());
             }
         }
         Ok(self.chunks.last_mut())
@@ -165,7 +128,7 @@ impl<'a> Pile<'a> {
         self.file = Some(self.fs.create_file(&self.path)?);
         self.spilled = true;
         for chunk in std::mem::take(&mut self.chunks) {
-            let written = self.write(&chunk);
+            let written = self.write(chunk.bytes());
             self.budget.give(chunk);
             written?;
         }
@@ -174,7 +137,7 @@ impl<'a> Pile<'a> {
 
     fn hand_over(&mut self) -> Outcome<()> {
         let Some(mut chunk) = self.chunks.pop() else { return Ok(()) };
-        self.write(&chunk)?;
+        self.write(chunk.bytes())?;
         chunk.clear();
         self.chunks.push(chunk);
         Ok(())
@@ -213,7 +176,7 @@ pub(super) enum Stored {
     /// It fitted.
     Memory {
         /// Each full but the last.
-        chunks: Vec<Vec<u8>>,
+        chunks: Vec<Chunk>,
         bytes: u64,
         budget: Arc<Budget>,
     },
@@ -271,13 +234,13 @@ impl Stored {
             Self::Memory { chunks, .. } => {
                 let place = usize::try_from(at).unwrap_or(usize::MAX);
                 let (chunk, start) = (place / CHUNK, place % CHUNK);
-                if let Some(bytes) = chunks.get(chunk).and_then(|chunk| chunk.get(start..start + len)) {
+                if let Some(bytes) = chunks.get(chunk).and_then(|chunk| chunk.bytes().get(start..start + len)) {
                     return Ok(bytes);
                 }
                 spare.clear();
                 let mut start = start;
                 for chunk in chunks.iter().skip(chunk) {
-                    let rest = chunk.get(start..).unwrap_or_default();
+                    let rest = chunk.bytes().get(start..).unwrap_or_default();
                     spare.extend_from_slice(rest.get(..len - spare.len()).unwrap_or(rest));
                     start = 0;
                     if spare.len() == len {
@@ -378,9 +341,9 @@ mod tests {
                 assert!(!mark.holds(&path).unwrap());
             }
             drop(stored);
-            let taken: Vec<Vec<u8>> = std::iter::from_fn(|| budget.take()).collect();
+            let taken: Vec<Chunk> = std::iter::from_fn(|| budget.take()).collect();
             assert_eq!(taken.len() as u64, chunks, "all of it was given back");
-            assert!(taken.iter().all(|chunk| chunk.is_empty() && chunk.capacity() == CHUNK));
+            assert!(taken.iter().all(|chunk| chunk.bytes().is_empty()));
         }
     }
 

@@ -2,18 +2,22 @@
 
 use super::anchors::{Collected, Collector, Run};
 use super::find::{noted_passages, passages_of, NotedPassage};
+use super::notes::Notes;
 use super::pile::{Mark, Pile, Stored};
 use super::run::Job;
 use super::source::{each_line, Line, Stretch};
 use super::spool::ScratchSpool;
 use crate::engine::dedup::find::Scanner;
-use crate::engine::dedup::write_back::Pieces as _;
+use crate::engine::dedup::noted::LineNote;
+use crate::engine::dedup::write_back::{Layout, Pieces as _, WriteBack};
+use crate::model::dedup::Mode;
 use crate::model::handles::KEPT_PROBLEMS;
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Severity};
 use crate::source::dedup::{lines_before, Kind, TextFile};
 use crate::storage::read::open_read;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Documents between two looks at the progress.
 const TOLD: u64 = 256;
@@ -109,6 +113,8 @@ pub(super) struct ReadUnit {
     pub(super) findings: Findings,
     pub(super) text: Stored,
     pub(super) collected: Collected,
+    /// Notes of all lines, where there was memory for them.
+    pub(super) notes: Option<Arc<Notes>>,
     /// An earlier run did it.
     pub(super) is_resumed: bool,
 }
@@ -132,7 +138,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[Stretch]) -> 
             return Ok(unit);
         }
     }
-    let mut reading = Reading::new(job, number, &path);
+    let mut reading = Reading::new(job, number, stretches, &path)?;
     let mut facts = Vec::new();
     for stretch in stretches {
         if let Some(file) = job.inputs.files.get(stretch.file) {
@@ -146,7 +152,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[Stretch]) -> 
     }
     let text = reading.text.finish()?;
     let collected = reading.sink.finish(on_disk)?;
-    let findings = reading.findings;
+    let (findings, notes) = (reading.findings, reading.notes.map(Arc::new));
     if let (Some(text), Some(anchors), Some(found)) = (text.mark(), collected.anchors.mark(), collected.found.mark()) {
         let noted = Noted {
             files: facts.clone(),
@@ -159,7 +165,7 @@ pub(super) fn read_unit(job: &Job<'_>, number: usize, stretches: &[Stretch]) -> 
         };
         job.note(&name, &noted)?;
     }
-    Ok(ReadUnit { files: facts, findings, text, collected, is_resumed: false })
+    Ok(ReadUnit { files: facts, findings, text, collected, notes, is_resumed: false })
 }
 
 /// A unit that a stopped run read; `None` when something of it is gone or damaged.
@@ -177,7 +183,8 @@ fn resumed(noted: Noted, path: impl Fn(&str) -> PathBuf) -> Outcome<Option<ReadU
         passages: passages_of(&noted.passages),
     };
     let text = Stored::of_file(text, noted.text);
-    Ok(Some(ReadUnit { files: noted.files, findings: noted.findings, text, collected, is_resumed: true }))
+    let (files, findings) = (noted.files, noted.findings);
+    Ok(Some(ReadUnit { files, findings, text, collected, notes: None, is_resumed: true }))
 }
 
 /// A unit while it is read.
@@ -189,17 +196,24 @@ struct Reading<'a> {
     sink: Collector<'a>,
     findings: Findings,
     spare: String,
+    back: WriteBack,
+    /// Until there is no memory for them.
+    notes: Option<Notes>,
 }
 
 impl<'a> Reading<'a> {
-    fn new(job: &'a Job<'a>, number: usize, path: &impl Fn(&str) -> PathBuf) -> Self {
+    fn new(job: &'a Job<'a>, number: usize, stretches: &[Stretch], path: &impl Fn(&str) -> PathBuf) -> Outcome<Self> {
         let fs = &*job.context.fs;
         let pile = |what: &str| Pile::new(fs, path(what), &job.budget);
-        let (division, run_bytes) = (&job.division, job.memory.run_bytes());
+        let (division, run_bytes) = (&job.division, job.memory.run_bytes(job.division.parts));
         let sink = Collector::new(division.narrow, division.parts, run_bytes, pile("anchors"), pile("found"));
         let scanner = Scanner::new(&job.rule);
         let (findings, spare) = (Findings::default(), String::new());
-        Self { job, number, scanner, text: pile("text"), sink, findings, spare }
+        let back = WriteBack::new(&Layout::of(job.plan)?);
+        // What is only compared with is not written.
+        let is_written = stretches.first().is_some_and(|stretch| stretch.file >= job.inputs.earlier);
+        let notes = (is_written && job.plan.mode == Mode::Remove).then(|| Notes::new(&job.budget));
+        Ok(Self { job, number, scanner, text: pile("text"), sink, findings, spare, back, notes })
     }
 
     fn file(&mut self, stretch: &Stretch, file: &TextFile) -> Outcome<FileFacts> {
@@ -217,9 +231,10 @@ impl<'a> Reading<'a> {
                 facts.seams.push(Seam { offset: seam, line: facts.lines, at: self.text.len() - base });
             }
             facts.lines += 1;
+            let mut text_bytes = 0;
             match line.kind() {
                 Kind::Document => {
-                    self.document(line)?;
+                    text_bytes = self.document(line)?;
                     facts.documents += 1;
                 }
                 Kind::Passed(_) => {
@@ -235,6 +250,7 @@ impl<'a> Reading<'a> {
                 }
                 Kind::Blank => facts.blank += 1,
             }
+            self.note(line, text_bytes)?;
             if facts.documents - told.0 >= TOLD {
                 context.progress.add(facts.documents - told.0, read.saturating_sub(told.1));
                 told = (facts.documents, read.max(told.1));
@@ -249,19 +265,34 @@ impl<'a> Reading<'a> {
         Ok(facts)
     }
 
-    fn document(&mut self, line: Line<'_>) -> Outcome<()> {
+    /// Notes a line for its writing, while there is memory for notes.
+    fn note(&mut self, line: Line<'_>, text_bytes: u64) -> Outcome<()> {
+        let Some(notes) = &mut self.notes else { return Ok(()) };
+        let note = match line {
+            Line::Of(record) => self.back.note(record, text_bytes)?,
+            _ => LineNote::default(),
+        };
+        if !notes.add(note) {
+            self.notes = None;
+        }
+        Ok(())
+    }
+
+    /// Takes up the text of a document, and gives its length in bytes.
+    fn document(&mut self, line: Line<'_>) -> Outcome<u64> {
         self.text.append(SEPARATOR)?;
         let (text, scanner, sink) = (&mut self.text, &mut self.scanner, &mut self.sink);
         // Shorter than any window.
         if line.most_bytes() < self.job.rule.min_length {
-            return line.each_piece(&mut self.spare, &mut |piece| text.append(piece.as_bytes())).map(drop);
+            return line.each_piece(&mut self.spare, &mut |piece| text.append(piece.as_bytes()));
         }
         scanner.start_document(text.len());
-        line.each_piece(&mut self.spare, &mut |piece| {
+        let bytes = line.each_piece(&mut self.spare, &mut |piece| {
             text.append(piece.as_bytes())?;
             scanner.push(piece.as_bytes(), sink)
         })?;
-        scanner.end_document(sink)
+        scanner.end_document(sink)?;
+        Ok(bytes)
     }
 }
 

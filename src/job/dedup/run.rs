@@ -1,10 +1,10 @@
 //! The course of one `dedup`, from opening to the published files.
 
+use super::budget::Budget;
 use super::course::course;
 use super::inputs::{self, Inputs};
 use super::layout::{settled, Layout};
 use super::leftover;
-use super::pile::Budget;
 use super::publish::make_folder;
 use super::record::{check_running, decide, Decision};
 use super::split::{anchors, Division, Memory};
@@ -29,6 +29,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// Permission bits of the folders that are missing above the output.
 const FOLDER_MODE: u32 = 0o755;
+/// Counts up when other places of the text become anchors: records of both do not go together.
+const ANCHORS: u32 = 2;
 /// Units of the journal are known by name; what they were read from is part of its key.
 const ANYWHERE: FileStamp = FileStamp { bytes: 0, modified_ns: 0, inode: 0 };
 
@@ -69,7 +71,7 @@ fn note(journal: &Journal, unit: &str, notes: &impl Serialize) -> Outcome<()> {
 
 /// The key of the journal: the plan, and the files as they are.
 pub(super) fn journal_key(hash: &str, inputs: &Inputs) -> String {
-    format!("{:032x}", xxh3_128(format!("{hash} {}", inputs.fingerprint()).as_bytes()))
+    format!("{:032x}", xxh3_128(format!("{ANCHORS} {hash} {}", inputs.fingerprint()).as_bytes()))
 }
 
 /// A run before it has the lock.

@@ -1,6 +1,7 @@
 //! The lines of a file, or the documents of a shard of an index that is read in place of files.
 
 use super::inputs::Inputs;
+use crate::engine::dedup::noted::{LineNote, NotedLine};
 use crate::engine::dedup::original::{IndexedDocument, IndexedDocuments};
 use crate::engine::dedup::write_back::{Pieces, WriteBack, Written};
 use crate::formats::bsade::{Range, Shard};
@@ -15,6 +16,8 @@ pub(super) enum Line<'a> {
     Of(&'a Record<'a>),
     /// Out of an index.
     Indexed(&'a IndexedDocument<'a>),
+    /// Of a file, a document that was noted: the line, and where it is.
+    Noted(&'a NotedLine<'a>, Position),
 }
 
 impl Line<'_> {
@@ -22,7 +25,7 @@ impl Line<'_> {
     pub(super) fn kind(&self) -> Kind {
         match self {
             Self::Of(record) => record.kind,
-            Self::Indexed(_) => Kind::Document,
+            Self::Indexed(_) | Self::Noted(..) => Kind::Document,
         }
     }
 
@@ -31,6 +34,7 @@ impl Line<'_> {
         match self {
             Self::Of(record) => record.line,
             Self::Indexed(document) => document.line,
+            Self::Noted(_, at) => at.line,
         }
     }
 
@@ -38,6 +42,7 @@ impl Line<'_> {
     pub(super) fn text_bytes(&self, spare: &mut String) -> Outcome<u64> {
         match self {
             Self::Indexed(document) => Ok(document.place.text_bytes()),
+            Self::Noted(noted, _) => Ok(noted.note.text_bytes()),
             Self::Of(record) => match (record.body, record.text_field()) {
                 (Body::Held(_), Some(field)) if !field.has_escapes => Ok((field.to - field.from).saturating_sub(2)),
                 (Body::Held(line), Some(field)) => {
@@ -55,6 +60,7 @@ impl Line<'_> {
         match self {
             Self::Of(record) => record.start,
             Self::Indexed(document) => document.place.start,
+            Self::Noted(_, at) => at.offset,
         }
     }
 
@@ -63,13 +69,14 @@ impl Line<'_> {
         match self {
             Self::Of(record) => record.bytes,
             Self::Indexed(document) => document.place.text_bytes(),
+            Self::Noted(noted, _) => noted.note.text_bytes(),
         }
     }
 
     /// The file that it is of, where it comes out of an index.
     pub(super) fn file(&self) -> Option<&str> {
         match self {
-            Self::Of(_) => None,
+            Self::Of(_) | Self::Noted(..) => None,
             Self::Indexed(document) => Some(document.path),
         }
     }
@@ -78,20 +85,21 @@ impl Line<'_> {
     pub(super) fn problem(&self, file: &TextFile) -> Option<Problem> {
         match self {
             Self::Of(record) => record.problem(file),
-            Self::Indexed(_) => None,
+            Self::Indexed(_) | Self::Noted(..) => None,
         }
     }
 
-    /// Writes it without the ranges, or with a list of them.
+    /// Writes it without the ranges, or with a list of them; `None` when it is no longer what was noted.
     pub(super) fn write(
         &self,
         back: &mut WriteBack,
         ranges: &[Range],
         take: &mut dyn FnMut(&[u8]) -> Outcome<()>,
-    ) -> Outcome<Written> {
+    ) -> Outcome<Option<Written>> {
         match self {
-            Self::Of(record) => back.write(record, ranges, take),
-            Self::Indexed(document) => back.write_indexed(*document, document.others, ranges, take),
+            Self::Of(record) => back.write(record, ranges, take).map(Some),
+            Self::Indexed(document) => back.write_indexed(*document, document.others, ranges, take).map(Some),
+            Self::Noted(noted, _) => back.write_noted(noted, ranges, take),
         }
     }
 }
@@ -101,6 +109,7 @@ impl Pieces for Line<'_> {
         match self {
             Self::Of(record) => record.each_piece(spare, take),
             Self::Indexed(document) => document.each_piece(spare, take),
+            Self::Noted(noted, _) => noted.each_piece(spare, take),
         }
     }
 }
@@ -155,6 +164,19 @@ pub(super) fn each_line(
     cancel: &Cancel,
     take: &mut dyn FnMut(Line<'_>, u64) -> Outcome<bool>,
 ) -> Outcome<Option<Problem>> {
+    each_noted_line(inputs, stretch, &[], text_key, spool, cancel, take)
+}
+
+/// [`each_line`] of a stretch of which the first lines are noted. Where a line is not what was noted, it ends.
+pub(super) fn each_noted_line(
+    inputs: &Inputs,
+    stretch: &Stretch,
+    notes: &[LineNote],
+    text_key: &str,
+    spool: Box<dyn Spool>,
+    cancel: &Cancel,
+    take: &mut dyn FnMut(Line<'_>, u64) -> Outcome<bool>,
+) -> Outcome<Option<Problem>> {
     let Some(file) = inputs.files.get(stretch.file) else { return Ok(None) };
     if let Some(folder) = inputs.shard_of(stretch.file) {
         let shard = Shard::open(&folder)?;
@@ -173,8 +195,16 @@ pub(super) fn each_line(
         Err(failure) if failure.is_missing() => return Err(inputs.check_unchanged().err().unwrap_or(failure)),
         documents => documents?,
     };
+    let mut notes = notes.iter();
     while documents.position().offset < stretch.to {
-        let read = documents.consumed();
+        let (at, read) = (documents.position(), documents.consumed());
+        if let Some((note, bytes)) = notes.next().and_then(|note| Some((*note, note.bytes()?))) {
+            let Some(line) = documents.next_known(bytes)? else { break };
+            if !take(Line::Noted(&NotedLine { line, note }, at), read)? {
+                break;
+            }
+            continue;
+        }
         let Some(record) = documents.next()? else { break };
         if !take(Line::Of(&record), read)? {
             break;

@@ -11,6 +11,9 @@ const LEAST_THREAD: u64 = 4 << 20;
 const MOST_THREAD: u64 = 32 << 20;
 /// Bytes of records that a thread looks at together, at most: they stay in its cache.
 const MOST_PART: u64 = 4 << 20;
+/// Bytes of records that are collected before they are put on a pile: at least, and of each part.
+const LEAST_RUN: u64 = 256 << 10;
+const RUN_OF_PART: u64 = 32 << 10;
 /// Parts of the keys, at most.
 const MOST_PARTS: u64 = 4_096;
 /// A unit of reading has at least, and at most, so many bytes of input, unless a single file has more.
@@ -49,9 +52,11 @@ impl Memory {
         PROGRAM + self.per_thread * self.threads as u64 + piled.min(self.piles)
     }
 
-    /// Bytes of records that a thread collects before they are put on a pile.
-    pub(super) fn run_bytes(&self) -> usize {
-        usize::try_from((self.per_thread / 8).clamp(64 << 10, MOST_PART)).unwrap_or(64 << 10)
+    /// Bytes of records that a thread collects before they are put on a pile, sorted into so many parts: few enough to stay in its
+    /// cache where no part gets too few of them.
+    pub(super) fn run_bytes(&self, parts: u32) -> usize {
+        let wanted = u64::from(parts).saturating_mul(RUN_OF_PART).max(LEAST_RUN);
+        usize::try_from((self.per_thread / 8).clamp(64 << 10, MOST_PART).min(wanted)).unwrap_or(64 << 10)
     }
 
     /// Bytes of records of one part that a thread takes up together.

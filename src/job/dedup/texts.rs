@@ -56,7 +56,8 @@ impl TextAt for Texts<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pile::{Budget, Pile};
+    use super::super::budget::Budget;
+    use super::super::pile::Pile;
     use super::*;
     use crate::storage::fs::RealFs;
 

@@ -5,7 +5,7 @@ use super::merge::Ranges;
 use super::pile::Mark;
 use super::run::Job;
 use super::sheet::{Down, Sheet};
-use super::source::{each_line, Line, Stretch};
+use super::source::{each_noted_line, Line, Stretch};
 use super::spool::ScratchSpool;
 use super::Figures;
 use crate::engine::dedup::removed::{Gathered, SectionFacts};
@@ -204,7 +204,8 @@ impl<'a> Writing<'a> {
         let (mut found, mut spare) = (Vec::new(), String::new());
         let (key, cancel) = (&job.plan.text_key, &context.cancel);
         let is_index = job.inputs.shard_of(placed.file).is_some();
-        each_line(job.inputs, &piece.stretch, key, Box::new(spool), cancel, &mut |line, read| {
+        let notes = part.notes_from(&piece.stretch);
+        each_noted_line(job.inputs, &piece.stretch, notes, key, Box::new(spool), cancel, &mut |line, read| {
             found.clear();
             let mut len = 0;
             if line.kind() == Kind::Blank {
@@ -223,7 +224,9 @@ impl<'a> Writing<'a> {
                 at += 1 + len;
                 documents += 1;
             }
-            let written = line.write(&mut back, &found, &mut |bytes| self.put(bytes))?;
+            let Some(written) = line.write(&mut back, &found, &mut |bytes| self.put(bytes))? else {
+                return Err(changed(&file.path));
+            };
             self.count(&line, &found, (written.removed, len));
             lines += 1;
             if lines % TOLD == 0 {

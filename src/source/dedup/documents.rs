@@ -11,8 +11,8 @@ use crate::storage::read::{open_read, ReadFile};
 use memchr::memchr;
 use std::sync::Arc;
 
-/// Bytes read at a time.
-const STEP: usize = 256 << 10;
+/// Bytes read at a time: what is read is looked at while it is in the cache.
+const STEP: usize = 128 << 10;
 /// What is said of bytes that are not UTF-8.
 const NOT_UTF8: &str = "a byte that is not UTF-8";
 /// What is said of a byte-order mark, which Python refuses in text.
@@ -25,7 +25,9 @@ pub struct Documents {
     file: TextFile,
     held_line: usize,
     cancel: Cancel,
+    /// Memory for what was read, and how much of it holds something.
     buffer: Vec<u8>,
+    filled: usize,
     /// The first byte of `buffer` that was not handed out.
     from: usize,
     /// Bytes behind `from` that hold no line end.
@@ -84,6 +86,7 @@ impl Documents {
             held_line,
             cancel: cancel.clone(),
             buffer: Vec::new(),
+            filled: 0,
             from: 0,
             searched: 0,
             is_over: false,
@@ -124,6 +127,25 @@ impl Documents {
         Ok(Some(Record { line, start, bytes, kind, body, text, fields: &self.fields }))
     }
 
+    /// The next line, of which it is known that it is held and has so many bytes; `None` when it has not.
+    pub fn next_known(&mut self, bytes: usize) -> Outcome<Option<&[u8]>> {
+        while self.filled - self.from <= bytes && !self.is_over {
+            self.fill()?;
+        }
+        let waiting = self.buffer.get(self.from..self.filled).unwrap_or_default();
+        let end = waiting.get(bytes);
+        let is_ended = end == Some(&b'\n');
+        if !is_ended && (end.is_some() || waiting.len() < bytes || self.input.broken().is_some()) {
+            return Ok(None);
+        }
+        let line = self.buffer.get(self.from..self.from + bytes);
+        self.from += bytes + usize::from(is_ended);
+        self.searched = 0;
+        self.at.offset += bytes as u64 + u64::from(is_ended);
+        self.at.line += 1;
+        Ok(line)
+    }
+
     /// Where the next line begins.
     pub fn position(&self) -> Position {
         self.at
@@ -154,7 +176,7 @@ impl Documents {
     /// Looks for the end of the next line: how it is had, and whether a `\n` ends it.
     fn find(&mut self) -> Outcome<Option<(Found, bool)>> {
         loop {
-            let waiting = self.buffer.get(self.from..).unwrap_or_default();
+            let waiting = self.buffer.get(self.from..self.filled).unwrap_or_default();
             let unsearched = waiting.get(self.searched..).unwrap_or_default();
             let end = memchr(b'\n', unsearched).map(|at| at + self.searched);
             match end {
@@ -171,7 +193,7 @@ impl Documents {
 
     /// The line that no `\n` ends.
     fn last(&mut self) -> Option<(Found, bool)> {
-        let left = self.buffer.len() - self.from;
+        let left = self.filled - self.from;
         if self.input.broken().is_some() {
             self.damaged(left as u64);
             return None;
@@ -188,18 +210,22 @@ impl Documents {
     fn fill(&mut self) -> Outcome<()> {
         self.cancel.check()?;
         if self.from > 0 {
-            self.buffer.drain(..self.from);
+            self.buffer.copy_within(self.from..self.filled, 0);
+            self.filled -= self.from;
             self.from = 0;
             // What a longer line took is given back.
-            if self.buffer.len() < STEP && self.buffer.capacity() > 8 * STEP {
-                self.buffer.shrink_to(2 * STEP);
+            if self.filled < STEP && self.buffer.len() > 8 * STEP {
+                self.buffer.truncate(2 * STEP);
+                self.buffer.shrink_to_fit();
             }
         }
-        let old = self.buffer.len();
-        self.buffer.reserve_exact(STEP);
-        self.buffer.resize(old + STEP, 0);
-        let count = self.input.read(self.buffer.get_mut(old..).unwrap_or_default())?;
-        self.buffer.truncate(old + count);
+        let end = self.filled + STEP;
+        if self.buffer.len() < end {
+            self.buffer.reserve_exact(end - self.buffer.len());
+            self.buffer.resize(end, 0);
+        }
+        let count = self.input.read(self.buffer.get_mut(self.filled..end).unwrap_or_default())?;
+        self.filled += count;
         self.is_over = count == 0;
         Ok(())
     }
@@ -212,7 +238,7 @@ impl Documents {
                     .on(Subject::path(&self.file.path))
                     .with_hint("the file changed; --restart begins again"));
             }
-            let here = usize::try_from(left).unwrap_or(usize::MAX).min(self.buffer.len());
+            let here = usize::try_from(left).unwrap_or(usize::MAX).min(self.filled);
             self.from = here;
             left -= here as u64;
         }
@@ -230,7 +256,7 @@ impl Documents {
         }
         self.searched = 0;
         let is_ended = loop {
-            let waiting = self.buffer.get(self.from..).unwrap_or_default();
+            let waiting = self.buffer.get(self.from..self.filled).unwrap_or_default();
             let end = memchr(b'\n', waiting);
             let piece = waiting.get(..end.unwrap_or(waiting.len())).unwrap_or_default();
             reading.take(piece, &mut self.fields);

@@ -3,14 +3,12 @@
 //! `h = 2h + T[byte]`, where the table is shifted so far that a byte falls out at the top after `k` others. No byte is ever taken
 //! back out.
 
-/// Pieces whose hash is looked at together with others.
-const TOGETHER: usize = 8;
 /// Bytes that are hashed in one go.
 pub(super) const BLOCK: usize = 4096;
-/// Windows of at least so many pieces have candidates so rarely that a branch is the cheapest test.
-const SPARSE: usize = 160;
+/// Windows of at least so many pieces have candidates so rarely that [grams](super::grams) tell them.
+pub(super) const SPARSE: usize = 160;
 /// Candidates in an average window: with so many, one window in some hundreds has none.
-const CANDIDATES: u64 = 6;
+pub(super) const CANDIDATES: u64 = 6;
 
 /// SplitMix64: a good mix of all bits.
 pub(super) const fn mix(number: u64) -> u64 {
@@ -25,7 +23,6 @@ pub(super) struct Gear {
     table: [u64; 256],
     /// A piece whose hash is not greater is a candidate.
     threshold: u64,
-    sparse: bool,
 }
 
 /// Candidates of one block, in order.
@@ -65,7 +62,7 @@ impl Gear {
         }
         let w = w as u64;
         let threshold = if w < 2 * CANDIDATES { u64::MAX } else { u64::MAX / w * CANDIDATES };
-        Self { table, threshold, sparse: w >= SPARSE as u64 }
+        Self { table, threshold }
     }
 
     /// The hash after one byte more.
@@ -75,39 +72,11 @@ impl Gear {
     }
 
     /// Hashes at most [`BLOCK`] bytes and notes candidates; gives the hash at their end.
-    pub(super) fn scan(&self, hash: u64, bytes: &[u8], found: &mut Found) -> u64 {
+    pub(super) fn scan(&self, mut hash: u64, bytes: &[u8], found: &mut Found) -> u64 {
         found.len = 0;
-        if self.sparse {
-            self.scan_sparse(hash, bytes, found)
-        } else {
-            self.scan_dense(hash, bytes, found)
-        }
-    }
-
-    /// Candidates are rare: the least of some hashes tells whether there is one among them, and only then each is looked at.
-    fn scan_sparse(&self, mut hash: u64, bytes: &[u8], found: &mut Found) -> u64 {
-        let (chunks, rest) = bytes.as_chunks::<TOGETHER>();
-        for (number, chunk) in chunks.iter().enumerate() {
-            let (before, mut least) = (hash, u64::MAX);
-            for byte in chunk {
-                hash = self.next(hash, *byte);
-                least = least.min(hash);
-            }
-            if least <= self.threshold {
-                self.scan_rest(before, number * TOGETHER, chunk, found);
-            }
-        }
-        self.scan_rest(hash, chunks.len() * TOGETHER, rest, found)
-    }
-
-    fn scan_dense(&self, hash: u64, bytes: &[u8], found: &mut Found) -> u64 {
-        self.scan_rest(hash, 0, bytes, found)
-    }
-
-    fn scan_rest(&self, mut hash: u64, from: usize, bytes: &[u8], found: &mut Found) -> u64 {
         for (place, byte) in bytes.iter().enumerate() {
             hash = self.next(hash, *byte);
-            found.note(from + place, hash, hash <= self.threshold);
+            found.note(place, hash, hash <= self.threshold);
         }
         hash
     }

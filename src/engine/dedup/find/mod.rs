@@ -22,6 +22,7 @@ mod class;
 mod estimate;
 mod filter;
 mod gear;
+mod grams;
 mod growth;
 mod hot;
 mod interval;

@@ -3,10 +3,12 @@
 //! Text that goes on repeating itself is passed over without hashing it, where the visitor knows what to do with it.
 
 use super::bytes::common_prefix;
-use super::gear::{mix, Found, Gear, BLOCK};
+use super::gear::{mix, Found, Gear, BLOCK, CANDIDATES, SPARSE};
+use super::grams::{self, Candidates, Grams, GRAM};
 use super::owners::{Owned, Owners};
 use super::Rule;
 use crate::model::Outcome;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The longest window whose distances fit into a record. Documents of that length are read to their end and have no windows.
 pub(super) const LONGEST: u64 = u32::MAX as u64;
@@ -96,7 +98,7 @@ struct Passing {
 /// Reads one document after the other. Memory: some multiples of the window, whatever the documents.
 pub(super) struct Walk {
     chooser: Chooser,
-    found: Box<Found>,
+    found: Box<(Found, Candidates)>,
     tail: Tail,
     passing: Option<Passing>,
     /// Bytes of a window; 0 if they are more than can be looked for.
@@ -109,12 +111,16 @@ pub(super) struct Walk {
 /// Hashes, and what they settle.
 struct Chooser {
     gear: Gear,
+    /// Where windows are long.
+    grams: Option<Grams>,
+    /// Bits of hashes that count.
+    mask: u64,
     owners: Owners,
     owned: Vec<Owned>,
     k: usize,
     w: u64,
     hash: u64,
-    /// Where hashing began.
+    /// Where hashing began; where windows are long the first piece that was not looked at.
     first: u64,
     /// Behind the last candidate.
     candidate: u64,
@@ -129,6 +135,8 @@ impl Walk {
         let w = (window as usize + 1).saturating_sub(k).max(1);
         let chooser = Chooser {
             gear: Gear::new(k, w, bits.order),
+            grams: (w >= SPARSE).then(|| Grams::new(w as u64 / CANDIDATES)),
+            mask: u64::MAX << (64 - bits.order),
             owners: Owners::new(w),
             owned: Vec::new(),
             k,
@@ -140,7 +148,7 @@ impl Walk {
         };
         Self {
             chooser,
-            found: Box::new(Found::new()),
+            found: Box::new((Found::new(), Candidates::new())),
             tail: Tail { bytes: Vec::new(), base: 0 },
             passing: None,
             window,
@@ -160,8 +168,8 @@ impl Walk {
     #[inline]
     pub(super) fn key(&self, owned: &Owned) -> u64 {
         let k = self.chooser.k;
-        let key = if k < ENOUGH_BITS {
-            xxhash_rust::xxh3::xxh3_64(self.tail.get(owned.at, owned.at + k as u64))
+        let key = if k < ENOUGH_BITS || self.chooser.grams.is_some() {
+            xxh3_64(self.tail.get(owned.at, owned.at + k as u64))
         } else {
             mix(owned.hash)
         };
@@ -264,7 +272,11 @@ impl Chooser {
     }
 
     /// Hashes bytes `[from, to)`, one block at most.
-    fn scan(&mut self, tail: &Tail, (from, to): (u64, u64), found: &mut Found) {
+    fn scan(&mut self, tail: &Tail, (from, to): (u64, u64), found: &mut (Found, Candidates)) {
+        if self.grams.is_some() {
+            return self.scan_grams(tail, to, &mut found.1);
+        }
+        let found = &mut found.0;
         let skip = self.k as u64 - 1;
         let mut at = from;
         // The first bytes end no piece.
@@ -284,6 +296,25 @@ impl Chooser {
         self.fill(tail, to.saturating_sub(skip));
     }
 
+    /// Looks at the pieces that end before `to`.
+    fn scan_grams(&mut self, tail: &Tail, to: u64, found: &mut Candidates) {
+        let (Some(grams), k) = (&self.grams, self.k as u64) else { return };
+        let (first, until) = (self.first, (to + 1).saturating_sub(k).max(self.first));
+        if until > first {
+            grams.scan(tail.get(first, until + GRAM as u64 - 1), found);
+            for place in found.iter() {
+                let piece = first + u64::from(place);
+                // Less than that of a piece that is none.
+                let hash = grams::order(tail.get(piece, piece + k)) >> 1 & self.mask;
+                self.fill(tail, piece);
+                self.owners.push(piece, hash, &mut self.owned);
+                self.candidate = piece + 1;
+            }
+        }
+        self.first = until;
+        self.fill(tail, until);
+    }
+
     /// Where a whole window before `until` has no candidate, the owners get all its pieces.
     #[inline]
     fn fill(&mut self, tail: &Tail, until: u64) {
@@ -299,7 +330,11 @@ impl Chooser {
         let mut hash = tail.get(from, from + skip).iter().fold(0, |hash, byte| self.gear.next(hash, *byte));
         for (piece, byte) in (from..until).zip(tail.get(from + skip, until + skip)) {
             hash = self.gear.next(hash, *byte);
-            self.owners.push(piece, hash, &mut self.owned);
+            let rank = match self.grams {
+                Some(_) => (1 << 63 | hash >> 1) & self.mask,
+                None => hash,
+            };
+            self.owners.push(piece, rank, &mut self.owned);
         }
         self.known = until;
     }

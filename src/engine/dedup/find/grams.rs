@@ -1,0 +1,145 @@
+//! Which pieces are candidates where windows are long: told by how a piece begins, for many places at a time.
+//!
+//! A candidate is less than all other pieces, whatever their hashes; among each other candidates are ordered by some more bytes. With one
+//! candidate in some seventy places, next to nothing has to be hashed.
+
+use super::gear::BLOCK;
+
+/// The words of two bytes that tell stand so far apart: even where there are few different words of text, these are together different.
+const APART: usize = 4;
+/// What they are multiplied with; odd, without a pattern.
+const FACTORS: [[u16; 4]; 2] = [[0x9e37, 0x79b9, 0x7f4b, 0x7c15], [0xd1b5, 0x4a33, 0xa0cf, 0x5851]];
+/// Bytes that they are in.
+pub(super) const GRAM: usize = 7 * APART + 2;
+/// Places with a word of flags.
+const TOGETHER: usize = 16;
+/// Numbers without a pattern.
+const ORDER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
+
+/// Tells candidates.
+pub(super) struct Grams {
+    /// The sum of a candidate is less.
+    bound: i16,
+}
+
+/// Candidates of one block, in order, and what is needed to find them.
+pub(super) struct Candidates {
+    even: [i16; BLOCK / 2],
+    odd: [i16; BLOCK / 2],
+    /// A byte for each two places, with a bit for each.
+    flags: [u8; BLOCK / 2],
+    /// Words of flags that are not 0.
+    words: [u16; BLOCK / TOGETHER],
+    at: [u16; BLOCK],
+    len: usize,
+}
+
+impl Candidates {
+    pub(super) fn new() -> Self {
+        let sums = [0; BLOCK / 2];
+        Self { even: sums, odd: sums, flags: [0; BLOCK / 2], words: [0; BLOCK / TOGETHER], at: [0; BLOCK], len: 0 }
+    }
+
+    /// Their places in the block.
+    pub(super) fn iter(&self) -> impl Iterator<Item = u16> + '_ {
+        self.at.iter().copied().take(self.len)
+    }
+}
+
+impl Grams {
+    /// For one candidate in so many places.
+    pub(super) fn new(one_in: u64) -> Self {
+        let share = (1 << 16) / one_in.clamp(2, 1 << 16);
+        Self { bound: (i64::from(i16::MIN) + share as i64) as i16 }
+    }
+
+    /// Notes which places of a block are candidates: all behind which [`GRAM`] bytes are there, at most [`BLOCK`].
+    ///
+    /// Nothing depends on what is rare but the last step, so that hardly a branch is taken for wrong.
+    pub(super) fn scan(&self, bytes: &[u8], found: &mut Candidates) {
+        let Candidates { even, odd, flags, words, at, len } = found;
+        let count = sums(bytes, even);
+        let odd_count = sums(bytes.get(1..).unwrap_or_default(), odd);
+        // The last place may be an even one.
+        odd.iter_mut().skip(odd_count).take(1).for_each(|sum| *sum = i16::MAX);
+        for ((flag, even), odd) in flags.iter_mut().zip(even.iter()).zip(odd.iter()).take(count) {
+            *flag = u8::from(*even < self.bound) | u8::from(*odd < self.bound) << 1;
+        }
+        flags.iter_mut().skip(count).take(TOGETHER / 2).for_each(|flag| *flag = 0);
+        let (of_words, _) = flags.as_chunks::<{ TOGETHER / 2 }>();
+        let mut set = 0;
+        for (number, word) in of_words.iter().take(count.div_ceil(TOGETHER / 2)).enumerate() {
+            words[set % (BLOCK / TOGETHER)] = number as u16;
+            set += usize::from(u64::from_le_bytes(*word) != 0);
+        }
+        *len = 0;
+        for number in words.iter().take(set) {
+            let mut word = of_words.get(usize::from(*number)).map_or(0, |word| u64::from_le_bytes(*word));
+            while word != 0 {
+                let bit = word.trailing_zeros() as u16;
+                at[*len % BLOCK] = *number * TOGETHER as u16 + bit / 8 * 2 + bit % 8;
+                *len += 1;
+                word &= word - 1;
+            }
+        }
+    }
+}
+
+/// Orders candidates among each other, by their first sixteen bytes: of pieces that are equal in them the leftmost is taken.
+#[inline]
+pub(super) fn order(piece: &[u8]) -> u64 {
+    let (words, _) = piece.as_chunks::<8>();
+    let word = |place: usize| words.get(place).map_or(0, |word| u64::from_le_bytes(*word));
+    let product = u128::from(word(0) ^ ORDER[0]) * u128::from(word(1) ^ ORDER[1]);
+    product as u64 ^ (product >> 64) as u64
+}
+
+/// The sums of every second place from the first on, as many as there is room for; returns how many.
+fn sums(bytes: &[u8], sums: &mut [i16; BLOCK / 2]) -> usize {
+    let words = |from: usize| {
+        let (words, _) = bytes.get(from..).unwrap_or_default().as_chunks::<2>();
+        words.iter().map(|word| u16::from_le_bytes(*word))
+    };
+    let count = words(GRAM - 2).len().min(sums.len());
+    sums.iter_mut().take(count).for_each(|sum| *sum = 0);
+    for (from, [a, b, c, d]) in [0, 4 * APART].into_iter().zip(FACTORS) {
+        let firsts = words(from).zip(words(from + APART));
+        let others = words(from + 2 * APART).zip(words(from + 3 * APART));
+        for ((sum, (first, second)), (third, fourth)) in sums.iter_mut().take(count).zip(firsts).zip(others) {
+            let half = first.wrapping_mul(a).wrapping_add(second.wrapping_mul(b));
+            let other = third.wrapping_mul(c).wrapping_add(fourth.wrapping_mul(d));
+            *sum = sum.wrapping_add(half.wrapping_add(other) as i16);
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::gear::mix;
+    use super::*;
+
+    #[test]
+    fn every_place_is_told_by_the_bytes_behind_it_alone() {
+        let grams = Grams::new(20);
+        let text: Vec<u8> = (0..3_000).map(|at| b'a' + (mix(at) % 26) as u8).collect();
+        let sum = |gram: &[u8]| {
+            let words = gram.windows(2).step_by(APART).zip(FACTORS.as_flattened());
+            let products = words.map(|(word, factor)| u16::from_le_bytes([word[0], word[1]]).wrapping_mul(*factor));
+            products.fold(0, u16::wrapping_add) as i16
+        };
+        let mut found = Candidates::new();
+        for (from, to) in [(0, 3_000), (1, 2_999), (7, 60), (3, 48), (9, 40), (3, 33), (3, 32), (5, 5), (900, 2_000)] {
+            grams.scan(&text[from..to], &mut found);
+            let wanted: Vec<u16> = text[from..to]
+                .windows(GRAM)
+                .enumerate()
+                .filter(|(_, gram)| sum(gram) < grams.bound)
+                .map(|(at, _)| at as u16)
+                .collect();
+            assert_eq!(found.iter().collect::<Vec<_>>(), wanted, "{from} {to}");
+        }
+        grams.scan(&text, &mut found);
+        assert!((75..300).contains(&found.len), "{}", found.len);
+    }
+}
