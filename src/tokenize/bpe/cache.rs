@@ -40,14 +40,26 @@ pub(super) struct ShortKey([u64; 2]);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct LongKey([u64; 4]);
 
+/// The bits of words of each length.
+const KEPT: [[u64; 2]; 16] = {
+    let mut kept = [[0; 2]; 16];
+    let mut length = 0;
+    while length < 16 {
+        let bits = !(u128::MAX << (8 * length));
+        kept[length] = [bits as u64, (bits >> 64) as u64];
+        length += 1;
+    }
+    kept
+};
+
 impl ShortKey {
     /// Of the word of this length, at most [`SHORT`], at this place.
     #[inline]
     pub(super) fn new(text: &[u8], at: usize, length: usize) -> Self {
-        if let Some(part) = text.get(at..at + 16).and_then(|part| part.try_into().ok()) {
-            let kept = u128::from_le_bytes(part) & !(u128::MAX << ((8 * length as u32) & 127));
-            let key = kept | (length as u128) << 120;
-            return Self([key as u64, (key >> 64) as u64]);
+        if let Some((low, high)) = text.get(at..at + 16).and_then(|part| part.split_first_chunk()) {
+            let [first, second] = KEPT[length & 15];
+            let high = high.try_into().map_or(0, u64::from_le_bytes);
+            return Self([u64::from_le_bytes(*low) & first, high & second | (length as u64) << 56]);
         }
         let mut bytes = [0; 16];
         bytes.iter_mut().zip(text.iter().skip(at).take(length)).for_each(|(to, from)| *to = *from);
@@ -85,8 +97,9 @@ impl LongKey {
         Self(key)
     }
 
+    /// The set in which the word is, if it is anywhere.
     #[inline]
-    fn set(self) -> usize {
+    pub(super) fn set(self) -> usize {
         let [a, b, c, d] = self.0;
         let half = fold(a ^ 0x9E37_79B9_7F4A_7C15, b ^ 0xD6E8_FEB8_6659_FD93);
         (fold(half ^ c, d ^ 0x2545_F491_4F6C_DD1D) >> 20) as usize % LONG_SETS
@@ -195,6 +208,12 @@ impl Cache {
         self.short.words.get(self.short.start + set * 2 * SHORT_ENTRY).copied().unwrap_or_default()
     }
 
+    /// [`touch`](Self::touch) for longer words.
+    #[inline]
+    pub(super) fn touch_long(&self, set: usize) -> u64 {
+        self.long.words.get(self.long.start + set * 2 * LONG_ENTRY).copied().unwrap_or_default()
+    }
+
     /// The ids of a short word that is among all; it is one of those met again from now on.
     #[inline]
     pub(super) fn far(&mut self, key: ShortKey, set: usize) -> Packed {
@@ -213,16 +232,10 @@ impl Cache {
         Packed([entry[2], entry[3]])
     }
 
-    /// Whether a longer word is there.
+    /// Appends the ids of a word, if it is there; `set` is the key's.
     #[inline]
-    pub(super) fn has_long(&self, key: LongKey) -> bool {
-        self.long.set(key.set()).is_some_and(|set| set.iter().any(|entry| entry[..4] == key.0))
-    }
-
-    /// Appends the ids of a word, if it is there.
-    #[inline]
-    pub(super) fn long(&self, key: LongKey, out: &mut Vec<u32>) -> bool {
-        let Some([first, second]) = self.long.set(key.set()) else { return false };
+    pub(super) fn long(&self, key: LongKey, set: usize, out: &mut Vec<u32>) -> bool {
+        let Some([first, second]) = self.long.set(set) else { return false };
         let entry = if first[..4] == key.0 {
             first
         } else if second[..4] == key.0 {
@@ -303,7 +316,7 @@ mod tests {
             let mut ids = vec![5];
             let bytes = word.as_bytes();
             let found = (bytes.len() <= SHORT && short(cache, ShortKey::new(bytes, 0, bytes.len()), &mut ids))
-                || (bytes.len() <= LONGEST && cache.long(LongKey::new(bytes), &mut ids));
+                || (bytes.len() <= LONGEST && cache.long(LongKey::new(bytes), LongKey::new(bytes).set(), &mut ids));
             found.then(|| ids.split_off(1))
         };
         let mut known = 0;

@@ -1,8 +1,8 @@
 //! Classes of characters, exactly those of the reference's patterns: they come from the crate that its engine has them from.
 
 use regex_syntax::hir::{Class, HirKind};
-use std::hint::select_unpredictable;
 use std::sync::LazyLock;
+use wide::u8x16;
 
 /// `\p{L}`.
 pub(super) const LETTER: u8 = 1;
@@ -102,23 +102,23 @@ impl Classes {
     pub(super) fn letters(&self, text: &[u8], mut at: usize) -> usize {
         loop {
             if let Some(part) = text.get(at..at + 16).and_then(|part| part.try_into().ok()) {
-                let part = u128::from_le_bytes(part);
-                let (first, second) = (ascii_letters(part as u64), 8 + ascii_letters((part >> 64) as u64));
-                // Whether a word is longer than eight letters cannot be predicted.
-                let count = select_unpredictable(first < 8, first, second);
+                let count = ascii_letters(part);
                 at += count;
                 if count == 16 {
                     continue;
                 }
-                if (part >> (8 * count)) & 0x80 == 0 {
+            }
+            // As long as characters have several bytes they are looked at one after the other.
+            loop {
+                let (class, length) = self.look(text, at);
+                if class & LETTER == 0 {
                     return at;
                 }
+                at += length;
+                if text.get(at).is_none_or(u8::is_ascii) {
+                    break;
+                }
             }
-            let (class, length) = self.look(text, at);
-            if class & LETTER == 0 {
-                return at;
-            }
-            at += length;
         }
     }
 
@@ -148,16 +148,12 @@ pub(super) fn decode(text: &[u8], at: usize) -> (u32, usize) {
     }
 }
 
-/// How many of eight bytes, the lowest first, are ASCII letters before the first that is not.
+/// How many of sixteen bytes are ASCII letters before the first that is not.
 #[inline]
-fn ascii_letters(eight: u64) -> usize {
-    const EACH: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x80 * EACH;
-    let small = (eight | (0x20 * EACH)) & !HIGH;
-    let from_a = small + (0x80 - b'a' as u64) * EACH;
-    let behind_z = small + (0x7f - b'z' as u64) * EACH;
-    let others = !(from_a & !behind_z & !eight) & HIGH;
-    (others.trailing_zeros() / 8) as usize
+fn ascii_letters(part: [u8; 16]) -> usize {
+    let from_a = (u8x16::from(part) | u8x16::splat(0x20)) - u8x16::splat(b'a');
+    let is_letter = from_a.simd_eq(from_a.min(u8x16::splat(b'z' - b'a')));
+    (!is_letter.to_bitmask() | 1 << 16).trailing_zeros() as usize
 }
 
 #[cfg(test)]
@@ -180,14 +176,14 @@ mod tests {
     #[test]
     fn letters_are_counted_in_every_place() {
         for other in (0..=255u8).filter(|byte| !byte.is_ascii_alphabetic()) {
-            for place in 0..8 {
-                let mut eight = *b"azAZmMqX";
-                eight[place] = other;
-                assert_eq!(ascii_letters(u64::from_le_bytes(eight)), place, "{other}");
+            for place in 0..16 {
+                let mut part = *b"azAZmMqXbyBYnNpP";
+                part[place] = other;
+                assert_eq!(ascii_letters(part), place, "{other}");
             }
         }
         for letter in (0..=255u8).filter(u8::is_ascii_alphabetic) {
-            assert_eq!(ascii_letters(u64::from_le_bytes([letter; 8])), 8);
+            assert_eq!(ascii_letters([letter; 16]), 16);
         }
     }
 }

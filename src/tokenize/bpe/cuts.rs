@@ -5,8 +5,8 @@
 
 use super::hash::fold;
 
-/// Bits that two bytes on either side of a place leave, where a token reaches over it: a filter, so that a place may be taken for
-/// one that cannot be cut, never the other way round.
+/// Bits that the bytes on either side of a place leave, up to three on each, where a token reaches over it: a filter, so that a place
+/// may be taken for one that cannot be cut, never the other way round.
 #[derive(Debug)]
 pub(super) struct Cuts {
     words: Vec<u64>,
@@ -14,6 +14,9 @@ pub(super) struct Cuts {
 
 /// The first byte of a character of three or four bytes, at the least.
 const LONG: u8 = 0xe0;
+
+/// So many bytes on each side are looked at.
+const SIDE: usize = 3;
 
 impl Cuts {
     /// For tokens that have so many bytes together, each given to [`add`](Self::add).
@@ -24,9 +27,9 @@ impl Cuts {
     /// A token that comes of joining.
     pub(super) fn add(&mut self, token: &[u8]) {
         for at in (1..token.len()).filter(|at| token[*at] >= LONG) {
-            let left = at.checked_sub(2).map_or(0, |before| u64::from(token[before]) | 0x100);
-            let right = token.get(at + 1).map_or(0, |behind| u64::from(*behind) | 0x100);
-            let (place, bits) = self.place(left, token[at - 1], token[at], right);
+            let (left, right) = (at.min(SIDE), (token.len() - at).min(SIDE));
+            let sides = Sides::new(token, at);
+            let (place, bits) = self.place(sides.key(left, right));
             if let Some(word) = self.words.get_mut(place) {
                 *word |= bits;
             }
@@ -40,22 +43,45 @@ impl Cuts {
     }
 
     fn is_crossed(&self, text: &[u8], at: usize) -> bool {
-        let left = at.checked_sub(2).map_or(0, |before| u64::from(text[before]) | 0x100);
-        let right = text.get(at + 1).map_or(0, |behind| u64::from(*behind) | 0x100);
-        // A token may begin or end right beside the place.
-        [(left, right), (left, 0), (0, right), (0, 0)].into_iter().any(|(left, right)| {
-            let (place, bits) = self.place(left, text[at - 1], text[at], right);
-            self.words.get(place).is_none_or(|word| word & bits == bits)
+        let sides = Sides::new(text, at);
+        // A token may begin or end before all these bytes do; most have all.
+        (1..=SIDE).rev().any(|left| {
+            (1..=SIDE).rev().any(|right| {
+                let (place, bits) = self.place(sides.key(left, right));
+                self.words.get(place).is_none_or(|word| word & bits == bits)
+            })
         })
     }
 
     /// The word of the filter for these bytes, and the bits in it.
-    fn place(&self, left: u64, before: u8, behind: u8, right: u64) -> (usize, u64) {
-        let hash = fold(
-            (left << 32 | right << 16 | u64::from(before) << 8 | u64::from(behind)) ^ 0x2545_F491_4F6C_DD1D,
-            0x9E37_79B9_7F4A_7C15,
-        );
+    #[inline]
+    fn place(&self, key: u64) -> (usize, u64) {
+        let hash = fold(key ^ 0x2545_F491_4F6C_DD1D, 0x9E37_79B9_7F4A_7C15);
         ((hash >> 12) as usize & (self.words.len() - 1), 1 << (hash & 63) | 1 << ((hash >> 6) & 63))
+    }
+}
+
+/// The bytes before and behind a place, the nearest lowest; zeros where the text ends.
+struct Sides {
+    left: u64,
+    right: u64,
+}
+
+impl Sides {
+    #[inline]
+    fn new(text: &[u8], at: usize) -> Self {
+        let byte = |place: Option<usize>| place.and_then(|place| text.get(place)).map_or(0, |byte| u64::from(*byte));
+        Self {
+            left: byte(at.checked_sub(1)) | byte(at.checked_sub(2)) << 8 | byte(at.checked_sub(3)) << 16,
+            right: byte(Some(at)) | byte(Some(at + 1)) << 8 | byte(Some(at + 2)) << 16,
+        }
+    }
+
+    /// So many bytes of each side, and how many, in one number.
+    #[inline]
+    fn key(&self, left: usize, right: usize) -> u64 {
+        let part = |side: u64, count: usize| side & !(u64::MAX << (8 * count)) | (count as u64) << 24;
+        part(self.left, left) << 32 | part(self.right, right)
     }
 }
 

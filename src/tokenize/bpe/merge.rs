@@ -1,18 +1,49 @@
 //! The joining of one word: always the pair of the lowest rank, the leftmost of equals, until no two can be joined.
 
-use super::pairs::{Pairs, APART};
+use super::order::{Order, BLOCK};
+use super::pairs::{Merge, Pairs, APART};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::hint::select_unpredictable;
 
-/// Places of the symbols of a short word.
-pub(super) const FEW: usize = 1 << PLACE_BITS;
+/// A word while it is joined, step by step, so that the steps of several can be done in turn: each waits for memory, and so they wait
+/// together. Nothing depends on what is found, so that the processor need not guess.
+pub(super) trait Steps {
+    /// Most symbols of a word.
+    const WIDEST: usize;
 
-/// Bits of the place of one of few symbols: they lie below those of a rank.
-const PLACE_BITS: u32 = 6;
+    /// Puts a symbol at its place, which is that behind the last: 0 at first. `rank` is that of the one before it and itself, or a guess.
+    /// Those that have no room are put where nothing is.
+    fn put(&mut self, place: usize, symbol: u32, rank: u32);
 
-/// Of a pair that is never joined: over every rank with a place. Signed, for which processors have quick comparisons.
-const LAST: i32 = i32::MAX;
+    /// Begins, once so many symbols were put, at most [`WIDEST`](Self::WIDEST).
+    fn start(&mut self, count: usize);
+
+    /// The rank of the pair that is to be joined next, and its place.
+    fn lowest(&self) -> Option<(u32, usize)>;
+
+    /// Joins the pair at this place, if it is that of the merge; what follows is to be looked up. Otherwise the two stay apart.
+    fn join(&mut self, at: usize, merge: Merge) -> Option<Joined>;
+
+    /// What was found for [`join`](Self::join): the rank of what is joined with the symbol before it, and with the one behind it.
+    fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32);
+
+    /// Appends what is left.
+    fn finish(&self, out: &mut Vec<u32>);
+}
+
+/// The symbols beside one that came of joining; any where there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Joined {
+    pub(super) left: u32,
+    pub(super) right: u32,
+    /// The place of the left one.
+    pub(super) before: usize,
+    pub(super) is_first: bool,
+    pub(super) is_last: bool,
+}
+
+/// Places of the symbols of a short word; the last is where what is none is put.
+const FEW: usize = 64;
 
 /// Over this, memory that a long word needed is given back.
 const KEPT: usize = 1 << 16;
@@ -20,68 +51,82 @@ const KEPT: usize = 1 << 16;
 /// There is no symbol before the first and none after the last.
 const NONE: u32 = u32::MAX;
 
-/// Symbols of a word that is joined beside others; so many are looked at each time, or half as many.
-const WIDTH: usize = 32;
-
-/// A short word while it is joined. The steps of several are done in turn: each waits for memory, and they wait together.
+/// A word of few symbols.
 #[derive(Debug)]
 pub(super) struct Lane {
-    pub(super) symbols: [u32; FEW],
-    /// Rank and place of each pair, in one number; by place of the left one. The last place is where what is none is put.
-    pub(super) order: [i32; FEW],
+    symbols: [u32; FEW],
+    /// By place of the left one.
+    order: [Order; FEW],
+    /// At which places symbols are.
     live: u64,
-    is_wide: bool,
+    /// Places that are looked at, in blocks.
+    blocks: usize,
 }
 
 impl Default for Lane {
     fn default() -> Self {
-        Self { symbols: [0; FEW], order: [LAST; FEW], live: 0, is_wide: false }
+        Self { symbols: [0; FEW], order: [Order::LAST; FEW], live: 0, blocks: 0 }
     }
 }
 
-impl Lane {
-    /// Begins with so many symbols, at most [`WIDTH`], and the ranks of each two of them.
+impl Steps for Lane {
+    const WIDEST: usize = FEW - 1;
+
     #[inline]
-    pub(super) fn start(&mut self, count: usize) {
-        let count = count.min(WIDTH);
-        self.is_wide = count > WIDTH / 2;
-        self.live = !(u64::MAX << count);
-        self.order[count.saturating_sub(1)..WIDTH].fill(LAST);
+    fn put(&mut self, place: usize, symbol: u32, rank: u32) {
+        let (place, before) = (place.min(Self::WIDEST), place.wrapping_sub(1) % FEW);
+        self.symbols[place] = symbol;
+        self.order[before] = Order::new(rank, before);
     }
 
-    /// Joins the two that are to be joined next; `false` where none are. Nothing in it depends on what is found, so that the
-    /// processor need not guess.
-    #[inline(always)]
-    pub(super) fn step(&mut self, pairs: &Pairs) -> bool {
-        let Self { symbols, order, live, is_wide } = self;
-        let least = |part: &[i32]| part.iter().fold(LAST, |least, pair| least.min(*pair));
-        let mut lowest = least(&order[..WIDTH / 2]);
-        if *is_wide {
-            lowest = lowest.min(least(&order[WIDTH / 2..WIDTH]));
-        }
-        if lowest == LAST {
-            return false;
-        }
-        let (rank, at) = (lowest as u32 >> PLACE_BITS, lowest as usize % FEW);
-        let joined = pairs.product(rank);
+    #[inline]
+    fn start(&mut self, count: usize) {
+        let count = count.min(Self::WIDEST);
+        self.blocks = count.div_ceil(BLOCK);
+        self.live = !(u64::MAX << count);
+        self.order[count.saturating_sub(1)..].fill(Order::LAST);
+    }
+
+    #[inline]
+    fn lowest(&self) -> Option<(u32, usize)> {
+        let parts = self.order.as_chunks::<BLOCK>().0.iter().take(self.blocks);
+        parts.fold(Order::LAST, |first, part| first.first(Order::first_of(part))).get()
+    }
+
+    #[inline]
+    fn join(&mut self, at: usize, merge: Merge) -> Option<Joined> {
+        let Self { symbols, order, live, .. } = self;
+        let at = at % FEW;
         let after = *live & (u64::MAX - 1) << at;
+        let gone = after.trailing_zeros() as usize % FEW;
+        if (symbols[at], symbols[gone]) != (merge.left, merge.right) {
+            order[at] = Order::LAST;
+            return None;
+        }
         let behind = after & after.wrapping_sub(1);
         *live ^= after & after.wrapping_neg();
-        let before = *live & !(u64::MAX << at);
-        let right = behind.trailing_zeros() as usize % FEW;
-        let left = 63u32.wrapping_sub(before.leading_zeros()) as usize % FEW;
-        let with_right = ordered(pairs.rank(joined, symbols[right]), at);
-        let with_left = ordered(pairs.rank(symbols[left], joined), left);
-        symbols[at] = joined;
-        order[after.trailing_zeros() as usize % FEW] = LAST;
-        order[at] = select_unpredictable(behind == 0, LAST, with_right);
-        order[left] = select_unpredictable(before == 0, LAST, with_left);
-        true
+        let ahead = *live & !(u64::MAX << at);
+        let before = 63u32.wrapping_sub(ahead.leading_zeros()) as usize % FEW;
+        symbols[at] = merge.product;
+        order[gone] = Order::LAST;
+        Some(Joined {
+            left: symbols[before],
+            right: symbols[behind.trailing_zeros() as usize % FEW],
+            before,
+            is_first: ahead == 0,
+            is_last: behind == 0,
+        })
     }
 
-    /// Appends what is left.
     #[inline]
-    pub(super) fn finish(&self, out: &mut Vec<u32>) {
+    fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
+        let (at, before) = (at % FEW, joined.before % FEW);
+        self.order[at] = Order::new(with_right, at).unless(joined.is_last);
+        self.order[before] = Order::new(with_left, before).unless(joined.is_first);
+    }
+
+    #[inline]
+    fn finish(&self, out: &mut Vec<u32>) {
         let mut live = self.live;
         while live != 0 {
             out.push(self.symbols[live.trailing_zeros() as usize % FEW]);
@@ -95,21 +140,16 @@ impl Lane {
 pub(super) struct Merger {
     /// The symbols of a word.
     pub(super) many: Vec<u32>,
-    /// The rank of each with the one behind it.
+    /// The rank of each with the one behind it, or a guess.
     pub(super) ranks: Vec<u32>,
     next: Vec<u32>,
     before: Vec<u32>,
     heap: BinaryHeap<Reverse<u64>>,
 }
 
-/// A rank and a place as one number.
-#[inline]
-pub(super) fn ordered(rank: u32, place: usize) -> i32 {
-    select_unpredictable(rank == APART, LAST, (rank << PLACE_BITS) as i32 | place as i32)
-}
-
 impl Merger {
     /// Joins all of `many`, whose `ranks` are there, and appends what is left to `out`.
+    #[inline(never)]
     pub(super) fn join_many(&mut self, pairs: &Pairs, out: &mut Vec<u32>) {
         let Self { many, ranks, next, before, heap, .. } = self;
         let count = many.len();
@@ -133,8 +173,13 @@ impl Merger {
             if ranks[at] != rank {
                 continue;
             }
-            let joined = pairs.product(rank);
+            let merge = pairs.merge(rank);
             let right = next[at] as usize;
+            if (many[at], many[right]) != (merge.left, merge.right) {
+                ranks[at] = APART;
+                continue;
+            }
+            let joined = merge.product;
             let behind = next[right] as usize;
             many[at] = joined;
             ranks[right] = APART;
@@ -143,14 +188,14 @@ impl Merger {
             ranks[at] = APART;
             if behind < count {
                 before[behind] = at as u32;
-                ranks[at] = pairs.rank(joined, many[behind]);
+                ranks[at] = pairs.guess(joined, many[behind]);
                 if ranks[at] != APART {
                     heap.push(Reverse(u64::from(ranks[at]) << 32 | at as u64));
                 }
             }
             let left = before[at] as usize;
             if left < count {
-                ranks[left] = pairs.rank(many[left], joined);
+                ranks[left] = pairs.guess(many[left], joined);
                 if ranks[left] != APART {
                     heap.push(Reverse(u64::from(ranks[left]) << 32 | left as u64));
                 }

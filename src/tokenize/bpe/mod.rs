@@ -9,13 +9,17 @@ mod classes;
 mod cuts;
 mod hash;
 mod index;
+mod join;
 mod marks;
 mod merge;
 mod model;
+mod order;
 mod pairs;
+mod seeds;
 mod shape;
 mod split;
 mod symbols;
+mod wide;
 mod words;
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use super::cuts::Cuts;
 use super::hash::of_bytes;
 use super::index::Index;
-use super::pairs::{Pairs, IDS};
-use super::symbols::{Bytes, Chars, Others, Symbols, NONE};
+use super::pairs::{Merge, Pairs, IDS};
+use super::seeds::Seeds;
+use super::symbols::{ByChar, Bytes, Chars, Others, Symbols, NONE};
 use crate::tokenize::byte_level;
 use crate::tokenize::file::{ModelFile, Spelling};
 
@@ -61,19 +62,27 @@ impl Model {
             joined.push_str(&left.0);
             joined.push_str(&right.0);
             let id = |text: &str| vocab.id(text).ok_or_else(|| format!("a merge has `{text}`, which is no token"));
-            merges.push((id(&left.0)?, id(&right.0)?, id(&joined)?));
+            merges.push(Merge { left: id(&left.0)?, right: id(&right.0)?, product: id(&joined)? });
             marks_begin &= spelled == Spelled::Bytes || !joined.trim_start_matches(MARK).contains(MARK);
         }
-        let pairs = Pairs::new(&merges)?;
-        let symbols = match spelled {
-            Spelled::Bytes => Symbols::Bytes(Box::new(Bytes::new(vocab.bytes(), &pairs))),
-            Spelled::Chars => vocab.chars(file)?,
-        };
+        let pairs = Pairs::new(merges)?;
         let is_whole = file.ignore_merges == Some(true);
+        let (symbols, cuts) = match spelled {
+            Spelled::Bytes => {
+                let (mut cuts, mut seeds) = (Cuts::new(file.merges.0.iter().map(|(left, right)| left.0.len() + right.0.len()).sum()), Seeds::default());
+                tokens(file, |rank, token| {
+                    cuts.add(token);
+                    seeds.add(rank, token, pairs.merge(rank).product);
+                });
+                let bytes = vocab.bytes();
+                (Symbols::Bytes(Box::new(Bytes::new(bytes, seeds.finish(&bytes, &pairs), &pairs))), Some(cuts))
+            }
+            Spelled::Chars => (vocab.chars(file)?, None),
+        };
         let whole = if is_whole { Some(Whole::new(&file.vocab.0, spelled)?) } else { None };
         marks_begin &= vocab.id(MARK).is_some();
         // A part of a word might be a token that is only ever taken whole.
-        let cuts = (spelled == Spelled::Bytes && !is_whole).then(|| cuts(file));
+        let cuts = cuts.filter(|_| !is_whole);
         Ok(Self { pairs, symbols, whole, cuts, marks_begin })
     }
 
@@ -89,17 +98,14 @@ impl Model {
     }
 }
 
-/// Where nothing is joined, for a vocabulary that spells bytes.
-fn cuts(file: &ModelFile<'_>) -> Cuts {
-    let merges = &file.merges.0;
-    let mut cuts = Cuts::new(merges.iter().map(|(left, right)| left.0.len() + right.0.len()).sum());
+/// What comes of each merge, for a vocabulary that spells bytes: its rank and its bytes.
+fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
     let mut token = Vec::new();
-    for (left, right) in merges {
+    for (rank, (left, right)) in file.merges.0.iter().enumerate() {
         token.clear();
         token.extend(left.0.chars().chain(right.0.chars()).filter_map(byte_level::byte_of));
-        cuts.add(&token);
+        put(rank as u32, &token);
     }
-    cuts
 }
 
 /// The file's vocabulary, by spelling.
@@ -166,14 +172,14 @@ impl<'a> Vocabulary<'a> {
             (Some(_), false) => return Err("its token for the unknown is empty".into()),
             (None, false) => Others::Nothing,
         };
-        let mut symbols = Chars::new(others);
+        let mut symbols = ByChar::default();
         for (text, id) in self.all {
             let mut chars = text.0.chars();
             if let (Some(character), None) = (chars.next(), chars.next()) {
                 symbols.put(character, *id);
             }
         }
-        Ok(Symbols::Chars(Box::new(symbols)))
+        Ok(Symbols::Chars(Box::new(Chars::new(symbols, others))))
     }
 }
 

@@ -1,11 +1,14 @@
 //! The symbols that a word begins as, before anything is joined.
 
 use super::classes::decode;
-use super::merge::{ordered, Lane, FEW};
+use super::merge::Steps;
 use super::pairs::{Pairs, APART};
 
 /// There is no such symbol.
 pub(super) const NONE: u32 = u32::MAX;
+
+/// The first byte of a character of several bytes, at the least.
+const FIRST_OF_MANY: u8 = 0xc0;
 
 /// What the characters of words become.
 #[derive(Debug)]
@@ -16,21 +19,39 @@ pub(super) enum Symbols {
     Chars(Box<Chars>),
 }
 
-/// Symbols of bytes.
+/// How a lane begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Start {
+    /// With all symbols of the word.
+    Ready,
+    /// The word has more symbols than there are places.
+    TooLong,
+    /// A symbol of the word is missing.
+    Missing,
+}
+
+/// Symbols of bytes, and of characters whose bytes are joined before they take part in anything else ([`Seeds`](super::seeds::Seeds)).
 #[derive(Debug)]
 pub(super) struct Bytes {
     ids: [u32; 256],
     /// The rank of each two bytes.
     ranks: Vec<u32>,
+    seeds: ByChar,
 }
 
 /// Symbols of characters.
 #[derive(Debug)]
 pub(super) struct Chars {
-    numbers: Vec<u16>,
-    pages: Vec<[u32; 256]>,
+    ids: ByChar,
     /// What stands for the others.
     pub(super) others: Others,
+}
+
+/// Ids by character, [`NONE`] where there is none.
+#[derive(Debug)]
+pub(super) struct ByChar {
+    numbers: Vec<u16>,
+    pages: Vec<[u32; 256]>,
 }
 
 /// What stands for a character that the vocabulary does not have.
@@ -45,43 +66,60 @@ pub(super) enum Others {
 }
 
 impl Symbols {
-    /// Begins a lane with a word of at most 31 bytes; `false` where a symbol is missing.
+    /// Begins with a word, if there is room for its symbols.
     #[inline]
-    pub(super) fn start(&self, word: &[u8], pairs: &Pairs, lane: &mut Lane) -> bool {
+    pub(super) fn start<L: Steps>(&self, word: &[u8], pairs: &Pairs, lane: &mut L) -> Start {
+        // Characters have at most four bytes.
+        if word.len() > 4 * L::WIDEST {
+            return Start::TooLong;
+        }
+        let (mut count, mut all) = (0, 0);
+        let mut put = |id: u32, rank: u32| {
+            lane.put(count, id, rank);
+            all |= id;
+            count += 1;
+        };
         match self {
-            Self::Bytes(bytes) => {
-                lane.start(word.len());
-                bytes.put(word, lane)
-            }
+            Self::Bytes(bytes) if word.is_ascii() || !bytes.has_seeds() => bytes.one_by_one(word, put),
+            Self::Bytes(bytes) => bytes.of(word, pairs, put),
             Self::Chars(chars) => {
-                let mut count = 0;
-                // A character of several bytes is at most as many symbols.
+                let mut left = NONE;
                 chars.of(word, |id| {
-                    lane.symbols[count % FEW] = id;
-                    count += 1;
+                    put(id, if left == NONE { APART } else { pairs.guess(left, id) });
+                    left = id;
                 });
-                lane.start(count);
-                for place in 1..count.min(FEW) {
-                    let rank = pairs.rank(lane.symbols[place - 1], lane.symbols[place]);
-                    lane.order[place - 1] = ordered(rank, place - 1);
-                }
-                true
             }
+        }
+        if count > L::WIDEST {
+            return Start::TooLong;
+        }
+        lane.start(count);
+        // An id that is missing is the only one with the highest bit.
+        if all == NONE {
+            Start::Missing
+        } else {
+            Start::Ready
         }
     }
 
-    /// Appends the symbols of a word of any length, and the rank of each with the one behind it; `false` where one is missing.
+    /// Appends the symbols of a word of any length, and the rank of each with the one behind it, or a guess; `false` where one is
+    /// missing.
     pub(super) fn spread(&self, word: &[u8], pairs: &Pairs, symbols: &mut Vec<u32>, ranks: &mut Vec<u32>) -> bool {
         match self {
             Self::Bytes(bytes) => {
-                symbols.extend(word.iter().map(|byte| bytes.ids[usize::from(*byte)]));
-                let rank = |two: &[u8]| bytes.ranks.get(usize::from(two[0]) << 8 | usize::from(two[1])).copied();
-                ranks.extend(word.windows(2).map(|two| rank(two).unwrap_or(APART)));
-                !symbols.contains(&NONE)
+                let mut all = 0;
+                bytes.of(word, pairs, |id, rank| {
+                    all |= id;
+                    if !symbols.is_empty() {
+                        ranks.push(rank);
+                    }
+                    symbols.push(id);
+                });
+                all != NONE
             }
             Self::Chars(chars) => {
                 chars.of(word, |id| symbols.push(id));
-                ranks.extend(symbols.windows(2).map(|two| pairs.rank(two[0], two[1])));
+                ranks.extend(symbols.windows(2).map(|two| pairs.guess(two[0], two[1])));
                 true
             }
         }
@@ -89,38 +127,69 @@ impl Symbols {
 }
 
 impl Bytes {
-    pub(super) fn new(ids: [u32; 256], pairs: &Pairs) -> Self {
+    /// Of these ids of the bytes and of characters.
+    pub(super) fn new(ids: [u32; 256], seeds: ByChar, pairs: &Pairs) -> Self {
         let rank = |two: usize| match (ids[two >> 8], ids[two & 255]) {
             (NONE, _) | (_, NONE) => APART,
             (left, right) => pairs.rank(left, right),
         };
-        Self { ids, ranks: (0..1 << 16).map(rank).collect() }
+        Self { ids, ranks: (0..1 << 16).map(rank).collect(), seeds }
     }
 
-    /// Puts the symbols of a word, and the ranks of each two, where they are to be joined; `false` where one is missing.
+    /// The symbols of a word in their order, each with the rank of the one before it and itself, or a guess; what is missing is [`NONE`].
     #[inline]
-    fn put(&self, word: &[u8], lane: &mut Lane) -> bool {
-        let (mut left, mut all) = (0, 0);
-        for (place, byte) in word.iter().enumerate().take(FEW) {
+    fn of(&self, word: &[u8], pairs: &Pairs, mut put: impl FnMut(u32, u32)) {
+        // The symbol before, and its byte where it is no more than one.
+        let (mut left, mut single) = (NONE, None);
+        let mut at = 0;
+        while let Some(byte) = word.get(at) {
+            // The bytes of a character that is no seed are looked at one after the other.
+            let is_first = *byte >= FIRST_OF_MANY;
+            let (code, length) = if is_first { decode(word, at) } else { (0, 1) };
+            let seed = if is_first { self.seeds.get(code) } else { NONE };
+            let (id, this, length) = match seed {
+                NONE => (self.ids[usize::from(*byte)], Some(*byte), 1),
+                seed => (seed, None, length),
+            };
+            let rank = match (single, this) {
+                (Some(left), Some(this)) => {
+                    self.ranks.get(usize::from(left) << 8 | usize::from(this)).copied().unwrap_or(APART)
+                }
+                _ if left == NONE || id == NONE => APART,
+                _ => pairs.guess(left, id),
+            };
+            put(id, rank);
+            (left, single) = (id, this);
+            at += length;
+        }
+    }
+
+    /// Whether there are characters that stand for their bytes.
+    #[inline]
+    pub(super) fn has_seeds(&self) -> bool {
+        !self.seeds.pages.is_empty()
+    }
+
+    /// [`of`](Self::of) a word in which no character stands for its bytes.
+    #[inline]
+    fn one_by_one(&self, word: &[u8], mut put: impl FnMut(u32, u32)) {
+        let mut left = 0;
+        for byte in word {
             let byte = usize::from(*byte);
-            lane.symbols[place] = self.ids[byte];
-            // An id that is missing is the only one with the highest bit.
-            all |= self.ids[byte];
-            // What comes before the first byte is put where nothing is.
-            let before = place.wrapping_sub(1) % FEW;
-            lane.order[before] = ordered(self.ranks.get(left << 8 | byte).copied().unwrap_or(APART), before);
+            put(self.ids[byte], self.ranks.get(left << 8 | byte).copied().unwrap_or(APART));
             left = byte;
         }
-        all != NONE
     }
 }
 
-impl Chars {
-    pub(super) fn new(others: Others) -> Self {
-        Self { numbers: vec![u16::MAX; 0x1100], pages: Vec::new(), others }
+impl Default for ByChar {
+    fn default() -> Self {
+        Self { numbers: vec![u16::MAX; 0x1100], pages: Vec::new() }
     }
+}
 
-    /// Makes this id the symbol of a character.
+impl ByChar {
+    /// Gives a character this id.
     pub(super) fn put(&mut self, character: char, id: u32) {
         let code = u32::from(character) as usize;
         let Some(number) = self.numbers.get_mut(code >> 8) else { return };
@@ -138,12 +207,18 @@ impl Chars {
         let number = self.numbers.get(code as usize >> 8).map_or(usize::MAX, |number| usize::from(*number));
         self.pages.get(number).map_or(NONE, |page| page[code as usize & 255])
     }
+}
+
+impl Chars {
+    pub(super) fn new(ids: ByChar, others: Others) -> Self {
+        Self { ids, others }
+    }
 
     fn of(&self, word: &[u8], mut put: impl FnMut(u32)) {
         let (mut at, mut is_open) = (0, false);
         while at < word.len() {
             let (code, length) = decode(word, at);
-            let id = self.get(code);
+            let id = self.ids.get(code);
             if id != NONE {
                 put(id);
                 is_open = false;

@@ -1,28 +1,26 @@
 //! The words of a text -> ids.
 //!
 //! Memory that is far away decides how long this takes. So words are found and looked up in batches: what one of them has to wait
-//! for comes while others are found, and words that nothing is known of are joined side by side.
+//! for comes while others are found, and words that nothing is known of wait for each other, to be joined side by side.
 
 use super::cache::{Cache, LongKey, Packed, ShortKey, LONGEST, SHORT};
-use super::merge::{Lane, Merger};
+use super::join::{Cold, Joiner};
 use super::model::Model;
 
 /// So many words are found before the first is looked up.
 const AT_ONCE: usize = 128;
 
-/// So many words are joined side by side.
-const LANES: usize = 4;
+/// So many words of which nothing is known wait for each other.
+const WAITING: usize = 256;
 
 /// Memory of one thread, for one model.
 #[derive(Debug)]
 pub(super) struct Words {
     cache: Cache,
-    merger: Merger,
-    lanes: [Lane; LANES],
+    joiner: Joiner,
     found: Vec<Found>,
+    missing: Vec<Missing>,
     cold: Vec<Cold>,
-    /// The ids of the words of `cold`.
-    ids: Vec<u32>,
 }
 
 /// A word in a text, and its ids where they are known at once.
@@ -36,25 +34,20 @@ struct Found {
 
 /// A word that was not met again lately.
 #[derive(Clone, Copy, Debug, Default)]
-struct Cold {
+struct Missing {
     /// Which of those found.
     word: usize,
-    key: ShortKey,
     set: usize,
-    /// Its ids, once they are known.
-    from: usize,
-    to: usize,
 }
 
 impl Default for Words {
     fn default() -> Self {
         Self {
             cache: Cache::default(),
-            merger: Merger::default(),
-            lanes: Default::default(),
+            joiner: Joiner::default(),
             found: vec![Found::default(); AT_ONCE],
-            cold: vec![Cold::default(); AT_ONCE],
-            ids: Vec::new(),
+            missing: vec![Missing::default(); AT_ONCE],
+            cold: Vec::with_capacity(WAITING + AT_ONCE),
         }
     }
 }
@@ -82,8 +75,9 @@ impl Words {
     ) -> bool {
         // `until`: where the word ends that is being cut.
         let (mut at, mut until) = (0, 0);
+        self.cold.clear();
         while at < text.len() {
-            let Self { cache, found, cold, .. } = self;
+            let Self { cache, found, missing, .. } = self;
             let mut words = 0;
             for place in found.iter_mut() {
                 if at >= text.len() {
@@ -104,138 +98,91 @@ impl Words {
                 at = behind;
             }
             // By itself: nothing in this loop has to be predicted, so that memory is waited for by many words at once.
-            let mut colds = 0;
+            let mut count = 0;
             for (word, place) in found.iter_mut().enumerate().take(words) {
                 let set = place.key.set();
                 place.known = cache.near(place.key, set);
                 // Written always, and kept where it is wanted.
-                if let Some(cold) = cold.get_mut(colds) {
-                    *cold = Cold { word, key: place.key, set, from: 0, to: 0 };
+                if let Some(missing) = missing.get_mut(count) {
+                    *missing = Missing { word, set };
                 }
-                colds += usize::from(place.known.is_none());
+                count += usize::from(place.known.is_none());
             }
-            if !self.look_up(model, text, words, colds, out) {
+            self.look_up(text, words, count, out);
+            if self.cold.len() >= WAITING && !self.settle(model, text, out) {
                 return false;
             }
         }
-        true
+        self.cold.is_empty() || self.settle(model, text, out)
     }
 
-    /// The first so many of the words found and of the cold ones.
-    fn look_up(&mut self, model: &Model, text: &[u8], words: usize, colds: usize, out: &mut Vec<u32>) -> bool {
-        let Self { cache, merger, found, cold, ids, .. } = self;
-        let Some((found, cold)) = found.get_mut(..words).zip(cold.get_mut(..colds)) else { return false };
-        let near = cold.iter().fold(0, |near, word| near ^ cache.touch(word.set));
-        std::hint::black_box(near);
-        // Those of which nothing is known come to the front.
-        let mut unknown = 0;
-        for at in 0..cold.len() {
-            let Cold { word, key, set, .. } = cold[at];
-            let place = &mut found[word];
-            let length = place.end - place.at;
-            let is_known = if length <= SHORT {
-                place.known = cache.far(key, set);
-                !place.known.is_none()
-            } else {
-                length > LONGEST || cache.has_long(LongKey::new(text.get(place.at..place.end).unwrap_or_default()))
+    /// Appends the ids of the first so many of the words found, where they are known; so many of them are missing.
+    fn look_up(&mut self, text: &[u8], words: usize, count: usize, out: &mut Vec<u32>) {
+        let Self { cache, found, missing, cold, .. } = self;
+        let Some((found, missing)) = found.get_mut(..words).zip(missing.get_mut(..count)) else { return };
+        let mut near = 0;
+        for place in missing.iter_mut() {
+            let Found { at, end, .. } = found[place.word];
+            near ^= match end - at {
+                ..=SHORT => cache.touch(place.set),
+                ..=LONGEST => {
+                    place.set = LongKey::new(text.get(at..end).unwrap_or_default()).set();
+                    cache.touch_long(place.set)
+                }
+                _ => 0,
             };
-            cold[unknown] = cold[at];
-            unknown += usize::from(!is_known);
         }
-        let cold = &mut cold[..unknown];
-        ids.clear();
-        if !join(model, text, found, &mut self.lanes, cold, ids) {
-            return false;
+        std::hint::black_box(near);
+        for place in missing.iter() {
+            let word = &mut found[place.word];
+            if word.end - word.at <= SHORT {
+                word.known = cache.far(word.key, place.set);
+            }
         }
-        let mut fresh = cold.iter().peekable();
+        let mut missing = missing.iter().peekable();
         for (number, Found { at, end, known, .. }) in found.iter().enumerate() {
+            let place = missing.next_if(|place| place.word == number);
             if known.has_ids() {
                 known.put(out);
                 continue;
             }
-            if let Some(word) = fresh.next_if(|word| word.word == number) {
-                out.extend_from_slice(ids.get(word.from..word.to).unwrap_or_default());
-                continue;
+            let (at, end) = (*at, *end);
+            let is_long = |set: Option<usize>, out: &mut Vec<u32>| {
+                let key = LongKey::new(text.get(at..end).unwrap_or_default());
+                cache.long(key, set.unwrap_or_else(|| key.set()), out)
+            };
+            let is_known = match end - at {
+                // Its ids are more than fit among those of short words.
+                ..=SHORT => !known.is_none() && is_long(None, out),
+                ..=LONGEST => is_long(place.map(|place| place.set), out),
+                _ => false,
+            };
+            if !is_known {
+                cold.push(Cold::new(at, end, out.len()));
             }
-            let word = text.get(*at..*end).unwrap_or_default();
-            if word.len() <= LONGEST && cache.long(LongKey::new(word), out) {
-                continue;
-            }
-            let before = out.len();
-            if !alone(model, word, merger, out) {
-                return false;
-            }
-            cache.keep(word, &out[before..]);
         }
+    }
+
+    /// Joins the words that waited and puts their ids where they belong; `false` where that cannot be done.
+    #[inline(never)]
+    fn settle(&mut self, model: &Model, text: &[u8], out: &mut Vec<u32>) -> bool {
+        let Self { cache, joiner, cold, .. } = self;
+        let Some(ids) = joiner.join(model, text, cold) else { return false };
         for word in cold.iter() {
-            let Found { at, end, .. } = found[word.word];
-            cache.keep(text.get(at..end).unwrap_or_default(), ids.get(word.from..word.to).unwrap_or_default());
+            cache.keep(text.get(word.at..word.end).unwrap_or_default(), word.ids(ids));
+        }
+        // From the end on, so that everything is moved once.
+        let mut behind = out.len();
+        out.resize(behind + ids.len(), 0);
+        let mut free = out.len();
+        for word in cold.drain(..).rev() {
+            let (ids, length) = (word.ids(ids), behind - word.before);
+            out.copy_within(word.before..behind, free - length);
+            free -= length;
+            behind = word.before;
+            out[free - ids.len()..free].copy_from_slice(ids);
+            free -= ids.len();
         }
         true
     }
-}
-
-/// Joins words of at most [`LONGEST`] bytes side by side; `false` where a symbol of one is missing.
-fn join(
-    model: &Model,
-    text: &[u8],
-    found: &[Found],
-    lanes: &mut [Lane; LANES],
-    cold: &mut [Cold],
-    ids: &mut Vec<u32>,
-) -> bool {
-    // Which word is in each lane.
-    let mut busy = [usize::MAX; LANES];
-    let (mut next, mut count) = (0, 0);
-    loop {
-        for (lane, busy) in lanes.iter_mut().zip(&mut busy) {
-            if *busy != usize::MAX && lane.step(&model.pairs) {
-                continue;
-            }
-            if let Some(word) = cold.get_mut(*busy) {
-                word.from = ids.len();
-                lane.finish(ids);
-                word.to = ids.len();
-                *busy = usize::MAX;
-                count -= 1;
-            }
-            while let Some(word) = cold.get_mut(next) {
-                let Found { at, end, .. } = found[word.word];
-                let bytes = text.get(at..end).unwrap_or_default();
-                if let Some(id) = model.whole(bytes) {
-                    word.from = ids.len();
-                    ids.push(id);
-                    word.to = ids.len();
-                    next += 1;
-                    continue;
-                }
-                if !model.symbols.start(bytes, &model.pairs, lane) {
-                    return false;
-                }
-                *busy = next;
-                next += 1;
-                count += 1;
-                break;
-            }
-        }
-        if count == 0 {
-            return true;
-        }
-    }
-}
-
-/// Joins a word by itself.
-fn alone(model: &Model, word: &[u8], merger: &mut Merger, out: &mut Vec<u32>) -> bool {
-    if let Some(id) = model.whole(word) {
-        out.push(id);
-        return true;
-    }
-    let Merger { many, ranks, .. } = merger;
-    many.clear();
-    ranks.clear();
-    let is_known = model.symbols.spread(word, &model.pairs, many, ranks);
-    if is_known {
-        merger.join_many(&model.pairs, out);
-    }
-    is_known
 }

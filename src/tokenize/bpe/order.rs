@@ -1,0 +1,97 @@
+//! Which of many pairs is the first to be joined.
+
+use super::pairs::{APART, RANK_BITS};
+use std::hint::select_unpredictable;
+
+/// Places that are looked at together.
+pub(super) const BLOCK: usize = 16;
+
+/// Bits of a place, below those of a rank.
+pub(super) const PLACE_BITS: u32 = 8;
+
+const _: () = assert!(RANK_BITS + PLACE_BITS < 31, "a rank and a place are less than what stands for none");
+
+/// The rank of a pair, then its place: of two pairs the one to be joined first is less.
+///
+/// Kept as the float that has these bits. Floats that are not negative compare as their bits do, and every processor has an
+/// instruction for the least of several, which for whole numbers of this size many have not.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Order(f32);
+
+impl Order {
+    /// Of a pair that is never joined.
+    pub(super) const LAST: Self = Self(f32::INFINITY);
+
+    /// Of the pair at this place.
+    #[inline]
+    pub(super) fn new(rank: u32, place: usize) -> Self {
+        let bits = rank << PLACE_BITS | place as u32 & ((1 << PLACE_BITS) - 1);
+        Self(f32::from_bits(select_unpredictable(rank == APART, f32::INFINITY.to_bits(), bits)))
+    }
+
+    /// Or never, where that is so.
+    #[inline]
+    pub(super) fn unless(self, is_never: bool) -> Self {
+        select_unpredictable(is_never, Self::LAST, self)
+    }
+
+    /// The rank and the place, if the pair is ever joined.
+    #[inline]
+    pub(super) fn get(self) -> Option<(u32, usize)> {
+        let bits = self.0.to_bits();
+        (bits != f32::INFINITY.to_bits()).then_some((bits >> PLACE_BITS, (bits % (1 << PLACE_BITS)) as usize))
+    }
+
+    #[inline]
+    pub(super) fn first(self, other: Self) -> Self {
+        if self.0 < other.0 {
+            self
+        } else {
+            other
+        }
+    }
+
+    /// The first of a block.
+    #[inline]
+    pub(super) fn first_of(block: &[Self; BLOCK]) -> Self {
+        let [mut a, b, c, d] = Self::fours(block);
+        for at in 0..4 {
+            a[at] = a[at].first(b[at]).first(c[at].first(d[at]));
+        }
+        a[0].first(a[1]).first(a[2].first(a[3]))
+    }
+
+    #[inline]
+    fn fours(block: &[Self; BLOCK]) -> [[Self; 4]; 4] {
+        std::array::from_fn(|four| std::array::from_fn(|at| block[4 * four + at]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_is_that_of_the_lowest_rank_and_then_place() {
+        let mut state = 7_u32;
+        for round in 0..2_000 {
+            let mut least = (APART, usize::MAX);
+            let block = std::array::from_fn(|place| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let rank = match round % 4 {
+                    0 => APART,
+                    1 => state >> 30,
+                    2 => APART - 1 - (state >> 31),
+                    _ => state >> 12 & APART,
+                };
+                if rank != APART {
+                    least = least.min((rank, place));
+                }
+                Order::new(rank, place)
+            });
+            assert_eq!(Order::first_of(&block).get(), (least.0 != APART).then_some(least));
+        }
+        assert_eq!(Order::new(5, 3).unless(true).get(), None);
+        assert_eq!(Order::new(5, 255).unless(false).get(), Some((5, 255)));
+    }
+}

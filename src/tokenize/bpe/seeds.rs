@@ -1,0 +1,107 @@
+//! Characters of several bytes that words may begin with as they are.
+//!
+//! A vocabulary that spells bytes joins the bytes of a character before the character takes part in anything, as a rule. Where that is
+//! so the character can stand for its bytes from the start, and a word of a script far from ASCII is a third as long.
+//!
+//! It is so where every merge that has the character, or a part of it, together with something else comes later than the last of
+//! those that make the character. For up to then nothing happens to its bytes but what happens to them alone, and nothing else can
+//! tell whether it has happened yet.
+
+use super::pairs::{Pairs, APART};
+use super::symbols::{ByChar, NONE};
+use std::collections::HashMap;
+
+/// The lowest rank at which something is joined to a character or to a part of one.
+#[derive(Debug, Default)]
+pub(super) struct Seeds {
+    /// By character, and by the first bytes of some.
+    whole: HashMap<Vec<u8>, u32>,
+    starts: HashMap<Vec<u8>, u32>,
+    ends: HashMap<Vec<u8>, u32>,
+    /// Those that come of joining, alone.
+    chars: Vec<(char, u32)>,
+}
+
+impl Seeds {
+    /// What a merge of this rank gives: a token's bytes and its id. Merges come in the order of their ranks.
+    pub(super) fn add(&mut self, rank: u32, token: &[u8], id: u32) {
+        let part = |map: &mut HashMap<Vec<u8>, u32>, part: &[u8]| {
+            map.entry(part.to_vec()).or_insert(rank);
+        };
+        // Bytes that go on with a character which began before.
+        let before = token.iter().take_while(|byte| is_further(**byte)).count();
+        if before == token.len() {
+            return;
+        }
+        if before > 0 {
+            part(&mut self.ends, &token[..before]);
+        }
+        let mut at = before;
+        while at < token.len() {
+            let length = length(token[at]);
+            let Some(character) = token.get(at..at + length) else {
+                // A character that ends behind the token; nothing is joined to it where it is all there is.
+                if at > 0 {
+                    part(&mut self.starts, &token[at..]);
+                }
+                return;
+            };
+            if length == token.len() {
+                if let Some(character) = std::str::from_utf8(token).ok().and_then(|text| text.chars().next()) {
+                    self.chars.push((character, id));
+                }
+            } else if length > 1 {
+                part(&mut self.whole, character);
+            }
+            at += length;
+        }
+    }
+
+    /// The characters that may stand for their bytes, whose ids are `bytes`.
+    pub(super) fn finish(self, bytes: &[u32; 256], pairs: &Pairs) -> ByChar {
+        let mut found = ByChar::default();
+        for (character, id) in &self.chars {
+            let mut spelled = [0; 4];
+            let spelled = character.encode_utf8(&mut spelled).as_bytes();
+            let Some(last) = last_of(spelled, *id, bytes, pairs) else { continue };
+            let is_later = |map: &HashMap<Vec<u8>, u32>, part: &[u8]| map.get(part).is_none_or(|rank| *rank > last);
+            let is_apart = (1..spelled.len())
+                .all(|at| is_later(&self.starts, &spelled[..at]) && is_later(&self.ends, &spelled[at..]));
+            if is_apart && is_later(&self.whole, spelled) {
+                found.put(*character, *id);
+            }
+        }
+        found
+    }
+}
+
+/// The highest rank of the merges that make a character of its bytes alone, if they do.
+fn last_of(spelled: &[u8], id: u32, bytes: &[u32; 256], pairs: &Pairs) -> Option<u32> {
+    let mut symbols: Vec<u32> = spelled.iter().map(|byte| bytes[usize::from(*byte)]).collect();
+    let mut last = 0;
+    while symbols.len() > 1 {
+        if symbols.contains(&NONE) {
+            return None;
+        }
+        let ranks = symbols.windows(2).map(|two| pairs.rank(two[0], two[1]));
+        let (at, rank) = ranks.enumerate().min_by_key(|(at, rank)| (*rank, *at)).filter(|(_, rank)| *rank != APART)?;
+        last = last.max(rank);
+        symbols[at] = pairs.merge(rank).product;
+        symbols.remove(at + 1);
+    }
+    (symbols == [id]).then_some(last)
+}
+
+/// Whether the byte is one behind the first of a character.
+fn is_further(byte: u8) -> bool {
+    byte & 0xc0 == 0x80
+}
+
+/// Bytes of the character that begins with this one.
+fn length(first: u8) -> usize {
+    match first {
+        0..=0xdf => 1 + usize::from(first >= 0x80),
+        0xe0..=0xef => 3,
+        _ => 4,
+    }
+}

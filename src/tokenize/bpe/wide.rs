@@ -1,0 +1,116 @@
+//! The joining of words of many symbols, several in turn.
+
+use super::merge::{Joined, Steps};
+use super::order::{Order, BLOCK, PLACE_BITS};
+use super::pairs::Merge;
+
+/// Places of symbols; the last is where what is none is put.
+const PLACES: usize = 1 << PLACE_BITS;
+/// The place that no symbol has.
+const NOWHERE: u8 = (PLACES - 1) as u8;
+
+/// A word while it is joined. The first pair of each block of places is remembered, so that a step takes as long for many symbols as
+/// for few.
+#[derive(Debug)]
+pub(super) struct Wide {
+    symbols: [u32; PLACES],
+    /// By place of the left one.
+    order: [Order; PLACES],
+    /// The first of each block of those.
+    first: [Order; PLACES / BLOCK],
+    next: [u8; PLACES],
+    before: [u8; PLACES],
+}
+
+impl Default for Wide {
+    fn default() -> Self {
+        Self {
+            symbols: [0; PLACES],
+            order: [Order::LAST; PLACES],
+            first: [Order::LAST; PLACES / BLOCK],
+            next: [NOWHERE; PLACES],
+            before: [NOWHERE; PLACES],
+        }
+    }
+}
+
+impl Wide {
+    /// Finds the first of a place's block again.
+    #[inline]
+    fn look_again(&mut self, place: u8) {
+        let block = usize::from(place) / BLOCK;
+        if let (Some(first), Some(part)) = (self.first.get_mut(block), self.order.as_chunks().0.get(block)) {
+            *first = Order::first_of(part);
+        }
+    }
+}
+
+impl Steps for Wide {
+    const WIDEST: usize = PLACES - 1;
+
+    #[inline]
+    fn put(&mut self, place: usize, symbol: u32, rank: u32) {
+        let place = place.min(Self::WIDEST) as u8;
+        let before = place.wrapping_sub(1);
+        self.symbols[usize::from(place)] = symbol;
+        self.order[usize::from(before)] = Order::new(rank, usize::from(before));
+        self.before[usize::from(place)] = before;
+        self.next[usize::from(before)] = place;
+    }
+
+    fn start(&mut self, count: usize) {
+        let count = count.min(Self::WIDEST);
+        let last = count.saturating_sub(1);
+        self.order[last..].fill(Order::LAST);
+        self.next[last] = NOWHERE;
+        for (first, part) in self.first.iter_mut().zip(self.order.as_chunks().0) {
+            *first = Order::first_of(part);
+        }
+    }
+
+    #[inline]
+    fn lowest(&self) -> Option<(u32, usize)> {
+        Order::first_of(&self.first).get()
+    }
+
+    #[inline]
+    fn join(&mut self, at: usize, merge: Merge) -> Option<Joined> {
+        let at = at as u8;
+        let gone = self.next[usize::from(at)];
+        if (self.symbols[usize::from(at)], self.symbols[usize::from(gone)]) != (merge.left, merge.right) {
+            self.order[usize::from(at)] = Order::LAST;
+            self.look_again(at);
+            return None;
+        }
+        let (right, left) = (self.next[usize::from(gone)], self.before[usize::from(at)]);
+        self.symbols[usize::from(at)] = merge.product;
+        self.next[usize::from(at)] = right;
+        self.before[usize::from(right)] = at;
+        self.order[usize::from(gone)] = Order::LAST;
+        self.look_again(gone);
+        Some(Joined {
+            left: self.symbols[usize::from(left)],
+            right: self.symbols[usize::from(right)],
+            before: usize::from(left),
+            is_first: left == NOWHERE,
+            is_last: right == NOWHERE,
+        })
+    }
+
+    #[inline]
+    fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
+        let (at, before) = (at % PLACES, joined.before % PLACES);
+        self.order[at] = Order::new(with_right, at).unless(joined.is_last);
+        self.order[before] = Order::new(with_left, before).unless(joined.is_first);
+        self.look_again(at as u8);
+        self.look_again(before as u8);
+    }
+
+    fn finish(&self, out: &mut Vec<u32>) {
+        let mut at = 0;
+        while at != NOWHERE {
+            out.push(self.symbols[usize::from(at)]);
+            at = self.next[usize::from(at)];
+        }
+    }
+}
