@@ -69,7 +69,10 @@ impl Model {
         let is_whole = file.ignore_merges == Some(true);
         let (symbols, cuts) = match spelled {
             Spelled::Bytes => {
-                let (mut cuts, mut seeds) = (Cuts::new(file.merges.0.iter().map(|(left, right)| left.0.len() + right.0.len()).sum()), Seeds::default());
+                let (mut cuts, mut seeds) = (
+                    Cuts::new(file.merges.0.iter().map(|(left, right)| left.0.len() + right.0.len()).sum()),
+                    Seeds::default(),
+                );
                 tokens(file, |rank, token| {
                     cuts.add(token);
                     seeds.add(rank, token, pairs.merge(rank).product);

@@ -69,8 +69,7 @@ impl Pairs {
             is_same
         });
         let buckets = all.len() / BUCKET + 1;
-        let mut pairs =
-            Self { pilots: vec![0; buckets], entries: vec![EMPTY; all.len() + all.len() / 32 + 8], merges };
+        let mut pairs = Self { pilots: vec![0; buckets], entries: vec![EMPTY; all.len() + all.len() / 32 + 8], merges };
         let mut dealt: Vec<(usize, u64, u32)> = all
             .iter()
             .map(|(pair, rank)| {

@@ -123,14 +123,12 @@ impl Words {
         let mut near = 0;
         for place in missing.iter_mut() {
             let Found { at, end, .. } = found[place.word];
-            near ^= match end - at {
-                ..=SHORT => cache.touch(place.set),
-                ..=LONGEST => {
-                    place.set = LongKey::new(text.get(at..end).unwrap_or_default()).set();
-                    cache.touch_long(place.set)
-                }
-                _ => 0,
-            };
+            if end - at <= SHORT {
+                near ^= cache.touch(place.set);
+            } else if end - at <= LONGEST {
+                place.set = LongKey::new(text.get(at..end).unwrap_or_default()).set();
+                near ^= cache.touch_long(place.set);
+            }
         }
         std::hint::black_box(near);
         for place in missing.iter() {
@@ -147,15 +145,12 @@ impl Words {
                 continue;
             }
             let (at, end) = (*at, *end);
-            let is_long = |set: Option<usize>, out: &mut Vec<u32>| {
+            // Of a short word that is known the ids may be more than fit beside it.
+            let is_elsewhere = end - at > SHORT || !known.is_none();
+            let is_known = is_elsewhere && end - at <= LONGEST && {
                 let key = LongKey::new(text.get(at..end).unwrap_or_default());
-                cache.long(key, set.unwrap_or_else(|| key.set()), out)
-            };
-            let is_known = match end - at {
-                // Its ids are more than fit among those of short words.
-                ..=SHORT => !known.is_none() && is_long(None, out),
-                ..=LONGEST => is_long(place.map(|place| place.set), out),
-                _ => false,
+                let set = place.filter(|_| end - at > SHORT).map_or_else(|| key.set(), |place| place.set);
+                cache.long(key, set, out)
             };
             if !is_known {
                 cold.push(Cold::new(at, end, out.len()));
