@@ -204,6 +204,6 @@ impl Guide for PackGuide {
     /// On a tokenizer that was found, the key that goes on takes it first.
     fn act(&mut self, action: Action, state: &mut PackState, _: &UiEnv) -> Option<Vec<Effect>> {
         let goes_on = matches!(action, Action::Next | Action::Accept);
-        (goes_on && state.is_focused(Field::Found) && state.take_found()).then(Vec::new)
+        (goes_on && state.offers_found() && state.take_found()).then(Vec::new)
     }
 }

@@ -81,6 +81,12 @@ impl PackState {
         self.found.set_len(self.seen.tokenizers.len());
     }
 
+    /// Whether going on takes the tokenizer that is marked: from the list of those found, and from the field where one is named as long
+    /// as nothing is in it.
+    pub fn offers_found(&self) -> bool {
+        self.is_focused(Field::Found) || self.is_focused(Field::Tokenizer) && self.plan.tokenizer.is_empty()
+    }
+
     /// The tokenizer that the cursor is on, taken into its field. `false` when it is there already.
     pub fn take_found(&mut self) -> bool {
         let Some(named) = self.found.get().and_then(|row| self.seen.tokenizers.get(row)).cloned() else { return false };

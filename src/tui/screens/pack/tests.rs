@@ -227,6 +227,11 @@ fn before_a_tokenizer_is_chosen_those_found_are_offered() {
     state.settle_lists();
     state.go(Step::Tokenizer);
     compare("tokenizers_found", &mut state);
+    state.focus_on(Field::Tokenizer);
+    assert!(state.offers_found());
+    state.plan.tokenizer = "named".into();
+    assert!(!state.offers_found());
+    state.plan.tokenizer.clear();
     state.focus_on(Field::Found);
     state.act(Action::Down);
     state.act(Action::Toggle);
