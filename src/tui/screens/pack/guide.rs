@@ -1,7 +1,7 @@
 //! The guided pack as a form: asks the workers, brings what they find to the answers, and hands the plan on to its run.
 
 use super::state::PackState;
-use super::step::{Field, Step};
+use super::step::Step;
 use super::view;
 use super::workers::{TokenizerQuestion, Workers};
 use crate::model::pack::TextField;
