@@ -5,7 +5,6 @@ use super::file::File;
 use super::reference::{guarded, Reference};
 use memchr::memmem::Finder;
 use serde_json::Value;
-use std::sync::OnceLock;
 
 /// Above this id the other reader's tables, which have a place for every id, would be far larger than the vocabulary.
 const GREATEST_ID: u32 = 1 << 22;
@@ -19,10 +18,9 @@ pub const DIFFERS: &str = "\u{e000}the fast reader differs here\u{e000}";
 
 /// A tokenizer as a fast reader has it: raw ids only.
 pub(super) enum Fast {
-    /// Read by code of our own, which is ready soon; and by the crate once it was asked for, which takes longer to load, more memory
-    /// for each thread, and less time for each text.
-    Own(Box<Bpe>, OnceLock<Box<Other>>),
-    /// Read by a crate that knows more ways of splitting, and takes longer.
+    /// Read by code of our own.
+    Own(Box<Bpe>),
+    /// Read by a crate that knows more ways of splitting, takes longer to load, and more memory for each thread.
     Other(Box<Other>),
 }
 
@@ -41,8 +39,11 @@ impl Fast {
         greatest_id: u32,
     ) -> Result<Self, String> {
         match Bpe::new(file, reference) {
-            Ok(own) => Ok(Self::Own(Box::new(own), OnceLock::new())),
-            Err(why) => Self::other(json, reference, greatest_id).map_err(|other| format!("{why}; {other}")),
+            Ok(own) => Ok(Self::Own(Box::new(own))),
+            Err(why) => match Other::parse(json, reference, greatest_id) {
+                Ok(other) => Ok(Self::Other(Box::new(other))),
+                Err(other) => Err(format!("{why}; {other}")),
+            },
         }
     }
 
@@ -51,14 +52,7 @@ impl Fast {
         #[cfg(test)]
         let before = out.len();
         let is_done = match self {
-            Self::Own(own, other) => match other.get() {
-                // What was remembered of words is not asked for again.
-                Some(other) => {
-                    scratch.close();
-                    other.encode(text, out)
-                }
-                None => own.encode(text, scratch, out),
-            },
+            Self::Own(own) => own.encode(text, scratch, out),
             Self::Other(other) => other.encode(text, out),
         };
         #[cfg(test)]
@@ -66,26 +60,6 @@ impl Fast {
             out[before..].reverse();
         }
         is_done
-    }
-}
-
-impl Fast {
-    /// Whether loading the crate's reader could make it faster.
-    pub(super) fn could_hurry(&self) -> bool {
-        matches!(self, Self::Own(_, other) if other.get().is_none())
-    }
-
-    /// Lets the crate's reader do the work from now on, which has to be trusted.
-    pub(super) fn hurry(&self, by: Self) {
-        if let (Self::Own(_, place), Self::Other(other)) = (self, by) {
-            // Whoever was first loaded the same.
-            let _ = place.set(other);
-        }
-    }
-
-    /// The crate's reader of a file, alone.
-    pub(super) fn other(json: &[u8], reference: &Reference, greatest_id: u32) -> Result<Self, String> {
-        Other::parse(json, reference, greatest_id).map(|other| Self::Other(Box::new(other)))
     }
 }
 

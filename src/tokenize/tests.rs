@@ -29,10 +29,7 @@ fn ids_are_those_of_the_python_packages() {
         let tokenizer = Tokenizer::load(folder.join(format!("{name}.{ending}")).to_str().unwrap()).unwrap();
         let mut encoder = tokenizer.encoder();
         let (mut wrong, mut ids) = (Vec::new(), Vec::new());
-        for way in ["fast", "by the reference", "prepared for much text"] {
-            if way == "prepared for much text" {
-                tokenizer.hurry();
-            }
+        for way in ["fast", "by the reference"] {
             for (text, expected) in oracle.texts.iter().zip(all) {
                 ids.clear();
                 if way == "by the reference" {
@@ -56,33 +53,6 @@ fn ids_are_those_of_the_python_packages() {
 
 fn load(name: &str) -> Tokenizer {
     Tokenizer::load(golden(name).to_str().unwrap()).unwrap()
-}
-
-#[test]
-fn a_tokenizer_is_prepared_for_much_text_where_its_file_is_still_the_same() {
-    let dir = tempfile::tempdir().unwrap();
-    let could_hurry = |tokenizer: &Tokenizer| matches!(tokenizer.engine(), tokenizer::Engine::Json(_, Some(fast)) if fast.could_hurry());
-    let file = std::fs::read(golden("gpt2.json")).unwrap();
-    for is_changed in [false, true] {
-        let path = dir.path().join(format!("{is_changed}.json"));
-        let put = |bytes: &[u8]| {
-            crate::storage::publish::write_file(&crate::storage::fs::RealFs, &path, bytes, 0o600).unwrap();
-        };
-        put(&[&file[..], &b"\n\n"[..1 + usize::from(is_changed)]].concat());
-        let tokenizer = Tokenizer::load(path.to_str().unwrap()).unwrap();
-        assert!(could_hurry(&tokenizer));
-        if is_changed {
-            put(b"{}");
-        }
-        tokenizer.hurry();
-        assert_eq!(could_hurry(&tokenizer), is_changed);
-        let mut ids = Vec::new();
-        tokenizer.encoder().encode("some words", &mut ids).unwrap();
-        assert_eq!(tokenizer.decode(&ids), "some words");
-    }
-    let of_bytes = Tokenizer::from_bytes("in memory", &file).unwrap();
-    of_bytes.hurry();
-    assert!(could_hurry(&of_bytes), "there is nothing to read again");
 }
 
 /// Small and seeded, so that every run sees the same texts.

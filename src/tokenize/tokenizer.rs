@@ -9,7 +9,6 @@ use super::sentencepiece::Model;
 use super::{adversarial, load, Encoder, Guard};
 use crate::model::problem::Subject;
 use crate::model::{nearest::nearest, Failure, Outcome};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -27,8 +26,6 @@ pub struct Tokenizer(Arc<Inner>);
 struct Inner {
     engine: Engine,
     facts: TokenizerFacts,
-    /// Where it was read from, if it is a file.
-    path: Option<PathBuf>,
     uses_reference: AtomicBool,
 }
 
@@ -60,17 +57,17 @@ impl Tokenizer {
         if let Some(known) = known {
             return Ok(Self(known));
         }
-        let loaded = Self::made(&path.to_string_lossy(), &bytes, Some(path.clone()))?;
+        let loaded = Self::made(&path.to_string_lossy(), &bytes)?;
         *last = Arc::downgrade(&loaded.0);
         Ok(loaded)
     }
 
     /// Makes a tokenizer of a file's bytes; `name` is for messages.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
-        Self::made(name, bytes, None)
+        Self::made(name, bytes)
     }
 
-    fn made(name: &str, bytes: &[u8], path: Option<PathBuf>) -> Outcome<Self> {
+    fn made(name: &str, bytes: &[u8]) -> Outcome<Self> {
         let broken = |why: String| {
             Failure::data("reading the tokenizer", why)
                 .on(Subject::path(name))
@@ -98,26 +95,8 @@ impl Tokenizer {
             let facts = facts_of_model(&model, hash);
             (Engine::SentencePiece(Box::new(model)), facts)
         };
-        let inner = Inner { engine, facts, path, uses_reference: AtomicBool::new(false) };
+        let inner = Inner { engine, facts, uses_reference: AtomicBool::new(false) };
         Ok(Self(Arc::new(inner)))
-    }
-
-    /// Prepares for much text: where another reader of the same file takes longer to load and less time for each text, it is loaded
-    /// now and does the work from then on, in every encoder. Ids stay the same; threads need up to 100 MiB each for what it remembers.
-    /// Where it cannot be had everything stays as it is. Other threads may encode meanwhile.
-    pub fn hurry(&self) {
-        let (Engine::Json(reference, Some(fast)), Some(path)) = (self.engine(), &self.0.path) else { return };
-        if !self.is_fast() || !fast.could_hurry() {
-            return;
-        }
-        let Ok((_, bytes)) = load::read(&path.to_string_lossy()) else { return };
-        if blake3::hash(&bytes).to_hex().as_str() != self.0.facts.hash {
-            return;
-        }
-        let other = Fast::other(&bytes, reference, self.0.facts.greatest_id);
-        if let Ok(other) = other.and_then(|other| trusted(other, reference, &self.0.facts.added)) {
-            fast.hurry(other);
-        }
     }
 
     /// `tokenizer.json` or SentencePiece.

@@ -48,8 +48,6 @@ pub(crate) struct Tuning {
     pub(crate) commit_bytes: Option<u64>,
     /// Free space that is taken for granted, in bytes.
     pub(crate) free_bytes: Option<u64>,
-    /// Text for which the tokenizer is prepared, in bytes.
-    pub(crate) much_text: Option<u64>,
 }
 
 /// As [`start`], writing through `fs`: tests let it fail.

@@ -26,8 +26,6 @@ pub(super) struct Limits {
     pub(super) block_bytes: usize,
     /// Bytes that pieces and their tokens may take together; one piece is always let in.
     pub(super) memory: usize,
-    /// There is so much text that a reader of the tokenizer pays off which takes long to load.
-    pub(super) is_long: bool,
 }
 
 /// How a pass ended.
@@ -58,11 +56,7 @@ pub(super) fn run(
     // A worker that stops the others because of a mismatch does so through a flag of its own: the run goes on.
     let stop = Cancel::default();
     let workers: Vec<usize> = (0..limits.threads.max(1)).collect();
-    let result = run_units(&workers, limits.threads, &stop, |worker| {
-        // The others pack meanwhile.
-        if *worker == 0 && limits.is_long {
-            tokenizer.hurry();
-        }
+    let result = run_units(&workers, limits.threads, &stop, |_| {
         let mut packer = Packer::new(recipes, field, tokenizer, cancel)?;
         hall.work(&mut packer, cancel, &stop)
     });

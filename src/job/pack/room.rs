@@ -11,8 +11,6 @@ use crate::storage::space::free_bytes;
 
 /// How many times larger than its file packed text is, generously.
 const UNPACKED: u64 = 24;
-/// The same, usually.
-const USUALLY_UNPACKED: u64 = 3;
 /// An estimate from a sample may be this much too high, as a share.
 const DOUBT: f64 = 0.1;
 
@@ -64,16 +62,7 @@ fn worst(plan: &PackPlan, inputs: &Inputs) -> u64 {
 impl Inputs {
     /// Bytes of the text of all passes, as it may be when it is unpacked.
     fn text_bytes(&self) -> u64 {
-        self.unpacked(UNPACKED)
-    }
-
-    /// The same as it usually is.
-    pub(super) fn probable_text_bytes(&self) -> u64 {
-        self.unpacked(USUALLY_UNPACKED)
-    }
-
-    fn unpacked(&self, times: u64) -> u64 {
         let files = self.passes.iter().flat_map(|pass| &pass.files);
-        files.map(|file| if file.packing.is_plain() { file.bytes } else { file.bytes.saturating_mul(times) }).sum()
+        files.map(|file| if file.packing.is_plain() { file.bytes } else { file.bytes.saturating_mul(UNPACKED) }).sum()
     }
 }

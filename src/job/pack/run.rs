@@ -24,10 +24,6 @@ use crate::storage::publish::{recover as recover_publish, recover_at_start, writ
 use crate::storage::read::open_read;
 use crate::tokenize::Tokenizer;
 
-/// Text for which the tokenizer is prepared, in bytes, about: less is packed sooner than the other reader is loaded.
-const MUCH_TEXT: u64 = 256 << 20;
-/// Memory without which it is not: for the reader, and for each thread.
-const LONG_MEMORY: (u64, u64) = (192 << 20, 128 << 20);
 /// Text in a piece, in bytes, unless memory is short.
 const BLOCK: u64 = 2 << 20;
 /// The least of it.
@@ -217,8 +213,6 @@ impl<'a> Job<'a> {
             threads,
             block_bytes: self.tuning.block_bytes.unwrap_or(block),
             memory: usize::try_from(options.memory_bytes.min(threads as u64 * IN_FLIGHT)).unwrap_or(usize::MAX),
-            is_long: self.inputs.probable_text_bytes() >= self.tuning.much_text.unwrap_or(MUCH_TEXT)
-                && options.memory_bytes >= LONG_MEMORY.0 + threads as u64 * LONG_MEMORY.1,
         }
     }
 

@@ -53,15 +53,6 @@ pub(super) struct Scratch {
     piece: String,
 }
 
-impl Scratch {
-    /// Gives the memory back until it is needed again.
-    pub(super) fn close(&mut self) {
-        if self.words.is_open() {
-            *self = Self::default();
-        }
-    }
-}
-
 impl Bpe {
     /// Makes one of a `tokenizer.json`, if it could be read; why it is left to others, otherwise.
     pub(super) fn new(file: Option<&File<'_>>, reference: &Reference) -> Result<Self, String> {

@@ -58,11 +58,6 @@ impl Words {
         self.cache.open();
     }
 
-    /// Whether the memory is taken.
-    pub(super) fn is_open(&self) -> bool {
-        self.cache.is_open()
-    }
-
     /// Appends the ids of all words of a text, which `end` finds: where the word ends that begins at a place. `false` where that is
     /// not known, or where it cannot be said what the ids are.
     #[inline]

@@ -78,7 +78,7 @@ impl World {
 }
 
 /// Every line is a piece, and every piece is recorded.
-const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None, much_text: None };
+const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None };
 
 #[test]
 fn threads_memory_and_pieces_change_no_byte() {
@@ -92,7 +92,7 @@ fn threads_memory_and_pieces_change_no_byte() {
     {
         let world = World::new();
         let options = RunOptions { threads, memory_bytes: memory, ..RunOptions::default() };
-        let tuning = Tuning { block_bytes: block, commit_bytes: None, free_bytes: None, much_text: None };
+        let tuning = Tuning { block_bytes: block, commit_bytes: None, free_bytes: None };
         let other = world.run(options, tuning, Arc::new(RealFs)).unwrap();
         assert_same(&files(&world.output()), &expected, &format!("{threads} {block:?} {memory}"));
         assert_eq!((other.documents, other.tokens, other.bytes), (report.documents, report.tokens, report.bytes));

@@ -46,26 +46,8 @@ fn differing(dir: &Path, at: usize) -> (PackPlan, Vec<u64>) {
 }
 
 #[test]
-fn a_tokenizer_that_is_prepared_for_much_text_gives_the_same() {
-    let texts: Vec<String> =
-        (0..400).map(|n| format!("document {n} of a few wörds, {}", "e\u{301} 漢字 '".repeat(n % 7))).collect();
-    let mut outputs = Vec::new();
-    for (threads, much_text) in [(1, None), (1, Some(0)), (2, Some(0)), (2, Some(1 << 40))] {
-        let dir = tempfile::tempdir().unwrap();
-        put(&dir.path().join("in/a.jsonl"), &lines(&texts));
-        let mut plan = plan(&dir.path().join("in"), "nanosets/tokenizers/bpe1k.json", &dir.path().join("out"));
-        plan.nanosets = Some(NanosetsTarget::default());
-        let tuning = Tuning { block_bytes: Some(1_000), much_text, ..Tuning::default() };
-        start_on(plan, options(threads), tuning, Arc::new(RealFs)).unwrap().wait().unwrap();
-        outputs.push(ids(&dir.path().join("out/00000_unshuffled.ds")));
-    }
-    assert!(outputs[0].len() > 4_000);
-    assert!(outputs.iter().all(|output| *output == outputs[0]));
-}
-
-#[test]
 fn a_difference_sends_the_run_to_the_reference_which_does_all_of_it_again() {
-    let by_lines = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None, much_text: None };
+    let by_lines = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None };
     for (threads, tuning) in [(1, by_lines), (2, by_lines), (2, Tuning::default())] {
         let dir = tempfile::tempdir().unwrap();
         let (plan, expected) = differing(dir.path(), 11);
