@@ -1,5 +1,6 @@
 //! Slow questions asked from the screen, answered by one worker thread each; the newest question wins.
 
+use crate::model::Cancel;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
@@ -99,6 +100,15 @@ impl<Q: Send + 'static, A: Send + 'static> Latest<Q, A> {
         }
     }
 
+    /// Forgets the newest question, and its answer. Whether it was still open.
+    pub fn forget(&mut self) -> bool {
+        let was_open = self.is_waiting();
+        self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).question = None;
+        self.number += 1;
+        self.taken = self.number;
+        was_open
+    }
+
     /// Whether the newest question is still open.
     pub fn is_waiting(&self) -> bool {
         self.taken.max(self.shared.lost.load(Ordering::Acquire)) < self.number
@@ -143,6 +153,50 @@ impl<Q, A> Drop for Latest<Q, A> {
     fn drop(&mut self) {
         self.shared.slot.lock().unwrap_or_else(PoisonError::into_inner).closed = true;
         self.shared.asked.notify_one();
+    }
+}
+
+/// A [`Latest`] whose answering is cancelled once nobody waits for it: by the next question, by [`stop`](Self::stop), and when it is
+/// dropped.
+pub struct Stoppable<Q, A> {
+    latest: Latest<(Q, Cancel), A>,
+    cancel: Cancel,
+}
+
+impl<Q: Send + 'static, A: Send + 'static> Stoppable<Q, A> {
+    /// Starts the worker. `answer` runs on its thread.
+    pub fn start(name: &str, wake: Wake, mut answer: impl FnMut(Q, &Cancel) -> A + Send + 'static) -> Self {
+        let latest = Latest::start(name, wake, move |(question, cancel): (Q, Cancel)| answer(question, &cancel));
+        Self { latest, cancel: Cancel::default() }
+    }
+
+    /// Asks; what was asked before is stopped.
+    pub fn ask(&mut self, question: Q) {
+        self.cancel.cancel();
+        self.cancel = Cancel::default();
+        self.latest.ask((question, self.cancel.clone()));
+    }
+
+    /// Stops what was asked; there will be no answer. Whether one was waited for.
+    pub fn stop(&mut self) -> bool {
+        self.cancel.cancel();
+        self.latest.forget()
+    }
+
+    /// See [`Latest::take`].
+    pub fn take(&mut self) -> Option<A> {
+        self.latest.take()
+    }
+
+    /// See [`Latest::is_waiting`].
+    pub fn is_waiting(&self) -> bool {
+        self.latest.is_waiting()
+    }
+}
+
+impl<Q, A> Drop for Stoppable<Q, A> {
+    fn drop(&mut self) {
+        self.cancel.cancel();
     }
 }
 
@@ -223,7 +277,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    fn wait<A: Send + 'static>(latest: &mut Latest<u32, A>) -> Option<A> {
+    fn wait<Q: Send + 'static, A: Send + 'static>(latest: &mut Latest<Q, A>) -> Option<A> {
         let end = Instant::now() + Duration::from_secs(20);
         while Instant::now() < end {
             if let Some(answer) = latest.take() {
@@ -261,6 +315,33 @@ mod tests {
         assert_eq!(seen.recv_timeout(Duration::from_secs(20)), Ok(1));
         latest.ask(2);
         assert_eq!(wait(&mut latest), Some(2));
+    }
+
+    #[test]
+    fn what_nobody_waits_for_is_cancelled_and_has_no_answer() {
+        let (told, begun) = std::sync::mpsc::channel();
+        let answer = move |q: u32, cancel: &Cancel| {
+            let _ = told.send(q);
+            while q == 0 && !cancel.is_cancelled() {
+                std::thread::yield_now();
+            }
+            q
+        };
+        let mut stoppable = Stoppable::start("test", Wake::default(), answer);
+        let next = || begun.recv_timeout(Duration::from_secs(20));
+        stoppable.ask(0);
+        assert_eq!(next(), Ok(0));
+        stoppable.ask(1);
+        assert_eq!((next(), wait(&mut stoppable.latest)), (Ok(1), Some(1)));
+        assert!(!stoppable.stop(), "it was answered");
+        stoppable.ask(0);
+        assert!(next() == Ok(0) && stoppable.stop() && !stoppable.is_waiting());
+        stoppable.ask(2);
+        assert_eq!((next(), wait(&mut stoppable.latest)), (Ok(2), Some(2)));
+        stoppable.ask(0);
+        assert_eq!(next(), Ok(0));
+        drop(stoppable);
+        assert_eq!(next(), Err(std::sync::mpsc::RecvTimeoutError::Disconnected), "the thread has ended");
     }
 
     #[test]

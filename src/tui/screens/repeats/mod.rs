@@ -1,8 +1,11 @@
 //! What repeats, drawn on the text of the documents: as a finished run found it ([`open_run`]), or found for looking only, in memory
 //! ([`open`]). Nothing is written.
 //!
-//! The state is pure ([`state::RepeatsState`]); [`screen`] has the documents read by a worker and carries the answer.
+//! One page of lists and text ([`RangesPage`](state::RangesPage): where one is, its keys, its drawing) over what it is filled from
+//! ([`Ranges`](ranges::Ranges)): [`Found`](found::Found) has all in memory, [`RunRanges`](run::RunRanges) asks workers that read.
 
+mod found;
+mod ranges;
 mod run;
 mod screen;
 mod shown;
@@ -11,12 +14,10 @@ mod state;
 mod tests;
 mod view;
 
-pub use run::RunRangesScreen;
-pub use screen::RepeatsScreen;
-
 use crate::engine::dedup::removed;
 use crate::model::DedupPlan;
 use crate::tui::screen::{Screen, UiEnv};
+use state::RangesPage;
 use std::path::{Path, PathBuf};
 
 /// What is looked at.
@@ -30,17 +31,17 @@ pub enum Target {
 
 /// The documents of a target with what repeats in them by the rules of a plan; without a minimum length by the usual one.
 pub fn open(target: Target, plan: &DedupPlan, env: UiEnv) -> Box<dyn Screen> {
-    Box::new(RepeatsScreen::new(target, plan, env))
+    Box::new(RangesPage::new(found::Found::new(target, plan, env)))
 }
 
 /// What the run removed that made the folder of this path, or the folder in which it lies; `None` where no run left its ranges there.
 pub fn open_run(path: &Path, env: &UiEnv) -> Option<Box<dyn Screen>> {
     let (ranges, name) = removed::beside(path)?;
-    Some(Box::new(RunRangesScreen::new(ranges, name, env.clone())))
+    Some(Box::new(RangesPage::new(run::RunRanges::new(ranges, name, env.clone()))))
 }
 
 /// The same of a folder that a run made as a whole.
 pub fn open_whole_run(folder: &Path, env: &UiEnv) -> Option<Box<dyn Screen>> {
-    let (ranges, name) = removed::beside(folder)?;
-    name.is_empty().then(|| -> Box<dyn Screen> { Box::new(RunRangesScreen::new(ranges, name, env.clone())) })
+    removed::beside(folder).filter(|(_, name)| name.is_empty())?;
+    open_run(folder, env)
 }

@@ -1,24 +1,14 @@
-//! Where one is in documents with repeats. Pure.
+//! Where one is in documents with ranges: three lists, the text, and jumps that can be taken back.
 
+use super::ranges::{CopyShown, Listed, Ranges, Spot, Text};
 use super::shown::{Mark, Scroll};
-use crate::engine::dedup::look::{RangeSeen, Repeats};
-use crate::model::Outcome;
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, Places};
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What is listed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Listed {
-    /// Documents that have ranges.
-    #[default]
-    Documents,
-    /// The passages that repeat most.
-    Passages,
-    /// Files, before and after.
-    Files,
-}
+/// Jumps that can be taken back.
+const JUMPS: usize = 100;
 
 /// What lies at a place of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,77 +19,106 @@ pub enum Place {
     Text,
 }
 
-/// What is shown of the text.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Spot {
-    /// The document.
-    pub document: usize,
-    /// Which of its ranges one is at.
-    pub range: usize,
-    /// A copy of a passage that is shown in it, in bytes of its text; and what it is.
-    pub copy: Option<(Range<usize>, &'static str)>,
+/// The rows of what can be listed.
+#[derive(Debug, Default)]
+pub struct Lists {
+    /// Of documents.
+    pub documents: ListState,
+    passages: ListState,
+    files: ListState,
 }
 
-/// Jumps that can be taken back.
-const JUMPS: usize = 100;
+impl Lists {
+    /// The rows of one list.
+    pub fn of(&mut self, listed: Listed) -> &mut ListState {
+        match listed {
+            Listed::Documents => &mut self.documents,
+            Listed::Passages => &mut self.passages,
+            Listed::Files => &mut self.files,
+        }
+    }
+}
 
-/// See the module.
-#[derive(Default)]
-pub struct RepeatsState {
-    /// What was found; `None` while it is looked for.
-    pub seen: Option<Arc<Outcome<Repeats>>>,
+/// A list of documents, passages or files, and the text with what repeats marked; filled from `ranges`.
+pub struct RangesPage<R: Ranges> {
+    /// What it is filled from.
+    pub ranges: R,
     /// What is listed.
     pub listed: Listed,
-    /// Rows of documents, passages and files.
-    pub documents: ListState,
-    /// See [`documents`](Self::documents).
-    pub passages: ListState,
-    /// See [`documents`](Self::documents).
-    pub files: ListState,
+    /// Where one is in the lists.
+    pub lists: Lists,
     /// What is shown of the text; `None` where there is nothing.
-    pub spot: Option<Spot>,
+    pub spot: Option<Spot<R::At>>,
     /// The text has the keys.
     pub in_text: bool,
     /// Where one is in the text.
     pub scroll: Scroll,
     /// Where things were drawn last.
     pub places: Places<Place>,
-    jumps: Vec<Spot>,
+    jumps: Vec<Spot<R::At>>,
 }
 
-impl RepeatsState {
-    /// What was found, once it is there and well.
-    pub fn repeats(&self) -> Option<&Repeats> {
-        self.seen.as_ref().and_then(|seen| seen.as_ref().as_ref().ok())
+impl<R: Ranges> RangesPage<R> {
+    /// A page whose lists are empty until they come.
+    pub fn new(ranges: R) -> Self {
+        Self {
+            ranges,
+            listed: Listed::default(),
+            lists: Lists::default(),
+            spot: None,
+            in_text: false,
+            scroll: Scroll::default(),
+            places: Places::default(),
+            jumps: Vec::new(),
+        }
     }
 
-    /// Takes what was found. The document that begins at this byte of the file of this name is shown, or the first with ranges.
-    pub fn take(&mut self, seen: Arc<Outcome<Repeats>>, at: Option<(&str, u64)>) {
-        let before = self.spot.take();
+    /// Takes lists that came. The document is shown that was shown before, or the one that one came for, or that of the selected row.
+    pub fn take_lists(&mut self) {
         self.jumps.clear();
-        if let Ok(repeats) = seen.as_ref() {
-            self.documents.set_len(repeats.changed.len());
-            self.passages.set_len(repeats.passages.len());
-            self.files.set_len(repeats.files.len());
-            let named = at.and_then(|(name, start)| repeats.find(name, start));
-            let document = before.map(|spot| spot.document).or(named);
-            let row = document.map_or(0, |document| repeats.changed.partition_point(|known| *known < document));
-            self.documents.select(row.min(repeats.changed.len().saturating_sub(1)));
-            let first = repeats.changed.get(self.documents.selected).copied();
-            let shown = document.filter(|document| *document < repeats.len()).or(first);
-            self.spot = shown.map(|document| Spot { document, ..Spot::default() });
+        for listed in [Listed::Documents, Listed::Passages, Listed::Files] {
+            self.lists.of(listed).set_len(self.ranges.len(listed));
         }
-        self.seen = Some(seen);
+        let first = || {
+            let (at, file) = self.ranges.first()?;
+            self.lists.files.select(file);
+            Some(at)
+        };
+        let at = self.spot.take().map(|spot| spot.at).or_else(first);
+        match at.and_then(|at| Some((at, self.ranges.row_of(at)?))) {
+            Some((at, row)) => {
+                self.lists.documents.select(row);
+                self.show(Some(Spot::of(at)));
+            }
+            None => self.follow_rows(),
+        }
+    }
+
+    /// Takes the text that came of the document that is shown.
+    pub fn take_text(&mut self) {
+        let ranges = self.text().map(|text| text.ranges.len());
+        if let (Some(spot), Some(ranges)) = (self.spot.as_mut(), ranges) {
+            spot.range = spot.range.min(ranges.saturating_sub(1));
+        }
         self.scroll.follows = true;
+    }
+
+    fn show(&mut self, spot: Option<Spot<R::At>>) {
+        if let Some(spot) = &spot {
+            self.ranges.read(spot.at);
+        }
+        self.spot = spot;
+        self.take_text();
+    }
+
+    /// The text that is shown, once it is there and well.
+    pub fn text(&self) -> Option<Text<'_>> {
+        self.ranges.text(self.spot.as_ref()?.at)?.ok()
     }
 
     /// The rows of what is listed.
     pub fn rows(&mut self) -> &mut ListState {
-        match self.listed {
-            Listed::Documents => &mut self.documents,
-            Listed::Passages => &mut self.passages,
-            Listed::Files => &mut self.files,
-        }
+        self.lists.of(self.listed)
     }
 
     /// Lists something else; what is listed already makes way for the documents.
@@ -111,107 +130,103 @@ impl RepeatsState {
 
     /// The selected row decides what is shown.
     fn follow_rows(&mut self) {
-        let row = self.rows().selected;
-        let Some(repeats) = self.repeats() else { return };
-        let spot = match self.listed {
-            Listed::Documents => {
-                repeats.changed.get(row).map(|document| Spot { document: *document, ..Spot::default() })
-            }
-            Listed::Passages => repeats.passages.get(row).map(|passage| Spot {
-                document: passage.document,
-                range: 0,
-                copy: Some((passage.from..passage.from + passage.bytes, "one of its places")),
-            }),
-            Listed::Files => {
-                let is_of = |index: &&usize| repeats.document(**index).is_some_and(|d| d.file as usize == row);
-                repeats.changed.iter().find(is_of).map(|document| Spot { document: *document, ..Spot::default() })
-            }
-        };
-        (self.spot, self.scroll.follows) = (spot, true);
+        // Until the lists are there it is remembered what was shown before.
+        if self.ranges.len(Listed::Documents) > 0 {
+            let row = self.rows().selected;
+            let spot = self.ranges.spot(self.listed, row);
+            self.show(spot);
+        }
     }
 
-    /// The range that one is at.
-    pub fn range(&self) -> Option<RangeSeen> {
-        let spot = self.spot.as_ref()?;
-        self.repeats()?.ranges_of(spot.document).get(spot.range).copied()
+    /// Lists documents, the row selected of this one.
+    fn list_document(&mut self, at: R::At) {
+        self.listed = Listed::Documents;
+        if let Some(row) = self.ranges.row_of(at) {
+            self.lists.documents.select(row);
+        }
     }
 
     /// What is marked in the text that is shown, and the byte that one looks at.
     pub fn marks(&self) -> (Vec<(Range<usize>, Mark)>, usize) {
-        let (Some(spot), Some(repeats)) = (&self.spot, self.repeats()) else { return (Vec::new(), 0) };
+        let (Some(spot), Some(text)) = (&self.spot, self.text()) else { return (Vec::new(), 0) };
         let here = |index: usize| if spot.copy.is_none() && index == spot.range { Mark::Here } else { Mark::Repeat };
-        let ranges = repeats.ranges_of(spot.document);
-        let mut marks: Vec<_> = ranges.iter().enumerate().map(|(i, range)| (range.from..range.to, here(i))).collect();
-        let mut focus = ranges.get(spot.range).map_or(0, |range| range.from);
-        if let Some((copy, _)) = &spot.copy {
-            focus = copy.start;
-            marks.push((copy.clone(), Mark::Kept));
+        let mut focus = text.ranges.get(spot.range).map_or(0, |range| range.start);
+        let mut marks: Vec<_> = text.ranges.into_iter().enumerate().map(|(i, range)| (range, here(i))).collect();
+        if let Some(copy) = &spot.copy {
+            let range = copy.range(text.text);
+            focus = range.start;
+            marks.push((range, Mark::Kept));
         }
         (marks, focus)
     }
 
     /// Goes to the next or the previous range, over the borders of documents. Says why not.
     fn step(&mut self, forward: bool) -> Result<(), &'static str> {
-        let row = self.documents.selected;
-        let Some(repeats) = self.repeats() else { return Err("nothing is known yet") };
-        let Some(document) = repeats.changed.get(row).copied() else { return Err("nothing repeats") };
+        let (row, rows) = (self.lists.documents.selected, self.ranges.len(Listed::Documents));
+        let Some(document) = self.ranges.spot(Listed::Documents, row) else { return Err("no range is known") };
         let is_here = self.listed == Listed::Documents;
-        let at = self.spot.as_ref().filter(|spot| is_here && spot.copy.is_none() && spot.document == document);
-        let ranges = repeats.ranges_of(document).len();
-        let (row, range) = match (at, forward) {
+        let here = self.spot.as_ref().filter(|spot| is_here && spot.copy.is_none() && spot.at == document.at);
+        // None are known of a document that is still read: whoever does not wait goes on to the next one.
+        let ranges = self.text().map_or(0, |text| text.ranges.len());
+        let (row, range) = match (here, forward) {
             // From a copy one comes back to the range that led there.
-            (None, _) => (row, self.jumps.last().filter(|spot| spot.document == document).map_or(0, |spot| spot.range)),
-            (Some(spot), true) if spot.range + 1 < ranges => (row, spot.range + 1),
-            (Some(spot), false) if spot.range > 0 => (row, spot.range - 1),
-            (Some(_), true) if row + 1 < repeats.changed.len() => (row + 1, 0),
-            (Some(_), false) if row > 0 => {
-                let before = repeats.changed.get(row - 1).map_or(0, |index| repeats.ranges_of(*index).len());
-                (row - 1, before.saturating_sub(1))
+            (None, _) => {
+                let led = self.jumps.last().filter(|spot| spot.at == document.at);
+                (row, led.map_or(0, |spot| spot.range))
             }
+            (Some(spot), true) if spot.range.saturating_add(1) < ranges => (row, spot.range + 1),
+            (Some(spot), false) if spot.range > 0 && ranges > 0 => (row, spot.range - 1),
+            (Some(_), true) if row + 1 < rows => (row + 1, 0),
+            (Some(_), false) if row > 0 => (row - 1, usize::MAX),
             (Some(_), true) => return Err("this is the last range"),
             (Some(_), false) => return Err("this is the first range"),
         };
-        let document = repeats.changed.get(row).copied().unwrap_or(document);
         self.listed = Listed::Documents;
-        self.documents.select(row);
-        (self.spot, self.scroll.follows) = (Some(Spot { document, range, copy: None }), true);
+        self.lists.documents.select(row);
+        let spot = self.ranges.spot(Listed::Documents, row).unwrap_or(document);
+        self.show(Some(Spot { range, ..spot }));
         Ok(())
     }
 
-    /// Goes to the copy that stays of the range that one is at. Says why not.
+    /// Goes to the copy that stays of the range that one is at, or has it looked for. Says why not.
     fn jump(&mut self) -> Result<(), &'static str> {
-        let (Some(spot), Some(range)) = (self.spot.clone(), self.range()) else { return Err("there is no range here") };
-        if spot.copy.is_some() {
+        let Some((at, range)) = self.spot.as_ref().map(|spot| (spot.at, spot.range)) else {
+            return Err("there is no range here");
+        };
+        if self.spot.as_ref().is_some_and(|spot| spot.copy.is_some()) {
             return Err("this is the copy already");
         }
-        let Some((document, from)) = self.repeats().and_then(|repeats| repeats.kept(&range)) else {
-            return Err("its other copy is not known");
-        };
-        if document == spot.document && from == range.from {
+        if self.text().is_none_or(|text| range >= text.ranges.len()) {
+            return Err("there is no range here");
+        }
+        match self.ranges.copy_of(at, range)? {
+            Some((at, from)) => self.arrive(at, from),
+            None => Ok(()),
+        }
+    }
+
+    /// Goes to the copy of the range that one is at. Says why not.
+    pub fn arrive(&mut self, at: R::At, from: usize) -> Result<(), &'static str> {
+        let (Some(spot), Some(text)) = (self.spot.clone(), self.text()) else { return Ok(()) };
+        let Some(range) = text.ranges.get(spot.range).cloned() else { return Ok(()) };
+        if spot.at == at && range.start == from {
             return Err("this is the first copy itself");
         }
-        let text = self.repeats().map_or("", |repeats| repeats.text_of(document));
-        let mut to = from.saturating_add(range.to - range.from).min(text.len());
-        while !text.is_char_boundary(to) {
-            to -= 1;
-        }
+        let of: Arc<str> = Arc::from(text.text.get(range).unwrap_or_default());
+        let copy = Some(CopyShown { from, length: of.len(), of, what: R::COPY });
         if self.jumps.len() == JUMPS {
             self.jumps.remove(0);
         }
         self.jumps.push(spot);
-        let copy = Some((from..to.max(from), "the copy that stays"));
-        (self.spot, self.scroll.follows) = (Some(Spot { document, range: 0, copy }), true);
+        self.show(Some(Spot { at, range: 0, copy }));
         Ok(())
     }
 
     /// Goes back to where the last jump came from.
     fn jump_back(&mut self) -> Result<(), &'static str> {
         let Some(spot) = self.jumps.pop() else { return Err("there was no jump") };
-        if let Some(row) = self.repeats().and_then(|repeats| repeats.changed.binary_search(&spot.document).ok()) {
-            self.documents.select(row);
-        }
-        self.listed = Listed::Documents;
-        (self.spot, self.scroll.follows) = (Some(spot), true);
+        self.list_document(spot.at);
+        self.show(Some(spot));
         Ok(())
     }
 
@@ -220,16 +235,17 @@ impl RepeatsState {
         !self.jumps.is_empty()
     }
 
-    /// One step back: from the copy, from another list. `false` when there is none.
+    /// One step back: from the copy, from the text, from another list. `false` when there is none.
     pub fn close(&mut self) -> bool {
-        if self.spot.as_ref().is_some_and(|spot| spot.copy.is_some()) && self.jump_back().is_ok() {
+        let is_jump = self.listed == Listed::Documents && self.spot.as_ref().is_some_and(|spot| spot.copy.is_some());
+        if is_jump && self.jump_back().is_ok() || std::mem::take(&mut self.in_text) {
             return true;
         }
-        if self.listed != Listed::Documents {
+        let is_other = self.listed != Listed::Documents;
+        if is_other {
             self.list(Listed::Documents);
-            return true;
         }
-        std::mem::take(&mut self.in_text)
+        is_other
     }
 
     /// Does what a key means. Says why it did nothing.
@@ -240,15 +256,13 @@ impl RepeatsState {
             Action::Passages => self.list(Listed::Passages),
             Action::ByFile => self.list(Listed::Files),
             Action::NextPane | Action::PreviousPane => self.in_text = !self.in_text,
-            Action::KeptCopy => match self.listed {
-                Listed::Documents => return self.jump(),
-                Listed::Passages => self.in_text = true,
-                Listed::Files => {
-                    let Some(spot) = self.spot.clone() else { return Err("nothing in this file repeats") };
-                    let row = self.repeats().and_then(|repeats| repeats.changed.binary_search(&spot.document).ok());
-                    self.listed = Listed::Documents;
-                    self.documents.select(row.unwrap_or(0));
-                }
+            Action::KeptCopy => match (self.listed, self.spot.as_ref().map(|spot| spot.at)) {
+                (Listed::Documents, _) => return self.jump(),
+                (Listed::Passages, Some(_)) => self.in_text = true,
+                (Listed::Passages, None) if self.rows().len == 0 => return Err("no passage is known"),
+                (Listed::Passages, None) => return Err("its places are in the earlier set"),
+                (Listed::Files, Some(at)) => self.list_document(at),
+                (Listed::Files, None) => return Err("nothing in this file repeats"),
             },
             moving if self.in_text => self.scroll.act(moving),
             moving => {

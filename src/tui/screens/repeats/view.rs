@@ -1,9 +1,9 @@
-//! Draws documents with repeats: a list, and the text with what repeats marked.
+//! Draws documents with ranges: a list, and the text with what repeats marked.
 
+use super::ranges::{Instead, Listed, Ranges, Row};
 use super::shown::shown;
-use super::state::{Listed, Place, RepeatsState};
-use crate::engine::dedup::look::{FileSeen, Repeats};
-use crate::model::text::{bytes, count, grouped};
+use super::state::{Place, RangesPage};
+use crate::model::text::{bytes, grouped};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::list::draw_list;
@@ -17,46 +17,36 @@ use ratatui::Frame;
 const BOTH_FROM: u16 = 72;
 /// Troubles that are told where nothing else is.
 const TROUBLES: usize = 8;
-
-/// What is told beside what was found.
-pub struct Told {
-    /// The minimum length, in bytes.
-    pub length: u64,
-    /// Bytes of text read so far.
-    pub read: u64,
-    /// The field that holds the text; raw.
-    pub text_key: String,
-}
+/// Characters of a passage that a row may show.
+const BEGIN: usize = 200;
+/// Columns that the name of a file gets at least.
+const NAME: usize = 8;
 
 /// Draws everything.
-pub fn draw(state: &mut RepeatsState, told: &Told, frame: &mut Frame, area: Rect, ui: &Ui) {
-    state.places.clear();
-    let waits = match state.seen.clone().as_deref() {
-        None => Some(vec![waiting(&format!("looking for repeats: {} of text", bytes(told.read)), ui)]),
-        Some(Err(failure)) => Some(failure_lines(failure, usize::from(area.width).saturating_sub(4), ui)),
-        Some(Ok(repeats)) if repeats.changed.is_empty() => {
-            Some(nothing_lines(repeats, told, usize::from(area.width).saturating_sub(4), ui))
-        }
-        Some(Ok(_)) => None,
+pub fn draw<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
+    page.places.clear();
+    let columns = usize::from(area.width).saturating_sub(4);
+    let instead = match page.ranges.instead() {
+        Some(Instead::Waits(words)) => Some(vec![waiting(&words, ui)]),
+        Some(Instead::Fails(failure)) => Some(failure_lines(failure, columns, ui)),
+        Some(Instead::Nothing(words, troubles)) => Some(nothing_lines(&words, troubles, columns, ui)),
+        None => None,
     };
-    if let Some(lines) = waits {
-        let block = panel("Repeats", true, ui);
-        let inner = block.inner(area);
-        frame.render_widget(block, area);
-        draw_lines(frame.buffer_mut(), Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner }, lines);
-        return;
+    if let Some(lines) = instead {
+        let inner = framed("Repeats", true, frame, area, ui);
+        return draw_lines(frame.buffer_mut(), indented(inner), lines);
     }
-    let (rows, text) = places(state.listed, state.in_text, area);
+    let (rows, text) = areas(page.listed, page.in_text, area);
     if let Some(area) = rows {
-        draw_rows(state, frame, area, ui);
+        draw_rows(page, frame, area, ui);
     }
     if let Some(area) = text {
-        draw_text(state, frame, area, ui);
+        draw_text(page, frame, area, ui);
     }
 }
 
 /// Where the list and the text are drawn.
-pub fn places(listed: Listed, in_text: bool, area: Rect) -> (Option<Rect>, Option<Rect>) {
+fn areas(listed: Listed, in_text: bool, area: Rect) -> (Option<Rect>, Option<Rect>) {
     if area.width < BOTH_FROM {
         return if in_text { (None, Some(area)) } else { (Some(area), None) };
     }
@@ -69,100 +59,133 @@ pub fn places(listed: Listed, in_text: bool, area: Rect) -> (Option<Rect>, Optio
     (Some(Rect { width: columns, ..area }), Some(text))
 }
 
-fn nothing_lines(repeats: &Repeats, told: &Told, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let words = match repeats.is_empty() {
-        true => format!("no document has text under {:?}", told.text_key),
-        false => format!(
-            "nothing of {} and more repeats in {}",
-            count(told.length, "byte"),
-            count(repeats.len() as u64, "document")
-        ),
-    };
-    let mut lines = wrapped(&words, columns, ui.theme.text);
-    for trouble in repeats.troubles.iter().take(TROUBLES) {
+/// Draws a frame, and gives what is inside of it.
+fn framed(title: &str, focused: bool, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
+    let block = panel(title, focused, ui);
+    let inner = block.inner(area);
+    frame.render_widget(block, area);
+    inner
+}
+
+/// An area without its first and its last column.
+fn indented(area: Rect) -> Rect {
+    Rect { x: area.x.saturating_add(1), width: area.width.saturating_sub(2), ..area }
+}
+
+fn nothing_lines(words: &str, troubles: &[String], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let mut lines = wrapped(words, columns, ui.theme.text);
+    for trouble in troubles.iter().take(TROUBLES) {
         let words = format!("{} {}", ui.glyphs.warn, text::safe(trouble));
         lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.warn)));
     }
     lines
 }
 
-fn draw_rows(state: &mut RepeatsState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let Some(seen) = state.seen.clone() else { return };
-    let Ok(repeats) = seen.as_ref() else { return };
-    let (title, count) = match state.listed {
-        Listed::Documents => ("Documents", repeats.changed.len()),
-        Listed::Passages => ("Repeated most", repeats.passages.len()),
-        Listed::Files => ("By file", repeats.files.len()),
+fn draw_rows<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let (listed, focused) = (page.listed, !page.in_text);
+    let title = match listed {
+        Listed::Documents => "Documents",
+        Listed::Passages => "Repeated most",
+        Listed::Files => "By file",
     };
-    let focused = !state.in_text;
-    let block = panel(&format!("{title} {}", grouped(count as u64)), focused, ui);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    state.places.put(inner, Place::Rows);
-    let listed = state.listed;
-    draw_list(frame.buffer_mut(), inner, state.rows(), focused, ui, |row, columns| match listed {
-        Listed::Documents => document_line(repeats, row, columns, ui),
-        Listed::Passages => passage_line(repeats, row, columns, ui),
-        Listed::Files => repeats.files.get(row).map_or_else(Line::default, |file| file_line(file, columns, ui)),
+    let count = page.ranges.len(listed);
+    let title = format!("{title} {}", grouped(count as u64));
+    let inner = framed(&title, focused, frame, area, ui);
+    page.places.put(inner, Place::Rows);
+    if listed == Listed::Documents {
+        page.ranges.need(page.lists.documents.window(usize::from(inner.height)));
+    }
+    // Signs that there are more rows stand in the last column.
+    let sign = usize::from(count > usize::from(inner.height));
+    let (ranges, list) = (&page.ranges, page.lists.of(listed));
+    draw_list(frame.buffer_mut(), inner, list, focused, ui, |row, columns| {
+        let number = || Line::from(Span::styled(grouped(row as u64 + 1), ui.theme.muted));
+        ranges.row(listed, row).map_or_else(number, |row| line(row, columns.saturating_sub(sign), ui))
     });
 }
 
-fn document_line(repeats: &Repeats, row: usize, columns: usize, ui: &Ui) -> Line<'static> {
-    let Some(index) = repeats.changed.get(row).copied() else { return Line::default() };
-    let (name, line) = repeats.place_of(index);
-    let size = text::pad_start(&bytes(repeats.removed_of(index) as u64), 10);
-    let room = columns.saturating_sub(11).max(8);
-    let name = text::fit_middle(&format!("{name}:{line}"), room, ui.glyphs);
-    Line::from(vec![Span::raw(text::pad_end(&name, room)), Span::styled(format!(" {size}"), ui.theme.muted)])
+fn line(row: Row, columns: usize, ui: &Ui) -> Line<'static> {
+    match row {
+        Row::Document(name, line, removed) => {
+            let size = text::pad_start(&bytes(removed), 10);
+            named(&format!("{name}:{line}"), NAME, format!(" {size}"), columns, ui)
+        }
+        Row::Passage(count, length, begin) => {
+            let begin: String = begin.chars().take(BEGIN).collect();
+            let words: Vec<&str> = begin.split_whitespace().collect();
+            let figures = format!("{:>7} x {:>9} ", grouped(count), bytes(length));
+            let room = columns.saturating_sub(text::width(&figures));
+            let words = Span::raw(text::fit_end(&words.join(" "), room, ui.glyphs));
+            Line::from(vec![Span::styled(figures, ui.theme.muted), words])
+        }
+        Row::File(name, all, removed) => {
+            let after = bytes(all.saturating_sub(removed));
+            let share = removed as f64 * 100.0 / all.max(1) as f64;
+            let figures = format!(" {:>9} {} {after:>9} {share:>5.1} %", bytes(all), ui.glyphs.arrow);
+            named(name, 4, figures, columns, ui)
+        }
+    }
 }
 
-fn passage_line(repeats: &Repeats, row: usize, columns: usize, ui: &Ui) -> Line<'static> {
-    let Some(passage) = repeats.passages.get(row) else { return Line::default() };
-    let text = repeats.text_of(passage.document);
-    let begin: String =
-        text.get(passage.from..passage.from + passage.bytes).unwrap_or_default().chars().take(200).collect();
-    let words: Vec<&str> = begin.split_whitespace().collect();
-    let figures = format!("{:>7} x {:>9} ", grouped(passage.count), bytes(passage.bytes as u64));
-    let room = columns.saturating_sub(text::width(&figures));
-    Line::from(vec![Span::styled(figures, ui.theme.muted), Span::raw(text::fit_end(&words.join(" "), room, ui.glyphs))])
-}
-
-fn file_line(file: &FileSeen, columns: usize, ui: &Ui) -> Line<'static> {
-    before_and_after(&file.name, file.text_bytes, file.removed_bytes, columns, ui)
-}
-
-/// A file with its text before and after.
-pub fn before_and_after(name: &str, all: u64, removed: u64, columns: usize, ui: &Ui) -> Line<'static> {
-    let after = all.saturating_sub(removed);
-    let share = removed as f64 * 100.0 / all.max(1) as f64;
-    let figures = format!(" {:>9} {} {:>9} {share:>5.1} %", bytes(all), ui.glyphs.arrow, bytes(after));
-    let room = columns.saturating_sub(text::width(&figures)).max(4);
+/// A name, which gets `least` columns at least, and figures behind it.
+fn named(name: &str, least: usize, figures: String, columns: usize, ui: &Ui) -> Line<'static> {
+    let room = columns.saturating_sub(text::width(&figures)).max(least);
     let name = text::pad_end(&text::fit_middle(name, room, ui.glyphs), room);
     Line::from(vec![Span::raw(name), Span::styled(figures, ui.theme.muted)])
 }
 
-fn draw_text(state: &mut RepeatsState, frame: &mut Frame, area: Rect, ui: &Ui) {
-    let Some(seen) = state.seen.clone() else { return };
-    let (Ok(repeats), spot) = (seen.as_ref(), state.spot.clone()) else { return };
-    let dot = ui.glyphs.dot;
-    let title = spot.as_ref().map_or_else(String::new, |spot| {
-        let (name, line) = repeats.place_of(spot.document);
-        let ranges = repeats.ranges_of(spot.document).len();
-        let what = match &spot.copy {
-            Some((_, what)) => (*what).to_owned(),
-            None if ranges == 0 => "nothing of it repeats".to_owned(),
-            None => format!("range {} of {}", grouped(spot.range as u64 + 1), grouped(ranges as u64)),
-        };
-        format!("{name} line {} {dot} {what}", grouped(line))
-    });
-    let room = usize::from(area.width).saturating_sub(6);
-    let block = panel(&text::fit_middle(&title, room, ui.glyphs), state.in_text, ui);
-    let inner = block.inner(area);
-    frame.render_widget(block, area);
-    let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
-    state.places.put(inner, Place::Text);
-    let Some(spot) = spot else { return };
-    let (marks, focus) = state.marks();
-    let drawn = shown(repeats.text_of(spot.document), &marks, focus, ui.glyphs.ascii);
-    drawn.draw(&mut state.scroll, frame, inner, ui);
+fn draw_text<R: Ranges>(page: &mut RangesPage<R>, frame: &mut Frame, area: Rect, ui: &Ui) {
+    let title = title(page, usize::from(area.width).saturating_sub(6), ui);
+    let inner = indented(framed(&title, page.in_text, frame, area, ui));
+    page.places.put(inner, Place::Text);
+    let columns = usize::from(inner.width);
+    let lines = match page.spot.as_ref().map(|spot| page.ranges.text(spot.at)) {
+        None => no_text_lines(page, columns, ui),
+        Some(None) => vec![waiting("reading the document", ui)],
+        Some(Some(Err(failure))) => failure_lines(failure, columns, ui),
+        Some(Some(Ok(text))) => {
+            let (marks, focus) = page.marks();
+            let drawn = shown(text.text, &marks, focus, ui.glyphs.ascii);
+            return drawn.draw(&mut page.scroll, frame, inner, ui);
+        }
+    };
+    draw_lines(frame.buffer_mut(), inner, lines);
+}
+
+/// Why a row has no text.
+fn no_text_lines<R: Ranges>(page: &mut RangesPage<R>, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let row = page.rows().selected;
+    match page.ranges.row(page.listed, row) {
+        Some(Row::File(..)) => wrapped("Nothing in this file repeats.", columns, ui.theme.muted),
+        Some(Row::Passage(_, _, begin)) => {
+            let why = "Its places that the run saw first are in the earlier set, which stays as it is.";
+            let mut lines = wrapped(why, columns, ui.theme.muted);
+            lines.extend(wrapped(begin, columns, ui.theme.text));
+            lines
+        }
+        Some(Row::Document(..)) | None => Vec::new(),
+    }
+}
+
+/// Where one is, in so many columns; the name makes way first.
+fn title<R: Ranges>(page: &RangesPage<R>, columns: usize, ui: &Ui) -> String {
+    let Some(spot) = &page.spot else { return String::new() };
+    let (dot, place) = (ui.glyphs.dot, page.ranges.place(spot.at));
+    let mut rest = match (&place, page.ranges.row_of(spot.at)) {
+        (Some(place), _) => format!(" line {}", grouped(place.line)),
+        (None, row) => row.map_or_else(String::new, |row| format!("document {}", grouped(row as u64 + 1))),
+    };
+    let ranges = page.text().map(|text| text.ranges.len() as u64);
+    rest += &match (&spot.copy, ranges) {
+        (_, None) => String::new(),
+        (Some(copy), _) => format!(" {dot} {}", copy.what),
+        (None, Some(0)) => format!(" {dot} nothing of it repeats"),
+        (None, Some(all)) => {
+            let (word, number) = (page.ranges.range_word(), grouped(spot.range as u64 + 1));
+            format!(" {dot} {word} {number} of {}", grouped(all))
+        }
+    };
+    let room = columns.saturating_sub(text::width(&rest)).max(NAME);
+    let name = place.map_or_else(String::new, |place| text::fit_middle(place.name, room, ui.glyphs));
+    text::fit_end(&format!("{name}{rest}"), columns, ui.glyphs)
 }

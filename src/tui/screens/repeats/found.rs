@@ -1,0 +1,292 @@
+//! What repeats in the files of a folder, or in one: looked for by a worker, and then all in memory.
+
+use super::ranges::{CopyShown, FilePlace, Instead, Listed, News, Ranges, Row, Spot, Text};
+use super::Target;
+use crate::engine::dedup::find::Rule;
+use crate::engine::dedup::look::{look, Repeats, Scope};
+use crate::model::dedup::{ANNOTATE_KEY, FIELD_OF_VARIANT_B, USUAL_MIN_LENGTH};
+use crate::model::text::{bytes, count};
+use crate::model::{Cancel, DedupPlan, Failure, Outcome};
+use crate::source::dedup::list;
+use crate::source::text::{self as texts, Peer};
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, UiEnv};
+use crate::tui::widgets::{Level, Toast};
+use crate::tui::work::Stoppable;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// Minimum lengths that one steps through, in bytes.
+const LENGTHS: [u64; 9] = [20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
+/// Bytes of text that are held at most, and at least.
+const MOST_TEXT: u64 = 512 << 20;
+const LEAST_TEXT: u64 = 16 << 20;
+/// The part of the memory that the text may take: what is found in it takes some, too.
+const SHARE: u64 = 4;
+
+/// What is looked for, and where.
+#[derive(Clone)]
+pub(super) struct Asked {
+    target: Target,
+    /// The other files of the folder count, too.
+    is_whole_folder: bool,
+    plan: DedupPlan,
+    pub(super) length: u64,
+    most_text: usize,
+}
+
+/// See the module.
+pub struct Found {
+    env: UiEnv,
+    pub(super) asked: Asked,
+    /// What was found; `None` while it is looked for.
+    pub(super) seen: Option<Outcome<Repeats>>,
+    worker: Stoppable<(Asked, Arc<AtomicU64>), Outcome<Repeats>>,
+    /// Bytes of text read so far.
+    pub(super) read: Arc<AtomicU64>,
+}
+
+impl Found {
+    /// What repeats in a target by the rules of a plan; the documents are read at once.
+    pub fn new(target: Target, plan: &DedupPlan, env: UiEnv) -> Self {
+        let most = (env.dedup_memory / SHARE).clamp(LEAST_TEXT, MOST_TEXT);
+        let asked = Asked {
+            is_whole_folder: matches!(target, Target::Folder(_)),
+            target,
+            plan: plan.clone(),
+            length: plan.min_length.unwrap_or(USUAL_MIN_LENGTH),
+            most_text: usize::try_from(most).unwrap_or(usize::MAX),
+        };
+        let worker = Stoppable::start("repeats", env.wake.clone(), |(asked, read): (Asked, Arc<AtomicU64>), cancel| {
+            asked.answer(&read, cancel)
+        });
+        let mut found = Self { env, asked, seen: None, worker, read: Arc::default() };
+        found.ask();
+        found
+    }
+
+    fn ask(&mut self) {
+        (self.seen, self.read) = (None, Arc::default());
+        self.worker.ask((self.asked.clone(), Arc::clone(&self.read)));
+    }
+
+    /// What was found, once it is there and well.
+    fn repeats(&self) -> Option<&Repeats> {
+        self.seen.as_ref()?.as_ref().ok()
+    }
+}
+
+impl Asked {
+    /// The next longer or shorter of the lengths that are stepped through.
+    fn next_length(&self, longer: bool) -> Option<u64> {
+        match longer {
+            true => LENGTHS.into_iter().find(|length| *length > self.length),
+            false => LENGTHS.into_iter().rev().find(|length| *length < self.length),
+        }
+    }
+
+    fn folder(&self) -> &Path {
+        match &self.target {
+            Target::Folder(folder) => folder,
+            Target::File(file, _) => file.parent().unwrap_or(file),
+        }
+    }
+
+    /// The file that is looked at alone, if one is.
+    fn lone_file(&self) -> Option<&Path> {
+        match &self.target {
+            Target::File(file, _) if !self.is_whole_folder => Some(file),
+            _ => None,
+        }
+    }
+
+    /// Lists the files, reads them and looks for what repeats.
+    fn answer(&self, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
+        let files = match self.lone_file() {
+            Some(file) => texts::list(&[file.to_owned()], None, None, Peer::Modalities, cancel)?.files,
+            None => list(self.folder(), cancel)?.files,
+        };
+        let listed_under = [self.plan.annotate_key.as_str(), ANNOTATE_KEY, FIELD_OF_VARIANT_B];
+        let scope = Scope {
+            listed_under: &listed_under,
+            files: &files,
+            text_key: &self.plan.text_key,
+            rule: Rule::of(&self.plan, self.length),
+            most_text: self.most_text,
+        };
+        look(&scope, read, cancel)
+    }
+}
+
+impl Ranges for Found {
+    /// The number of a document among all.
+    type At = usize;
+    const COPY: &'static str = "the copy that stays";
+
+    fn instead(&self) -> Option<Instead<'_>> {
+        match &self.seen {
+            None => {
+                let read = bytes(self.read.load(Ordering::Relaxed));
+                Some(Instead::Waits(format!("looking for repeats: {read} of text")))
+            }
+            Some(Err(failure)) => Some(Instead::Fails(failure)),
+            Some(Ok(repeats)) if repeats.is_empty() => {
+                let words = format!("no document has text under {:?}", self.asked.plan.text_key);
+                Some(Instead::Nothing(words, &repeats.troubles))
+            }
+            Some(Ok(repeats)) if repeats.changed.is_empty() => {
+                let (length, all) = (count(self.asked.length, "byte"), count(repeats.len() as u64, "document"));
+                Some(Instead::Nothing(format!("nothing of {length} and more repeats in {all}"), &repeats.troubles))
+            }
+            Some(Ok(_)) => None,
+        }
+    }
+
+    fn range_word(&self) -> &'static str {
+        "range"
+    }
+
+    fn len(&self, listed: Listed) -> usize {
+        self.repeats().map_or(0, |repeats| match listed {
+            Listed::Documents => repeats.changed.len(),
+            Listed::Passages => repeats.passages.len(),
+            Listed::Files => repeats.files.len(),
+        })
+    }
+
+    fn row(&self, listed: Listed, row: usize) -> Option<Row<'_>> {
+        let repeats = self.repeats()?;
+        match listed {
+            Listed::Documents => {
+                let index = *repeats.changed.get(row)?;
+                let (name, line) = repeats.place_of(index);
+                Some(Row::Document(name, line, repeats.removed_of(index) as u64))
+            }
+            Listed::Passages => {
+                let passage = repeats.passages.get(row)?;
+                let begin = repeats.text_of(passage.document).get(passage.from..passage.from + passage.bytes);
+                Some(Row::Passage(passage.count, passage.bytes as u64, begin.unwrap_or_default()))
+            }
+            Listed::Files => {
+                let file = repeats.files.get(row)?;
+                Some(Row::File(&file.name, file.text_bytes, file.removed_bytes))
+            }
+        }
+    }
+
+    fn spot(&self, listed: Listed, row: usize) -> Option<Spot<usize>> {
+        let repeats = self.repeats()?;
+        match listed {
+            Listed::Documents => repeats.changed.get(row).copied().map(Spot::of),
+            Listed::Passages => repeats.passages.get(row).map(|passage| {
+                let (of, what) = (Arc::from(""), "one of its places");
+                let copy = Some(CopyShown { from: passage.from, of, length: passage.bytes, what });
+                Spot { copy, ..Spot::of(passage.document) }
+            }),
+            Listed::Files => {
+                let file_of = |index: &usize| repeats.document(*index).map_or(0, |document| document.file as usize);
+                let first = repeats.changed.partition_point(|index| file_of(index) < row);
+                repeats.changed.get(first).filter(|index| file_of(index) == row).copied().map(Spot::of)
+            }
+        }
+    }
+
+    fn first(&self) -> Option<(usize, usize)> {
+        let (Target::File(file, start), repeats) = (&self.asked.target, self.repeats()?) else { return None };
+        let index = repeats.find(&file.file_name()?.to_string_lossy(), *start)?;
+        Some((index, repeats.document(index)?.file as usize))
+    }
+
+    fn row_of(&self, at: usize) -> Option<usize> {
+        let repeats = self.repeats().filter(|repeats| at < repeats.len())?;
+        Some(repeats.changed.partition_point(|known| *known < at))
+    }
+
+    fn place(&self, at: usize) -> Option<FilePlace<'_>> {
+        let (name, line) = self.repeats()?.place_of(at);
+        let path = self.asked.lone_file().map_or_else(|| self.asked.folder().join(name), Path::to_path_buf);
+        Some(FilePlace { name, path, line })
+    }
+
+    fn text(&self, at: usize) -> Option<Result<Text<'_>, &Failure>> {
+        let repeats = self.repeats()?;
+        let ranges = repeats.ranges_of(at).iter().map(|range| range.from..range.to).collect();
+        Some(Ok(Text { text: repeats.text_of(at), ranges }))
+    }
+
+    fn copy_of(&mut self, at: usize, range: usize) -> Result<Option<(usize, usize)>, &'static str> {
+        let kept = self.repeats().and_then(|repeats| repeats.kept(repeats.ranges_of(at).get(range)?));
+        kept.map(Some).ok_or("its other copy is not known")
+    }
+
+    fn act(&mut self, action: Action, spot: &mut Option<Spot<usize>>) -> Vec<Effect> {
+        match action {
+            Action::Left | Action::Right => match self.asked.next_length(action == Action::Right) {
+                Some(length) => self.asked.length = length,
+                None => return Vec::new(),
+            },
+            action => {
+                self.asked.is_whole_folder ^= action == Action::Toggle;
+                // Documents have other numbers then.
+                *spot = None;
+            }
+        }
+        self.ask();
+        Vec::new()
+    }
+
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<News<usize>> {
+        let Some(seen) = self.worker.take() else { return Vec::new() };
+        if let Some(repeats) = seen.as_ref().ok().filter(|seen| seen.is_cut) {
+            let why = format!(
+                "only the first {} of text are looked at here; of all of it, run dedup and press D in its output",
+                bytes(repeats.totals().0)
+            );
+            effects.push(Effect::Toast(Toast::new(Level::Info, why)));
+        }
+        self.seen = Some(seen);
+        vec![News::Lists]
+    }
+
+    fn is_busy(&self) -> bool {
+        self.worker.is_waiting()
+    }
+
+    fn title(&self) -> String {
+        self.env.short_path(self.asked.lone_file().unwrap_or_else(|| self.asked.folder()))
+    }
+
+    fn status(&self) -> Option<String> {
+        let length = self.asked.length;
+        let Some(repeats) = self.repeats() else { return Some(format!("repeats of {length} bytes and more")) };
+        let (text, removed) = repeats.totals();
+        let share = removed as f64 * 100.0 / text.max(1) as f64;
+        let of = if repeats.is_cut { "the first " } else { "" };
+        let by = match repeats.is_listed {
+            true => "as the records list it".to_owned(),
+            false => format!("by {length} bytes and more"),
+        };
+        Some(format!("{share:.1} % of {of}{} repeat, {by}", bytes(text)))
+    }
+
+    fn label(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::Left => Some("shorter repeats"),
+            Action::Right => Some("longer repeats"),
+            Action::Toggle if self.asked.is_whole_folder => Some("this file alone"),
+            Action::Toggle => Some("whole folder"),
+            _ => None,
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::Left | Action::Right if self.asked.next_length(action == Action::Right).is_none() => {
+                Some("there is no further length that way")
+            }
+            Action::Toggle if matches!(self.asked.target, Target::Folder(_)) => Some("the whole folder is looked at"),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! What a finished run removed, or listed, in the text as it was: out of the ranges that the run left beside its report, so at any size of
+//! the text. Rows and documents are read by workers as they are looked at; nothing is searched but the first place of a copy, and
+//! that only when it is asked for.
+
+use super::ranges::{CopyShown, FilePlace, Instead, Listed, News, Ranges, Row, Spot, Text};
+use super::{open, Target};
+use crate::engine::dedup::removed::{Directory, Document, FirstCopy, Page, Removed, Search};
+use crate::model::dedup::Mode;
+use crate::model::text::{bytes, count};
+use crate::model::{Cancel, DedupPlan, Failure, Outcome};
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, UiEnv};
+use crate::tui::widgets::{Level, Toast};
+use crate::tui::work::{Latest, Stoppable};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+/// Rows that are kept, and asked for together.
+const KEPT: usize = 4_096;
+const TOGETHER: usize = 128;
+
+/// Which document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// By its number among those with ranges.
+    Number(u64),
+    /// By its file, where its line begins, and the number of the line from 0.
+    Line(usize, u64, u64),
+}
+
+/// A passage whose first place is looked for, and the bytes that were read for it.
+type Sought = (Arc<Removed>, Search, Arc<AtomicU64>);
+
+/// See the module.
+pub struct RunRanges {
+    env: UiEnv,
+    /// The file with the ranges, and the name of the file that is shown first.
+    ranges: PathBuf,
+    first: String,
+    /// The ranges; `None` while they are opened.
+    removed: Option<Outcome<Arc<Removed>>>,
+    /// Documents that are known, by their numbers.
+    pub(super) rows: BTreeMap<u64, Document>,
+    /// Rows that were asked for.
+    asked: Option<(u64, usize)>,
+    /// The document that was read last.
+    page: Option<(At, Outcome<Page>)>,
+    /// What is being read.
+    reading: Option<At>,
+    /// Bytes that were read for a first copy, and how many that may be at most.
+    sought: (Arc<AtomicU64>, u64),
+    opener: Latest<PathBuf, Outcome<Removed>>,
+    row_reader: Latest<(Arc<Removed>, u64, usize), Outcome<Vec<Document>>>,
+    page_reader: Stoppable<(Arc<Removed>, At), (At, Outcome<Page>)>,
+    finder: Stoppable<Sought, Outcome<Option<FirstCopy>>>,
+}
+
+impl RunRanges {
+    /// The ranges in a file; the first document of the file of the set with the name `first` is shown that has some.
+    pub fn new(ranges: PathBuf, first: String, env: UiEnv) -> Self {
+        let wake = || env.wake.clone();
+        let mut run = Self {
+            removed: None,
+            rows: BTreeMap::new(),
+            asked: None,
+            page: None,
+            reading: None,
+            sought: Default::default(),
+            opener: Latest::start("ranges", wake(), |path: PathBuf| Removed::open(&path)),
+            row_reader: Latest::start("range-rows", wake(), |(removed, from, count): (Arc<Removed>, u64, usize)| {
+                removed.documents(from, count)
+            }),
+            page_reader: Stoppable::start("range-page", wake(), |(removed, at): (Arc<Removed>, At), cancel| {
+                (at, page(&removed, at, cancel))
+            }),
+            finder: Stoppable::start("first-copy", wake(), |(removed, search, read): Sought, cancel| {
+                search.run(&removed, &read, cancel)
+            }),
+            env,
+            ranges,
+            first,
+        };
+        run.open();
+        run
+    }
+
+    fn open(&mut self) {
+        self.finder.stop();
+        self.page_reader.stop();
+        self.row_reader.forget();
+        self.rows.clear();
+        (self.removed, self.asked, self.page, self.reading) = (None, None, None, None);
+        self.opener.ask(self.ranges.clone());
+    }
+
+    /// The ranges, once they are there and well.
+    fn removed(&self) -> Option<&Arc<Removed>> {
+        self.removed.as_ref()?.as_ref().ok()
+    }
+
+    fn directory(&self) -> Option<&Directory> {
+        self.removed().map(|removed| removed.directory())
+    }
+
+    /// A document, once it was read.
+    fn page(&self, at: At) -> Option<&Outcome<Page>> {
+        self.page.as_ref().filter(|(there, _)| *there == at).map(|(_, page)| page)
+    }
+
+    /// The file of a document, among those of the earlier set and behind them those of the set, and its line from 0.
+    fn whereabouts(&self, at: At) -> Option<(usize, u64)> {
+        match (at, self.page(at)) {
+            (_, Some(Ok(page))) => Some((page.source, page.line)),
+            (At::Line(source, _, line), _) => Some((source, line)),
+            (At::Number(number), _) => {
+                let known = self.rows.get(&number)?;
+                Some((known.file + self.directory()?.earlier.len(), known.line))
+            }
+        }
+    }
+
+    /// The folder that the run made: `OUTPUT.gristmill/ranges` is of OUTPUT.
+    fn output(&self) -> PathBuf {
+        self.ranges.parent().map(|own| own.with_extension("")).unwrap_or_default()
+    }
+
+    /// Looks for what repeats in what the run made.
+    fn look_anew(&self) -> Vec<Effect> {
+        let Some(directory) = self.directory() else { return Vec::new() };
+        let output = self.output();
+        let mut plan = DedupPlan::new(output.to_string_lossy(), "");
+        (plan.text_key, plan.min_length) = (directory.text_key.clone(), Some(directory.min_length));
+        let target = match self.first.is_empty() {
+            true => Target::Folder(output),
+            false => Target::File(output.join(&self.first), 0),
+        };
+        vec![Effect::Push(open(target, &plan, self.env.clone()))]
+    }
+
+    /// Where the first copy is that was looked for, or why there is none.
+    fn found(&self, copy: Outcome<Option<FirstCopy>>) -> Result<(At, usize), String> {
+        let copy = copy.map_err(|failure| failure.to_string())?;
+        let copy = copy.ok_or("no place before this one has the same text")?;
+        // The document that is shown keeps the name that it has.
+        let is_it = |page: &Page| (page.source, page.start) == (copy.source, copy.start);
+        let shown = self.page.as_ref().filter(|(_, page)| page.as_ref().is_ok_and(is_it));
+        let at = shown.map_or(At::Line(copy.source, copy.start, copy.line), |(at, _)| *at);
+        Ok((at, rows(copy.from)))
+    }
+}
+
+fn page(removed: &Removed, at: At, cancel: &Cancel) -> Outcome<Page> {
+    match at {
+        At::Number(number) => Ok(removed.page(number, cancel)?.unwrap_or_default()),
+        At::Line(source, start, line) => removed.page_at(source, start, line, cancel),
+    }
+}
+
+/// A number of rows; more than can be counted are as many as can be.
+fn rows(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+impl Ranges for RunRanges {
+    type At = At;
+    const COPY: &'static str = "the first copy";
+
+    fn instead(&self) -> Option<Instead<'_>> {
+        match &self.removed {
+            None => Some(Instead::Waits("opening what the run found".to_owned())),
+            Some(Err(failure)) => Some(Instead::Fails(failure)),
+            Some(Ok(removed)) if removed.is_empty() => {
+                let directory = removed.directory();
+                let (length, files) = (count(directory.min_length, "byte"), directory.files.len() as u64);
+                let files = count(files, "file");
+                let words = format!("The run found nothing of {length} and more that repeats in {files}.");
+                Some(Instead::Nothing(words, &[]))
+            }
+            Some(Ok(_)) => None,
+        }
+    }
+
+    fn range_word(&self) -> &'static str {
+        match self.directory().map(|directory| directory.mode) {
+            Some(Mode::Annotate) => "listed",
+            _ => "removed",
+        }
+    }
+
+    fn len(&self, listed: Listed) -> usize {
+        self.removed().map_or(0, |removed| match listed {
+            Listed::Documents => rows(removed.len()),
+            Listed::Passages => removed.directory().passages.len(),
+            Listed::Files => removed.directory().files.len(),
+        })
+    }
+
+    fn row(&self, listed: Listed, row: usize) -> Option<Row<'_>> {
+        let directory = self.directory()?;
+        match listed {
+            Listed::Documents => {
+                let known = self.rows.get(&(row as u64))?;
+                let name = directory.files.get(known.file).map_or("", |file| &file.source.name);
+                Some(Row::Document(name, known.line.saturating_add(1), known.removed()))
+            }
+            Listed::Passages => {
+                let passage = directory.passages.get(row)?;
+                Some(Row::Passage(passage.count, passage.length, &passage.text))
+            }
+            Listed::Files => {
+                let file = directory.files.get(row)?;
+                Some(Row::File(&file.source.name, file.text_bytes, file.removed_bytes))
+            }
+        }
+    }
+
+    fn spot(&self, listed: Listed, row: usize) -> Option<Spot<At>> {
+        let removed = self.removed()?;
+        let directory = removed.directory();
+        match listed {
+            Listed::Documents => Some(row as u64).filter(|row| *row < removed.len()).map(At::Number).map(Spot::of),
+            Listed::Passages => {
+                let passage = directory.passages.get(row)?;
+                let source = directory.earlier.len() + passage.file?;
+                let (from, length) = (rows(passage.offset), rows(passage.length));
+                let copy = Some(CopyShown { from, of: Arc::from(""), length, what: "one of its places" });
+                Some(Spot { copy, ..Spot::of(At::Line(source, passage.start, passage.line)) })
+            }
+            Listed::Files => {
+                let file = directory.files.get(row).filter(|file| file.section.documents > 0);
+                file.map(|_| Spot::of(At::Number(removed.first_of(row))))
+            }
+        }
+    }
+
+    fn first(&self) -> Option<(At, usize)> {
+        let removed = self.removed()?;
+        let file = removed.directory().files.iter().position(|file| file.source.name == self.first)?;
+        Some((At::Number(removed.first_of(file).min(removed.len().checked_sub(1)?)), file))
+    }
+
+    fn row_of(&self, at: At) -> Option<usize> {
+        match at {
+            At::Number(number) => Some(rows(number)),
+            At::Line(..) => None,
+        }
+    }
+
+    fn place(&self, at: At) -> Option<FilePlace<'_>> {
+        let (source, line) = self.whereabouts(at)?;
+        let source = self.removed()?.source(source)?;
+        Some(FilePlace { name: &source.name, path: source.path.clone(), line: line.saturating_add(1) })
+    }
+
+    fn text(&self, at: At) -> Option<Result<Text<'_>, &Failure>> {
+        let page = self.page(at)?.as_ref();
+        Some(page.map(|page| Text { text: &page.text, ranges: page.ranges.clone() }))
+    }
+
+    fn copy_of(&mut self, at: At, range: usize) -> Result<Option<(At, usize)>, &'static str> {
+        let (Some(Ok(page)), Some(removed)) = (self.page(at), self.removed().cloned()) else {
+            return Err("there is no range here");
+        };
+        let Some(range) = page.ranges.get(range) else { return Err("there is no range here") };
+        // The window that begins there; the range may hold passages of several places.
+        let mut to = range.start.saturating_add(rows(removed.directory().min_length)).min(range.end);
+        while !page.text.is_char_boundary(to) {
+            to -= 1;
+        }
+        let passage = page.text.get(range.start..to).unwrap_or_default().to_owned();
+        let until = (page.source, page.start);
+        self.sought = (Arc::default(), removed.bytes_until(until.0, until.1));
+        self.finder.ask((removed, Search { passage, until }, Arc::clone(&self.sought.0)));
+        Ok(None)
+    }
+
+    fn need(&mut self, view: std::ops::Range<usize>) {
+        let Some(removed) = self.removed().cloned() else { return };
+        let Some(first) = view.clone().find(|row| !self.rows.contains_key(&(*row as u64))) else { return };
+        let missing = (first.saturating_sub(TOGETHER / 4) as u64, TOGETHER.max(view.len()));
+        // What could not be read is not asked for again and again.
+        if self.asked != Some(missing) {
+            self.asked = Some(missing);
+            self.row_reader.ask((removed, missing.0, missing.1));
+        }
+    }
+
+    fn read(&mut self, at: At) {
+        let Some(removed) = self.removed().cloned() else { return };
+        if self.page(at).is_some() {
+            self.page_reader.stop();
+        } else if self.reading != Some(at) || !self.page_reader.is_waiting() {
+            self.reading = Some(at);
+            self.page_reader.ask((removed, at));
+        }
+    }
+
+    fn stop(&mut self) -> bool {
+        self.finder.stop()
+    }
+
+    fn act(&mut self, action: Action, spot: &mut Option<Spot<At>>) -> Vec<Effect> {
+        match action {
+            Action::Toggle => return self.look_anew(),
+            Action::Reload => {
+                *spot = None;
+                self.open();
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> Vec<News<At>> {
+        let mut news = Vec::new();
+        if let Some(removed) = self.opener.take() {
+            self.removed = Some(removed.map(Arc::new));
+            news.push(News::Lists);
+        }
+        match self.row_reader.take() {
+            Some(Ok(rows)) => {
+                self.asked = None;
+                if self.rows.len() + rows.len() > KEPT {
+                    self.rows.clear();
+                }
+                self.rows.extend(rows.into_iter().map(|row| (row.number, row)));
+                news.push(News::Rows);
+            }
+            Some(Err(failure)) => effects.push(Effect::Toast(Toast::new(Level::Warn, failure.to_string()))),
+            None => {}
+        }
+        if let Some(read) = self.page_reader.take() {
+            self.page = Some(read);
+            news.push(News::Text);
+        }
+        if let Some(copy) = self.finder.take() {
+            news.push(News::Copy(self.found(copy)));
+        }
+        news
+    }
+
+    fn is_busy(&self) -> bool {
+        let reads = self.row_reader.is_waiting() || self.page_reader.is_waiting();
+        reads || self.opener.is_waiting() || self.finder.is_waiting()
+    }
+
+    fn title(&self) -> String {
+        self.env.short_path(&self.output())
+    }
+
+    fn status(&self) -> Option<String> {
+        if self.finder.is_waiting() {
+            let (read, all) = (self.sought.0.load(Ordering::Relaxed), self.sought.1);
+            let (share, all) = (read as f64 * 100.0 / all.max(1) as f64, bytes(all));
+            let share = share.min(100.0);
+            return Some(format!("looking for the first copy: {share:.0} % of {all}, esc stops"));
+        }
+        let removed = self.removed()?;
+        let ((text, gone), length) = (removed.totals(), removed.directory().min_length);
+        let (share, text) = (gone as f64 * 100.0 / text.max(1) as f64, bytes(text));
+        Some(format!("{share:.1} % of {text} {}, by {length} bytes and more", self.range_word()))
+    }
+
+    fn label(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::KeptCopy => Some("first copy"),
+            Action::Toggle => Some("look anew"),
+            Action::Close if self.finder.is_waiting() => Some("stop looking"),
+            _ => None,
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<&'static str> {
+        match action {
+            Action::Left | Action::Right => Some("the length is that of the run"),
+            Action::Toggle if self.removed().is_none() => Some("nothing is known yet"),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+use super::super::found::Found;
+use super::super::ranges::Listed;
+use super::super::state::RangesPage;
+use super::super::{open, Target};
+use super::{act, compare, env, spot, survive, write_files};
+use crate::model::{DedupPlan, Failure};
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, Input, Screen};
+use crate::tui::testing;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+fn plan(length: u64) -> DedupPlan {
+    DedupPlan { min_length: Some(length), ..DedupPlan::new("", "") }
+}
+
+/// What repeats in the files of a folder, before it is known.
+fn asked(folder: &Path, length: u64) -> RangesPage<Found> {
+    RangesPage::new(Found::new(Target::Folder(folder.to_owned()), &plan(length), env(folder)))
+}
+
+fn found(length: u64) -> RangesPage<Found> {
+    let folder = tempfile::tempdir().unwrap();
+    write_files(folder.path());
+    let mut page = asked(folder.path(), length);
+    testing::settle(&mut page);
+    page
+}
+
+#[test]
+fn ranges_are_drawn_on_the_text_and_lead_to_the_copy_that_stays() {
+    let mut page = found(40);
+    compare("repeats_documents", &mut page);
+    assert_eq!(act(&mut page, Action::FindNext), Ok(()));
+    assert_eq!(spot(&page), ("b.jsonl", 1, 1));
+    compare("repeats_second_range", &mut page);
+    let before = page.spot.clone();
+    assert_eq!(act(&mut page, Action::KeptCopy), Ok(()));
+    assert_eq!((spot(&page).0, spot(&page).1), ("a.jsonl", 3), "the footer stands first in the third document");
+    compare("repeats_kept_copy", &mut page);
+    assert_eq!(act(&mut page, Action::KeptCopy), Err("this is the copy already"));
+    assert_eq!(act(&mut page, Action::Undo), Ok(()));
+    assert_eq!(page.spot, before);
+    assert_eq!(act(&mut page, Action::FindNext), Ok(()));
+    assert_eq!(spot(&page), ("b.jsonl", 3, 0));
+    assert_eq!(act(&mut page, Action::FindNext), Err("this is the last range"));
+    act(&mut page, Action::FindPrevious).unwrap();
+    assert_eq!(spot(&page), ("b.jsonl", 1, 1));
+}
+
+#[test]
+fn after_a_jump_the_next_range_is_the_one_that_led_there() {
+    let mut page = found(40);
+    act(&mut page, Action::FindNext).unwrap();
+    act(&mut page, Action::KeptCopy).unwrap();
+    act(&mut page, Action::FindNext).unwrap();
+    assert_eq!(spot(&page), ("b.jsonl", 1, 1));
+}
+
+#[test]
+fn passages_and_files_are_lists_of_their_own() {
+    let mut page = found(40);
+    act(&mut page, Action::Passages).unwrap();
+    assert_eq!(page.listed, Listed::Passages);
+    compare("repeats_passages", &mut page);
+    act(&mut page, Action::KeptCopy).unwrap();
+    assert!(page.in_text);
+    assert!(page.close() && !page.in_text && page.listed == Listed::Passages, "back to the passage");
+    assert!(page.close() && page.listed == Listed::Documents);
+    act(&mut page, Action::ByFile).unwrap();
+    compare("repeats_by_file", &mut page);
+    act(&mut page, Action::Down).unwrap();
+    act(&mut page, Action::KeptCopy).unwrap();
+    assert_eq!((page.listed, spot(&page)), (Listed::Documents, ("b.jsonl", 1, 0)));
+    assert!(!page.close(), "nothing is left to go back to");
+}
+
+#[test]
+fn waiting_failing_and_finding_nothing_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut page = asked(folder.path(), 40);
+    assert_eq!(page.act(Action::FindNext), Err("no range is known"));
+    page.ranges.read.store(5 << 20, Ordering::Relaxed);
+    testing::compare("repeats_waiting", &testing::SCREENS, |size| super::draw(&mut page, size));
+    testing::settle(&mut page);
+    page.ranges.seen = Some(Err(Failure::usage("looking for text", "there is no .jsonl file")));
+    compare("repeats_failed", &mut page);
+    write_files(folder.path());
+    let mut page = asked(folder.path(), 5_000);
+    testing::settle(&mut page);
+    page.ranges.asked.length = 40;
+    compare("repeats_nothing", &mut page);
+    assert!(act(&mut page, Action::FindNext).is_err());
+    assert!(act(&mut page, Action::KeptCopy).is_err());
+    assert_eq!(page.why_disabled(Action::FindNext).as_deref(), Some("no range is shown"));
+    assert_eq!(page.why_disabled(Action::ByFile).as_deref(), Some("there is nothing to be listed"));
+}
+
+#[test]
+fn any_key_in_any_state_at_any_size_is_survived() {
+    survive(&mut found(40), |_, _| ());
+}
+
+#[test]
+fn of_a_long_title_the_name_is_cut_first() {
+    let folder = tempfile::tempdir().unwrap();
+    write_files(folder.path());
+    let long = "a-folder-of-files-with-long-names.jsonl";
+    std::fs::rename(folder.path().join("b.jsonl"), folder.path().join(long)).unwrap();
+    let mut page = asked(folder.path(), 40);
+    testing::settle(&mut page);
+    let drawn = super::draw(&mut page, (80, 22, false));
+    assert!(drawn.contains(" a-folder…mes.jsonl line 3 · range 1 of 1 ─"), "{drawn}");
+    page.in_text = true;
+    let drawn = super::draw(&mut page, (30, 12, false));
+    assert!(drawn.contains(" a-f…sonl line 3 · range…"), "{drawn}");
+}
+
+#[test]
+fn another_length_stays_at_the_document() {
+    let folder = tempfile::tempdir().unwrap();
+    write_files(folder.path());
+    let mut page = asked(folder.path(), 50);
+    testing::settle(&mut page);
+    act(&mut page, Action::Last).unwrap();
+    act(&mut page, Action::Passages).unwrap();
+    act(&mut page, Action::Passages).unwrap();
+    assert_eq!(spot(&page), ("b.jsonl", 3, 0));
+    page.handle(Input::Action(Action::Right));
+    assert_eq!(page.act(Action::Up), Ok(()), "the lists are not there now");
+    testing::settle(&mut page);
+    assert!(page.status_right().unwrap().ends_with("by 100 bytes and more"), "{:?}", page.status_right());
+    assert_eq!(spot(&page), ("b.jsonl", 3, 0));
+    assert_eq!(page.lists.documents.selected, page.lists.documents.len - 1);
+}
+
+#[test]
+fn a_file_is_looked_at_alone_and_with_its_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    write_files(folder.path());
+    let mut screen = open(Target::File(folder.path().join("b.jsonl"), 0), &plan(40), env(folder.path()));
+    testing::settle(screen.as_mut());
+    let alone = screen.status_right().unwrap();
+    assert_eq!(alone, "21.9 % of 415 B repeat, by 40 bytes and more");
+    screen.handle(Input::Action(Action::Toggle));
+    testing::settle(screen.as_mut());
+    let status = screen.status_right().unwrap();
+    assert!(status != alone && status.ends_with("repeat, by 40 bytes and more"), "{status}");
+    screen.handle(Input::Action(Action::Right));
+    testing::settle(screen.as_mut());
+    assert!(screen.status_right().unwrap().ends_with("by 50 bytes and more"));
+    let copied = screen.handle(Input::Action(Action::CopyPath));
+    assert!(
+        matches!(&copied[0], Effect::Copy(place) if place.ends_with("b.jsonl:1")),
+        "another file is looked at first"
+    );
+    let effects = screen.handle(Input::Action(Action::Close));
+    assert!(matches!(effects.as_slice(), [Effect::Pop]));
+}
