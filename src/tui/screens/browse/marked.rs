@@ -12,7 +12,7 @@ use crate::model::text::{count, grouped};
 use crate::model::{Cancel, Outcome};
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
-use crate::tui::work::Latest;
+use crate::tui::work::Stoppable;
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -29,7 +29,6 @@ struct Question {
     catalog: Arc<dyn Catalog>,
     marks: Arc<Marks>,
     spans: Vec<Span>,
-    cancel: Cancel,
 }
 
 /// Keys of one shard.
@@ -49,14 +48,12 @@ struct Sorted {
 
 /// The worker that reads the keys of marked samples.
 pub(super) struct Marker {
-    worker: Latest<Question, Outcome<Sorted>>,
-    cancel: Cancel,
+    worker: Stoppable<Question, Outcome<Sorted>>,
 }
 
 impl Marker {
     pub(super) fn start(env: &UiEnv) -> Self {
-        let worker = Latest::start("browse-marked", env.wake.clone(), |question: Question| sorted(&question));
-        Self { worker, cancel: Cancel::default() }
+        Self { worker: Stoppable::start("browse-marked", env.wake.clone(), sorted) }
     }
 
     /// Whether keys are being read.
@@ -65,19 +62,13 @@ impl Marker {
     }
 }
 
-impl Drop for Marker {
-    fn drop(&mut self) {
-        self.cancel.cancel();
-    }
-}
-
-fn sorted(question: &Question) -> Outcome<Sorted> {
+fn sorted(question: Question, cancel: &Cancel) -> Outcome<Sorted> {
     let mut sorted = Sorted::default();
     for span in &question.spans {
         let (mut from, mut left) = (span.from, span.count);
         while left > 0 {
-            question.cancel.check()?;
-            let samples = question.catalog.samples(from, left.min(PIECE), &question.cancel)?;
+            cancel.check()?;
+            let samples = question.catalog.samples(from, left.min(PIECE), cancel)?;
             let Some(last) = samples.last() else { break };
             left = left.saturating_sub(samples.len());
             let groups = question.catalog.groups();
@@ -204,10 +195,7 @@ impl BrowseScreen {
         }
         let Some(catalog) = self.catalog().cloned() else { return Vec::new() };
         let spans = self.state.marked_spans(rows);
-        self.marker.cancel.cancel();
-        self.marker.cancel = Cancel::default();
-        let cancel = self.marker.cancel.clone();
-        self.marker.worker.ask(Question { catalog, marks: Arc::clone(&self.marks), spans, cancel });
+        self.marker.worker.ask(Question { catalog, marks: Arc::clone(&self.marks), spans });
         self.state.mark = None;
         Vec::new()
     }
@@ -218,7 +206,6 @@ impl BrowseScreen {
         let Some(session) = self.session.clone() else { return true };
         let sorted = match answer {
             Ok(sorted) => sorted,
-            Err(failure) if failure.is_cancelled() => return false,
             Err(failure) => {
                 effects.push(Effect::failure(&failure));
                 return true;

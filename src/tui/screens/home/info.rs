@@ -15,7 +15,7 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::page::{Page, PageLine, Tone};
 use crate::tui::theme::Glyphs;
-use crate::tui::work::Latest;
+use crate::tui::work::Stoppable;
 use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::path::{Path, PathBuf};
@@ -27,21 +27,19 @@ const RECORDS: u64 = 1_000;
 pub struct InfoPage {
     page: Page,
     lines: Vec<PageLine>,
-    worker: Latest<PathBuf, Outcome<Vec<PageLine>>>,
-    cancel: Cancel,
+    worker: Stoppable<PathBuf, Outcome<Vec<PageLine>>>,
 }
 
 impl InfoPage {
     /// The page of an entry; what is not known yet follows.
     pub fn new(entry: &Entry, seen: &Look, env: &UiEnv) -> Self {
         let mut lines = first_lines(entry, seen, env.ascii);
-        let (kind, glyphs, cancel) = (seen.kind, Glyphs::new(env.ascii), Cancel::default());
-        let stop = cancel.clone();
+        let (kind, glyphs) = (seen.kind, Glyphs::new(env.ascii));
         // A person may have given it another key, or none.
         let key = Some(env.key(Context::Home, Action::Prepare)).filter(|key| !key.is_empty());
         let prepare = key.unwrap_or_else(|| Action::Prepare.label().to_owned());
-        let answer = move |path: PathBuf| read(&path, kind, &prepare, &glyphs, &stop);
-        let mut worker = Latest::start("info", env.wake.clone(), answer);
+        let answer = move |path: PathBuf, cancel: &Cancel| read(&path, kind, &prepare, &glyphs, cancel);
+        let mut worker = Stoppable::start("info", env.wake.clone(), answer);
         let mut shown = lines.clone();
         if is_read(seen.kind) {
             worker.ask(entry.path.clone());
@@ -49,13 +47,7 @@ impl InfoPage {
         }
         lines.push(PageLine::new(Tone::Plain, ""));
         let name = entry.path.file_name().map_or_else(|| entry.name.clone(), super::look::name_of);
-        Self { page: Page::new(vec!["info".to_owned(), name], shown), lines, worker, cancel }
-    }
-}
-
-impl Drop for InfoPage {
-    fn drop(&mut self) {
-        self.cancel.cancel();
+        Self { page: Page::new(vec!["info".to_owned(), name], shown), lines, worker }
     }
 }
 

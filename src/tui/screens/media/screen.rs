@@ -5,12 +5,12 @@ use super::view;
 use crate::engine::plan::CommandLine;
 use crate::job::media::{preview, MediaPreview};
 use crate::model::plan::PLAN_VERSION;
-use crate::model::{Cancel, Outcome, PrepareMediaPlan, Severity};
+use crate::model::{Outcome, PrepareMediaPlan, Severity};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::widgets::{Gesture, Level, Places, Toast};
-use crate::tui::work::Latest;
+use crate::tui::work::Stoppable;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -207,17 +207,14 @@ impl MediaState {
     }
 }
 
-type Question = (PrepareMediaPlan, Cancel);
 type Found = (PrepareMediaPlan, Arc<Outcome<MediaPreview>>);
 
 /// The screen.
 pub struct MediaScreen {
     env: UiEnv,
     state: MediaState,
-    worker: Latest<Question, Found>,
+    worker: Stoppable<PrepareMediaPlan, Found>,
     asked: Option<PrepareMediaPlan>,
-    /// Stops the question that is being answered.
-    cancel: Cancel,
 }
 
 /// The screen of `prepare-media` on a folder or a prepared data set; it is looked at in the background.
@@ -237,11 +234,11 @@ pub fn open_with(plan: &PrepareMediaPlan, env: UiEnv) -> Box<dyn Screen> {
 impl MediaScreen {
     fn new(state: MediaState, env: UiEnv) -> Self {
         let options = env.options.clone();
-        let worker = Latest::start("media", env.wake.clone(), move |(plan, cancel): Question| {
-            let found = preview(&plan, &options, &cancel);
+        let worker = Stoppable::start("media", env.wake.clone(), move |plan: PrepareMediaPlan, cancel| {
+            let found = preview(&plan, &options, cancel);
             (plan, Arc::new(found))
         });
-        let mut screen = Self { env, state, worker, asked: None, cancel: Cancel::default() };
+        let mut screen = Self { env, state, worker, asked: None };
         screen.ask();
         screen
     }
@@ -252,10 +249,8 @@ impl MediaScreen {
         if self.asked.as_ref().is_some_and(|asked| asked.media.filter == plan.media.filter) {
             return;
         }
-        self.cancel.cancel();
-        self.cancel = Cancel::default();
         self.asked = Some(plan.clone());
-        self.worker.ask((plan, self.cancel.clone()));
+        self.worker.ask(plan);
     }
 
     fn run(&mut self) -> Vec<Effect> {
@@ -265,7 +260,7 @@ impl MediaScreen {
         }
         let Some(plan) = self.state.plan() else { return Vec::new() };
         // The run looks for itself.
-        self.cancel.cancel();
+        self.worker.stop();
         self.asked = None;
         let order = orders::media(plan, self.state.command());
         vec![Effect::Push(Box::new(RunScreen::new(order, self.env.clone())))]
@@ -285,12 +280,6 @@ impl MediaScreen {
             }
         }
         Vec::new()
-    }
-}
-
-impl Drop for MediaScreen {
-    fn drop(&mut self) {
-        self.cancel.cancel();
     }
 }
 
@@ -331,16 +320,9 @@ impl Screen for MediaScreen {
     }
 
     fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
-        match self.worker.take() {
-            Some((plan, found)) => {
-                let stopped = matches!(found.as_ref(), Err(failure) if failure.is_cancelled());
-                if !stopped {
-                    self.state.preview = Some((plan, found));
-                }
-                true
-            }
-            None => false,
-        }
+        let Some(found) = self.worker.take() else { return false };
+        self.state.preview = Some(found);
+        true
     }
 
     fn is_busy(&self) -> bool {
@@ -378,9 +360,7 @@ impl Screen for MediaScreen {
     }
 
     fn interrupt(&mut self) -> bool {
-        let was_waiting = self.worker.is_waiting();
-        self.cancel.cancel();
-        was_waiting
+        self.worker.stop()
     }
 
     fn resumed(&mut self) {

@@ -9,28 +9,27 @@ use crate::model::{Cancel, Handles, Outcome, ProblemLog, Progress};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::{Gesture, Level, Toast};
-use crate::tui::work::Latest;
+use crate::tui::work::{Latest, Stoppable};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use ratatui::Frame;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-type Question = (MixPlan, Cancel);
 type Answer = (MixPlan, Arc<Outcome<Worked>>);
 
 /// The mix form on a folder, with one data set chosen already. Nothing is read on this thread.
 pub fn open(folder: PathBuf, chosen: Option<PathBuf>, env: UiEnv) -> Box<MixScreen> {
     let mut search = Latest::start("members", env.wake.clone(), |folder: PathBuf| find_members(&folder));
     search.ask(folder.clone());
-    let work = Latest::start("mixture", env.wake.clone(), |(plan, cancel): Question| {
-        let worked = work_out(&plan, &cancel);
+    let work = Stoppable::start("mixture", env.wake.clone(), |plan: MixPlan, cancel| {
+        let worked = work_out(&plan, cancel);
         (plan, Arc::new(worked))
     });
     let options = env.options.clone();
     let writer = Latest::start("mix", env.wake.clone(), move |plan: MixPlan| write(&plan, options.clone()));
     let state = MixState::new(folder, chosen, std::env::current_dir().unwrap_or_default());
-    Box::new(MixScreen { env, state, search, work, writer, asked: None, cancel: Cancel::default() })
+    Box::new(MixScreen { env, state, search, work, writer, asked: None })
 }
 
 fn work_out(plan: &MixPlan, cancel: &Cancel) -> Outcome<Worked> {
@@ -44,10 +43,9 @@ pub struct MixScreen {
     env: UiEnv,
     pub(super) state: MixState,
     search: Latest<PathBuf, Outcome<Vec<FoundMember>>>,
-    work: Latest<Question, Answer>,
+    work: Stoppable<MixPlan, Answer>,
     writer: Latest<MixPlan, Outcome<MixReport>>,
     asked: Option<MixPlan>,
-    cancel: Cancel,
 }
 
 impl MixScreen {
@@ -56,10 +54,8 @@ impl MixScreen {
         if self.asked.as_ref() == Some(&plan) {
             return;
         }
-        self.cancel.cancel();
-        self.cancel = Cancel::default();
         self.asked = Some(plan.clone());
-        self.work.ask((plan, self.cancel.clone()));
+        self.work.ask(plan);
     }
 
     /// Enter: shows the file, then writes it.
@@ -133,12 +129,6 @@ impl MixScreen {
     }
 }
 
-impl Drop for MixScreen {
-    fn drop(&mut self) {
-        self.cancel.cancel();
-    }
-}
-
 impl Screen for MixScreen {
     fn context(&self) -> Context {
         match self.state.is_typing() {
@@ -194,10 +184,7 @@ impl Screen for MixScreen {
             changed = true;
         }
         if let Some(worked) = self.work.take() {
-            let stopped = matches!(worked.1.as_ref(), Err(failure) if failure.is_cancelled());
-            if !stopped {
-                self.state.worked = Some(worked);
-            }
+            self.state.worked = Some(worked);
             changed = true;
         }
         changed |= self.take_written(effects);

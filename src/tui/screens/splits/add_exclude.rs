@@ -9,12 +9,12 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
 use crate::tui::widgets::layout::{draw_lines, row};
 use crate::tui::widgets::{popup, text, Gesture, Level, Places, TextField, Toast};
-use crate::tui::work::Latest;
+use crate::tui::work::Stoppable;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
-type Question = (SplitEditor, String, Cancel);
+type Question = (SplitEditor, String);
 
 /// The dialog.
 pub struct AddExclude {
@@ -26,8 +26,7 @@ pub struct AddExclude {
     found: Option<(String, Outcome<Preview>)>,
     /// It matches nothing, and that was said.
     was_warned: bool,
-    worker: Latest<Question, (String, Outcome<Preview>)>,
-    cancel: Cancel,
+    worker: Stoppable<Question, (String, Outcome<Preview>)>,
     /// The rows of item and note, for the mouse: whether it is the note.
     places: Places<bool>,
 }
@@ -63,8 +62,8 @@ impl Preview {
 impl AddExclude {
     /// Empty fields.
     pub fn new(session: SplitSession) -> Self {
-        let worker = Latest::start("exclude", session.env().wake, |(editor, item, cancel): Question| {
-            let found = Preview::of(editor, &item, &cancel);
+        let worker = Stoppable::start("exclude", session.env().wake, |(editor, item): Question, cancel| {
+            let found = Preview::of(editor, &item, cancel);
             (item, found)
         });
         Self {
@@ -76,7 +75,6 @@ impl AddExclude {
             found: None,
             was_warned: false,
             worker,
-            cancel: Cancel::default(),
         }
     }
 
@@ -91,14 +89,13 @@ impl AddExclude {
     fn ask(&mut self) {
         let item = self.item.value().trim().to_owned();
         self.was_warned = false;
-        self.cancel.cancel();
-        self.cancel = Cancel::default();
+        self.worker.stop();
         if item.is_empty() {
             self.found = None;
             return;
         }
         if let Some(editor) = self.session.editor() {
-            self.worker.ask((editor.clone(), item, self.cancel.clone()));
+            self.worker.ask((editor.clone(), item));
         }
     }
 
@@ -123,12 +120,6 @@ impl AddExclude {
         let mut effects = vec![Effect::Pop];
         effects.extend(self.session.apply(Edit::Exclude { items: vec![item] }));
         effects
-    }
-}
-
-impl Drop for AddExclude {
-    fn drop(&mut self) {
-        self.cancel.cancel();
     }
 }
 
