@@ -13,7 +13,7 @@ use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::{Latest, Stoppable};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ type Sought = (Arc<Removed>, Search, Arc<AtomicU64>);
 /// See the module.
 pub struct RunRanges {
     env: UiEnv,
-    /// The file with the ranges, and the name of the file that is shown first.
+    /// The file with the ranges, and the name of the file or folder in the set that is shown first.
     ranges: PathBuf,
     first: String,
     /// The ranges; `None` while they are opened.
@@ -58,7 +58,7 @@ pub struct RunRanges {
 }
 
 impl RunRanges {
-    /// The ranges in a file; the first document of the file of the set with the name `first` is shown that has some.
+    /// The ranges in a file; the first document is shown that has some, of the file or folder of the set with the name `first`.
     pub fn new(ranges: PathBuf, first: String, env: UiEnv) -> Self {
         let wake = || env.wake.clone();
         let mut run = Self {
@@ -132,9 +132,10 @@ impl RunRanges {
         let output = self.output();
         let mut plan = DedupPlan::new(output.to_string_lossy(), "");
         (plan.text_key, plan.min_length) = (directory.text_key.clone(), Some(directory.min_length));
-        let target = match self.first.is_empty() {
-            true => Target::Folder(output),
-            false => Target::File(output.join(&self.first), 0),
+        let first = output.join(&self.first);
+        let target = match directory.files.iter().any(|file| file.source.name == self.first) {
+            true => Target::File(first, 0),
+            false => Target::Folder(first),
         };
         vec![Effect::Push(open(target, &plan, self.env.clone()))]
     }
@@ -237,7 +238,8 @@ impl Ranges for RunRanges {
 
     fn first(&self) -> Option<(At, usize)> {
         let removed = self.removed()?;
-        let file = removed.directory().files.iter().position(|file| file.source.name == self.first)?;
+        let is_there = |name: &str| !self.first.is_empty() && Path::new(name).starts_with(&self.first);
+        let file = removed.directory().files.iter().position(|file| is_there(&file.source.name))?;
         Some((At::Number(removed.first_of(file).min(removed.len().checked_sub(1)?)), file))
     }
 

@@ -28,6 +28,7 @@ fn write_files(folder: &Path) {
         "A short one, again of its own.".to_owned(),
         first[0].clone(),
     ];
+    std::fs::create_dir_all(folder).unwrap();
     std::fs::write(folder.join("a.jsonl"), first.map(|words| document(&words)).concat()).unwrap();
     std::fs::write(folder.join("b.jsonl"), second.map(|words| document(&words)).concat()).unwrap();
 }

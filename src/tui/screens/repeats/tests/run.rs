@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 /// A run on the two files.
 fn run(folder: &Path, change: impl FnOnce(&mut DedupPlan)) -> PathBuf {
     let path = |name: &str| folder.join(name).to_string_lossy().into_owned();
-    std::fs::create_dir_all(folder.join("data")).unwrap();
     write_files(&folder.join("data"));
     let mut plan = DedupPlan { min_length: Some(40), ..DedupPlan::new(path("data"), path("out")) };
     change(&mut plan);
@@ -67,6 +66,20 @@ fn passages_and_files_come_out_of_the_run() {
     act(&mut page, Action::KeptCopy).unwrap();
     assert_eq!((page.listed, spot(&page)), (Listed::Documents, ("b.jsonl", 1, 0)));
     assert!(!page.close(), "nothing is left to go back to");
+}
+
+#[test]
+fn whoever_comes_from_a_folder_of_the_set_begins_there_and_looks_there_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), |_| write_files(&folder.path().join("data/c")));
+    let mut screen = super::super::open_run(&output.join("c"), &env(folder.path())).unwrap();
+    testing::settle(screen.as_mut());
+    let copied = screen.handle(Input::Action(Action::CopyPath));
+    assert!(matches!(&copied[0], Effect::Copy(place) if place.ends_with("data/c/a.jsonl:1")));
+    let effects = screen.handle(Input::Action(Action::Toggle));
+    let [Effect::Push(anew)] = effects.as_slice() else { panic!("nothing is looked for anew") };
+    assert!(anew.title()[1].ends_with("out/c"), "{:?}", anew.title());
+    assert_eq!(anew.why_disabled(Action::Toggle).as_deref(), Some("the whole folder is looked at"));
 }
 
 #[test]
