@@ -21,6 +21,22 @@ pub struct LineNote {
 }
 
 impl LineNote {
+    /// Bytes of a note where it is kept.
+    pub const BYTES: usize = 16;
+
+    /// As it is kept.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let parts = [self.bytes, self.from, self.to, self.text];
+        parts.into_iter().rev().fold(0, |all, part| all << 32 | u128::from(part)).to_le_bytes()
+    }
+
+    /// The note again.
+    pub fn of_bytes(bytes: &[u8; Self::BYTES]) -> Self {
+        let all = u128::from_le_bytes(*bytes);
+        let [bytes, from, to, text] = [0, 32, 64, 96].map(|shift| (all >> shift) as u32);
+        Self { bytes, from, to, text }
+    }
+
     /// Bytes of the line without its `\n`; `None` where it has to be taken apart.
     pub fn bytes(&self) -> Option<usize> {
         (self.bytes > 0).then_some(self.bytes as usize)

@@ -1,7 +1,6 @@
 //! Memory for piles, in chunks that one pile hands on to the next.
 
 use memmap2::{MmapMut, MmapOptions};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a chunk.
@@ -50,33 +49,43 @@ impl Chunk {
     }
 }
 
-/// Memory that piles may take together. Chunks that one of them has given back go to the next that asks: fresh memory costs the system
-/// more time than filling it does.
+/// Memory that piles and notes may take together, in chunks. Those that one of them has given back go to the next that asks: fresh memory
+/// costs the system more time than filling it does.
+///
+/// Everything that is counted is a chunk, so what is taken and what is kept in between are never more than the whole.
 #[derive(Debug)]
-pub(super) struct Budget {
-    left: AtomicU64,
-    spares: Mutex<Vec<Chunk>>,
+pub(super) struct Budget(Mutex<Chunks>);
+
+/// Chunks of a budget that nobody has.
+#[derive(Debug)]
+struct Chunks {
+    /// Of which there is memory.
+    spare: Vec<Chunk>,
+    /// For which memory may still be asked.
+    fresh: u64,
 }
 
 impl Budget {
-    /// So many bytes.
+    /// So many bytes, in whole chunks.
     pub(super) fn new(bytes: u64) -> Arc<Self> {
-        Arc::new(Self { left: AtomicU64::new(bytes), spares: Mutex::default() })
+        Arc::new(Self(Mutex::new(Chunks { spare: Vec::new(), fresh: bytes / CHUNK as u64 })))
     }
 
-    fn spares(&self) -> MutexGuard<'_, Vec<Chunk>> {
-        self.spares.lock().unwrap_or_else(PoisonError::into_inner)
+    fn chunks(&self) -> MutexGuard<'_, Chunks> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An empty chunk; `None` when all is taken.
     pub(super) fn take(&self) -> Option<Chunk> {
-        if !self.reserve(CHUNK as u64) {
-            return None;
+        let mut chunks = self.chunks();
+        if let Some(chunk) = chunks.spare.pop() {
+            return Some(chunk);
         }
-        let spare = self.spares().pop();
-        let chunk = spare.or_else(Chunk::new);
+        chunks.fresh = chunks.fresh.checked_sub(1)?;
+        drop(chunks);
+        let chunk = Chunk::new();
         if chunk.is_none() {
-            self.release(CHUNK as u64);
+            self.chunks().fresh += 1;
         }
         chunk
     }
@@ -84,17 +93,28 @@ impl Budget {
     /// Takes a chunk back.
     pub(super) fn give(&self, mut chunk: Chunk) {
         chunk.clear();
-        self.spares().push(chunk);
-        self.release(CHUNK as u64);
+        self.chunks().spare.push(chunk);
     }
+}
 
-    /// Takes so many bytes for something else than chunks; false when there are not so many.
-    pub(super) fn reserve(&self, bytes: u64) -> bool {
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(bytes)).is_ok()
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Gives back what was reserved.
-    pub(super) fn release(&self, bytes: u64) {
-        self.left.fetch_add(bytes, Ordering::Relaxed);
+    #[test]
+    fn there_are_never_more_chunks_than_are_allowed() {
+        let budget = Budget::new(3 * CHUNK as u64 + 17);
+        let mut taken = Vec::new();
+        for step in 0..200_u32 {
+            match step * 7 % 5 < 2 {
+                true => taken.pop().into_iter().for_each(|chunk| budget.give(chunk)),
+                false => taken.extend(budget.take()),
+            }
+            let chunks = budget.chunks();
+            assert_eq!(taken.len() + chunks.spare.len() + chunks.fresh as usize, 3, "{step}");
+        }
+        taken.extend(std::iter::from_fn(|| budget.take()));
+        assert_eq!(taken.len(), 3);
+        assert!(taken.iter().all(|chunk| chunk.bytes().is_empty()));
     }
 }

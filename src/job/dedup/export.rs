@@ -52,10 +52,9 @@ pub(super) struct PlacedPart {
 
 impl PlacedPart {
     /// Notes of the lines of a piece of it.
-    pub(super) fn notes_from(&self, piece: &Stretch) -> &[LineNote] {
-        let Some((notes, first)) = &self.notes else { return &[] };
+    pub(super) fn notes_from(&self, piece: &Stretch) -> impl Iterator<Item = LineNote> + '_ {
         let before = usize::try_from(piece.from.line - self.stretch.from.line).unwrap_or(usize::MAX);
-        notes.from(first.saturating_add(before))
+        self.notes.iter().flat_map(move |(notes, first)| notes.from(first.saturating_add(before)))
     }
 }
 

@@ -1,51 +1,49 @@
 //! Notes of lines, kept between reading and writing while there is memory.
 
-use super::budget::Budget;
+use super::budget::{Budget, Chunk, CHUNK};
 use crate::engine::dedup::noted::LineNote;
 use std::sync::Arc;
 
-/// Notes for which memory is taken at a time, at least.
-const STEP: usize = 4_096;
+/// Notes in a chunk.
+const IN_CHUNK: usize = CHUNK / LineNote::BYTES;
 
 /// Notes of the lines of a unit, in order.
 #[derive(Debug)]
 pub(super) struct Notes {
-    list: Vec<LineNote>,
-    /// Bytes of the budget that are taken.
-    taken: u64,
+    /// Each full but the last.
+    chunks: Vec<Chunk>,
     budget: Arc<Budget>,
 }
 
 impl Notes {
     /// None yet.
     pub(super) fn new(budget: &Arc<Budget>) -> Self {
-        Self { list: Vec::new(), taken: 0, budget: Arc::clone(budget) }
+        Self { chunks: Vec::new(), budget: Arc::clone(budget) }
     }
 
     /// Adds that of the next line; false when there is no memory for it.
     pub(super) fn add(&mut self, note: LineNote) -> bool {
-        if self.list.len() == self.list.capacity() {
-            let more = self.list.len().max(STEP);
-            let bytes = (more * size_of::<LineNote>()) as u64;
-            if !self.budget.reserve(bytes) {
-                return false;
+        if self.chunks.last().is_none_or(Chunk::is_full) {
+            match self.budget.take() {
+                Some(chunk) => self.chunks.push(chunk),
+                None => return false,
             }
-            self.taken += bytes;
-            self.list.reserve_exact(more);
         }
-        self.list.push(note);
-        true
+        // Chunks hold whole notes.
+        self.chunks.last_mut().is_some_and(|chunk| chunk.fill(&note.to_bytes()).is_empty())
     }
 
     /// Those from line number `from` on.
-    pub(super) fn from(&self, from: usize) -> &[LineNote] {
-        self.list.get(from..).unwrap_or_default()
+    pub(super) fn from(&self, from: usize) -> impl Iterator<Item = LineNote> + '_ {
+        let (first, within) = (from / IN_CHUNK, from % IN_CHUNK);
+        let notes = self.chunks.iter().skip(first).flat_map(|chunk| chunk.bytes().as_chunks().0);
+        notes.skip(within).map(LineNote::of_bytes)
     }
 }
 
 impl Drop for Notes {
     fn drop(&mut self) {
-        self.budget.release(self.taken);
+        self.chunks.drain(..).for_each(|chunk| self.budget.give(chunk));
     }
 }
 
@@ -55,13 +53,16 @@ mod tests {
 
     #[test]
     fn notes_take_from_the_budget_and_give_it_back() {
-        let bytes = (STEP * size_of::<LineNote>()) as u64;
-        let budget = Budget::new(2 * bytes);
+        let budget = Budget::new(2 * CHUNK as u64);
+        let note = |number: usize| LineNote::of_bytes(&(number as u128).to_le_bytes());
         let mut notes = Notes::new(&budget);
-        let count = (0..).take_while(|_| notes.add(LineNote::default())).count();
-        assert_eq!((count, notes.from(1).len()), (2 * STEP, 2 * STEP - 1));
-        assert!(notes.from(count + 1).is_empty() && !budget.reserve(1));
+        let count = (0..).take_while(|number| notes.add(note(*number))).count();
+        assert_eq!(count, 2 * IN_CHUNK);
+        for from in [0, 1, IN_CHUNK - 1, IN_CHUNK, IN_CHUNK + 7, count - 1, count, count + 1, 9 * count] {
+            assert!(notes.from(from).eq((from..count).map(note)), "{from}");
+        }
+        assert!(budget.take().is_none());
         drop(notes);
-        assert!(budget.reserve(2 * bytes));
+        assert!(budget.take().is_some());
     }
 }

@@ -164,14 +164,14 @@ pub(super) fn each_line(
     cancel: &Cancel,
     take: &mut dyn FnMut(Line<'_>, u64) -> Outcome<bool>,
 ) -> Outcome<Option<Problem>> {
-    each_noted_line(inputs, stretch, &[], text_key, spool, cancel, take)
+    each_noted_line(inputs, stretch, &mut std::iter::empty(), text_key, spool, cancel, take)
 }
 
 /// [`each_line`] of a stretch of which the first lines are noted. Where a line is not what was noted, it ends.
 pub(super) fn each_noted_line(
     inputs: &Inputs,
     stretch: &Stretch,
-    notes: &[LineNote],
+    notes: &mut dyn Iterator<Item = LineNote>,
     text_key: &str,
     spool: Box<dyn Spool>,
     cancel: &Cancel,
@@ -195,10 +195,9 @@ pub(super) fn each_noted_line(
         Err(failure) if failure.is_missing() => return Err(inputs.check_unchanged().err().unwrap_or(failure)),
         documents => documents?,
     };
-    let mut notes = notes.iter();
     while documents.position().offset < stretch.to {
         let (at, read) = (documents.position(), documents.consumed());
-        if let Some((note, bytes)) = notes.next().and_then(|note| Some((*note, note.bytes()?))) {
+        if let Some((note, bytes)) = notes.next().and_then(|note| Some((note, note.bytes()?))) {
             let Some(line) = documents.next_known(bytes)? else { break };
             if !take(Line::Noted(&NotedLine { line, note }, at), read)? {
                 break;

@@ -3,8 +3,8 @@
 use crate::engine::dedup::find::Rule;
 use serde::{Deserialize, Serialize};
 
-/// What the program takes whatever it does, in bytes.
-const PROGRAM: u64 = 8 << 20;
+/// What the program takes whatever it does, in bytes: its own pages, most of all.
+const PROGRAM: u64 = 16 << 20;
 /// A thread is given at least so much, in bytes: reading, unpacking and comparing take it.
 const LEAST_THREAD: u64 = 4 << 20;
 /// More helps a thread no more.
@@ -20,6 +20,8 @@ const MOST_PARTS: u64 = 4_096;
 const UNIT: (u64, u64) = (4 << 20, 256 << 20);
 /// Units for each thread, where there is enough to be read.
 const UNITS_PER_THREAD: u64 = 8;
+/// Bytes of input for each of which a few bytes are kept.
+const MARKED: u64 = 64 << 10;
 /// Units at most, about.
 const MOST_UNITS: u64 = 2_048;
 
@@ -87,6 +89,17 @@ impl Division {
         let parts = u32::try_from((records / memory.part_bytes()).clamp(1, MOST_PARTS)).unwrap_or(1);
         Self { unit_bytes, parts, narrow }
     }
+
+    /// Bytes of the lists that tell where parts begin in each run of records, and units in what each part finds; and of what is kept of
+    /// stretches of files: about, for so many bytes of input and of text.
+    pub(super) fn lists(&self, rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> u64 {
+        let records = anchors(rule, text_bytes).saturating_mul(if self.narrow { 16 } else { 32 });
+        let (units, parts) = (input_bytes / self.unit_bytes.max(1) + 1, u64::from(self.parts) + 1);
+        let runs = records / memory.run_bytes(self.parts) as u64 + units;
+        let of_runs = runs.saturating_mul(parts).saturating_mul(size_of::<u32>() as u64);
+        let of_units = units.saturating_mul(parts).saturating_mul(size_of::<u64>() as u64);
+        of_runs.saturating_add(of_units).saturating_add(input_bytes / MARKED)
+    }
 }
 
 /// Anchors of so much text, about (`docs/dedup.md`): two for each window, of which what is hashed covers a part.
@@ -131,6 +144,8 @@ mod tests {
         assert!(of(50, 1 << 30).parts > of(500, 1 << 30).parts);
         assert!(u64::from(of(1, 1 << 45).parts) <= MOST_PARTS);
         assert!((1_u64 << 45) / of(500, 1 << 45).unit_bytes <= MOST_UNITS);
+        let lists = |bytes: u64| of(500, bytes).lists(&rule(500), bytes, bytes, &memory);
+        assert!(lists(10 << 30) < memory.piles / 100 && lists(1 << 40) > memory.piles / 2);
         assert!(of(500, 1 << 30).narrow && !of(5_000, 1 << 30).narrow && !of(500, 1 << 41).narrow);
     }
 }

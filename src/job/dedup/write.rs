@@ -204,7 +204,7 @@ impl<'a> Writing<'a> {
         let (mut found, mut spare) = (Vec::new(), String::new());
         let (key, cancel) = (&job.plan.text_key, &context.cancel);
         let is_index = job.inputs.shard_of(placed.file).is_some();
-        let notes = part.notes_from(&piece.stretch);
+        let notes = &mut part.notes_from(&piece.stretch);
         each_noted_line(job.inputs, &piece.stretch, notes, key, Box::new(spool), cancel, &mut |line, read| {
             found.clear();
             let mut len = 0;
