@@ -65,7 +65,7 @@ pub(super) struct Found {
 
 /// Looks at all parts.
 pub(super) fn find_all(job: &Job<'_>, units: &[ReadUnit], open: &OpenFiles) -> Outcome<Found> {
-    let texts = Texts::new(units.iter().map(|unit| &unit.text), open);
+    let texts = Texts::new(units.iter().map(|unit| &unit.text), open).knowing(job.known_bytes);
     let finding = Finding { job, units, bases: texts.bases(), texts, open, remainders: AtomicU64::new(0) };
     let numbers: Vec<u32> = (0..job.division.parts).collect();
     let parts = run_units(&numbers, job.memory.threads, &job.context.cancel, |part| {

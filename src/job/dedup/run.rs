@@ -31,6 +31,8 @@ use xxhash_rust::xxh3::xxh3_128;
 const FOLDER_MODE: u32 = 0o755;
 /// Counts up when other places of the text become anchors: records of both do not go together.
 const ANCHORS: u32 = 2;
+/// Where text does not fit into memory, one in so many bytes of it keeps what was found: each spares reading some hundred bytes back.
+const KNOWN: u64 = 16;
 /// Units of the journal are known by name; what they were read from is part of its key.
 const ANYWHERE: FileStamp = FileStamp { bytes: 0, modified_ns: 0, inode: 0 };
 
@@ -44,6 +46,8 @@ pub(super) struct Job<'a> {
     pub(super) memory: Memory,
     pub(super) division: Division,
     pub(super) budget: Arc<Budget>,
+    /// Bytes in which is kept what was found in text on scratch.
+    pub(super) known_bytes: u64,
     journal: Journal,
 }
 
@@ -258,9 +262,11 @@ impl<'a> Opened<'a> {
         }
         fs.create_dir(&self.layout.scratch, PRIVATE_FOLDER)?;
         leftover::note(fs, &self.layout)?;
-        let budget = Budget::new(memory.piles);
+        let known_bytes = if needed > 0 { memory.piles / KNOWN } else { 0 };
+        let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.piles / 2);
+        let budget = Budget::new(memory.piles - known_bytes - lists);
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
-        Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, journal })
+        Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal })
     }
 
     /// Refuses what cannot end well for want of scratch space, and warns of what may not.

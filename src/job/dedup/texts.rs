@@ -1,7 +1,7 @@
 //! The text of all documents, read by position.
 
 use super::pile::{OpenFiles, Stored};
-use crate::engine::dedup::find::TextAt;
+use crate::engine::dedup::find::{Known, TextAt};
 use crate::model::Outcome;
 
 /// The text of every unit, one behind the other.
@@ -9,6 +9,7 @@ pub(super) struct Texts<'a> {
     /// Where each unit begins, and its text; in order.
     units: Vec<(u64, &'a Stored)>,
     open: &'a OpenFiles,
+    known: Option<Known>,
 }
 
 impl<'a> Texts<'a> {
@@ -20,7 +21,14 @@ impl<'a> Texts<'a> {
             base += stored.len();
             (start, stored)
         };
-        Self { units: units.into_iter().map(place).collect(), open }
+        Self { units: units.into_iter().map(place).collect(), open, known: None }
+    }
+
+    /// Keeps what is known of it in so many bytes of memory, if some of it is on scratch.
+    pub(super) fn knowing(mut self, bytes: u64) -> Self {
+        let is_in_memory = self.units.iter().all(|(_, stored)| stored.mark().is_none());
+        self.known = if is_in_memory { None } else { Known::new(bytes) };
+        self
     }
 
     /// Where each unit begins.
@@ -51,6 +59,17 @@ impl TextAt for Texts<'_> {
         }
         *spare = whole;
         Ok(spare)
+    }
+
+    #[inline]
+    fn touch(&self, at: u64) {
+        if let Some(known) = &self.known {
+            known.touch(at);
+        }
+    }
+
+    fn known(&self) -> Option<&Known> {
+        self.known.as_ref()
     }
 }
 

@@ -7,10 +7,11 @@
 use super::anchor::{Anchor, Record};
 use super::bytes::{common_prefix, common_suffix};
 use super::class::{overlaps, Part};
+use super::context::context_bytes;
 use super::gear::mix;
 use super::interval::Interval;
 use super::passages::Passage;
-use super::resolve::{context_bytes, Resolver};
+use super::resolve::Resolver;
 use super::{Rule, TextAt};
 use crate::model::dedup::Keep;
 use crate::model::Outcome;

@@ -19,6 +19,7 @@ mod all;
 mod anchor;
 mod bytes;
 mod class;
+mod context;
 mod estimate;
 mod filter;
 mod gear;
@@ -26,6 +27,7 @@ mod grams;
 mod growth;
 mod hot;
 mod interval;
+mod known;
 mod owners;
 mod passages;
 mod periodic;
@@ -43,6 +45,7 @@ pub use estimate::{Estimate, Sampler, Samples};
 pub use growth::Seen;
 pub use hot::Hot;
 pub use interval::{merge, Interval};
+pub use known::Known;
 pub use passages::{Passage, Passages};
 pub use resolve::Resolver;
 pub use scan::Scanner;
@@ -85,6 +88,10 @@ pub trait TextAt {
     fn read<'a>(&'a self, at: u64, len: usize, spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]>;
     /// The byte at `at` will be read soon. Memory is fetched while other work goes on.
     fn touch(&self, _at: u64) {}
+    /// What is known of it, where reading takes so long that it is worth keeping.
+    fn known(&self) -> Option<&Known> {
+        None
+    }
 }
 
 impl TextAt for [u8] {

@@ -7,13 +7,14 @@
 //! No window is in two groups, so the work cannot grow beyond the windows there are, and no hash is trusted.
 
 use super::anchor::{Anchor, Record};
-use super::bytes::{common_prefix, common_suffix};
 use super::class::{Classes, Part};
+use super::context::Context;
 use super::filter;
 use super::interval::Interval;
+use super::known::{Compared, Known, Side};
 use super::passages::{Passage, Passages};
 use super::{Rule, TextAt};
-use crate::model::{Cancel, Failure, Outcome};
+use crate::model::{Cancel, Outcome};
 
 /// From this depth on the pivot is taken from the middle, so that contexts which differ step by step from the first are halved.
 const DEEP: u32 = 3;
@@ -36,6 +37,13 @@ struct Entry {
     member: u32,
     near: u32,
     far: u32,
+}
+
+impl Entry {
+    /// How it agrees with itself.
+    fn whole(&self, rule: &Rule) -> [Side; 2] {
+        [self.far, (rule.min_length - u64::from(self.near)) as u32].map(|same| Side { same, byte: 0 })
+    }
 }
 
 /// Contexts that may have equal windows; they are the last entries of [`Work::entries`].
@@ -64,6 +72,8 @@ struct Work {
     taken: Vec<Entry>,
     parts: Vec<Part>,
     branches: Vec<(Branch, Entry)>,
+    /// How each of those before agrees with the pivot, left and right; where repeats are kept.
+    agreed: Vec<[Side; 2]>,
     classes: Classes,
     spares: [Vec<u8>; 2],
 }
@@ -170,13 +180,15 @@ impl Work {
         let Some(&pivot) = entries.get(chosen) else { return Ok(()) };
         let pivot_at = self.at(pivot);
         let [spare, other_spare] = &mut self.spares;
-        let pivot_text = context(text, pivot_at, pivot, rule, spare)?;
+        let (mut spare, mut pivot_text) = (Some(spare), None);
+        let known = text.known();
         // Behind the pivot, each repeated window is removable where nothing is counted.
         let at_once = rule.is_plain() && chosen == 0;
         let mut common = Passage { at: 0, len: 0, count: 1 };
         let (mut near, mut far) = (pivot.near, pivot.far);
         self.parts.clear();
         self.branches.clear();
+        self.agreed.clear();
         for (number, entry) in entries.iter().enumerate() {
             if number % BREATH == BREATH - 1 {
                 cancel.check()?;
@@ -191,18 +203,36 @@ impl Work {
             let Some(part) = self.members.get(entry.member as usize) else { continue };
             if number == chosen {
                 self.parts.push(Part { near: entry.near, far: entry.far, ..*part });
+                self.agreed.push(entry.whole(rule));
                 continue;
             }
-            let own = context(text, part.at, *entry, rule, other_spare)?;
-            let left = agreed(node.left, own.left.len(), pivot_text.left.len(), |known| {
-                common_suffix(own.left_beyond(known), pivot_text.left_beyond(known))
-            });
-            let right = agreed(node.right, own.right.len(), pivot_text.right.len(), |known| {
-                common_prefix(own.right_beyond(known), pivot_text.right_beyond(known))
-            });
+            let group = Group { members: &self.members, entries: &entries, agreed: &self.agreed, pivot, rule };
+            let sides = match known.and_then(|known| group.agrees(part.at, *entry, known)) {
+                Some(sides) => sides,
+                None => {
+                    let wide = known.is_some();
+                    if let Some(spare) = spare.take() {
+                        let place = (pivot_at, pivot.near, pivot.far);
+                        pivot_text = Some(Context::read(text, place, rule, wide, spare)?);
+                    }
+                    let Some(pivot_text) = &pivot_text else { continue };
+                    let own = Context::read(text, (part.at, entry.near, entry.far), rule, wide, other_spare)?;
+                    let (sides, repeat) = own.compare(pivot_text, (node.left, node.right));
+                    if let (Some(known), Some(repeat)) = (known, repeat) {
+                        if repeat.end - repeat.start >= rule.min_length {
+                            known.add(&repeat);
+                        }
+                    }
+                    sides
+                }
+            };
+            if known.is_some() {
+                self.agreed.push(sides);
+            }
+            let [left, right] = sides;
             // A window at a distance needs so many bytes to the left, and the rest of its length to the right.
-            let least = (rule.min_length - right as u64) as u32;
-            let most = left as u32;
+            let least = (rule.min_length - u64::from(right.same)) as u32;
+            let most = left.same;
             if least <= most {
                 if at_once {
                     let start = part.at - u64::from(most);
@@ -217,11 +247,11 @@ impl Work {
                 }
             }
             if entry.far > most {
-                let branch = Branch { on_left: true, behind: most, byte: own.left_at(left) };
+                let branch = Branch { on_left: true, behind: most, byte: left.byte };
                 self.branches.push((branch, Entry { near: entry.near.max(most + 1), ..*entry }));
             }
             if least > entry.near && most >= entry.near {
-                let branch = Branch { on_left: false, behind: right as u32, byte: own.right_at(right) };
+                let branch = Branch { on_left: false, behind: right.same, byte: right.byte };
                 self.branches.push((branch, Entry { far: entry.far.min(most).min(least - 1), ..*entry }));
             }
         }
@@ -262,63 +292,36 @@ impl Work {
     }
 }
 
-/// The text of all windows of an entry.
-struct Context<'a> {
-    left: &'a [u8],
-    right: &'a [u8],
+/// Contexts of which some have been compared with the pivot.
+struct Group<'a> {
+    members: &'a [Part],
+    entries: &'a [Entry],
+    /// Of the first of them.
+    agreed: &'a [[Side; 2]],
+    pivot: Entry,
+    rule: &'a Rule,
 }
 
-impl<'a> Context<'a> {
-    fn left_beyond(&self, known: usize) -> &'a [u8] {
-        &self.left[..self.left.len().saturating_sub(known)]
-    }
-    fn right_beyond(&self, known: usize) -> &'a [u8] {
-        &self.right[known.min(self.right.len())..]
-    }
-    /// The byte behind `behind` others, away from the anchor.
-    fn left_at(&self, behind: usize) -> u8 {
-        self.left.iter().rev().nth(behind).copied().unwrap_or(0)
-    }
-    fn right_at(&self, behind: usize) -> u8 {
-        self.right.get(behind).copied().unwrap_or(0)
-    }
-}
-
-/// On how many bytes two contexts agree, knowing that the first `known` do as far as they are there.
-#[inline]
-fn agreed(known: u32, own: usize, other: usize, further: impl FnOnce(usize) -> usize) -> usize {
-    let (known, most) = (known as usize, own.min(other));
-    match known < most {
-        true => known + further(known),
-        false => most,
-    }
-}
-
-fn context<'a, T: TextAt + ?Sized>(
-    text: &'a T,
-    at: u64,
-    entry: Entry,
-    rule: &Rule,
-    spare: &'a mut Vec<u8>,
-) -> Outcome<Context<'a>> {
-    let Entry { near, far, .. } = entry;
-    let anchor = Anchor { key: 0, at, near, far, copies: 1, period: 0 };
-    let (left, right) = context_bytes(text, &anchor, rule, spare)?.split_at(far as usize);
-    Ok(Context { left, right })
-}
-
-/// The text of all windows of an anchor, of which the first `far` bytes lie before it.
-#[inline]
-pub(super) fn context_bytes<'a, T: TextAt + ?Sized>(
-    text: &'a T,
-    anchor: &Anchor,
-    rule: &Rule,
-    spare: &'a mut Vec<u8>,
-) -> Outcome<&'a [u8]> {
-    let wanted = anchor.far as usize + (rule.min_length - u64::from(anchor.near)) as usize;
-    let bytes = text.read(anchor.at.saturating_sub(u64::from(anchor.far)), wanted, spare)?;
-    match bytes.len() == wanted {
-        true => Ok(bytes),
-        false => Err(Failure::data("reading text back", "it is shorter than it was when it was searched")),
+impl Group<'_> {
+    /// How the context at `at` agrees with the pivot, if that follows from what is known of it and of one before.
+    fn agrees(&self, at: u64, entry: Entry, known: &Known) -> Option<[Side; 2]> {
+        let place = |entry: &Entry| self.members.get(entry.member as usize).map_or(0, |part| part.at);
+        known.around(at).find_map(|repeat| {
+            let wanted = at.checked_sub(repeat.back)?;
+            let (other, agrees) = if wanted == place(&self.pivot) {
+                (&self.pivot, self.pivot.whole(self.rule))
+            } else {
+                let before = self.entries.get(..self.agreed.len())?;
+                let number = before.binary_search_by_key(&wanted, place).ok()?;
+                (before.get(number)?, *self.agreed.get(number)?)
+            };
+            let reach = |entry: &Entry, side: usize| entry.whole(self.rule).get(side).map_or(0, |side| side.same);
+            let side = |number: usize, same: u64, next: Option<u8>| {
+                let (own, other, pivot) = (reach(&entry, number), reach(other, number), reach(&self.pivot, number));
+                let agrees = *agrees.get(number)?;
+                Compared { own, other, agrees, pivot }.side(u32::try_from(same).unwrap_or(u32::MAX), next)
+            };
+            Some([side(0, at - repeat.start, repeat.before)?, side(1, repeat.end - at, repeat.behind)?])
+        })
     }
 }

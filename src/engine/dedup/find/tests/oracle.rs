@@ -52,6 +52,8 @@ struct Way {
     narrow: bool,
     /// Keys with more records than this are taken record by record.
     many: usize,
+    /// Whether repeats are kept for the anchors beside them.
+    known: bool,
 }
 
 #[derive(Default)]
@@ -70,7 +72,7 @@ impl Sink for Kept {
 }
 
 /// Text that is never in memory as a whole.
-struct Copied<'t>(&'t [u8]);
+struct Copied<'t>(&'t [u8], Option<Known>);
 
 impl TextAt for Copied<'_> {
     fn read<'a>(&'a self, at: u64, len: usize, spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]> {
@@ -78,6 +80,9 @@ impl TextAt for Copied<'_> {
         spare.clear();
         spare.extend_from_slice(self.0.read(at, len, &mut none)?);
         Ok(spare)
+    }
+    fn known(&self) -> Option<&Known> {
+        self.1.as_ref()
     }
 }
 
@@ -102,6 +107,7 @@ fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
         Ok(())
     };
     let mut resolver = Resolver::new(rule);
+    let copied = Copied(text, way.known.then(|| Known::new(1 << 14)).flatten());
     for (_, mut records) in kept.0 {
         records = take_hot(records, way.many, rule, text, &mut found, &mut resolver);
         for last in (1..records.len()).rev() {
@@ -112,7 +118,7 @@ fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
             let mut narrow: Vec<Narrow> = records.iter().map(Narrow::pack).collect();
             resolver.resolve(&mut narrow, text, &mut found, &cancel).unwrap();
         } else {
-            resolver.resolve(&mut records, &Copied(text), &mut found, &cancel).unwrap();
+            resolver.resolve(&mut records, &copied, &mut found, &cancel).unwrap();
         }
     }
     merge(&mut intervals);
@@ -140,14 +146,14 @@ fn take_hot(
             alike.sort_by_key(|record| record.at);
             let mut hot = Hot::new(rule);
             if !rule.is_plain() {
-                alike.iter().for_each(|record| hot.count(record, &Copied(text)).unwrap());
+                alike.iter().for_each(|record| hot.count(record, &Copied(text, None)).unwrap());
             }
             for record in alike {
                 let mut rest = |anchor| {
                     records.push(anchor);
                     Ok(())
                 };
-                hot.take(&record, &Copied(text), found, &mut rest).unwrap();
+                hot.take(&record, &Copied(text, None), found, &mut rest).unwrap();
             }
             hot.end(resolver);
         }
@@ -210,6 +216,7 @@ fn compare(seed: u64) {
         piece: [1, 7, 100, 10_000][dice.below(4) as usize],
         narrow: dice.below(2) == 0,
         many: [1, 3, usize::MAX][dice.below(3) as usize],
+        known: dice.below(3) < 2,
     };
     let ranges: Vec<Interval> = find(&text, &rule, &way, &mut dice);
     let plain: Vec<(u64, u64)> = ranges.iter().map(|range| (range.start, range.end)).collect();

@@ -1,0 +1,295 @@
+//! Repeats that were found around one anchor, kept for the anchors beside it: their contexts need not be read and compared again.
+//!
+//! What is kept was compared byte by byte, so it says what a comparison would say. It is a cache: what does not fit in is forgotten.
+
+use super::gear::mix;
+use std::sync::atomic::{fence, AtomicU64, Ordering};
+
+/// Bytes of text whose repeats share a set, as a binary logarithm.
+const BLOCK: u32 = 12;
+/// Repeats of a set: with its version a line of the processor's cache.
+const WAYS: usize = 3;
+/// Bits of positions and distances.
+const PLACE_BITS: u32 = 48;
+/// Bits of lengths.
+const LENGTH_BITS: u32 = 14;
+
+/// Bytes `[start, end)` of the text that equal those `back` bytes before each of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Repeat {
+    pub start: u64,
+    pub end: u64,
+    pub back: u64,
+    /// The byte before, if it is known to differ from the one so far back.
+    pub before: Option<u8>,
+    /// The byte behind, likewise.
+    pub behind: Option<u8>,
+}
+
+/// A repeat in 16 bytes; 0 where there is none, as nothing lies 0 bytes back.
+#[derive(Clone, Copy, Debug, Default)]
+struct Kept(u128);
+
+impl Kept {
+    /// `None` where it is too long, or too far away.
+    fn pack(repeat: &Repeat) -> Option<Self> {
+        let Repeat { start, end, back, before, behind } = *repeat;
+        let len = end.checked_sub(start).filter(|len| len >> LENGTH_BITS == 0)?;
+        if (start | back) >> PLACE_BITS != 0 || back == 0 {
+            return None;
+        }
+        let fields = [
+            (u64::from(behind.unwrap_or_default()), 8),
+            (u64::from(before.unwrap_or_default()), 8),
+            (u64::from(behind.is_some()), 1),
+            (u64::from(before.is_some()), 1),
+            (len, LENGTH_BITS),
+            (back, PLACE_BITS),
+            (start, PLACE_BITS),
+        ];
+        Some(Self(fields.into_iter().fold(0, |all, (field, bits)| all << bits | u128::from(field))))
+    }
+
+    fn unpack(self) -> Option<Repeat> {
+        let mut rest = self.0;
+        let mut next = |bits: u32| {
+            let field = (rest & ((1 << bits) - 1)) as u64;
+            rest >>= bits;
+            field
+        };
+        let (start, back, len) = (next(PLACE_BITS), next(PLACE_BITS), next(LENGTH_BITS));
+        let (is_before, is_behind) = (next(1) == 1, next(1) == 1);
+        let (before, behind) = (next(8) as u8, next(8) as u8);
+        let byte = |is_known: bool, byte: u8| is_known.then_some(byte);
+        let (before, behind) = (byte(is_before, before), byte(is_behind, behind));
+        (back > 0).then_some(Repeat { start, end: start + len, back, before, behind })
+    }
+}
+
+/// Repeats of a block. Who reads never waits for who writes: what is being written counts as forgotten.
+#[derive(Default)]
+#[repr(align(64))]
+struct Set {
+    /// Odd while somebody writes.
+    version: AtomicU64,
+    words: [[AtomicU64; 2]; WAYS],
+}
+
+impl Set {
+    fn get(&self) -> [Kept; WAYS] {
+        let version = self.version.load(Ordering::Acquire);
+        let mut all = [Kept::default(); WAYS];
+        for (kept, words) in all.iter_mut().zip(&self.words) {
+            let [low, high] = words.each_ref().map(|word| word.load(Ordering::Relaxed));
+            *kept = Kept(u128::from(low) | u128::from(high) << 64);
+        }
+        // The words before the version.
+        fence(Ordering::Acquire);
+        match version.is_multiple_of(2) && self.version.load(Ordering::Relaxed) == version {
+            true => all,
+            false => Default::default(),
+        }
+    }
+
+    /// Changes what it holds, unless somebody else does.
+    fn change(&self, act: impl FnOnce(&mut [Kept; WAYS])) {
+        let version = self.version.load(Ordering::Relaxed);
+        let is_free = version.is_multiple_of(2)
+            && self.version.compare_exchange(version, version + 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if !is_free {
+            return;
+        }
+        // The version before the words.
+        fence(Ordering::Release);
+        let mut all = self.words.each_ref().map(|words| {
+            let [low, high] = words.each_ref().map(|word| word.load(Ordering::Relaxed));
+            Kept(u128::from(low) | u128::from(high) << 64)
+        });
+        act(&mut all);
+        for (Kept(bits), words) in all.into_iter().zip(&self.words) {
+            let [low, high] = words;
+            low.store(bits as u64, Ordering::Relaxed);
+            high.store((bits >> 64) as u64, Ordering::Relaxed);
+        }
+        self.version.store(version + 2, Ordering::Release);
+    }
+}
+
+/// Keeps repeats, for all threads.
+pub struct Known(Vec<Set>);
+
+impl Known {
+    /// In so many bytes of memory; `None` when they are too few to be of use.
+    pub fn new(bytes: u64) -> Option<Self> {
+        let sets = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<Set>();
+        (sets > 0).then(|| Self((0..sets).map(|_| Set::default()).collect()))
+    }
+
+    fn set(&self, block: u64) -> Option<&Set> {
+        let place = (u128::from(mix(block)) * self.0.len() as u128) >> 64;
+        self.0.get(place as usize)
+    }
+
+    /// What is known around `at` is asked for soon.
+    pub fn touch(&self, at: u64) {
+        // A load whose value nobody waits for.
+        std::hint::black_box(self.set(at >> BLOCK).map(|set| set.version.load(Ordering::Relaxed)));
+    }
+
+    /// Notes a repeat.
+    pub(super) fn add(&self, repeat: &Repeat) {
+        let Some(kept) = Kept::pack(repeat) else { return };
+        let blocks = repeat.start >> BLOCK..=repeat.end >> BLOCK;
+        blocks.filter_map(|block| self.set(block)).for_each(|set| set.change(|all| note(all, kept, repeat)));
+    }
+
+    /// Repeats that may hold the byte at `at`, in no order.
+    #[inline]
+    pub(super) fn around(&self, at: u64) -> impl Iterator<Item = Repeat> {
+        let all = self.set(at >> BLOCK).map(Set::get).unwrap_or_default();
+        all.into_iter().filter_map(Kept::unpack).filter(move |repeat| repeat.start <= at && at <= repeat.end)
+    }
+}
+
+/// Adds a repeat to others: what goes on where it ends is joined with it, else the oldest goes.
+fn note(all: &mut [Kept; WAYS], kept: Kept, repeat: &Repeat) {
+    for place in all.iter_mut() {
+        let Some(there) = place.unpack() else { continue };
+        if there.back == repeat.back && there.start <= repeat.end && repeat.start <= there.end {
+            *place = Kept::pack(&joined(&there, repeat)).unwrap_or(kept);
+            return;
+        }
+    }
+    all.rotate_right(1);
+    if let Some(first) = all.first_mut() {
+        *first = kept;
+    }
+}
+
+/// Two repeats of one distance that touch, as one.
+fn joined(one: &Repeat, other: &Repeat) -> Repeat {
+    let (start, end) = (one.start.min(other.start), one.end.max(other.end));
+    let both = [one, other];
+    let before = both.iter().filter(|repeat| repeat.start == start).find_map(|repeat| repeat.before);
+    let behind = both.iter().filter(|repeat| repeat.end == end).find_map(|repeat| repeat.behind);
+    Repeat { start, end, back: one.back, before, behind }
+}
+
+/// On how many bytes a context agrees with a pivot on one side of their anchors, and the byte that differs; 0 where none does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Side {
+    pub same: u32,
+    pub byte: u8,
+}
+
+/// What is known of one side of a context, which reaches so many bytes far from its anchor, and of another one in front of it.
+#[derive(Clone, Copy)]
+pub(super) struct Compared {
+    pub own: u32,
+    /// How far the other one reaches, and how it agrees with the pivot.
+    pub other: u32,
+    pub agrees: Side,
+    /// How far the pivot reaches.
+    pub pivot: u32,
+}
+
+impl Compared {
+    /// How the context agrees with the pivot, when so many of its bytes equal those of the other one and the next, if it is told, does not;
+    /// `None` where that does not follow.
+    pub(super) fn side(&self, same: u32, next: Option<u8>) -> Option<Side> {
+        let Self { own, other, agrees, pivot } = *self;
+        let (same, agreed) = (same.min(own), agrees.same);
+        if agreed < same && agreed < other {
+            // The other one differs from the pivot, or the pivot is over, within what equals this one.
+            return Some(agrees);
+        }
+        if same == own {
+            return (agreed >= own).then_some(Side { same, byte: 0 });
+        }
+        // This one differs from the other one where that agrees with the pivot, or where the pivot is over.
+        let byte = next.filter(|_| agreed > same || (agreed == same && agreed == pivot))?;
+        Some(Side { same, byte })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bytes::common_prefix;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn repeat(start: u64, end: u64, back: u64) -> Repeat {
+        Repeat { start, end, back, before: Some(b'a'), behind: None }
+    }
+
+    #[test]
+    fn repeats_are_kept_as_they_are() {
+        let far = (1 << PLACE_BITS) - 1;
+        for (before, behind) in [(None, None), (Some(0), None), (None, Some(255)), (Some(255), Some(7))] {
+            for (start, len, back) in [(0, 1, 1), (far, (1 << LENGTH_BITS) - 1, far), (77, 500, 70)] {
+                let repeat = Repeat { start, end: start + len, back, before, behind };
+                assert_eq!(Kept::pack(&repeat).unwrap().unpack(), Some(repeat));
+            }
+        }
+        assert!(Kept::default().unpack().is_none());
+        for wrong in [repeat(1 << PLACE_BITS, 1 << PLACE_BITS, 1), repeat(0, 1 << LENGTH_BITS, 1), repeat(1, 2, 0)] {
+            assert!(Kept::pack(&wrong).is_none());
+        }
+    }
+
+    #[test]
+    fn what_touches_is_joined_and_what_is_too_much_is_forgotten() {
+        assert!(Known::new(60).is_none());
+        let known = Known::new(1 << 14).unwrap();
+        known.add(&repeat(1_000, 1_600, 900));
+        known.add(&Repeat { before: None, behind: Some(b'z'), ..repeat(1_500, 2_100, 900) });
+        known.add(&repeat(1_500, 2_000, 901));
+        let mut found: Vec<Repeat> = known.around(1_550).collect();
+        found.sort_by_key(|repeat| repeat.back);
+        assert_eq!(found, [Repeat { behind: Some(b'z'), ..repeat(1_000, 2_100, 900) }, repeat(1_500, 2_000, 901)]);
+        assert_eq!(known.around(1_200).count(), 1);
+        assert_eq!(known.around(2_101).count() + known.around(999).count(), 0);
+        // It is found from each of the blocks that it lies in.
+        known.add(&repeat(8_000, 16_500, 5));
+        assert!([8_000, 8_300, 12_288, 16_384].iter().all(|at| known.around(*at).count() == 1));
+        (0..100).for_each(|back| known.add(&repeat(20_000, 20_500, 10 + back)));
+        assert_eq!(known.around(20_001).count(), WAYS);
+        // Longer than can be kept.
+        known.add(&repeat(30_000, 40_000, 3));
+        known.add(&repeat(39_000, 49_000, 3));
+        assert_eq!(known.around(39_500).collect::<Vec<_>>(), [repeat(39_000, 49_000, 3)]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4_000))]
+        #[test]
+        fn what_follows_is_what_a_comparison_says(
+            (pivot, other, own) in ("[ab]{0,9}", "[ab]{0,9}", "[ab]{0,9}"),
+            reaches in [0_usize..10, 0..10, 0..10],
+            (cut, is_told) in (0_usize..10, any::<bool>()),
+            alike in 0_usize..10,
+        ) {
+            // Texts that often agree.
+            let other = format!("{}{other}", pivot.get(..alike).unwrap_or(&pivot));
+            let own = format!("{}{own}", other.get(..alike / 2 + 2).unwrap_or(&other));
+            let reach = |text: &str, reach: usize| reach.min(text.len());
+            let [to_pivot, to_other, to_own] = [reach(&pivot, reaches[0]), reach(&other, reaches[1]), reach(&own, reaches[2])];
+            let compare = |text: &str, reach: usize| {
+                let same = common_prefix(&text.as_bytes()[..reach], &pivot.as_bytes()[..to_pivot]);
+                Side { same: same as u32, byte: text.as_bytes()[..reach].get(same).copied().unwrap_or_default() }
+            };
+            let agrees = compare(&other, to_other);
+            let whole = common_prefix(own.as_bytes(), other.as_bytes());
+            let differs = own.as_bytes().get(whole).copied().filter(|_| is_told && whole < other.len());
+            let (same, next) = if is_told { (whole, differs) } else { (whole.min(cut), None) };
+            let compared = Compared { own: to_own as u32, other: to_other as u32, agrees, pivot: to_pivot as u32 };
+            let wanted = compare(&own, to_own);
+            if let Some(side) = compared.side(same as u32, next) {
+                prop_assert_eq!(side, wanted, "{} {} {} {:?} {}", pivot, other, own, reaches, same);
+            } else if is_told && differs.is_some() {
+                // Both differ at one place, or the other one is over.
+                prop_assert!(agrees.same as usize == whole || agrees.same as usize == to_other.min(to_pivot), "{own}");
+            }
+        }
+    }
+}
