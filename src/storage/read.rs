@@ -128,6 +128,10 @@ impl ReadFile {
         pause();
         self.file.read_exact_at(buf, offset)
     }
+    /// It will be read at places in no order: the system need not read ahead. Where it cannot be told so, nothing changes.
+    pub fn expect_no_order(&self) {
+        let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::Random);
+    }
     /// Size in bytes when it was opened.
     pub fn len(&self) -> u64 {
         self.bytes

@@ -153,7 +153,8 @@ impl Finding<'_> {
         let count: u64 = source.list.iter().map(|(collected, _)| collected.count(part)).sum();
         let rounds = count.saturating_mul(R::BYTES as u64).div_ceil(2 * job.memory.part_bytes()).max(1);
         let rounds = u32::try_from(rounds).unwrap_or(u32::MAX).min(u32::MAX / source.parts.max(1));
-        let mut records = Vec::<R>::new();
+        // As many as there are mostly, at once: what grows step by step leaves gaps behind.
+        let mut records = Vec::<R>::with_capacity(usize::try_from(count / u64::from(rounds)).unwrap_or_default());
         let takes_hot = depth < DEEPEST;
         let many = usize::try_from(job.memory.part_bytes()).unwrap_or(usize::MAX) / 2 / R::BYTES;
         for round in 0..rounds {
