@@ -10,15 +10,19 @@ mod cuts;
 mod hash;
 mod index;
 mod join;
+mod keys;
+mod made;
 mod marks;
 mod merge;
 mod model;
 mod order;
+mod packed;
 mod pairs;
 mod seeds;
 mod shape;
 mod split;
 mod symbols;
+mod table;
 mod wide;
 mod words;
 
@@ -31,7 +35,7 @@ use added::{Added, Part};
 use classes::Classes;
 use model::{Model, Spelled};
 use shape::{Normal, Shape, Splitting};
-use split::{Capitals, Gpt2, Numbers, Scan, Style};
+use split::{Capitals, Ends, Gpt2, Numbers, Scan, Style};
 use std::borrow::Cow;
 use tokenizers::NormalizedString;
 use unicode_normalization::{is_nfc_quick, IsNormalized};
@@ -162,7 +166,8 @@ impl Bpe {
     }
 
     fn scan(&self, scanner: &impl Scan, text: &str, words: &mut Words, out: &mut Vec<u32>) -> bool {
-        words.encode(&self.model, text.as_bytes(), |text, at| scanner.end(text, at), out)
+        let mut ends = Ends::new(scanner);
+        words.encode(&self.model, text.as_bytes(), |text, at| ends.next(text, at), out)
     }
 }
 

@@ -3,6 +3,7 @@
 use super::cuts::Cuts;
 use super::hash::of_bytes;
 use super::index::Index;
+use super::made::Made;
 use super::pairs::{Merge, Pairs, IDS};
 use super::seeds::Seeds;
 use super::symbols::{ByChar, Bytes, Chars, Others, Symbols, NONE};
@@ -65,7 +66,7 @@ impl Model {
             merges.push(Merge { left: id(&left.0)?, right: id(&right.0)?, product: id(&joined)? });
             marks_begin &= spelled == Spelled::Bytes || !joined.trim_start_matches(MARK).contains(MARK);
         }
-        let pairs = Pairs::new(merges)?;
+        let pairs = Pairs::new(merges.clone())?;
         let is_whole = file.ignore_merges == Some(true);
         let (symbols, cuts) = match spelled {
             Spelled::Bytes => {
@@ -82,10 +83,14 @@ impl Model {
             }
             Spelled::Chars => (vocab.chars(file)?, None),
         };
-        let whole = if is_whole { Some(Whole::new(&file.vocab.0, spelled)?) } else { None };
+        // Those that come of their bytes anyway need not be looked for.
+        let made =
+            if is_whole && spelled == Spelled::Bytes { Made::new(&vocab.bytes(), &merges, &pairs) } else { None };
+        let is_wanted = |id: u32| made.as_ref().is_none_or(|made| !made.has(id));
+        let whole = if is_whole { Whole::new(&file.vocab.0, spelled, is_wanted)? } else { None };
         marks_begin &= vocab.id(MARK).is_some();
         // A part of a word might be a token that is only ever taken whole.
-        let cuts = cuts.filter(|_| !is_whole);
+        let cuts = cuts.filter(|_| whole.is_none());
         Ok(Self { pairs, symbols, whole, cuts, marks_begin })
     }
 
@@ -187,9 +192,14 @@ impl<'a> Vocabulary<'a> {
 }
 
 impl Whole {
-    fn new(all: &[(Spelling<'_>, u32)], spelled: Spelled) -> Result<Self, String> {
+    /// Of the tokens that are wanted; `None` where there are none.
+    fn new(
+        all: &[(Spelling<'_>, u32)],
+        spelled: Spelled,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> Result<Option<Self>, String> {
         let mut whole = Self { index: Index::new(all.len()), bytes: Vec::new(), words: Vec::new(), longest: 0 };
-        for (text, id) in all {
+        for (text, id) in all.iter().filter(|(_, id)| is_wanted(*id)) {
             let before = whole.bytes.len();
             let is_spelled = match spelled {
                 Spelled::Chars => {
@@ -213,7 +223,7 @@ impl Whole {
             }
             whole.words.push((whole.bytes.len() as u32, *id));
         }
-        Ok(whole)
+        Ok(Some(whole).filter(|whole| !whole.words.is_empty()))
     }
 
     fn id(&self, word: &[u8]) -> Option<u32> {

@@ -3,9 +3,11 @@
 //! Memory that is far away decides how long this takes. So words are found and looked up in batches: what one of them has to wait
 //! for comes while others are found, and words that nothing is known of wait for each other, to be joined side by side.
 
-use super::cache::{Cache, LongKey, Packed, ShortKey, LONGEST, SHORT};
+use super::cache::{Cache, Tier};
 use super::join::{Cold, Joiner};
+use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT, TINY};
 use super::model::Model;
+use super::packed::Packed;
 
 /// So many words are found before the first is looked up.
 const AT_ONCE: usize = 128;
@@ -18,8 +20,10 @@ const WAITING: usize = 256;
 pub(super) struct Words {
     cache: Cache,
     joiner: Joiner,
-    found: Vec<Found>,
-    missing: Vec<Missing>,
+    found: Box<[Found; AT_ONCE]>,
+    tiny: List,
+    short: List,
+    long: List,
     cold: Vec<Cold>,
 }
 
@@ -32,12 +36,66 @@ struct Found {
     known: Packed,
 }
 
-/// A word that was not met again lately.
-#[derive(Clone, Copy, Debug, Default)]
-struct Missing {
-    /// Which of those found.
-    word: usize,
-    set: usize,
+/// Some of the words found: which they are, and their hashes.
+#[derive(Debug)]
+struct List {
+    words: Box<[(usize, u64); AT_ONCE]>,
+    count: usize,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        Self { words: Box::new([(0, 0); AT_ONCE]), count: 0 }
+    }
+}
+
+impl List {
+    /// Puts a word behind the others, where it is one of these: written always, and kept where it is wanted.
+    #[inline]
+    fn add(&mut self, word: usize, hash: u64, is_one: bool) {
+        self.words[self.count % AT_ONCE] = (word, hash);
+        self.count += usize::from(is_one);
+    }
+
+    #[inline]
+    fn all(&self) -> &[(usize, u64)] {
+        self.words.get(..self.count).unwrap_or_default()
+    }
+
+    /// Looks for these words among those of their kind that were met again; what is not there stays in the list.
+    ///
+    /// By itself: nothing in this loop has to be predicted, so that memory is waited for by many words at once.
+    #[inline]
+    fn near<const WORD: usize, const REST: usize, const ENTRY: usize, K: Key<WORD>>(
+        &mut self,
+        tier: &Tier<WORD, REST, ENTRY>,
+        found: &mut [Found; AT_ONCE],
+        key: impl Fn(&Found) -> K,
+    ) {
+        let all = std::mem::take(&mut self.count);
+        for at in 0..all {
+            let (word, _) = self.words[at % AT_ONCE];
+            let place = &mut found[word % AT_ONCE];
+            let key = key(place);
+            let hash = key.hash();
+            place.known = Packed::of(tier.near(key, hash));
+            self.add(word, hash, place.known.is_none());
+        }
+    }
+
+    /// Looks for the others among all of their kind.
+    #[inline]
+    fn far<const WORD: usize, const REST: usize, const ENTRY: usize, K: Key<WORD>>(
+        &self,
+        tier: &mut Tier<WORD, REST, ENTRY>,
+        found: &mut [Found; AT_ONCE],
+        key: impl Fn(&Found) -> K,
+    ) {
+        for (word, hash) in self.all() {
+            let place = &mut found[word % AT_ONCE];
+            place.known = Packed::of(tier.far(key(place), *hash));
+        }
+    }
 }
 
 impl Default for Words {
@@ -45,8 +103,10 @@ impl Default for Words {
         Self {
             cache: Cache::default(),
             joiner: Joiner::default(),
-            found: vec![Found::default(); AT_ONCE],
-            missing: vec![Missing::default(); AT_ONCE],
+            found: Box::new([Found::default(); AT_ONCE]),
+            tiny: List::default(),
+            short: List::default(),
+            long: List::default(),
             cold: Vec::with_capacity(WAITING + AT_ONCE),
         }
     }
@@ -65,16 +125,17 @@ impl Words {
         &mut self,
         model: &Model,
         text: &[u8],
-        end: impl Fn(&[u8], usize) -> usize,
+        mut end: impl FnMut(&[u8], usize) -> usize,
         out: &mut Vec<u32>,
     ) -> bool {
         // `until`: where the word ends that is being cut.
         let (mut at, mut until) = (0, 0);
         self.cold.clear();
         while at < text.len() {
-            let Self { cache, found, missing, .. } = self;
+            let Self { cache, found, tiny, short, long, .. } = self;
+            (tiny.count, short.count, long.count) = (0, 0, 0);
             let mut words = 0;
-            for place in found.iter_mut() {
+            for (word, place) in found.iter_mut().enumerate() {
                 if at >= text.len() {
                     break;
                 }
@@ -89,21 +150,17 @@ impl Words {
                 let length = behind - at;
                 let key = if length <= SHORT { ShortKey::new(text, at, length) } else { ShortKey::default() };
                 *place = Found { at, end: behind, key, known: Packed::default() };
+                tiny.add(word, 0, length <= TINY);
+                short.add(word, 0, (TINY + 1..=SHORT).contains(&length));
+                if length > SHORT {
+                    long.add(word, 0, length <= LONGEST);
+                }
                 words += 1;
                 at = behind;
             }
-            // By itself: nothing in this loop has to be predicted, so that memory is waited for by many words at once.
-            let mut count = 0;
-            for (word, place) in found.iter_mut().enumerate().take(words) {
-                let set = place.key.set();
-                place.known = cache.near(place.key, set);
-                // Written always, and kept where it is wanted.
-                if let Some(missing) = missing.get_mut(count) {
-                    *missing = Missing { word, set };
-                }
-                count += usize::from(place.known.is_none());
-            }
-            self.look_up(text, words, count, out);
+            tiny.near(&cache.tiny, found, |place| place.key.tiny());
+            short.near(&cache.short, found, |place| place.key);
+            self.look_up(text, words, out);
             if self.cold.len() >= WAITING && !self.settle(model, text, out) {
                 return false;
             }
@@ -111,30 +168,25 @@ impl Words {
         self.cold.is_empty() || self.settle(model, text, out)
     }
 
-    /// Appends the ids of the first so many of the words found, where they are known; so many of them are missing.
-    fn look_up(&mut self, text: &[u8], words: usize, count: usize, out: &mut Vec<u32>) {
-        let Self { cache, found, missing, cold, .. } = self;
-        let Some((found, missing)) = found.get_mut(..words).zip(missing.get_mut(..count)) else { return };
+    /// Appends the ids of the first so many of the words found, where they are known.
+    fn look_up(&mut self, text: &[u8], words: usize, out: &mut Vec<u32>) {
+        let Self { cache, found, tiny, short, long, cold, .. } = self;
         let mut near = 0;
-        for place in missing.iter_mut() {
-            let Found { at, end, .. } = found[place.word];
-            if end - at <= SHORT {
-                near ^= cache.touch(place.set);
-            } else if end - at <= LONGEST {
-                place.set = LongKey::new(text.get(at..end).unwrap_or_default()).set();
-                near ^= cache.touch_long(place.set);
-            }
+        for (_, hash) in tiny.all() {
+            near ^= cache.tiny.touch(*hash);
+        }
+        for (_, hash) in short.all() {
+            near ^= cache.short.touch(*hash);
+        }
+        for (word, hash) in long.words.iter_mut().take(long.count) {
+            let Found { at, end, .. } = found[*word % AT_ONCE];
+            *hash = LongKey::new(text.get(at..end).unwrap_or_default()).hash();
+            near ^= cache.touch_long(*hash);
         }
         std::hint::black_box(near);
-        for place in missing.iter() {
-            let word = &mut found[place.word];
-            if word.end - word.at <= SHORT {
-                word.known = cache.far(word.key, place.set);
-            }
-        }
-        let mut missing = missing.iter().peekable();
-        for (number, Found { at, end, known, .. }) in found.iter().enumerate() {
-            let place = missing.next_if(|place| place.word == number);
+        tiny.far(&mut cache.tiny, found, |place| place.key.tiny());
+        short.far(&mut cache.short, found, |place| place.key);
+        for Found { at, end, known, .. } in found.iter().take(words) {
             if known.has_ids() {
                 known.put(out);
                 continue;
@@ -144,8 +196,7 @@ impl Words {
             let is_elsewhere = end - at > SHORT || !known.is_none();
             let is_known = is_elsewhere && end - at <= LONGEST && {
                 let key = LongKey::new(text.get(at..end).unwrap_or_default());
-                let set = place.filter(|_| end - at > SHORT).map_or_else(|| key.set(), |place| place.set);
-                cache.long(key, set, out)
+                cache.long(key, key.hash(), out)
             };
             if !is_known {
                 cold.push(Cold::new(at, end, out.len()));

@@ -1,6 +1,7 @@
 //! `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
 use super::super::classes::{Classes, END, LETTER, NUMBER, SPACE};
+use super::blocks::{Block, TOLD};
 use super::{contractions, spaces, without_last, Scan};
 
 /// Splits as GPT-2 does.
@@ -31,5 +32,18 @@ impl Scan for Gpt2 {
         } else {
             without_last(text, at, spaces(classes, text, at))
         }
+    }
+
+    #[inline]
+    fn starts(&self, text: &[u8], at: usize) -> u64 {
+        let Some(block) = Block::new(self.0, text, at) else { return 0 };
+        let Block { letters, spaces, blanks, .. } = block;
+        let (numbers, others) = (block.numbers | block.wide_numbers, block.others());
+        // What begins no word: what goes on with a run of its class, and what has a blank before it.
+        let goes_on = letters & letters << 1 | numbers & numbers << 1 | others & others << 1 | blanks << 1;
+        let starts = !spaces & !goes_on | Block::ends(spaces | block.wide_spaces);
+        let starts = block.contract(starts, at, |place| contractions::small(text, place));
+        // Which of wide spaces goes to the word behind is found one by one.
+        starts & TOLD & Block::before(block.wide_spaces)
     }
 }

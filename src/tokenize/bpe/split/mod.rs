@@ -2,10 +2,14 @@
 //!
 //! Each scanner finds what the pattern finds; a pattern is known by its very text.
 
+mod blocks;
 mod capitals;
 mod contractions;
 mod gpt2;
 mod numbers;
+
+#[cfg(test)]
+mod tests;
 
 use super::classes::{Classes, SPACE};
 pub(super) use capitals::Capitals;
@@ -19,6 +23,42 @@ const LONGEST_SPACE: usize = 1 << 18;
 pub(super) trait Scan {
     /// Where the word ends that begins at this place, before the end of the text; the place itself where that is not known.
     fn end(&self, text: &[u8], at: usize) -> usize;
+
+    /// Where words begin in the [`Block`](blocks::Block) that begins with the word at this place: some of the first behind it, a bit for
+    /// each byte; none where that is found one by one.
+    #[inline]
+    fn starts(&self, _text: &[u8], _at: usize) -> u64 {
+        0
+    }
+}
+
+/// The ends of the words of a text, one after the other.
+pub(super) struct Ends<'s, S> {
+    scan: &'s S,
+    /// Of the block that was looked at last: where it begins, and the ends in it that come yet.
+    from: usize,
+    ends: u64,
+}
+
+impl<'s, S: Scan> Ends<'s, S> {
+    /// From the beginning of a text on.
+    pub(super) fn new(scan: &'s S) -> Self {
+        Self { scan, from: 0, ends: 0 }
+    }
+
+    /// [`Scan::end`] of the word at this place, where the one before it ends.
+    #[inline]
+    pub(super) fn next(&mut self, text: &[u8], at: usize) -> usize {
+        if self.ends == 0 {
+            (self.from, self.ends) = (at, self.scan.starts(text, at));
+            if self.ends == 0 {
+                return self.scan.end(text, at);
+            }
+        }
+        let end = self.from + self.ends.trailing_zeros() as usize;
+        self.ends &= self.ends - 1;
+        end
+    }
 }
 
 /// A way of splitting.

@@ -1,6 +1,7 @@
 //! `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
 use super::super::classes::{Classes, LETTER, NUMBER, SPACE};
+use super::blocks::{Block, TOLD};
 use super::{contractions, spaces, without_last, Scan};
 
 /// Splits as GPT-4 and Llama 3 do with three digits, as Qwen 2 does with one.
@@ -42,6 +43,32 @@ impl Scan for Numbers {
             }
         }
         lines_or_spaces(classes, text, at)
+    }
+
+    #[inline]
+    fn starts(&self, text: &[u8], at: usize) -> u64 {
+        let Some(block) = Block::new(self.classes, text, at) else { return 0 };
+        let Block { letters, numbers, blanks, .. } = block;
+        let others = block.others();
+        // A character that is alone between a word and letters goes to these: the first of each run of others, all of its bytes.
+        let first = others & !(others << 1 | blanks << 1);
+        let mut front = first;
+        for _ in 1..4 {
+            front |= front << 1 & others & block.further;
+        }
+        let mut starts = first
+            | letters & !(letters << 1 | blanks << 1 | front << 1)
+            | Block::ends(block.spaces | block.wide_spaces);
+        let mut digits = numbers & !(numbers << 1);
+        while digits != 0 {
+            starts |= digits;
+            for _ in 0..self.digits {
+                digits = digits << 1 & numbers;
+            }
+        }
+        let starts = block.contract(starts, at, |place| contractions::any_case(text, place));
+        // Ends of lines, and all that is wider than a byte, are looked at one by one.
+        starts & TOLD & Block::before(block.spaces & !blanks | block.wide_spaces | block.wide_numbers)
     }
 }
 

@@ -1,0 +1,102 @@
+//! Where words begin, for sixty-four bytes of a text at once: branches that hang on letters cannot be predicted, and bits need none.
+
+use super::super::classes::{Classes, LETTER, NUMBER, SPACE};
+use wide::u8x16;
+
+/// Bytes of a block.
+pub(super) const BLOCK: usize = 64;
+
+/// Places of which a block tells whether a word begins there: behind the first, where one does, and so far from the end that all that
+/// this hangs on is in the block.
+pub(super) const TOLD: u64 = (1 << (BLOCK - 3)) - 2;
+
+/// A bit for each byte of a block, the first lowest; all bytes of a character are what it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Block {
+    pub(super) letters: u64,
+    pub(super) numbers: u64,
+    /// Spaces of one byte.
+    pub(super) spaces: u64,
+    /// The blank.
+    pub(super) blanks: u64,
+    /// Apostrophes.
+    pub(super) quotes: u64,
+    /// Bytes behind the first of their character.
+    pub(super) further: u64,
+    /// Spaces and numbers of several bytes.
+    pub(super) wide_spaces: u64,
+    pub(super) wide_numbers: u64,
+}
+
+impl Block {
+    /// Of the bytes from this place on, where a character begins; `None` where there are not so many.
+    #[inline]
+    pub(super) fn new(classes: &Classes, text: &[u8], at: usize) -> Option<Self> {
+        let bytes: &[u8; BLOCK] = text.get(at..at + BLOCK)?.try_into().ok()?;
+        let mut block = Self::default();
+        let mut firsts = 0;
+        for (number, part) in bytes.as_chunks::<16>().0.iter().enumerate() {
+            let part = u8x16::from(*part);
+            let put = |bits: u8x16| u64::from(bits.to_bitmask()) << (16 * number);
+            let is_among = |part: u8x16, from: u8, last: u8| {
+                let beyond = part - u8x16::splat(from);
+                beyond.simd_eq(beyond.min(u8x16::splat(last - from)))
+            };
+            let blanks = part.simd_eq(u8x16::splat(b' '));
+            block.letters |= put(is_among(part | u8x16::splat(0x20), b'a', b'z'));
+            block.numbers |= put(is_among(part, b'0', b'9'));
+            block.blanks |= put(blanks);
+            block.spaces |= put(blanks | is_among(part, b'\t', b'\r'));
+            block.quotes |= put(part.simd_eq(u8x16::splat(b'\'')));
+            // Only the highest bit of each byte is looked at.
+            let first = part & (part + part);
+            firsts |= put(first);
+            block.further |= put(part ^ first);
+        }
+        while firsts != 0 {
+            let place = firsts.trailing_zeros();
+            firsts &= firsts - 1;
+            let (class, length) = classes.look(text, at + place as usize);
+            let bits = !(u64::MAX << length) << place;
+            let if_in = |wanted: u8| bits & u64::from(class & wanted != 0).wrapping_neg();
+            block.letters |= if_in(LETTER);
+            block.wide_numbers |= if_in(NUMBER);
+            block.wide_spaces |= if_in(SPACE);
+        }
+        Some(block)
+    }
+
+    /// What is neither letter nor number nor space.
+    #[inline]
+    pub(super) fn others(&self) -> u64 {
+        !(self.letters | self.numbers | self.spaces | self.wide_spaces | self.wide_numbers)
+    }
+
+    /// The bits below all of these.
+    #[inline]
+    pub(super) fn before(bits: u64) -> u64 {
+        (bits & bits.wrapping_neg()).wrapping_sub(1)
+    }
+
+    /// Of runs of these bytes the first, and the last but of runs of one: what becomes of blanks between words.
+    #[inline]
+    pub(super) fn ends(spaces: u64) -> u64 {
+        spaces & !(spaces << 1 & spaces >> 1)
+    }
+
+    /// Cuts contractions off what follows them: `length` finds the bytes of one at a place of the text, 0 where there is none.
+    #[inline]
+    pub(super) fn contract(&self, starts: u64, at: usize, length: impl Fn(usize) -> usize) -> u64 {
+        let mut quotes = self.quotes & (starts | 1) & (TOLD | 1);
+        let mut starts = starts;
+        while quotes != 0 {
+            let place = quotes.trailing_zeros() as usize;
+            quotes &= quotes - 1;
+            let length = length(at + place);
+            if length > 0 {
+                starts = starts & !(((1 << length) - 2) << place) | 1 << (place + length);
+            }
+        }
+        starts
+    }
+}
