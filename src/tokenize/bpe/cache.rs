@@ -29,8 +29,6 @@ const ID: u64 = (1 << COUNT_SHIFT) - 1;
 pub(super) struct Tier<const WORD: usize, const REST: usize, const ENTRY: usize> {
     near: Table<WORD, REST, ENTRY>,
     all: Table<WORD, REST, ENTRY>,
-    /// In which of two places the next word is put: words that are met often are near, so that no order has to be kept here.
-    turn: usize,
 }
 
 impl<const WORD: usize, const REST: usize, const ENTRY: usize> Tier<WORD, REST, ENTRY> {
@@ -56,15 +54,13 @@ impl<const WORD: usize, const REST: usize, const ENTRY: usize> Tier<WORD, REST, 
     pub(super) fn far(&mut self, key: impl Key<WORD>, hash: u64) -> [u64; REST] {
         let rest = self.all.get(key, hash);
         if rest[0] != 0 {
-            self.turn ^= 1;
-            self.near.put(key, hash, rest, self.turn);
+            self.near.put(key, hash, rest);
         }
         rest
     }
 
     fn keep(&mut self, key: impl Key<WORD>, rest: [u64; REST]) {
-        self.turn ^= 1;
-        self.all.put(key, key.hash(), rest, self.turn);
+        self.all.put(key, key.hash(), rest);
     }
 }
 
@@ -74,7 +70,6 @@ pub(super) struct Cache {
     pub(super) tiny: Tier<1, 1, 2>,
     pub(super) short: Tier<2, 2, 4>,
     long: Table<4, 4, 8>,
-    turn: usize,
 }
 
 impl Cache {
@@ -131,8 +126,7 @@ impl Cache {
             let mut rest: [u64; MOST / 2] = std::array::from_fn(|at| id(2 * at) | id(2 * at + 1) << 32);
             rest[0] |= (ids.len() as u64) << COUNT_SHIFT;
             let key = LongKey::new(word);
-            self.turn ^= 1;
-            self.long.put(key, key.hash(), rest, self.turn);
+            self.long.put(key, key.hash(), rest);
         }
     }
 }

@@ -80,6 +80,7 @@ impl Made {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokenize::tests::Dice;
     use std::collections::HashMap;
 
     /// Joins by the rule itself.
@@ -94,11 +95,7 @@ mod tests {
 
     #[test]
     fn a_token_is_made_where_joining_its_bytes_gives_it_and_nowhere_else() {
-        let mut state = 3_u64;
-        let mut dice = |below: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) as usize % below
-        };
+        let mut dice = Dice(3);
         let (mut reached, mut missed, mut refused) = (0, 0, 0);
         for round in 0..300 {
             // Three bytes, and what some pairs of what is there become; now and then the same by another pair, or in another order.
@@ -106,8 +103,8 @@ mod tests {
             (0..3).for_each(|byte| bytes[byte] = byte as u32);
             let mut spelled: Vec<Vec<u32>> = (0..3).map(|byte| vec![byte]).collect();
             let mut merges: Vec<Merge> = Vec::new();
-            for _ in 0..3 + dice(25) {
-                let (left, right) = (dice(spelled.len()), dice(spelled.len()));
+            for _ in 0..3 + dice.roll(25) {
+                let (left, right) = (dice.roll(spelled.len()), dice.roll(spelled.len()));
                 let whole = [spelled[left].as_slice(), &spelled[right]].concat();
                 let known = spelled.iter().position(|known| *known == whole);
                 let product = known.unwrap_or_else(|| {
@@ -120,7 +117,7 @@ mod tests {
                 }
             }
             if round % 5 == 0 {
-                let (one, other) = (dice(merges.len()), dice(merges.len()));
+                let (one, other) = (dice.roll(merges.len()), dice.roll(merges.len()));
                 merges.swap(one, other);
             }
             let pairs = Pairs::new(merges.clone()).unwrap();

@@ -11,6 +11,8 @@ pub(super) struct Table<const WORD: usize, const REST: usize, const ENTRY: usize
     start: usize,
     /// Sets of two entries, less one; there is a power of two of them.
     mask: usize,
+    /// In which of two places the next word is put where none is empty: words that are met often are near, so that no order has to be kept.
+    turn: usize,
 }
 
 impl<const WORD: usize, const REST: usize, const ENTRY: usize> Table<WORD, REST, ENTRY> {
@@ -62,11 +64,13 @@ impl<const WORD: usize, const REST: usize, const ENTRY: usize> Table<WORD, REST,
         std::array::from_fn(|at| select_unpredictable(is_known, entry[WORD + at], 0))
     }
 
-    /// Keeps something of a word: in the place that is empty, or else in the one whose turn it is, 0 or 1.
+    /// Keeps something of a word: in the place that is empty, or else in the one whose turn it is.
     #[inline]
-    pub(super) fn put(&mut self, key: impl Key<WORD>, hash: u64, rest: [u64; REST], turn: usize) {
+    pub(super) fn put(&mut self, key: impl Key<WORD>, hash: u64, rest: [u64; REST]) {
+        self.turn ^= 1;
+        let turn = self.turn;
         let Some(set) = self.set_mut(hash) else { return };
-        let at = set.iter().position(|entry| entry[WORD] == 0).unwrap_or(turn & 1);
+        let at = set.iter().position(|entry| entry[WORD] == 0).unwrap_or(turn);
         let (word, kept) = set[at].split_at_mut(WORD);
         word.copy_from_slice(&key.numbers());
         kept.copy_from_slice(&rest);
