@@ -55,6 +55,8 @@ fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
 
 fn write_draft(fs: &dyn Fs, shard: &Shard, draft: &Path, cancel: &Cancel) -> Outcome<()> {
     let mut out = fs.create_file(draft)?;
+    // It is scanned next.
+    out.keep_cached();
     unpack(shard, out.as_mut(), cancel)?;
     out.set_mode(shard.mode)?;
     out.finish().map(drop)

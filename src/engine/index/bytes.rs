@@ -61,7 +61,8 @@ impl SpoolWriter {
         if path.symlink_metadata().is_ok() {
             fs.remove_file(&path)?;
         }
-        let file = fs.create_file(&path)?;
+        let mut file = fs.create_file(&path)?;
+        file.keep_cached();
         let waiting = Vec::with_capacity(WRITE_BYTES + 4096);
         Ok(Self { file, name, waiting, hash: Box::new(Xxh3::new()), written: 0 })
     }

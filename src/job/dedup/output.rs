@@ -46,6 +46,9 @@ impl WriteFile for Hashed {
     fn start_sync(&mut self) {
         self.inner.start_sync();
     }
+    fn keep_cached(&mut self) {
+        self.inner.keep_cached();
+    }
     fn sync(&mut self) -> Outcome<()> {
         self.inner.sync()
     }

@@ -125,7 +125,8 @@ impl<'a> Pile<'a> {
             return Ok(());
         }
         self.fs.remove_file(&self.path)?;
-        self.file = Some(self.fs.create_file(&self.path)?);
+        let file = self.file.insert(self.fs.create_file(&self.path)?);
+        file.keep_cached();
         self.spilled = true;
         for chunk in std::mem::take(&mut self.chunks) {
             let written = self.write(chunk.bytes());

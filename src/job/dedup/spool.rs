@@ -33,7 +33,8 @@ impl Spool for ScratchSpool {
         if self.open.is_none() {
             // A stopped run may have left one.
             self.fs.remove_file(&self.path)?;
-            let file = self.fs.create_file(&self.path)?;
+            let mut file = self.fs.create_file(&self.path)?;
+            file.keep_cached();
             self.open = Some((file, open_read(&self.path)?));
         }
         match &mut self.open {

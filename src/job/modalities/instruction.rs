@@ -143,7 +143,8 @@ fn write_lines(
     context.phase_of(Phase::Scan, "line", "putting conversations through the template");
     let mut written = Vec::new();
     for at in 0..settings.partitions().len() {
-        let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, BUFFER);
+        // They are packed next.
+        let file = BufferedFile::new(context.fs.create_file(&place.draft(at))?, BUFFER).kept_cached();
         written.push(Written { file, lengths: Vec::new() });
     }
     deal(settings, compat, &mut written, &context.handles())?;

@@ -16,6 +16,12 @@ impl BufferedFile {
     pub fn new(file: Box<dyn WriteFile>, capacity: usize) -> Self {
         Self { file, waiting: Vec::with_capacity(capacity.max(1)) }
     }
+    /// The same, of a file that this run will read again ([`WriteFile::keep_cached`]).
+    #[must_use]
+    pub fn kept_cached(mut self) -> Self {
+        self.file.keep_cached();
+        self
+    }
     /// Adds bytes at the end.
     pub fn write_all(&mut self, bytes: &[u8]) -> Outcome<()> {
         if self.waiting.len() + bytes.len() > self.waiting.capacity() {

@@ -100,6 +100,7 @@ struct Shared {
 struct State {
     count: u64,
     log: Vec<(Op, PathBuf)>,
+    let_go: Vec<(PathBuf, u64, u64)>,
     lost: bool,
     memory: super::volatile::Volatile,
 }
@@ -136,6 +137,10 @@ impl FaultFs {
     /// Every operation asked for so far.
     pub fn log(&self) -> Vec<(Op, PathBuf)> {
         self.state().log.clone()
+    }
+    /// What files were let go of so far: from where on, and how many bytes. It is no operation: it changes nothing and cannot fail.
+    pub fn let_go(&self) -> Vec<(PathBuf, u64, u64)> {
+        self.state().let_go.clone()
     }
     fn state(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -223,6 +228,10 @@ impl DiskFile for FaultFile {
     }
     fn raw_start_sync(&mut self) {
         self.inner.raw_start_sync();
+    }
+    fn raw_let_go(&mut self, from: u64, length: u64) {
+        self.fs.state().let_go.push((self.path.clone(), from, length));
+        self.inner.raw_let_go(from, length);
     }
     fn raw_set_mode(&mut self, mode: u32) -> io::Result<()> {
         let Self { fs, path, inner } = self;

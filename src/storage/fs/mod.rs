@@ -22,6 +22,9 @@ pub const PRIVATE_FILE: u32 = 0o600;
 pub const PRIVATE_FOLDER: u32 = 0o700;
 /// How much is copied at a time, in bytes.
 const COPY_CHUNK: usize = 1 << 20;
+/// A file that is written is let go of in steps of so many bytes, and stays in memory so many bytes behind its end.
+const STEP: u64 = 8 << 20;
+const BEHIND: u64 = 64 << 20;
 
 /// An open file as the system offers it.
 pub trait DiskFile: Send {
@@ -33,6 +36,9 @@ pub trait DiskFile: Send {
     fn raw_sync(&mut self) -> io::Result<()>;
     /// Asks the system to begin writing out what it holds back; nothing is waited for, and nothing can fail.
     fn raw_start_sync(&mut self) {}
+    /// Tells the system that these bytes will not be read soon: what of them is not on disk yet it begins to write, the memory of the
+    /// others it takes back. Nothing is waited for, and nothing can fail.
+    fn raw_let_go(&mut self, from: u64, length: u64);
     /// Sets the permission bits.
     fn raw_set_mode(&mut self, mode: u32) -> io::Result<()>;
     /// Closes the file and reports what the system says about it.
@@ -66,6 +72,9 @@ pub trait Disk: Send + Sync {
 }
 
 /// A file being written. Nothing is kept back: every byte given is handed to the system at once (see [`BufferedFile`]).
+///
+/// What is written is let go of as the file grows: the system begins to write it out, and memory that held it is free for what comes next.
+/// So a large file neither drives everything else out of memory nor leaves all of the writing to its end. Its last 64 MiB stay.
 pub trait WriteFile: Send {
     /// Writes all bytes at the end.
     fn write_all(&mut self, bytes: &[u8]) -> Outcome<()>;
@@ -73,6 +82,8 @@ pub trait WriteFile: Send {
     fn overwrite(&mut self, bytes: &[u8], offset: u64) -> Outcome<()>;
     /// Begins to make everything durable, without waiting: for many small files whose [`sync`](Self::sync) comes later.
     fn start_sync(&mut self);
+    /// From now on nothing is let go of: for what this run will read again.
+    fn keep_cached(&mut self);
     /// Makes everything written so far durable.
     fn sync(&mut self) -> Outcome<()>;
     /// Sets the permission bits.
@@ -96,18 +107,18 @@ pub trait Fs: Disk {
     /// Creates a file that must not exist yet, readable by its owner only until a mode is set.
     fn create_file(&self, path: &Path) -> Outcome<Box<dyn WriteFile>> {
         let raw = named("creating the file", path, || self.raw_create(path))?;
-        Ok(Box::new(NamedFile { path: path.to_owned(), raw, written: 0 }))
+        Ok(Box::new(NamedFile::new(path, raw, 0)))
     }
     /// Opens a file to append to, creating it when missing.
     fn append_file(&self, path: &Path) -> Outcome<Box<dyn WriteFile>> {
         let (raw, written) = named("opening the file for writing", path, || self.raw_append(path))?;
-        Ok(Box::new(NamedFile { path: path.to_owned(), raw, written }))
+        Ok(Box::new(NamedFile::new(path, raw, written)))
     }
     /// Opens a file that is there to go on after its first `length` bytes; whatever came after them is cut off. A file that is
     /// shorter is an error.
     fn reopen_file(&self, path: &Path, length: u64) -> Outcome<Box<dyn WriteFile>> {
         let raw = named("opening the file for writing", path, || self.raw_reopen(path, length))?;
-        Ok(Box::new(NamedFile { path: path.to_owned(), raw, written: length }))
+        Ok(Box::new(NamedFile::new(path, raw, length)))
     }
     /// Makes an existing file's content durable.
     fn sync_file(&self, path: &Path) -> Outcome<()> {
@@ -185,6 +196,35 @@ struct NamedFile {
     path: PathBuf,
     raw: Box<dyn DiskFile>,
     written: u64,
+    letting_go: Option<LettingGo>,
+}
+
+/// How far a file is let go of, in whole steps.
+struct LettingGo {
+    /// What lies before was written by others.
+    first: u64,
+    /// What lies before is on its way to the disk.
+    begun: u64,
+}
+
+impl NamedFile {
+    /// A file that is open, and has this many bytes.
+    fn new(path: &Path, raw: Box<dyn DiskFile>, written: u64) -> Self {
+        let first = written.next_multiple_of(STEP);
+        Self { path: path.to_owned(), raw, written, letting_go: Some(LettingGo { first, begun: first }) }
+    }
+    /// Lets go of what is far enough behind.
+    fn let_go(&mut self) {
+        let Some(LettingGo { first, begun }) = &mut self.letting_go else { return };
+        while self.written >= *begun + STEP {
+            self.raw.raw_let_go(*begun, STEP);
+            // By now it is on disk, and its memory is given back.
+            if let Some(behind) = begun.checked_sub(BEHIND).filter(|behind| behind >= first) {
+                self.raw.raw_let_go(behind, STEP);
+            }
+            *begun += STEP;
+        }
+    }
 }
 
 impl WriteFile for NamedFile {
@@ -198,6 +238,7 @@ impl WriteFile for NamedFile {
             self.written += count as u64;
             bytes = bytes.get(count..).unwrap_or_default();
         }
+        self.let_go();
         Ok(())
     }
     fn overwrite(&mut self, mut bytes: &[u8], mut offset: u64) -> Outcome<()> {
@@ -214,6 +255,9 @@ impl WriteFile for NamedFile {
     }
     fn start_sync(&mut self) {
         self.raw.raw_start_sync();
+    }
+    fn keep_cached(&mut self) {
+        self.letting_go = None;
     }
     fn sync(&mut self) -> Outcome<()> {
         named("making the file durable", &self.path, || self.raw.raw_sync())
@@ -232,7 +276,7 @@ impl WriteFile for NamedFile {
         self.close()
     }
     fn close(self: Box<Self>) -> Outcome<u64> {
-        let Self { path, raw, written } = *self;
+        let Self { path, raw, written, .. } = *self;
         match raw.raw_close() {
             // An interrupted close has closed the file all the same.
             Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(Failure::io("closing", path, &error)),

@@ -4,6 +4,7 @@ use super::{Disk, DiskFile, PRIVATE_FILE};
 use rustix::fs::{open, Mode, OFlags};
 use std::fs::{File, Permissions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
+use std::num::NonZeroU64;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, PermissionsExt as _};
 use std::path::Path;
 
@@ -26,6 +27,9 @@ impl DiskFile for RealFile {
     fn raw_start_sync(&mut self) {
         // Giving up the cached pages makes the system write the changed ones first.
         let _ = rustix::fs::fadvise(&self.0, 0, None, rustix::fs::Advice::DontNeed);
+    }
+    fn raw_let_go(&mut self, from: u64, length: u64) {
+        let _ = rustix::fs::fadvise(&self.0, from, NonZeroU64::new(length), rustix::fs::Advice::DontNeed);
     }
     fn raw_set_mode(&mut self, mode: u32) -> io::Result<()> {
         self.0.set_permissions(Permissions::from_mode(mode & 0o7777))

@@ -247,3 +247,92 @@ fn a_reopened_file_goes_on_after_its_first_bytes_and_its_head_can_be_replaced() 
     assert!(RealFs.reopen_file(&path, 8).is_err());
     assert!(RealFs.reopen_file(&dir.path().join("none"), 0).is_err());
 }
+
+/// Takes everything, and notes what it is to let go of.
+#[derive(Clone, Default)]
+struct Endless(std::sync::Arc<std::sync::Mutex<Vec<(u64, u64)>>>);
+
+impl DiskFile for Endless {
+    fn raw_write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+    fn raw_write_at(&mut self, bytes: &[u8], _offset: u64) -> io::Result<usize> {
+        Ok(bytes.len())
+    }
+    fn raw_sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+    fn raw_let_go(&mut self, from: u64, length: u64) {
+        self.0.lock().unwrap().push((from, length));
+    }
+    fn raw_set_mode(&mut self, _mode: u32) -> io::Result<()> {
+        Ok(())
+    }
+    fn raw_close(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What a file is let go of that has `before` bytes and grows to `bytes`, in pieces of this size.
+fn let_go_of(before: u64, bytes: u64, piece: usize, keep: bool) -> Vec<(u64, u64)> {
+    let disk = Endless::default();
+    let mut file = NamedFile::new(Path::new("f"), Box::new(disk.clone()), before);
+    if keep {
+        file.keep_cached();
+    }
+    let zeros = vec![0; piece];
+    while file.len() < bytes {
+        let count = (bytes - file.len()).min(piece as u64) as usize;
+        file.write_all(&zeros[..count]).unwrap();
+        // A header that is known last.
+        file.overwrite(b"head", 0).unwrap();
+    }
+    let calls = disk.0.lock().unwrap();
+    calls.clone()
+}
+
+#[test]
+fn what_is_written_is_let_go_of_step_by_step_but_for_the_end() {
+    const MIB: u64 = 1 << 20;
+    for piece in [777_777, 1 << 20, 8 << 20, 50 << 20] {
+        let calls = let_go_of(0, 200 * MIB, piece, false);
+        assert!(calls.iter().all(|(_, length)| *length == 8 * MIB));
+        // Each whole step is begun, in order; each that lies far enough behind is told once more.
+        let mut wanted = Vec::new();
+        for step in 0..25 {
+            wanted.push(step * 8 * MIB);
+            wanted.extend((step >= 8).then(|| (step - 8) * 8 * MIB));
+        }
+        assert_eq!(calls.iter().map(|(from, _)| *from).collect::<Vec<_>>(), wanted, "{piece}");
+    }
+    assert!(let_go_of(0, 8 * MIB - 1, 4096, false).is_empty());
+    assert_eq!(let_go_of(0, 8 * MIB, 4096, false), [(0, 8 * MIB)]);
+    // A file that ends with the distance stays whole: of all its steps the writing is begun.
+    assert_eq!(let_go_of(0, 64 * MIB, 1 << 20, false).len(), 8);
+}
+
+#[test]
+fn what_others_wrote_and_what_is_kept_is_not_let_go_of() {
+    const MIB: u64 = 1 << 20;
+    let calls = let_go_of(100 * MIB + 5, 200 * MIB, 1 << 20, false);
+    assert_eq!(calls.iter().map(|(from, _)| *from).min(), Some(104 * MIB));
+    assert_eq!(calls.len(), 12 + 4);
+    assert!(let_go_of(0, 200 * MIB, 1 << 20, true).is_empty());
+}
+
+#[test]
+fn letting_go_changes_no_byte_and_is_no_operation() {
+    let dir = folder();
+    let (path, kept) = (dir.path().join("f"), dir.path().join("k"));
+    let fs = FaultFs::new(Fault::Nothing);
+    let bytes: Vec<u8> = (0..20 << 20).map(|at: u32| (at / 3) as u8).collect();
+    let mut file = BufferedFile::new(fs.create_file(&path).unwrap(), 1 << 20);
+    file.write_all(&bytes).unwrap();
+    file.close().unwrap();
+    let mut file = BufferedFile::new(fs.create_file(&kept).unwrap(), 1 << 20).kept_cached();
+    file.write_all(&bytes).unwrap();
+    file.close().unwrap();
+    assert_eq!(fs.let_go(), [(path.clone(), 0, STEP), (path.clone(), STEP, STEP)]);
+    assert_eq!(fs.ops(), fs.log().len() as u64);
+    assert!(std::fs::read(&path).unwrap() == bytes && std::fs::read(&kept).unwrap() == bytes);
+}
