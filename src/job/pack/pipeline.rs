@@ -56,7 +56,12 @@ pub(super) fn run(
     // A worker that stops the others because of a mismatch does so through a flag of its own: the run goes on.
     let stop = Cancel::default();
     let workers: Vec<usize> = (0..limits.threads.max(1)).collect();
-    let result = run_units(&workers, limits.threads, &stop, |_| {
+    let is_fast = tokenizer.is_fast();
+    let result = run_units(&workers, limits.threads, &stop, |worker| {
+        // One thread compares the readers while the others pack; the pass is over when both is done.
+        if let Some(mismatch) = (is_fast && *worker == 0).then(|| tokenizer.prove()).flatten() {
+            return Err(hall.differs(mismatch.clone()));
+        }
         let mut packer = Packer::new(recipes, field, tokenizer, cancel)?;
         hall.work(&mut packer, cancel, &stop)
     });
@@ -118,13 +123,18 @@ impl Hall<'_, '_> {
             };
             packer.run(&fed.piece, &mut packed)?;
             if let Some(mismatch) = packed.mismatch.take() {
-                locked(&self.line).mismatch.get_or_insert(Box::new(mismatch));
-                return Err(Failure::cancelled());
+                return Err(self.differs(mismatch));
             }
             let taken = fed.piece.block.bytes.capacity() + packed.held();
             self.change(reserved, taken);
             self.hand_in(number, fed, packed, taken)?;
         }
+    }
+
+    /// Ends the pass, as what was packed may be wrong.
+    fn differs(&self, mismatch: Mismatch) -> Failure {
+        locked(&self.line).mismatch.get_or_insert(Box::new(mismatch));
+        Failure::cancelled()
     }
 
     /// Waits until little enough is in flight. What is in flight is being worked on or waits for what is, so it always moves.

@@ -74,7 +74,8 @@ impl<'a> Job<'a> {
     fn open(context: &'a TaskContext, plan: &'a PackPlan, tuning: Tuning) -> Outcome<Self> {
         let mut layout = Layout::of(plan)?;
         recover(context, &layout)?;
-        let tokenizer = Tokenizer::load(&plan.tokenizer)?;
+        // It is proven while the first texts are packed.
+        let tokenizer = Tokenizer::load_unproven(&plan.tokenizer)?;
         let recipes = recipes(plan, &tokenizer)?;
         let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), &context.cancel)?;
         layout.settle(plan, &inputs)?;

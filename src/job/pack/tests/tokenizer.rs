@@ -77,6 +77,33 @@ fn a_difference_in_a_document_that_is_not_compared_is_not_seen() {
 }
 
 #[test]
+fn a_difference_in_texts_that_are_in_no_document_sends_the_run_to_the_reference_too() {
+    for threads in [1, 2] {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut plan, expected) = differing(dir.path(), 30);
+        let file = std::fs::read_to_string(&plan.tokenizer).unwrap();
+        let mut file: serde_json::Value = serde_json::from_str(&file).unwrap();
+        // The spellings of added tokens are among those texts.
+        let added = file["added_tokens"].as_array_mut().unwrap();
+        let mut token = added[0].clone();
+        (token["content"], token["id"]) = (DIFFERS.into(), 60_000.into());
+        added.push(token);
+        plan.tokenizer = dir.path().join("added.json").to_str().unwrap().into();
+        put(Path::new(&plan.tokenizer), file.to_string().as_bytes());
+        let task = start_on(plan.clone(), options(threads), Tuning::default(), Arc::new(RealFs)).unwrap();
+        let report = task.wait().unwrap();
+        assert!(report.switched_to_reference.unwrap().contains("the fast reader differs here"));
+        assert_ne!(ids(&dir.path().join("out/00000_unshuffled.ds")), expected, "the token is one id");
+        let tokenizer = Tokenizer::load(&plan.tokenizer).unwrap();
+        assert!(!tokenizer.is_fast() && tokenizer.facts().slow_because.unwrap().contains("by the reference"));
+        let mut right = Vec::new();
+        tokenizer.encoder().encode_by_reference(&format!("document 30 of a few words{DIFFERS}"), &mut right).unwrap();
+        let made = ids(&dir.path().join("out/00000_unshuffled.ds"));
+        assert!(made.windows(right.len()).any(|part| part.iter().zip(&right).all(|(a, b)| *a == u64::from(*b))));
+    }
+}
+
+#[test]
 fn texts_are_filled_up_in_batches_of_ten_thousand_with_a_warning() {
     let dir = tempfile::tempdir().unwrap();
     let json = r#"{"version":"1.0","truncation":null,
