@@ -203,6 +203,10 @@ fn push_scalar(value: &[u8], out: &mut Vec<u8>) {
         out.extend_from_slice(if value == b"-0" { b"0" } else { value });
         return;
     }
+    if is_short_float(value) {
+        out.extend_from_slice(value);
+        return;
+    }
     let number = std::str::from_utf8(value).ok().and_then(|text| text.parse::<f64>().ok());
     match number {
         Some(number) if number.is_infinite() => {
@@ -211,6 +215,19 @@ fn push_scalar(value: &[u8], out: &mut Vec<u8>) {
         Some(number) => out.extend_from_slice(float_repr(number).as_bytes()),
         None => out.extend_from_slice(value),
     }
+}
+
+/// Whether a number of JSON is a float that stands as `repr` prints it. Of those with more than 15 digits it is not told: up to there no two of
+/// them are the same float, so the shortest that reads back equal is the number itself.
+fn is_short_float(number: &[u8]) -> bool {
+    let digits = number.strip_prefix(b"-").unwrap_or(number);
+    let point = digits.iter().position(|byte| *byte == b'.').unwrap_or(digits.len());
+    let Some((whole, [b'.', fraction @ ..])) = digits.split_at_checked(point) else { return false };
+    let is_small = whole == b"0" && fraction.iter().take(4).all(|byte| *byte == b'0');
+    let is_whole = fraction == b"0";
+    digits.len() <= 16
+        && fraction.iter().all(u8::is_ascii_digit)
+        && (is_whole || !(fraction.is_empty() || fraction.ends_with(b"0") || is_small))
 }
 
 /// Looks for keys that come twice.
@@ -340,5 +357,37 @@ mod tests {
             deep = format!("{{\"a\":0,\"a\":{deep}}}");
         }
         assert_eq!(again(&deep).len(), 900 * 7 + 1);
+    }
+
+    #[test]
+    fn a_short_float_is_one_that_repr_prints_as_it_stands() {
+        for (number, is_one) in [
+            ("0.5", true),
+            ("-0.0", true),
+            ("12.25", true),
+            ("0.0001", true),
+            ("0.00001", false),
+            ("0.00012", true),
+            ("1.50", false),
+            ("1.00", false),
+            ("5e1", false),
+            ("1.5e3", false),
+            ("12345678901234.5", true),
+            ("123456789012345.6", false),
+            ("0.1234567890123456", false),
+        ] {
+            assert_eq!(is_short_float(number.as_bytes()), is_one, "{number}");
+        }
+        assert!(again("[0.10000000000000001, 1.50]") == "[0.1, 1.5]");
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(4_000))]
+        #[test]
+        fn no_float_is_taken_for_short_that_repr_prints_otherwise(number in "-?(0|[1-9][0-9]{0,15})[.]0{0,6}[0-9]{1,15}") {
+            if is_short_float(number.as_bytes()) {
+                proptest::prop_assert_eq!(float_repr(number.parse().unwrap()), number);
+            }
+        }
     }
 }

@@ -221,6 +221,16 @@ impl Stored {
         }
     }
 
+    /// The byte at `at` will be read soon: where it is in memory it is fetched while other work goes on.
+    #[inline]
+    pub(super) fn touch(&self, at: u64) {
+        if let Self::Memory { chunks, .. } = self {
+            let place = usize::try_from(at).unwrap_or(usize::MAX);
+            // A load whose value nobody waits for.
+            std::hint::black_box(chunks.get(place / CHUNK).and_then(|chunk| chunk.bytes().get(place % CHUNK)).copied());
+        }
+    }
+
     /// `len` bytes from `at`, fewer only at its end; `spare` may hold them.
     pub(super) fn read<'a>(
         &'a self,
@@ -332,6 +342,7 @@ mod tests {
                 [(0, 10), (CHUNK - 3, 10), (CHUNK - 3, 2 * CHUNK), (bytes.len() - 5, 100), (bytes.len(), 1)]
             {
                 let wanted = &bytes[at..bytes.len().min(at + len)];
+                stored.touch(at as u64);
                 assert_eq!(stored.read(at as u64, len, &mut spare, &open).unwrap(), wanted, "{chunks} {at} {len}");
             }
             if let Some(mark) = stored.mark() {

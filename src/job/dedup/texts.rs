@@ -31,6 +31,12 @@ impl<'a> Texts<'a> {
         self
     }
 
+    /// The unit that holds a position, and where it begins.
+    fn unit_of(&self, at: u64) -> Option<(u64, &'a Stored)> {
+        let number = self.units.partition_point(|(base, _)| *base <= at).saturating_sub(1);
+        self.units.get(number).copied()
+    }
+
     /// Where each unit begins.
     pub(super) fn bases(&self) -> Vec<u64> {
         self.units.iter().map(|(base, _)| *base).collect()
@@ -63,8 +69,13 @@ impl TextAt for Texts<'_> {
 
     #[inline]
     fn touch(&self, at: u64) {
-        if let Some(known) = &self.known {
-            known.touch(at);
+        match &self.known {
+            Some(known) => known.touch(at),
+            None => {
+                if let Some((base, stored)) = self.unit_of(at) {
+                    stored.touch(at - base);
+                }
+            }
         }
     }
 

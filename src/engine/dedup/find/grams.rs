@@ -4,6 +4,7 @@
 //! candidate in some seventy places, next to nothing has to be hashed.
 
 use super::gear::BLOCK;
+use fearless_simd::{dispatch, Level};
 
 /// The words of two bytes that tell stand so far apart: even where there are few different words of text, these are together different.
 const APART: usize = 4;
@@ -20,6 +21,8 @@ const ORDER: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
 pub(super) struct Grams {
     /// The sum of a candidate is less.
     bound: i16,
+    /// What the processor can do.
+    level: Level,
 }
 
 /// Candidates of one block, in order, and what is needed to find them.
@@ -50,13 +53,19 @@ impl Grams {
     /// For one candidate in so many places.
     pub(super) fn new(one_in: u64) -> Self {
         let share = (1 << 16) / one_in.clamp(2, 1 << 16);
-        Self { bound: (i64::from(i16::MIN) + share as i64) as i16 }
+        Self { bound: (i64::from(i16::MIN) + share as i64) as i16, level: Level::new() }
     }
 
     /// Notes which places of a block are candidates: all behind which [`GRAM`] bytes are there, at most [`BLOCK`].
     ///
     /// Nothing depends on what is rare but the last step, so that hardly a branch is taken for wrong.
     pub(super) fn scan(&self, bytes: &[u8], found: &mut Candidates) {
+        // The same for each kind of processor; what there is of wide registers is used.
+        dispatch!(self.level, _ => self.scan_here(bytes, found));
+    }
+
+    #[inline(always)]
+    fn scan_here(&self, bytes: &[u8], found: &mut Candidates) {
         let Candidates { even, odd, flags, words, at, len } = found;
         let count = sums(bytes, even);
         let odd_count = sums(bytes.get(1..).unwrap_or_default(), odd);
@@ -95,21 +104,19 @@ pub(super) fn order(piece: &[u8]) -> u64 {
 }
 
 /// The sums of every second place from the first on, as many as there is room for; returns how many.
+#[inline(always)]
 fn sums(bytes: &[u8], sums: &mut [i16; BLOCK / 2]) -> usize {
-    let words = |from: usize| {
-        let (words, _) = bytes.get(from..).unwrap_or_default().as_chunks::<2>();
-        words.iter().map(|word| u16::from_le_bytes(*word))
-    };
+    let words = |from: usize| bytes.get(from..).unwrap_or_default().as_chunks::<2>().0;
     let count = words(GRAM - 2).len().min(sums.len());
-    sums.iter_mut().take(count).for_each(|sum| *sum = 0);
-    for (from, [a, b, c, d]) in [0, 4 * APART].into_iter().zip(FACTORS) {
-        let firsts = words(from).zip(words(from + APART));
-        let others = words(from + 2 * APART).zip(words(from + 3 * APART));
-        for ((sum, (first, second)), (third, fourth)) in sums.iter_mut().take(count).zip(firsts).zip(others) {
-            let half = first.wrapping_mul(a).wrapping_add(second.wrapping_mul(b));
-            let other = third.wrapping_mul(c).wrapping_add(fourth.wrapping_mul(d));
-            *sum = sum.wrapping_add(half.wrapping_add(other) as i16);
-        }
+    let [a, b, c, d, e, f, g, h] =
+        [0, 1, 2, 3, 4, 5, 6, 7].map(|number| words(number * APART).get(..count).unwrap_or_default());
+    let [[fa, fb, fc, fd], [fe, ff, fg, fh]] = FACTORS;
+    let term = |word: [u8; 2], factor: u16| u16::from_le_bytes(word).wrapping_mul(factor);
+    let all = a.iter().zip(b).zip(c.iter().zip(d)).zip(e.iter().zip(f).zip(g.iter().zip(h)));
+    for (sum, (((a, b), (c, d)), ((e, f), (g, h)))) in sums.iter_mut().zip(all) {
+        let first = term(*a, fa).wrapping_add(term(*b, fb)).wrapping_add(term(*c, fc).wrapping_add(term(*d, fd)));
+        let other = term(*e, fe).wrapping_add(term(*f, ff)).wrapping_add(term(*g, fg).wrapping_add(term(*h, fh)));
+        *sum = first.wrapping_add(other) as i16;
     }
     count
 }
