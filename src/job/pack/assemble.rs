@@ -53,6 +53,16 @@ pub(super) fn head_of(name: &str) -> usize {
     }
 }
 
+/// Whether this run will read a spool again; the others are what it makes, as they are.
+fn is_read_again(name: &str, recipes: &[Recipe]) -> bool {
+    match Path::new(name).extension().and_then(|end| end.to_str()) {
+        Some("pbin" | "ds") => false,
+        // Masks are put between the tokens.
+        Some("tokens") => recipes.iter().any(|recipe| matches!(recipe.kind, Kind::Parts(_))),
+        _ => true,
+    }
+}
+
 /// Everything that a run has made so far.
 pub(super) struct Assembler<'a> {
     context: &'a TaskContext,
@@ -105,7 +115,7 @@ impl<'a> Assembler<'a> {
         for (name, mark) in &record.marks {
             context.cancel.check()?;
             match Spool::resume(&dir.join(name), *mark, head_of(name))? {
-                Some(spool) => spools.insert(name.clone(), spool),
+                Some(spool) => spools.insert(name.clone(), spool.read_again(is_read_again(name, recipes))),
                 None => return Ok(None),
             };
         }
@@ -332,6 +342,7 @@ impl<'a> Assembler<'a> {
 
     fn fresh(&mut self, name: &str) -> Outcome<()> {
         let spool = Spool::create(&*self.context.fs, &self.dir.join(name), head_of(name))?;
+        let spool = spool.read_again(is_read_again(name, self.recipes));
         self.spools.insert(name.to_owned(), spool);
         self.grown.insert(name.to_owned());
         Ok(())

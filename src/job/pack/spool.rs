@@ -26,6 +26,7 @@ pub(super) struct Spool {
     file: Option<Box<dyn WriteFile>>,
     bytes: u64,
     hasher: Xxh3,
+    is_read_again: bool,
 }
 
 /// How a spool was before, to go back to.
@@ -58,13 +59,34 @@ impl Spool {
         if head > 0 {
             file.write_all(&vec![0; head])?;
         }
-        Ok(Self { path: path.to_owned(), file: Some(file), bytes: head as u64, hasher: Xxh3::new() })
+        Ok(Self {
+            path: path.to_owned(),
+            file: Some(file),
+            bytes: head as u64,
+            hasher: Xxh3::new(),
+            is_read_again: false,
+        })
     }
 
     /// One that a stopped run left, as far as its mark goes; `None` when it is not what the mark says.
     pub(super) fn resume(path: &Path, mark: Mark, head: usize) -> Outcome<Option<Self>> {
         let hasher = verify(path, mark, head)?;
-        Ok(hasher.map(|hasher| Self { path: path.to_owned(), file: None, bytes: mark.bytes, hasher }))
+        Ok(hasher.map(|hasher| Self {
+            path: path.to_owned(),
+            file: None,
+            bytes: mark.bytes,
+            hasher,
+            is_read_again: false,
+        }))
+    }
+
+    /// The same, of a spool that this run will read again: it stays in the system's cache ([`WriteFile::keep_cached`]).
+    pub(super) fn read_again(mut self, is_read_again: bool) -> Self {
+        self.is_read_again = is_read_again;
+        if let Some(file) = self.file.as_mut().filter(|_| is_read_again) {
+            file.keep_cached();
+        }
+        self
     }
 
     pub(super) fn append(&mut self, fs: &dyn Fs, bytes: &[u8]) -> Outcome<()> {
@@ -73,7 +95,13 @@ impl Spool {
         }
         let file = match &mut self.file {
             Some(file) => file,
-            None => self.file.insert(fs.reopen_file(&self.path, self.bytes)?),
+            None => {
+                let file = self.file.insert(fs.reopen_file(&self.path, self.bytes)?);
+                if self.is_read_again {
+                    file.keep_cached();
+                }
+                file
+            }
         };
         file.write_all(bytes)?;
         self.hasher.update(bytes);
@@ -141,6 +169,7 @@ pub(super) fn each_chunk(path: &Path, from: u64, to: u64, take: &mut dyn FnMut(&
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::fs::fault::{Fault, FaultFs};
     use crate::storage::fs::RealFs;
 
     fn put(path: &Path, bytes: &[u8]) {
@@ -178,5 +207,25 @@ mod tests {
         put(&path, b"headhello ");
         std::fs::hard_link(&path, dir.path().join("published")).unwrap();
         assert!(Spool::resume(&path, mark, 4).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_spool_that_is_read_again_stays_in_the_cache() {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, is_read_again) in [("made", false), ("again", true)] {
+            let fs = FaultFs::new(Fault::Nothing);
+            let path = dir.path().join(name);
+            let mut spool = Spool::create(&fs, &path, 0).unwrap().read_again(is_read_again);
+            spool.append(&fs, &vec![1; 20 << 20]).unwrap();
+            spool.rest().unwrap();
+            spool.append(&fs, &vec![2; 20 << 20]).unwrap();
+            spool.rest().unwrap();
+            assert_eq!(fs.let_go().is_empty(), is_read_again);
+            let mark = spool.mark();
+            let mut resumed = Spool::resume(&path, mark, 0).unwrap().unwrap().read_again(is_read_again);
+            let before = fs.let_go().len();
+            resumed.append(&fs, &vec![3; 20 << 20]).unwrap();
+            assert_eq!(fs.let_go().len() == before, is_read_again);
+        }
     }
 }
