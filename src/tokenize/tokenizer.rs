@@ -55,7 +55,8 @@ impl Tokenizer {
         Ok(loaded)
     }
 
-    /// [`load`](Self::load) without what takes half of its time: nothing that is encoded counts before [`prove`](Self::prove) was asked.
+    /// [`load`](Self::load) without what takes up to half of its time: for who only asks what is in it, or asks [`prove`](Self::prove)
+    /// before anything counts that was encoded.
     pub fn load_unproven(named: &str) -> Outcome<Self> {
         let (path, bytes) = load::read(named)?;
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);

@@ -50,8 +50,8 @@ fn guided(plan: PackPlan, context: &Context) -> Finished {
 /// Does what the plan says, with the flags that hold everywhere; prints the summary.
 pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
     refuse_wrong(plan)?;
-    // Held to the end: the job then need not load it once more.
-    let tokenizer = Tokenizer::load(&plan.tokenizer)?;
+    // Held to the end: the job then need not load it once more. It is the job that proves it.
+    let tokenizer = Tokenizer::load_unproven(&plan.tokenizer)?;
     let told = notes(plan, &tokenizer);
     if let Some(path) = &context.globals.save_plan {
         save_plan(plan, path)?;
