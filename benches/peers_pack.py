@@ -21,7 +21,7 @@ END = "<|endoftext|>"
 APART = {}
 
 
-def datatrove(text, tokenizer, work, workers=1):
+def datatrove(text, tokenizer, work):
     import numpy as np
     from datatrove.executor import LocalPipelineExecutor
     from datatrove.pipeline.readers import JsonlReader
@@ -29,7 +29,7 @@ def datatrove(text, tokenizer, work, workers=1):
 
     LocalPipelineExecutor(
         pipeline=[JsonlReader(str(text.parent), glob_pattern=text.name), DocumentTokenizer(str(work / "out"), str(tokenizer), eos_token=END, shuffle_documents=False)],
-        tasks=workers, workers=workers, logging_dir=str(work / "log"),
+        tasks=1, workers=1, logging_dir=str(work / "log"),
     ).run()
     return sum(int(np.fromfile(path, np.uint64)[-1]) for path in (work / "out").glob("*.index"))
 

@@ -250,6 +250,13 @@ pub struct NanosetsTarget {
     pub logging_dir: Option<String>,
 }
 
+impl NanosetsTarget {
+    /// Whether documents or chunks are put into another order.
+    pub fn is_shuffled(&self) -> bool {
+        self.shuffle == DocumentShuffle::Documents || self.chunk_size.is_some()
+    }
+}
+
 /// Type of a Forager token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -31,10 +31,9 @@ impl<'a> Texts<'a> {
         self
     }
 
-    /// The unit that holds a position, and where it begins.
-    fn unit_of(&self, at: u64) -> Option<(u64, &'a Stored)> {
-        let number = self.units.partition_point(|(base, _)| *base <= at).saturating_sub(1);
-        self.units.get(number).copied()
+    /// The number of the unit that holds a position.
+    fn unit_of(&self, at: u64) -> usize {
+        self.units.partition_point(|(base, _)| *base <= at).saturating_sub(1)
     }
 
     /// Where each unit begins.
@@ -45,7 +44,7 @@ impl<'a> Texts<'a> {
 
 impl TextAt for Texts<'_> {
     fn read<'a>(&'a self, at: u64, len: usize, spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]> {
-        let number = self.units.partition_point(|(base, _)| *base <= at).saturating_sub(1);
+        let number = self.unit_of(at);
         let Some((base, stored)) = self.units.get(number) else { return Ok(&[]) };
         let from = at - base;
         let here = stored.len().saturating_sub(from);
@@ -72,7 +71,7 @@ impl TextAt for Texts<'_> {
         match &self.known {
             Some(known) => known.touch(at),
             None => {
-                if let Some((base, stored)) = self.unit_of(at) {
+                if let Some((base, stored)) = self.units.get(self.unit_of(at)) {
                     stored.touch(at - base);
                 }
             }

@@ -10,7 +10,7 @@ use super::spool::{Mark, Snapshot, Spool};
 use crate::engine::pack::{Kind, PackedPiece, Recipe};
 use crate::formats::modalities::packed::HEADER_BYTES;
 use crate::job::task::TaskContext;
-use crate::model::pack::PackPlan;
+use crate::model::pack::{NanosetsTarget, PackPlan};
 use crate::model::{Outcome, PackFormat, Problem, ProblemKind, Severity};
 use formats::Batch;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,10 +53,11 @@ pub(super) fn head_of(name: &str) -> usize {
     }
 }
 
-/// Whether this run will read a spool again; the others are what it makes, as they are.
-fn is_read_again(name: &str, recipes: &[Recipe]) -> bool {
+/// Whether this run will read a spool again, here and there; of the others it makes files as they are.
+fn is_read_again(name: &str, plan: &PackPlan, recipes: &[Recipe]) -> bool {
     match Path::new(name).extension().and_then(|end| end.to_str()) {
-        Some("pbin" | "ds") => false,
+        Some("pbin") => false,
+        Some("ds") => plan.nanosets.as_ref().is_some_and(NanosetsTarget::is_shuffled),
         // Masks are put between the tokens.
         Some("tokens") => recipes.iter().any(|recipe| matches!(recipe.kind, Kind::Parts(_))),
         _ => true,
@@ -115,7 +116,7 @@ impl<'a> Assembler<'a> {
         for (name, mark) in &record.marks {
             context.cancel.check()?;
             match Spool::resume(&dir.join(name), *mark, head_of(name))? {
-                Some(spool) => spools.insert(name.clone(), spool.read_again(is_read_again(name, recipes))),
+                Some(spool) => spools.insert(name.clone(), spool.read_again(is_read_again(name, plan, recipes))),
                 None => return Ok(None),
             };
         }
@@ -342,7 +343,7 @@ impl<'a> Assembler<'a> {
 
     fn fresh(&mut self, name: &str) -> Outcome<()> {
         let spool = Spool::create(&*self.context.fs, &self.dir.join(name), head_of(name))?;
-        let spool = spool.read_again(is_read_again(name, self.recipes));
+        let spool = spool.read_again(is_read_again(name, self.plan, self.recipes));
         self.spools.insert(name.to_owned(), spool);
         self.grown.insert(name.to_owned());
         Ok(())

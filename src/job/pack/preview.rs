@@ -10,7 +10,7 @@ use super::stats;
 use crate::engine::pack::{plan_hash, recipes, Kind, Lot, PackedPiece, Packer, Piece, Recipe};
 use crate::formats::nanosets::names;
 use crate::job::prepare::OutputFile;
-use crate::model::pack::{DocumentShuffle, NanosetsTarget, PackPlan, SampleSize};
+use crate::model::pack::{NanosetsTarget, PackPlan, SampleSize};
 use crate::model::{text, Cancel, ExitClass, Outcome, PackFormat, Problem, ProblemKind, RunOptions, Severity, Subject};
 use crate::source::jsonl::Unit;
 use crate::source::text::{read_unit, Blocks, Position, TextFile};
@@ -91,16 +91,12 @@ fn input_file(file: &TextFile) -> InputFile {
 
 /// Space for the output, and once more for what is sorted.
 fn needed(plan: &PackPlan, targets: &[TargetPreview]) -> u64 {
-    let is_sorted = plan.nanosets.as_ref().is_some_and(is_shuffled) as u64;
+    let is_sorted = plan.nanosets.as_ref().is_some_and(NanosetsTarget::is_shuffled) as u64;
     let one = |target: &TargetPreview| match target.format {
         PackFormat::Nanosets => target.bytes * (1 + is_sorted),
         _ => target.bytes + target.documents * 8,
     };
     targets.iter().map(one).sum()
-}
-
-fn is_shuffled(target: &NanosetsTarget) -> bool {
-    target.shuffle == DocumentShuffle::Documents || target.chunk_size.is_some()
 }
 
 /// What a recipe got of the sample.
@@ -305,14 +301,14 @@ fn task_names(plan: &PackPlan, layout: &Layout, inputs: &Inputs, tokens: u64) ->
     let Some(target) = &plan.nanosets else { return Vec::new() };
     let each = tokens / (inputs.ranks.len().max(1) as u64);
     let subs = match target.max_tokens_per_file {
-        Some(most) if is_shuffled(target) => each.div_ceil(most.max(1)).clamp(1, LISTED as u64),
+        Some(most) if target.is_shuffled() => each.div_ceil(most.max(1)).clamp(1, LISTED as u64),
         _ => 1,
     };
     let step = if target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };
     let prefix = target.prefix.as_deref();
     let mut found = Vec::new();
     for rank in inputs.ranks.iter().take(LISTED) {
-        if !is_shuffled(target) {
+        if !target.is_shuffled() {
             found.push(shown(&layout.task(&names::unshuffled(prefix, *rank))));
             continue;
         }

@@ -55,8 +55,7 @@ impl Task<'_> {
         }
         let has_loss = self.recipe.kind == Kind::LossMask;
         let loss = self.spool("loss");
-        let is_shuffled = self.target.shuffle == DocumentShuffle::Documents || self.target.chunk_size.is_some();
-        if tokens == 0 || !is_shuffled {
+        if tokens == 0 || !self.target.is_shuffled() {
             let name = names::unshuffled(self.target.prefix.as_deref(), self.rank);
             let metadata = self.metadata(tokens).to_text();
             let metadata = self.finishing.write(&format!("{name}.metadata"), metadata.as_bytes())?;
