@@ -36,6 +36,12 @@ impl Encoder {
         Self { tokenizer, scratch: Scratch::default(), words: bpe::Scratch::default() }
     }
 
+    /// The same with caches that grow by at most so many bytes, which changes how fast it is and nothing else.
+    #[must_use]
+    pub fn within(self, bytes: usize) -> Self {
+        Self { words: bpe::Scratch::within(bytes), ..self }
+    }
+
     /// Appends the raw ids of a text to `out`: normalizer, added tokens and splitting apply; no template, truncation or padding.
     ///
     /// Fails with a data failure where the tokenizer cannot encode the text; `out` is then as it was.

@@ -70,6 +70,12 @@ impl<'a> Packer<'a> {
         })
     }
 
+    /// With caches that grow by at most so many bytes.
+    #[must_use]
+    pub fn within(self, bytes: usize) -> Self {
+        Self { encoder: self.encoder.within(bytes), ..self }
+    }
+
     /// Packs a piece. Where the fast tokenizer turns out to differ from the reference, `out.mismatch` says so and the rest is unfinished.
     pub fn run(&mut self, piece: &Piece, out: &mut PackedPiece) -> Outcome<()> {
         out.clear(self.recipes.len());

@@ -26,6 +26,8 @@ pub(super) struct Limits {
     pub(super) block_bytes: usize,
     /// Bytes that pieces and their tokens may take together; one piece is always let in.
     pub(super) memory: usize,
+    /// Bytes that the words which a thread knows may take beyond the first few.
+    pub(super) words: usize,
 }
 
 /// How a pass ended.
@@ -62,7 +64,7 @@ pub(super) fn run(
         if let Some(mismatch) = (is_fast && *worker == 0).then(|| tokenizer.prove()).flatten() {
             return Err(hall.differs(mismatch.clone()));
         }
-        let mut packer = Packer::new(recipes, field, tokenizer, cancel)?;
+        let mut packer = Packer::new(recipes, field, tokenizer, cancel)?.within(limits.words);
         hall.work(&mut packer, cancel, &stop)
     });
     let waiting = hall.line.into_inner().unwrap_or_else(PoisonError::into_inner);

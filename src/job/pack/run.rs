@@ -214,6 +214,7 @@ impl<'a> Job<'a> {
             threads,
             block_bytes: self.tuning.block_bytes.unwrap_or(block),
             memory: usize::try_from(options.memory_bytes.min(threads as u64 * IN_FLIGHT)).unwrap_or(usize::MAX),
+            words: usize::try_from(share).unwrap_or(usize::MAX),
         }
     }
 

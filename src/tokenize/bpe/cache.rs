@@ -1,8 +1,9 @@
-//! Words whose ids are known: for one thread, of a fixed size.
+//! Words whose ids are known, for one thread.
 //!
 //! A word lies in its entry whole, with its length, so that a hit is one comparison and no hash is trusted. Words of up to 7 and those
 //! of up to 15 bytes have two tables each: a small one, which stays near the processor, for those that were met again, and a large one
-//! for all.
+//! for all. The large ones grow with the words that a text has, up to a limit: a page of prose needs little, texts in many languages
+//! have a million words.
 
 use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT, TINY};
 use super::packed::{Packed, FEW};
@@ -11,14 +12,22 @@ use super::table::Table;
 /// Most ids of a word.
 const MOST: usize = 8;
 
-/// Sets of two entries each. Tiny words: 256 KiB of those met again, 4 MiB of all.
+/// Sets of two entries each. Of those met again 256 KiB of tiny words, and of short ones.
 const NEAR_TINY: usize = 1 << 13;
-const ALL_TINY: usize = 1 << 17;
-/// Short ones: 256 KiB, 8 MiB.
 const NEAR_SHORT: usize = 1 << 12;
-const ALL_SHORT: usize = 1 << 17;
-/// Longer ones: 4 MiB.
-const LONG: usize = 1 << 15;
+/// Of all words of a kind 1 MiB at first.
+const TINY_SETS: Sets = Sets { first: 1 << 15, most: 1 << 18 };
+const SHORT_SETS: Sets = Sets { first: 1 << 14, most: 1 << 18 };
+const LONG_SETS: Sets = Sets { first: 1 << 13, most: 1 << 17 };
+
+/// What the tables may grow by together, in bytes, unless it is said otherwise.
+const ROOM: usize = 40 << 20;
+
+/// How many sets a table has.
+struct Sets {
+    first: usize,
+    most: usize,
+}
 
 /// The number of ids stands above the first id of a longer word.
 const COUNT_SHIFT: u32 = 28;
@@ -32,9 +41,9 @@ pub(super) struct Tier<const WORD: usize, const REST: usize, const ENTRY: usize>
 }
 
 impl<const WORD: usize, const REST: usize, const ENTRY: usize> Tier<WORD, REST, ENTRY> {
-    fn fill(&mut self, near: usize, all: usize) {
+    fn fill(&mut self, near: usize, all: &Sets) {
         self.near.fill(near);
-        self.all.fill(all);
+        self.all.fill(all.first);
     }
 
     /// What is kept of a word, if it is among those met again; else zeros. `hash` is the key's.
@@ -59,26 +68,55 @@ impl<const WORD: usize, const REST: usize, const ENTRY: usize> Tier<WORD, REST, 
         rest
     }
 
-    fn keep(&mut self, key: impl Key<WORD>, rest: [u64; REST]) {
-        self.all.put(key, key.hash(), rest);
+    fn keep<K: Key<WORD>>(&mut self, key: K, rest: [u64; REST], sets: &Sets, room: &mut usize) {
+        keep(&mut self.all, key, rest, sets, room);
+    }
+}
+
+/// Puts a word into a table that grows as long as there is room.
+#[inline]
+fn keep<const WORD: usize, const REST: usize, const ENTRY: usize, K: Key<WORD>>(
+    table: &mut Table<WORD, REST, ENTRY>,
+    key: K,
+    rest: [u64; REST],
+    sets: &Sets,
+    room: &mut usize,
+) {
+    table.put(key, key.hash(), rest);
+    if table.is_crowded(sets.most) && table.bytes() <= *room {
+        *room -= table.bytes();
+        table.grow::<K>();
     }
 }
 
 /// The words and their ids.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Cache {
     pub(super) tiny: Tier<1, 1, 2>,
     pub(super) short: Tier<2, 2, 4>,
     long: Table<4, 4, 8>,
+    /// What the tables may grow by yet, in bytes.
+    room: usize,
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self { tiny: Tier::default(), short: Tier::default(), long: Table::default(), room: ROOM }
+    }
 }
 
 impl Cache {
+    /// Of tables that grow by so many bytes at most, together.
+    pub(super) fn within(bytes: usize) -> Self {
+        Self { room: bytes.min(ROOM), ..Self::default() }
+    }
+
     /// Takes the memory, unless it is there.
     pub(super) fn open(&mut self) {
         if !self.long.is_filled() {
-            self.tiny.fill(NEAR_TINY, ALL_TINY);
-            self.short.fill(NEAR_SHORT, ALL_SHORT);
-            self.long.fill(LONG);
+            self.tiny.fill(NEAR_TINY, &TINY_SETS);
+            self.short.fill(NEAR_SHORT, &SHORT_SETS);
+            self.long.fill(LONG_SETS.first);
         }
     }
 
@@ -110,13 +148,16 @@ impl Cache {
         if word.len() > LONGEST || ids.is_empty() || ids.len() > MOST {
             return;
         }
+        let Self { tiny, short, long, room } = self;
         let packed = Packed::new(ids);
         let is_kept = if word.len() <= TINY {
             let fits = packed.filter(|_| ids.len() <= FEW);
-            self.tiny.keep(ShortKey::new(word, 0, word.len()).tiny(), [fits.unwrap_or(Packed::ELSEWHERE).0[0]]);
+            let kept = [fits.unwrap_or(Packed::ELSEWHERE).0[0]];
+            tiny.keep(ShortKey::new(word, 0, word.len()).tiny(), kept, &TINY_SETS, room);
             fits.is_some()
         } else if word.len() <= SHORT {
-            self.short.keep(ShortKey::new(word, 0, word.len()), packed.unwrap_or(Packed::ELSEWHERE).0);
+            let kept = packed.unwrap_or(Packed::ELSEWHERE).0;
+            short.keep(ShortKey::new(word, 0, word.len()), kept, &SHORT_SETS, room);
             packed.is_some()
         } else {
             false
@@ -125,8 +166,7 @@ impl Cache {
             let id = |at: usize| ids.get(at).map_or(0, |id| u64::from(*id));
             let mut rest: [u64; MOST / 2] = std::array::from_fn(|at| id(2 * at) | id(2 * at + 1) << 32);
             rest[0] |= (ids.len() as u64) << COUNT_SHIFT;
-            let key = LongKey::new(word);
-            self.long.put(key, key.hash(), rest);
+            keep(long, LongKey::new(word), rest, &LONG_SETS, room);
         }
     }
 }
@@ -160,8 +200,17 @@ mod tests {
 
     #[test]
     fn words_are_found_as_they_were_kept_and_never_one_for_another() {
-        let mut cache = Cache::default();
+        // As much as they want, a table less than that, nothing.
+        let known = [ROOM, 6 << 20, 0].map(|room| known(Cache::within(room)));
+        assert!(known[0] > known[1] && known[1] > known[2] && known[2] > 0, "{known:?}");
+    }
+
+    /// How many of some words are known that were met once, and then again.
+    fn known(mut cache: Cache) -> usize {
         cache.open();
+        let room = cache.room;
+        let bytes = |cache: &Cache| cache.tiny.all.bytes() + cache.short.all.bytes() + cache.long.bytes();
+        let before = bytes(&cache);
         let words: Vec<String> = (0..200_000u32)
             .map(|n| format!("{}{n}", "word\0é".repeat(n as usize % 4)))
             .chain(["a", "a\0", "a\0\0", "\0", "\0\0"].map(str::to_owned))
@@ -174,14 +223,17 @@ mod tests {
         for round in 0..2 {
             for word in &words {
                 match find(&mut cache, word.as_bytes()) {
-                    Some(ids) => assert_eq!(ids, ids_of(word), "{word:?} {round}"),
+                    Some(ids) => {
+                        known += round;
+                        assert_eq!(ids, ids_of(word), "{word:?} {round}");
+                    }
                     None => cache.keep(word.as_bytes(), &ids_of(word)),
                 }
-                let ids = find(&mut cache, word.as_bytes());
-                known += usize::from(ids.is_some());
-                assert!(ids.is_none_or(|ids| ids == ids_of(word)));
+                assert!(find(&mut cache, word.as_bytes()).is_none_or(|ids| ids == ids_of(word)));
             }
         }
-        assert!(known > words.len(), "{known}");
+        // What a table takes is gone from the room; few bytes of each are for its place in memory.
+        assert!(bytes(&cache).abs_diff(before + room - cache.room) < 1 << 10);
+        known
     }
 }

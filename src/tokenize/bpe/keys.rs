@@ -9,6 +9,9 @@ pub(super) const LONGEST: usize = 31;
 
 /// A word of so many numbers.
 pub(super) trait Key<const N: usize>: Copy {
+    /// The key that has these.
+    fn of(numbers: [u64; N]) -> Self;
+
     /// Zeros are no word.
     fn numbers(self) -> [u64; N];
 
@@ -64,6 +67,10 @@ impl ShortKey {
 }
 
 impl Key<1> for TinyKey {
+    fn of([number]: [u64; 1]) -> Self {
+        Self(number)
+    }
+
     #[inline]
     fn numbers(self) -> [u64; 1] {
         [self.0]
@@ -76,6 +83,10 @@ impl Key<1> for TinyKey {
 }
 
 impl Key<2> for ShortKey {
+    fn of(numbers: [u64; 2]) -> Self {
+        Self(numbers)
+    }
+
     #[inline]
     fn numbers(self) -> [u64; 2] {
         self.0
@@ -105,6 +116,10 @@ impl LongKey {
 }
 
 impl Key<4> for LongKey {
+    fn of(numbers: [u64; 4]) -> Self {
+        Self(numbers)
+    }
+
     #[inline]
     fn numbers(self) -> [u64; 4] {
         self.0

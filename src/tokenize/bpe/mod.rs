@@ -57,6 +57,13 @@ pub(super) struct Scratch {
     piece: String,
 }
 
+impl Scratch {
+    /// With memory for known words that grows by so many bytes at most.
+    pub(super) fn within(bytes: usize) -> Self {
+        Self { words: Words::within(bytes), ..Self::default() }
+    }
+}
+
 impl Bpe {
     /// Makes one of a `tokenizer.json`, if it could be read; why it is left to others, otherwise.
     pub(super) fn new(file: Option<&File<'_>>, reference: &Reference) -> Result<Self, String> {

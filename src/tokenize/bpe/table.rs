@@ -13,7 +13,12 @@ pub(super) struct Table<const WORD: usize, const REST: usize, const ENTRY: usize
     mask: usize,
     /// In which of two places the next word is put where none is empty: words that are met often are near, so that no order has to be kept.
     turn: usize,
+    /// Words that gave way to others since the table has its size.
+    lost: usize,
 }
+
+/// A table is too small when for so many sets one word gave way to another.
+const CROWDED: usize = 16;
 
 impl<const WORD: usize, const REST: usize, const ENTRY: usize> Table<WORD, REST, ENTRY> {
     /// Takes the memory for so many sets, a power of two.
@@ -22,6 +27,35 @@ impl<const WORD: usize, const REST: usize, const ENTRY: usize> Table<WORD, REST,
         let beyond = self.numbers.as_ptr() as usize % 64;
         self.start = (64 - beyond) % 64 / 8;
         self.mask = sets - 1;
+        self.lost = 0;
+    }
+
+    /// Bytes that are taken.
+    pub(super) fn bytes(&self) -> usize {
+        8 * self.numbers.len()
+    }
+
+    /// Whether so many words gave way to others that twice the sets would serve, and there are fewer than `most`.
+    #[inline]
+    pub(super) fn is_crowded(&self, most: usize) -> bool {
+        self.lost > self.mask / CROWDED && self.mask + 1 < most
+    }
+
+    /// Takes twice the memory, and what is known with it.
+    #[cold]
+    pub(super) fn grow<K: Key<WORD>>(&mut self) {
+        let mut larger = Self::default();
+        larger.fill(2 * (self.mask + 1));
+        for entry in self.numbers.get(self.start..).unwrap_or_default().as_chunks::<ENTRY>().0 {
+            if let (Some(word), Some(rest)) = (entry.first_chunk(), entry.last_chunk::<REST>()) {
+                if rest[0] != 0 {
+                    let key = K::of(*word);
+                    larger.put(key, key.hash(), *rest);
+                }
+            }
+        }
+        larger.lost = 0;
+        *self = larger;
     }
 
     /// Whether the memory is taken.
@@ -58,10 +92,12 @@ impl<const WORD: usize, const REST: usize, const ENTRY: usize> Table<WORD, REST,
         let Some([first, second]) = self.set(hash) else { return [0; REST] };
         let numbers = key.numbers();
         let is_of = |entry: &[u64; ENTRY]| numbers.iter().zip(entry).fold(0, |all, (a, b)| all | (a ^ b)) == 0;
-        // Which of the two it is, and whether it is any, cannot be predicted.
-        let entry = select_unpredictable(is_of(second), second, first);
-        let is_known = is_of(entry);
-        std::array::from_fn(|at| select_unpredictable(is_known, entry[WORD + at], 0))
+        // Which of the two it is, and whether it is any, cannot be predicted. A word that is in both has the same there.
+        let (is_first, is_second) = (is_of(first), is_of(second));
+        std::array::from_fn(|at| {
+            let [first, second] = [first, second].map(|entry| entry[WORD + at]);
+            select_unpredictable(is_first, first, 0) | select_unpredictable(is_second, second, 0)
+        })
     }
 
     /// Keeps something of a word: in the place that is empty, or else in the one whose turn it is.
@@ -70,9 +106,10 @@ impl<const WORD: usize, const REST: usize, const ENTRY: usize> Table<WORD, REST,
         self.turn ^= 1;
         let turn = self.turn;
         let Some(set) = self.set_mut(hash) else { return };
-        let at = set.iter().position(|entry| entry[WORD] == 0).unwrap_or(turn);
-        let (word, kept) = set[at].split_at_mut(WORD);
+        let free = set.iter().position(|entry| entry[WORD] == 0);
+        let (word, kept) = set[free.unwrap_or(turn)].split_at_mut(WORD);
         word.copy_from_slice(&key.numbers());
         kept.copy_from_slice(&rest);
+        self.lost += usize::from(free.is_none());
     }
 }

@@ -113,6 +113,11 @@ impl Default for Words {
 }
 
 impl Words {
+    /// Whose memory grows by so many bytes at most.
+    pub(super) fn within(bytes: usize) -> Self {
+        Self { cache: Cache::within(bytes), ..Self::default() }
+    }
+
     /// Takes the memory, unless it is there.
     pub(super) fn open(&mut self) {
         self.cache.open();

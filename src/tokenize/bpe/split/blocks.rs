@@ -19,6 +19,8 @@ pub(super) struct Block {
     pub(super) spaces: u64,
     /// The blank.
     pub(super) blanks: u64,
+    /// Line ends.
+    pub(super) lines: u64,
     /// Apostrophes.
     pub(super) quotes: u64,
     /// Bytes behind the first of their character.
@@ -46,6 +48,7 @@ impl Block {
             block.letters |= put(is_among(part | u8x16::splat(0x20), b'a', b'z'));
             block.numbers |= put(is_among(part, b'0', b'9'));
             block.blanks |= put(blanks);
+            block.lines |= put(part.simd_eq(u8x16::splat(b'\n')) | part.simd_eq(u8x16::splat(b'\r')));
             block.spaces |= put(blanks | is_among(part, b'\t', b'\r'));
             block.quotes |= put(part.simd_eq(u8x16::splat(b'\'')));
             // Only the highest bit of each byte is looked at.
@@ -76,6 +79,22 @@ impl Block {
     #[inline]
     pub(super) fn before(bits: u64) -> u64 {
         (bits & bits.wrapping_neg()).wrapping_sub(1)
+    }
+
+    /// The runs of `all` from these bytes of theirs on.
+    #[inline]
+    pub(super) fn filled(from: u64, all: u64) -> u64 {
+        (from.wrapping_add(all) ^ all) & all
+    }
+
+    /// The bits below all of `wide`, but for those behind the first of a run of `spaces` that goes up to there or to the end of the block.
+    #[inline]
+    pub(super) fn told(spaces: u64, wide: u64) -> u64 {
+        let count = wide.trailing_zeros();
+        // What is above the count goes out; none of it is looked at where the count is 0.
+        let run = (spaces << (64 - count.max(1))).leading_ones();
+        let told = count - run.min(count) + u32::from(run > 0);
+        u64::MAX.checked_shr(64 - told).unwrap_or_default()
     }
 
     /// Of runs of these bytes the first, and the last but of runs of one: what becomes of blanks between words.

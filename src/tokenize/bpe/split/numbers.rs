@@ -48,17 +48,31 @@ impl Scan for Numbers {
     #[inline]
     fn starts(&self, text: &[u8], at: usize) -> u64 {
         let Some(block) = Block::new(self.classes, text, at) else { return 0 };
-        let Block { letters, numbers, blanks, .. } = block;
+        let Block { letters, numbers, blanks, lines, .. } = block;
         let others = block.others();
-        // A character that is alone between a word and letters goes to these: the first of each run of others, all of its bytes.
+        // Line ends right behind others belong to these.
+        let taken = Block::filled(others << 1 & lines, lines);
+        let spaces = block.spaces & !taken;
+        let (lines, flat) = (lines & !taken, spaces & !lines);
+        // A character that is alone between a word and letters goes to these: the first of each run of others, all of its bytes; and
+        // the last space of a run that is no line end.
         let first = others & !(others << 1 | blanks << 1);
         let mut front = first;
         for _ in 1..4 {
             front |= front << 1 & others & block.further;
         }
+        // A run of spaces up to its last line end is one word; of what follows all but the last space is.
+        let mut inner = 0;
+        let mut more = flat & lines >> 1;
+        while more != 0 {
+            inner |= more;
+            more = more >> 1 & flat;
+        }
+        let tails = flat & !inner;
         let mut starts = first
-            | letters & !(letters << 1 | blanks << 1 | front << 1)
-            | Block::ends(block.spaces | block.wide_spaces);
+            | letters & !(letters << 1 | flat << 1 | front << 1)
+            | spaces & !(spaces << 1)
+            | Block::ends(tails);
         let mut digits = numbers & !(numbers << 1);
         while digits != 0 {
             starts |= digits;
@@ -67,8 +81,7 @@ impl Scan for Numbers {
             }
         }
         let starts = block.contract(starts, at, |place| contractions::any_case(text, place));
-        // Ends of lines, and all that is wider than a byte, are looked at one by one.
-        starts & TOLD & Block::before(block.spaces & !blanks | block.wide_spaces | block.wide_numbers)
+        starts & TOLD & Block::told(spaces, block.wide_spaces | block.wide_numbers)
     }
 }
 
