@@ -1,7 +1,7 @@
 //! A table of words and what is kept of them, two places a word.
 
 use super::keys::Key;
-use std::hint::select_unpredictable;
+use std::hint::{black_box, select_unpredictable};
 
 /// `WORD` numbers of a word and `REST` of what is kept of it, side by side: `ENTRY` of both.
 #[derive(Debug, Default)]
@@ -17,6 +17,9 @@ pub(super) struct Table<const WORD: usize, const REST: usize, const ENTRY: usize
     lost: usize,
 }
 
+/// Bytes of a page of memory, at the least.
+const PAGE: usize = 4096;
+
 /// A table is too small when for so many sets one word gave way to another.
 const CROWDED: usize = 16;
 
@@ -24,6 +27,8 @@ impl<const WORD: usize, const REST: usize, const ENTRY: usize> Table<WORD, REST,
     /// Takes the memory for so many sets, a power of two.
     pub(super) fn fill(&mut self, sets: usize) {
         self.numbers = vec![0; sets * 2 * ENTRY + 8];
+        // A page that is read before it is written is mapped twice, and the second time all processors are stopped for it.
+        self.numbers.iter_mut().step_by(PAGE / 8).for_each(|number| *number = black_box(0));
         let beyond = self.numbers.as_ptr() as usize % 64;
         self.start = (64 - beyond) % 64 / 8;
         self.mask = sets - 1;
