@@ -6,9 +6,10 @@ use super::pairs::{Asked, Merge};
 use super::symbols::Start;
 use super::wide::Wide;
 
-/// So many words are joined side by side, and so many of many symbols.
-const LANES: usize = 8;
-const WIDE: usize = 4;
+/// So many words are joined side by side, of few symbols, of some, and of many.
+const FEW: usize = 8;
+const SOME: usize = 8;
+const MANY: usize = 4;
 
 /// The ids of a word are not known yet.
 const LATER: usize = usize::MAX;
@@ -40,8 +41,9 @@ impl Cold {
 /// Memory to join words in.
 #[derive(Debug, Default)]
 pub(super) struct Joiner {
-    lanes: Box<[Lane; LANES]>,
-    wide: Box<[Wide; WIDE]>,
+    few: Box<[Lane<16>; FEW]>,
+    some: Box<[Lane<64>; SOME]>,
+    many: Box<[Wide; MANY]>,
     merger: Merger,
     ids: Vec<u32>,
 }
@@ -49,13 +51,12 @@ pub(super) struct Joiner {
 impl Joiner {
     /// Joins words of a text; their ids, or `None` where a symbol is missing.
     pub(super) fn join(&mut self, model: &Model, text: &[u8], cold: &mut [Cold]) -> Option<&[u32]> {
-        let Self { lanes, wide, merger, ids } = self;
+        let Self { few, some, many, merger, ids } = self;
         ids.clear();
-        let mut later = side_by_side(model, text, lanes, cold, ids)?;
-        if later > 0 {
-            later = side_by_side(model, text, wide, cold, ids)?;
-        }
-        if later > 0 {
+        let is_done = side_by_side(model, text, few, cold, ids)?
+            || side_by_side(model, text, some, cold, ids)?
+            || side_by_side(model, text, many, cold, ids)?;
+        if !is_done {
             for word in cold.iter_mut().filter(|word| word.from == LATER) {
                 word.from = ids.len();
                 alone(model, text.get(word.at..word.end).unwrap_or_default(), merger, ids)?;
@@ -67,19 +68,64 @@ impl Joiner {
 }
 
 /// One step of one lane.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Turn {
-    lane: usize,
     at: usize,
-    rank: u32,
     merge: Merge,
-    joined: Option<Joined>,
+    joined: Joined,
     asked: [Asked; 2],
 }
 
-/// Joins those that are not known yet and have room in a lane; how many there are that have none. `None` where a symbol is missing.
+/// The words that are not known yet, one after the other.
+struct Queue<'a> {
+    model: &'a Model,
+    text: &'a [u8],
+    cold: &'a mut [Cold],
+    next: usize,
+    /// Some had no room in a lane.
+    has_more: bool,
+}
+
+impl Queue<'_> {
+    /// Begins with the next word that has room in a lane; which it is, `None` where there are no more. Fails where a symbol is missing.
+    #[inline]
+    fn begin<L: Steps>(&mut self, lane: &mut L, ids: &mut Vec<u32>) -> Result<Option<usize>, ()> {
+        while let Some(word) = self.cold.get_mut(self.next) {
+            self.next += 1;
+            if word.from != LATER {
+                continue;
+            }
+            let bytes = self.text.get(word.at..word.end).unwrap_or_default();
+            if let Some(id) = self.model.whole(bytes) {
+                word.from = ids.len();
+                ids.push(id);
+                word.to = ids.len();
+                continue;
+            }
+            match self.model.symbols.start(bytes, &self.model.pairs, lane) {
+                Start::Ready => return Ok(Some(self.next - 1)),
+                Start::TooLong => self.has_more = true,
+                Start::Missing => return Err(()),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes what became of a word.
+    #[inline]
+    fn end<L: Steps>(&mut self, word: usize, lane: &L, ids: &mut Vec<u32>) {
+        if let Some(word) = self.cold.get_mut(word) {
+            word.from = ids.len();
+            lane.finish(ids);
+            word.to = ids.len();
+        }
+    }
+}
+
+/// Joins those that are not known yet and have room in a lane; whether that was all. `None` where a symbol is missing.
 ///
-/// Each part of a step is done for all lanes before the next, so that what they wait for in memory comes together.
+/// Each part of a step is done for all lanes before the next, so that what they wait for in memory comes together. The lanes that are
+/// at work are the first ones.
 #[inline(never)]
 fn side_by_side<L: Steps, const N: usize>(
     model: &Model,
@@ -87,67 +133,48 @@ fn side_by_side<L: Steps, const N: usize>(
     lanes: &mut [L; N],
     cold: &mut [Cold],
     ids: &mut Vec<u32>,
-) -> Option<usize> {
+) -> Option<bool> {
     let pairs = &model.pairs;
-    // Which word is in each lane.
-    let mut busy = [usize::MAX; N];
-    let (mut next, mut later) = (0, 0);
-    let mut turns = [Turn::default(); N];
-    loop {
-        let mut count = 0;
-        for (number, (lane, busy)) in lanes.iter_mut().zip(&mut busy).enumerate() {
-            loop {
-                if let Some(word) = cold.get_mut(*busy) {
-                    if let Some((rank, at)) = lane.lowest() {
-                        turns[count] = Turn { lane: number, at, rank, ..Turn::default() };
-                        count += 1;
-                        break;
-                    }
-                    word.from = ids.len();
-                    lane.finish(ids);
-                    word.to = ids.len();
-                }
-                *busy = usize::MAX;
-                let Some(word) = cold.get_mut(next) else { break };
-                next += 1;
-                if word.from != LATER {
-                    continue;
-                }
-                let bytes = text.get(word.at..word.end).unwrap_or_default();
-                if let Some(id) = model.whole(bytes) {
-                    word.from = ids.len();
-                    ids.push(id);
-                    word.to = ids.len();
-                    continue;
-                }
-                match model.symbols.start(bytes, pairs, lane) {
-                    Start::Ready => *busy = next - 1,
-                    Start::TooLong => later += 1,
-                    Start::Missing => return None,
-                }
+    let mut queue = Queue { model, text, cold, next: 0, has_more: false };
+    let (mut words, mut turns) = ([0; N], [Turn::default(); N]);
+    let mut count = 0;
+    while let Some((lane, word)) = lanes.get_mut(count).zip(words.get_mut(count)) {
+        let Some(first) = queue.begin(lane, ids).ok()? else { break };
+        *word = first;
+        count += 1;
+    }
+    while count > 0 {
+        let mut number = 0;
+        while number < count {
+            let (lane, turn) = (&mut lanes[number % N], &mut turns[number % N]);
+            if let Some((rank, at)) = lane.lowest() {
+                turn.at = at;
+                turn.merge = pairs.merge(rank);
+                number += 1;
+                continue;
             }
-        }
-        let turns = &mut turns[..count];
-        if turns.is_empty() {
-            return Some(later);
-        }
-        for turn in turns.iter_mut() {
-            turn.merge = pairs.merge(turn.rank);
-        }
-        for turn in turns.iter_mut() {
-            turn.joined = lanes[turn.lane].join(turn.at, turn.merge);
-            if let Some(joined) = &turn.joined {
-                let product = turn.merge.product;
-                turn.asked = [pairs.ask(joined.left, product), pairs.ask(product, joined.right)];
+            queue.end(words[number % N], lane, ids);
+            if let Some(word) = queue.begin(lane, ids).ok()? {
+                words[number % N] = word;
+                continue;
             }
+            count -= 1;
+            lanes.swap(number % N, count % N);
+            words.swap(number % N, count % N);
         }
-        for turn in turns.iter() {
-            if let Some(joined) = &turn.joined {
-                let [with_left, with_right] = turn.asked.map(|asked| pairs.answer(asked));
-                lanes[turn.lane].found(turn.at, joined, with_left, with_right);
+        for (lane, turn) in lanes.iter_mut().zip(&mut turns).take(count) {
+            let Merge { product, .. } = turn.merge;
+            turn.joined = lane.join(turn.at, turn.merge);
+            turn.asked = [pairs.ask(turn.joined.left, product), pairs.ask(product, turn.joined.right)];
+        }
+        for (lane, turn) in lanes.iter_mut().zip(&turns).take(count) {
+            let [with_left, with_right] = turn.asked.map(|asked| pairs.answer(asked));
+            if turn.joined.is_joined {
+                lane.found(turn.at, &turn.joined, with_left, with_right);
             }
         }
     }
+    Some(!queue.has_more)
 }
 
 /// Joins a word by itself; `None` where a symbol is missing.

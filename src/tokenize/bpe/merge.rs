@@ -21,8 +21,8 @@ pub(super) trait Steps {
     /// The rank of the pair that is to be joined next, and its place.
     fn lowest(&self) -> Option<(u32, usize)>;
 
-    /// Joins the pair at this place, if it is that of the merge; what follows is to be looked up. Otherwise the two stay apart.
-    fn join(&mut self, at: usize, merge: Merge) -> Option<Joined>;
+    /// Joins the pair at this place, if it is that of the merge; what it has beside it is to be looked up. Otherwise the two stay apart.
+    fn join(&mut self, at: usize, merge: Merge) -> Joined;
 
     /// What was found for [`join`](Self::join): the rank of what is joined with the symbol before it, and with the one behind it.
     fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32);
@@ -38,12 +38,11 @@ pub(super) struct Joined {
     pub(super) right: u32,
     /// The place of the left one.
     pub(super) before: usize,
+    /// Whether the two were joined: they were the pair that was meant.
+    pub(super) is_joined: bool,
     pub(super) is_first: bool,
     pub(super) is_last: bool,
 }
-
-/// Places of the symbols of a short word; the last is where what is none is put.
-const FEW: usize = 64;
 
 /// Over this, memory that a long word needed is given back.
 const KEPT: usize = 1 << 16;
@@ -51,30 +50,30 @@ const KEPT: usize = 1 << 16;
 /// There is no symbol before the first and none after the last.
 const NONE: u32 = u32::MAX;
 
-/// A word of few symbols.
+/// A word of few symbols, of whose places the last is where what is none is put; at most 64.
 #[derive(Debug)]
-pub(super) struct Lane {
-    symbols: [u32; FEW],
+pub(super) struct Lane<const PLACES: usize> {
+    symbols: [u32; PLACES],
     /// By place of the left one.
-    order: [Order; FEW],
+    order: [Order; PLACES],
     /// At which places symbols are.
     live: u64,
     /// Places that are looked at, in blocks.
     blocks: usize,
 }
 
-impl Default for Lane {
+impl<const PLACES: usize> Default for Lane<PLACES> {
     fn default() -> Self {
-        Self { symbols: [0; FEW], order: [Order::LAST; FEW], live: 0, blocks: 0 }
+        Self { symbols: [0; PLACES], order: [Order::LAST; PLACES], live: 0, blocks: 0 }
     }
 }
 
-impl Steps for Lane {
-    const WIDEST: usize = FEW - 1;
+impl<const PLACES: usize> Steps for Lane<PLACES> {
+    const WIDEST: usize = PLACES - 1;
 
     #[inline]
     fn put(&mut self, place: usize, symbol: u32, rank: u32) {
-        let (place, before) = (place.min(Self::WIDEST), place.wrapping_sub(1) % FEW);
+        let (place, before) = (place.min(Self::WIDEST), place.wrapping_sub(1) % PLACES);
         self.symbols[place] = symbol;
         self.order[before] = Order::new(rank, before);
     }
@@ -89,38 +88,42 @@ impl Steps for Lane {
 
     #[inline]
     fn lowest(&self) -> Option<(u32, usize)> {
-        let parts = self.order.as_chunks::<BLOCK>().0.iter().take(self.blocks);
-        parts.fold(Order::LAST, |first, part| first.first(Order::first_of(part))).get()
+        let parts = self.order.as_chunks::<BLOCK>().0;
+        if let [part] = parts {
+            return Order::first_of(part).get();
+        }
+        parts.iter().take(self.blocks).fold(Order::LAST, |first, part| first.first(Order::first_of(part))).get()
     }
 
     #[inline]
-    fn join(&mut self, at: usize, merge: Merge) -> Option<Joined> {
+    fn join(&mut self, at: usize, merge: Merge) -> Joined {
         let Self { symbols, order, live, .. } = self;
-        let at = at % FEW;
+        let at = at % PLACES;
         let after = *live & (u64::MAX - 1) << at;
-        let gone = after.trailing_zeros() as usize % FEW;
+        let gone = after.trailing_zeros() as usize % PLACES;
         if (symbols[at], symbols[gone]) != (merge.left, merge.right) {
             order[at] = Order::LAST;
-            return None;
+            return Joined::default();
         }
         let behind = after & after.wrapping_sub(1);
         *live ^= after & after.wrapping_neg();
         let ahead = *live & !(u64::MAX << at);
-        let before = 63u32.wrapping_sub(ahead.leading_zeros()) as usize % FEW;
+        let before = 63u32.wrapping_sub(ahead.leading_zeros()) as usize % PLACES;
         symbols[at] = merge.product;
         order[gone] = Order::LAST;
-        Some(Joined {
+        Joined {
             left: symbols[before],
-            right: symbols[behind.trailing_zeros() as usize % FEW],
+            right: symbols[behind.trailing_zeros() as usize % PLACES],
             before,
+            is_joined: true,
             is_first: ahead == 0,
             is_last: behind == 0,
-        })
+        }
     }
 
     #[inline]
     fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
-        let (at, before) = (at % FEW, joined.before % FEW);
+        let (at, before) = (at % PLACES, joined.before % PLACES);
         self.order[at] = Order::new(with_right, at).unless(joined.is_last);
         self.order[before] = Order::new(with_left, before).unless(joined.is_first);
     }
@@ -129,7 +132,7 @@ impl Steps for Lane {
     fn finish(&self, out: &mut Vec<u32>) {
         let mut live = self.live;
         while live != 0 {
-            out.push(self.symbols[live.trailing_zeros() as usize % FEW]);
+            out.push(self.symbols[live.trailing_zeros() as usize % PLACES]);
             live &= live - 1;
         }
     }

@@ -70,7 +70,8 @@ impl Symbols {
     #[inline]
     pub(super) fn start<L: Steps>(&self, word: &[u8], pairs: &Pairs, lane: &mut L) -> Start {
         // Characters have at most four bytes.
-        if word.len() > 4 * L::WIDEST {
+        let is_ascii = word.is_ascii();
+        if word.len() > L::WIDEST * if is_ascii { 1 } else { 4 } {
             return Start::TooLong;
         }
         let (mut count, mut all) = (0, 0);
@@ -80,7 +81,7 @@ impl Symbols {
             count += 1;
         };
         match self {
-            Self::Bytes(bytes) if word.is_ascii() || !bytes.has_seeds() => bytes.one_by_one(word, put),
+            Self::Bytes(bytes) if is_ascii || !bytes.has_seeds() => bytes.one_by_one(word, put),
             Self::Bytes(bytes) => bytes.of(word, pairs, put),
             Self::Chars(chars) => {
                 let mut left = NONE;

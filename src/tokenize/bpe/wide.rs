@@ -74,13 +74,13 @@ impl Steps for Wide {
     }
 
     #[inline]
-    fn join(&mut self, at: usize, merge: Merge) -> Option<Joined> {
+    fn join(&mut self, at: usize, merge: Merge) -> Joined {
         let at = at as u8;
         let gone = self.next[usize::from(at)];
         if (self.symbols[usize::from(at)], self.symbols[usize::from(gone)]) != (merge.left, merge.right) {
             self.order[usize::from(at)] = Order::LAST;
             self.look_again(at);
-            return None;
+            return Joined::default();
         }
         let (right, left) = (self.next[usize::from(gone)], self.before[usize::from(at)]);
         self.symbols[usize::from(at)] = merge.product;
@@ -88,13 +88,14 @@ impl Steps for Wide {
         self.before[usize::from(right)] = at;
         self.order[usize::from(gone)] = Order::LAST;
         self.look_again(gone);
-        Some(Joined {
+        Joined {
             left: self.symbols[usize::from(left)],
             right: self.symbols[usize::from(right)],
             before: usize::from(left),
+            is_joined: true,
             is_first: left == NOWHERE,
             is_last: right == NOWHERE,
-        })
+        }
     }
 
     #[inline]

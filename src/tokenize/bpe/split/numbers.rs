@@ -69,10 +69,8 @@ impl Scan for Numbers {
             more = more >> 1 & flat;
         }
         let tails = flat & !inner;
-        let mut starts = first
-            | letters & !(letters << 1 | flat << 1 | front << 1)
-            | spaces & !(spaces << 1)
-            | Block::ends(tails);
+        let mut starts =
+            first | letters & !(letters << 1 | flat << 1 | front << 1) | spaces & !(spaces << 1) | Block::ends(tails);
         let mut digits = numbers & !(numbers << 1);
         while digits != 0 {
             starts |= digits;
