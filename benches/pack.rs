@@ -4,6 +4,7 @@
 //! cargo bench --bench pack                       # 87 MB of English and 87 MB in many scripts
 //! LARGE=1 cargo bench --bench pack               # and memory at 1 GB
 //! RUNS=5 cargo bench --bench pack                # 3 otherwise; the median counts
+//! TEXT=mine.jsonl TOKENIZER=tokenizer.json cargo bench --bench pack   # a text of one's own, whose tokenizer has <|endoftext|>
 //! ```
 //!
 //! Figures of the reference programs, for a like machine: datatrove 0.10.1 packs 2.8 MB/s with 2 workers; Modalities
@@ -24,6 +25,9 @@ use std::time::Instant;
 use texts::{ENGLISH, LARGE, MANY};
 
 fn main() {
+    if let Some((text, tokenizer)) = texts::own() {
+        return rows("your text", &text, &tokenizer);
+    }
     let only = std::env::var("ONLY").unwrap_or_default();
     for set in [ENGLISH, MANY] {
         for llama3 in [false, true] {

@@ -300,6 +300,12 @@ where
     tokenizer.to_string(false).expect("JSON")
 }
 
+/// A text of one's own and a tokenizer, where `TEXT` and `TOKENIZER` name them.
+pub fn own() -> Option<(PathBuf, PathBuf)> {
+    let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
+    path("TEXT").zip(path("TOKENIZER"))
+}
+
 /// The texts of the first lines of a file.
 pub fn first_texts(path: &Path, bytes: usize) -> Vec<String> {
     let data = std::fs::read(path).expect("the bench data");

@@ -1,58 +1,61 @@
-//! Encoding alone: one thread, cold caches, documents of about 2.4 KB of English and of many languages.
+//! Encoding alone: one thread, cold caches, the texts that the bench `pack` packs.
 //!
 //! ```text
 //! cargo bench --bench tokenize                 # 32 MB of each; ours, the fast reader's own call, the reference
 //! MEGABYTES=256 RUNS=5 cargo bench --bench tokenize
+//! TEXT=mine.jsonl TOKENIZER=tokenizer.json cargo bench --bench tokenize
 //! ```
 //!
-//! The tokenizers, of the styles of GPT-2 and of Llama 3 with 32,000 tokens, are trained on the same texts and kept below
-//! `GRISTMILL_BENCH_DIR`. The reference is slow, and gets an eighth of the text. Each run loads the tokenizer anew in a thread
-//! of its own, so that nothing of an earlier run is in its caches. Processor time is what counts, the median of the runs.
+//! The reference is slow, and gets an eighth of the text. Each run loads the tokenizer anew in a thread of its own, so that nothing of
+//! an earlier run is in its caches. Processor time is what counts, the median of the runs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
 mod generate;
 mod measure;
-mod text;
+mod texts;
 
 use gristmill::tokenize::Tokenizer;
 use std::path::Path;
 use std::time::Duration;
-use text::{Language, Style};
+use texts::{ENGLISH, MANY};
 
 fn main() {
     // As the program does it: one thread a text.
     std::env::set_var("FASTOKENS_BPE_THREADS", "1");
-    let megabytes = setting("MEGABYTES", 32);
-    for style in [Style::Gpt2, Style::Llama3] {
-        let file = text::tokenizer(&generate::home(), style);
+    if let Some((text, tokenizer)) = texts::own() {
+        return rows("your text", &text, &tokenizer);
+    }
+    for llama3 in [false, true] {
+        let file = texts::tokenizer(llama3);
         let start = measure::cpu_time(false);
         let ours = Tokenizer::load(file.to_str().unwrap()).unwrap();
-        assert!(ours.is_fast(), "{:?}", ours.facts().slow_because);
+        let kind = if llama3 { "Llama-3 style" } else { "GPT-2 style" };
         println!(
-            "{style:?}: {} tokens, loaded and compared in {:.2} CPU s",
+            "{kind}: {} tokens, loaded and compared in {:.2} CPU s",
             ours.full_size(),
             (measure::cpu_time(false) - start).as_secs_f64()
         );
-        for language in [Language::English, Language::Many] {
-            let documents = text::documents(language, megabytes << 20);
-            let eighth = &documents[..documents.len() / 8];
-            let (ours, tokens) = median(|| encode_ours(&file, &documents));
-            let (alone, same) = median(|| encode_fastokens(&file, &documents));
-            assert_eq!(tokens, same, "the same number of tokens");
-            let (reference, _) = median(|| encode_reference(&file, eighth));
-            let bytes: usize = documents.iter().map(String::len).sum();
-            let few: usize = eighth.iter().map(String::len).sum();
-            println!("  {language:?}: {bytes} bytes, {tokens} tokens");
-            println!("    ours       {}", rate(bytes, ours));
-            println!(
-                "    fastokens  {}   ours {:.2} × as fast",
-                rate(bytes, alone),
-                alone.as_secs_f64() / ours.as_secs_f64()
-            );
-            println!("    tokenizers {}", rate(few, reference));
+        for set in [ENGLISH, MANY] {
+            rows(set.name, &set.make(), &file);
         }
     }
+}
+
+fn rows(title: &str, text: &Path, file: &Path) {
+    assert!(Tokenizer::load(file.to_str().unwrap()).unwrap().is_fast(), "it is left to others");
+    let documents = texts::first_texts(text, setting("MEGABYTES", 32) << 20);
+    let eighth = &documents[..documents.len() / 8];
+    let (ours, tokens) = median(|| encode_ours(file, &documents));
+    let (alone, same) = median(|| encode_fastokens(file, &documents));
+    assert_eq!(tokens, same, "the same number of tokens");
+    let (reference, _) = median(|| encode_reference(file, eighth));
+    let bytes: usize = documents.iter().map(String::len).sum();
+    let few: usize = eighth.iter().map(String::len).sum();
+    println!("  {title}: {bytes} bytes, {tokens} tokens");
+    println!("    ours       {}", rate(bytes, ours));
+    println!("    fastokens  {}   ours {:.2} × as fast", rate(bytes, alone), alone.as_secs_f64() / ours.as_secs_f64());
+    println!("    tokenizers {}", rate(few, reference));
 }
 
 fn setting(name: &str, default: usize) -> usize {
