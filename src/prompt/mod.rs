@@ -17,9 +17,9 @@ mod splits;
 mod what_now;
 
 pub use ask::Ask;
-pub use dedup::dedup;
+pub use dedup::{dedup, dedup_input};
 pub use media::media;
-pub use pack::pack;
+pub use pack::{pack, pack_inputs};
 
 use crate::job::scan::LiveScan;
 use crate::model::text::{bytes, count, display_safe};

@@ -17,6 +17,7 @@ use crate::engine::plan::{file, CommandLine};
 use crate::job::dedup::{estimate, needs, start};
 use crate::model::text::bytes;
 use crate::model::{DedupPlan, Failure, Outcome, Problem, RunOptions, Severity};
+use crate::prompt;
 use crate::storage::memory::usual_memory;
 use crate::storage::xdg;
 use crate::tui::{recent, Start};
@@ -34,11 +35,12 @@ pub fn run(args: &DedupArgs, context: &Context) -> Finished {
 
 /// Asks for what the plan leaves open, then runs it.
 fn guided(plan: DedupPlan, context: &Context) -> Finished {
-    // The screens begin with the files of a folder: without one there is nothing to show.
-    if !context.prefers_prompts() && !plan.input.is_empty() && plan.from_index.is_none() {
+    // The screens begin with the files of a folder; an index is not among them.
+    if !context.prefers_prompts() && plan.from_index.is_none() {
+        let plan = if plan.input.is_empty() { prompt::dedup_input(plan, &run_options(context))? } else { plan };
         return prepare::screen(Start::Dedup(Box::new(plan)), context);
     }
-    let Some(plan) = crate::prompt::dedup(plan, &run_options(context))? else {
+    let Some(plan) = prompt::dedup(plan, &run_options(context))? else {
         context.printer.line("Nothing was written.");
         return Ok(Done::ok(Map::new()));
     };

@@ -19,6 +19,7 @@ use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::pack::{preview, start, PackReport};
 use crate::model::text::display_safe;
 use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, Severity};
+use crate::prompt;
 use crate::storage::xdg;
 use crate::tokenize::Tokenizer;
 use crate::tui::{recent, Start};
@@ -36,11 +37,12 @@ pub fn run(args: &PackArgs, context: &Context) -> Finished {
 
 /// Asks for what the plan leaves open, then runs it.
 fn guided(plan: PackPlan, context: &Context) -> Finished {
-    // The screens begin with the files: without any there is nothing to show.
-    if !context.prefers_prompts() && !plan.inputs.is_empty() {
+    if !context.prefers_prompts() {
+        // The screens begin with the files: without any there is nothing to show.
+        let plan = if plan.inputs.is_empty() { prompt::pack_inputs(plan, &context.run_options())? } else { plan };
         return prepare::screen(Start::Pack(Box::new(plan)), context);
     }
-    let Some(plan) = crate::prompt::pack(plan, &context.run_options())? else {
+    let Some(plan) = prompt::pack(plan, &context.run_options())? else {
         context.printer.line("Nothing was written.");
         return Ok(Done::ok(Map::new()));
     };

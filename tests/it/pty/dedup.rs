@@ -49,6 +49,21 @@ fn repeats_are_removed_from_the_first_question_to_what_repeated() {
 }
 
 #[test]
+fn without_a_folder_it_is_asked_for_and_the_screens_ask_the_rest() {
+    let house = corpus();
+    let mut story = Start::new(&house).arguments(&["dedup"]).size(80, 24).run();
+    story
+        .wait_for("Folder of JSONL files")
+        .type_text("web")
+        .keys("enter")
+        .wait_for("▸ dedup ▸ web")
+        .wait_for("b.jsonl");
+    story.keys("esc").wait_for("▸ web/").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
 fn going_back_loses_nothing_and_answers_that_were_left_are_there_again() {
     let house = corpus();
     let mut story = Start::new(&house).arguments(&["dedup", "web"]).size(80, 24).run();

@@ -51,6 +51,17 @@ fn text_is_packed_from_the_first_question_to_the_browser() {
 }
 
 #[test]
+fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
+    let house = corpus();
+    let mut story = Start::new(&house).arguments(&["pack"]).size(80, 24).run();
+    story.wait_for("JSONL file, or folder of them").type_text("nowhere.jsonl").keys("enter").wait_for("Not possible");
+    story.type_text("corpus.jsonl").keys("enter").wait_for("▸ pack ▸ corpus.jsonl").wait_for("plain text");
+    story.keys("enter").wait_for("2 of 3 documents have text there").keys("q").wait_gone("documents have text");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
 fn answers_that_were_left_are_there_again() {
     let house = corpus();
     let mut story = Start::new(&house).size(80, 24).run();
