@@ -66,7 +66,10 @@ impl DatasetLock {
         let mut looks = 0;
         loop {
             looks += 1;
-            let result = own.create(fs).and_then(|()| Self::acquire_with(fs, own, break_lock, true));
+            let result = own.create_outer(fs).and_then(|()| {
+                let lock = Self::acquire_with(fs, own, break_lock, true)?;
+                own.create(fs).map(|()| lock)
+            });
             match result {
                 // Another run that has just ended may have taken the empty folder away under our hands.
                 Err(failure) if failure.is_missing() && looks < LOOKS => {}

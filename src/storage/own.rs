@@ -88,6 +88,15 @@ impl OwnFolder {
     /// Creates the folder, and `work` in it. New folders get the permissions of the folder they belong to, and the owner may
     /// always enter; `work` is private.
     pub fn create(&self, fs: &dyn Fs) -> Outcome<()> {
+        self.create_outer(fs)?;
+        if !self.work().is_dir() {
+            fs.create_dir(&self.work(), PRIVATE_FOLDER)?;
+            fs.sync_dir(&self.path)?;
+        }
+        Ok(())
+    }
+    /// The same without `work`, which is for the holder of the lock alone.
+    pub(super) fn create_outer(&self, fs: &dyn Fs) -> Outcome<()> {
         if !self.path.is_dir() {
             let facts = std::fs::metadata(&self.model).map_err(|error| Failure::io("opening", &self.model, &error))?;
             let mode = (facts.mode() & 0o2777) | PRIVATE_FOLDER;
@@ -97,10 +106,6 @@ impl OwnFolder {
                     fs.sync_dir(parent)?;
                 }
             }
-        }
-        if !self.work().is_dir() {
-            fs.create_dir(&self.work(), PRIVATE_FOLDER)?;
-            fs.sync_dir(&self.path)?;
         }
         Ok(())
     }

@@ -51,6 +51,19 @@ fn a_lock_is_held_until_it_is_dropped_and_its_holder_is_named() {
 }
 
 #[test]
+fn the_folder_of_work_is_made_by_whoever_has_the_lock_and_nobody_else() {
+    let (_dir, own) = place();
+    let lock = acquire(&own).unwrap();
+    // As a run does at its end, a moment before it lets go.
+    own.remove_work(&RealFs).unwrap();
+    acquire(&own).unwrap_err();
+    assert!(!own.work().exists());
+    drop(lock);
+    let lock = acquire(&own).unwrap();
+    assert!(own.work().exists() && lock.is_still_ours());
+}
+
+#[test]
 fn the_lock_of_a_dead_process_of_this_host_is_taken_over_silently() {
     for use_system in [true, false] {
         let (_dir, own) = place();
