@@ -7,6 +7,7 @@ pub mod identity;
 pub mod lock;
 pub mod memory;
 pub mod own;
+pub mod pages;
 pub mod publish;
 pub mod read;
 pub mod scratch;

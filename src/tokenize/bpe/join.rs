@@ -2,7 +2,7 @@
 
 use super::merge::{Joined, Lane, Merger, Steps};
 use super::model::Model;
-use super::pairs::{Asked, Merge};
+use super::pairs::{Asked, Placed};
 use super::symbols::Start;
 use super::wide::Wide;
 
@@ -71,9 +71,10 @@ impl Joiner {
 #[derive(Clone, Copy, Debug, Default)]
 struct Turn {
     at: usize,
-    merge: Merge,
+    rank: u32,
     joined: Joined,
     asked: [Asked; 2],
+    placed: [Placed; 2],
 }
 
 /// The words that are not known yet, one after the other.
@@ -148,8 +149,8 @@ fn side_by_side<L: Steps, const N: usize>(
         while number < count {
             let (lane, turn) = (&mut lanes[number % N], &mut turns[number % N]);
             if let Some((rank, at)) = lane.lowest() {
-                turn.at = at;
-                turn.merge = pairs.merge(rank);
+                pairs.fetch(rank);
+                (turn.at, turn.rank) = (at, rank);
                 number += 1;
                 continue;
             }
@@ -163,12 +164,15 @@ fn side_by_side<L: Steps, const N: usize>(
             words.swap(number % N, count % N);
         }
         for (lane, turn) in lanes.iter_mut().zip(&mut turns).take(count) {
-            let Merge { product, .. } = turn.merge;
-            turn.joined = lane.join(turn.at, turn.merge);
-            turn.asked = [pairs.ask(turn.joined.left, product), pairs.ask(product, turn.joined.right)];
+            let merge = pairs.merge(turn.rank);
+            turn.joined = lane.join(turn.at, merge);
+            turn.asked = [pairs.ask(turn.joined.left, merge.product), pairs.ask(merge.product, turn.joined.right)];
+        }
+        for turn in turns.iter_mut().take(count) {
+            turn.placed = turn.asked.map(|asked| pairs.place(asked));
         }
         for (lane, turn) in lanes.iter_mut().zip(&turns).take(count) {
-            let [with_left, with_right] = turn.asked.map(|asked| pairs.answer(asked));
+            let [with_left, with_right] = turn.placed.map(|placed| pairs.answer(placed));
             if turn.joined.is_joined {
                 lane.found(turn.at, &turn.joined, with_left, with_right);
             }

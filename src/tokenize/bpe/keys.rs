@@ -3,32 +3,21 @@
 use super::hash::fold;
 
 /// The longest word of each kind, in bytes.
-pub(super) const TINY: usize = 7;
 pub(super) const SHORT: usize = 15;
 pub(super) const LONGEST: usize = 31;
 
-/// A word of so many numbers.
-pub(super) trait Key<const N: usize>: Copy {
-    /// The key that has these.
-    fn of(numbers: [u64; N]) -> Self;
-
-    /// Zeros are no word.
-    fn numbers(self) -> [u64; N];
-
+/// A word.
+pub(super) trait Key: Copy + Eq {
     /// Bits that hang on all of it, the lowest as good as the others.
     fn hash(self) -> u64;
 }
 
-/// A word of at most [`TINY`] bytes: these, zeros, its length.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct TinyKey(u64);
-
-/// A word of at most [`SHORT`] bytes, likewise.
+/// A word of at most [`SHORT`] bytes: these, zeros, its length.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShortKey([u64; 2]);
 
 /// A word of any length that is kept.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LongKey([u64; 4]);
 
 /// The bits of words of each length.
@@ -44,13 +33,33 @@ const KEPT: [[u64; 2]; 16] = {
 };
 
 impl ShortKey {
+    /// The key that has these numbers.
+    pub(super) fn of(numbers: [u64; 2]) -> Self {
+        Self(numbers)
+    }
+
+    /// Zeros are no word.
+    #[inline]
+    pub(super) fn numbers(self) -> [u64; 2] {
+        self.0
+    }
+
+    /// That of no word.
+    pub(super) const NONE: Self = Self([u64::MAX; 2]);
+
+    /// Of the first so many of these bytes, at most [`SHORT`].
+    #[inline]
+    pub(super) fn first_of(bytes: &[u8; 16], length: usize) -> Self {
+        let all = u128::from_le_bytes(*bytes);
+        let [low, high] = KEPT[length & SHORT];
+        Self([all as u64 & low, (all >> 64) as u64 & high | (length as u64) << 56])
+    }
+
     /// Of the word of this length, at most [`SHORT`], at this place.
     #[inline]
     pub(super) fn new(text: &[u8], at: usize, length: usize) -> Self {
-        if let Some((low, high)) = text.get(at..at + 16).and_then(|part| part.split_first_chunk()) {
-            let [first, second] = KEPT[length & 15];
-            let high = high.try_into().map_or(0, u64::from_le_bytes);
-            return Self([u64::from_le_bytes(*low) & first, high & second | (length as u64) << 56]);
+        if let Some(part) = text.get(at..).and_then(|part| part.first_chunk()) {
+            return Self::first_of(part, length);
         }
         let mut bytes = [0; 16];
         bytes.iter_mut().zip(text.iter().skip(at).take(length)).for_each(|(to, from)| *to = *from);
@@ -58,40 +67,9 @@ impl ShortKey {
         let key = u128::from_le_bytes(bytes);
         Self([key as u64, (key >> 64) as u64])
     }
-
-    /// The same of a word of at most [`TINY`] bytes.
-    #[inline]
-    pub(super) fn tiny(self) -> TinyKey {
-        TinyKey(self.0[0] | self.0[1])
-    }
 }
 
-impl Key<1> for TinyKey {
-    fn of([number]: [u64; 1]) -> Self {
-        Self(number)
-    }
-
-    #[inline]
-    fn numbers(self) -> [u64; 1] {
-        [self.0]
-    }
-
-    #[inline]
-    fn hash(self) -> u64 {
-        fold(self.0, 0x9E37_79B9_7F4A_7C15) >> 20
-    }
-}
-
-impl Key<2> for ShortKey {
-    fn of(numbers: [u64; 2]) -> Self {
-        Self(numbers)
-    }
-
-    #[inline]
-    fn numbers(self) -> [u64; 2] {
-        self.0
-    }
-
+impl Key for ShortKey {
     #[inline]
     fn hash(self) -> u64 {
         fold(self.0[0] ^ 0x9E37_79B9_7F4A_7C15, self.0[1] ^ 0xD6E8_FEB8_6659_FD93) >> 20
@@ -99,32 +77,32 @@ impl Key<2> for ShortKey {
 }
 
 impl LongKey {
-    /// Of a word of at most [`LONGEST`] bytes.
-    #[inline]
-    pub(super) fn new(word: &[u8]) -> Self {
-        let mut bytes = [0; 32];
-        if let Some(to) = bytes.get_mut(..word.len()) {
-            to.copy_from_slice(word);
-        }
-        bytes[31] = word.len() as u8;
-        let mut key = [0; 4];
-        for (to, from) in key.iter_mut().zip(bytes.chunks_exact(8)) {
-            *to = from.try_into().map_or(0, u64::from_le_bytes);
-        }
-        Self(key)
-    }
-}
-
-impl Key<4> for LongKey {
-    fn of(numbers: [u64; 4]) -> Self {
+    /// The key that has these numbers.
+    pub(super) fn of(numbers: [u64; 4]) -> Self {
         Self(numbers)
     }
 
+    /// Zeros are no word.
     #[inline]
-    fn numbers(self) -> [u64; 4] {
+    pub(super) fn numbers(self) -> [u64; 4] {
         self.0
     }
 
+    /// Of the word of this length, at most [`LONGEST`], at this place.
+    #[inline]
+    pub(super) fn new(text: &[u8], at: usize, length: usize) -> Self {
+        if length > SHORT {
+            if let Some(first) = text.get(at..).and_then(|part| part.first_chunk::<16>()) {
+                let (low, high) = (u128::from_le_bytes(*first), ShortKey::new(text, at + 16, length - 16).0);
+                return Self([low as u64, (low >> 64) as u64, high[0], high[1] | 16 << 56]);
+            }
+        }
+        let [low, high] = ShortKey::new(text, at, length.min(SHORT)).0;
+        Self([low, high & (u64::MAX >> 8), 0, (length as u64) << 56])
+    }
+}
+
+impl Key for LongKey {
     #[inline]
     fn hash(self) -> u64 {
         let [a, b, c, d] = self.0;
@@ -147,13 +125,18 @@ mod tests {
                 assert!(key == ShortKey::new(word, 0, length));
                 let mut bytes = [0; 16];
                 bytes[..length].copy_from_slice(word);
-                bytes[if length <= TINY { TINY } else { SHORT }] = length as u8;
-                let [low, high] = [0, 8].map(|from| u64::from_le_bytes(bytes[from..from + 8].try_into().unwrap()));
-                if length <= TINY {
-                    assert_eq!(key.tiny().numbers(), [low]);
-                } else {
-                    assert_eq!(key.numbers(), [low, high]);
-                }
+                bytes[15] = length as u8;
+                assert_eq!(key.numbers(), [0, 8].map(|from| u64::from_le_bytes(bytes[from..from + 8].try_into().unwrap())));
+            }
+            for length in 0..=LONGEST.min(text.len() - at) {
+                let word = &text[at..at + length];
+                let key = LongKey::new(text, at, length);
+                assert!(key == LongKey::new(word, 0, length));
+                let mut bytes = [0; 32];
+                bytes[..length].copy_from_slice(word);
+                bytes[31] = length as u8;
+                let parts = [0, 8, 16, 24].map(|from| u64::from_le_bytes(bytes[from..from + 8].try_into().unwrap()));
+                assert_eq!(key.numbers(), parts);
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Texts whose blanks are spelled as marks (`▁`).
 
 use super::model::Model;
+use super::split::ByEnd;
 use super::words::Words;
 
 /// What stands for a blank.
@@ -23,9 +24,9 @@ pub(super) fn put(text: &str, out: &mut String) {
 /// reference, and may be cut before a mark behind another character if nothing is ever joined there.
 pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut Words, out: &mut Vec<u32>) -> bool {
     if !is_split && !model.marks_begin {
-        return words.encode(model, text.as_bytes(), |text, _| text.len(), out);
+        return words.encode(model, text.as_bytes(), &ByEnd(|text: &[u8], _| text.len()), out);
     }
-    let end = |text: &[u8], at: usize| {
+    let end = |text: &[u8], at: usize| -> usize {
         let is_mark = |at: usize| text.get(at..at + 3) == Some(&BYTES);
         let mut end = at;
         if is_mark(end) {
@@ -39,5 +40,5 @@ pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut Words
         }
         end
     };
-    words.encode(model, text.as_bytes(), end, out)
+    words.encode(model, text.as_bytes(), &ByEnd(end), out)
 }

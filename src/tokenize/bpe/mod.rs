@@ -7,16 +7,17 @@ mod added;
 mod cache;
 mod classes;
 mod cuts;
+mod entry;
 mod hash;
 mod index;
 mod join;
 mod keys;
+mod longer;
 mod made;
 mod marks;
 mod merge;
 mod model;
 mod order;
-mod packed;
 mod pairs;
 mod seeds;
 mod shape;
@@ -35,7 +36,7 @@ use added::{Added, Part};
 use classes::Classes;
 use model::{Model, Spelled};
 use shape::{Normal, Shape, Splitting};
-use split::{Capitals, Ends, Gpt2, Numbers, Scan, Style};
+use split::{Capitals, Gpt2, Numbers, Scan, Style};
 use std::borrow::Cow;
 use tokenizers::NormalizedString;
 use unicode_normalization::{is_nfc_quick, IsNormalized};
@@ -173,8 +174,7 @@ impl Bpe {
     }
 
     fn scan(&self, scanner: &impl Scan, text: &str, words: &mut Words, out: &mut Vec<u32>) -> bool {
-        let mut ends = Ends::new(scanner);
-        words.encode(&self.model, text.as_bytes(), |text, at| ends.next(text, at), out)
+        words.encode(&self.model, text.as_bytes(), scanner, out)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which two tokens become which one, and in what order.
 
 use super::hash::fold;
+use prefetch_index::prefetch_index;
 use std::hint::select_unpredictable;
 
 /// No pair has this rank: the two stay apart.
@@ -41,11 +42,15 @@ pub(super) struct Merge {
     pub(super) product: u32,
 }
 
-/// A pair that is being looked up.
+/// A pair that is being looked up: its hash.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
-    hash: u64,
-    pilot: u16,
+pub(super) struct Asked(u64);
+
+/// A pair whose place is known.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Placed {
+    place: usize,
+    mark: u32,
 }
 
 impl Pairs {
@@ -106,25 +111,35 @@ impl Pairs {
         Some(())
     }
 
-    /// Begins to look up a pair.
+    /// Begins to look up a pair: [`place`](Self::place) and then [`answer`](Self::answer) are next, and what each looks at is fetched
+    /// by the one before, so that who has other things to do between them need not wait.
     #[inline]
     pub(super) fn ask(&self, left: u32, right: u32) -> Asked {
         let hash = hash(packed(left, right));
-        Asked { hash, pilot: self.pilots.get(reduce(hash, self.pilots.len())).copied().unwrap_or_default() }
+        prefetch_index(self.pilots.as_slice(), reduce(hash, self.pilots.len()));
+        Asked(hash)
+    }
+
+    /// Where the pair is, if it is anywhere.
+    #[inline]
+    pub(super) fn place(&self, Asked(hash): Asked) -> Placed {
+        let pilot = self.pilots.get(reduce(hash, self.pilots.len())).copied().unwrap_or_default();
+        let place = place(hash, pilot, self.entries.len());
+        prefetch_index(self.entries.as_slice(), place);
+        Placed { place, mark: mark(hash) }
     }
 
     /// The rank of the pair asked for, if it has one; else [`APART`], or now and then the rank of another pair.
     #[inline]
-    pub(super) fn answer(&self, asked: Asked) -> u32 {
-        let place = place(asked.hash, asked.pilot, self.entries.len());
-        let entry = self.entries.get(place).copied().unwrap_or(EMPTY) ^ mark(asked.hash);
+    pub(super) fn answer(&self, Placed { place, mark }: Placed) -> u32 {
+        let entry = self.entries.get(place).copied().unwrap_or(EMPTY) ^ mark;
         select_unpredictable(entry >> RANK_BITS == 0, entry & APART, APART)
     }
 
-    /// Both at once.
+    /// All at once.
     #[inline]
     pub(super) fn guess(&self, left: u32, right: u32) -> u32 {
-        self.answer(self.ask(left, right))
+        self.answer(self.place(self.ask(left, right)))
     }
 
     /// The rank of the pair, [`APART`] where the two are never joined.
@@ -136,6 +151,12 @@ impl Pairs {
         } else {
             APART
         }
+    }
+
+    /// Fetches what [`merge`](Self::merge) looks at.
+    #[inline]
+    pub(super) fn fetch(&self, rank: u32) {
+        prefetch_index(self.merges.as_slice(), rank as usize);
     }
 
     /// The merge of this rank.

@@ -1,16 +1,24 @@
 //! The words of a text -> ids.
 //!
-//! Memory that is far away decides how long this takes. So words are found and looked up in batches: what one of them has to wait
-//! for comes while others are found, and words that nothing is known of wait for each other, to be joined side by side.
+//! Most words of a text were met before, so this is the loop that counts: words are found some hundred at once, each with its key, and
+//! what is known of them is fetched from memory meanwhile; then the ids of all are put out. Words that nothing is known of wait for
+//! each other, to be joined side by side.
 
-use super::cache::{Cache, Tier};
+use super::cache::Cache;
+use super::entry::{ids_of, ShortEntry, FEW, MOST};
 use super::join::{Cold, Joiner};
-use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT, TINY};
+use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT};
 use super::model::Model;
-use super::packed::Packed;
+use super::split::Scan;
+use super::table::View;
+use std::ops::Range;
 
 /// So many words are found before the first is looked up.
-const AT_ONCE: usize = 128;
+const AT_ONCE: usize = 256;
+
+/// Most words of a block, and bytes that are there from its beginning on: so many words end in it, and keys are made of sixteen bytes.
+const OF_BLOCK: usize = 64;
+const WINDOW: usize = OF_BLOCK + 16;
 
 /// So many words of which nothing is known wait for each other.
 const WAITING: usize = 256;
@@ -21,81 +29,16 @@ pub(super) struct Words {
     cache: Cache,
     joiner: Joiner,
     found: Box<[Found; AT_ONCE]>,
-    tiny: List,
-    short: List,
-    long: List,
     cold: Vec<Cold>,
 }
 
-/// A word in a text, and its ids where they are known at once.
+/// A word in a text, which goes up to the next one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Found {
-    at: usize,
-    end: usize,
+    /// Of no word where it is too long for one of these.
     key: ShortKey,
-    known: Packed,
-}
-
-/// Some of the words found: which they are, and their hashes.
-#[derive(Debug)]
-struct List {
-    words: Box<[(usize, u64); AT_ONCE]>,
-    count: usize,
-}
-
-impl Default for List {
-    fn default() -> Self {
-        Self { words: Box::new([(0, 0); AT_ONCE]), count: 0 }
-    }
-}
-
-impl List {
-    /// Puts a word behind the others, where it is one of these: written always, and kept where it is wanted.
-    #[inline]
-    fn add(&mut self, word: usize, hash: u64, is_one: bool) {
-        self.words[self.count % AT_ONCE] = (word, hash);
-        self.count += usize::from(is_one);
-    }
-
-    #[inline]
-    fn all(&self) -> &[(usize, u64)] {
-        self.words.get(..self.count).unwrap_or_default()
-    }
-
-    /// Looks for these words among those of their kind that were met again; what is not there stays in the list.
-    ///
-    /// By itself: nothing in this loop has to be predicted, so that memory is waited for by many words at once.
-    #[inline]
-    fn near<const WORD: usize, const REST: usize, const ENTRY: usize, K: Key<WORD>>(
-        &mut self,
-        tier: &Tier<WORD, REST, ENTRY>,
-        found: &mut [Found; AT_ONCE],
-        key: impl Fn(&Found) -> K,
-    ) {
-        let all = std::mem::take(&mut self.count);
-        for at in 0..all {
-            let (word, _) = self.words[at % AT_ONCE];
-            let place = &mut found[word % AT_ONCE];
-            let key = key(place);
-            let hash = key.hash();
-            place.known = Packed::of(tier.near(key, hash));
-            self.add(word, hash, place.known.is_none());
-        }
-    }
-
-    /// Looks for the others among all of their kind.
-    #[inline]
-    fn far<const WORD: usize, const REST: usize, const ENTRY: usize, K: Key<WORD>>(
-        &self,
-        tier: &mut Tier<WORD, REST, ENTRY>,
-        found: &mut [Found; AT_ONCE],
-        key: impl Fn(&Found) -> K,
-    ) {
-        for (word, hash) in self.all() {
-            let place = &mut found[word % AT_ONCE];
-            place.known = Packed::of(tier.far(key(place), *hash));
-        }
-    }
+    hash: u64,
+    at: usize,
 }
 
 impl Default for Words {
@@ -104,12 +47,16 @@ impl Default for Words {
             cache: Cache::default(),
             joiner: Joiner::default(),
             found: Box::new([Found::default(); AT_ONCE]),
-            tiny: List::default(),
-            short: List::default(),
-            long: List::default(),
             cold: Vec::with_capacity(WAITING + AT_ONCE),
         }
     }
+}
+
+/// Where the next word begins, and where the one ends that is being cut.
+#[derive(Clone, Copy)]
+struct Place {
+    at: usize,
+    until: usize,
 }
 
 impl Words {
@@ -123,104 +70,116 @@ impl Words {
         self.cache.open();
     }
 
-    /// Appends the ids of all words of a text, which `end` finds: where the word ends that begins at a place. `false` where that is
-    /// not known, or where it cannot be said what the ids are.
+    /// Appends the ids of all words of a text. `false` where it is not known where a word ends, or where it cannot be said what the
+    /// ids are.
     #[inline]
-    pub(super) fn encode(
-        &mut self,
-        model: &Model,
-        text: &[u8],
-        mut end: impl FnMut(&[u8], usize) -> usize,
-        out: &mut Vec<u32>,
-    ) -> bool {
-        // `until`: where the word ends that is being cut.
-        let (mut at, mut until) = (0, 0);
+    pub(super) fn encode(&mut self, model: &Model, text: &[u8], scan: &impl Scan, out: &mut Vec<u32>) -> bool {
+        let mut place = Place { at: 0, until: 0 };
+        // So many ids are there; behind them is room for more.
+        let mut length = out.len();
         self.cold.clear();
-        while at < text.len() {
-            let Self { cache, found, tiny, short, long, .. } = self;
-            (tiny.count, short.count, long.count) = (0, 0, 0);
-            let mut words = 0;
-            for (word, place) in found.iter_mut().enumerate() {
-                if at >= text.len() {
-                    break;
-                }
-                let mut behind = if at < until { until } else { end(text, at) };
-                if behind <= at {
-                    return false;
-                }
-                if let Some(cuts) = model.cuts.as_ref().filter(|_| behind - at > LONGEST) {
-                    until = behind;
-                    behind = cuts.first(text, at, behind);
-                }
-                let length = behind - at;
-                let key = if length <= SHORT { ShortKey::new(text, at, length) } else { ShortKey::default() };
-                *place = Found { at, end: behind, key, known: Packed::default() };
-                tiny.add(word, 0, length <= TINY);
-                short.add(word, 0, (TINY + 1..=SHORT).contains(&length));
-                if length > SHORT {
-                    long.add(word, 0, length <= LONGEST);
-                }
-                words += 1;
-                at = behind;
-            }
-            tiny.near(&cache.tiny, found, |place| place.key.tiny());
-            short.near(&cache.short, found, |place| place.key);
-            self.look_up(text, words, out);
-            if self.cold.len() >= WAITING && !self.settle(model, text, out) {
+        while place.at < text.len() {
+            let Some(words) = self.find(model, text, scan, &mut place) else { return false };
+            self.put(text, words, place.at, &mut length, out);
+            if self.cold.len() >= WAITING && !self.settle(model, text, &mut length, out) {
                 return false;
             }
         }
-        self.cold.is_empty() || self.settle(model, text, out)
+        let is_done = self.cold.is_empty() || self.settle(model, text, &mut length, out);
+        out.truncate(length);
+        is_done
     }
 
-    /// Appends the ids of the first so many of the words found, where they are known.
-    fn look_up(&mut self, text: &[u8], words: usize, out: &mut Vec<u32>) {
-        let Self { cache, found, tiny, short, long, cold, .. } = self;
-        let mut near = 0;
-        for (_, hash) in tiny.all() {
-            near ^= cache.tiny.touch(*hash);
-        }
-        for (_, hash) in short.all() {
-            near ^= cache.short.touch(*hash);
-        }
-        for (word, hash) in long.words.iter_mut().take(long.count) {
-            let Found { at, end, .. } = found[*word % AT_ONCE];
-            *hash = LongKey::new(text.get(at..end).unwrap_or_default()).hash();
-            near ^= cache.touch_long(*hash);
-        }
-        std::hint::black_box(near);
-        tiny.far(&mut cache.tiny, found, |place| place.key.tiny());
-        short.far(&mut cache.short, found, |place| place.key);
-        for Found { at, end, known, .. } in found.iter().take(words) {
-            if known.has_ids() {
-                known.put(out);
-                continue;
+    /// Finds the next words; how many, `None` where it is not known where one ends.
+    #[inline]
+    fn find(&mut self, model: &Model, text: &[u8], scan: &impl Scan, place: &mut Place) -> Option<usize> {
+        let Self { cache, found, .. } = self;
+        let (short, mut words) = (cache.short.view(), 0);
+        let Place { mut at, mut until } = *place;
+        while words <= AT_ONCE - OF_BLOCK && at < text.len() {
+            let window: Option<&[u8; WINDOW]> = text.get(at..).and_then(|rest| rest.first_chunk());
+            if let Some(window) = window.filter(|_| at >= until) {
+                let (mut starts, mut from) = (scan.starts(text, at), 0);
+                while starts != 0 {
+                    let to = starts.trailing_zeros() as usize;
+                    let length = to - from;
+                    if length > SHORT {
+                        break;
+                    }
+                    let Some(bytes) = window.get(from..).and_then(|rest| rest.first_chunk()) else { break };
+                    let key = ShortKey::first_of(bytes, length);
+                    let hash = key.hash();
+                    short.fetch(hash);
+                    found[words % AT_ONCE] = Found { key, hash, at: at + from };
+                    words += 1;
+                    from = to;
+                    starts &= starts - 1;
+                }
+                at += from;
+                if starts == 0 && from > 0 {
+                    continue;
+                }
             }
-            let (at, end) = (*at, *end);
-            // Of a short word that is known the ids may be more than fit beside it.
-            let is_elsewhere = end - at > SHORT || !known.is_none();
-            let is_known = is_elsewhere && end - at <= LONGEST && {
-                let key = LongKey::new(text.get(at..end).unwrap_or_default());
-                cache.long(key, key.hash(), out)
-            };
-            if !is_known {
-                cold.push(Cold::new(at, end, out.len()));
+            let mut end = if at < until { until } else { scan.end(text, at) };
+            if end <= at {
+                return None;
+            }
+            if let Some(cuts) = model.cuts.as_ref().filter(|_| end - at > LONGEST) {
+                until = end;
+                end = cuts.first(text, at, end);
+            }
+            let length = end - at;
+            let key = if length <= SHORT { ShortKey::new(text, at, length) } else { ShortKey::NONE };
+            let hash = key.hash();
+            if length <= SHORT {
+                short.fetch(hash);
+            }
+            found[words % AT_ONCE] = Found { key, hash, at };
+            words += 1;
+            at = end;
+        }
+        *place = Place { at, until };
+        Some(words)
+    }
+
+    /// Appends the ids of the first so many of the words found, the last of which ends at `end`, where they are known.
+    #[inline]
+    fn put(&mut self, text: &[u8], words: usize, end: usize, length: &mut usize, out: &mut Vec<u32>) {
+        let Self { cache, found, cold, .. } = self;
+        let mut count = *length;
+        if out.len() < count + MOST * (words + 1) {
+            out.resize(count + MOST * (words + 1), 0);
+        }
+        let mut number = 0;
+        while number < words {
+            let known = put_known(cache.short.view(), found, number..words, &mut count, out);
+            number += known + 1;
+            if number <= words {
+                let at = found[(number - 1) % AT_ONCE].at;
+                let end = if number < words { found[number % AT_ONCE].at } else { end };
+                if !cache.put(text.get(at..end).unwrap_or_default(), &mut count, out) {
+                    cold.push(Cold::new(at, end, count));
+                }
             }
         }
+        *length = count;
     }
 
     /// Joins the words that waited and puts their ids where they belong; `false` where that cannot be done.
     #[inline(never)]
-    fn settle(&mut self, model: &Model, text: &[u8], out: &mut Vec<u32>) -> bool {
+    fn settle(&mut self, model: &Model, text: &[u8], length: &mut usize, out: &mut Vec<u32>) -> bool {
         let Self { cache, joiner, cold, .. } = self;
         let Some(ids) = joiner.join(model, text, cold) else { return false };
         for word in cold.iter() {
             cache.keep(text.get(word.at..word.end).unwrap_or_default(), word.ids(ids));
         }
         // From the end on, so that everything is moved once.
-        let mut behind = out.len();
-        out.resize(behind + ids.len(), 0);
-        let mut free = out.len();
+        let mut behind = *length;
+        *length += ids.len();
+        let mut free = *length;
+        if out.len() < free {
+            out.resize(free, 0);
+        }
         for word in cold.drain(..).rev() {
             let (ids, length) = (word.ids(ids), behind - word.before);
             out.copy_within(word.before..behind, free - length);
@@ -231,4 +190,27 @@ impl Words {
         }
         true
     }
+}
+
+/// Writes the ids of some of the words found behind those that are there, as long as they are known at first sight; of how many.
+#[inline]
+fn put_known(
+    short: View<'_, ShortEntry>,
+    found: &[Found; AT_ONCE],
+    range: Range<usize>,
+    count: &mut usize,
+    out: &mut [u32],
+) -> usize {
+    let words = found.get(range).unwrap_or_default();
+    let (mut place, mut known) = (*count, 0);
+    for Found { key, hash, .. } in words {
+        let Some((more, ids)) = short.first(*hash).and_then(|entry| ids_of(entry, *key)) else { break };
+        if let Some(place) = out.get_mut(place..place + FEW) {
+            place.copy_from_slice(&ids);
+        }
+        place += more;
+        known += 1;
+    }
+    *count = place;
+    known
 }

@@ -32,32 +32,13 @@ pub(super) trait Scan {
     }
 }
 
-/// The ends of the words of a text, one after the other.
-pub(super) struct Ends<'s, S> {
-    scan: &'s S,
-    /// Of the block that was looked at last: where it begins, and the ends in it that come yet.
-    from: usize,
-    ends: u64,
-}
+/// A way of splitting that finds the end of each word by itself.
+pub(super) struct ByEnd<F>(pub(super) F);
 
-impl<'s, S: Scan> Ends<'s, S> {
-    /// From the beginning of a text on.
-    pub(super) fn new(scan: &'s S) -> Self {
-        Self { scan, from: 0, ends: 0 }
-    }
-
-    /// [`Scan::end`] of the word at this place, where the one before it ends.
+impl<F: Fn(&[u8], usize) -> usize> Scan for ByEnd<F> {
     #[inline]
-    pub(super) fn next(&mut self, text: &[u8], at: usize) -> usize {
-        if self.ends == 0 {
-            (self.from, self.ends) = (at, self.scan.starts(text, at));
-            if self.ends == 0 {
-                return self.scan.end(text, at);
-            }
-        }
-        let end = self.from + self.ends.trailing_zeros() as usize;
-        self.ends &= self.ends - 1;
-        end
+    fn end(&self, text: &[u8], at: usize) -> usize {
+        self.0(text, at)
     }
 }
 

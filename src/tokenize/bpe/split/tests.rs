@@ -12,11 +12,17 @@ const PIECES: [&str; 40] = [
 ];
 
 fn compare(scan: &impl Scan, text: &str) {
-    let (bytes, mut ends, mut at) = (text.as_bytes(), Ends::new(scan), 0);
+    let (bytes, mut at) = (text.as_bytes(), 0);
     while at < bytes.len() {
-        let end = scan.end(bytes, at);
-        assert_eq!(ends.next(bytes, at), end, "at {at} of {text:?}");
-        at = end;
+        let (mut starts, block) = (scan.starts(bytes, at), at);
+        at = scan.end(bytes, at);
+        while starts != 0 {
+            assert_eq!(block + starts.trailing_zeros() as usize, at, "from {block} of {text:?}");
+            starts &= starts - 1;
+            if starts != 0 {
+                at = scan.end(bytes, at);
+            }
+        }
     }
 }
 

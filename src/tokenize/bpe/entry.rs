@@ -1,0 +1,165 @@
+//! A word and its ids, as a [`Table`](super::table::Table) has them: the word whole, so that no hash is trusted.
+
+use super::keys::{Key, LongKey, ShortKey};
+use bytemuck::Pod;
+
+/// Most ids of a short word beside it, and of a word at all.
+pub(super) const FEW: usize = 4;
+pub(super) const MOST: usize = 8;
+
+/// What is known of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Known {
+    /// So many ids, and zeros or others behind them.
+    Ids(usize, [u32; MOST]),
+    /// That its ids are in another table.
+    Elsewhere,
+    Nothing,
+}
+
+/// A place of a table; zeros are an empty one.
+pub(super) trait Entry: Pod {
+    type Key: Key;
+
+    /// Of a word and its ids; that these are elsewhere, if they do not fit.
+    fn new(key: Self::Key, ids: &[u32]) -> Self;
+
+    /// The word.
+    fn key(&self) -> Option<Self::Key>;
+
+    fn known(&self, key: Self::Key) -> Known;
+}
+
+/// Of a short word: two numbers of its key, then its ids. Above the length in the key, where a key has zeros, stands the number of ids.
+/// Of a word whose ids are elsewhere the length stands there, and zeros where it stands otherwise: that is the key of no word, so that
+/// it is found by who looks for it alone.
+pub(super) type ShortEntry = [u64; 4];
+
+/// Bits of a key's second number below the length, and of the length.
+const LENGTH_SHIFT: u32 = 56;
+const LENGTH_BITS: u32 = 4;
+const COUNT_SHIFT: u32 = LENGTH_SHIFT + LENGTH_BITS;
+const BYTES: u64 = (1 << LENGTH_SHIFT) - 1;
+
+/// How many ids of this word there are, and these with zeros behind them; `None` if it is another word's, or they are elsewhere.
+#[inline]
+pub(super) fn ids_of([a, b, ids @ ..]: &ShortEntry, key: ShortKey) -> Option<(usize, [u32; FEW])> {
+    let [c, d] = key.numbers();
+    ((a ^ c) | (b ^ d) << LENGTH_BITS == 0).then(|| ((b >> COUNT_SHIFT) as usize, bytemuck::cast(*ids)))
+}
+
+fn elsewhere([low, high]: [u64; 2]) -> [u64; 2] {
+    [low, high & BYTES | high >> LENGTH_SHIFT << COUNT_SHIFT]
+}
+
+impl Entry for ShortEntry {
+    type Key = ShortKey;
+
+    fn new(key: ShortKey, ids: &[u32]) -> Self {
+        let [low, mut high] = key.numbers();
+        let mut few = [0; FEW];
+        if (1..=FEW).contains(&ids.len()) {
+            high |= (ids.len() as u64) << COUNT_SHIFT;
+            few.iter_mut().zip(ids).for_each(|(to, from)| *to = *from);
+        } else {
+            [_, high] = elsewhere([low, high]);
+        }
+        let [first, second]: [u64; 2] = bytemuck::cast(few);
+        [low, high, first, second]
+    }
+
+    fn key(&self) -> Option<ShortKey> {
+        let [low, high, ..] = *self;
+        let is_elsewhere = (high >> LENGTH_SHIFT).trailing_zeros() >= LENGTH_BITS;
+        let length = if is_elsewhere { high >> COUNT_SHIFT } else { high >> LENGTH_SHIFT & ((1 << LENGTH_BITS) - 1) };
+        (length > 0).then(|| ShortKey::of([low, high & BYTES | length << LENGTH_SHIFT]))
+    }
+
+    fn known(&self, key: ShortKey) -> Known {
+        let [low, high, ..] = *self;
+        if let Some((count, few)) = ids_of(self, key) {
+            let mut ids = [0; MOST];
+            ids[..FEW].copy_from_slice(&few);
+            Known::Ids(count, ids)
+        } else if [low, high] == elsewhere(key.numbers()) {
+            Known::Elsewhere
+        } else {
+            Known::Nothing
+        }
+    }
+}
+
+/// Of a longer word: four numbers of its key, then its ids; how many there are stands above the first.
+pub(super) type LongEntry = [u64; 8];
+
+const ID_BITS: u32 = 28;
+const ID: u32 = (1 << ID_BITS) - 1;
+
+impl Entry for LongEntry {
+    type Key = LongKey;
+
+    fn new(key: LongKey, ids: &[u32]) -> Self {
+        let mut kept = [0; MOST];
+        if ids.len() <= MOST {
+            kept.iter_mut().zip(ids).for_each(|(to, from)| *to = *from & ID);
+            kept[0] |= (ids.len() as u32) << ID_BITS;
+        }
+        bytemuck::cast([key.numbers(), bytemuck::cast(kept)])
+    }
+
+    fn key(&self) -> Option<LongKey> {
+        let [word, _]: [[u64; 4]; 2] = bytemuck::cast(*self);
+        (word != [0; 4]).then(|| LongKey::of(word))
+    }
+
+    fn known(&self, key: LongKey) -> Known {
+        let [word, ids]: [[u64; 4]; 2] = bytemuck::cast(*self);
+        let mut ids: [u32; MOST] = bytemuck::cast(ids);
+        let count = (ids[0] >> ID_BITS) as usize;
+        ids[0] &= ID;
+        if word != key.numbers() {
+            Known::Nothing
+        } else if count == 0 {
+            Known::Elsewhere
+        } else {
+            Known::Ids(count, ids)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_come_out_as_they_were_put_in() {
+        let text = b"a word of some letters and some more\xff";
+        let all: Vec<u32> = (0..=MOST as u32).map(|at| (1 << 21) - 1 - at * 77_777).collect();
+        for length in 1..=31 {
+            let long = LongKey::new(text, 3, length);
+            for count in 1..=MOST {
+                let (ids, mut kept) = (&all[..count], [0; MOST]);
+                kept[..count].copy_from_slice(ids);
+                let entry = LongEntry::new(long, ids);
+                assert_eq!((entry.known(long), entry.key()), (Known::Ids(count, kept), Some(long)));
+                assert_eq!(entry.known(LongKey::new(text, 4, length)), Known::Nothing);
+                if length > 15 {
+                    continue;
+                }
+                let [short, other] = [3, 4].map(|at| ShortKey::new(text, at, length));
+                let entry = ShortEntry::new(short, ids);
+                let known = if count <= FEW { Known::Ids(count, kept) } else { Known::Elsewhere };
+                assert_eq!((entry.known(short), entry.key()), (known, Some(short)));
+                assert_eq!(ids_of(&entry, short).is_some(), count <= FEW);
+                assert!(ids_of(&entry, other).is_none() && ids_of(&entry, ShortKey::NONE).is_none());
+                assert_eq!(entry.known(other), Known::Nothing);
+                // Words of other lengths.
+                for length in (1..=15).filter(|other| *other != length) {
+                    assert_eq!(entry.known(ShortKey::new(text, 3, length)), Known::Nothing);
+                }
+            }
+        }
+        assert_eq!((ShortEntry::default().key(), LongEntry::default().key()), (None, None));
+        assert!(ids_of(&ShortEntry::default(), ShortKey::NONE).is_none());
+    }
+}

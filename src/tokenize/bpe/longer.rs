@@ -1,0 +1,102 @@
+//! Words that are too long for a table: rules of dashes, indentations, addresses. There are few, but to join one takes as long as fifty
+//! others do, and many come again.
+
+use super::hash::of_bytes;
+
+/// The longest word that is kept, in bytes.
+const LONGEST: usize = 512;
+
+/// Places, a power of two; each word has one.
+const PLACES: usize = 1 << 12;
+
+/// Bytes of words that are kept before all are forgotten.
+const FULL: usize = 1 << 20;
+
+/// A word: where its bytes and its ids begin, and how many there are.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    hash: u64,
+    bytes: (u32, u32),
+    ids: (u32, u32),
+}
+
+/// The words and their ids.
+#[derive(Debug, Default)]
+pub(super) struct Longer {
+    /// None before the first word is kept.
+    places: Vec<Place>,
+    bytes: Vec<u8>,
+    ids: Vec<u32>,
+}
+
+impl Longer {
+    /// The ids of a word, if it is known.
+    pub(super) fn find(&self, word: &[u8]) -> Option<&[u32]> {
+        if word.len() > LONGEST {
+            return None;
+        }
+        let hash = of_bytes(word);
+        let Place { hash: same, bytes, ids } = self.places.get(hash as usize % PLACES)?;
+        let is_same = *same == hash && part(&self.bytes, *bytes) == Some(word);
+        part(&self.ids, *ids).filter(|_| is_same)
+    }
+
+    /// Keeps the ids of a word, unless it is too long.
+    pub(super) fn keep(&mut self, word: &[u8], ids: &[u32]) {
+        // A word of bytes has no more ids than these; others are not worth it.
+        if word.len() > LONGEST || ids.len() > word.len() || self.find(word).is_some() {
+            return;
+        }
+        let Self { places, bytes, ids: all } = self;
+        if bytes.len() > FULL || places.is_empty() {
+            *places = vec![Place::default(); PLACES];
+            bytes.clear();
+            all.clear();
+        }
+        let hash = of_bytes(word);
+        let place = Place { hash, bytes: put(bytes, word), ids: put(all, ids) };
+        if let Some(kept) = places.get_mut(hash as usize % PLACES) {
+            *kept = place;
+        }
+    }
+}
+
+/// Appends something; where it begins, and its length.
+fn put<T: Copy>(all: &mut Vec<T>, more: &[T]) -> (u32, u32) {
+    let start = all.len();
+    all.extend_from_slice(more);
+    (start as u32, more.len() as u32)
+}
+
+fn part<T>(all: &[T], (start, length): (u32, u32)) -> Option<&[T]> {
+    all.get(start as usize..)?.get(..length as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_as_they_were_kept_and_never_one_for_another() {
+        let (mut longer, mut known) = (Longer::default(), 0);
+        let word = |number: usize| format!("{number}-").repeat(8 + number % 80);
+        let ids = |number: usize| -> Vec<u32> { (0..1 + number % 16).map(|at| (number * 7 + at) as u32).collect() };
+        for round in 0..2 {
+            for number in 0..3_000 {
+                // Some come in both rounds before all are forgotten, and some do not.
+                let (word, ids) = (word(number), ids(number));
+                match longer.find(word.as_bytes()) {
+                    Some(found) => {
+                        known += round;
+                        assert_eq!(found, ids);
+                    }
+                    None => longer.keep(word.as_bytes(), &ids),
+                }
+                assert_eq!(longer.find(word.as_bytes()).is_some(), word.len() <= LONGEST);
+                assert!(longer.bytes.len() <= FULL + LONGEST);
+            }
+        }
+        assert!((100..2_900).contains(&known), "{known}");
+        assert!(longer.find(b"").is_none() && Longer::default().find(b"word").is_none());
+    }
+}
