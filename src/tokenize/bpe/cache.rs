@@ -4,7 +4,7 @@
 //! words that a text has, up to a limit: a page of prose needs little, texts in many languages have a million words.
 
 use super::entry::{Entry, Known, LongEntry, ShortEntry, MOST};
-use super::keys::{LongKey, ShortKey, LONGEST, SHORT};
+use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT};
 use super::longer::Longer;
 use super::table::Table;
 
@@ -50,6 +50,12 @@ impl Cache {
             self.short.fill(SHORT_WORDS.first);
             self.long.fill(LONG_WORDS.first);
         }
+    }
+
+    /// Fetches what is known of a word of more than [`SHORT`] bytes, so that it is at hand when it is needed.
+    #[inline]
+    pub(super) fn fetch_long(&self, key: LongKey) {
+        self.long.view().fetch(key.hash());
     }
 
     /// Appends the ids of a word to those that are there, if it is known; `out` may have others behind them.

@@ -75,7 +75,7 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
     fn put(&mut self, place: usize, symbol: u32, rank: u32) {
         let (place, before) = (place.min(Self::WIDEST), place.wrapping_sub(1) % PLACES);
         self.symbols[place] = symbol;
-        self.order[before] = Order::new(rank, before);
+        self.order[before] = Order::new(rank, before, false);
     }
 
     #[inline]
@@ -124,8 +124,8 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
     #[inline]
     fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
         let (at, before) = (at % PLACES, joined.before % PLACES);
-        self.order[at] = Order::new(with_right, at).unless(joined.is_last);
-        self.order[before] = Order::new(with_left, before).unless(joined.is_first);
+        self.order[at] = Order::new(with_right, at, joined.is_last);
+        self.order[before] = Order::new(with_left, before, joined.is_first);
     }
 
     #[inline]

@@ -1,7 +1,6 @@
 //! Which of many pairs is the first to be joined.
 
 use super::pairs::{APART, RANK_BITS};
-use std::hint::select_unpredictable;
 use wide::f32x4;
 
 /// Places that are looked at together.
@@ -20,27 +19,21 @@ const _: () = assert!(RANK_BITS + PLACE_BITS < 31, "a rank and a place are less 
 pub(super) struct Order(f32);
 
 impl Order {
-    /// Of a pair that is never joined.
-    pub(super) const LAST: Self = Self(f32::INFINITY);
+    /// Of a pair that is never joined; whatever place stands in it too.
+    pub(super) const LAST: Self = Self(f32::from_bits(APART << PLACE_BITS));
 
-    /// Of the pair at this place.
+    /// Of the pair of this rank at this place, or never where that is so. The processor need not guess which.
     #[inline]
-    pub(super) fn new(rank: u32, place: usize) -> Self {
-        let bits = rank << PLACE_BITS | place as u32 & ((1 << PLACE_BITS) - 1);
-        Self(f32::from_bits(select_unpredictable(rank == APART, f32::INFINITY.to_bits(), bits)))
-    }
-
-    /// Or never, where that is so.
-    #[inline]
-    pub(super) fn unless(self, is_never: bool) -> Self {
-        select_unpredictable(is_never, Self::LAST, self)
+    pub(super) fn new(rank: u32, place: usize, is_never: bool) -> Self {
+        let never = u32::from(is_never).wrapping_neg() & APART;
+        Self(f32::from_bits((rank | never) << PLACE_BITS | place as u32 & ((1 << PLACE_BITS) - 1)))
     }
 
     /// The rank and the place, if the pair is ever joined.
     #[inline]
     pub(super) fn get(self) -> Option<(u32, usize)> {
         let bits = self.0.to_bits();
-        (bits != f32::INFINITY.to_bits()).then_some((bits >> PLACE_BITS, (bits % (1 << PLACE_BITS)) as usize))
+        (bits < APART << PLACE_BITS).then_some((bits >> PLACE_BITS, (bits % (1 << PLACE_BITS)) as usize))
     }
 
     #[inline]
@@ -86,11 +79,12 @@ mod tests {
                 if rank != APART {
                     least = least.min((rank, place));
                 }
-                Order::new(rank, place)
+                Order::new(rank, place, false)
             });
             assert_eq!(Order::first_of(&block).get(), (least.0 != APART).then_some(least));
         }
-        assert_eq!(Order::new(5, 3).unless(true).get(), None);
-        assert_eq!(Order::new(5, 255).unless(false).get(), Some((5, 255)));
+        assert_eq!(Order::new(5, 3, true).get(), None);
+        assert_eq!(Order::new(APART, 4, false).get(), None);
+        assert_eq!(Order::new(5, 255, false).get(), Some((5, 255)));
     }
 }

@@ -53,7 +53,7 @@ impl Steps for Wide {
         let place = place.min(Self::WIDEST) as u8;
         let before = place.wrapping_sub(1);
         self.symbols[usize::from(place)] = symbol;
-        self.order[usize::from(before)] = Order::new(rank, usize::from(before));
+        self.order[usize::from(before)] = Order::new(rank, usize::from(before), false);
         self.before[usize::from(place)] = before;
         self.next[usize::from(before)] = place;
     }
@@ -101,8 +101,8 @@ impl Steps for Wide {
     #[inline]
     fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32) {
         let (at, before) = (at % PLACES, joined.before % PLACES);
-        self.order[at] = Order::new(with_right, at).unless(joined.is_last);
-        self.order[before] = Order::new(with_left, before).unless(joined.is_first);
+        self.order[at] = Order::new(with_right, at, joined.is_last);
+        self.order[before] = Order::new(with_left, before, joined.is_first);
         self.look_again(at as u8);
         self.look_again(before as u8);
     }

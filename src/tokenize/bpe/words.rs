@@ -133,6 +133,8 @@ impl Words {
             let hash = key.hash();
             if length <= SHORT {
                 short.fetch(hash);
+            } else if length <= LONGEST {
+                cache.fetch_long(LongKey::new(text, at, length));
             }
             found[words % AT_ONCE] = Found { key, hash, at };
             words += 1;
