@@ -9,7 +9,7 @@ const LONGEST: usize = 512;
 /// Places, a power of two; each word has one.
 const PLACES: usize = 1 << 12;
 
-/// Bytes of words that are kept before all are forgotten.
+/// Bytes of words, or of their ids, that are kept before all are forgotten.
 const FULL: usize = 1 << 20;
 
 /// A word: where its bytes and its ids begin, and how many there are.
@@ -48,7 +48,7 @@ impl Longer {
             return;
         }
         let Self { places, bytes, ids: all } = self;
-        if bytes.len() > FULL || places.is_empty() {
+        if bytes.len().max(size_of_val(all.as_slice())) > FULL || places.is_empty() {
             *places = vec![Place::default(); PLACES];
             bytes.clear();
             all.clear();
