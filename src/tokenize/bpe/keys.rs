@@ -126,7 +126,10 @@ mod tests {
                 let mut bytes = [0; 16];
                 bytes[..length].copy_from_slice(word);
                 bytes[15] = length as u8;
-                assert_eq!(key.numbers(), [0, 8].map(|from| u64::from_le_bytes(bytes[from..from + 8].try_into().unwrap())));
+                assert_eq!(
+                    key.numbers(),
+                    [0, 8].map(|from| u64::from_le_bytes(bytes[from..from + 8].try_into().unwrap()))
+                );
             }
             for length in 0..=LONGEST.min(text.len() - at) {
                 let word = &text[at..at + length];
