@@ -103,13 +103,18 @@ impl Words {
                 while starts != 0 {
                     let to = starts.trailing_zeros() as usize;
                     let length = to - from;
-                    if length > SHORT {
+                    let (mut key, mut hash) = (ShortKey::NONE, 0);
+                    if length <= SHORT {
+                        let Some(bytes) = window.get(from..).and_then(|rest| rest.first_chunk()) else { break };
+                        key = ShortKey::first_of(bytes, length);
+                        hash = key.hash();
+                        short.fetch(hash);
+                    } else if length <= LONGEST {
+                        cache.fetch_long(LongKey::new(text, at + from, length));
+                    } else if model.cuts.is_some() {
+                        until = at + to;
                         break;
                     }
-                    let Some(bytes) = window.get(from..).and_then(|rest| rest.first_chunk()) else { break };
-                    let key = ShortKey::first_of(bytes, length);
-                    let hash = key.hash();
-                    short.fetch(hash);
                     found[words % AT_ONCE] = Found { key, hash, at: at + from };
                     words += 1;
                     from = to;
@@ -129,9 +134,10 @@ impl Words {
                 end = cuts.first(text, at, end);
             }
             let length = end - at;
-            let key = if length <= SHORT { ShortKey::new(text, at, length) } else { ShortKey::NONE };
-            let hash = key.hash();
+            let (mut key, mut hash) = (ShortKey::NONE, 0);
             if length <= SHORT {
+                key = ShortKey::new(text, at, length);
+                hash = key.hash();
                 short.fetch(hash);
             } else if length <= LONGEST {
                 cache.fetch_long(LongKey::new(text, at, length));
