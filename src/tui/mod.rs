@@ -5,6 +5,7 @@
 
 pub mod app;
 mod bell;
+mod clusters;
 pub mod config;
 mod drafts;
 pub mod form;

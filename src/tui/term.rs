@@ -2,15 +2,15 @@
 //!
 //! Both ways are idempotent, and giving back works from any thread, so that a panic, a signal and an ordinary end share it.
 
+use super::clusters::{ClusterBackend, Clusters};
 use super::line::{self, Busy, Line};
 use super::work::Wake;
-use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste};
 use ratatui::crossterm::style::{Print, ResetColor};
 use ratatui::crossterm::terminal::{
-    disable_raw_mode, enable_raw_mode, BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen,
-    LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode, BeginSynchronizedUpdate, DisableLineWrap, EnableLineWrap, EndSynchronizedUpdate,
+    EnterAlternateScreen, LeaveAlternateScreen,
 };
 use ratatui::crossterm::{execute, queue};
 use ratatui::layout::{Position, Rect};
@@ -34,7 +34,8 @@ fn take() -> io::Result<()> {
         return Ok(());
     }
     enable_raw_mode()?;
-    execute!(io::stdout(), EnterAlternateScreen, EnableBracketedPaste, Hide)?;
+    // What a terminal takes for wider than its last column must not go on in the next line.
+    execute!(io::stdout(), EnterAlternateScreen, DisableLineWrap, EnableBracketedPaste, Hide)?;
     if MOUSE.load(Ordering::SeqCst) {
         execute!(io::stdout(), Print(MOUSE_ON))?;
     }
@@ -53,14 +54,15 @@ pub fn give_back() {
     if was_cut {
         let _ = out.write_all(line::CUT);
     }
-    let _ = queue!(out, EndSynchronizedUpdate, LeaveAlternateScreen);
+    let _ = queue!(out, EndSynchronizedUpdate, EnableLineWrap, LeaveAlternateScreen);
     let _ = queue!(out, DisableMouseCapture, DisableBracketedPaste, ResetColor, Show);
     let _ = out.flush();
 }
 
 /// The terminal while it is ours. Dropping it gives it back.
 pub struct Term {
-    terminal: Terminal<CrosstermBackend<Line>>,
+    terminal: Terminal<ClusterBackend<Line>>,
+    clusters: Clusters,
     free: Busy,
     /// What is on the screen is not known: the next frame draws everything.
     forgotten: bool,
@@ -72,13 +74,13 @@ impl Term {
         MOUSE.store(mouse, Ordering::SeqCst);
         let line = Line::start(io::stdout(), wake)?;
         let free = line.busy();
-        let backend = CrosstermBackend::new(line);
+        let backend = ClusterBackend::new(line);
         let terminal = Terminal::new(backend)?;
         if let Err(error) = take() {
             give_back();
             return Err(error);
         }
-        Ok(Self { terminal, free, forgotten: false })
+        Ok(Self { terminal, clusters: Clusters::default(), free, forgotten: false })
     }
 
     /// Gives the terminal back for a while.
@@ -101,10 +103,19 @@ impl Term {
     pub fn draw(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         let cleared = if std::mem::take(&mut self.forgotten) { self.clear() } else { Ok(()) };
-        let drawn = cleared.and_then(|()| self.terminal.draw(render).map(|_| ()));
+        let drawn = cleared.and_then(|()| self.draw_all(render));
         queue!(self.terminal.backend_mut(), EndSynchronizedUpdate)?;
         self.terminal.backend_mut().flush()?;
         drawn
+    }
+
+    fn draw_all(&mut self, render: impl FnOnce(&mut Frame)) -> io::Result<()> {
+        let Self { terminal, clusters, .. } = self;
+        let drawn = terminal.draw(|frame| {
+            render(frame);
+            clusters.settle(frame.buffer_mut());
+        });
+        drawn.map(|_| ())
     }
 
     /// Asks the terminal to put a text into the clipboard (OSC 52).
@@ -129,6 +140,7 @@ impl Term {
     /// Clears the screen and what is known of it. `Terminal::clear` would ask the terminal for the cursor's place first, and wait
     /// for an answer that the input thread may swallow; a resize to the same size asks nothing.
     fn clear(&mut self) -> io::Result<()> {
+        self.clusters.forget();
         let size = self.terminal.size()?;
         self.terminal.resize(Rect::from((Position::ORIGIN, size)))
     }

@@ -34,12 +34,9 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
     }
     let done = format!("Prepared {}", display_safe(&plan.path));
     lines.push(format!(
-        "{}: {}, {}, {}, {} in {}.",
+        "{}: {} in {}.",
         paint(Look::Good, &done),
-        count(report.shards, "shard"),
-        count(report.samples, "sample"),
-        count(report.parts, "part"),
-        bytes(report.bytes),
+        report.amounts().join(", "),
         duration(report.elapsed)
     ));
     lines.extend(report.media.as_ref().map(summary_line));

@@ -17,7 +17,7 @@ pub use preview::{preview, Preview};
 use super::scan::{LiveScan, Shared};
 use super::status::StatusBoard;
 use super::{JobState, JobStatus};
-use crate::model::{DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
+use crate::model::{text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::scratch::Scratch;
 use serde::Serialize;
@@ -72,8 +72,9 @@ pub struct PrepareReport {
     pub shards: u64,
     /// Samples indexed.
     pub samples: u64,
-    /// Part rows written.
-    pub parts: u64,
+    /// Part rows written; `None` where the tables of samples and parts are not written anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<u64>,
     /// Bytes of all shards.
     pub bytes: u64,
     /// Splits as written.
@@ -94,6 +95,16 @@ pub struct PrepareReport {
     /// Wall time.
     #[serde(rename = "elapsed_seconds", serialize_with = "super::as_seconds")]
     pub elapsed: Duration,
+}
+
+impl PrepareReport {
+    /// Shards, samples, parts and bytes in words; what is not known is left out.
+    pub fn amounts(&self) -> Vec<String> {
+        let mut words = vec![text::count(self.shards, "shard"), text::count(self.samples, "sample")];
+        words.extend(self.parts.map(|parts| text::count(parts, "part")));
+        words.push(text::bytes(self.bytes));
+        words
+    }
 }
 
 /// A running `prepare`. Dropping it cancels it and waits until nothing more is written.

@@ -301,7 +301,7 @@ fn finish(
     let mut report = PrepareReport {
         shards: spools.len() as u64,
         samples: spools.iter().map(|spool| spool.scan.samples).sum(),
-        parts: built.parts,
+        parts: (context.plan.scope != Scope::WithoutSampleTables).then_some(built.parts),
         bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
         splits: summaries(&named, &shards, &excludes),
         excludes: excludes.len() as u64,

@@ -51,7 +51,7 @@ pub(super) fn report_nothing(context: &Context, selection: &Selection) -> Prepar
     PrepareReport {
         shards: shards.len() as u64,
         samples: counts.iter().map(|(_, samples)| samples).sum(),
-        parts: 0,
+        parts: None,
         bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
         splits: splits.collect(),
         excludes: facts.prepared.as_ref().map_or(0, |p| p.excludes.len() as u64),

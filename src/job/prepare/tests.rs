@@ -312,3 +312,16 @@ fn a_refused_run_leaves_nothing_to_resume() {
     let own = crate::storage::own::OwnFolder::for_webdataset(folder.path());
     assert!(!own.journal().exists() && !own.work().exists());
 }
+
+#[test]
+fn a_run_that_writes_no_tables_tells_no_number_of_parts() {
+    let folder = copy_of("captioning_fieldmap");
+    let fields = vec![field("image", "jpg"), field("caption", "txt")];
+    let loading = Loading::FieldMap { sample_type: "CaptioningSample".into(), fields };
+    let plan = plan_for(folder.path(), ratio("1,0,0"), loading);
+    let first = run_with(&plan, 1).unwrap();
+    assert!(first.parts.is_some_and(|parts| first.amounts().contains(&text::count(parts, "part"))));
+    let second = run_with(&plan, 1).unwrap();
+    assert_eq!((second.nothing_to_do, second.parts), (true, None));
+    assert!(!second.amounts().iter().any(|words| words.contains("part")), "{:?}", second.amounts());
+}

@@ -1,6 +1,6 @@
 //! Packing tokens and looking at them, as a person does it.
 
-use super::harness::{run_plainly, House, Start};
+use super::harness::{run_plainly, House, Start, Story};
 use std::path::PathBuf;
 
 fn golden(path: &str) -> PathBuf {
@@ -57,6 +57,25 @@ fn without_a_path_it_is_asked_for_and_the_screens_ask_the_rest() {
     story.wait_for("JSONL file, or folder of them").type_text("nowhere.jsonl").keys("enter").wait_for("Not possible");
     story.type_text("corpus.jsonl").keys("enter").wait_for("▸ pack ▸ corpus.jsonl").wait_for("plain text");
     story.keys("enter").wait_for("2 of 3 documents have text there").keys("q").wait_gone("documents have text");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+/// The emulator gives a vowel sign a cell of its own, as many terminals do.
+#[test]
+fn letters_with_vowel_signs_leave_no_trace_on_the_screens_behind() {
+    let house = House::new();
+    let text =
+        "ਪੰਜਾਬੀ ਵਿੱਚ ਇੱਕ ਦਸਤਾਵੇਜ਼ ਹੈ ਜਿਸ ਵਿੱਚ ਕਾਫ਼ੀ ਸ਼ਬਦ ਹਨ। तमिल हिन्दी में लिखा हुआ एक दस्तावेज़। தமிழ் மொழியில் ❤\u{fe0f} e\u{301} 🇩🇪";
+    house.file("corpus.jsonl", format!("{{\"text\": \"{text}\"}}\n").repeat(9).as_bytes());
+    let mut story = Start::new(&house).arguments(&["pack", "corpus.jsonl"]).size(80, 24).run();
+    story.wait_for("1 file").keys("enter").wait_for("(•) text").wait_for("9 of 9 documents have text there");
+    let edge = |story: &Story| (2..22).all(|row| story.look(|s| s.cell(row, 79).is_some_and(|c| c.contents() == "│")));
+    assert!(edge(&story), "a border is where it belongs:\n{}", story.screen());
+    story.keys("enter").wait_for("end token").wait_for("Type a path or a name");
+    let traces = |c: char| matches!(c, '\u{900}'..='\u{c00}' | '\u{301}' | '\u{fe0f}' | '❤' | '\u{1f000}'..);
+    assert_eq!(story.screen().matches(traces).collect::<String>(), "", "{}", story.screen());
+    story.keys("esc").wait_for("(•) text").keys("q").wait_gone("(•) text");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
 }

@@ -220,7 +220,7 @@ fn a_run_that_is_done() {
     let report = PrepareReport {
         shards: 20,
         samples: 201_330,
-        parts: 603_690,
+        parts: Some(603_690),
         bytes: 4 << 30,
         splits: vec![
             SplitSummary { name: "train".into(), shards: 16, samples: 160_840 },

@@ -118,7 +118,7 @@ fn a_run_that_found_problems_does_not_end_as_simply_ready() {
         let report = PrepareReport {
             shards: 20,
             samples: 2_000,
-            parts: 4_000,
+            parts: Some(4_000),
             bytes: 1 << 20,
             splits: Vec::new(),
             media: None,

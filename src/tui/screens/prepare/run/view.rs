@@ -72,13 +72,7 @@ fn draw_summary(
     let ui = look.ui;
     let dot = ui.glyphs.dot;
     let columns = usize::from(area.width);
-    let mut lines = vec![Line::from(format!(
-        "{} {dot} {} {dot} {} {dot} {}",
-        count(report.shards, "shard"),
-        count(report.samples, "sample"),
-        count(report.parts, "part"),
-        bytes(report.bytes)
-    ))];
+    let mut lines = vec![Line::from(report.amounts().join(&format!(" {dot} ")))];
     for split in &report.splits {
         let name = text::pad_end(&text::fit_end(&split.name, 14, ui.glyphs), 14);
         lines.push(Line::from(format!(

@@ -1,0 +1,283 @@
+//! Characters of several code points (a letter with its vowel sign, a flag), of which no two terminals agree how wide they are.
+//!
+//! Ratatui sends only cells that changed, and takes it that a terminal's cursor and the cells that a character covers are where it
+//! reckons them. A terminal that gives a character more cells, or fewer, would shift what follows and keep traces of it on later
+//! screens. So such a character is written over blanks, what follows begins with a move of the cursor, and whatever it may cover
+//! in any terminal is sent again with it.
+
+use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
+use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth as _};
+use ratatui::layout::{Position, Rect, Size};
+use std::borrow::Cow;
+use std::io::{self, Write};
+use unicode_width::UnicodeWidthChar as _;
+
+/// Whether terminals may disagree about a cell's width. What holds an escape sequence is part of a picture.
+fn is_unsure(symbol: &str) -> bool {
+    symbol.chars().nth(1).is_some() && !symbol.contains('\x1b')
+}
+
+/// How many cells a character covers in the terminal that gives it most: each of its code points one of its own.
+fn reach(cell: &Cell) -> usize {
+    let apart: usize = cell.symbol().chars().map(|c| c.width().unwrap_or(0).max(1)).sum();
+    apart.max(usize::from(cell.cell_width()))
+}
+
+/// The characters of several code points on the screen.
+#[derive(Default)]
+pub(super) struct Clusters {
+    area: Rect,
+    /// By index of their cells, upwards; as they were drawn.
+    shown: Vec<(usize, Cell)>,
+}
+
+impl Clusters {
+    /// What was shown is gone: the screen was cleared.
+    pub(super) fn forget(&mut self) {
+        self.shown.clear();
+    }
+
+    /// Marks in the next screen what has to be sent although it may not have changed: the cells that a character which comes,
+    /// goes or changes may cover.
+    pub(super) fn settle(&mut self, next: &mut Buffer) {
+        if self.area != next.area {
+            // Ratatui clears the screen then.
+            self.area = next.area;
+            self.forget();
+        }
+        let unsure = next.content.iter().enumerate().filter(|(_, cell)| is_unsure(cell.symbol()));
+        let coming: Vec<(usize, Cell)> = unsure.map(|(index, cell)| (index, cell.clone())).collect();
+        if coming.is_empty() && self.shown.is_empty() {
+            return;
+        }
+        let columns = usize::from(next.area.width).max(1);
+        let (mut old, mut new) = (self.shown.iter().peekable(), coming.iter().peekable());
+        // Everything before it is sent.
+        let mut until = 0;
+        loop {
+            let at = match (old.peek(), new.peek()) {
+                (None, None) => break,
+                (Some((index, _)), None) | (None, Some((index, _))) => *index,
+                (Some((left, _)), Some((right, _))) => *left.min(right),
+            };
+            let was = old.next_if(|(index, _)| *index == at).map(|(_, cell)| cell);
+            let will = new.next_if(|(index, _)| *index == at).map(|(_, cell)| cell);
+            if was == will && at >= until {
+                continue;
+            }
+            let row_end = (at / columns + 1) * columns;
+            let end = (at + was.map_or(0, reach).max(will.map_or(0, reach))).min(row_end);
+            for cell in &mut next.content[at.max(until).min(end)..end] {
+                if cell.diff_option == CellDiffOption::None {
+                    cell.set_diff_option(CellDiffOption::AlwaysUpdate);
+                }
+            }
+            until = until.max(end);
+        }
+        self.shown = coming;
+    }
+}
+
+/// Crossterm's backend, with [characters of several code points](self) written so that no other width than ours counts.
+pub(super) struct ClusterBackend<W: Write>(CrosstermBackend<W>);
+
+impl<W: Write> ClusterBackend<W> {
+    pub(super) fn new(writer: W) -> Self {
+        Self(CrosstermBackend::new(writer))
+    }
+}
+
+impl<W: Write> Write for ClusterBackend<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Write::flush(&mut self.0)
+    }
+}
+
+impl<W: Write> Backend for ClusterBackend<W> {
+    type Error = io::Error;
+
+    fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
+    where
+        I: Iterator<Item = (u16, u16, &'a Cell)>,
+    {
+        // Each call of the backend within begins with a move of the cursor.
+        let mut run = Vec::new();
+        for (x, y, cell) in content {
+            if !is_unsure(cell.symbol()) {
+                run.push((x, y, Cow::Borrowed(cell)));
+                continue;
+            }
+            let mut blank = cell.clone();
+            blank.set_symbol(" ");
+            run.extend((0..cell.cell_width()).map(|column| (x + column, y, Cow::Owned(blank.clone()))));
+            self.send(&mut run)?;
+            run.push((x, y, Cow::Borrowed(cell)));
+            self.send(&mut run)?;
+        }
+        self.send(&mut run)
+    }
+
+    fn hide_cursor(&mut self) -> io::Result<()> {
+        self.0.hide_cursor()
+    }
+
+    fn show_cursor(&mut self) -> io::Result<()> {
+        self.0.show_cursor()
+    }
+
+    fn get_cursor_position(&mut self) -> io::Result<Position> {
+        self.0.get_cursor_position()
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
+        self.0.set_cursor_position(position)
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.0.clear()
+    }
+
+    fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
+        self.0.clear_region(clear_type)
+    }
+
+    fn size(&self) -> io::Result<Size> {
+        self.0.size()
+    }
+
+    fn window_size(&mut self) -> io::Result<WindowSize> {
+        self.0.window_size()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Backend::flush(&mut self.0)
+    }
+}
+
+impl<W: Write> ClusterBackend<W> {
+    fn send(&mut self, run: &mut Vec<(u16, u16, Cow<'_, Cell>)>) -> io::Result<()> {
+        if !run.is_empty() {
+            self.0.draw(run.iter().map(|(x, y, cell)| (*x, *y, cell.as_ref())))?;
+            run.clear();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use ratatui::{Terminal, TerminalOptions, Viewport};
+    use std::num::NonZeroU16;
+    use std::sync::{Arc, Mutex};
+
+    const AREA: Rect = Rect { x: 0, y: 0, width: 12, height: 3 };
+
+    /// An emulator that gives each code point cells of its own, as many terminals do; vowel signs count.
+    #[derive(Clone)]
+    struct Screen(Arc<Mutex<vt100::Parser>>);
+
+    impl Write for Screen {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().process(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    struct Drawn {
+        terminal: Terminal<ClusterBackend<Screen>>,
+        clusters: Clusters,
+        screen: Screen,
+    }
+
+    impl Drawn {
+        fn new() -> Self {
+            let size = |cells: u16| NonZeroU16::new(cells).unwrap();
+            let screen = Screen(Arc::new(Mutex::new(vt100::Parser::new(size(AREA.height), size(AREA.width), 0))));
+            let options = TerminalOptions { viewport: Viewport::Fixed(AREA) };
+            let terminal = Terminal::with_options(ClusterBackend::new(screen.clone()), options).unwrap();
+            Self { terminal, clusters: Clusters::default(), screen }
+        }
+
+        fn draw(&mut self, lines: &[String]) {
+            let clusters = &mut self.clusters;
+            let drawn = self.terminal.draw(|frame| {
+                for (y, line) in (0..).zip(lines) {
+                    frame.buffer_mut().set_string(0, y, line, ratatui::style::Style::new());
+                }
+                clusters.settle(frame.buffer_mut());
+            });
+            drawn.unwrap();
+        }
+
+        fn shown(&self) -> Vec<String> {
+            let parser = self.screen.0.lock().unwrap();
+            parser.screen().rows(0, AREA.width).map(|row| row.trim_end().to_owned()).collect()
+        }
+    }
+
+    /// Letters with vowel signs that take a cell of their own in the emulator, marks that take none, a wide letter, plain ones.
+    fn line() -> impl Strategy<Value = String> {
+        const PIECES: [&str; 12] = ["ਜਾ", "नी", "ொ", "e\u{301}", "❤\u{fe0f}", "🇩🇪", "語", "a", "b", " ", " ", "│"];
+        proptest::collection::vec(proptest::sample::select(&PIECES[..]), 0..6).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn no_character_leaves_a_trace(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
+            let mut drawn = Drawn::new();
+            for lines in &screens {
+                drawn.draw(lines);
+            }
+            drawn.draw(&["plain".into(), String::new(), "text │ here".into()]);
+            prop_assert_eq!(drawn.shown(), ["plain", "", "text │ here"]);
+        }
+
+        #[test]
+        fn what_follows_stands_where_it_belongs(screens in proptest::collection::vec(proptest::collection::vec(line(), 3), 1..5)) {
+            let mut drawn = Drawn::new();
+            for lines in screens {
+                // A border in the last column, behind whatever stands before it.
+                let lines: Vec<_> = lines.iter().map(|line| {
+                    let blanks = usize::from(AREA.width - 1).saturating_sub(usize::from(line.cell_width()));
+                    format!("{line}{}│", " ".repeat(blanks))
+                }).filter(|line| line.cell_width() == AREA.width).collect();
+                drawn.draw(&lines);
+                let parser = drawn.screen.0.lock().unwrap();
+                for y in (0..).take(lines.len()) {
+                    let cell = parser.screen().cell(y, AREA.width - 1).map(vt100::Cell::contents);
+                    prop_assert_eq!(cell, Some("│"), "row {} of {:?}", y, lines);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_screen_that_does_not_change_is_not_sent_again() {
+        let lines = ["ਜਾ ab".to_owned(), "नी".to_owned()];
+        let mut drawn = Drawn::new();
+        drawn.draw(&lines);
+        // What was marked counts as changed once more.
+        drawn.draw(&lines);
+        let mut buffer = drawn.terminal.current_buffer_mut().clone();
+        for (y, line) in (0..).zip(&lines) {
+            buffer.set_string(0, y, line, ratatui::style::Style::new());
+        }
+        drawn.clusters.settle(&mut buffer);
+        assert!(buffer.content.iter().all(|cell| cell.diff_option == CellDiffOption::None));
+    }
+
+    #[test]
+    fn pictures_are_no_characters() {
+        assert!(!is_unsure("\x1b_Ga=T,U=1\x1b\\\u{10eeee}\u{305}"));
+        assert!(!is_unsure("x") && !is_unsure("語") && !is_unsure("") && is_unsure("e\u{301}"));
+    }
+}
