@@ -1,10 +1,14 @@
 //! Memory for piles, in chunks that one pile hands on to the next.
 
+#[cfg(target_os = "linux")]
+use memmap2::Advice;
 use memmap2::{MmapMut, MmapOptions};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a chunk.
 pub(super) const CHUNK: usize = 256 << 10;
+/// Chunks that are asked for at a time: some large pages, and what is left over before and behind them.
+const AT_A_TIME: u64 = 64;
 
 /// Memory that is filled from the front.
 #[derive(Debug)]
@@ -16,10 +20,30 @@ pub(super) struct Chunk {
 impl Chunk {
     /// An empty one; `None` when the system has no memory.
     pub(super) fn new() -> Option<Self> {
-        // All of its pages in one go: each by itself, when it is first written to, takes the system half as long again. Pages of the
-        // larger kind would take still less, but not where they have to be got from below a virtual machine.
+        // All of its pages in one go: each by itself, when it is first written to, takes the system half as long again.
         let memory = MmapOptions::new().len(CHUNK).populate().map_anon().ok()?;
         Some(Self { memory, filled: 0 })
+    }
+
+    /// Several at once, as many as the system has memory for, whose pages are still to be [got](Self::get_pages).
+    ///
+    /// The system puts them side by side, and what lies side by side may be large pages, which it gets in a third of the time.
+    fn several(count: u64) -> Vec<Self> {
+        let one = |_| MmapOptions::new().len(CHUNK).map_anon().ok();
+        let chunks: Vec<Self> = (0..count).map_while(one).map(|memory| Self { memory, filled: 0 }).collect();
+        #[cfg(target_os = "linux")]
+        for chunk in &chunks {
+            // Who has none does without.
+            let _ = chunk.memory.advise(Advice::HugePage);
+        }
+        chunks
+    }
+
+    /// Gets all of its pages in one go.
+    fn get_pages(&self) {
+        // An older system gets them one by one, when they are first written to.
+        #[cfg(target_os = "linux")]
+        let _ = self.memory.advise(Advice::PopulateWrite);
     }
 
     /// What it was filled with.
@@ -61,6 +85,8 @@ pub(super) struct Budget(Mutex<Chunks>);
 struct Chunks {
     /// Of which there is memory.
     spare: Vec<Chunk>,
+    /// Of which there is none yet, only a place for it.
+    placed: Vec<Chunk>,
     /// For which memory may still be asked.
     fresh: u64,
 }
@@ -68,7 +94,7 @@ struct Chunks {
 impl Budget {
     /// So many bytes, in whole chunks.
     pub(super) fn new(bytes: u64) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(Chunks { spare: Vec::new(), fresh: bytes / CHUNK as u64 })))
+        Arc::new(Self(Mutex::new(Chunks { spare: Vec::new(), placed: Vec::new(), fresh: bytes / CHUNK as u64 })))
     }
 
     fn chunks(&self) -> MutexGuard<'_, Chunks> {
@@ -81,13 +107,14 @@ impl Budget {
         if let Some(chunk) = chunks.spare.pop() {
             return Some(chunk);
         }
-        chunks.fresh = chunks.fresh.checked_sub(1)?;
-        drop(chunks);
-        let chunk = Chunk::new();
-        if chunk.is_none() {
-            self.chunks().fresh += 1;
+        if chunks.placed.is_empty() {
+            chunks.placed = Chunk::several(chunks.fresh.min(AT_A_TIME));
+            chunks.fresh -= chunks.placed.len() as u64;
         }
-        chunk
+        let chunk = chunks.placed.pop()?;
+        drop(chunks);
+        chunk.get_pages();
+        Some(chunk)
     }
 
     /// Takes a chunk back.
@@ -111,7 +138,8 @@ mod tests {
                 false => taken.extend(budget.take()),
             }
             let chunks = budget.chunks();
-            assert_eq!(taken.len() + chunks.spare.len() + chunks.fresh as usize, 3, "{step}");
+            let untaken = chunks.spare.len() + chunks.placed.len() + chunks.fresh as usize;
+            assert_eq!(taken.len() + untaken, 3, "{step}");
         }
         taken.extend(std::iter::from_fn(|| budget.take()));
         assert_eq!(taken.len(), 3);
