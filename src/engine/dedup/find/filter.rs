@@ -1,6 +1,7 @@
 //! Records in any order -> groups of equal keys.
 
 use super::anchor::Record;
+use super::distribute::distribute_and_sort;
 
 /// Cells of the filter for each record; a cell has two bits.
 const CELLS: usize = 4;
@@ -35,34 +36,15 @@ pub(super) fn keep_repeated<R: Record>(records: &mut Vec<R>, cells: &mut Vec<u64
 
 /// Multiplies, so that the upper bits depend on all of the key.
 #[inline]
-fn spread(key: u64) -> u64 {
+pub(super) fn spread(key: u64) -> u64 {
     key.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// Brings equal keys together, in the order of their positions. Takes as much memory again as the records, for a while.
 pub(super) fn group<R: Record>(records: &mut Vec<R>) {
-    let Some(&any) = records.first() else { return };
     let buckets = (records.len() / 2).next_power_of_two().clamp(2, MOST_BUCKETS);
     let shift = 64 - buckets.ilog2();
     let bucket = |record: &R| (spread(record.key()) >> shift) as usize;
-    let mut ends = vec![0usize; buckets];
-    for record in records.iter() {
-        ends[bucket(record)] += 1;
-    }
-    let mut sum = 0;
-    for end in &mut ends {
-        sum += std::mem::replace(end, sum);
-    }
-    let mut sorted = vec![any; records.len()];
-    for record in records.iter() {
-        let end = &mut ends[bucket(record)];
-        sorted[*end] = *record;
-        *end += 1;
-    }
-    let mut start = 0;
-    for end in ends {
-        sorted[start..end].sort_unstable_by_key(|record| (record.key(), record.at()));
-        start = end;
-    }
-    *records = sorted;
+    let key = |record: &R| (record.key(), record.at());
+    distribute_and_sort(records, &mut Vec::new(), &mut Vec::new(), buckets, bucket, key);
 }

@@ -1,5 +1,12 @@
 //! Stretches of removable text.
 
+use super::distribute::distribute_and_sort;
+
+/// So many intervals are put into buckets before they are sorted.
+const MANY: usize = 1024;
+/// Buckets, at most: their counters stay in the cache.
+const MOST_BUCKETS: usize = 1 << 17;
+
 /// Bytes `[start, end)` that are removable; inside one document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
@@ -18,7 +25,16 @@ pub struct Interval {
 /// where its first part started, and keeps that part's [`first`](Interval::first).
 pub fn merge(intervals: &mut Vec<Interval>) {
     // Where several start together, the smallest place is taken, so that the order of work does not show.
-    intervals.sort_unstable_by_key(|found| (found.start, found.first, found.end));
+    let key = |found: &Interval| (found.start, found.first, found.end);
+    match (intervals.iter().map(|found| found.start).max(), intervals.len()) {
+        (Some(last), MANY..) => {
+            let buckets = (intervals.len() / 2).next_power_of_two().min(MOST_BUCKETS);
+            let shift = (last.max(1).ilog2() + 1).saturating_sub(buckets.ilog2());
+            let bucket = |found: &Interval| (found.start >> shift) as usize;
+            distribute_and_sort(intervals, &mut Vec::new(), &mut Vec::new(), buckets, bucket, key);
+        }
+        _ => intervals.sort_unstable_by_key(key),
+    }
     intervals.dedup_by(|later, joined| {
         let joins = later.start <= joined.end;
         if joins {

@@ -20,6 +20,7 @@ mod anchor;
 mod bytes;
 mod class;
 mod context;
+mod distribute;
 mod estimate;
 mod filter;
 mod gear;

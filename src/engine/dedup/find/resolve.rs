@@ -9,6 +9,7 @@
 use super::anchor::{Anchor, Record};
 use super::class::{Classes, Part};
 use super::context::Context;
+use super::distribute::distribute_and_sort;
 use super::filter;
 use super::interval::Interval;
 use super::known::{Compared, Known, Side};
@@ -20,6 +21,10 @@ use crate::model::{Cancel, Outcome};
 const DEEP: u32 = 3;
 /// Contexts whose text is fetched ahead of the one that is compared.
 const AHEAD: usize = 16;
+/// So many branches are put into buckets before they are sorted.
+const MANY: usize = 1024;
+/// Buckets of branches.
+const BUCKETS: usize = 4096;
 /// Contexts between two looks at whether the run was cancelled.
 const BREATH: usize = 4096;
 
@@ -64,6 +69,13 @@ struct Branch {
     byte: u8,
 }
 
+impl Branch {
+    /// All of it in a number.
+    fn number(self) -> u64 {
+        u64::from(self.behind) << 9 | u64::from(self.on_left) << 8 | u64::from(self.byte)
+    }
+}
+
 #[derive(Default)]
 struct Work {
     members: Vec<Part>,
@@ -72,6 +84,8 @@ struct Work {
     taken: Vec<Entry>,
     parts: Vec<Part>,
     branches: Vec<(Branch, Entry)>,
+    unsorted: Vec<(Branch, Entry)>,
+    ends: Vec<usize>,
     /// How each of those before agrees with the pivot, left and right; where repeats are kept.
     agreed: Vec<[Side; 2]>,
     classes: Classes,
@@ -272,9 +286,7 @@ impl Work {
 
     /// Contexts that differ from the pivot in the same way are compared among each other.
     fn branch(&mut self, node: Node) {
-        if self.branches.len() > 1 {
-            self.branches.sort_unstable_by_key(|(branch, entry)| (*branch, entry.member));
-        }
+        self.group_branches();
         for alike in self.branches.chunk_by(|a, b| a.0 == b.0) {
             let Some((branch, first)) = alike.first() else { continue };
             let copies = self.members.get(first.member as usize).map_or(1, |part| part.copies);
@@ -289,6 +301,22 @@ impl Work {
                 false => Node { start, right: branch.behind + 1, depth, ..node },
             });
         }
+    }
+}
+
+impl Work {
+    /// Brings equal branches together, each with its members in order.
+    fn group_branches(&mut self) {
+        let key = |(branch, entry): &(Branch, Entry)| (*branch, entry.member);
+        if self.branches.len() < MANY {
+            self.branches.sort_unstable_by_key(key);
+            return;
+        }
+        // Of many most are alike, and members are in order already: then a bucket is sorted as it is.
+        let bucket =
+            |(branch, _): &(Branch, Entry)| (filter::spread(branch.number()) >> (64 - BUCKETS.ilog2())) as usize;
+        let Self { branches, unsorted, ends, .. } = self;
+        distribute_and_sort(branches, unsorted, ends, BUCKETS, bucket, key);
     }
 }
 
