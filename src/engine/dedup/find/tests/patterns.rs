@@ -107,6 +107,24 @@ fn one_passage_in_many_contexts() {
     }
 }
 
+/// So many that what remains of them is put into buckets; of two letters, so that contexts agree on many bytes beside the passage.
+#[test]
+fn one_passage_in_thousands_of_contexts() {
+    let mut dice = Dice(31);
+    let passage = letters(&mut dice, 60);
+    let around = |dice: &mut Dice| -> Vec<u8> { (0..30).map(|_| b'a' + dice.below(2) as u8).collect() };
+    let all: Vec<Vec<u8>> =
+        (0..4_000).map(|_| [around(&mut dice), passage.clone(), around(&mut dice)].concat()).collect();
+    let text = documents(&all);
+    for rule in [
+        Rule { min_length: 50, ..PLAIN },
+        Rule { min_length: 64, ..PLAIN },
+        Rule { min_length: 50, keep: Keep::None, min_count: 3 },
+    ] {
+        assert_eq!(ranges(&text, &rule), slowly(&text, &rule), "{rule:?}");
+    }
+}
+
 #[test]
 fn contexts_that_differ_step_by_step() {
     // Each document has more blanks before the passage than the one before it: no two agree as far as the next two.
