@@ -2,6 +2,7 @@
 
 use super::*;
 use serde::Deserialize;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -341,4 +342,31 @@ fn facts_and_warnings_say_what_the_file_asks_for() {
     let too_short = Truncation { max_length: 1, side: Side::Right };
     let two = Template { prefix: vec![1], suffix: vec![2] };
     assert!(two.apply(&ids, Some(&too_short), &mut Vec::new()).is_err());
+}
+
+/// Pieces as the Python package cuts them: its engine for patterns has words, classes and line ends of its own.
+#[test]
+fn patterns_are_those_of_the_package_of_python() {
+    for (pattern, text, pieces) in [
+        (r"\w+|[^\w\s]+", "1½ m² x", 5),
+        ("[[:alpha:]]+", "héllo wörld", 3),
+        ("[[:punct:]]", "a—b", 3),
+        ("[[:space:]]+", "a\u{3000}b", 3),
+        (r"\d{1,3}(?=(?:\d{3})*\b)", "1½", 1),
+        (r"\n*^#+", "a\n## b", 3),
+        ("(?i)ss", "Straße", 3),
+        (r"\w+", "क्\u{200d}ष", 3),
+        (r"\X", "e\u{301}a", 2),
+    ] {
+        let file = json!({
+            "version": "1.0",
+            "added_tokens": [],
+            "pre_tokenizer": {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": false},
+            "model": {"type": "WordLevel", "vocab": {"[UNK]": 0}, "unk_token": "[UNK]"},
+        });
+        let tokenizer = Tokenizer::from_bytes("t.json", file.to_string().as_bytes()).unwrap();
+        let mut ids = Vec::new();
+        tokenizer.encoder().encode(text, &mut ids).unwrap();
+        assert_eq!(ids.len(), pieces, "{pattern} on {text:?}");
+    }
 }
