@@ -21,16 +21,13 @@ impl Rate {
     /// Takes one reading.
     pub fn observe(&mut self, now: Instant, reading: ProgressReading) {
         self.started.get_or_insert(now);
-        if self
-            .seen
-            .back()
-            .is_some_and(|(_, items, bytes, _)| *bytes > reading.bytes_done || *items > reading.items_done)
-        {
+        let own_bytes = reading.bytes_done.saturating_sub(reading.bytes_before);
+        if self.seen.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > reading.items_done) {
             // A new phase began to count from zero.
             self.seen.clear();
             self.started = Some(now);
         }
-        self.seen.push_back((now, reading.items_done, reading.bytes_done, reading.tokens_done));
+        self.seen.push_back((now, reading.items_done, own_bytes, reading.tokens_done));
         while self.seen.len() > 2 && self.seen.front().is_some_and(|(then, ..)| now.duration_since(*then) > WINDOW) {
             self.seen.pop_front();
         }
@@ -80,6 +77,20 @@ mod tests {
 
     fn reading(bytes: u64) -> ProgressReading {
         ProgressReading { bytes_done: bytes, bytes_total: 1_000, tokens_done: bytes / 4, ..ProgressReading::default() }
+    }
+
+    #[test]
+    fn what_an_earlier_run_has_done_makes_this_one_no_faster() {
+        let start = Instant::now();
+        let mut rate = Rate::default();
+        rate.observe(start, reading(0));
+        for second in 1..=5 {
+            let went_on = ProgressReading { bytes_before: 600, ..reading(600 + second * 20) };
+            rate.observe(start + Duration::from_secs(second), went_on);
+        }
+        assert_eq!(rate.bytes_per_second(), 20.0);
+        let last = ProgressReading { bytes_before: 600, ..reading(700) };
+        assert_eq!(rate.remaining(last), Some(Duration::from_secs(15)));
     }
 
     #[test]

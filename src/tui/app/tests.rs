@@ -228,7 +228,7 @@ fn job(state: JobState) -> Box<StillJob> {
             items_total: 20,
             bytes_done: 3 << 30,
             bytes_total: 5 << 30,
-            tokens_done: 0,
+            ..ProgressReading::default()
         },
         elapsed: Duration::from_secs(64),
         remaining: Some(Duration::from_secs(4)),

@@ -34,7 +34,7 @@ pub(in super::super) fn status(state: JobState) -> JobStatus {
             items_total: 20,
             bytes_done: 3 * gib,
             bytes_total: 5 * gib,
-            tokens_done: 0,
+            ..ProgressReading::default()
         },
         elapsed: Duration::from_secs(8),
         remaining: Some(Duration::from_secs(5)),
