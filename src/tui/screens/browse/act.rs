@@ -180,7 +180,7 @@ impl BrowseScreen {
         Vec::new()
     }
 
-    fn find(&mut self, typed: &str) -> Result<(), String> {
+    pub(super) fn find(&mut self, typed: &str) -> Result<(), String> {
         let query = KeyQuery::parse(typed).map_err(|failure| failure.why)?;
         self.state.begin_find(typed);
         if let Some(workers) = self.workers() {

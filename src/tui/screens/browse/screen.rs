@@ -72,6 +72,8 @@ pub struct BrowseScreen {
     pub(super) view_of_tokens: TokenView,
     /// The sequence length that was chosen last.
     pub(super) last_length: u64,
+    /// What was searched for when another way of looking was chosen.
+    find_again: Option<String>,
     pub(super) stage: Stage,
     pub(super) state: BrowseState,
     pub(super) detail: Option<Detail>,
@@ -129,6 +131,7 @@ impl BrowseScreen {
             env,
             path,
             last_length: view.sequence_length.unwrap_or(FIRST_LENGTH),
+            find_again: None,
             view_of_tokens: view,
             stage: Stage::Opening,
             state,
@@ -188,6 +191,10 @@ impl BrowseScreen {
         self.stage = Stage::Open(catalog, Box::new(workers));
         self.open_session();
         self.sift();
+        if let Some(text) = self.find_again.take() {
+            // It was understood before.
+            let _ = self.find(&text);
+        }
         self.ask();
     }
 
@@ -220,6 +227,7 @@ impl BrowseScreen {
     pub(super) fn look_as(&mut self, view: TokenView) {
         let at = self.state.sample().map(|sample| (sample.at.group, sample.byte_offset));
         self.view_of_tokens = view;
+        self.find_again = self.state.find.take().map(|find| find.text);
         self.start = Start::First;
         self.stage = Stage::Opening;
         self.opener.ask(ToOpen { path: self.path.clone(), view: self.view_of_tokens.clone(), at });
