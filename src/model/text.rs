@@ -42,9 +42,14 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// `1 shard`, `2 shards`, `1,234 samples`.
+/// `1 shard`, `2 shards`, `1,234 samples`, `3 entries`.
 pub fn count(number: u64, noun: &str) -> String {
-    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+    let number_words = grouped(number);
+    match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
+        _ if number == 1 => format!("{number_words} {noun}"),
+        Some(stem) => format!("{number_words} {stem}ies"),
+        None => format!("{number_words} {noun}s"),
+    }
 }
 
 #[cfg(test)]
@@ -56,6 +61,8 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!((count(1, "entry"), count(0, "shard")), ("1 entry".to_owned(), "0 shards".to_owned()));
+        assert_eq!((count(400, "entry"), count(2, "key")), ("400 entries".to_owned(), "2 keys".to_owned()));
         assert_eq!(bytes(1023), "1023 B");
         assert_eq!(bytes(1024), "1.0 KiB");
         assert_eq!(bytes(1024 * 1024 - 1), "1.0 MiB");

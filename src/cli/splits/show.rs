@@ -31,7 +31,7 @@ pub(super) fn lines(editor: &SplitEditor, shards: bool, excludes: bool) -> Vec<S
     for split in editor.splits() {
         table.row([
             display_safe(&split.name).into_owned(),
-            grouped(split.shards.len() as u64),
+            grouped(split.shards.iter().filter(|shard| !shard.is_excluded).count() as u64),
             grouped(split.samples),
             format!("{:.1} %", split.share * 100.0),
         ]);
