@@ -371,7 +371,8 @@ impl App {
         }
         if running > 0 {
             lines.push(format!("{} still running.", count(running as u64, "job")));
-            lines.push("A prepare goes on where it stops; nothing half-written stays.".to_owned());
+            lines
+                .push("What is stopped goes on there when it is started again; nothing half-written stays.".to_owned());
         }
         let mut answers = vec![Answer::new("Stay", Vec::new())];
         if running > 0 && self.env.jobs.can_leave_all() {

@@ -221,11 +221,22 @@ pub trait Answers {
                 Err(failure) => Some(failure.to_string()),
                 Ok(problems) => {
                     let refusal = problems.iter().find(|problem| problem.severity == Severity::Refusal);
-                    refusal.map(|problem| problem.message.clone())
+                    refusal.map(ToString::to_string)
                 }
             };
             why.zip(steps.last().copied()).map(|(why, review)| (review, why))
         })
+    }
+
+    /// The way out of the [first thing in the way](Self::first_blocker), where the run itself would refuse.
+    fn way_out(&self) -> Option<&str> {
+        if StepOf::<Self>::ALL.iter().any(|step| self.blocker(*step).is_some()) {
+            return None;
+        }
+        match self.outlook()? {
+            Err(failure) => failure.hint.as_deref(),
+            Ok(problems) => problems.iter().find(|problem| problem.severity == Severity::Refusal)?.hint.as_deref(),
+        }
     }
 
     /// Empties a field.

@@ -11,7 +11,7 @@ use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, row, OptionLine};
 use crate::tui::widgets::page::{
-    command_lines, draw_more, draw_scrolled, failure_lines, fitted, trouble_lines, waiting,
+    command_lines, draw_more, draw_scrolled, failure_lines, fitted, trouble_lines, waiting, wrapped,
 };
 use crate::tui::widgets::text;
 use ratatui::layout::Rect;
@@ -78,7 +78,10 @@ fn draw_review<G: Guide>(state: &mut G::Answers, frame: &mut Frame, area: Rect, 
     let columns = usize::from(area.width);
     let mut lines = Vec::new();
     match state.first_blocker() {
-        Some((step, why)) => lines.extend(trouble_lines(&format!("{}: {why}", step.title()), columns, ui)),
+        Some((step, why)) => {
+            lines.extend(trouble_lines(&format!("{}: {why}", step.title()), columns, ui));
+            lines.extend(state.way_out().iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+        }
         None => {
             let key = ui.key(G::CONTEXTS.review, Action::Run);
             let words = format!("{} everything is answered; {key} runs it", ui.glyphs.check);

@@ -120,8 +120,8 @@ fn answers_are_kept_as_a_draft_and_found_again() {
     story.wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
     let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
-    story.wait_for("draft from just now found").keys("enter").wait_for(SPLITS).wait_for("1,1,2");
-    story.keys("esc").wait_for("parts").keys("N").wait_gone("draft from");
+    story.wait_for("your answers of just now are back").keys("enter").wait_for(SPLITS).wait_for("1,1,2");
+    story.keys("esc").wait_for("parts").keys("N").wait_gone("are back");
     next(&mut story, SPLITS);
     story.wait_for("2,1,1").wait_gone("1,1,2");
 }
@@ -199,7 +199,12 @@ fn splits_by_hand_move_a_marked_range() {
 fn a_dry_run_writes_nothing_and_comes_back() {
     let house = House::furnished();
     let mut story = open(&house);
-    story.keys("6").wait_for(REVIEW).wait_for("ready").keys("d").wait_for("dry run: it would work; 4 shards read");
+    story
+        .keys("6")
+        .wait_for(REVIEW)
+        .wait_for("ready")
+        .keys("d")
+        .wait_for("dry run: nothing is in the way; 4 shards read");
     story.keys("J").wait_for("no jobs were started").keys("esc").wait_for(REVIEW);
     assert!(!house.data().join("coco/.nv-meta/.info.json").exists());
     story.keys("enter").wait_for("coco is ready to train on");

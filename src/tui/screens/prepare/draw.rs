@@ -77,7 +77,7 @@ fn draft_line(wizard: &Wizard, ui: &Ui) -> Option<Line<'static>> {
         ]));
     }
     let draft = wizard.draft.as_ref().filter(|_| !wizard.is_dirty && wizard.step != Step::Run)?;
-    let words = format!("draft from {} found: your answers are back.", frame::age(draft.age));
+    let words = format!("your answers of {} are back.", frame::age(draft.age));
     Some(frame::draft_line(&words, ui.key(Context::Prepare, Action::StartAfresh), ui))
 }
 

@@ -11,6 +11,8 @@ use ratatui::text::{Line, Span};
 
 /// Files of one format that are listed.
 const FILES_EACH: usize = 6;
+/// Reasons why documents are left out that are shown for each format.
+const REASONS_EACH: usize = 4;
 
 /// What a run would do.
 pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
@@ -64,7 +66,7 @@ pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'st
             bytes(target.bytes)
         );
         lines.push(heading(&text::fit_end(&told, columns, ui.glyphs), ui));
-        for skipped in target.skipped.iter().take(4) {
+        for skipped in target.skipped.iter().take(REASONS_EACH) {
             let words = format!(
                 "  {} of the sample left out: {}",
                 count(skipped.documents, "document"),
@@ -72,6 +74,10 @@ pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'st
             );
             let style = if skipped.is_by_design { ui.theme.muted } else { ui.theme.warn };
             lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style)));
+        }
+        if let Some(more) = target.skipped.len().checked_sub(REASONS_EACH).filter(|more| *more > 0) {
+            let words = format!("  and for {}", count(more as u64, "more reason"));
+            lines.push(Line::from(Span::styled(words, ui.theme.muted)));
         }
         for file in target.outputs.iter().take(FILES_EACH) {
             let what = if file.replaces { ("replaced", ui.theme.warn) } else { ("new", ui.theme.muted) };

@@ -10,7 +10,7 @@ use crate::model::text::{bytes, count, grouped};
 use crate::model::{MediaFilter, Problem, Severity, ShardState};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
-use crate::tui::widgets::page::draw_scrolled;
+use crate::tui::widgets::page::{draw_scrolled, wrapped};
 use crate::tui::widgets::{popup, text};
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -114,21 +114,20 @@ fn dry_run_verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &
     let (words, style) = if !look.is_scanning && step.preview.is_some() {
         let read = count(read as u64, "shard");
         match found {
-            0 => (format!("{} dry run: it would work; {read} read", ui.glyphs.check), ui.theme.ok),
+            0 => (format!("{} dry run: nothing is in the way; {read} read", ui.glyphs.check), ui.theme.ok),
             n => {
                 let with = count(n, "problem");
-                (format!("{} dry run: it would work, with {with}; {read} read", ui.glyphs.warn), ui.theme.warn)
+                (format!("{} dry run: nothing is in the way, with {with}; {read} read", ui.glyphs.warn), ui.theme.warn)
             }
         }
     } else {
         let of = count(facts.shards.len() as u64, "shard");
         (format!("{} dry run: {} of {of} read", ui.spinner(), grouped(read as u64)), ui.theme.text)
     };
-    let note = "  Nothing was written. Keys are compared with each other only in the run itself.";
-    vec![
-        Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), style)),
-        Line::from(Span::styled(text::fit_end(note, columns, ui.glyphs), ui.theme.muted)),
-    ]
+    let note = "Nothing was written. Only the run compares keys with each other; the same key twice stops it.";
+    let mut lines = wrapped(&words, columns, style);
+    lines.extend(wrapped(note, columns, ui.theme.muted));
+    lines
 }
 
 /// Files with sizes; the many `.tar.idx` as one line.
