@@ -72,8 +72,11 @@ pub fn merge(paths: &[PathBuf], compat: bool, file: &mut BufferedFile, handles: 
     }
     let mut writer = IndexWriter::new(documents);
     let mut start = 0_u64;
-    for (packed, _) in &sources {
+    for (number, (packed, _)) in sources.iter().enumerate() {
         put_items(&mut writer, packed, start, &grown, file, handles)?;
+        if number + 1 == sources.len() {
+            break;
+        }
         start = next_start(start, grown(packed.data_bytes()), compat, packed.file().path())?;
     }
     writer.finish(&mut |bytes| file.write_all(bytes))?;
