@@ -141,6 +141,22 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether it follows a plan, which `--save-plan` writes. `index` says itself that it has none.
+    pub fn has_plan(&self) -> bool {
+        match self {
+            Self::Prepare(_) | Self::PrepareMedia(_) | Self::Pack(_) | Self::Dedup(_) | Self::Index(_) => true,
+            Self::Run { .. } | Self::Nanosets(_) | Self::Nanotron(_) | Self::Demo { .. } => true,
+            Self::Mix(args) => args.name() != "mix check",
+            Self::Modalities(args) => args.name() == "modalities data pack_encoded_data",
+            Self::Energon(args) => matches!(args.name(), "energon prepare" | "energon prepare-media"),
+            Self::Info { .. } | Self::Lint { .. } | Self::Verify { .. } | Self::Repair { .. } | Self::Browse(_) => {
+                false
+            }
+            Self::Splits(_) | Self::Jobs { .. } | Self::Keys | Self::Doctor { .. } | Self::BugReport => false,
+            Self::Completions { .. } | Self::Man { .. } => false,
+        }
+    }
+
     /// The name that is typed, for the result object.
     pub fn name(&self) -> &'static str {
         match self {

@@ -40,6 +40,7 @@ mod task;
 pub use args::Cli;
 
 use crate::engine::check::LintOptions;
+use crate::model::{Failure, Subject};
 use args::Command;
 use clap::{CommandFactory, FromArgMatches};
 use context::Context;
@@ -79,6 +80,10 @@ fn parse(args: &[OsString]) -> Result<Cli, clap::Error> {
 }
 
 fn dispatch(command: Option<Command>, context: &Context) -> Finished {
+    if context.globals.save_plan.is_some() && command.as_ref().is_some_and(|command| !command.has_plan()) {
+        let why = format!("{} has no plan that could be saved", command.as_ref().map_or("it", Command::name));
+        return Err(Failure::usage("saving the plan", why).on(Subject::field("--save-plan")).into());
+    }
     match command {
         None => misc::home(context),
         Some(Command::Prepare(args)) => prepare::run(args, context),

@@ -315,3 +315,12 @@ fn several_missing_answers_are_all_in_the_object() {
     assert_eq!(value["command"], "prepare");
     assert_eq!(value["errors"].as_array().unwrap().len(), 3, "splits, sample type, and --yes");
 }
+
+#[test]
+fn a_plan_is_not_asked_for_in_vain() {
+    let sandbox = Sandbox::new();
+    for command in ["info x", "repair x", "splits show x", "modalities merge a b -o c", "mix check m.yaml", "jobs"] {
+        sandbox.say(&format!("{command} --save-plan p.yaml")).ends(2).complains("has no plan that could be saved");
+    }
+    assert!(!sandbox.has("p.yaml"));
+}
