@@ -53,6 +53,8 @@ problem_kinds! {
     IndexNameCollision => "index-name-collision", "two shards share one index name";
     /// The shard cannot be opened or read.
     Unreadable => "unreadable", "cannot be read";
+    /// A file of text that a format leaves aside by its name.
+    FileLeftOut => "file-left-out", "file left out by its name";
     /// The shard grew, shrank, vanished or was replaced while it was read.
     ChangedDuringScan => "changed-during-scan", "changed while it was read";
     // Found inside tars.

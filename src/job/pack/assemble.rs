@@ -231,6 +231,8 @@ impl<'a> Assembler<'a> {
                 PackFormat::Forager => self.add_samples(role.samples, recipe, lot, input)?,
             }
             if let Some(totals) = self.totals.targets.get_mut(*number) {
+                totals.documents += packed.documents;
+                totals.tokens += packed.tokens;
                 for skipped in &lot.skipped {
                     totals.skip(skipped.reason, skipped.is_by_design, skipped.documents);
                 }

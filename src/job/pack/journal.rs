@@ -46,7 +46,7 @@ pub(super) struct Totals {
     pub(super) keys: Vec<String>,
 }
 
-/// What was counted for a recipe.
+/// What was counted for a recipe: documents with text, and the tokens of their texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct TargetTotals {
     pub(super) documents: u64,

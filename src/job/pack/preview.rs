@@ -6,6 +6,7 @@ use super::layout::Layout;
 use super::logs::check_tasks;
 use super::record::{decide, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
+use super::run::wants_some;
 use super::stats;
 use crate::engine::pack::{plan_hash, recipes, Kind, Lot, PackedPiece, Packer, Piece, Recipe};
 use crate::formats::nanosets::names;
@@ -67,13 +68,20 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
     let main = sampling.rows.iter().max_by_key(|row| row.text).cloned().unwrap_or_default();
     let threads = options.threads.max(1) as f64;
     let text: f64 = sampling.text_bytes;
+    let (documents, tokens) = match targets.as_slice() {
+        [target] if wants_some(plan) => (target.documents, target.tokens),
+        _ => {
+            let scaled = |number| sampling.scaled(number, main.text);
+            (scaled(sampling.sample.documents), scaled(sampling.sample.tokens))
+        }
+    };
     Ok(PackPreview {
         file_count: files.len() as u64,
         bytes: files.iter().map(|file| file.bytes).sum(),
         files: files.into_iter().take(LISTED).map(input_file).collect(),
         sample: sampling.sample(),
-        documents: sampling.scaled(sampling.sample.documents, main.text),
-        tokens: sampling.scaled(sampling.sample.tokens, main.text),
+        documents,
+        tokens,
         targets,
         estimated: Duration::from_secs_f64((text / (sampling.rate() * threads).max(1.0)).min(1e9)),
         needed_bytes,
@@ -246,9 +254,16 @@ impl Sampling {
         inputs: &Inputs,
     ) -> TargetPreview {
         let row = self.rows.get(number).cloned().unwrap_or_default();
-        let (documents, tokens) = (row.scaled(row.documents), row.scaled(row.tokens));
+        let (all, tokens) = (row.scaled(row.documents), row.scaled(row.tokens));
+        let documents = match (&plan.nanosets, recipe.format) {
+            (Some(target), PackFormat::Nanosets) if wants_some(plan) => {
+                wanted(all, inputs.ranks.len() as u64, target.skip, target.limit)
+            }
+            _ => all,
+        };
+        let tokens = share(tokens, documents, all);
         let width = recipe.token.bytes() as u64;
-        let data = tokens * width + row.scaled(row.mask);
+        let data = tokens * width + share(row.scaled(row.mask), documents, all);
         let (names, rest): (Vec<String>, u64) = match recipe.format {
             // Two numbers and their opcodes.
             PackFormat::Modalities => {
@@ -263,14 +278,13 @@ impl Sampling {
                 (inputs.samples.iter().map(|name| shown(&layout.samples(name))).collect(), samples * 24)
             }
         };
-        let share = |bytes: u64| bytes / (names.len().max(1) as u64);
         let bytes = data + rest;
         let outputs = names
             .iter()
             .take(LISTED)
             .map(|name| OutputFile {
                 name: name.clone(),
-                bytes: share(bytes),
+                bytes: bytes / names.len().max(1) as u64,
                 replaces: std::path::Path::new(name).exists(),
             })
             .collect();
@@ -290,6 +304,17 @@ impl Sampling {
             skipped: row.skipped,
         }
     }
+}
+
+/// Of so many documents, dealt to tasks, those that each of them takes up.
+fn wanted(documents: u64, tasks: u64, skip: u64, limit: Option<u64>) -> u64 {
+    let tasks = tasks.max(1);
+    (documents / tasks).saturating_sub(skip).min(limit.unwrap_or(u64::MAX)).saturating_mul(tasks)
+}
+
+/// `part` parts of `whole` of a number.
+fn share(number: u64, part: u64, whole: u64) -> u64 {
+    (u128::from(number) * u128::from(part) / u128::from(whole.max(1))) as u64
 }
 
 fn shown(path: &std::path::Path) -> String {

@@ -10,9 +10,9 @@ use std::time::Duration;
 pub struct PackReport {
     /// Input files that were read; one that was read for two formats counts once.
     pub files: u64,
-    /// Documents whose text became tokens of at least one format.
+    /// Documents whose text became tokens of the format that has most of them.
     pub documents: u64,
-    /// Tokens of these texts, without what formats put around them.
+    /// Tokens of these texts, without what formats put around them; with it where only some documents were wanted.
     pub tokens: u64,
     /// Bytes of text read, unpacked.
     pub bytes: u64,

@@ -15,6 +15,7 @@ use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
+use crate::model::pack::{NanosetsTarget, TextField};
 use crate::model::{
     text, ExitClass, Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, ProblemSink as _, Subject,
 };
@@ -224,7 +225,7 @@ impl<'a> Job<'a> {
         context.progress.restart(0, self.inputs.bytes());
         let files = self.inputs.files().len() as u64;
         context.phase_of(Phase::Scan, "document", format!("packing {}", text::count(files, "file")));
-        context.progress.add(assembler.totals().documents, self.done_before(start.pass, start.file, start.offset));
+        context.progress.go_on(assembler.totals().documents, self.done_before(start.pass, start.file, start.offset));
         for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
             assembler.enter(pass);
             let recipes: Vec<Recipe> =
@@ -287,6 +288,9 @@ impl<'a> Job<'a> {
             (target.documents, target.tokens, target.dropped_tokens) = (documents, tokens, dropped);
             made.push(files);
         }
+        if let ([target], true) = (report.targets.as_slice(), wants_some(self.plan)) {
+            (report.documents, report.tokens) = (target.documents, target.tokens);
+        }
         context.progress.restart(1, 0);
         context.phase(Phase::Publish, "making the result visible");
         context.cancel.check()?;
@@ -310,6 +314,15 @@ impl<'a> Job<'a> {
     fn refuse_nothing_but_bad(&self, totals: &Totals) -> Outcome<()> {
         let skipped: u64 = totals.targets.iter().flat_map(|target| &target.skipped).map(|(_, _, count)| count).sum();
         if totals.documents > 0 || skipped == 0 {
+            return Ok(());
+        }
+        // One task of many may have nothing, and what watches over tasks as datatrove does waits for the files of each.
+        let has_field = match &self.plan.text {
+            TextField::Key(key) => totals.keys.is_empty() || totals.keys.contains(key),
+            TextField::Jq(_) => totals.keys.is_empty(),
+        };
+        let watched = |target: &NanosetsTarget| target.rank.is_some() || target.logging_dir.is_some();
+        if has_field && self.plan.nanosets.as_ref().is_some_and(watched) {
             return Ok(());
         }
         let mut reasons: Vec<&(String, bool, u64)> = totals.targets.iter().flat_map(|target| &target.skipped).collect();
@@ -350,8 +363,9 @@ impl<'a> Job<'a> {
         debug_assert_eq!(self.recipes.len(), plan.formats().len());
         PackReport {
             files: self.inputs.files().len() as u64,
-            documents: totals.documents,
-            tokens: totals.tokens,
+            // What is read for two formats is counted for both.
+            documents: totals.targets.iter().map(|target| target.documents).max().unwrap_or(0),
+            tokens: totals.targets.iter().map(|target| target.tokens).max().unwrap_or(0),
             bytes: totals.bytes,
             targets: self.recipes.iter().enumerate().map(target).collect(),
             nothing_to_do: nothing,
@@ -362,6 +376,11 @@ impl<'a> Job<'a> {
             elapsed: context.elapsed(),
         }
     }
+}
+
+/// Whether only some documents are wanted of each task.
+pub(super) fn wants_some(plan: &PackPlan) -> bool {
+    plan.nanosets.as_ref().is_some_and(|target| target.skip > 0 || target.limit.is_some())
 }
 
 /// Finishes an earlier publication that was interrupted.

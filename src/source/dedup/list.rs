@@ -1,7 +1,7 @@
 //! Finding the files, in the global order of the documents (bsade format page, §1).
 
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
-use crate::source::text::{Listing, Packing, TextFile, Walk};
+use crate::source::text::{Listing, Packing, TextFile, Walk, Wanted};
 use crate::storage::read::open_read;
 use std::path::Path;
 
@@ -20,7 +20,14 @@ const UNKNOWN: [&str; 14] =
 /// any work. No file at all is a usage error.
 pub fn list(dir: &Path, cancel: &Cancel) -> Outcome<Listing> {
     let mut listing = Listing::default();
-    Walk { folder: dir, wants: &is_wanted, sees_hidden: false, listing: &mut listing, cancel }.run()?;
+    Walk {
+        folder: dir,
+        wants: &|name| if is_wanted(name) { Wanted::Yes } else { Wanted::No },
+        sees_hidden: false,
+        listing: &mut listing,
+        cancel,
+    }
+    .run()?;
     let mut files = Vec::with_capacity(listing.files.len());
     for file in std::mem::take(&mut listing.files) {
         match refusal(&file)? {

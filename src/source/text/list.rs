@@ -54,7 +54,11 @@ pub fn list(
         let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
         if facts.is_dir() {
             let first = listing.files.len();
-            let wants = |name: &str| is_wanted(name, glob.as_ref(), peer);
+            let wants = |name: &str| match is_wanted(name, glob.as_ref(), peer) {
+                true => Wanted::Yes,
+                false if glob.is_none() && is_text(name) => Wanted::Missed(MISSED),
+                false => Wanted::No,
+            };
             let sees_hidden = peer == Peer::Nanosets;
             Walk { folder: input, wants: &wants, sees_hidden, listing: &mut listing, cancel }.run()?;
             sort(listing.files.get_mut(first..).unwrap_or_default(), peer);
@@ -63,7 +67,7 @@ pub fn list(
             listing.files.push(text_file(input.clone(), name)?);
         }
     }
-    if listing.files.is_empty() && listing.problems.is_empty() {
+    if listing.files.is_empty() && listing.problems.iter().all(|problem| problem.kind == ProblemKind::FileLeftOut) {
         let (why, hint) = nothing(glob.is_some(), peer);
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
         return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
@@ -138,14 +142,34 @@ fn is_wanted(name: &str, glob: Option<&Glob>, peer: Peer) -> bool {
         (Some(glob), _) => glob.fits(name),
         (None, Peer::Nanosets) => true,
         (None, Peer::Forager) => name.ends_with(".jsonl") || name.ends_with(".JSONL"),
-        (None, Peer::Modalities) => LINES_ENDS.iter().any(|end| name.ends_with(end)),
+        (None, Peer::Modalities) => is_text(name),
     }
 }
+
+/// Whether a name says that lines of JSON are in a file, packed or not.
+fn is_text(name: &str) -> bool {
+    LINES_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+/// Whether a file is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::source) enum Wanted {
+    Yes,
+    No,
+    /// It is not, and whoever has it there may think that it is: why, and what to do.
+    Missed((&'static str, &'static str)),
+}
+
+/// What is said of text that one of the programs does not look for in folders.
+const MISSED: (&str, &str) = (
+    "it is left out for forager, whose program looks in folders for names that end in .jsonl alone",
+    "name the file itself, or give --glob '**/*.jsonl*'",
+);
 
 /// A way through a folder and all folders in it, links followed, for files that are wanted by their relative path.
 pub(in crate::source) struct Walk<'a> {
     pub(in crate::source) folder: &'a Path,
-    pub(in crate::source) wants: &'a dyn Fn(&str) -> bool,
+    pub(in crate::source) wants: &'a dyn Fn(&str) -> Wanted,
     /// Names that begin with a dot count too.
     pub(in crate::source) sees_hidden: bool,
     /// Where what is found goes, in the order of the folder.
@@ -175,10 +199,16 @@ impl Walk<'_> {
     fn file(&mut self, entry: &walkdir::DirEntry) -> Outcome<()> {
         let relative = entry.path().strip_prefix(self.folder).unwrap_or(entry.path());
         let name = relative.to_string_lossy();
-        if !(self.wants)(&name) {
-            return Ok(());
-        }
         let subject = Subject::path(entry.path());
+        match (self.wants)(&name) {
+            Wanted::Yes => {}
+            Wanted::No => return Ok(()),
+            Wanted::Missed((message, hint)) => {
+                let problem = Problem::problem(ProblemKind::FileLeftOut, subject, message).with_hint(hint);
+                self.listing.problems.push(problem);
+                return Ok(());
+            }
+        }
         if std::str::from_utf8(relative.as_os_str().as_bytes()).is_err() {
             let shown = display_safe_bytes(relative.as_os_str().as_bytes());
             let message = format!("it is left out: its name is not UTF-8 ({shown})");
@@ -212,7 +242,7 @@ impl Walk<'_> {
         }
         let is_dangling =
             path.is_symlink() && error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-        if is_dangling && (self.wants)(&relative) {
+        if is_dangling && (self.wants)(&relative) == Wanted::Yes {
             let message = "it is left out: it is a link to something that is not there";
             self.listing.problems.push(problem(ProblemKind::NotAFile, message.into()));
         } else if !is_dangling {

@@ -15,7 +15,7 @@ mod unit;
 mod verdict;
 mod zip;
 
-pub(in crate::source) use list::Walk;
+pub(in crate::source) use list::{Walk, Wanted};
 pub(in crate::source) use packing::Unpacked;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};

@@ -169,3 +169,70 @@ fn flags_beside_a_configuration_win_or_are_refused() {
     case.sandbox.write("case/wrong.yaml", "settings: {src_path: input/data.jsonl}\n");
     case.run(&["pack", "--config", "wrong.yaml"]).ends(2).complains("settings.");
 }
+
+fn packed_by_gzip(text: &[u8]) -> Vec<u8> {
+    use std::io::Write as _;
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packer.write_all(text).unwrap();
+    packer.finish().unwrap()
+}
+
+#[test]
+fn packed_files_of_a_folder_are_not_left_out_for_forager_without_a_word() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.jsonl", jsonl(["The first document.", "The second."]));
+    sandbox.write("in/b.jsonl.gz", packed_by_gzip(&jsonl(["A third one."])));
+    let base = format!("pack in --tokenizer {} --eos-token {END}", bpe());
+    let three = sandbox
+        .say(&format!(
+            "{base} --output o --format modalities --format nanosets --format forager --sample-size 4 --json"
+        ))
+        .ends(1)
+        .json("problems");
+    assert_eq!(three["documents"], 3, "what two formats read is no more than it is: {three:#}");
+    let told = three["problems"].to_string();
+    assert!(
+        told.contains("in/b.jsonl.gz") && told.contains("left out for forager") && told.contains("--glob"),
+        "{told}"
+    );
+    let all = format!("{base} --output all --format forager --sample-size 4 --glob *.jsonl*");
+    sandbox.run(all.split(' ')).ends(0).says("3 documents");
+    sandbox.write("packed/b.jsonl.gz", packed_by_gzip(&jsonl(["A third one."])));
+    let nothing =
+        format!("pack packed --tokenizer {} --eos-token {END} --output p --format forager --sample-size 4", bpe());
+    sandbox.say(&nothing).ends(2).complains("there is no file whose name ends in .jsonl");
+}
+
+#[test]
+fn only_documents_that_are_wanted_are_told_and_estimated() {
+    let sandbox = Sandbox::new();
+    for name in ["a", "b"] {
+        sandbox.write(&format!("in/{name}.jsonl"), jsonl(["one"; 5]));
+    }
+    let base = format!("pack in --tokenizer {} --eos-token {END} --output o --format nanosets", bpe());
+    for (flags, documents) in [("", 10), ("--limit 2", 4), ("--skip 4", 2), ("--skip 1 --limit 2", 4), ("--limit 0", 0)]
+    {
+        let estimate =
+            sandbox.say(format!("{base} {flags} --force-overwrite --dry-run --json").trim()).ends(0).json("ok");
+        let run = sandbox.say(format!("{base} {flags} --force-overwrite --json").trim()).ends(0).json("ok");
+        for result in [&estimate, &run] {
+            assert_eq!(
+                (&result["documents"], &result["targets"][0]["documents"]),
+                (&json!(documents), &json!(documents))
+            );
+        }
+        assert_eq!(estimate["targets"][0]["tokens"], run["targets"][0]["tokens"], "{flags}");
+    }
+}
+
+#[test]
+fn a_task_without_documents_leaves_empty_files_for_those_who_wait_for_them() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.jsonl", jsonl(["one", "two"]));
+    sandbox.write("in/b.jsonl", "{\"text\": \"\"}\n{\"text\": null}\n");
+    let base = format!("pack in --tokenizer {} --eos-token {END} --output o --format nanosets --tasks 2", bpe());
+    sandbox.say(&format!("{base} --rank 1")).ends(0);
+    assert_eq!(std::fs::read(sandbox.path("o/00001_unshuffled.ds")).unwrap(), b"");
+    let plain = format!("pack in/b.jsonl --tokenizer {} --eos-token {END} --output p --format nanosets", bpe());
+    sandbox.say(&plain).ends(1).complains("no line gave a document");
+}

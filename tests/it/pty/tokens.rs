@@ -1,6 +1,6 @@
 //! Packing tokens and looking at them, as a person does it.
 
-use super::harness::{run_plainly, House, Start, Story};
+use super::harness::{run_plainly, House, Start};
 use std::path::PathBuf;
 
 fn golden(path: &str) -> PathBuf {
@@ -70,11 +70,12 @@ fn letters_with_vowel_signs_leave_no_trace_on_the_screens_behind() {
     house.file("corpus.jsonl", format!("{{\"text\": \"{text}\"}}\n").repeat(9).as_bytes());
     let mut story = Start::new(&house).arguments(&["pack", "corpus.jsonl"]).size(80, 24).run();
     story.wait_for("1 file").keys("enter").wait_for("(•) text").wait_for("9 of 9 documents have text there");
-    let edge = |story: &Story| (2..22).all(|row| story.look(|s| s.cell(row, 79).is_some_and(|c| c.contents() == "│")));
-    assert!(edge(&story), "a border is where it belongs:\n{}", story.screen());
+    story.wait_until("a border where it belongs", |screen| {
+        (2..22).all(|row| screen.cell(row, 79).is_some_and(|cell| cell.contents() == "│"))
+    });
     story.keys("enter").wait_for("end token").wait_for("Type a path or a name");
-    let traces = |c: char| matches!(c, '\u{900}'..='\u{c00}' | '\u{301}' | '\u{fe0f}' | '❤' | '\u{1f000}'..);
-    assert_eq!(story.screen().matches(traces).collect::<String>(), "", "{}", story.screen());
+    let is_trace = |c: char| matches!(c, '\u{900}'..='\u{c00}' | '\u{301}' | '\u{fe0f}' | '❤' | '\u{1f000}'..);
+    story.wait_until("no trace of the text", |screen| !screen.contents().contains(is_trace));
     story.keys("esc").wait_for("(•) text").keys("q").wait_gone("(•) text");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
