@@ -3,7 +3,7 @@
 /// Brings the things of each bucket together, in the order that they had; bucket number `n` ends at `ends[n]` and begins where the
 /// one before it ends. `bucket` says which of the `buckets` a thing belongs to. `spare` and `ends` are memory that is used again.
 pub(super) fn distribute<T: Copy>(
-    things: &mut Vec<T>,
+    things: &mut [T],
     spare: &mut Vec<T>,
     ends: &mut Vec<usize>,
     buckets: usize,
@@ -29,7 +29,7 @@ pub(super) fn distribute<T: Copy>(
 
 /// The same, and sorts each bucket.
 pub(super) fn distribute_and_sort<T: Copy, K: Ord>(
-    things: &mut Vec<T>,
+    things: &mut [T],
     spare: &mut Vec<T>,
     ends: &mut Vec<usize>,
     buckets: usize,

@@ -41,7 +41,7 @@ pub(super) fn spread(key: u64) -> u64 {
 }
 
 /// Brings equal keys together, in the order of their positions. Takes as much memory again as the records, for a while.
-pub(super) fn group<R: Record>(records: &mut Vec<R>) {
+pub(super) fn group<R: Record>(records: &mut [R]) {
     let buckets = (records.len() / 2).next_power_of_two().clamp(2, MOST_BUCKETS);
     let shift = 64 - buckets.ilog2();
     let bucket = |record: &R| (spread(record.key()) >> shift) as usize;
