@@ -3,12 +3,12 @@
 use super::context::Context;
 use super::end::{Done, Finished};
 use super::table::{Align, Table};
-use crate::formats::energon::jsonl_idx::index_path;
-use crate::model::text::display_safe;
-use crate::model::Outcome;
-use crate::storage::lock::DatasetLock;
+use crate::engine::plan::shell_quote;
+use crate::job::dedup::scratch_elsewhere;
+use crate::job::unfinished::{self, State, Unfinished};
+use crate::model::text::{count, display_safe};
 use crate::storage::own::OwnFolder;
-use crate::storage::{publish, xdg};
+use crate::storage::xdg;
 use crate::tui::recent;
 use serde_json::{json, Map};
 use std::path::{Path, PathBuf};
@@ -21,20 +21,26 @@ struct Job {
     next: String,
 }
 
-/// Lists jobs of the data sets opened lately, of the current folder, and of those named.
+/// Lists jobs of the data sets and outputs that were used lately, of what lies in the current folder, and of what is named.
 pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
-    let mut places: Vec<PathBuf> = Vec::new();
+    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
     let current = std::env::current_dir().into_iter();
-    for path in paths.iter().cloned().chain(recent::load(&xdg::state_dir())).chain(current) {
-        let path = std::path::absolute(&path).unwrap_or(path);
-        if !places.contains(&path) {
-            places.push(path);
-        }
+    let mut found = Vec::new();
+    for place in paths.iter().cloned().chain(current).map(absolute) {
+        found.extend(unfinished::of(&place)?);
+        found.extend(unfinished::inside(&place)?);
     }
-    let mut jobs = Vec::new();
-    for place in &places {
-        jobs.extend(look(place)?);
+    for place in recent::load(&xdg::state_dir()).into_iter().map(absolute) {
+        found.extend(unfinished::of(&place)?);
     }
+    let mut seen: Vec<PathBuf> = Vec::new();
+    found.retain(|run| {
+        let own = std::fs::canonicalize(run.own.path()).unwrap_or_else(|_| run.own.path().to_owned());
+        let is_new = !seen.contains(&own);
+        seen.extend(is_new.then_some(own));
+        is_new
+    });
+    let jobs: Vec<Job> = found.into_iter().map(told).collect();
     if jobs.is_empty() {
         context.printer.line("No job runs, and none was interrupted.");
     }
@@ -56,36 +62,40 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
     Ok(Done::ok(Map::from_iter([("jobs".to_owned(), json!(values))])))
 }
 
-fn look(path: &Path) -> Outcome<Option<Job>> {
+/// What is said of a run, and the command that goes on with it.
+fn told(run: Unfinished) -> Job {
+    let Unfinished { path, own, state } = run;
     let is_jsonl = super::jsonl::is_jsonl(&path.to_string_lossy());
-    let own = match is_jsonl {
-        true => OwnFolder::for_output(&index_path(path)),
-        false => OwnFolder::for_webdataset(path),
+    let is_prepare = own == OwnFolder::for_webdataset(&path);
+    let command = |words: &str, path: &Path| format!("gristmill {words} {}", shell_quote(&path.to_string_lossy()));
+    let (state, detail, next) = match state {
+        State::Running(by) => ("running", format!("process {} on {}", by.process.pid, by.process.host), String::new()),
+        State::Publishing(files) => {
+            let next = if is_prepare { command("info", &path) } else { again(&own) };
+            ("publishing", format!("{} for their place", waiting(files)), next)
+        }
+        State::Interrupted => {
+            let done = if is_prepare { "scanned" } else { "done" };
+            ("interrupted", format!("what was {done} is kept; the same command goes on"), again(&own))
+        }
+        State::Lost if is_jsonl => ("interrupted", "the index was not finished".to_owned(), command("prepare", &path)),
+        State::Lost => ("interrupted", "nothing is kept; the same command begins anew".to_owned(), String::new()),
     };
-    if !own.exists() {
-        return Ok(None);
+    Job { path, state, detail, next }
+}
+
+fn waiting(files: usize) -> String {
+    let wait = if files == 1 { "waits" } else { "wait" };
+    format!("{} {wait}", count(files as u64, "file"))
+}
+
+/// The command that runs the plan of a stopped run again, with its scratch where it was; nothing where no plan is there.
+fn again(own: &OwnFolder) -> String {
+    let plan = own.running_plan();
+    if !plan.is_file() {
+        return String::new();
     }
-    let job = |state, detail, next| Some(Job { path: path.to_owned(), state, detail, next });
-    if let Some(holder) = DatasetLock::holder(&own)? {
-        let detail = format!("process {} on {}", holder.process.pid, holder.process.host);
-        return Ok(job("running", detail, String::new()));
-    }
-    if is_jsonl {
-        // Nothing of it is kept: the next run begins anew and tidies up.
-        let next = format!("gristmill prepare {}", crate::engine::plan::shell_quote(&path.to_string_lossy()));
-        return Ok(job("interrupted", "the index was not finished".to_owned(), next));
-    }
-    let finish = format!("gristmill info {}", crate::engine::plan::shell_quote(&path.to_string_lossy()));
-    if let Some(files) = publish::pending(&own)? {
-        return Ok(job("publishing", format!("{} files wait for their place", files.len()), finish));
-    }
-    if own.journal().exists() {
-        let plan = own.running_plan();
-        let next = match plan.is_file() {
-            true => format!("gristmill run {}", crate::engine::plan::shell_quote(&plan.to_string_lossy())),
-            false => String::new(),
-        };
-        return Ok(job("interrupted", "what was scanned is kept; the same command goes on".to_owned(), next));
-    }
-    Ok(None)
+    let quoted = |path: &Path| shell_quote(&path.to_string_lossy());
+    let scratch = scratch_elsewhere(own).map_or_else(String::new, |folder| format!(" --scratch {}", quoted(&folder)));
+    format!("gristmill run {}{scratch}", quoted(&plan))
 }

@@ -13,6 +13,7 @@ mod cli_dedup;
 mod cli_demo;
 mod cli_dropin;
 mod cli_index;
+mod cli_jobs;
 mod cli_jsonl;
 mod cli_kills;
 mod cli_media;

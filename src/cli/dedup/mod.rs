@@ -64,7 +64,7 @@ pub fn execute(plan: &DedupPlan, context: &Context) -> Finished {
         return dry_run(plan, context);
     }
     announce(plan, context)?;
-    recent::remember_now(&xdg::state_dir(), Path::new(&plan.output));
+    recent::remember_now(&xdg::state_dir(), Path::new(&plan.visible_output()));
     let report = task::follow(start(plan.clone(), run_options(context))?, None, context)?;
     task::tell(&report.problems, &report.counts, context);
     for line in summary::of_report(plan, &report) {

@@ -16,7 +16,7 @@ use super::{prepare, task};
 use crate::engine::plan::pack::{missing_or_wrong, notes, open_questions};
 use crate::engine::plan::{file, CommandLine};
 use crate::job::index::{start_raw, RawIndexPlan};
-use crate::job::pack::{preview, start, PackReport};
+use crate::job::pack::{preview, settled, start, PackReport};
 use crate::model::text::display_safe;
 use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, Severity};
 use crate::prompt;
@@ -108,21 +108,7 @@ fn refuse_wrong(plan: &PackPlan) -> Result<(), Stopped> {
 /// Writes a plan for `gristmill run`, with absolute paths: it may be replayed from another folder. What metadata files say of the
 /// tokenizer stays as it was given.
 fn save_plan(plan: &PackPlan, path: &Path) -> Outcome<()> {
-    let mut plan = plan.clone();
-    for input in &mut plan.inputs {
-        *input = prepare::absolute(input)?;
-    }
-    plan.output = prepare::absolute(&plan.output)?;
-    if Path::new(&plan.tokenizer).exists() {
-        plan.tokenizer_name.get_or_insert_with(|| plan.tokenizer.clone());
-        plan.tokenizer = prepare::absolute(&plan.tokenizer)?;
-    }
-    let logs = plan.nanosets.as_mut().and_then(|target| target.logging_dir.as_mut());
-    let index = plan.modalities.as_mut().and_then(|target| target.index.as_mut());
-    for named in [plan.paths_file.as_mut(), logs, index].into_iter().flatten() {
-        *named = prepare::absolute(named)?;
-    }
-    prepare::write_plan(path, &file::pack_to_yaml(&plan)?)
+    prepare::write_plan(path, &file::pack_to_yaml(&settled(plan))?)
 }
 
 fn dry_run(plan: &PackPlan, told: &[Problem], context: &Context) -> Finished {

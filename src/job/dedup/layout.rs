@@ -38,6 +38,13 @@ pub(super) fn settled(plan: &DedupPlan) -> Outcome<DedupPlan> {
     Ok(plan)
 }
 
+/// A settled plan whose output does not depend on the current folder either: it is run again from anywhere.
+pub(super) fn with_output(plan: &DedupPlan) -> Outcome<DedupPlan> {
+    let output = absolute(&plan.output)?;
+    let output = output.to_str().unwrap_or(&plan.output).to_owned();
+    Ok(DedupPlan { output, ..plan.clone() })
+}
+
 impl Layout {
     /// Of a plan.
     pub(super) fn of(plan: &DedupPlan, options: &RunOptions) -> Outcome<Self> {

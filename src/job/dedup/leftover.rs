@@ -72,6 +72,12 @@ pub(super) fn clear_former(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
     }
 }
 
+/// Where a stopped run wanted its scratch, if not in its own folder.
+pub fn scratch_elsewhere(own: &OwnFolder) -> Option<PathBuf> {
+    let note = read(&own.work()).ok().flatten()?;
+    note.path.parent().map(Path::to_owned)
+}
+
 fn is_of(scratch: &Path, output: &Path) -> bool {
     scratch.file_name() == Some(OsStr::new(&folder_name(output)))
 }

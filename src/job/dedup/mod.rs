@@ -37,6 +37,7 @@ mod write;
 
 pub use check::{is_index, verify_index};
 pub use estimate::{estimate, estimates, needs, Effort, Needs};
+pub use leftover::scratch_elsewhere;
 pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate, RepeatedPassage};
 
 use super::task::Task;

@@ -1,5 +1,6 @@
 //! Makes everything visible in one publication.
 
+use super::layout::with_output;
 use super::record::{Recorded, RecordedOutput};
 use super::run::Job;
 use super::DedupReport;
@@ -47,7 +48,7 @@ pub(super) fn publish(
             None => publication.remove(&layout.own.ranges())?,
         }
         let json = report_json(&recorded, report)?;
-        publication.stage_bytes(&layout.own.plan(), dedup_to_yaml(plan)?.as_bytes(), RECORD_MODE)?;
+        publication.stage_bytes(&layout.own.plan(), dedup_to_yaml(&with_output(plan)?)?.as_bytes(), RECORD_MODE)?;
         publication.stage_bytes(&layout.own.report(), &json, RECORD_MODE)?;
         context.cancel.check()?;
         publication.commit(&layout.own.report())

@@ -3,7 +3,7 @@
 use super::budget::Budget;
 use super::course::course;
 use super::inputs::{self, Inputs};
-use super::layout::{settled, Layout};
+use super::layout::{settled, with_output, Layout};
 use super::leftover;
 use super::publish::make_folder;
 use super::record::{check_running, decide, Decision};
@@ -212,7 +212,7 @@ impl<'a> Opened<'a> {
         for folder in self.layout.folders() {
             fs.create_dir(&folder, PRIVATE_FOLDER)?;
         }
-        write_file(fs, &own.running_plan(), dedup_to_yaml(self.plan)?.as_bytes(), 0o600)?;
+        write_file(fs, &own.running_plan(), dedup_to_yaml(&with_output(self.plan)?)?.as_bytes(), 0o600)?;
         let job = self.job()?;
         course(&job, lock, |totals| self.report(totals, false), &self.hash)
             .inspect(|report| context.log(format!("deduplicated {}", text::count(report.totals.documents, "document"))))

@@ -210,13 +210,13 @@ impl Inputs {
         self.passes.iter().flat_map(|pass| &pass.files).map(|file| file.bytes).sum()
     }
 
-    /// A fingerprint of the files as they are, and of how they are dealt.
+    /// A fingerprint of the files as they are, and of how they are dealt: the same from every folder.
     pub(super) fn fingerprint(&self) -> String {
         let mut text = String::new();
         for pass in &self.passes {
-            text.push_str(&format!("{:?} {:?}\n", pass.recipes, pass.index));
+            text.push_str(&format!("{:?} {:?}\n", pass.recipes, pass.index.as_deref().map(whole)));
             for (file, role) in pass.files.iter().zip(&pass.roles) {
-                text.push_str(&format!("{:?} {:?} {:?} {role:?}\n", file.path, file.name, file.stamp));
+                text.push_str(&format!("{:?} {:?} {:?} {role:?}\n", whole(&file.path), file.name, file.stamp));
             }
             if let Some(index) = &pass.index {
                 text.push_str(&format!("{:?}\n", stamp_at(index).ok()));
@@ -230,6 +230,11 @@ impl Inputs {
     pub(super) fn check_unchanged(&self) -> Outcome<()> {
         self.files().into_iter().try_for_each(check_unchanged)
     }
+}
+
+/// A path that does not depend on the current folder.
+pub(super) fn whole(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// Fails when a file is no longer what it was when it was found.

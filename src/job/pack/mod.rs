@@ -25,6 +25,7 @@ mod tasks;
 mod tests;
 
 pub use preview::preview;
+pub use record::settled;
 pub use report::{InputFile, PackPreview, PackReport, PackSample, Skipped, TargetPreview, TargetReport};
 
 use super::task::Task;

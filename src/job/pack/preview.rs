@@ -4,7 +4,7 @@ use super::inputs::{find, Inputs, Pass};
 use super::journal::Journal;
 use super::layout::Layout;
 use super::logs::check_tasks;
-use super::record::{decide, Decision};
+use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::wants_some;
 use super::stats;
@@ -39,7 +39,7 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
     let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), cancel)?;
     check_tasks(plan, inputs.tasks)?;
     layout.settle(plan, &inputs)?;
-    let hash = plan_hash(plan, &tokenizer.facts().hash);
+    let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
     let mut problems = inputs.problems.clone();
     let nothing_to_do = match decide(plan, &hash, &layout, &inputs) {
         Ok(Decision::Nothing) => true,

@@ -3,7 +3,7 @@
 use super::finish::Made;
 use super::inputs::Inputs;
 use super::layout::Layout;
-use super::record::{goes_by_ranks, Recorded, RecordedOutput};
+use super::record::{goes_by_ranks, settled, Recorded, RecordedOutput};
 use super::PackReport;
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::prepare::OutputFile;
@@ -61,7 +61,7 @@ fn stage(
     let mut publication = Publication::begin(fs, layout.root(), &layout.own)?;
     let mut recorded = Recorded {
         plan_hash: outputs.plan_hash.to_owned(),
-        plan: plan.clone(),
+        plan: settled(plan),
         inputs: Recorded::inputs_of(inputs),
         outputs: Vec::new(),
     };
@@ -101,7 +101,7 @@ fn stage(
     }
     let json = report_json(&recorded, report)?;
     publication.stage_bytes(&layout.own.report(), &json, RECORD_MODE)?;
-    publication.stage_bytes(&layout.own.plan(), pack_to_yaml(plan)?.as_bytes(), RECORD_MODE)?;
+    publication.stage_bytes(&layout.own.plan(), pack_to_yaml(&recorded.plan)?.as_bytes(), RECORD_MODE)?;
     for target in &last {
         publication.mark_last(target);
     }

@@ -1,6 +1,6 @@
 //! What a finished pack leaves for the next one, and what the next one makes of it.
 
-use super::inputs::Inputs;
+use super::inputs::{whole, Inputs};
 use super::layout::Layout;
 use crate::engine::pack::differences;
 use crate::engine::plan::file::PlanFile;
@@ -9,7 +9,7 @@ use crate::job::record::{self, refuse, RecordedInput, RecordedPlan};
 use crate::model::pack::{DocumentShuffle, PackPlan};
 use crate::model::text::display_safe;
 use crate::model::{Outcome, PackFormat};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) use crate::job::record::{Decision, RecordedOutput};
 
@@ -21,7 +21,7 @@ impl RecordedPlan for PackPlan {
     const LARGEST: u64 = 1 << 28;
 
     fn differences(earlier: &Self, now: &Self) -> Vec<String> {
-        differences(earlier, now)
+        differences(&settled(earlier), &settled(now))
     }
 
     fn of_file(file: PlanFile) -> Option<Self> {
@@ -32,9 +32,36 @@ impl RecordedPlan for PackPlan {
     }
 }
 
+/// The plan with paths that do not depend on the current folder: plans can be compared, and a run that was stopped goes on from
+/// anywhere. What metadata files say of the tokenizer stays as it was given.
+pub fn settled(plan: &PackPlan) -> PackPlan {
+    let mut plan = plan.clone();
+    // A name of the hub is no path.
+    if Path::new(&plan.tokenizer).exists() {
+        let given = plan.tokenizer.clone();
+        settle(&mut plan.tokenizer);
+        if plan.tokenizer != given {
+            plan.tokenizer_name.get_or_insert(given);
+        }
+    }
+    let logs = plan.nanosets.as_mut().and_then(|target| target.logging_dir.as_mut());
+    let index = plan.modalities.as_mut().and_then(|target| target.index.as_mut());
+    let named = [Some(&mut plan.output), plan.paths_file.as_mut(), logs, index];
+    plan.inputs.iter_mut().chain(named.into_iter().flatten()).for_each(settle);
+    plan
+}
+
+/// What has no absolute name in UTF-8 is left as it was said.
+fn settle(path: &mut String) {
+    let whole = std::path::absolute(&*path).ok();
+    if let Some(whole) = whole.as_deref().and_then(Path::to_str) {
+        whole.clone_into(path);
+    }
+}
+
 impl Recorded {
     pub(super) fn inputs_of(inputs: &Inputs) -> Vec<RecordedInput> {
-        inputs.files().into_iter().map(|file| RecordedInput { path: file.path.clone(), stamp: file.stamp }).collect()
+        inputs.files().into_iter().map(|file| RecordedInput { path: whole(&file.path), stamp: file.stamp }).collect()
     }
 }
 
@@ -47,12 +74,14 @@ pub(super) fn decide(plan: &PackPlan, hash: &str, layout: &Layout, inputs: &Inpu
         return Ok(Decision::Run);
     }
     let refuse = |why, hint| Err(refuse::<PackPlan>(&layout.output, why, hint));
-    let recorded = Recorded::of_what_is_there(&layout.own)?;
+    let mut recorded = Recorded::of_what_is_there(&layout.own)?;
+    recorded.iter_mut().flat_map(|known| &mut known.inputs).for_each(|input| input.path = whole(&input.path));
     if let Some(recorded) = &recorded {
         if let Some(why) = recorded.other_plan(plan) {
             return refuse(why, "--force-overwrite replaces it; or name another output");
         }
-        if recorded.plan_hash != hash {
+        // The hash of a record with paths from some folder says nothing here.
+        if recorded.plan_hash != hash && settled(&recorded.plan) == recorded.plan {
             return refuse("the tokenizer file changed since it was made".into(), "--force-overwrite makes it anew");
         }
         // Ranks that were left to somebody else may come to be done here.
@@ -121,4 +150,26 @@ fn existing(
 /// Refuses to throw away what a stopped run of another plan has done.
 pub(super) fn check_running(plan: &PackPlan, layout: &Layout, has_journal: bool) -> Outcome<()> {
     record::check_running(plan, &layout.own, &layout.output, has_journal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::pack::plan_hash;
+
+    #[test]
+    fn a_plan_means_the_same_from_every_folder() {
+        let here = std::env::current_dir().unwrap();
+        let plan = PackPlan::new(vec!["data/a.jsonl".into()], "Cargo.toml", "out/");
+        let whole = settled(&plan);
+        assert_eq!(whole.inputs, [here.join("data/a.jsonl").to_string_lossy()]);
+        assert_eq!(whole.output, format!("{}/", here.join("out").display()));
+        assert_eq!(whole.tokenizer, here.join("Cargo.toml").to_string_lossy());
+        assert_eq!(whole.tokenizer_name.as_deref(), Some("Cargo.toml"), "metadata says what was given");
+        assert_eq!(settled(&whole), whole);
+        assert_eq!(plan_hash(&settled(&whole), "h"), plan_hash(&whole, "h"));
+        assert!(<PackPlan as RecordedPlan>::differences(&plan, &whole).is_empty());
+        let named = PackPlan::new(vec!["/a".into()], "gpt2", "/out");
+        assert_eq!(settled(&named), named, "a name of the hub is no path");
+    }
 }

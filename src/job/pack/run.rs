@@ -9,7 +9,7 @@ use super::layout::Layout;
 use super::logs::{check_tasks, Logs};
 use super::pipeline::{self, Ended, Limits};
 use super::publish::{make_folder, publish, Outputs};
-use super::record::{check_running, decide, Decision};
+use super::record::{check_running, decide, settled, Decision};
 use super::{room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
@@ -88,7 +88,7 @@ impl<'a> Job<'a> {
             let note = Problem::note(ProblemKind::Other, Subject::path(&plan.tokenizer), warning.clone());
             context.problems.report(note)?;
         }
-        let hash = plan_hash(plan, &tokenizer.facts().hash);
+        let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
         Ok(Self { context, plan, tokenizer, recipes, layout, inputs, hash, tuning })
     }
 
@@ -142,7 +142,7 @@ impl<'a> Job<'a> {
         for folder in [self.layout.spools(), self.layout.finished()] {
             fs.create_dir(&folder, 0o700)?;
         }
-        write_file(fs, &self.layout.own.running_plan(), pack_to_yaml(self.plan)?.as_bytes(), 0o600)?;
+        write_file(fs, &self.layout.own.running_plan(), pack_to_yaml(&settled(self.plan))?.as_bytes(), 0o600)?;
         self.logs().begin()?;
         let (mut journal, mut begin, mut record) = self.journal()?;
         room::check(context, self.plan, &self.layout, &self.inputs, record.as_ref(), self.tuning)?;

@@ -1,6 +1,7 @@
 //! Threads, memory and pieces change no byte, and neither do kills.
 
 use super::*;
+use crate::engine::plan::file::PlanFile;
 use crate::model::ExitClass;
 use crate::storage::fs::fault::{Fault, FaultFs};
 use crate::storage::publish::write_file;
@@ -369,4 +370,23 @@ fn a_document_of_many_megabytes_passes_through_little_memory() {
     let options = RunOptions { threads: 2, memory_bytes: 1 << 20, ..RunOptions::default() };
     let report = world.run(options, Tuning::default(), Arc::new(RealFs)).unwrap();
     assert!(report.tokens > 400_000 && report.problems.iter().all(|problem| !problem.message.contains("longer")));
+}
+
+#[test]
+fn a_run_that_was_started_with_paths_from_some_folder_goes_on_by_the_plan_that_it_left() {
+    let world = World::new();
+    let counting = FaultFs::new(Fault::Nothing);
+    World::new().run(options(1), LINE_BY_LINE, Arc::new(counting.clone())).unwrap();
+    let up = "../".repeat(std::env::current_dir().unwrap().components().count() - 1);
+    let from_here = |path: &str| format!("{up}{}", path.trim_start_matches('/'));
+    let mut near = world.plan();
+    near.inputs.iter_mut().chain([&mut near.output]).for_each(|path| *path = from_here(path));
+    let killed = Arc::new(FaultFs::new(Fault::Kill { at: counting.ops() / 2 }));
+    assert!(start_on(near.clone(), options(1), LINE_BY_LINE, killed).unwrap().wait().is_err());
+    let left = std::fs::read_to_string(world.dir.path().join("out.gristmill/work/plan.yaml")).unwrap();
+    let Ok(PlanFile::Pack(left)) = crate::engine::plan::file::read(&left) else { panic!("{left}") };
+    assert!(left.inputs.iter().chain([&left.output]).all(|path| path.starts_with('/')), "{left:?}");
+    let again = start_on(*left, options(1), LINE_BY_LINE, Arc::new(RealFs)).unwrap().wait().unwrap();
+    assert!(again.resumed_bytes > 0, "what was done is done again");
+    assert!(start_on(near, options(1), LINE_BY_LINE, Arc::new(RealFs)).unwrap().wait().unwrap().nothing_to_do);
 }

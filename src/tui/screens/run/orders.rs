@@ -6,7 +6,7 @@ use super::{Made, Order};
 use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::plan::shell_quote;
 use crate::model::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan};
-use crate::tui::widgets::text;
+use crate::tui::{recent, widgets::text};
 use std::path::{Path, PathBuf};
 
 fn name_of(path: &Path) -> String {
@@ -84,7 +84,10 @@ pub fn pack(plan: PackPlan, command: String) -> Order {
     };
     let ends = ["is ready to train on", "is packed", "was packed like this already"];
     let words = Words { overview: "Files", keeps_work: true, ..words(&name, ends, "the answers") };
-    let start: Start = Box::new(move |env| env.jobs.start_pack(plan.clone(), env.options.clone()));
+    let start: Start = Box::new(move |env| {
+        recent::remember(&env.state_dir, Path::new(&plan.output));
+        env.jobs.start_pack(plan.clone(), env.options.clone())
+    });
     Order {
         next: looked_at.iter().map(|path| format!("To look at it: gristmill browse {}", argument(path))).collect(),
         depth: 2,
@@ -104,7 +107,10 @@ pub fn dedup(plan: DedupPlan, command: String) -> Order {
     let (looked_at, seen) = (plan.clone(), plan.from_index.is_none());
     let ends = ["is deduplicated", "is deduplicated", "was deduplicated like this already"];
     let words = Words { overview: "Report", keeps_work: true, ..words(&name, ends, "the answers") };
-    let start: Start = Box::new(move |env| env.jobs.start_dedup(plan.clone(), env.dedup_options()));
+    let start: Start = Box::new(move |env| {
+        recent::remember(&env.state_dir, Path::new(&plan.visible_output()));
+        env.jobs.start_dedup(plan.clone(), env.dedup_options())
+    });
     Order {
         next: vec![format!("To make tokens of it: gristmill pack {}", argument(&path))],
         depth: 2,

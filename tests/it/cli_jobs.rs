@@ -1,0 +1,93 @@
+//! `jobs`: runs that work and runs that were stopped, found from anywhere, and the command that goes on with them.
+
+use super::cli_support::{Ran, Sandbox};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Text of which a run takes a while in a debug build.
+fn with_text() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let line = |number: u64| {
+        let words = (0..40).map(|word| format!("w{}", (number * 7_919 + word * 104_729) % 5_003)).collect::<Vec<_>>();
+        format!("{}\n", serde_json::json!({ "text": words.join(" ") }))
+    };
+    sandbox.write("data/a.jsonl", (0..8_000).map(line).collect::<String>());
+    std::fs::create_dir_all(sandbox.path("elsewhere")).unwrap();
+    sandbox
+}
+
+/// The program in another folder than that of the data.
+fn away(sandbox: &Sandbox, words: &[&str]) -> Ran {
+    let output = sandbox.command(words).current_dir(sandbox.path("elsewhere")).output().unwrap();
+    Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Starts a run, holds it once its journal and what else is named is there, asks for the jobs, kills it, and goes on with it as `jobs` says.
+fn is_told(line: &str, begun: &str, more: &str) {
+    let sandbox = with_text();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let mut child = sandbox.command(&words).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    while !sandbox.has("out.gristmill/journal") || !sandbox.has(begun) {
+        assert!(Instant::now() < end && child.try_wait().unwrap().is_none(), "it was not seen at work: {line}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    let process = format!("process {}", child.id());
+    sandbox.say("jobs").ends(0).says("running").says("out").says(&process);
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let output = sandbox.path("out").to_string_lossy().into_owned();
+    let places = [sandbox.path("out"), sandbox.path("out.gristmill"), sandbox.path("")];
+    let places: Vec<String> = places.iter().map(|place| place.to_string_lossy().into_owned()).collect();
+    away(&sandbox, &["jobs"]).ends(0).says("interrupted").says("To go on: gristmill run ");
+    let mut command = String::new();
+    for words in [vec!["jobs"], vec!["jobs", &places[0]], vec!["jobs", &places[1]], vec!["jobs", &places[2]]] {
+        let words: Vec<&str> = words.into_iter().chain(["--json"]).collect();
+        let told = away(&sandbox, &words).ends(0).json("ok");
+        let jobs = told["jobs"].as_array().unwrap();
+        assert_eq!(jobs.len(), 1, "{words:?}: {told}");
+        assert_eq!((jobs[0]["state"].as_str(), jobs[0]["path"].as_str()), (Some("interrupted"), Some(&*output)));
+        command = jobs[0]["command"].as_str().unwrap().to_owned();
+    }
+    let words: Vec<&str> = command.split_whitespace().skip(1).collect();
+    assert!(command.contains(more), "{command}");
+    away(&sandbox, &words).ends(0);
+    assert!(sandbox.has("out") && !sandbox.has("elsewhere/out"));
+    sandbox.say(line).ends(0).says("Nothing to do");
+    sandbox.say("jobs").ends(0).says("No job runs");
+}
+
+#[test]
+fn a_pack_is_told_while_it_runs_and_after_it_was_stopped() {
+    is_told(
+        &format!("pack data --format nanosets --tokenizer {} --eos-token <|endoftext|> --output out", bpe()),
+        "data",
+        "",
+    );
+}
+
+#[test]
+fn a_dedup_is_told_while_it_runs_and_after_it_was_stopped() {
+    is_told("dedup data --minlen 60 --output out", "data", "");
+}
+
+#[test]
+fn the_command_that_goes_on_with_a_dedup_names_its_scratch() {
+    is_told(
+        "dedup data --minlen 60 --output out --memory 2M --scratch elsewhere",
+        "out.gristmill/work/scratch.json",
+        " --scratch /",
+    );
+}
+
+fn bpe() -> String {
+    let name = "tests/golden/modalities/tokenizers/bpe1k/tokenizer.json";
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(name).to_string_lossy().into_owned()
+}
