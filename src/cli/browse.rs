@@ -6,7 +6,7 @@ use super::paths;
 use super::printer::{paint, Look};
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
 use crate::model::text::{bytes, count, display_safe, grouped};
-use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use crate::model::{Cancel, Failure, Outcome, Subject};
 use crate::source::kind::kind_of;
 use crate::tokenize::Tokenizer;
 use crate::tui::screens::browse::{locate, Start as At};
@@ -66,9 +66,8 @@ fn only_tokens(path: &Path, view: &TokenView) -> Outcome<()> {
     if view.sequence_length == Some(0) {
         return refuse("a window has at least one token");
     }
-    match kind_of(path)? {
-        DatasetKind::PackedTokens | DatasetKind::TokenFolder | DatasetKind::ForagerSamples => {}
-        _ => return refuse("these are no packed tokens"),
+    if !kind_of(path)?.is_tokens() {
+        return refuse("these are no packed tokens");
     }
     // The browser shows what is wrong with a tokenizer in its place; here nothing has been drawn yet.
     view.tokenizer.as_deref().map(Tokenizer::load).transpose().map(drop)

@@ -42,6 +42,9 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     if modalities::check::is_ours(&path) {
         return modalities::check::info(&path, context);
     }
+    if modalities::folder::is_ours(&path) {
+        return modalities::folder::info(&path, context);
+    }
     if nanosets::check::is_ours(&path) {
         return nanosets::check::info(&path, None, context);
     }

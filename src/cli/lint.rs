@@ -27,6 +27,9 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     if modalities::check::is_ours(&path) {
         return modalities::check::lint(&path, context);
     }
+    if modalities::folder::is_ours(&path) {
+        return modalities::folder::lint(&path, context);
+    }
     if nanosets::check::is_ours(&path) {
         return nanosets::check::lint(&path, context);
     }
@@ -49,6 +52,9 @@ pub fn verify(path: &Path, against: &modalities::check::Against, context: &Conte
     }
     if modalities::check::is_ours(&path) {
         return modalities::check::verify(&path, against, context);
+    }
+    if modalities::folder::is_ours(&path) {
+        return modalities::folder::verify(&path, against.tokenizer.as_deref(), context);
     }
     if nanosets::check::is_ours(&path) {
         return nanosets::check::verify(&path, against.tokenizer.as_deref(), context);

@@ -23,6 +23,10 @@ pub fn run(path: &Path, context: &Context) -> Finished {
         _ if mix::is_metadataset(&path) => {
             ("a metadataset is not repaired", format!("gristmill mix check {quoted} tells what is wrong with it"))
         }
+        DatasetKind::PackedFolder => (
+            "packed files are repaired one by one",
+            format!("gristmill lint {quoted} tells which of them is wrong; name that file"),
+        ),
         DatasetKind::TokenFolder | DatasetKind::ForagerSamples => (
             "nothing is known that could be repaired in tokens of this kind",
             format!("gristmill verify {quoted} tells what is wrong; gristmill pack makes them anew"),

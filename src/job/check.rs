@@ -6,6 +6,7 @@ use crate::engine::check::forager_data::Samples;
 use crate::engine::check::media::{self, Depth};
 use crate::engine::check::{lint, verify, Checked, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
+use crate::engine::modalities::folder;
 use crate::engine::nanosets;
 use crate::model::{DatasetKind, Handles, Outcome, ShardId};
 use crate::source::kind::kind_of;
@@ -50,6 +51,24 @@ pub fn run_token_folder(
     let done = run_units(&facts.files, threads, handles.cancel, |file| {
         nanosets::check::check_file(file, facts.token_size, depth, vocabulary, handles)
     })?;
+    let mut all = Checked::default();
+    done.into_iter().for_each(|checked| all.add(checked));
+    Ok(all)
+}
+
+/// Checks a folder of packed files: one file is one unit. `vocabulary` counts only where tokens are read.
+pub fn run_packed_folder(
+    root: &Path,
+    depth: nanosets::check::Depth,
+    vocabulary: Option<&Vocabulary>,
+    threads: usize,
+    handles: &Handles<'_>,
+) -> Outcome<Checked> {
+    let files = folder::files_of(root)?;
+    let sizes = files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|facts| facts.len());
+    let bytes = if depth == nanosets::check::Depth::Tokens { sizes.sum() } else { 0 };
+    handles.progress.restart(0, bytes);
+    let done = run_units(&files, threads, handles.cancel, |path| folder::check_file(path, depth, vocabulary, handles))?;
     let mut all = Checked::default();
     done.into_iter().for_each(|checked| all.add(checked));
     Ok(all)

@@ -23,6 +23,8 @@ pub enum DatasetKind {
     Metadataset,
     /// A `.pbin` file: tokens packed for Modalities.
     PackedTokens,
+    /// A folder of nothing but `.pbin` files: tokens packed for Modalities, one file for each input.
+    PackedFolder,
     /// A folder with `.ds` files directly in it: tokens for Nanosets.
     TokenFolder,
     /// A folder with `index/sample_locations.bin`: samples, tokens or lines, indexed for Forager.
@@ -41,7 +43,7 @@ impl DatasetKind {
             Self::Filesystem => "media folder",
             Self::Jsonl => "JSONL",
             Self::Metadataset => "metadataset",
-            Self::PackedTokens => "Modalities",
+            Self::PackedTokens | Self::PackedFolder => "Modalities",
             Self::TokenFolder => "Nanosets",
             Self::ForagerSamples => "Forager",
             Self::PlainFolder => "folder",
@@ -51,7 +53,7 @@ impl DatasetKind {
 
     /// Whether it holds token ids, made by `pack` or by a framework's own tool.
     pub fn is_tokens(self) -> bool {
-        matches!(self, Self::PackedTokens | Self::TokenFolder | Self::ForagerSamples)
+        matches!(self, Self::PackedTokens | Self::PackedFolder | Self::TokenFolder | Self::ForagerSamples)
     }
 }
 

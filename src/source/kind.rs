@@ -2,7 +2,7 @@
 
 use super::discover::{is_shard_name, walk};
 use crate::model::{DatasetKind, Failure, Outcome};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Entries looked at before a folder without shards so far is called plain.
 const LOOKED_AT: usize = 20_000;
@@ -53,9 +53,30 @@ pub fn token_folder_kind(path: &Path) -> Option<DatasetKind> {
     let kind = match () {
         () if path.join("index").join("sample_locations.bin").is_file() => DatasetKind::ForagerSamples,
         () if has_token_file(path) => DatasetKind::TokenFolder,
+        () if packed_files(path).is_some() => DatasetKind::PackedFolder,
         () => return None,
     };
     (!has_shard(path, 1)).then_some(kind)
+}
+
+/// The `.pbin` files of a folder, at any depth and sorted; `None` where there is none, or where there are other files. What is hidden,
+/// and what this program keeps beside its outputs, does not count.
+pub fn packed_files(folder: &Path) -> Option<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in walk(folder, usize::MAX) {
+        let entry = entry.ok()?;
+        let below = entry.path().strip_prefix(folder).ok()?;
+        let is_own = below.iter().any(|name| name.as_encoded_bytes().ends_with(b".gristmill"));
+        if entry.file_type().is_dir() || is_own {
+            continue;
+        }
+        if !entry.file_type().is_file() || !entry.file_name().as_encoded_bytes().ends_with(b".pbin") {
+            return None;
+        }
+        found.push(entry.into_path());
+    }
+    found.sort();
+    (!found.is_empty()).then_some(found)
 }
 
 fn has_token_file(path: &Path) -> bool {
@@ -133,6 +154,22 @@ mod tests {
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::ForagerSamples);
         put(&at("b.tar"));
         assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::RawWebDataset, "shards beside them come first");
+    }
+
+    #[test]
+    fn a_folder_of_nothing_but_packed_files_is_one_of_tokens() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir(at("empty")).unwrap();
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder);
+        for name in ["b.pbin", "a/c.pbin", "b.pbin.gristmill/plan.yaml", ".hidden"] {
+            put(&at(name));
+        }
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PackedFolder);
+        assert_eq!(packed_files(dir.path()).unwrap(), [at("a/c.pbin"), at("b.pbin")]);
+        put(&at("a/c.jsonl"));
+        assert_eq!(kind_of(dir.path()).unwrap(), DatasetKind::PlainFolder, "text, and tokens made of it");
+        assert!(packed_files(dir.path()).is_none());
     }
 
     #[test]

@@ -64,11 +64,11 @@ pub fn info(path: &str, context: &Context) -> Finished {
     Ok(Done::with_findings(result, findings))
 }
 
-fn item(name: &str, value: &str) -> String {
+pub(super) fn item(name: &str, value: &str) -> String {
     format!("- {}: {}", paint(Look::Strong, name), display_safe(value))
 }
 
-fn title(path: &str) -> String {
+pub(super) fn title(path: &str) -> String {
     let name = Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy());
     paint(Look::Strong, &format!("# {}", display_safe(&name)))
 }
@@ -134,7 +134,7 @@ pub fn verify(path: &str, against: &Against, context: &Context) -> Finished {
     checked(context, DOCUMENTS, |handles| engine::verify(at, vocabulary.as_ref(), handles))
 }
 
-fn vocabulary(name: &str) -> Outcome<Vocabulary> {
+pub(super) fn vocabulary(name: &str) -> Outcome<Vocabulary> {
     let facts = Tokenizer::load_unproven(name)?.facts();
     Ok(Vocabulary { name: name.to_owned(), greatest: facts.greatest_id })
 }

@@ -4,6 +4,7 @@
 mod args;
 pub mod check;
 mod command;
+pub mod folder;
 pub mod instruction;
 pub mod rewrite;
 

@@ -4,10 +4,12 @@ use crate::cli::prepare::summary::{count_lines, file_lines};
 use crate::cli::printer::{paint, Look};
 use crate::cli::table::{Align, Table};
 use crate::engine::plan::{shell_quote, CommandLine};
-use crate::job::pack::{PackPreview, PackReport, Skipped};
+use crate::job::pack::{PackPreview, PackReport, Skipped, TargetReport};
 use crate::job::prepare::OutputFile;
 use crate::model::text::{bytes, count, display_safe, duration, grouped};
-use crate::model::{PackFormat, PackPlan};
+use crate::model::{DatasetKind, PackFormat, PackPlan};
+use crate::source::kind::kind_of;
+use std::path::Path;
 
 /// Files of one format that are listed; of more only the first are.
 const FILES_SHOWN: usize = 12;
@@ -59,9 +61,17 @@ pub fn of_report(plan: &PackPlan, report: &PackReport) -> Vec<String> {
     lines.push(String::new());
     lines.push(same_by_flags(plan));
     if let Some(target) = report.targets.first() {
-        lines.push(format!("{} gristmill info {}", paint(Look::Strong, "Next:"), shell_quote(&target.path)));
+        lines.push(format!("{} gristmill info {}", paint(Look::Strong, "Next:"), shell_quote(next(target))));
     }
     lines
+}
+
+/// What there is to be looked at. Packed files in a folder with other files are no data set by themselves: the first of them is one.
+fn next(target: &TargetReport) -> &str {
+    let is_data =
+        !Path::new(&target.path).is_dir() || kind_of(Path::new(&target.path)).is_ok_and(DatasetKind::is_tokens);
+    let first = target.outputs.first().filter(|_| !is_data && target.format == PackFormat::Modalities);
+    first.map_or(&target.path, |file| &file.name)
 }
 
 /// The lines of a dry run.

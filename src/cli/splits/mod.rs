@@ -65,9 +65,10 @@ fn open(path: &Path) -> Outcome<SplitEditor> {
         DatasetKind::Jsonl => "a JSONL file has no splits",
         DatasetKind::Metadataset => "a metadataset names its splits itself",
         DatasetKind::Filesystem | DatasetKind::PlainFolder => "a folder without tar shards has no splits",
-        DatasetKind::PackedTokens | DatasetKind::TokenFolder | DatasetKind::ForagerSamples => {
-            "packed tokens have no splits"
-        }
+        DatasetKind::PackedTokens
+        | DatasetKind::PackedFolder
+        | DatasetKind::TokenFolder
+        | DatasetKind::ForagerSamples => "packed tokens have no splits",
         DatasetKind::OtherFile => "it is not a prepared data set",
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => {
             // An interrupted run is finished first; what it tells, info and lint tell too.

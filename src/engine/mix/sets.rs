@@ -199,7 +199,7 @@ fn open(path: &Path) -> Result<Opened, Unusable> {
         }
         DatasetKind::TokenFolder => Err(Unusable::new(format!("{shown} is a token folder for Nanosets"))
             .hint("token folders are mixed by 'gristmill mix index', which writes what Nanosets reads")),
-        DatasetKind::PackedTokens | DatasetKind::ForagerSamples => {
+        DatasetKind::PackedTokens | DatasetKind::PackedFolder | DatasetKind::ForagerSamples => {
             Err(Unusable::new(format!("{shown} holds tokens for {}", kind.title()))
                 .hint("a member is a prepared folder of tars, a .jsonl file or a metadataset ending in .yaml"))
         }

@@ -116,7 +116,11 @@ fn about_index(path: &Path, verdict: Verdict) -> Option<Problem> {
 
 /// Checks header and index.
 pub fn lint(path: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
-    let facts = facts_of(path, handles)?;
+    tell(path, facts_of(path, handles)?, handles)
+}
+
+/// Reports what is wrong with a file that was looked at.
+pub(super) fn tell(path: &Path, facts: PackedFacts, handles: &Handles<'_>) -> Outcome<Checked> {
     for problem in facts.problems {
         handles.problems.report(problem)?;
     }
@@ -141,6 +145,17 @@ pub fn verify(path: &Path, vocabulary: Option<&Vocabulary>, handles: &Handles<'_
     let checked = lint(path, handles)?;
     let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
     handles.progress.restart(packed.documents(), packed.data_bytes());
+    verify_tokens(&packed, path, vocabulary, handles)?;
+    Ok(checked)
+}
+
+/// Reads every token of a file.
+pub(super) fn verify_tokens(
+    packed: &Packed,
+    path: &Path,
+    vocabulary: Option<&Vocabulary>,
+    handles: &Handles<'_>,
+) -> Outcome<()> {
     let layout = packed.layout();
     let mut ends = Ends::default();
     let (mut above, mut document, mut buffer) = (0_u64, 0_u64, vec![0; PIECE]);
@@ -150,7 +165,7 @@ pub fn verify(path: &Path, vocabulary: Option<&Vocabulary>, handles: &Handles<'_
             handles.cancel.check()?;
         }
         if packed.holds(offset, length) && length > 0 {
-            let (greatest, tail) = scan(&packed, offset, length, &mut buffer, handles)?;
+            let (greatest, tail) = scan(packed, offset, length, &mut buffer, handles)?;
             ends.take(document, &tail);
             if let Some(vocabulary) = vocabulary.filter(|vocabulary| greatest > vocabulary.greatest) {
                 above += 1;
@@ -167,8 +182,7 @@ pub fn verify(path: &Path, vocabulary: Option<&Vocabulary>, handles: &Handles<'_
         document += 1;
     }
     handles.problems.count_more(crate::model::Severity::Problem, ProblemKind::BadFile, above.saturating_sub(TOLD));
-    ends.tell(path, handles)?;
-    Ok(checked)
+    ends.tell(path, handles)
 }
 
 /// The greatest id of a document, and its last two.

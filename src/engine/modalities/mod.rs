@@ -6,6 +6,7 @@ pub mod check;
 pub mod chunk;
 pub mod config;
 pub mod filter;
+pub mod folder;
 pub mod instruction;
 pub mod judge;
 pub mod merge;

@@ -49,7 +49,10 @@ pub(super) fn open(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<Ta
             "metadatasets have no media metadata of their own",
             "give the data set or folder that the media are in",
         ),
-        DatasetKind::PackedTokens | DatasetKind::TokenFolder | DatasetKind::ForagerSamples => {
+        DatasetKind::PackedTokens
+        | DatasetKind::PackedFolder
+        | DatasetKind::TokenFolder
+        | DatasetKind::ForagerSamples => {
             refused("it holds tokens, no media", "give a prepared data set, or a folder of media")
         }
         DatasetKind::OtherFile => refused("it is a file", "give a prepared data set, or a folder of media"),

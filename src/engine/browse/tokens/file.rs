@@ -199,7 +199,8 @@ impl Window {
     /// Nanosets cuts windows that share nothing; Modalities uses the last target of one as the first token of the next.
     pub(super) fn of(kind: DatasetKind, sequence_length: u64) -> Self {
         let length = sequence_length.clamp(1, 1 << 40);
-        let stride = if kind == DatasetKind::PackedTokens { length } else { length + 1 };
+        let is_modalities = matches!(kind, DatasetKind::PackedTokens | DatasetKind::PackedFolder);
+        let stride = if is_modalities { length } else { length + 1 };
         Self { block: length + 1, stride }
     }
 

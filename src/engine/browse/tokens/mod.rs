@@ -53,8 +53,13 @@ pub(super) fn open(path: &Path, kind: DatasetKind, view: &TokenView) -> Outcome<
     match kind {
         DatasetKind::TokenFolder => files = folder::files(path, &mut named)?,
         DatasetKind::ForagerSamples => files = forager::files(path, &named)?,
+        DatasetKind::PackedFolder => {
+            let (found, work) = pbin::files(path, &state, view)?;
+            files = found;
+            background.push(work);
+        }
         _ => {
-            let (file, work) = pbin::file(path, &state, view)?;
+            let (file, work) = pbin::file(path, 0, &state, view)?;
             files.push(file);
             background.push(work);
         }
@@ -63,10 +68,10 @@ pub(super) fn open(path: &Path, kind: DatasetKind, view: &TokenView) -> Outcome<
         Some(given) => (Some(Arc::new(Vocabulary::load(given)?)), None),
         None => named.vocabulary(),
     };
-    let is_counted = !matches!(kind, DatasetKind::PackedTokens);
+    let is_listed = |file: &TokenFile| matches!(file.table, file::Table::List(_));
     state.begin(files.iter().map(|file| (Arc::clone(&file.name), file.bytes, file.trouble.clone())), None);
     let window = view.sequence_length.map(|length| file::Window::of(kind, length));
-    for (group, file) in (0_u32..).zip(&files).filter(|_| is_counted || window.is_some()) {
+    for (group, file) in (0_u32..).zip(&files).filter(|(_, file)| !is_listed(file) || window.is_some()) {
         state.finish(group, file.rows(window), None);
     }
     let stop = Cancel::default();

@@ -28,10 +28,14 @@ pub(super) struct Named {
 /// Looks for the plan of the run that made the tokens: beside them, or beside the folder of several formats.
 pub(super) fn find(root: &Path) -> Named {
     let mut named = Named { root: root.to_owned(), ..Named::default() };
-    let outputs = std::iter::successors(Some(root), |path| path.parent()).take(2);
+    // A file lies in the folder of its format, or in that of its run.
+    let depth = if root.is_dir() { 2 } else { 3 };
+    let outputs = std::iter::successors(Some(root), |path| path.parent()).take(depth);
     named.plan = outputs.map(OwnFolder::for_output).find_map(|own| read_plan(&own.plan()));
     if let Some(plan) = &named.plan {
         named.tokenizers.push(plan.tokenizer.clone());
+        // As it was given: where everything was moved, it may still be found from there.
+        named.tokenizers.extend(plan.tokenizer_name.clone());
     }
     named
 }

@@ -55,6 +55,41 @@ fn a_file_that_was_merged_wrongly_says_so_and_shows_what_the_index_means() {
 }
 
 #[test]
+fn a_folder_of_packed_files_is_one_list_and_its_tokenizer_is_that_of_the_run() {
+    use crate::storage::fs::RealFs;
+    use crate::storage::publish::write_file;
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().join("tok/modalities");
+    std::fs::create_dir_all(dir.path().join("tok.gristmill")).unwrap();
+    std::fs::create_dir_all(root.join("sub")).unwrap();
+    let packed = golden("modalities/pack_bpe/expected/data.pbin");
+    for name in ["a.pbin", "sub/b.pbin"] {
+        std::fs::copy(&packed, root.join(name)).unwrap();
+    }
+    write_file(&RealFs, &root.join("c.pbin"), b"no packed file", 0o644).unwrap();
+    let tokenizer = golden("modalities/tokenizers/bpe1k/tokenizer.json").display().to_string();
+    let plan = crate::model::PackPlan::new(vec!["in".into()], tokenizer, "tok");
+    let plan = crate::engine::plan::file::pack_to_yaml(&plan).unwrap();
+    write_file(&RealFs, &dir.path().join("tok.gristmill/plan.yaml"), plan.as_bytes(), 0o644).unwrap();
+
+    let one = opened(&root.join("a.pbin"), &TokenView::default());
+    assert!(one.tokens().unwrap().vocabulary().is_some(), "{:?}", one.tokens().unwrap().note());
+    let catalog = opened(&root, &TokenView::default());
+    let (set, groups) = (catalog.tokens().unwrap(), catalog.groups());
+    assert!(set.vocabulary().is_some() && groups.is_complete);
+    let names: Vec<&str> = groups.groups.iter().map(|group| &*group.name).collect();
+    assert_eq!(names, ["a.pbin", "c.pbin", "sub/b.pbin"]);
+    assert!(groups.groups[1].failure.is_some() && groups.groups[1].samples == 0);
+    let (single, rows) = (all(one.as_ref()), all(catalog.as_ref()));
+    assert_eq!(rows.len(), 2 * single.len());
+    let last = rows.last().unwrap();
+    assert_eq!(text_of(&shown(set, last, 0)), text_of(&shown(one.as_ref(), single.last().unwrap(), 0)));
+    let windows = opened(&root, &TokenView { sequence_length: Some(16), ..TokenView::default() });
+    let of_one = opened(&packed, &TokenView { sequence_length: Some(16), ..TokenView::default() });
+    assert_eq!(all(windows.as_ref()).len(), 2 * all(of_one.as_ref()).len());
+}
+
+#[test]
 fn documents_of_a_token_folder_come_with_masks_and_find_their_tokenizer_by_the_metadata() {
     let catalog = opened(&golden("nanosets/05_modern_loss/expected"), &TokenView::default());
     let set = catalog.tokens().unwrap();

@@ -418,10 +418,12 @@ impl BrowseScreen {
     /// What a row is called.
     pub(super) fn row_word(&self) -> &'static str {
         match self.catalog().map(|catalog| catalog.kind()) {
-            Some(DatasetKind::PackedTokens | DatasetKind::TokenFolder) => match self.view_of_tokens.sequence_length {
-                Some(_) => "window",
-                None => "document",
-            },
+            Some(DatasetKind::PackedTokens | DatasetKind::PackedFolder | DatasetKind::TokenFolder) => {
+                match self.view_of_tokens.sequence_length {
+                    Some(_) => "window",
+                    None => "document",
+                }
+            }
             _ => "sample",
         }
     }

@@ -244,7 +244,8 @@ fn why_not_browse(seen: &Look) -> Option<String> {
         DatasetKind::PlainFolder if seen.media > 0 => None,
         DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
         DatasetKind::Metadataset => Some("its members are browsed, each by itself".into()),
-        DatasetKind::PackedTokens | DatasetKind::TokenFolder | DatasetKind::ForagerSamples => None,
+        DatasetKind::PackedTokens | DatasetKind::PackedFolder => None,
+        DatasetKind::TokenFolder | DatasetKind::ForagerSamples => None,
         DatasetKind::OtherFile => Some("only shards, JSONL files, folders of media and tokens are browsed".into()),
     }
 }

@@ -5,6 +5,7 @@ use crate::formats::energon::jsonl_idx::{self, IndexState};
 use crate::formats::energon::metadataset::{self, Leaf, Metadataset, Node};
 use crate::model::text::count;
 use crate::model::DatasetKind;
+use crate::source::kind::packed_files;
 use crate::storage::read::read_whole;
 use std::path::Path;
 
@@ -56,6 +57,11 @@ pub fn tokens(path: &Path, look: Look) -> Look {
     let folder = if is_forager { path.join("tokenized-samples") } else { path.to_owned() };
     // Without samples of its own the index tells of the lines of the text files beside it.
     let folder = if is_forager && !folder.is_dir() { path.to_owned() } else { folder };
+    if look.kind == DatasetKind::PackedFolder {
+        let files = packed_files(path).unwrap_or_default();
+        let sizes = files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|facts| facts.len());
+        return Look { files: files.len() as u64, bytes: sizes.sum(), ..look };
+    }
     let Ok(entries) = std::fs::read_dir(folder) else { return look };
     let mut found = look;
     for (seen, entry) in entries.flatten().enumerate() {

@@ -9,6 +9,7 @@ use crate::engine::check::{info, media_folder_info, InfoOptions};
 use crate::engine::jsonl::facts_of;
 use crate::engine::mix;
 use crate::engine::modalities::check::facts_of as facts_of_packed;
+use crate::engine::modalities::folder::packed_folder;
 use crate::engine::nanosets::folder_facts;
 use crate::model::{Cancel, DatasetKind, Handles, Outcome, ProblemLog, Progress};
 use crate::tui::keymap::{Action, Context};
@@ -78,6 +79,7 @@ fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: 
     match kind {
         DatasetKind::Jsonl => facts_of(path, RECORDS).map(|facts| lines::jsonl(&facts, prepare)),
         DatasetKind::PackedTokens => facts_of_packed(path, &handles).map(|facts| tokens::packed(&facts)),
+        DatasetKind::PackedFolder => packed_folder(path, &handles).map(|facts| tokens::packed_folder(&facts)),
         DatasetKind::TokenFolder => {
             let facts = folder_facts(path, None, None, &handles)?;
             Ok(tokens::folder(&facts, &log.kept()))
@@ -145,6 +147,10 @@ mod tests {
         let packed = told("modalities/pack_bpe/expected/data.pbin", DatasetKind::PackedTokens);
         for part in ["documents", "bytes a token   2", "on average", "the token 0"] {
             assert!(packed.contains(part), "{part}: {packed}");
+        }
+        let folder = told("modalities/chunk_tokenized/expected", DatasetKind::PackedFolder);
+        for part in ["documents", "2, ", "chunk0.pbin", " tokens, "] {
+            assert!(folder.contains(part), "{part}: {folder}");
         }
         let folder = told("nanosets/03_modern_doc_shuffle_split/expected", DatasetKind::TokenFolder);
         for part in ["../tokenizers/bpe1k.json", "2,541", "00001_00000_doc_shuffled.ds", "4, "] {

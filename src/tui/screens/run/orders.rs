@@ -6,6 +6,7 @@ use super::{Made, Order};
 use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::plan::shell_quote;
 use crate::model::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan};
+use crate::source::kind::packed_files;
 use crate::tui::{recent, widgets::text};
 use std::path::{Path, PathBuf};
 
@@ -76,11 +77,12 @@ pub fn pack(plan: PackPlan, command: String) -> Order {
     let path = PathBuf::from(&plan.output);
     let name = name_of(&path);
     let formats = plan.formats();
-    // Of several formats each has a folder of its own; a folder of .pbin files is looked into file by file.
+    // Of several formats each has a folder of its own.
     let looked_at: Vec<PathBuf> = match formats.as_slice() {
-        [PackFormat::Modalities] => vec![path.clone()].into_iter().filter(|path| is_packed_file(path)).collect(),
+        // A single file of another name is not known for what it is.
+        [PackFormat::Modalities] => Some(path.clone()).filter(|_| is_known(&plan)).into_iter().collect(),
         [_] => vec![path.clone()],
-        _ => formats.iter().filter(|f| **f != PackFormat::Modalities).map(|f| path.join(f.word())).collect(),
+        _ => formats.iter().map(|format| path.join(format.word())).collect(),
     };
     let ends = ["is ready to train on", "is packed", "was packed like this already"];
     let words = Words { overview: "Files", keeps_work: true, ..words(&name, ends, "the answers") };
@@ -96,8 +98,18 @@ pub fn pack(plan: PackPlan, command: String) -> Order {
     }
 }
 
-fn is_packed_file(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == "pbin")
+/// Whether a plan for Modalities alone makes a file that is named like one, or a folder of them.
+fn is_known(plan: &PackPlan) -> bool {
+    let output = Path::new(&plan.output);
+    let several = plan.inputs.len() > 1 || plan.inputs.iter().any(|input| Path::new(input).is_dir());
+    // A folder with other files beside them is not known for its tokens.
+    let is_mixed = output.is_dir() && packed_files(output).is_none() && !is_empty(output);
+    let is_folder = several || plan.paths_file.is_some() || plan.output.ends_with('/') || output.is_dir();
+    !is_mixed && (is_folder || output.extension().is_some_and(|end| end == "pbin"))
+}
+
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Deduplicating.
@@ -125,4 +137,34 @@ pub fn mixture(plan: IndexPlan, command: String) -> Order {
     let ends = ["is ready to train on", "is written", "was there already"];
     let start: Start = Box::new(move |env| env.jobs.start_mixture(plan.clone(), env.options.clone()));
     order("mixture", &name, words(&name, ends, "the weights"), command, start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::pack::ModalitiesTarget;
+
+    fn looked_at(inputs: &[&str], output: &Path) -> Vec<String> {
+        let inputs = inputs.iter().map(|&input| input.into()).collect();
+        let mut plan = PackPlan::new(inputs, "t.json", output.to_string_lossy());
+        plan.modalities = Some(ModalitiesTarget::default());
+        let order = pack(plan, String::new());
+        assert_eq!(order.browse.is_some(), !order.next.is_empty());
+        order.next
+    }
+
+    #[test]
+    fn what_was_packed_for_modalities_is_looked_at_as_a_file_or_as_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let look = |path: &Path| vec![format!("To look at it: gristmill browse {}", path.display())];
+        let folder = dir.path().join("tokens");
+        assert_eq!(looked_at(&["a.jsonl", "b.jsonl"], &folder), look(&folder));
+        std::fs::create_dir(&folder).unwrap();
+        assert_eq!(looked_at(&["a.jsonl"], &folder), look(&folder));
+        std::fs::create_dir(folder.join("others")).unwrap();
+        assert!(looked_at(&["a.jsonl"], &folder).is_empty(), "they are not known among others");
+        let file = dir.path().join("a.pbin");
+        assert_eq!(looked_at(&["a.jsonl"], &file), look(&file));
+        assert!(looked_at(&["a.jsonl"], &dir.path().join("a.tokens")).is_empty());
+    }
 }

@@ -3,6 +3,7 @@
 use super::lines::{heading, item, problems};
 use crate::engine::check::forager::ForagerFacts;
 use crate::engine::modalities::check::PackedFacts;
+use crate::engine::modalities::folder::{PackedFile, PackedFolder};
 use crate::engine::nanosets::FolderFacts;
 use crate::model::text::{bytes, count, grouped};
 use crate::model::Problem;
@@ -30,6 +31,25 @@ pub fn packed(facts: &PackedFacts) -> Vec<PageLine> {
         lines.push(item("the first ends", format!("with the token {token}")));
     }
     problems(&facts.problems, &mut lines);
+    lines
+}
+
+/// A folder of `.pbin` files.
+pub fn packed_folder(facts: &PackedFolder) -> Vec<PageLine> {
+    let mut lines = vec![
+        item("tokens", grouped(facts.tokens)),
+        item("documents", grouped(facts.documents)),
+        item("files", format!("{}, {}", grouped(facts.files.len() as u64), bytes(facts.bytes))),
+    ];
+    problems(&facts.problems, &mut lines);
+    let row = |file: &PackedFile| {
+        let told = match &file.facts {
+            Some(facts) => format!("{} tokens, {} documents", grouped(facts.tokens), grouped(facts.documents)),
+            None => "it cannot be read".to_owned(),
+        };
+        (file.name.clone(), told)
+    };
+    listed(facts.files.iter().map(row), facts.files.len(), &mut lines);
     lines
 }
 

@@ -1,0 +1,59 @@
+//! Several inputs packed for Modalities: a folder of `.pbin` files is known to every command that looks.
+
+use super::{bpe, jsonl, texts, END};
+use crate::cli_support::Sandbox;
+
+/// Packs a folder of two texts for Modalities.
+fn packed(output: &str, more: &str) -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    let texts = texts(50);
+    sandbox.write("text/a.jsonl", jsonl(&texts[..30]));
+    sandbox.write("text/sub/b.jsonl", jsonl(&texts[30..]));
+    let line = format!("pack text --glob **/*.jsonl --tokenizer {} --eos-token {END} --output {output} {more}", bpe());
+    let out = sandbox.say(&line).ends(0).out;
+    let next = out.lines().find_map(|line| line.split_once("Next: gristmill ")).unwrap().1.to_owned();
+    (sandbox, next)
+}
+
+#[test]
+fn the_command_after_a_pack_of_several_files_works_and_so_do_the_others() {
+    let (sandbox, next) = packed("tokm", "--format modalities");
+    sandbox.say(&next).ends(0).says("Modalities").says("a.pbin").says("sub/b.pbin").says("documents");
+    let told = sandbox.say("info tokm --json").ends(0).json("ok");
+    assert_eq!((told["kind"].as_str(), told["documents"].as_u64()), (Some("packed-folder"), Some(50)));
+    assert_eq!(told["files"][1]["name"], "sub/b.pbin");
+    assert_eq!(told["files"][1]["documents"], 20);
+    sandbox.say("lint tokm").ends(0).says("No problem found in 2 files, 50 documents");
+    sandbox
+        .say(&format!("verify tokm --tokenizer {}", bpe()))
+        .ends(0)
+        .says("No problem found in 2 files, 50 documents");
+    let listed = sandbox.say("browse tokm --json").ends(0).json("ok");
+    assert_eq!((listed["samples"].as_u64(), listed["groups"].as_u64()), (Some(50), Some(2)));
+    assert_eq!((listed["kind"].as_str(), listed["listed"][0]["group"].as_str()), (Some("Modalities"), Some("a.pbin")));
+    sandbox.say("browse tokm --number 30").ends(0).says("sub/b.pbin");
+    sandbox.say("repair tokm").ends(2).complains("one by one");
+}
+
+#[test]
+fn a_damaged_file_is_told_and_the_others_are_looked_at() {
+    let (sandbox, _) = packed("tokm", "--format modalities");
+    sandbox.write("tokm/sub/b.pbin", b"no packed file");
+    for command in ["info tokm", "lint tokm", "verify tokm"] {
+        sandbox.say(command).ends(1).complains("b.pbin");
+    }
+    let told = sandbox.run(["info", "tokm", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+    assert_eq!(told["documents"], 30);
+    sandbox.say("browse tokm").ends(0).says("file sub/b.pbin: ").says("in a.pbin");
+}
+
+#[test]
+fn the_command_after_a_pack_works_where_other_files_lie_beside_and_with_several_formats() {
+    let (sandbox, next) = packed("text", "--format modalities");
+    assert!(next.ends_with("text/a.pbin"), "{next}");
+    sandbox.say(&next).ends(0).says("30");
+    let (sandbox, next) = packed("both", "--format modalities --format nanosets");
+    assert!(next.ends_with("both/modalities"), "{next}");
+    sandbox.say(&next).ends(0).says("sub/b.pbin");
+}
