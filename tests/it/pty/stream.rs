@@ -3,7 +3,7 @@
 use base64_of::decoded;
 
 /// Modes that the program switches.
-const MODES: [&str; 5] = ["1049", "2004", "25", "1000", "1006"];
+const MODES: [&str; 6] = ["1049", "2004", "25", "1000", "1006", "7"];
 /// More of them that only the end of the program resets.
 const RESETS: [&str; 4] = ["1002", "1003", "1005", "1015"];
 /// The question for kitty's pictures, as it stands between `ESC _` and `ESC \`.
