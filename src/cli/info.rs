@@ -2,6 +2,7 @@
 
 use super::context::Context;
 use super::end::{fields, Done, Finished};
+use super::facts::{head, item, size, title};
 use super::media::spread_lines;
 use super::printer::{paint, Look};
 use super::{jsonl, mix, modalities, nanosets, paths};
@@ -73,22 +74,18 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
 /// Prints what a folder of media holds.
 fn media_folder(path: &str, context: &Context) -> Finished {
     let report = media_folder_info(Path::new(path))?;
-    let item = |name: &str, value: &str| format!("- {}: {}", paint(Look::Strong, name), display_safe(value));
-    context.printer.line(paint(Look::Strong, &format!("# {}", display_safe(&report.name))));
-    context.printer.line("");
-    context.printer.line(item("path", &report.path));
-    context.printer.line(item("kind", "folder of media"));
-    context.printer.line(item("database", &size(report.database_bytes)));
-    for line in spread_lines(&report.media) {
+    let mut lines = head(&report.path, "folder of media");
+    lines.push(item("database", &size(report.database_bytes)));
+    lines.extend(spread_lines(&report.media));
+    for line in lines {
         context.printer.line(line);
     }
     Ok(Done::ok(fields(&report)))
 }
 
 fn lines(report: &InfoReport) -> Vec<String> {
-    let item = |name: &str, value: &str| format!("- {}: {}", paint(Look::Strong, name), display_safe(value));
     let mut lines = vec![
-        paint(Look::Strong, &format!("# {}", display_safe(&report.name))),
+        title(&report.name),
         String::new(),
         item("path", &report.path),
         item("samples", &grouped(report.samples)),
@@ -144,32 +141,4 @@ fn split(split: &SplitInfo) -> String {
         line.push_str(&format!(", {} that the index does not have", count(split.unknown_shards, "shard")));
     }
     line
-}
-
-/// A size with two decimals, as the reference program prints it here.
-pub fn size(bytes: u64) -> String {
-    const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
-    if bytes < 1024 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64 / 1024.0;
-    let mut unit = 0;
-    while value >= 1024.0 && unit + 1 < UNITS.len() {
-        value /= 1024.0;
-        unit += 1;
-    }
-    format!("{value:.2} {}", UNITS[unit])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_two_decimals() {
-        assert_eq!(size(1023), "1023 B");
-        assert_eq!(size(1024), "1.00 KiB");
-        assert_eq!(size(5 << 40), "5.00 TiB");
-        assert_eq!(size(1_572_864), "1.50 MiB");
-    }
 }

@@ -7,13 +7,21 @@ use super::printer::{paint, Look};
 use super::progress::ProgressView;
 use super::{dedup, jsonl, mix, modalities, nanosets, paths};
 use crate::engine::check::{Checked, LintOptions};
+use crate::engine::modalities::check::Vocabulary;
 use crate::job::{check, watch, JobState, JobStatus, Phase};
 use crate::model::text::{bytes, count};
 use crate::model::{DatasetKind, Handles, Outcome, ProblemLog, Progress, Severity};
 use crate::source::kind::kind_of;
+use crate::tokenize::Tokenizer;
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// The tokens that ids are compared with, of a tokenizer by its name.
+pub fn vocabulary(name: &str) -> Outcome<Vocabulary> {
+    let facts = Tokenizer::load_unproven(name)?.facts();
+    Ok(Vocabulary { name: name.to_owned(), greatest: facts.greatest_id })
+}
 
 /// Checks index, splits, excludes and field map.
 pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {

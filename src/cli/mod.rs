@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod dropin;
 mod end;
+mod facts;
 mod index;
 mod info;
 mod jobs;

@@ -125,7 +125,7 @@ fn draw(bar: &ProgressBar, status: &JobStatus, verb: &'static str) {
 fn verb(phase: Phase) -> &'static str {
     match phase {
         Phase::Open => "opening",
-        Phase::Scan => "scanning",
+        Phase::Scan => "reading",
         Phase::Media => "probing media",
         Phase::Tables => "indexing",
         Phase::Find => "finding",

@@ -47,13 +47,9 @@ pub fn run_token_folder(
 ) -> Outcome<Checked> {
     let facts = nanosets::check::begin(root, handles)?;
     let bytes = if depth == nanosets::check::Depth::Tokens { facts.bytes } else { 0 };
-    handles.progress.restart(facts.files.len() as u64, bytes);
-    let done = run_units(&facts.files, threads, handles.cancel, |file| {
+    each_unit(&facts.files, (facts.files.len() as u64, bytes), threads, handles, |file| {
         nanosets::check::check_file(file, facts.token_size, depth, vocabulary, handles)
-    })?;
-    let mut all = Checked::default();
-    done.into_iter().for_each(|checked| all.add(checked));
-    Ok(all)
+    })
 }
 
 /// Checks a folder of packed files: one file is one unit. `vocabulary` counts only where tokens are read.
@@ -67,11 +63,7 @@ pub fn run_packed_folder(
     let files = folder::files_of(root)?;
     let sizes = files.iter().filter_map(|path| std::fs::metadata(path).ok()).map(|facts| facts.len());
     let bytes = if depth == nanosets::check::Depth::Tokens { sizes.sum() } else { 0 };
-    handles.progress.restart(0, bytes);
-    let done = run_units(&files, threads, handles.cancel, |path| folder::check_file(path, depth, vocabulary, handles))?;
-    let mut all = Checked::default();
-    done.into_iter().for_each(|checked| all.add(checked));
-    Ok(all)
+    each_unit(&files, (0, bytes), threads, handles, |path| folder::check_file(path, depth, vocabulary, handles))
 }
 
 /// Checks Forager samples to the last byte: the index, and then one file is one unit.
@@ -107,12 +99,21 @@ fn each_shard(
     handles: &Handles<'_>,
     check: impl Fn(ShardId) -> Outcome<Checked> + Sync,
 ) -> Outcome<Checked> {
-    handles.progress.restart(u64::from(shards), bytes);
     let ids: Vec<ShardId> = (0..shards).map(ShardId).collect();
-    let done = run_units(&ids, threads, handles.cancel, |id| check(*id))?;
+    each_unit(&ids, (u64::from(shards), bytes), threads, handles, |id| check(*id))
+}
+
+/// Checks all units; of what is told of as done there are so many items and bytes in all.
+fn each_unit<T: Sync>(
+    units: &[T],
+    (items, bytes): (u64, u64),
+    threads: usize,
+    handles: &Handles<'_>,
+    check: impl Fn(&T) -> Outcome<Checked> + Sync,
+) -> Outcome<Checked> {
+    handles.progress.restart(items, bytes);
+    let done = run_units(units, threads, handles.cancel, check)?;
     let mut all = Checked::default();
-    for checked in done {
-        all.add(checked);
-    }
+    done.into_iter().for_each(|checked| all.add(checked));
     Ok(all)
 }

@@ -47,6 +47,16 @@ pub struct MixAux {
     pub name: String,
     /// A prepared WebDataset, or `filesystem://FOLDER`; relative to the folder the program runs in.
     pub path: String,
+    /// The file has the path as seen from its own folder, although it is whole here; see [`MixMember::is_relative`].
+    #[serde(default, rename = "relative", skip_serializing_if = "is_default")]
+    pub is_relative: bool,
+}
+
+impl MixAux {
+    /// A source by its name and path.
+    pub fn new(name: impl Into<String>, path: impl Into<String>) -> Self {
+        Self { name: name.into(), path: path.into(), is_relative: false }
+    }
 }
 
 /// `KEY=VALUE`, given to each sample of a member.
@@ -65,6 +75,10 @@ pub struct MixSubflavor {
 pub struct MixMember {
     /// A prepared WebDataset, a `.jsonl` file or another metadataset; relative to the folder the program runs in.
     pub path: String,
+    /// The file has the path as seen from its own folder, although it is whole here: a plan that was saved has whole paths, so that it
+    /// can be run from any folder, and is to give the same file.
+    #[serde(default, rename = "relative", skip_serializing_if = "is_default")]
+    pub is_relative: bool,
     /// Its weight in a blend, its repetitions in an epochized one; not used in a join.
     #[serde(default = "one")]
     pub amount: f64,
@@ -101,6 +115,7 @@ impl MixMember {
     pub fn new(path: impl Into<String>, amount: f64) -> Self {
         Self {
             path: path.into(),
+            is_relative: false,
             amount,
             name: None,
             nonmatch: Nonmatch::default(),

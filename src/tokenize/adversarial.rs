@@ -138,13 +138,13 @@ pub(super) fn texts(added: &[&str]) -> Vec<String> {
             out.push(format!("x {left} {right}{left}\n"));
         }
     }
-    for count in [2, 3, 4, 7, 15, 16, 17, 31, 64, 65, 257, 1_000] {
+    for count in [2, 3, 4, 7, 15, 16, 17, 31, 64, 65, 257, 520] {
         for run in [" ", "\n", "a", "1", ".", "é", "你", "\u{301}", "\t", "ab ", " a", "\r\n", "👍"] {
             out.push(run.repeat(count));
             out.push(format!("x{}y", run.repeat(count)));
         }
     }
-    out.push(" ".repeat(30_000));
+    out.push(" ".repeat(5_000));
     out.push("word".repeat(1_000));
     out.push(PIECES.concat());
     out.push(PIECES.join(" "));

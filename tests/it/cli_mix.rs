@@ -184,6 +184,29 @@ fn a_join_is_authored_prepared_and_replayed_from_a_plan() {
 }
 
 #[test]
+fn a_saved_mixture_gives_the_same_file_from_any_folder() {
+    let sandbox = house();
+    let whole = sandbox.path("b");
+    std::fs::create_dir_all(sandbox.path("media")).unwrap();
+    std::fs::create_dir_all(sandbox.path("elsewhere")).unwrap();
+    let line = format!(
+        "mix new --blend ./a=2 --blend {} --blend c.jsonl --aux m=b --aux f=filesystem://media --aux w=filesystem://{} --output mixes/out.yaml --save-plan plan.yaml",
+        whole.display(),
+        sandbox.path("media").display()
+    );
+    std::fs::create_dir_all(sandbox.path("mixes")).unwrap();
+    sandbox.say(&line);
+    let text = sandbox.text("mixes/out.yaml");
+    assert!(text.contains("path: ../a\n") && text.contains(&format!("path: {}\n", whole.display())), "{text}");
+    assert!(text.contains("filesystem://../media\n") && text.contains("m: ../b\n"), "{text}");
+    std::fs::remove_file(sandbox.path("mixes/out.yaml")).unwrap();
+    let mut command = sandbox.command(["run", "../plan.yaml"]);
+    command.current_dir(sandbox.path("elsewhere"));
+    command.output().unwrap();
+    assert_eq!(sandbox.text("mixes/out.yaml"), text);
+}
+
+#[test]
 fn preparing_a_metadataset_can_be_kept_as_a_plan_and_replayed() {
     let sandbox = joins();
     sandbox

@@ -2,7 +2,7 @@
 
 use super::super::context::Context;
 use super::super::end::{fields, Done, Finished};
-use super::super::info::size;
+use super::super::facts::{head, item, name_of, size};
 use super::super::printer::{paint, Look};
 use crate::engine::jsonl::{facts_of, JsonlFacts, KeyFacts, Lengths};
 use crate::engine::plan::shell_quote;
@@ -46,12 +46,7 @@ fn result(path: &str, facts: &JsonlFacts, problems: &[Problem]) -> Map<String, V
     result
 }
 
-fn name_of(path: &str) -> String {
-    Path::new(path).file_name().map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
 fn lines(path: &str, facts: &JsonlFacts) -> Vec<String> {
-    let item = |name: &str, value: &str| format!("- {}: {}", paint(Look::Strong, name), display_safe(value));
     let samples = match facts.samples {
         Some(number) => grouped(number),
         None if facts.bytes == 0 => grouped(0),
@@ -62,15 +57,8 @@ fn lines(path: &str, facts: &JsonlFacts) -> Vec<String> {
         IndexState::Missing => "none".to_owned(),
         IndexState::OutOfDate { why } => format!("out of date: {why}"),
     };
-    let mut lines = vec![
-        paint(Look::Strong, &format!("# {}", display_safe(&name_of(path)))),
-        String::new(),
-        item("path", path),
-        item("kind", DatasetKind::Jsonl.title()),
-        item("samples", &samples),
-        item("size", &size(facts.bytes)),
-        item("index", &index),
-    ];
+    let mut lines = head(path, DatasetKind::Jsonl.title());
+    lines.extend([item("samples", &samples), item("size", &size(facts.bytes)), item("index", &index)]);
     if facts.line_bytes.count > 0 {
         lines.push(item("bytes a sample", &spread(&facts.line_bytes)));
     }

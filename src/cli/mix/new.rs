@@ -21,6 +21,8 @@ use serde_json::{json, Value};
 use std::path::Path;
 
 const WHAT: &str = "reading the command line";
+/// Before the path of a folder of files.
+const FOLDER: &str = "filesystem://";
 
 /// Writes what the flags say.
 pub fn run(args: &NewArgs, context: &Context) -> Finished {
@@ -92,27 +94,28 @@ fn other_splits(plan: &MixPlan) -> Vec<&'static str> {
     ["val", "test"].into_iter().filter(has).collect()
 }
 
-/// Writes a plan for `gristmill run`, with absolute paths: it may be replayed from another folder.
+/// Writes a plan for `gristmill run`, with whole paths: it may be replayed from another folder, and gives the same file there.
 fn save_plan(plan: &MixPlan, path: &Path) -> Outcome<()> {
-    let absolute = |text: &str| {
-        let (scheme, text) = match text.strip_prefix("filesystem://") {
-            Some(rest) => ("filesystem://", rest),
-            None => ("", text),
-        };
-        match std::path::absolute(text) {
-            Ok(path) if !text.contains("://") => format!("{scheme}{}", path.to_string_lossy()),
-            _ => format!("{scheme}{text}"),
-        }
-    };
     let mut plan = plan.clone();
-    plan.output = absolute(&plan.output);
+    make_whole(&mut plan.output);
     for member in &mut plan.members {
-        member.path = absolute(&member.path);
+        member.is_relative |= make_whole(&mut member.path);
         for aux in &mut member.aux {
-            aux.path = absolute(&aux.path);
+            aux.is_relative |= make_whole(&mut aux.path);
         }
     }
     write_file(&RealFs, path, file::mix_to_yaml(&plan)?.as_bytes(), 0o644)
+}
+
+/// Makes a path whole that is seen from the folder the program runs in; whether it was one.
+fn make_whole(text: &mut String) -> bool {
+    let scheme = if text.starts_with(FOLDER) { FOLDER } else { "" };
+    let path = text.get(scheme.len()..).unwrap_or_default();
+    let is_relative = !path.starts_with('/') && !path.contains("://");
+    if let (true, Ok(whole)) = (is_relative, std::path::absolute(path)) {
+        *text = format!("{scheme}{}", whole.to_string_lossy());
+    }
+    is_relative
 }
 
 fn usage(flag: &str, why: impl Into<String>) -> Failure {
@@ -239,7 +242,7 @@ fn aux(plan: &mut MixPlan, args: &NewArgs) -> Outcome<()> {
     for text in &args.aux {
         match text.split_once('=') {
             Some((name, path)) if !name.is_empty() && !path.is_empty() => {
-                sources.push(MixAux { name: name.to_owned(), path: path.to_owned() });
+                sources.push(MixAux::new(name, path));
             }
             _ => return Err(usage("--aux", format!("'{text}' is not of the form NAME=PATH"))),
         }

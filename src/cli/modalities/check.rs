@@ -2,20 +2,19 @@
 
 use super::super::context::Context;
 use super::super::end::{fields, Done, Finished};
-use super::super::info::size;
-use super::super::lint::{checked, Words};
+use super::super::facts::{head, item, size, told};
+use super::super::lint::{checked, vocabulary, Words};
 use super::super::prepare::summary;
 use super::super::printer::{paint, Look};
 use super::super::task::{follow, tell};
 use crate::engine::check::Checked;
-use crate::engine::modalities::check::{self as engine, is_raw_index, PackedFacts, Vocabulary};
+use crate::engine::modalities::check::{self as engine, is_raw_index, PackedFacts};
 use crate::engine::plan::shell_quote;
 use crate::formats::modalities::with_suffix;
 use crate::job::modalities::{start_repair, RepairReport};
 use crate::model::text::{bytes, count, display_safe, duration, grouped};
-use crate::model::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Severity, Subject};
+use crate::model::{DatasetKind, Failure, Handles, ProblemLog, Progress, Severity, Subject};
 use crate::source::kind::kind_of;
-use crate::tokenize::Tokenizer;
 use serde_json::{json, Map};
 use std::path::{Path, PathBuf};
 
@@ -51,34 +50,14 @@ pub fn info(path: &str, context: &Context) -> Finished {
         return Ok(index_info(path, lines, context));
     }
     let facts = engine::facts_of(Path::new(path), &handles)?;
-    for line in lines(path, &facts) {
-        context.printer.line(line);
-    }
-    for problem in &facts.problems {
-        context.printer.problem(problem);
-    }
-    let findings: Vec<_> = facts.problems.iter().map(|problem| (problem.severity, problem.kind)).collect();
-    let mut result = fields(&facts);
-    result.insert("path".into(), json!(path));
-    result.insert("kind".into(), json!(DatasetKind::PackedTokens));
-    Ok(Done::with_findings(result, findings))
-}
-
-pub(super) fn item(name: &str, value: &str) -> String {
-    format!("- {}: {}", paint(Look::Strong, name), display_safe(value))
-}
-
-pub(super) fn title(path: &str) -> String {
-    let name = Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy());
-    paint(Look::Strong, &format!("# {}", display_safe(&name)))
+    Ok(told((path, DatasetKind::PackedTokens), lines(path, &facts), &facts.problems, fields(&facts), context))
 }
 
 fn index_info(path: &str, lines: Checked, context: &Context) -> Done {
-    for line in [title(path), String::new(), item("path", path), item("kind", "raw index of Modalities")] {
+    let facts = [item("lines", &grouped(lines.samples)), item("size", &size(lines.bytes))];
+    for line in head(path, "raw index of Modalities").into_iter().chain(facts) {
         context.printer.line(line);
     }
-    context.printer.line(item("lines", &grouped(lines.samples)));
-    context.printer.line(item("size", &size(lines.bytes)));
     let result = json!({ "path": path, "kind": "raw-index", "lines": lines.samples, "bytes": lines.bytes });
     Done::ok(fields(result))
 }
@@ -86,17 +65,14 @@ fn index_info(path: &str, lines: Checked, context: &Context) -> Done {
 fn lines(path: &str, facts: &PackedFacts) -> Vec<String> {
     let layout = &facts.layout;
     let order = if layout.is_big_endian { ", big-endian" } else { "" };
-    let mut lines = vec![
-        title(path),
-        String::new(),
-        item("path", path),
-        item("kind", DatasetKind::PackedTokens.title()),
+    let mut lines = head(path, DatasetKind::PackedTokens.title());
+    lines.extend([
         item("documents", &grouped(facts.documents)),
         item("tokens", &grouped(facts.tokens)),
         item("bytes a token", &format!("{}{order}", layout.token_bytes)),
         item("size", &size(facts.bytes)),
         item("layout", facts.era),
-    ];
+    ]);
     if facts.documents > 0 {
         let mean = grouped((facts.tokens as f64 / facts.documents as f64).round() as u64);
         let ends = format!("{} to {}, {mean} on average", grouped(facts.shortest), grouped(facts.longest));
@@ -132,11 +108,6 @@ pub fn verify(path: &str, against: &Against, context: &Context) -> Finished {
     }
     let vocabulary = against.tokenizer.as_deref().map(vocabulary).transpose()?;
     checked(context, DOCUMENTS, |handles| engine::verify(at, vocabulary.as_ref(), handles))
-}
-
-pub(super) fn vocabulary(name: &str) -> Outcome<Vocabulary> {
-    let facts = Tokenizer::load_unproven(name)?.facts();
-    Ok(Vocabulary { name: name.to_owned(), greatest: facts.greatest_id })
 }
 
 /// Puts a wrongly merged index right.

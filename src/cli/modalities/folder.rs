@@ -1,22 +1,18 @@
 //! `info`, `lint` and `verify` of folders of packed files: each file in turn.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
-use super::super::info::size;
-use super::super::lint::{checked, Words};
+use super::super::end::{fields, Finished};
+use super::super::facts::{head, item, more, size, told, LISTED};
+use super::super::lint::{checked, vocabulary, Words};
 use super::super::table::{Align, Table};
-use super::check::{item, title, vocabulary};
 use crate::engine::modalities::folder::{packed_folder, PackedFolder};
 use crate::engine::nanosets::check::Depth;
 use crate::job::check::run_packed_folder;
 use crate::model::text::{display_safe, grouped};
 use crate::model::{DatasetKind, Handles, ProblemLog, Progress};
 use crate::source::kind::kind_of;
-use serde_json::json;
 use std::path::Path;
 
-/// Files that are listed one by one.
-const LISTED: usize = 50;
 /// What is counted, beside the size.
 const DOCUMENTS: Words = Words { shards: Some("file"), item: "document" };
 
@@ -30,30 +26,17 @@ pub fn info(path: &str, context: &Context) -> Finished {
     let (progress, cancel, log) = (Progress::default(), context.signals.listen(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let facts = packed_folder(Path::new(path), &handles)?;
-    for line in lines(path, &facts) {
-        context.printer.line(line);
-    }
-    for problem in &facts.problems {
-        context.printer.problem(problem);
-    }
-    let findings: Vec<_> = facts.problems.iter().map(|problem| (problem.severity, problem.kind)).collect();
-    let mut result = fields(&facts);
-    result.insert("path".into(), json!(path));
-    result.insert("kind".into(), json!(DatasetKind::PackedFolder));
-    Ok(Done::with_findings(result, findings))
+    Ok(told((path, DatasetKind::PackedFolder), lines(path, &facts), &facts.problems, fields(&facts), context))
 }
 
 fn lines(path: &str, facts: &PackedFolder) -> Vec<String> {
-    let mut lines = vec![
-        title(path),
-        String::new(),
-        item("path", path),
-        item("kind", DatasetKind::PackedFolder.title()),
+    let mut lines = head(path, DatasetKind::PackedFolder.title());
+    lines.extend([
         item("documents", &grouped(facts.documents)),
         item("tokens", &grouped(facts.tokens)),
         item("files", &grouped(facts.files.len() as u64)),
         item("size", &size(facts.bytes)),
-    ];
+    ]);
     let right = Align::Right;
     let mut table =
         Table::new(&[("file", Align::Left), ("tokens", right), ("documents", right), ("bytes a token", right)]);
@@ -68,9 +51,7 @@ fn lines(path: &str, facts: &PackedFolder) -> Vec<String> {
         ]);
     }
     lines.extend(table.lines());
-    if let Some(more) = facts.files.len().checked_sub(LISTED).filter(|more| *more > 0) {
-        lines.push(format!("  … and {} more", grouped(more as u64)));
-    }
+    lines.extend(more(facts.files.len()));
     lines
 }
 

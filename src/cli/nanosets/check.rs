@@ -1,10 +1,9 @@
 //! `info`, `lint` and `verify` of folders of token files and of Forager's samples.
 
 use super::super::context::Context;
-use super::super::end::{fields, Done, Finished};
-use super::super::info::size;
-use super::super::lint::{checked, Words};
-use super::super::printer::{paint, Look};
+use super::super::end::{fields, Finished};
+use super::super::facts::{head, item, more, size, told, LISTED};
+use super::super::lint::{checked, vocabulary, Words};
 use super::super::table::{Align, Table};
 use crate::engine::check::forager::{check_forager, forager_facts, ForagerFacts};
 use crate::engine::modalities::check::Vocabulary;
@@ -12,14 +11,10 @@ use crate::engine::nanosets::check::Depth;
 use crate::engine::nanosets::{folder_facts, FolderFacts};
 use crate::job::check::{run_forager, run_token_folder};
 use crate::model::text::{display_safe, grouped};
-use crate::model::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Subject};
+use crate::model::{DatasetKind, Failure, Handles, ProblemLog, Progress, Subject};
 use crate::source::kind::kind_of;
-use crate::tokenize::Tokenizer;
-use serde_json::json;
 use std::path::Path;
 
-/// Files that are listed one by one.
-const LISTED: usize = 50;
 /// What is counted of token files, beside the size.
 const DOCUMENTS: Words = Words { shards: Some("file"), item: "file" };
 /// The same of samples.
@@ -44,7 +39,7 @@ pub fn info(path: &str, sequence_length: Option<u64>, context: &Context) -> Fini
         let failure = Failure::usage("counting windows", "a sequence of no token cannot be used");
         return Err(failure.on(Subject::field("--sequence-length")).into());
     }
-    let (lines, mut result) = match kind {
+    let (lines, result) = match kind {
         DatasetKind::ForagerSamples => {
             let facts = forager_facts(Path::new(path), &handles)?;
             (forager_lines(path, &facts), fields(facts))
@@ -54,17 +49,7 @@ pub fn info(path: &str, sequence_length: Option<u64>, context: &Context) -> Fini
             (folder_lines(path, &facts), fields(facts))
         }
     };
-    for line in lines {
-        context.printer.line(line);
-    }
-    let problems = log.kept();
-    for problem in &problems {
-        context.printer.problem(problem);
-    }
-    result.insert("path".into(), json!(path));
-    result.insert("kind".into(), json!(kind));
-    result.insert("problems".into(), json!(problems));
-    Ok(Done::with_findings(result, log.counts().into_iter().map(|(severity, kind, _)| (severity, kind))))
+    Ok(told((path, kind), lines, &log.kept(), result, context))
 }
 
 /// Checks indexes, metadata and sizes.
@@ -76,11 +61,6 @@ pub fn lint(path: &str, context: &Context) -> Finished {
 pub fn verify(path: &str, tokenizer: Option<&str>, context: &Context) -> Finished {
     let vocabulary = tokenizer.map(vocabulary).transpose()?;
     check(path, Depth::Tokens, vocabulary, context)
-}
-
-fn vocabulary(name: &str) -> Outcome<Vocabulary> {
-    let facts = Tokenizer::load_unproven(name)?.facts();
-    Ok(Vocabulary { name: name.to_owned(), greatest: facts.greatest_id })
 }
 
 fn check(path: &str, depth: Depth, vocabulary: Option<Vocabulary>, context: &Context) -> Finished {
@@ -95,18 +75,8 @@ fn check(path: &str, depth: Depth, vocabulary: Option<Vocabulary>, context: &Con
     }
 }
 
-fn item(name: &str, value: &str) -> String {
-    format!("- {}: {}", paint(Look::Strong, name), display_safe(value))
-}
-
-fn head(path: &str, kind: DatasetKind) -> Vec<String> {
-    let name = Path::new(path).file_name().map_or_else(|| path.into(), |name| name.to_string_lossy());
-    let title = paint(Look::Strong, &format!("# {}", display_safe(&name)));
-    vec![title, String::new(), item("path", path), item("kind", kind.title())]
-}
-
 fn folder_lines(path: &str, facts: &FolderFacts) -> Vec<String> {
-    let mut lines = head(path, DatasetKind::TokenFolder);
+    let mut lines = head(path, DatasetKind::TokenFolder.title());
     lines.push(item("tokenizer", facts.tokenizer.as_deref().unwrap_or("not told")));
     lines.push(item("bytes a token", &facts.token_size.bytes().to_string()));
     lines.push(item("tokens", &grouped(facts.tokens)));
@@ -142,7 +112,7 @@ fn folder_lines(path: &str, facts: &FolderFacts) -> Vec<String> {
 }
 
 fn forager_lines(path: &str, facts: &ForagerFacts) -> Vec<String> {
-    let mut lines = head(path, DatasetKind::ForagerSamples);
+    let mut lines = head(path, DatasetKind::ForagerSamples.title());
     lines.push(item("samples", &grouped(facts.samples)));
     lines.push(item("size of all samples", &size(facts.bytes)));
     let lengths = match facts.shortest == facts.longest {
@@ -163,8 +133,4 @@ fn forager_lines(path: &str, facts: &ForagerFacts) -> Vec<String> {
     lines.extend(table.lines());
     lines.extend(more(facts.files.len()));
     lines
-}
-
-fn more(files: usize) -> Option<String> {
-    (files > LISTED).then(|| format!("  … and {} more", grouped((files - LISTED) as u64)))
 }

@@ -57,6 +57,7 @@ pub fn of_preview(plan: &PreparePlan, preview: &Preview, media: Option<&MediaOut
     lines.extend(file_lines("Would be written", &preview.files));
     lines.extend(difference_lines(&preview.differences));
     lines.push(String::new());
+    lines.push("Only the run compares the keys of samples: one that comes twice is told then.".to_owned());
     let command = CommandLine::of(plan);
     lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command.text()));
     for (name, _) in &command.files {

@@ -227,8 +227,8 @@ fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
             return Err(usage(format!("two aux sources are called '{}'", source.name)));
         }
         let target = match source.path.strip_prefix("filesystem://") {
-            Some(path) => AuxTarget::Folder(seen_from(folder, path)?),
-            None => AuxTarget::Dataset(seen_from(folder, &source.path)?),
+            Some(path) => AuxTarget::Folder(seen_from(folder, path, source.is_relative)?),
+            None => AuxTarget::Dataset(seen_from(folder, &source.path, source.is_relative)?),
         };
         aux.push(Aux { at: Mark::default(), name: source.name.clone(), target });
     }
@@ -242,7 +242,7 @@ fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
         })
     });
     Ok(Reference {
-        path: seen_from(folder, &member.path)?,
+        path: seen_from(folder, &member.path, member.is_relative)?,
         split_part: member.split_part.clone(),
         subflavors: (!subflavors.is_empty()).then_some(subflavors),
         shuffle_over_epochs: Some(1),
@@ -252,12 +252,13 @@ fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
     })
 }
 
-/// A path of the person as the file should have it: relative to the file's folder; absolute ones and remote ones as they are.
-fn seen_from(folder: &Path, text: &str) -> Outcome<String> {
+/// A path of the person as the file should have it: relative to the file's folder; remote ones as they are, and absolute ones unless they
+/// are to be relative too.
+fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
     if text.is_empty() {
         return Err(usage("a path is empty"));
     }
-    if text.starts_with('/') || text.contains("://") {
+    if text.starts_with('/') && !is_relative || text.contains("://") {
         return Ok(text.to_owned());
     }
     let path = lexically(Path::new(text)).ok_or_else(|| usage(format!("'{text}' leads above the root folder")))?;

@@ -373,7 +373,7 @@ mod authored {
         member.subset = Some(["0%".into(), "50%".into()]);
         member.subflavors = vec![MixSubflavor { key: "lang".into(), value: "no".into() }];
         let pics = format!("filesystem://{}", dir.path().display());
-        member.aux = vec![MixAux { name: "pics".into(), path: pics }];
+        member.aux = vec![MixAux::new("pics", pics)];
         let handles = (Progress::default(), Cancel::default(), ProblemLog::default());
         let handles = Handles { progress: &handles.0, cancel: &handles.1, problems: &handles.2 };
         let read = facts_of_plan(&plan, handles).unwrap();

@@ -13,6 +13,7 @@ mod layout;
 mod logs;
 mod pipeline;
 mod preview;
+mod preview_outputs;
 mod publish;
 mod record;
 mod report;

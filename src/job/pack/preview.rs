@@ -4,13 +4,12 @@ use super::inputs::{find, Inputs, Pass};
 use super::journal::Journal;
 use super::layout::Layout;
 use super::logs::check_tasks;
+use super::preview_outputs::{outputs, read_bytes, share, shown, task_names, LISTED};
 use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::wants_some;
 use super::stats;
 use crate::engine::pack::{plan_hash, recipes, Kind, Lot, PackedPiece, Packer, Piece, Recipe};
-use crate::formats::nanosets::names;
-use crate::job::prepare::OutputFile;
 use crate::model::pack::{NanosetsTarget, PackPlan, SampleSize};
 use crate::model::{text, Cancel, ExitClass, Outcome, PackFormat, Problem, ProblemKind, RunOptions, Severity, Subject};
 use crate::source::jsonl::Unit;
@@ -26,8 +25,6 @@ const STRETCH: u64 = 128 << 10;
 const PLACES: u64 = 24;
 /// Time spent on them, at most.
 const LONGEST: Duration = Duration::from_millis(1_200);
-/// Rows of a list that are handed out.
-const LISTED: usize = 1_000;
 
 /// What `plan` would do. Reads and encodes some documents of the inputs; writes nothing.
 ///
@@ -264,10 +261,10 @@ impl Sampling {
         let tokens = share(tokens, documents, all);
         let width = recipe.token.bytes() as u64;
         let data = tokens * width + share(row.scaled(row.mask), documents, all);
-        let (names, rest): (Vec<String>, u64) = match recipe.format {
+        let (names, rest): (Vec<Vec<String>>, u64) = match recipe.format {
             // Two numbers and their opcodes.
             PackFormat::Modalities => {
-                (inputs.pbins.iter().map(|name| shown(&layout.pbin(name))).collect(), documents * 10)
+                (inputs.pbins.iter().map(|name| vec![shown(&layout.pbin(name))]).collect(), documents * 10)
             }
             PackFormat::Nanosets => (task_names(plan, layout, inputs, tokens), documents * 8),
             PackFormat::Forager => {
@@ -275,19 +272,11 @@ impl Sampling {
                     Some(SampleSize::Fixed(size)) => tokens / size.max(1),
                     _ => documents,
                 };
-                (inputs.samples.iter().map(|name| shown(&layout.samples(name))).collect(), samples * 24)
+                (inputs.samples.iter().map(|name| vec![shown(&layout.samples(name))]).collect(), samples * 24)
             }
         };
         let bytes = data + rest;
-        let outputs = names
-            .iter()
-            .take(LISTED)
-            .map(|name| OutputFile {
-                name: name.clone(),
-                bytes: bytes / names.len().max(1) as u64,
-                replaces: std::path::Path::new(name).exists(),
-            })
-            .collect();
+        let outputs = outputs(names, &read_bytes(number, recipe.format, inputs), bytes);
         let place = match (recipe.format, inputs.pbins.as_slice()) {
             (PackFormat::Modalities, [one]) => layout.pbin(one),
             (format, _) => layout.place(format),
@@ -310,37 +299,6 @@ impl Sampling {
 fn wanted(documents: u64, tasks: u64, skip: u64, limit: Option<u64>) -> u64 {
     let tasks = tasks.max(1);
     (documents / tasks).saturating_sub(skip).min(limit.unwrap_or(u64::MAX)).saturating_mul(tasks)
-}
-
-/// `part` parts of `whole` of a number.
-fn share(number: u64, part: u64, whole: u64) -> u64 {
-    (u128::from(number) * u128::from(part) / u128::from(whole.max(1))) as u64
-}
-
-fn shown(path: &std::path::Path) -> String {
-    path.to_string_lossy().into_owned()
-}
-
-/// The `.ds` files of all tasks, as many as the tokens fill.
-fn task_names(plan: &PackPlan, layout: &Layout, inputs: &Inputs, tokens: u64) -> Vec<String> {
-    let Some(target) = &plan.nanosets else { return Vec::new() };
-    let each = tokens / (inputs.ranks.len().max(1) as u64);
-    let subs = match target.max_tokens_per_file {
-        Some(most) if target.is_shuffled() => each.div_ceil(most.max(1)).clamp(1, LISTED as u64),
-        _ => 1,
-    };
-    let step = if target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };
-    let prefix = target.prefix.as_deref();
-    let mut found = Vec::new();
-    for rank in inputs.ranks.iter().take(LISTED) {
-        if !target.is_shuffled() {
-            found.push(shown(&layout.task(&names::unshuffled(prefix, *rank))));
-            continue;
-        }
-        found
-            .extend((0..subs).map(|sub| shown(&layout.task(&names::shuffled(target.names, prefix, *rank, sub, step)))));
-    }
-    found
 }
 
 /// Where a pass is looked at: the files that hold evenly spread bytes, and of plain ones those bytes. Everything, if it is not more.

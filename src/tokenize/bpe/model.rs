@@ -57,13 +57,23 @@ impl Model {
         }
         let vocab = Vocabulary::new(&file.vocab.0)?;
         let mut merges = Vec::with_capacity(file.merges.0.len());
-        let (mut joined, mut marks_begin) = (String::new(), true);
+        let (mut joined, mut marks_begin, mut next) = (String::new(), true, 0);
         for (left, right) in &file.merges.0 {
             joined.clear();
             joined.push_str(&left.0);
             joined.push_str(&right.0);
             let id = |text: &str| vocab.id(text).ok_or_else(|| format!("a merge has `{text}`, which is no token"));
-            merges.push(Merge { left: id(&left.0)?, right: id(&right.0)?, product: id(&joined)? });
+            let (left, right) = (id(&left.0)?, id(&right.0)?);
+            // Most vocabularies have what comes of merges in the order of these.
+            let product = match vocab.all.get(next).filter(|(text, _)| text.0 == joined) {
+                Some((_, product)) => *product,
+                None => {
+                    next = vocab.number(&joined).unwrap_or(vocab.all.len());
+                    vocab.all.get(next).ok_or_else(|| format!("a merge gives `{joined}`, which is no token"))?.1
+                }
+            };
+            next += 1;
+            merges.push(Merge { left, right, product });
             marks_begin &= spelled == Spelled::Bytes || !joined.trim_start_matches(MARK).contains(MARK);
         }
         let pairs = Pairs::new(merges.clone())?;
@@ -147,10 +157,14 @@ impl<'a> Vocabulary<'a> {
         Ok(Self { all, index })
     }
 
-    fn id(&self, text: &str) -> Option<u32> {
+    /// Where a token is among all.
+    fn number(&self, text: &str) -> Option<usize> {
         let is_meant = |number: u32| self.all.get(number as usize).is_some_and(|(known, _)| known.0 == text);
-        let number = self.index.find(of_bytes(text.as_bytes()), is_meant)?;
-        self.all.get(number as usize).map(|(_, id)| *id)
+        self.index.find(of_bytes(text.as_bytes()), is_meant).map(|number| number as usize)
+    }
+
+    fn id(&self, text: &str) -> Option<u32> {
+        self.all.get(self.number(text)?).map(|(_, id)| *id)
     }
 
     fn bytes(&self) -> [u32; 256] {

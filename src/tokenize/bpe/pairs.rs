@@ -62,12 +62,13 @@ impl Pairs {
         if merges.iter().any(|merge| merge.left.max(merge.right).max(merge.product) >= IDS) {
             return Err("its ids are too large".into());
         }
-        let whole = |(rank, merge): (usize, &Merge)| (packed(merge.left, merge.right), rank as u32);
-        let mut all: Vec<(u64, u32)> = merges.iter().enumerate().map(whole).collect();
+        let mut all: Vec<(u64, u32)> =
+            merges.iter().zip(0..).map(|(merge, rank)| (hash(packed(merge.left, merge.right)), rank)).collect();
         all.sort_unstable();
         // Of a pair that is there twice the entries stand together, that of the higher rank last.
+        let pair = |rank: u32| merges.get(rank as usize).map(|merge| (merge.left, merge.right));
         all.dedup_by(|later, kept| {
-            let is_same = later.0 == kept.0;
+            let is_same = later.0 == kept.0 && pair(later.1) == pair(kept.1);
             if is_same {
                 *kept = *later;
             }
@@ -75,15 +76,9 @@ impl Pairs {
         });
         let buckets = all.len() / BUCKET + 1;
         let mut pairs = Self { pilots: vec![0; buckets], entries: vec![EMPTY; all.len() + all.len() / 32 + 8], merges };
-        let mut dealt: Vec<(usize, u64, u32)> = all
-            .iter()
-            .map(|(pair, rank)| {
-                let hash = hash(*pair);
-                (reduce(hash, buckets), hash, *rank)
-            })
-            .collect();
-        dealt.sort_unstable();
-        let mut parts: Vec<&[(usize, u64, u32)]> = dealt.chunk_by(|left, right| left.0 == right.0).collect();
+        // Buckets are in the order of hashes.
+        let bucket = |(hash, _): &(u64, u32)| reduce(*hash, buckets);
+        let mut parts: Vec<&[(u64, u32)]> = all.chunk_by(|left, right| bucket(left) == bucket(right)).collect();
         // The fullest while there is most room.
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
         let mut places = Vec::new();
@@ -94,18 +89,19 @@ impl Pairs {
     }
 
     /// Finds the pilot of a bucket.
-    fn settle(&mut self, part: &[(usize, u64, u32)], places: &mut Vec<usize>) -> Option<()> {
+    fn settle(&mut self, part: &[(u64, u32)], places: &mut Vec<usize>) -> Option<()> {
         let pilot = (0..u16::MAX).find(|pilot| {
             places.clear();
-            part.iter().all(|(_, hash, _)| {
+            part.iter().all(|(hash, _)| {
                 let place = place(*hash, *pilot, self.entries.len());
                 let is_free = self.entries.get(place) == Some(&EMPTY) && !places.contains(&place);
                 places.push(place);
                 is_free
             })
         })?;
-        *self.pilots.get_mut(part.first()?.0)? = pilot;
-        for (place, (_, hash, rank)) in places.iter().zip(part) {
+        let bucket = reduce(part.first()?.0, self.pilots.len());
+        *self.pilots.get_mut(bucket)? = pilot;
+        for (place, (hash, rank)) in places.iter().zip(part) {
             *self.entries.get_mut(*place)? = mark(*hash) | rank;
         }
         Some(())

@@ -180,7 +180,7 @@ fn state_word(view: &JobView, ui: &Ui) -> (String, Style) {
 pub fn phase_word(phase: Phase) -> &'static str {
     match phase {
         Phase::Open => "opening",
-        Phase::Scan => "scanning",
+        Phase::Scan => "reading",
         Phase::Media => "reading media",
         Phase::Tables => "building tables",
         Phase::Find => "finding repeats",

@@ -321,6 +321,11 @@ fn a_preview_is_about_what_comes_and_writes_nothing() {
             (after.format, &after.path, after.skipped.len())
         );
         assert!(before.tokens.abs_diff(after.tokens) < 60, "{} {}", before.tokens, after.tokens);
+        assert!(!before.outputs.is_empty());
+        for output in &before.outputs {
+            let size = std::fs::metadata(&output.name).unwrap().len();
+            assert!(output.bytes.abs_diff(size) < size / 3 + 300, "{} {} {size}", output.name, output.bytes);
+        }
     }
     assert!(preview(&world.plan(), &options(1), &Default::default()).unwrap().nothing_to_do);
     let mut wrong = world.plan();

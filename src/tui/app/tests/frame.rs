@@ -165,7 +165,7 @@ fn the_end_of_a_job_is_drawn_although_nothing_runs_any_more() {
     let running = job(JobState::Running);
     let ended = Arc::clone(&running.ended);
     stage.app.jobs().add("prepare x".into(), "x".into(), running);
-    stage.keys("J").assert_shows("scanning");
+    stage.keys("J").assert_shows("reading");
     stage.app.tick();
     // It ends between two ticks: one more is owed, and no further one.
     ended.store(true, Ordering::Relaxed);

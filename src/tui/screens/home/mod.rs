@@ -381,7 +381,9 @@ fn read_place(place: &Place, state_dir: &Path) -> Read {
                 bytes: 0,
                 path,
             };
-            Read { entries: Ok(recent::load(state_dir).into_iter().map(entry).collect()) }
+            // What is gone is not offered; what cannot be asked for now may be there again later.
+            let is_there = |path: &PathBuf| path.try_exists().unwrap_or(true);
+            Read { entries: Ok(recent::load(state_dir).into_iter().filter(is_there).map(entry).collect()) }
         }
     }
 }

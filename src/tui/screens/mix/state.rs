@@ -311,7 +311,7 @@ impl MixState {
         if name.is_empty() || path.is_empty() {
             return Some("a source needs a name and a path".to_owned());
         }
-        let source = MixAux { name: name.to_owned(), path: path.to_owned() };
+        let source = MixAux::new(name, path);
         self.aux = None;
         self.sources.retain(|known| known.name != source.name);
         self.sources.push(source);
