@@ -112,10 +112,10 @@ pub fn report(context: &Context, command: &str, finished: Finished) -> u8 {
     };
     printer.write_failure().map_or(code, |failure| {
         printer.error(&failure);
-        if code == 0 {
-            failure.class.code()
-        } else {
-            code
+        // Findings that nobody could read are none that were told.
+        match code {
+            0 | 1 => failure.class.code(),
+            code => code,
         }
     })
 }

@@ -1,6 +1,7 @@
 //! Finding the shards of a data set. See the Energon format page, "Finding shards".
 
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
+use crate::storage::own::is_beside_output;
 use crate::storage::read::stamp_of;
 use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt as _;
@@ -45,9 +46,12 @@ pub(super) fn is_shard_name(name: &[u8]) -> bool {
     !name.starts_with(b".") && (name.ends_with(b".tar") || name.ends_with(b".tgz"))
 }
 
-/// Everything below a root that is not hidden, links followed; errors are part of the walk.
+/// Everything below a root that is not hidden and not kept beside an output by this program, links followed; errors are part of the walk.
 pub(super) fn walk(root: &Path, depth: usize) -> impl Iterator<Item = walkdir::Result<walkdir::DirEntry>> {
-    let shown = |entry: &walkdir::DirEntry| entry.depth() == 0 || !is_hidden(entry.file_name());
+    let shown = |entry: &walkdir::DirEntry| {
+        let is_ours = || entry.file_type().is_dir() && is_beside_output(entry.path());
+        entry.depth() == 0 || !is_hidden(entry.file_name()) && !is_ours()
+    };
     walkdir::WalkDir::new(root).follow_links(true).max_depth(depth).into_iter().filter_entry(shown)
 }
 

@@ -1,6 +1,7 @@
 //! What a path is: the question every command asks first. See the Energon format page, "Kinds of dataset".
 
 use super::discover::{is_shard_name, walk};
+use crate::formats::modalities::packed::is_packed;
 use crate::model::{DatasetKind, Failure, Outcome};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +27,7 @@ pub fn kind_of(path: &Path) -> Outcome<DatasetKind> {
         () if !facts.is_file() => DatasetKind::OtherFile,
         () if name.ends_with(b".jsonl") => DatasetKind::Jsonl,
         () if name.ends_with(b".yaml") => DatasetKind::Metadataset,
-        () if name.ends_with(b".pbin") => DatasetKind::PackedTokens,
+        () if name.ends_with(b".pbin") || is_packed(path) => DatasetKind::PackedTokens,
         () => DatasetKind::OtherFile,
     })
 }
@@ -65,9 +66,7 @@ pub fn packed_files(folder: &Path) -> Option<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in walk(folder, usize::MAX) {
         let entry = entry.ok()?;
-        let below = entry.path().strip_prefix(folder).ok()?;
-        let is_own = below.iter().any(|name| name.as_encoded_bytes().ends_with(b".gristmill"));
-        if entry.file_type().is_dir() || is_own {
+        if entry.file_type().is_dir() {
             continue;
         }
         if !entry.file_type().is_file() || !entry.file_name().as_encoded_bytes().ends_with(b".pbin") {
@@ -120,6 +119,20 @@ mod tests {
             assert_eq!(kind_of(&dir.path().join(name)).unwrap(), kind, "{name}");
         }
         assert!(kind_of(&dir.path().join("missing")).unwrap_err().why.contains("no such file"));
+    }
+
+    #[test]
+    fn a_packed_file_is_known_by_any_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let golden = "tests/golden/modalities/pack_bpe/expected/data.pbin";
+        let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(golden)).unwrap();
+        let renamed = dir.path().join("packed");
+        write_file(&RealFs, &renamed, &bytes, 0o644).unwrap();
+        assert_eq!(kind_of(&renamed).unwrap(), DatasetKind::PackedTokens);
+        for other in [&bytes[..bytes.len() - 1], &bytes[1..], &bytes[..12], &bytes[..4], b""] {
+            write_file(&RealFs, &renamed, other, 0o644).unwrap();
+            assert_eq!(kind_of(&renamed).unwrap(), DatasetKind::OtherFile);
+        }
     }
 
     #[test]

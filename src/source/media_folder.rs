@@ -4,6 +4,7 @@
 
 use crate::model::text::display_safe_bytes;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
+use crate::storage::own::is_beside_output;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -86,15 +87,18 @@ pub struct MediaFolder {
 
 /// Finds every file below `root` for which `wanted` (asked with its relative name) answers yes.
 ///
-/// Hidden files and folders count; what is below a `.nv-meta` folder does not. Links are followed; one that leads back to a
+/// Hidden files and folders count; what is below a `.nv-meta` folder, or a folder of ours beside an
+/// output, does not. Links are followed; one that leads back to a
 /// folder above it is left, with a note. What cannot be looked at, is no file, or has a name that is not UTF-8, is a problem,
 /// and the walk goes on. Adds one item per file to the progress. An error only where the root itself cannot be read.
 pub fn walk(root: &Path, wanted: impl Fn(&str) -> bool, handles: &Handles<'_>) -> Outcome<MediaFolder> {
     std::fs::read_dir(root).map_err(|error| Failure::io("looking for media", root, &error))?;
     let mut found = MediaFolder::default();
     let entries = walkdir::WalkDir::new(root).follow_links(true).min_depth(1).into_iter();
-    let mut entries =
-        entries.filter_entry(|entry| entry.file_name() != OsStr::new(META_FOLDER) || !entry.file_type().is_dir());
+    let is_ours = |entry: &walkdir::DirEntry| {
+        entry.file_type().is_dir() && (entry.file_name() == OsStr::new(META_FOLDER) || is_beside_output(entry.path()))
+    };
+    let mut entries = entries.filter_entry(|entry| !is_ours(entry));
     let mut visitor = Visitor { root, handles, wanted, found: &mut found };
     while let Some(entry) = entries.next() {
         handles.cancel.check()?;

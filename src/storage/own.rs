@@ -10,6 +10,17 @@ use std::path::{Path, PathBuf};
 const META_FOLDER: &str = ".nv-meta";
 const NAME: &str = "gristmill";
 
+/// How the name of the folder beside an output ends.
+const END: &str = ".gristmill";
+
+/// Whether a folder is one that lies beside an output: by its name, and by what this program puts into it. No reader of data looks into
+/// one.
+pub fn is_beside_output(folder: &Path) -> bool {
+    let name = folder.file_name().map_or(&b""[..], |name| name.as_encoded_bytes());
+    let marks = ["plan.yaml", "report.json", "journal", "lock", "work", "renames"];
+    name.len() > END.len() && name.ends_with(END.as_bytes()) && marks.iter().any(|mark| folder.join(mark).exists())
+}
+
 /// Names the files of one own folder; nothing is created before [`create`](Self::create).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnFolder {

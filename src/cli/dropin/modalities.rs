@@ -163,8 +163,8 @@ struct ChunkArgs {
     #[arg(long = "file_existence_policy", value_name = "POLICY", default_value = "error")]
     policy: Policy,
     /// One seed for all chunks [default: another one each time]
-    #[arg(long = "global_seed", value_name = "N", allow_hyphen_values = true)]
-    seed: Option<i64>,
+    #[arg(long = "global_seed", value_name = "N", value_parser = super::super::modalities::digits, allow_hyphen_values = true)]
+    seed: Option<String>,
 }
 
 impl DataArgs {
@@ -268,11 +268,11 @@ fn chunk(args: &ChunkArgs, suffix: &str, what: fn(Vec<PathBuf>, Chunk, u64) -> R
     let Some(existing) = decide(args.policy, &args.output)? else { return Ok(skipped(&args.output, context)) };
     let files = files_of_list(&args.list, &args.root, suffix)?;
     // A seed of its own, so that it can be named and asked for again.
-    let random = args.seed.is_none().then(|| some_seed() as i64);
-    let seed = chunk.seed(args.seed.or(random).unwrap_or_default());
+    let random = args.seed.is_none().then(|| some_seed().to_string());
+    let seed = chunk.seed(args.seed.as_ref().or(random.as_ref()).map_or("0", String::as_str));
     let what = what(files, chunk, seed);
     let plan = RewritePlan { what, output: args.output.clone(), existing, compat: context.globals.compat };
-    rewrite::run(plan, random.map(|seed| seed.to_string()), context)
+    rewrite::run(plan, random, context)
 }
 
 /// A seed where the other program takes a random one: below 2³¹, so that it is easily typed again.

@@ -100,8 +100,8 @@ pub struct ChunkArgs {
     #[arg(long, value_name = "I/N", value_parser = part)]
     pub part: (u64, u64),
     /// One seed for all chunks; numpy's generator gives the order
-    #[arg(long, value_name = "N", default_value_t = 42, allow_hyphen_values = true)]
-    pub seed: i64,
+    #[arg(long, value_name = "N", default_value = "42", value_parser = digits, allow_hyphen_values = true)]
+    pub seed: String,
 }
 
 /// Flags of `modalities filter`.
@@ -143,11 +143,37 @@ pub fn seed(text: &str) -> Result<Seed, String> {
     Seed::parse(text).ok_or_else(|| "a whole number is needed".to_owned())
 }
 
+/// A whole number of any size, its digits as Python writes them.
+pub fn digits(text: &str) -> Result<String, String> {
+    seed(text)?;
+    let digits = text.trim_start_matches(['-', '+']).trim_start_matches('0');
+    Ok(match (digits, text.starts_with('-')) {
+        ("", _) => "0".to_owned(),
+        (digits, true) => format!("-{digits}"),
+        (digits, false) => digits.to_owned(),
+    })
+}
+
 fn part(text: &str) -> Result<(u64, u64), String> {
     let numbers = text.split_once('/').and_then(|(id, of)| Some((id.parse().ok()?, of.parse().ok()?)));
     match numbers {
         Some((id, of)) if id < of => Ok((id, of)),
         Some(_) => Err("chunks are counted from 0, so the first number must be below the second".into()),
         None => Err("two numbers are needed, as in 0/8".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_of_any_size_are_written_in_one_way() {
+        for (typed, written) in
+            [("42", "42"), ("+007", "7"), ("-0", "0"), ("-12", "-12"), ("18446744073709551616", "18446744073709551616")]
+        {
+            assert_eq!(digits(typed).as_deref(), Ok(written));
+        }
+        assert!(["", "-", "1.0", "0x10", "--1"].iter().all(|text| digits(text).is_err()));
     }
 }

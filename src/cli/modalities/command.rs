@@ -33,7 +33,7 @@ pub fn shuffle(args: &ShuffleArgs, compat: bool) -> String {
 pub fn chunk(args: &ChunkArgs, compat: bool) -> String {
     let mut line = begun("chunk", &args.files);
     line.value("--part", &format!("{}/{}", args.part.0, args.part.1));
-    line.value("--seed", &args.seed.to_string());
+    line.value("--seed", &args.seed);
     ended(line, &args.output, compat)
 }
 

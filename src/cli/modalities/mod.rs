@@ -8,7 +8,7 @@ pub mod folder;
 pub mod instruction;
 pub mod rewrite;
 
-pub use args::{seed, ModalitiesArgs};
+pub use args::{digits, seed, ModalitiesArgs};
 
 use super::context::Context;
 use super::dropin;

@@ -41,7 +41,7 @@ pub fn shuffle(args: &ShuffleArgs, context: &Context) -> Finished {
 pub fn chunk(args: &ChunkArgs, context: &Context) -> Finished {
     let chunk = Chunk::new(args.part.0, args.part.1)?;
     same_kind(&args.files, &args.output.output)?;
-    let seed = chunk.seed(args.seed);
+    let seed = chunk.seed(&args.seed);
     let what = match args.files.iter().all(|path| is_packed(path)) {
         true => Rewrite::ChunkPacked(args.files.clone(), chunk, seed),
         false => Rewrite::ChunkLines(args.files.clone(), chunk, seed),

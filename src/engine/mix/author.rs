@@ -10,6 +10,7 @@ use crate::formats::python::Node as Value;
 use crate::model::mix::{MixKind, MixMember, MixPlan};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{Failure, Handles, Outcome, Subject};
+use crate::storage::own::is_beside_output;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -52,8 +53,8 @@ pub fn find_members(folder: &Path) -> Outcome<Vec<FoundMember>> {
         let Ok(entry) = entry else { continue };
         let name = entry.file_name().to_string_lossy();
         let is_folder = entry.file_type().is_dir();
-        if entry.depth() > 0 && (name.starts_with('.') || name.ends_with(".gristmill") || name.ends_with(".yaml.cache"))
-        {
+        let is_ours = || is_folder && is_beside_output(entry.path());
+        if entry.depth() > 0 && (name.starts_with('.') || name.ends_with(".yaml.cache") || is_ours()) {
             if is_folder {
                 walk.skip_current_dir();
             }

@@ -45,13 +45,14 @@ impl Chunk {
         start(id) as usize..start(id + 1).min(items) as usize
     }
 
-    /// The seed of this chunk's shuffle, from one seed for all: the hashes of both numbers' decimal digits, added, modulo 2³²−1.
-    pub fn seed(self, global: i64) -> u64 {
+    /// The seed of this chunk's shuffle, from one seed for all: the hashes of both numbers' decimal digits, added, modulo 2³²−1. `global`
+    /// are digits as Python writes them, with a sign only where they are below 0.
+    pub fn seed(self, global: &str) -> u64 {
         const MODULUS: u64 = u32::MAX as u64;
-        let remainder = |text: String| {
+        let remainder = |text: &str| {
             Sha256::digest(text.as_bytes()).iter().fold(0, |sum, byte| (sum * 256 + u64::from(*byte)) % MODULUS)
         };
-        (remainder(global.to_string()) + remainder(self.id.to_string())) % MODULUS
+        (remainder(global) + remainder(&self.id.to_string())) % MODULUS
     }
 }
 
@@ -85,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_seed_of_a_chunk_is_that_of_the_reference() {
-        assert_eq!(Chunk { id: 0, of: 4 }.seed(42), 769_357_083);
+        assert_eq!(Chunk { id: 0, of: 4 }.seed("42"), 769_357_083);
     }
 
     #[test]

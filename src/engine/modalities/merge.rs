@@ -8,8 +8,9 @@ use crate::formats::python::pickle::IndexWriter;
 use crate::model::problem::Subject;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind};
 use crate::storage::fs::BufferedFile;
+use crate::storage::own::is_beside_output;
 use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 /// Items between two looks at whether somebody wants to stop.
 const BREATH: u64 = 1 << 16;
@@ -24,7 +25,8 @@ pub fn list(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
             continue;
         }
         let before = files.len();
-        for entry in WalkDir::new(path).follow_links(false).sort_by_file_name() {
+        let is_data = |entry: &DirEntry| entry.depth() == 0 || !is_beside_output(entry.path());
+        for entry in WalkDir::new(path).follow_links(false).sort_by_file_name().into_iter().filter_entry(is_data) {
             let entry = entry.map_err(|error| {
                 let why = error.to_string();
                 Failure::environment("reading the folder", why).on(Subject::path(path))

@@ -1,10 +1,11 @@
 //! Packed files: a header, the tokens of all documents, and the pickled list of where each document lies
 //! (Modalities format page §3). Every layout that was ever written is read; only the latest is written.
 
-use crate::formats::python::pickle::{IndexReader, PROTO};
+use crate::formats::python::pickle::{IndexReader, PROTO, STOP};
 use crate::model::problem::Subject;
 use crate::model::{Cancel, Failure, Outcome};
-use crate::storage::read::ReadFile;
+use crate::storage::read::{open_read, ReadFile};
+use std::path::Path;
 
 #[cfg(test)]
 mod tests;
@@ -238,6 +239,18 @@ impl Items<'_> {
 }
 
 /// A layout that the header allows, with the length of the tokens.
+/// Whether a file looks like a packed one whatever its name is: by the twelve bytes of its header, and how its index begins and ends.
+pub fn is_packed(path: &Path) -> bool {
+    let has_layout = |file: ReadFile| {
+        let (mut head, mut last) = ([0; HEADER_BYTES as usize], [0]);
+        file.read_exact_at(&mut head, 0).ok()?;
+        file.read_exact_at(&mut last, file.len().checked_sub(1)?).ok()?;
+        let is_one = |big_endian| candidate(&file, &head, HEADER_BYTES, big_endian).is_ok_and(|found| found.is_some());
+        Some(last == [STOP] && (is_one(false) || is_one(true)))
+    };
+    open_read(path).ok().and_then(has_layout).unwrap_or(false)
+}
+
 fn candidate(
     file: &ReadFile,
     head: &[u8; HEADER_BYTES as usize],

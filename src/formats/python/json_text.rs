@@ -165,6 +165,22 @@ pub fn has_half_part(raw: &[u8], is_last: bool) -> (usize, bool) {
     (raw.len(), false)
 }
 
+/// Whether the first half of a character stands in a valid string, or in any valid JSON, as an escape without the second behind it.
+pub fn has_first_half(raw: &[u8]) -> bool {
+    let mut at = 0;
+    while let Some(found) = memchr(b'\\', raw.get(at..).unwrap_or_default()) {
+        at += found;
+        let unit = if raw.get(at + 1) == Some(&b'u') { hex4(raw, at + 2) } else { None };
+        at += match (unit, low_half(raw, at + 6)) {
+            (None, _) => 2,
+            (Some(0xd800..=0xdbff), Some(_)) => 12,
+            (Some(0xd800..=0xdbff), None) => return true,
+            _ => 6,
+        };
+    }
+    false
+}
+
 /// Eight copies of a byte.
 const fn eight(byte: u8) -> u64 {
     u64::from_le_bytes([byte; 8])
@@ -296,6 +312,7 @@ mod tests {
             [(r"\ud83d\ude00", false), (r"\ud83d", true), (r"\ude00\ud83d", true), (r"\\ud83d", false), ("é", false)]
         {
             assert_eq!(has_half(raw.as_bytes()), wanted, "{raw}");
+            assert!(wanted || !has_first_half(raw.as_bytes()), "{raw}");
         }
     }
 

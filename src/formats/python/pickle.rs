@@ -13,3 +13,5 @@ pub use write::{write_index, IndexWriter};
 
 /// `PROTO`, followed by the protocol: the first byte of every pickle that is read here.
 pub const PROTO: u8 = 0x80;
+/// `STOP`: the last byte of every pickle.
+pub const STOP: u8 = b'.';

@@ -2,7 +2,7 @@
 
 use super::jq::Program;
 use super::verdict::Quirks;
-use crate::formats::python::json_text::unescape;
+use crate::formats::python::json_text::{has_first_half, unescape};
 use crate::formats::python::json_walk::{hex4, low_half, walk, Kind, Span, Stop, Visit, DEEPEST, DEEPEST_PYTHON};
 use crate::model::pack::TextField;
 use crate::model::Outcome;
@@ -92,7 +92,12 @@ impl Extractor {
                 false => invalid(at, why),
             };
         }
-        let mut quirks = finder.quirks(mark > 0);
+        let has_half = finder.halves > 0;
+        let half = match has_half && has_first_half(line) {
+            true => Quirks::SURROGATE_IN_TEXT,
+            false => Quirks::SECOND_HALF_IN_TEXT,
+        };
+        let mut quirks = finder.quirks(mark > 0, half);
         let found = finder.found;
         let program = match &self.way {
             Way::Path(_) => return Document { text: resolve(found, all, &mut self.text), quirks },
@@ -105,7 +110,7 @@ impl Extractor {
         // jq reads half a character as the one that stands for what cannot be read.
         let text = program.run(&mended(all), &mut self.text);
         if matches!(text, Text::Is(text) if text.contains(char::REPLACEMENT_CHARACTER)) {
-            quirks = quirks.with(Quirks::SURROGATE_IN_TEXT);
+            quirks = quirks.with(half);
         }
         Document { text, quirks }
     }
@@ -211,11 +216,12 @@ impl<'a> Finder<'a> {
         Self { path, matched: 0, awaited: None, found: Found::Nothing, halves: 0, quirks: Quirks::NONE }
     }
 
-    fn quirks(&self, has_mark: bool) -> Quirks {
+    /// `half` is what a lone half in the text itself counts as.
+    fn quirks(&self, has_mark: bool, half: Quirks) -> Quirks {
         let mut quirks = if has_mark { self.quirks.with(Quirks::BOM) } else { self.quirks };
         let in_text = matches!(self.found, Found::Value(Kind::String, span) if span.has_half);
         if in_text {
-            quirks = quirks.with(Quirks::SURROGATE_IN_TEXT);
+            quirks = quirks.with(half);
         }
         if self.halves > u32::from(in_text) {
             quirks = quirks.with(Quirks::SURROGATE_ELSEWHERE);

@@ -5,6 +5,7 @@ use super::{Packing, Peer, TextFile};
 use crate::formats::python::natural_order;
 use crate::model::text::display_safe_bytes;
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use crate::storage::own::is_beside_output;
 use crate::storage::read::{open_read, read_whole};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -182,7 +183,8 @@ impl Walk<'_> {
         std::fs::read_dir(self.folder).map_err(|error| Failure::io(WHAT, self.folder, &error))?;
         let sees_hidden = self.sees_hidden;
         let is_seen = move |entry: &walkdir::DirEntry| {
-            sees_hidden || entry.depth() == 0 || !entry.file_name().as_bytes().starts_with(b".")
+            let is_shown = sees_hidden || !entry.file_name().as_bytes().starts_with(b".");
+            entry.depth() == 0 || is_shown && !(entry.file_type().is_dir() && is_beside_output(entry.path()))
         };
         let entries = walkdir::WalkDir::new(self.folder).follow_links(true).into_iter().filter_entry(is_seen);
         for entry in entries {

@@ -20,6 +20,8 @@ impl Quirks {
     pub const SURROGATE_IN_TEXT: Self = Self(1 << 3);
     /// The same anywhere else.
     pub const SURROGATE_ELSEWHERE: Self = Self(1 << 4);
+    /// Second halves of characters alone (`\udc00`), in the text itself and nowhere a first one: what jq reads as U+FFFD.
+    pub const SECOND_HALF_IN_TEXT: Self = Self(1 << 6);
     /// More than 1,000 objects and arrays in each other.
     pub const DEEP: Self = Self(1 << 5);
 
@@ -42,11 +44,12 @@ impl Quirks {
         match peer {
             // Its jq takes NaN and a byte-order mark.
             Peer::Modalities => Self::SURROGATE_IN_TEXT.with(Self::DEEP),
-            Peer::Forager => Self::SURROGATE_IN_TEXT.with(Self::DEEP).with(Self::BOM),
+            Peer::Forager => Self::SURROGATE_IN_TEXT.with(Self::SECOND_HALF_IN_TEXT).with(Self::DEEP).with(Self::BOM),
             Peer::Nanosets => Self::NON_FINITE
                 .with(Self::OVERFLOW)
                 .with(Self::BOM)
                 .with(Self::SURROGATE_IN_TEXT)
+                .with(Self::SECOND_HALF_IN_TEXT)
                 .with(Self::SURROGATE_ELSEWHERE),
         }
     }
@@ -63,6 +66,7 @@ impl Quirks {
             (Self::OVERFLOW, "a number is beyond what a float holds"),
             (Self::BOM, "a byte-order mark stands in front"),
             (Self::SURROGATE_IN_TEXT, "half of a character (a lone surrogate) is in the text"),
+            (Self::SECOND_HALF_IN_TEXT, "half of a character (a lone surrogate) is in the text"),
             (Self::SURROGATE_ELSEWHERE, "half of a character (a lone surrogate) is in it"),
             (Self::DEEP, "more than 1,000 objects and arrays are in each other"),
         ];

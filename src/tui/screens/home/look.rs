@@ -11,7 +11,7 @@ use crate::model::{
 use crate::source::kind::{kind_of, token_folder_kind};
 use crate::source::tar::{scan_shard, ScanSink};
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::{is_beside_output, OwnFolder};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
@@ -189,17 +189,13 @@ impl Look {
 
 /// The entries of a folder, in a person's order. Unreadable entries are listed too.
 pub fn read_folder(dir: &Path) -> std::io::Result<Vec<Entry>> {
-    let found = fs::read_dir(dir)?.filter_map(Result::ok).map(|e| entry_of(&e)).filter(|entry| !is_our_own(entry));
+    let found = fs::read_dir(dir)?
+        .filter_map(Result::ok)
+        .map(|e| entry_of(&e))
+        .filter(|entry| !(entry.is_folder && is_beside_output(&entry.path)));
     let mut entries: Vec<Entry> = found.collect();
     entries.sort_by_cached_key(|e| (e.name.to_lowercase(), e.name.clone()));
     Ok(entries)
-}
-
-/// What we keep beside an output is no data: the folder `<output>.gristmill`, known by what we put into it.
-fn is_our_own(entry: &Entry) -> bool {
-    let marks = ["plan.yaml", "report.json", "journal", "lock", "work", "renames"];
-    let is_named = entry.is_folder && entry.name.ends_with(".gristmill") && entry.name.len() > ".gristmill".len();
-    is_named && marks.iter().any(|mark| entry.path.join(mark).exists())
 }
 
 fn entry_of(entry: &DirEntry) -> Entry {

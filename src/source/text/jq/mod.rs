@@ -3,6 +3,8 @@
 //! A program comes from a person and its input from anywhere, so what may never end, or looks outside of its input, is not there:
 //! definitions, loops without a bound, the environment, the clock, further inputs.
 
+mod patterns;
+
 use super::blocks::LONGEST_LINE;
 use super::extract::Text;
 use crate::model::{Failure, Outcome, Subject};
@@ -25,7 +27,7 @@ const REFUSED: [(&str, &str); 24] = [
     ("repeat", ENDLESS),
     ("while", ENDLESS),
     ("until", ENDLESS),
-    ("infinite", ENDLESS),
+    ("infinite", BOUNDLESS),
     ("combinations", ENDLESS),
     ("import", OUTSIDE),
     ("include", OUTSIDE),
@@ -46,7 +48,11 @@ const REFUSED: [(&str, &str); 24] = [
     ("halt_error", OUTSIDE),
 ];
 const ENDLESS: &str = "may never end, so it cannot be used here";
+const BOUNDLESS: &str = "can be the bound of a loop that never ends, so it cannot be used here";
 const OUTSIDE: &str = "has to do with more than the document, so it cannot be used here";
+
+/// Definitions that come behind the usual ones and count in their place.
+const LIKE_JQ: &str = include_str!("like_jq.jq");
 
 type Data = JustLut<Val>;
 
@@ -71,8 +77,10 @@ impl Program {
             refused(code, at, why)
         })?;
         refuse_words(code, &tokens)?;
-        let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
-        let funs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
+        let ours = load::parse(LIKE_JQ, |parser| parser.defs()).unwrap_or_default();
+        let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs()).chain(ours);
+        let usual = jaq_std::funs().filter(|(name, ..)| !patterns::is_ours(name));
+        let funs = jaq_core::funs().chain(usual).chain(jaq_json::funs()).chain(patterns::filters());
         let arena = Arena::default();
         let modules = Loader::new(defs).load(&arena, File { code, path: () }).map_err(|errors| {
             let (at, why) = errors.first().map_or((0, String::new()), |(file, error)| load_reason(file.code, error));

@@ -1,0 +1,27 @@
+# What jq itself does, where the standard definitions differ. `matches`, `split_` and `split_matches` are the filters of patterns.rs.
+
+def join($by):
+  reduce .[] as $part (null;
+    (if . == null then "" else . + $by end) + ($part | if isnumber or isboolean then tojson else . // "" end))
+  // "";
+
+def captured: map(select(.name) | { (.name): .string }) | add + {};
+
+def test(re; flags): matches(re; flags) | length > 0;
+def match(re; flags): matches(re; flags)[] | .[0] + { captures: .[1:] };
+def capture(re; flags): matches(re; flags)[] | captured;
+def scan(re; $flags): matches(re; $flags + "g")[] | if length > 1 then [.[1:][].string] else .[0].string end;
+def split(re; $flags): split_(re; $flags + "g");
+def splits(re; $flags): split_(re; $flags + "g")[];
+def sub(re; f; flags):
+  reduce split_matches(re; flags)[] as $piece (""; . + ($piece | if isarray then captured | f end));
+def gsub(re; f; $flags): sub(re; f; $flags + "g");
+
+def with_flags: if isarray then .[0:2] else [., null] end;
+def test($re): ($re | with_flags) as [$re, $flags] | test($re; $flags);
+def match($re): ($re | with_flags) as [$re, $flags] | match($re; $flags);
+def capture($re): ($re | with_flags) as [$re, $flags] | capture($re; $flags);
+def scan(re): scan(re; null);
+def splits(re): splits(re; null);
+def sub(re; f): sub(re; f; null);
+def gsub(re; f): gsub(re; f; null);
