@@ -14,7 +14,8 @@ use crate::engine::modalities::merge::list;
 use crate::formats::modalities::PACKED_SUFFIX;
 use crate::job::modalities::{start, Existing, Rewrite, RewritePlan, RewriteReport};
 use crate::model::text::{bytes, count, display_safe, duration};
-use crate::model::{ExitClass, Failure, Outcome, Subject};
+use crate::model::{DatasetKind, ExitClass, Failure, Outcome, Subject};
+use crate::source::kind::kind_of;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -68,13 +69,20 @@ pub fn filter(args: &FilterArgs, context: &Context) -> Finished {
 }
 
 fn is_packed(path: &Path) -> bool {
+    kind_of(path).map_or_else(|_| is_named_packed(path), |kind| kind == DatasetKind::PackedTokens)
+}
+
+fn is_named_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(PACKED_SUFFIX.as_bytes())
 }
 
-/// Refuses packed files and text mixed up.
+/// Refuses packed files and text mixed up, and an output whose name says the other.
 fn same_kind(files: &[PathBuf], output: &Path) -> Outcome<()> {
     let kind = files.first().is_some_and(|path| is_packed(path));
-    match files.iter().map(PathBuf::as_path).chain([output]).find(|path| is_packed(path) != kind) {
+    let other = files.iter().map(PathBuf::as_path).find(|path| is_packed(path) != kind);
+    let is_lines = output.as_os_str().as_encoded_bytes().ends_with(b".jsonl");
+    let is_misnamed = if kind { is_lines } else { is_named_packed(output) };
+    match other.or_else(|| is_misnamed.then_some(output)) {
         None => Ok(()),
         Some(path) => {
             Err(Failure::usage("reading the paths", "some of them are packed files (.pbin) and others are not")

@@ -57,3 +57,32 @@ fn the_command_after_a_pack_works_where_other_files_lie_beside_and_with_several_
     assert!(next.ends_with("both/modalities"), "{next}");
     sandbox.say(&next).ends(0).says("sub/b.pbin");
 }
+
+#[test]
+fn a_packed_file_of_any_name_is_known_to_every_command() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", jsonl(&texts(20)));
+    let line = format!("pack a.jsonl --format modalities --tokenizer {} --eos-token {END} --output packed", bpe());
+    let out = sandbox.say(&line).ends(0).out;
+    let next = out.lines().find_map(|line| line.split_once("Next: gristmill ")).unwrap().1.to_owned();
+    sandbox.say(&next).ends(0).says("20");
+    for command in ["lint packed", "verify packed", "browse packed", "modalities shuffle packed --output other"] {
+        sandbox.say(command).ends(0);
+    }
+    sandbox.say("info other").ends(0).says("20");
+    sandbox.say("repair packed").ends(0).says("Nothing to do.");
+    sandbox.say("modalities shuffle packed --output other.jsonl").ends(2).complains("other.jsonl");
+}
+
+#[test]
+fn what_is_kept_beside_an_output_is_never_read_as_text() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.jsonl", jsonl(&texts(20)));
+    let pack = format!("pack in --format nanosets --tokenizer {} --eos-token {END} --yes --output", bpe());
+    sandbox.say(&format!("{pack} in/tokens")).ends(0);
+    assert!(sandbox.has("in/tokens.gristmill/report.json"));
+    let told = sandbox.say(&format!("{pack} other --glob **/*.json* --dry-run --json")).ends(0).json("ok");
+    assert_eq!(told["file_count"], 1, "{told}");
+    sandbox.say("dedup in --minlen 5 --output clean --yes").ends(0);
+    assert!(!sandbox.has("clean/tokens.gristmill"));
+}

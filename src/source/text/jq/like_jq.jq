@@ -1,9 +1,8 @@
-# What jq itself does, where the standard definitions differ. `matches`, `split_` and `split_matches` are the filters of patterns.rs.
+# What jq itself does, where the standard definitions differ. `matches`, `split_`, `replaced` and `concat` are the filters of
+# patterns.rs: what is put together from many parts is written once.
 
 def join($by):
-  reduce .[] as $part (null;
-    (if . == null then "" else . + $by end) + ($part | if isnumber or isboolean then tojson else . // "" end))
-  // "";
+  [.[] | if isnumber or isboolean then tojson else . // "" end] | [.[:1][], (.[1:][] | $by // "", .)] | concat;
 
 def captured: map(select(.name) | { (.name): .string }) | add + {};
 
@@ -13,9 +12,8 @@ def capture(re; flags): matches(re; flags)[] | captured;
 def scan(re; $flags): matches(re; $flags + "g")[] | if length > 1 then [.[1:][].string] else .[0].string end;
 def split(re; $flags): split_(re; $flags + "g");
 def splits(re; $flags): split_(re; $flags + "g")[];
-def sub(re; f; flags):
-  reduce split_matches(re; flags)[] as $piece (""; . + ($piece | if isarray then captured | f end));
-def gsub(re; f; $flags): sub(re; f; $flags + "g");
+def sub(re; f; flags): replaced(re; f; flags);
+def gsub(re; f; $flags): replaced(re; f; $flags + "g");
 
 def with_flags: if isarray then .[0:2] else [., null] end;
 def test($re): ($re | with_flags) as [$re, $flags] | test($re; $flags);

@@ -2,9 +2,10 @@
 
 use super::Data;
 use jaq_core::native::{bome, run, v, Fun};
-use jaq_core::{Cv, Error as Failed, ValR};
+use jaq_core::{unwrap_valr, Bind, Cv, Error as Failed, ValR};
 use jaq_json::{Map, Num, Rc, Val};
 use onig::{MatchParam, Regex, RegexOptions, Region, SearchOptions, Syntax};
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::rc::Rc as Shared;
 
@@ -31,12 +32,15 @@ thread_local! {
     static LAST: RefCell<Option<Known>> = const { RefCell::new(None) };
 }
 
-/// The filters by which the definitions look for patterns; they take the place of those of the same names.
-pub(super) fn filters() -> [Fun<Data>; 3] {
+/// The filters by which the definitions look for patterns and put texts together; they take the place of those of the same names.
+pub(super) fn filters() -> [Fun<Data>; 5] {
+    let replaced = [Bind::Var(()), Bind::Fun(()), Bind::Var(())];
     [
         run(("matches", v(2), |cv| bome(found(cv, Wanted::Matches)))),
         run(("split_", v(2), |cv| bome(found(cv, Wanted::Rest)))),
         run(("split_matches", v(2), |cv| bome(found(cv, Wanted::Both)))),
+        run(("replaced", replaced.into(), |cv| bome(with_replaced(cv)))),
+        run(("concat", v(0), |cv| bome(concat(&cv.1)))),
     ]
 }
 
@@ -48,45 +52,119 @@ pub(super) fn is_ours(name: &str) -> bool {
 /// Takes a text, a pattern and flags; gives an array: of each match its parts, the whole first, and texts between.
 fn found(mut cv: Cv<'_, Data>, wanted: Wanted) -> ValR<Val> {
     let (flags, pattern) = (cv.0.pop_var(), cv.0.pop_var());
-    let (Val::TStr(text), Val::TStr(pattern)) = (&cv.1, &pattern) else {
-        return Err(Failed::str("a pattern is a text, and is looked for in one"));
-    };
-    let (text, pattern) = (String::from_utf8_lossy(text), String::from_utf8_lossy(pattern));
-    let (manner, mut all) = (Manner::new(&flags)?, Vec::new());
-    let regex = compiled(&pattern, manner.options)?;
-    let (names, mut chars) = (names(&regex), Chars::default());
-    let (mut from, mut rest, mut region) = (0, 0, Region::new());
-    while from <= text.len() {
-        region.clear();
-        let (none, limits) = (SearchOptions::SEARCH_OPTION_NONE, MatchParam::default());
-        let place = regex.search_with_param(text.as_ref(), from, text.len(), none, Some(&mut region), limits);
-        if place.map_err(Failed::str)?.is_none() {
-            break;
-        }
-        let Some((start, end)) = region.pos(0) else { break };
+    let (mut all, mut chars) = (Vec::new(), Chars::default());
+    let mut search = Search::new(&cv.1, &pattern, &flags)?;
+    while let Some(between) = search.next()? {
         if wanted != Wanted::Matches {
-            all.push(text_of(text.get(rest..start)));
+            all.push(text_of(between));
         }
         if wanted != Wanted::Rest {
-            let parts = (0..region.len()).map(|group| {
-                let name = names.iter().find(|name| name.0 == group).map(|name| name.1.as_str());
-                let place = region.pos(group).map(|(from, to)| chars.part(&text, from, to));
-                part(place, (group > 0).then_some(name))
+            let parts = (0..search.region.len()).map(|group| {
+                let name = (group > 0).then(|| search.name(group));
+                part(search.region.pos(group).map(|(from, to)| chars.part(&search.text, from, to)), name)
             });
             all.push(Val::Arr(Rc::new(parts.collect())));
         }
-        rest = end;
-        // Where nothing was taken the next is looked for behind the next character.
-        let step = text.get(end..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
-        from = if start == end { end + step } else { end };
-        if !manner.is_global {
-            break;
-        }
     }
     if wanted != Wanted::Matches {
-        all.push(text_of(text.get(rest..)));
+        all.push(text_of(search.rest()));
     }
     Ok(Val::Arr(Rc::new(all)))
+}
+
+/// Takes a text, a pattern, what replaces it and flags; gives the text with the first output for the named groups in place of each
+/// match. The text is written once, however many there are.
+fn with_replaced(mut cv: Cv<'_, Data>) -> ValR<Val> {
+    let (flags, (by, context), pattern) = (cv.0.pop_var(), cv.0.pop_fun(), cv.0.pop_var());
+    let (mut out, mut search) = (String::new(), Search::new(&cv.1, &pattern, &flags)?);
+    while let Some(between) = search.next()? {
+        out.push_str(between);
+        let mut named = Map::default();
+        for (group, name) in &search.names {
+            let text = search.region.pos(*group).and_then(|(from, to)| search.text.get(from..to));
+            named.insert(text_of(name), text.map_or(Val::Null, text_of));
+        }
+        match by.run((context.clone(), Val::obj(named))).map(unwrap_valr).next().transpose()? {
+            Some(Val::TStr(text)) => out.push_str(&String::from_utf8_lossy(&text)),
+            Some(_) => return Err(Failed::str("what replaces a match is no text")),
+            None => {}
+        }
+    }
+    out.push_str(search.rest());
+    Ok(text_of(&out))
+}
+
+/// Texts of an array, one after the other.
+fn concat(texts: &Val) -> ValR<Val> {
+    let Val::Arr(texts) = texts else { return Err(Failed::str("only texts of an array are put together")) };
+    let mut out = Vec::new();
+    for text in texts.iter() {
+        match text {
+            Val::TStr(text) => out.extend_from_slice(text),
+            _ => return Err(Failed::str("only texts are put together")),
+        }
+    }
+    Ok(Val::utf8_str(out))
+}
+
+/// Looks for one match after the other.
+struct Search<'a> {
+    text: Cow<'a, str>,
+    regex: Shared<Regex>,
+    /// Groups that have names.
+    names: Vec<(usize, String)>,
+    is_global: bool,
+    /// Where the next is looked for; behind the text when there is none.
+    from: usize,
+    /// Behind the last.
+    behind: usize,
+    /// Groups of the last.
+    region: Region,
+}
+
+impl<'a> Search<'a> {
+    fn new(text: &'a Val, pattern: &Val, flags: &Val) -> Result<Self, Failed<Val>> {
+        let (Val::TStr(text), Val::TStr(pattern)) = (text, pattern) else {
+            return Err(Failed::str("a pattern is a text, and is looked for in one"));
+        };
+        let manner = Manner::new(flags)?;
+        let regex = compiled(&String::from_utf8_lossy(pattern), manner.options)?;
+        let names = names(&regex);
+        let (text, region, is_global) = (String::from_utf8_lossy(text), Region::new(), manner.is_global);
+        Ok(Self { text, regex, names, is_global, from: 0, behind: 0, region })
+    }
+
+    /// Finds the next match; the text between the one before and it.
+    fn next(&mut self) -> Result<Option<&str>, Failed<Val>> {
+        let (text, to) = (self.text.as_ref(), self.text.len());
+        if self.from > to {
+            return Ok(None);
+        }
+        self.region.clear();
+        let (none, limits) = (SearchOptions::SEARCH_OPTION_NONE, MatchParam::default());
+        let place = self.regex.search_with_param(text, self.from, to, none, Some(&mut self.region), limits);
+        let place = place.map_err(Failed::str)?.and_then(|_| self.region.pos(0));
+        let Some((start, end)) = place else { return Ok(None) };
+        let between = text.get(self.behind..start).unwrap_or_default();
+        // Where nothing was taken the next is looked for behind the next character.
+        let step = text.get(end..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8);
+        self.behind = end;
+        self.from = match self.is_global {
+            true if start == end => end + step,
+            true => end,
+            false => to + 1,
+        };
+        Ok(Some(between))
+    }
+
+    /// What lies behind the last match.
+    fn rest(&self) -> &str {
+        self.text.get(self.behind..).unwrap_or_default()
+    }
+
+    fn name(&self, group: usize) -> Option<&str> {
+        self.names.iter().find(|name| name.0 == group).map(|name| name.1.as_str())
+    }
 }
 
 impl Manner {
@@ -139,8 +217,8 @@ fn names(regex: &Regex) -> Vec<(usize, String)> {
     names
 }
 
-fn text_of(text: Option<&str>) -> Val {
-    Val::utf8_str(text.unwrap_or_default().as_bytes().to_vec())
+fn text_of(text: &str) -> Val {
+    Val::utf8_str(text.as_bytes().to_vec())
 }
 
 /// A part of a text: its place and length in characters, and itself.
@@ -172,14 +250,14 @@ impl Chars {
 fn part(place: Option<Part<'_>>, group: Option<Option<&str>>) -> Val {
     let number = |number: isize| Val::Num(Num::Int(number));
     let (offset, length, text) = match place {
-        Some((offset, length, text)) => (offset as isize, length as isize, text_of(Some(text))),
+        Some((offset, length, text)) => (offset as isize, length as isize, text_of(text)),
         None => (-1, 0, Val::Null),
     };
     let mut object = Map::default();
     let fields = [("offset", number(offset)), ("length", number(length)), ("string", text)];
-    let name = group.map(|name| ("name", name.map_or(Val::Null, |name| text_of(Some(name)))));
+    let name = group.map(|name| ("name", name.map_or(Val::Null, text_of)));
     for (key, value) in fields.into_iter().chain(name) {
-        object.insert(text_of(Some(key)), value);
+        object.insert(text_of(key), value);
     }
     Val::obj(object)
 }
