@@ -206,6 +206,19 @@ fn programs_give_what_jq_gives() {
 }
 
 #[test]
+fn a_program_that_replaces_in_a_long_text_writes_it_once() {
+    // A copy of what is there so far for each match would be a hundred gigabytes.
+    let line = serde_json::json!({ "a": "word  ".repeat(200_000) }).to_string();
+    for program in
+        [r#".a | gsub("\\s+"; " ")"#, r#".a | split("  ") | join(" ")"#, r#".a | [splits(" +")] | join(" ")"#]
+    {
+        let mut extractor = Extractor::new(&TextField::Jq(program.into())).unwrap();
+        let document = extractor.document(line.as_bytes());
+        assert!(matches!(document.text, Text::Is(text) if text == "word ".repeat(200_000)), "{program}");
+    }
+}
+
+#[test]
 fn half_characters_elsewhere_do_not_stop_a_program() {
     let mut extractor = Extractor::new(&TextField::Jq(".a | .".into())).unwrap();
     let document = extractor.document(br#"{"a": "text", "b": "\ud800"}"#);
