@@ -1,5 +1,6 @@
 //! What is printed when the program finds that it is wrong itself.
 
+use crate::model::caught::is_caught;
 use crate::model::text::display_safe_lines;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write as _;
@@ -8,6 +9,9 @@ use std::panic::PanicHookInfo;
 /// From now on the message of a panic, which may quote text from the data, is printed safely. One line tells what to do.
 pub fn install() {
     std::panic::set_hook(Box::new(|info| {
+        if is_caught() {
+            return;
+        }
         // There is no further place to complain at.
         let _ = anstream::stderr().lock().write_all(told(info).as_bytes());
     }));

@@ -2,6 +2,7 @@
 //!
 //! Every other room imports from here; this one imports from nobody.
 
+pub mod caught;
 pub mod dedup;
 pub mod facts;
 pub mod failure;

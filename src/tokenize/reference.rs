@@ -6,10 +6,10 @@ use super::file::{File, ModelFile};
 use super::sentencepiece::byte_of;
 use super::stored::Stored;
 use super::TokenSpan;
+use crate::model::caught::caught;
 use crate::model::{Failure, Outcome};
 use serde::Deserialize as _;
 use serde_json::json;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use tokenizers::models::bpe::{Vocab, BPE};
 use tokenizers::models::ModelWrapper;
 use tokenizers::{
@@ -248,7 +248,7 @@ fn made_of(file: &File<'_>) -> Option<tokenizers::Tokenizer> {
 
 /// Readers of others may panic on what nobody thought of; that must end neither a run nor a screen.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| "the tokenizer gave up on it; its file may be damaged".to_owned())
+    caught(work).ok_or_else(|| "the tokenizer gave up on it; its file may be damaged".to_owned())
 }
 
 #[cfg(test)]

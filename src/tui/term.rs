@@ -5,6 +5,7 @@
 use super::clusters::{ClusterBackend, Clusters};
 use super::line::{self, Busy, Line};
 use super::work::Wake;
+use crate::model::caught::is_caught;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste};
 use ratatui::crossterm::style::{Print, ResetColor};
@@ -157,7 +158,9 @@ impl Drop for Term {
 pub fn install_panic_hook(ui_thread: ThreadId, report: impl Fn(String) + Send + Sync + 'static) {
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if std::thread::current().id() == ui_thread || !TAKEN.load(Ordering::SeqCst) {
+        if is_caught() {
+            tracing::warn!(%info, "a reader of others gave up");
+        } else if std::thread::current().id() == ui_thread || !TAKEN.load(Ordering::SeqCst) {
             give_back();
             previous(info);
         } else {

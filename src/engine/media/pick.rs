@@ -2,8 +2,8 @@
 
 use crate::media::kind::{globs_match, type_by_extension, type_by_header, HEADER_BYTES};
 use crate::media::{self, ByteSource, ProbeError, Probed, Reader};
+use crate::model::caught::caught;
 use crate::model::{Cancel, Failure, MediaFacts, MediaFilter, MediaPlan, MediaType, Outcome};
-use std::panic::{catch_unwind, AssertUnwindSafe};
 
 /// Whether an entry may be media, as far as its name tells; only then it is opened.
 pub fn picks(filter: &MediaFilter, name: &str) -> bool {
@@ -76,13 +76,13 @@ impl<'a> Prober<'a> {
         source: &dyn ByteSource,
         media_type: impl FnOnce(&Self, &mut Reader) -> Result<Option<MediaType>, ProbeError>,
     ) -> Outcome<Verdict> {
-        let attempt = catch_unwind(AssertUnwindSafe(|| {
+        let attempt = caught(|| {
             let mut reader = Reader::with_window(source, self.cancel, std::mem::take(&mut self.window));
             let verdict = media_type(self, &mut reader).and_then(|media_type| self.judge(media_type, &mut reader));
             self.window = reader.into_window();
             verdict
-        }));
-        let looked = attempt.unwrap_or_else(|_| {
+        });
+        let looked = attempt.unwrap_or_else(|| {
             Ok(Verdict::Broken("a defect of gristmill was hit while it was read; please report this file".to_owned()))
         });
         match looked {

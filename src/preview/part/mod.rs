@@ -11,11 +11,11 @@ use super::tree::TreeLine;
 use super::tree_build::Tree;
 use super::{json, msgpack, picture, tensor, Drawable};
 use crate::media::kind::type_by_header;
+use crate::model::caught::caught;
 use crate::model::text::{bytes as size_words, count, display_safe};
 use crate::model::{Cancel, MediaType, Outcome};
 use crate::source::decode::{part_class, PartClass};
 use std::io::Read as _;
-use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
 /// The content of one part, at positions.
@@ -113,14 +113,14 @@ pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> Pa
     }
     let look = Look { name, bytes, from, cancel };
     // Decoders of others may panic on what nobody thought of; that must not end the worker.
-    let looked = catch_unwind(AssertUnwindSafe(|| {
+    let looked = caught(|| {
         let mut seen = out.clone();
         look.look(&mut seen).map(|()| seen)
-    }));
+    });
     let failure = match looked {
-        Ok(Ok(seen)) => return seen,
-        Ok(Err(failure)) => failure.to_string(),
-        Err(_) => "its decoder failed; it is damaged, or made to harm".to_owned(),
+        Some(Ok(seen)) => return seen,
+        Some(Err(failure)) => failure.to_string(),
+        None => "its decoder failed; it is damaged, or made to harm".to_owned(),
     };
     out.title = title(name, &[size_words(bytes.len())]);
     out.notes.insert(0, failure);

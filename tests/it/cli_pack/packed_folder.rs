@@ -61,7 +61,7 @@ fn the_command_after_a_pack_works_where_other_files_lie_beside_and_with_several_
 #[test]
 fn a_packed_file_of_any_name_is_known_to_every_command() {
     let sandbox = Sandbox::new();
-    sandbox.write("a.jsonl", jsonl(&texts(20)));
+    sandbox.write("a.jsonl", jsonl(texts(20)));
     let line = format!("pack a.jsonl --format modalities --tokenizer {} --eos-token {END} --output packed", bpe());
     let out = sandbox.say(&line).ends(0).out;
     let next = out.lines().find_map(|line| line.split_once("Next: gristmill ")).unwrap().1.to_owned();
@@ -77,7 +77,7 @@ fn a_packed_file_of_any_name_is_known_to_every_command() {
 #[test]
 fn what_is_kept_beside_an_output_is_never_read_as_text() {
     let sandbox = Sandbox::new();
-    sandbox.write("in/a.jsonl", jsonl(&texts(20)));
+    sandbox.write("in/a.jsonl", jsonl(texts(20)));
     let pack = format!("pack in --format nanosets --tokenizer {} --eos-token {END} --yes --output", bpe());
     sandbox.say(&format!("{pack} in/tokens")).ends(0);
     assert!(sandbox.has("in/tokens.gristmill/report.json"));

@@ -1,9 +1,14 @@
 //! Chat templates: Jinja in a sandbox, with values printed as Python prints them.
 
+mod filters;
+mod methods;
+mod tojson;
+
 use crate::formats::python::number::float_repr;
 use crate::formats::python::Node;
+use crate::model::caught::caught;
 use crate::model::{Failure, Outcome};
-use minijinja::value::{from_args, Enumerator, Object, ObjectExt as _, ObjectRepr, Value, ValueKind};
+use minijinja::value::{Enumerator, Object, ObjectExt as _, ObjectRepr, Value, ValueKind};
 use minijinja::{context, Environment, Error, ErrorKind, Output, State};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -62,7 +67,12 @@ impl ChatTemplate {
         environment.set_trim_blocks(true);
         environment.set_lstrip_blocks(true);
         environment.set_formatter(print);
-        environment.set_unknown_method_callback(method);
+        environment.set_unknown_method_callback(methods::method);
+        environment.add_filter("tojson", tojson::tojson);
+        environment.add_filter("string", filters::string);
+        environment.add_filter("e", filters::escape);
+        environment.add_filter("escape", filters::escape);
+        environment.add_filter("int", filters::int);
         let text = text.replace("}\n{", "}{");
         environment.add_template_owned(NAME, text).map_err(|error| {
             Failure::usage("reading the chat template", told(&error))
@@ -75,9 +85,8 @@ impl ChatTemplate {
     pub fn render(&self, messages: &Node) -> Result<String, String> {
         let template = self.environment.get_template(NAME).map_err(|error| told(&error))?;
         let data = self.data.clone();
-        template
-            .render(context! { messages => value(messages), chat_template_data => data })
-            .map_err(|error| told(&error))
+        let rendered = caught(|| template.render(context! { messages => value(messages), chat_template_data => data }));
+        rendered.ok_or("the template asks for what its engine cannot do")?.map_err(|error| told(&error))
     }
 }
 
@@ -88,13 +97,18 @@ fn told(error: &Error) -> String {
 
 /// Puts a value into the output.
 fn print(out: &mut Output<'_>, _: &State<'_, '_>, value: &Value) -> Result<(), Error> {
+    Ok(out.write_str(&plain(value)?)?)
+}
+
+/// A value as Python's `str` has it.
+fn plain(value: &Value) -> Result<String, Error> {
     let mut text = String::new();
     match value.as_str() {
         Some(plain) => text.push_str(plain),
         None if value.is_undefined() => {}
         None => push(&mut text, value, 0)?,
     }
-    Ok(out.write_str(&text)?)
+    Ok(text)
 }
 
 /// A value as Python's `repr` has it.
@@ -118,6 +132,7 @@ fn push(out: &mut String, value: &Value, depth: usize) -> Result<(), Error> {
                     '\t' => out.push_str("\\t"),
                     c if c == quote => out.extend(['\\', c]),
                     c if c.is_control() => write!(out, "\\x{:02x}", u32::from(c))?,
+                    '\u{2028}' | '\u{2029}' => write!(out, "\\u{:04x}", u32::from(c))?,
                     c => out.push(c),
                 }
             }
@@ -144,53 +159,6 @@ fn push(out: &mut String, value: &Value, depth: usize) -> Result<(), Error> {
         _ => write!(out, "{value}")?,
     }
     Ok(())
-}
-
-/// The methods of Python's texts and maps that templates use.
-fn method(state: &State<'_, '_>, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
-    if value.kind() == ValueKind::Map {
-        return match name {
-            "items" => state.apply_filter("items", std::slice::from_ref(value)),
-            "keys" => Ok(Value::from(value.try_iter()?.collect::<Vec<_>>())),
-            "values" => {
-                Ok(Value::from(value.try_iter()?.map(|key| value.get_item(&key)).collect::<Result<Vec<_>, _>>()?))
-            }
-            "get" => {
-                let (key, default): (Value, Option<Value>) = from_args(args)?;
-                let found = value.get_item(&key)?;
-                Ok(if found.is_undefined() { default.unwrap_or_else(|| Value::from(())) } else { found })
-            }
-            _ => Err(Error::from(ErrorKind::UnknownMethod)),
-        };
-    }
-    let Some(text) = value.as_str() else { return Err(Error::from(ErrorKind::UnknownMethod)) };
-    match name {
-        "strip" | "lstrip" | "rstrip" => {
-            let (chars,): (Option<&str>,) = from_args(args)?;
-            let is_cut = |c: char| chars.map_or_else(|| c.is_whitespace(), |chars| chars.contains(c));
-            Ok(Value::from(match name {
-                "strip" => text.trim_matches(is_cut),
-                "lstrip" => text.trim_start_matches(is_cut),
-                _ => text.trim_end_matches(is_cut),
-            }))
-        }
-        "upper" => Ok(Value::from(text.to_uppercase())),
-        "lower" => Ok(Value::from(text.to_lowercase())),
-        "title" | "capitalize" => state.apply_filter(name, std::slice::from_ref(value)),
-        "startswith" => from_args::<(&str,)>(args).map(|(start,)| Value::from(text.starts_with(start))),
-        "endswith" => from_args::<(&str,)>(args).map(|(end,)| Value::from(text.ends_with(end))),
-        "replace" => from_args::<(&str, &str)>(args).map(|(from, to)| Value::from(text.replace(from, to))),
-        "split" => {
-            let (by,): (Option<&str>,) = from_args(args)?;
-            let parts: Vec<Value> = match by {
-                Some("") => return Err(Error::new(ErrorKind::InvalidOperation, "empty separator")),
-                Some(by) => text.split(by).map(Value::from).collect(),
-                None => text.split_whitespace().map(Value::from).collect(),
-            };
-            Ok(Value::from(parts))
-        }
-        _ => Err(Error::from(ErrorKind::UnknownMethod)),
-    }
 }
 
 #[cfg(test)]
@@ -232,5 +200,55 @@ mod tests {
     fn mistakes_are_told_with_their_line() {
         assert!(ChatTemplate::new("{% for %}", &Node::Null).err().unwrap().why.contains("line 1"));
         assert!(rendered("\n{{ messages.nothing.more }}", "[]").unwrap_err().contains("line 2"));
+    }
+
+    #[test]
+    fn values_become_text_as_in_python() {
+        for (template, expected) in [
+            ("{{ {'a': [1, none, true, 'é'], 'b': 1e20}|tojson }}", r#"{"a": [1, null, true, "é"], "b": 1e+20}"#),
+            ("{{ {'b': 1, 'a': 'é'}|tojson(ensure_ascii=true, sort_keys=true) }}", r#"{"a": "\u00e9", "b": 1}"#),
+            ("{{ [1, []]|tojson(indent=2) }}", "[\n  1,\n  []\n]"),
+            ("{{ [1, {'a': 2}]|tojson(separators=[',', ':']) }}", r#"[1,{"a":2}]"#),
+            ("{{ {'a': 1}|string }}{{ 1e20|string }}{{ none|string }}", "{'a': 1}1e+20None"),
+            ("{{ '<a href=\"x\">\\'&'|e }}", "&lt;a href=&#34;x&#34;&gt;&#39;&amp;"),
+            ("{{ '12'|int + '3.9'|int + 'x'|int + 'x'|int(5) + 2.7|int }}", "22"),
+            ("{{ ['\\u2028'] }}", "['\\u2028']"),
+        ] {
+            assert_eq!(rendered(template, "[]").as_deref(), Ok(expected), "{template}");
+        }
+    }
+
+    #[test]
+    fn texts_and_lists_have_the_usual_methods() {
+        for (template, expected) in [
+            ("{{ 'a.b.c'.split('.', 1) }}{{ 'a.b.c'.rsplit('.', 1) }}", "['a', 'b.c']['a.b', 'c']"),
+            ("{{ 'a\\r\\nb\\n\\u2028c\\n'.splitlines() }}", "['a', 'b', '', 'c']"),
+            (
+                "{{ 'aXbX'.replace('X', 'y', 1) }}{{ 'xaya'.count('a') }}{{ 'éa'.find('a') }}{{ 'a'.find('b') }}",
+                "aybX21-1",
+            ),
+            (
+                "{{ '-'.join(['a', 'b']) }}{{ [1, 2, 1].count(1) }}{{ 'b7'.zfill(4) }}{{ '-7'.zfill(4) }}",
+                "a-b200b7-007",
+            ),
+            ("{{ 'a'.isalpha() }}{{ '7'.isdigit() }}{{ 'Ab'.isupper() }}{{ 'a 1'.islower() }}", "TrueTrueFalseTrue"),
+            (
+                "{{ '{} and {1} {{x}}'.format('a', [1]) }}{{ 'abc'.removeprefix('a').removesuffix('c') }}",
+                "a and [1] {x}b",
+            ),
+        ] {
+            assert_eq!(rendered(template, "[]").as_deref(), Ok(expected), "{template}");
+        }
+        assert!(rendered("{{ '{0:>5}'.format(1) }}", "[]").is_err());
+        assert!(rendered("{{ 'a'.zfill(9999999999) }}", "[]").is_err());
+    }
+
+    #[test]
+    fn what_the_engine_gives_up_on_costs_one_conversation() {
+        for template in ["{{ ''[::-1] }}", "{{ [][::-1] }}", "{{ messages[1:][::-1] }}"] {
+            let done = rendered(template, "[1]");
+            assert!(done.is_err() || done.is_ok_and(|text| text.is_empty() || text == "[]"), "{template}");
+        }
+        assert_eq!(rendered("{{ 'abc'[::-1] }}", "[]").as_deref(), Ok("cba"));
     }
 }

@@ -1,0 +1,189 @@
+//! The methods of Python's texts, lists and maps that templates use.
+
+use super::filters::WIDEST;
+use super::plain;
+use minijinja::value::{from_args, ValueKind};
+use minijinja::{Error, ErrorKind, State, Value};
+
+fn unknown() -> Error {
+    Error::from(ErrorKind::UnknownMethod)
+}
+
+fn refused(why: &'static str) -> Error {
+    Error::new(ErrorKind::InvalidOperation, why)
+}
+
+/// Calls a method by its name.
+pub(super) fn method(state: &State<'_, '_>, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
+    match value.kind() {
+        ValueKind::Map => of_map(state, value, name, args),
+        ValueKind::Seq => of_list(value, name, args),
+        _ => value.as_str().ok_or_else(unknown).and_then(|text| of_text(state, text, name, args)),
+    }
+}
+
+fn of_map(state: &State<'_, '_>, value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
+    match name {
+        "items" => state.apply_filter("items", std::slice::from_ref(value)),
+        "keys" => Ok(Value::from(value.try_iter()?.collect::<Vec<_>>())),
+        "values" => Ok(Value::from(value.try_iter()?.map(|key| value.get_item(&key)).collect::<Result<Vec<_>, _>>()?)),
+        "get" => {
+            let (key, default): (Value, Option<Value>) = from_args(args)?;
+            let found = value.get_item(&key)?;
+            Ok(if found.is_undefined() { default.unwrap_or_else(|| Value::from(())) } else { found })
+        }
+        _ => Err(unknown()),
+    }
+}
+
+fn of_list(value: &Value, name: &str, args: &[Value]) -> Result<Value, Error> {
+    let (wanted,): (Value,) = from_args(args)?;
+    match name {
+        "count" => Ok(Value::from(value.try_iter()?.filter(|item| *item == wanted).count())),
+        "index" => {
+            let place = value.try_iter()?.position(|item| item == wanted);
+            place.map(Value::from).ok_or_else(|| refused("it is not in the list"))
+        }
+        _ => Err(unknown()),
+    }
+}
+
+fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Result<Value, Error> {
+    match name {
+        "strip" | "lstrip" | "rstrip" => {
+            let (chars,): (Option<&str>,) = from_args(args)?;
+            let is_cut = |c: char| chars.map_or_else(|| c.is_whitespace(), |chars| chars.contains(c));
+            Ok(Value::from(match name {
+                "strip" => text.trim_matches(is_cut),
+                "lstrip" => text.trim_start_matches(is_cut),
+                _ => text.trim_end_matches(is_cut),
+            }))
+        }
+        "upper" => Ok(Value::from(text.to_uppercase())),
+        "lower" => Ok(Value::from(text.to_lowercase())),
+        "title" | "capitalize" => state.apply_filter(name, &[Value::from(text)]),
+        "startswith" => from_args::<(&str,)>(args).map(|(start,)| Value::from(text.starts_with(start))),
+        "endswith" => from_args::<(&str,)>(args).map(|(end,)| Value::from(text.ends_with(end))),
+        "removeprefix" => {
+            from_args::<(&str,)>(args).map(|(start,)| Value::from(text.strip_prefix(start).unwrap_or(text)))
+        }
+        "removesuffix" => from_args::<(&str,)>(args).map(|(end,)| Value::from(text.strip_suffix(end).unwrap_or(text))),
+        "replace" => {
+            let (from, to, most): (&str, &str, Option<i64>) = from_args(args)?;
+            Ok(Value::from(match most.and_then(|most| usize::try_from(most).ok()) {
+                Some(most) => text.replacen(from, to, most),
+                None => text.replace(from, to),
+            }))
+        }
+        "split" | "rsplit" => split(text, name == "rsplit", args),
+        "splitlines" => {
+            let mut lines: Vec<&str> = text.split(LINE_ENDS).collect();
+            if lines.last().is_some_and(|last| last.is_empty()) {
+                lines.pop();
+            }
+            // An end of two characters is one end.
+            let joined = text.contains("\r\n").then(|| text.replace("\r\n", "\n"));
+            match joined {
+                Some(joined) => of_text(state, &joined, name, args),
+                None => Ok(Value::from(lines.into_iter().map(Value::from).collect::<Vec<_>>())),
+            }
+        }
+        "join" => {
+            let (parts,): (Value,) = from_args(args)?;
+            let parts: Vec<Value> = parts.try_iter()?.collect();
+            match parts.iter().all(|part| part.as_str().is_some()) {
+                true => Ok(Value::from(parts.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(text))),
+                false => Err(refused("only texts can be joined")),
+            }
+        }
+        "count" => {
+            let (part,): (&str,) = from_args(args)?;
+            Ok(Value::from(if part.is_empty() { text.chars().count() + 1 } else { text.matches(part).count() }))
+        }
+        "find" | "rfind" | "index" | "rindex" => {
+            let (part,): (&str,) = from_args(args)?;
+            let place = if name.starts_with('r') { text.rfind(part) } else { text.find(part) };
+            let chars = place.and_then(|place| text.get(..place)).map(|before| before.chars().count());
+            match chars {
+                Some(chars) => Ok(Value::from(chars)),
+                None if name.ends_with("find") => Ok(Value::from(-1)),
+                None => Err(refused("substring not found")),
+            }
+        }
+        "isdigit" | "isalpha" | "isalnum" | "isspace" => {
+            let is_one = |c: char| match name {
+                "isdigit" => c.is_numeric() && c.to_digit(10).is_some(),
+                "isalpha" => c.is_alphabetic(),
+                "isalnum" => c.is_alphanumeric(),
+                _ => c.is_whitespace(),
+            };
+            Ok(Value::from(!text.is_empty() && text.chars().all(is_one)))
+        }
+        "isupper" | "islower" => {
+            let (is, is_other): (fn(char) -> bool, fn(char) -> bool) = match name {
+                "isupper" => (char::is_uppercase, char::is_lowercase),
+                _ => (char::is_lowercase, char::is_uppercase),
+            };
+            Ok(Value::from(text.chars().any(is) && !text.chars().any(is_other)))
+        }
+        "zfill" => {
+            let (width,): (usize,) = from_args(args)?;
+            if width > WIDEST {
+                return Err(refused("the field is too wide"));
+            }
+            let (sign, digits) = text.split_at(usize::from(text.starts_with(['-', '+'])));
+            let zeros = "0".repeat(width.saturating_sub(text.chars().count()));
+            Ok(Value::from(format!("{sign}{zeros}{digits}")))
+        }
+        "format" => format(text, args),
+        _ => Err(unknown()),
+    }
+}
+
+/// What Python's `splitlines` ends a line at, besides `\r\n`.
+const LINE_ENDS: [char; 10] =
+    ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
+
+fn split(text: &str, is_from_right: bool, args: &[Value]) -> Result<Value, Error> {
+    let (by, most): (Option<&str>, Option<i64>) = from_args(args)?;
+    let most = most.and_then(|most| usize::try_from(most).ok());
+    let mut parts: Vec<&str> = match (by, most, is_from_right) {
+        (Some(""), ..) => return Err(refused("empty separator")),
+        (Some(by), None, _) => text.split(by).collect(),
+        (Some(by), Some(most), false) => text.splitn(most + 1, by).collect(),
+        (Some(by), Some(most), true) => text.rsplitn(most + 1, by).collect(),
+        (None, None, _) => text.split_whitespace().collect(),
+        (None, Some(_), _) => return Err(refused("a text is split so many times by a separator only")),
+    };
+    if is_from_right && most.is_some() {
+        parts.reverse();
+    }
+    Ok(Value::from(parts.into_iter().map(Value::from).collect::<Vec<_>>()))
+}
+
+/// `{}` and `{0}`; what else a field may say is refused.
+fn format(text: &str, args: &[Value]) -> Result<Value, Error> {
+    let (mut out, mut rest, mut next) = (String::with_capacity(text.len()), text, 0);
+    while let Some(at) = rest.find(['{', '}']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        if let Some(behind) = from.strip_prefix("{{").or_else(|| from.strip_prefix("}}")) {
+            out.push_str(from.get(..1).unwrap_or_default());
+            rest = behind;
+            continue;
+        }
+        let field = from.strip_prefix('{').and_then(|from| from.split_once('}'));
+        let (field, behind) = field.ok_or_else(|| refused("a brace of the format stands alone"))?;
+        let number = match field {
+            "" => {
+                next += 1;
+                next - 1
+            }
+            field => field.parse().map_err(|_| refused("only {} and {0} are known in a format"))?,
+        };
+        out.push_str(&plain(args.get(number).ok_or_else(|| refused("the format asks for more than is given"))?)?);
+        rest = behind;
+    }
+    out.push_str(rest);
+    Ok(Value::from(out))
+}

@@ -1,0 +1,33 @@
+//! Panics of code of others that cost one unit of work, not the run.
+
+use std::cell::Cell;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+
+thread_local! {
+    static CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does work that may panic on what nobody thought of; `None` where it did. Nothing is printed then ([`is_caught`]).
+pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    let before = CAUGHT.replace(true);
+    let done = catch_unwind(AssertUnwindSafe(work)).ok();
+    CAUGHT.set(before);
+    done
+}
+
+/// Whether a panic of this thread would be caught by who knows what to say of it, so that it need not be told as a defect.
+pub fn is_caught() -> bool {
+    CAUGHT.get()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_caught_and_known_as_such_while_it_may_come() {
+        assert_eq!(caught(is_caught), Some(true));
+        let inner = caught(|| (caught(|| -> u8 { std::panic::panic_any(7) }), is_caught()));
+        assert_eq!((inner, is_caught()), (Some((None, true)), false));
+    }
+}
