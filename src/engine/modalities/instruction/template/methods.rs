@@ -112,7 +112,7 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
         }
         "isdigit" | "isalpha" | "isalnum" | "isspace" => {
             let is_one = |c: char| match name {
-                "isdigit" => c.is_numeric() && c.to_digit(10).is_some(),
+                "isdigit" => c.is_ascii_digit(),
                 "isalpha" => c.is_alphabetic(),
                 "isalnum" => c.is_alphanumeric(),
                 _ => c.is_whitespace(),
@@ -120,11 +120,11 @@ fn of_text(state: &State<'_, '_>, text: &str, name: &str, args: &[Value]) -> Res
             Ok(Value::from(!text.is_empty() && text.chars().all(is_one)))
         }
         "isupper" | "islower" => {
-            let (is, is_other): (fn(char) -> bool, fn(char) -> bool) = match name {
-                "isupper" => (char::is_uppercase, char::is_lowercase),
-                _ => (char::is_lowercase, char::is_uppercase),
-            };
-            Ok(Value::from(text.chars().any(is) && !text.chars().any(is_other)))
+            let has = |is: fn(char) -> bool| text.chars().any(is);
+            Ok(Value::from(match name {
+                "isupper" => has(char::is_uppercase) && !has(char::is_lowercase),
+                _ => has(char::is_lowercase) && !has(char::is_uppercase),
+            }))
         }
         "zfill" => {
             let (width,): (usize,) = from_args(args)?;

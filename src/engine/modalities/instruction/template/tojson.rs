@@ -27,13 +27,11 @@ fn refused(why: impl Into<String>) -> Error {
 pub(super) fn tojson(value: &Value, ensure_ascii: Option<bool>, arguments: Kwargs) -> Result<Value, Error> {
     let is_ascii = arguments.get::<Option<bool>>("ensure_ascii")?.or(ensure_ascii).unwrap_or(false);
     let is_sorted = arguments.get::<Option<bool>>("sort_keys")?.unwrap_or(false);
-    let indent = match arguments.get::<Option<Value>>("indent")?.filter(|indent| !indent.is_none()) {
-        None => None,
-        Some(indent) => Some(match indent.as_str() {
-            Some(text) => text.to_owned(),
-            None => " ".repeat(indent.as_usize().unwrap_or(0).min(WIDEST)),
-        }),
-    };
+    let indent = arguments.get::<Option<Value>>("indent")?.filter(|indent| !indent.is_none());
+    let indent = indent.map(|indent| match indent.as_str() {
+        Some(text) => text.to_owned(),
+        None => " ".repeat(indent.as_usize().unwrap_or(0).min(WIDEST)),
+    });
     let (comma, colon) = match arguments.get::<Option<Vec<String>>>("separators")? {
         None => ((if indent.is_some() { "," } else { ", " }).to_owned(), ": ".to_owned()),
         Some(pair) => <[String; 2]>::try_from(pair)
