@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::end::{Done, Finished};
 use super::super::logging;
-use crate::model::PreparePlan;
+use crate::model::{Failure, PreparePlan, Subject};
 use crate::tui::theme::ColourMode;
 use crate::tui::Start;
 use serde_json::Map;
@@ -23,6 +23,12 @@ pub fn guided(plan: PreparePlan, context: &Context) -> Finished {
 
 /// Runs the full-screen program until the person leaves it.
 pub fn screen(start: Start, context: &Context) -> Finished {
+    if context.globals.save_plan.is_some() {
+        // Answers are still to be given, and may be given several times.
+        let failure = Failure::usage("opening the screens", "they save a plan where it is asked for, not under a name");
+        let way = "press s on the page Review; or give all answers as flags, or --plain, and the plan is written first";
+        return Err(failure.on(Subject::field("--save-plan")).with_hint(way).into());
+    }
     logging::start_for_screen(context);
     let env = context.ui_env()?;
     if env.colour != ColourMode::None {

@@ -24,6 +24,16 @@ fn ctrl_c_once_stays() {
 }
 
 #[test]
+fn a_plan_that_screens_would_not_write_is_refused_before_they_open() {
+    let house = House::furnished();
+    for command in [&["prepare", "coco"][..], &["pack", "text.jsonl"], &["dedup", "coco"], &[]] {
+        let mut story = Start::new(&house).arguments(&[command, &["--save-plan", "plan.yaml"]].concat()).run();
+        assert_eq!(story.exit_code(), 2, "{command:?}");
+        story.wait_for("press s on the page Review");
+    }
+}
+
+#[test]
 fn a_request_to_terminate_is_exit_code_143() {
     let house = House::furnished();
     let mut story = Start::new(&house).run();
