@@ -238,7 +238,6 @@ impl Items<'_> {
     }
 }
 
-/// A layout that the header allows, with the length of the tokens.
 /// Whether a file looks like a packed one whatever its name is: by the twelve bytes of its header, and how its index begins and ends.
 pub fn is_packed(path: &Path) -> bool {
     let has_layout = |file: ReadFile| {
@@ -251,6 +250,7 @@ pub fn is_packed(path: &Path) -> bool {
     open_read(path).ok().and_then(has_layout).unwrap_or(false)
 }
 
+/// A layout that the header allows, with the length of the tokens.
 fn candidate(
     file: &ReadFile,
     head: &[u8; HEADER_BYTES as usize],
