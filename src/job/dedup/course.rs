@@ -3,6 +3,7 @@
 use super::export::{check_table, export_all, Placed as PlacedFile, PlacedPart};
 use super::find::find_all;
 use super::merge::{merge_unit, UnitRanges};
+use super::no_text::wrong_field;
 use super::notes::Notes;
 use super::pile::OpenFiles;
 use super::publish::{publish, Made};
@@ -134,6 +135,7 @@ fn merge_all(job: &Job<'_>, units: &[Vec<Stretch>]) -> Outcome<Merged> {
     let files = text::count(job.inputs.files.len() as u64, "file");
     context.phase_of(Phase::Scan, "document", format!("reading {files}"));
     let read = read_all(job, units)?;
+    check_text(job, units, &read)?;
     context.progress.restart(u64::from(job.division.parts), 0);
     context.phase_of(Phase::Find, "part", "finding what repeats");
     let open = OpenFiles::default();
@@ -165,6 +167,22 @@ fn merge_all(job: &Job<'_>, units: &[Vec<Stretch>]) -> Outcome<Merged> {
         scratch_bytes,
         resumed: resumed as u64,
     })
+}
+
+/// Refuses to copy every line of a corpus whose field of text was told wrongly.
+fn check_text(job: &Job<'_>, units: &[Vec<Stretch>], read: &[ReadUnit]) -> Outcome<()> {
+    let (mut documents, mut lines) = (0, 0);
+    for (stretch, facts) in units.iter().zip(read).flat_map(|(unit, read)| unit.iter().zip(&read.files)) {
+        if stretch.file >= job.inputs.earlier {
+            documents += facts.documents;
+            lines += facts.lines - facts.blank;
+        }
+    }
+    if documents > 0 || lines == 0 {
+        return Ok(());
+    }
+    let Some(problem) = wrong_field(job.plan, job.inputs, &job.context.cancel)? else { return Ok(()) };
+    Err(Failure { what: "deduplicating".into(), ..problem.into_failure() })
 }
 
 /// The heaviest passages with their files and how they begin.

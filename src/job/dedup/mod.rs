@@ -17,6 +17,7 @@ mod inputs;
 mod layout;
 mod leftover;
 mod merge;
+mod no_text;
 mod notes;
 mod output;
 mod pile;

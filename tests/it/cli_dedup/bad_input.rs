@@ -232,3 +232,25 @@ fn a_file_that_changes_during_the_run_ends_it_and_nothing_is_published() {
         assert!(!sandbox.has("out.gristmill/work"), "{how}");
     }
 }
+
+#[test]
+fn a_field_that_no_record_has_is_refused_with_the_keys_that_exist() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/empty.jsonl", b"\n");
+    sandbox.write("in/a.jsonl", b"{\"body\": \"some words\", \"id\": 1}\n\n{\"body\": \"others\"}\nno record\n");
+    let args = ["dedup", "in", "--output", "out", "--minlen", "5", "--text-key", "nokey"];
+    for extra in [None, Some("--dry-run")] {
+        let ran = sandbox.run(&args.iter().copied().chain(extra).collect::<Vec<_>>());
+        assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+        let told = format!("{}{}", ran.out, ran.err);
+        for words in ["no record has text in the field \"nokey\"", "wrong field? these keys exist: body, id"] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        assert!(!sandbox.path("out").exists());
+    }
+    // Where a record has the field, what is in it may be no text.
+    sandbox.write("in/b.jsonl", b"{\"nokey\": null}\n");
+    let ran = sandbox.run(&args);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(sandbox.path("out/a.jsonl").exists());
+}
