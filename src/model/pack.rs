@@ -139,6 +139,14 @@ impl PackFormat {
             Self::Forager => "forager",
         }
     }
+
+    /// What its files hold one after another, in the singular.
+    pub fn item(self) -> &'static str {
+        match self {
+            Self::Modalities | Self::Nanosets => "document",
+            Self::Forager => "sample",
+        }
+    }
 }
 
 /// What Modalities gets: one `.pbin` a file (format page, §3 and §4).

@@ -129,14 +129,15 @@ fn speed(report: &PackReport) -> String {
 fn target_lines<'a>(targets: impl Iterator<Item = (PackFormat, u64, u64, u8, &'a str)>) -> Vec<String> {
     let mut table = Table::new(&[
         ("format", Align::Left),
-        ("documents", Align::Right),
+        ("holds", Align::Right),
         ("tokens", Align::Right),
         ("bytes each", Align::Right),
         ("at", Align::Left),
     ]);
     for (format, documents, tokens, token_bytes, path) in targets {
         let path = display_safe(path).into_owned();
-        table.row([format.word().to_owned(), grouped(documents), grouped(tokens), token_bytes.to_string(), path]);
+        let held = count(documents, format.item());
+        table.row([format.word().to_owned(), held, grouped(tokens), token_bytes.to_string(), path]);
     }
     std::iter::once(String::new()).chain(table.lines()).collect()
 }

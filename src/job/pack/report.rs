@@ -43,7 +43,7 @@ pub struct TargetReport {
     pub path: String,
     /// Files as written, paths as they are opened.
     pub outputs: Vec<OutputFile>,
-    /// Documents in them.
+    /// Documents in them; of Forager, samples.
     pub documents: u64,
     /// Tokens in them, end tokens and whatever else was added included.
     pub tokens: u64,
@@ -135,7 +135,7 @@ pub struct TargetPreview {
     pub path: String,
     /// Files that would be written with their sizes, about; the first 1,000 of them.
     pub outputs: Vec<OutputFile>,
-    /// Documents in them, about.
+    /// Documents in them, about; of Forager, samples.
     pub documents: u64,
     /// Tokens in them, about.
     pub tokens: u64,

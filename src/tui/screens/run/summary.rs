@@ -115,7 +115,7 @@ fn pack(report: &PackReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         lines.extend(wrapped(&words, columns, ui.theme.warn));
     }
     for target in &report.targets {
-        let documents = format!("{}: {}", target.format.word(), count(target.documents, "document"));
+        let documents = format!("{}: {}", target.format.word(), count(target.documents, target.format.item()));
         let tokens = format!("{} of {}", count(target.tokens, "token"), count(u64::from(target.token_bytes), "byte"));
         lines.extend(wrapped(&format!("{documents} {dot} {tokens}"), columns, ui.theme.title));
         if target.dropped_tokens > 0 {

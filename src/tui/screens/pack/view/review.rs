@@ -81,12 +81,10 @@ pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'st
         }
         for file in target.outputs.iter().take(FILES_EACH) {
             let what = if file.replaces { ("replaced", ui.theme.warn) } else { ("new", ui.theme.muted) };
-            let words = text::fit_middle(
-                &format!("  {}  ~{}  ", file.name, bytes(file.bytes)),
-                columns.saturating_sub(9),
-                ui.glyphs,
-            );
-            lines.push(Line::from(vec![Span::raw(words), Span::styled(what.0, what.1)]));
+            let size = format!("  ~{}  ", bytes(file.bytes));
+            let room = columns.saturating_sub(text::width(&size) + text::width(what.0) + 2);
+            let name = text::fit_middle(below(&file.name, &state.plan.output), room, ui.glyphs);
+            lines.push(Line::from(vec![Span::raw(format!("  {name}{size}")), Span::styled(what.0, what.1)]));
         }
         if let Some(more) = target.outputs.len().checked_sub(FILES_EACH).filter(|more| *more > 0) {
             lines.push(Line::from(Span::styled(format!("  and {more} more"), ui.theme.muted)));
@@ -98,4 +96,12 @@ pub fn outlook_lines(state: &PackState, columns: usize, ui: &Ui) -> Vec<Line<'st
     let told = preview.problems.iter().filter(|problem| problem.severity != Severity::Refusal);
     lines.extend(told.take(12).flat_map(|problem| problem_lines(problem, columns, ui)));
     lines
+}
+
+/// A file's path as it is told where the output has been told already.
+fn below<'a>(path: &'a str, output: &str) -> &'a str {
+    match path.strip_prefix(output.trim_end_matches('/')).map(|rest| rest.trim_start_matches('/')) {
+        Some(rest) if !rest.is_empty() => rest,
+        _ => path,
+    }
 }
