@@ -118,21 +118,25 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
     }
 }
 
-/// Refuses to throw away what a stopped run of another plan has done.
-pub(super) fn check_running<P: RecordedPlan>(
-    plan: &P,
-    own: &OwnFolder,
-    output: &Path,
-    has_journal: bool,
-) -> Outcome<()> {
-    let Some(bytes) = read_whole(&own.running_plan(), P::LARGEST)?.filter(|_| has_journal) else { return Ok(()) };
-    let Some(old) = read(&String::from_utf8_lossy(&bytes)).ok().and_then(P::of_file) else { return Ok(()) };
+/// A run of another plan that was stopped at an output and can go on. Its subject is what its own folder lies beside.
+pub(super) fn stopped_run<P: RecordedPlan>(plan: &P, own: &OwnFolder) -> Outcome<Option<Problem>> {
+    let has_journal = own.journal().exists();
+    let Some(bytes) = read_whole(&own.running_plan(), P::LARGEST)?.filter(|_| has_journal) else { return Ok(None) };
+    let Some(old) = read(&String::from_utf8_lossy(&bytes)).ok().and_then(P::of_file) else { return Ok(None) };
     let differ = P::differences(&old, plan);
     if differ.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let why = format!("a run of another plan was stopped here and can go on: {}", differ.join("; "));
-    Err(Failure::data(P::DOING, why)
-        .on(Subject::path(output))
-        .with_hint("run it again as it was to finish it; --restart throws its work away"))
+    let output = OwnFolder::output_beside(own.path()).unwrap_or_default();
+    let problem = Problem::refusal(ProblemKind::StoppedRun, Subject::path(output), why);
+    Ok(Some(problem.with_hint("run it again as it was to finish it; --restart throws its work away")))
+}
+
+/// Refuses to throw away what a stopped run of another plan has done.
+pub(super) fn check_running<P: RecordedPlan>(plan: &P, own: &OwnFolder) -> Outcome<()> {
+    let Some(problem) = stopped_run(plan, own)? else { return Ok(()) };
+    let mut failure = problem.into_failure();
+    P::DOING.clone_into(&mut failure.what);
+    Err(failure)
 }

@@ -1,14 +1,17 @@
 //! Runs that are not finished: those that work, and those that were stopped, told from the folders that they leave beside their data.
 
+use super::dedup::scratch_elsewhere;
+use crate::engine::plan::file::{read, PlanFile};
 use crate::formats::energon::jsonl_idx::index_path;
 use crate::model::Outcome;
 use crate::storage::lock::{DatasetLock, Holder};
 use crate::storage::own::OwnFolder;
 use crate::storage::publish;
+use crate::storage::read::read_whole;
 use std::path::{Path, PathBuf};
 
-/// How the folder beside an output ends.
-const END: &str = ".gristmill";
+/// A plan larger than this was not written by us.
+const MAX_PLAN_BYTES: u64 = 64 << 20;
 /// Entries of one folder that are looked at.
 const MOST_ENTRIES: usize = 100_000;
 
@@ -36,11 +39,33 @@ pub enum State {
     Lost,
 }
 
+/// What it takes to go on with a stopped run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Begun {
+    /// Its plan, with paths that mean the same from everywhere.
+    pub plan: PlanFile,
+    /// Where its scratch is, unless that is in its own folder.
+    pub scratch: Option<PathBuf>,
+}
+
+/// What it takes to go on with the run that was stopped in an own folder; `None` where its plan cannot be read.
+pub fn begun(own: &OwnFolder) -> Option<Begun> {
+    let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
+    let plan = read(&String::from_utf8(bytes).ok()?).ok()?;
+    Some(Begun { plan, scratch: scratch_elsewhere(own) })
+}
+
+/// The run whose own folder lies beside one output.
+pub fn beside(output: &Path) -> Outcome<Option<Unfinished>> {
+    let own = OwnFolder::for_output(output);
+    Ok(state(&own)?.map(|state| Unfinished { path: data_of(output), own, state }))
+}
+
 /// Runs on one data set or output.
 pub fn of(path: &Path) -> Outcome<Vec<Unfinished>> {
     let mut found = Vec::new();
     let mut owns = vec![(path.to_owned(), OwnFolder::for_output(path))];
-    match output_of(path) {
+    match OwnFolder::output_beside(path) {
         // The own folder itself was named.
         Some(output) => owns.push((data_of(&output), OwnFolder::for_output(&output))),
         None => owns.extend(ranks(path).into_iter().map(|output| (path.to_owned(), OwnFolder::for_output(&output)))),
@@ -62,17 +87,10 @@ pub fn of(path: &Path) -> Outcome<Vec<Unfinished>> {
 pub fn inside(folder: &Path) -> Outcome<Vec<Unfinished>> {
     let mut found = Vec::new();
     for output in outputs_in(folder) {
-        let own = OwnFolder::for_output(&output);
-        found.extend(state(&own)?.map(|state| Unfinished { path: data_of(&output), own, state }));
+        found.extend(beside(&output)?);
     }
     found.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(found)
-}
-
-/// The output that an own folder lies beside.
-fn output_of(own: &Path) -> Option<PathBuf> {
-    let name = own.file_name()?.to_str()?.strip_suffix(END)?;
-    (!name.is_empty()).then(|| own.with_file_name(name))
 }
 
 /// What the index of lines is of; every other output is the data itself.
@@ -87,7 +105,7 @@ fn data_of(output: &Path) -> PathBuf {
 /// The outputs in a folder beside which there is an own folder.
 fn outputs_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().take(MOST_ENTRIES).flatten();
-    entries.filter_map(|entry| output_of(&entry.path())).collect()
+    entries.filter_map(|entry| OwnFolder::output_beside(&entry.path())).collect()
 }
 
 /// Tasks of one output that run at the same time have each its own folder.

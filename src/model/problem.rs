@@ -143,6 +143,8 @@ problem_kinds! {
     NoSuchPart => "no-such-part", "no sample has this part";
     /// The data set is prepared already.
     AlreadyPrepared => "already-prepared", "already prepared";
+    /// A run of another plan was stopped at the output, and what it did is kept.
+    StoppedRun => "stopped-run", "stopped run of another plan";
     /// A database from an earlier, failed run.
     LeftoverDatabase => "leftover-database", "database left over from a failed run";
     /// No shard at all.

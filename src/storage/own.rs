@@ -52,6 +52,11 @@ impl OwnFolder {
     pub fn path(&self) -> &Path {
         &self.path
     }
+    /// The output that such a folder lies beside, by its name; `None` where it is no such name.
+    pub fn output_beside(folder: &Path) -> Option<PathBuf> {
+        let name = folder.file_name()?.to_str()?.strip_suffix(END)?;
+        (!name.is_empty()).then(|| folder.with_file_name(name))
+    }
     /// The plan of the last run.
     pub fn plan(&self) -> PathBuf {
         self.path.join("plan.yaml")

@@ -1,5 +1,6 @@
 //! The jobs of this process, as the screens see them: started here, sampled here, cancelled here.
 
+use super::drafts;
 use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::plan::file as plan_file;
 use crate::job;
@@ -111,6 +112,8 @@ struct Entry {
     last: Option<JobStatus>,
     facts: Option<Arc<DatasetFacts>>,
     result: Option<JobResult>,
+    /// Answers that are kept until it has succeeded.
+    draft: Option<PathBuf>,
 }
 
 /// All jobs started by this process, oldest first. Clones share the list.
@@ -186,8 +189,17 @@ impl Jobs {
     fn enter(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>, order: Option<Order>) -> JobId {
         let mut entries = self.lock();
         let id = JobId(self.ever.fetch_add(1, Ordering::AcqRel) + 1);
-        entries.push(Entry { id, title, path, running: Some(job), order, last: None, facts: None, result: None });
+        let entry =
+            Entry { id, title, path, running: Some(job), order, last: None, facts: None, result: None, draft: None };
+        entries.push(entry);
         id
+    }
+
+    /// Forgets a draft as soon as the job has succeeded, whichever screen is open then. The answers of one that fails stay.
+    pub fn forget_when_done(&self, id: JobId, draft: PathBuf) {
+        if let Some(entry) = self.lock().iter_mut().find(|entry| entry.id == id) {
+            entry.draft = Some(draft);
+        }
     }
 
     /// Every job with a fresh reading, oldest first.
@@ -244,10 +256,10 @@ impl Jobs {
     /// Stops every running job at a safe point and starts the same plans again without a terminal; they go on from their
     /// journals, and `gristmill jobs` lists them. Waits for the jobs to stop, at most `patience`.
     pub fn leave_all(&self, state_dir: &Path, patience: Duration) -> Outcome<()> {
-        let orders: Vec<Order> = {
+        let orders: Vec<(Order, Option<PathBuf>)> = {
             let entries = self.lock();
             let running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
-            running.filter_map(|e| e.order.clone()).collect()
+            running.filter_map(|e| Some((e.order.clone()?, e.draft.clone()))).collect()
         };
         self.cancel_all();
         if !self.wait_all(patience) {
@@ -257,7 +269,12 @@ impl Jobs {
         self.lock().iter_mut().for_each(settle);
         let folder = state_dir.join("left");
         super::recent::create_folders(&folder)?;
-        orders.iter().try_for_each(|(plan, options)| leave(plan, options, &folder))
+        for ((plan, options), draft) in &orders {
+            leave(plan, options, &folder)?;
+            // From here on its answers are those of a run that can be gone on with.
+            draft.iter().for_each(|draft| drafts::forget(draft));
+        }
+        Ok(())
     }
 
     /// How many were started in all.
@@ -343,7 +360,11 @@ fn settle(entry: &mut Entry) {
         if let Some(job) = entry.running.take() {
             entry.last = Some(job.status());
             entry.facts = job.facts();
-            entry.result = Some(job.finish());
+            let result = job.finish();
+            if let (true, Some(draft)) = (result.is_ok(), entry.draft.take()) {
+                drafts::forget(&draft);
+            }
+            entry.result = Some(result);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::inputs::{self, Inputs};
 use super::layout::{settled, Layout};
+use super::no_text::wrong_field;
 use super::record::{decide, Decision};
 use super::run::{journal_key, scratch_needed};
 use super::sample::Sample;
@@ -11,6 +12,7 @@ use crate::engine::dedup::find::Rule;
 use crate::engine::dedup::output::PackedOutput;
 use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;
+use crate::job::record::stopped_run;
 use crate::model::dedup::USUAL_MIN_LENGTH;
 use crate::model::{text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use crate::source::text::Packing;
@@ -124,6 +126,9 @@ pub fn estimates(
     let rules: Vec<Rule> = lengths.iter().map(|length| Rule::of(plan, *length)).collect();
     let mut sample = Sample::take(plan, &inputs, rules, options, effort, cancel)?;
     problems.extend(sample.problems.iter().cloned());
+    if sample.own_documents == 0 && sample.own_input_bytes > 0 {
+        problems.extend(wrong_field(plan, &inputs, cancel)?);
+    }
     // More than was looked at is like what was.
     let scale = inputs.bytes() as f64 / sample.input_bytes.max(1) as f64;
     let scaled = |part: u64| (part as f64 * scale) as u64;
@@ -143,6 +148,9 @@ pub fn estimates(
         let plan = &DedupPlan { min_length: Some(min_length), ..plan.clone() };
         let needs = needs_of(plan, options, &layout, &inputs, all_text)?;
         let mut problems = problems.clone();
+        if has_output && !options.restart && !nothing_to_do {
+            problems.extend(stopped_run(plan, &layout.own)?);
+        }
         for (needed, free, place) in
             [(needs.scratch_bytes, needs.scratch_free_bytes, &needs.scratch), (own_bytes, free_bytes, &layout.output)]
         {

@@ -81,8 +81,3 @@ fn holds_something(place: &Path) -> bool {
     }
     false
 }
-
-/// Refuses to throw away what a stopped run of another plan has done.
-pub(super) fn check_running(plan: &DedupPlan, layout: &Layout, has_journal: bool) -> Outcome<()> {
-    record::check_running(plan, &layout.own, &layout.output, has_journal)
-}

@@ -6,13 +6,14 @@ use super::inputs::{self, Inputs};
 use super::layout::{settled, with_output, Layout};
 use super::leftover;
 use super::publish::make_folder;
-use super::record::{check_running, decide, Decision};
+use super::record::{decide, Decision};
 use super::split::{anchors, Division, Memory};
 use super::{DedupReport, Figures, Tuning};
 use crate::engine::dedup::find::Rule;
 use crate::engine::plan::dedup::plan_hash;
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
+use crate::job::record::check_running;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::model::{
@@ -179,13 +180,12 @@ impl<'a> Opened<'a> {
             own.remove_work(fs)?;
             return Ok(self.nothing());
         }
-        let journal = own.journal();
         if context.options.restart {
             leftover::clear_former(fs, &self.layout)?;
             self.remove_scratch()?;
             own.remove_work(fs)?;
         }
-        check_running(self.plan, &self.layout, journal.exists())?;
+        check_running(self.plan, own)?;
         leftover::clear_former(fs, &self.layout)?;
         leftover::look_around(fs, &self.layout, &context.problems, &|line| context.log(line))?;
         let result = self.work(&lock);

@@ -10,6 +10,7 @@ use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::wants_some;
 use super::stats;
 use crate::engine::pack::{plan_hash, recipes, Kind, Lot, PackedPiece, Packer, Piece, Recipe};
+use crate::job::record::stopped_run;
 use crate::model::pack::{NanosetsTarget, PackPlan, SampleSize};
 use crate::model::{text, Cancel, ExitClass, Outcome, PackFormat, Problem, ProblemKind, RunOptions, Severity, Subject};
 use crate::source::jsonl::Unit;
@@ -49,6 +50,7 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
         }
         Err(failure) => return Err(failure),
     };
+    problems.extend(stopped_run(plan, &layout.own)?.filter(|_| !options.restart && !nothing_to_do));
     let mut sampling = Sampling::new(recipes.len());
     for pass in &inputs.passes {
         sampling.pass(plan, pass, &recipes, &tokenizer, cancel)?;
@@ -261,6 +263,10 @@ impl Sampling {
         let tokens = share(tokens, documents, all);
         let width = recipe.token.bytes() as u64;
         let data = tokens * width + share(row.scaled(row.mask), documents, all);
+        let documents = match plan.forager.as_ref().map(|target| target.sample_size) {
+            Some(SampleSize::Fixed(size)) if recipe.format == PackFormat::Forager => tokens / size.max(1),
+            _ => documents,
+        };
         let (names, rest): (Vec<Vec<String>>, u64) = match recipe.format {
             // Two numbers and their opcodes.
             PackFormat::Modalities => {
@@ -268,11 +274,7 @@ impl Sampling {
             }
             PackFormat::Nanosets => (task_names(plan, layout, inputs, tokens), documents * 8),
             PackFormat::Forager => {
-                let samples = match plan.forager.as_ref().map(|target| target.sample_size) {
-                    Some(SampleSize::Fixed(size)) => tokens / size.max(1),
-                    _ => documents,
-                };
-                (inputs.samples.iter().map(|name| vec![shown(&layout.samples(name))]).collect(), samples * 24)
+                (inputs.samples.iter().map(|name| vec![shown(&layout.samples(name))]).collect(), documents * 24)
             }
         };
         let bytes = data + rest;

@@ -147,11 +147,6 @@ fn existing(
     names.find_map(|name| Some(folder.join(name)).filter(|path| is_foreign(path)))
 }
 
-/// Refuses to throw away what a stopped run of another plan has done.
-pub(super) fn check_running(plan: &PackPlan, layout: &Layout, has_journal: bool) -> Outcome<()> {
-    record::check_running(plan, &layout.own, &layout.output, has_journal)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

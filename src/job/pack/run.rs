@@ -9,10 +9,11 @@ use super::layout::Layout;
 use super::logs::{check_tasks, Logs};
 use super::pipeline::{self, Ended, Limits};
 use super::publish::{make_folder, publish, Outputs};
-use super::record::{check_running, decide, settled, Decision};
+use super::record::{decide, settled, Decision};
 use super::{room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
+use crate::job::record::check_running;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::model::pack::{NanosetsTarget, TextField};
@@ -114,11 +115,10 @@ impl<'a> Job<'a> {
             self.layout.own.remove_work(fs)?;
             return Ok(self.report(&Totals::default(), None, 0, true));
         }
-        let journal = self.layout.own.journal();
         if context.options.restart {
             self.layout.own.remove_work(fs)?;
         }
-        check_running(self.plan, &self.layout, journal.exists())?;
+        check_running(self.plan, &self.layout.own)?;
         let result = self.work(&lock);
         if let Err(failure) = &result {
             self.logs().failed(failure);

@@ -4,11 +4,14 @@ use super::draft::{self, Draft, FormPlan};
 use super::state::{Answers, StepOf};
 use super::view::{draw, Look};
 use super::words::{Field, Kind, Step};
-use crate::model::Outcome;
+use crate::job::unfinished::begun;
+use crate::model::{Outcome, Problem};
 use crate::storage::fs::RealFs;
+use crate::storage::own::OwnFolder;
 use crate::storage::publish::write_file;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::{Answer, Question};
 use crate::tui::widgets::{Gesture, Level, Toast};
 use ratatui::crossterm::event::MouseEvent;
 use ratatui::layout::Rect;
@@ -65,8 +68,8 @@ pub trait Guide: Sized + 'static {
     fn draw_step(state: &mut Self::Answers, frame: &mut Frame, area: Rect, ui: &Ui);
     /// What a run would do, once it is known.
     fn outlook_lines(state: &Self::Answers, columns: usize, ui: &Ui) -> Vec<Line<'static>>;
-    /// The screen of the run. What the workers do for the form alone ends.
-    fn hand_on(&mut self, state: &mut Self::Answers, env: &UiEnv) -> Box<dyn Screen>;
+    /// The screen of the run, which forgets the draft once it has succeeded. What the workers do for the form alone ends.
+    fn hand_on(&mut self, state: &mut Self::Answers, env: &UiEnv, draft: &Path) -> Box<dyn Screen>;
 
     /// Does what an action means in this form alone; `None` where it means what it means in all.
     fn act(&mut self, action: Action, state: &mut Self::Answers, env: &UiEnv) -> Option<Vec<Effect>> {
@@ -93,7 +96,7 @@ pub struct FormScreen<G: Guide> {
     draft: PathBuf,
     /// The answers as they were given, before a draft took their place.
     given: PlanOf<G>,
-    /// The answers were run as they are: there is nothing to keep.
+    /// The answers were run as they are: what is to be kept of them is kept.
     was_run: bool,
 }
 
@@ -111,6 +114,18 @@ impl<G: Guide> FormScreen<G> {
             state.form_mut().draft = Some(age);
         }
         let mut screen = Self { env, guide, state, draft: place, given, was_run: false };
+        screen.ask();
+        screen
+    }
+
+    /// The review of a run that was stopped, from where it goes on.
+    pub fn going_on(plan: PlanOf<G>, scratch: Option<PathBuf>, env: &UiEnv) -> Self {
+        let mut env = env.clone();
+        env.options.scratch = scratch.or(env.options.scratch);
+        let mut screen = Self::new(plan, env);
+        if let Some(review) = StepOf::<G::Answers>::ALL.last() {
+            screen.state.go(*review);
+        }
         screen.ask();
         screen
     }
@@ -134,6 +149,10 @@ impl<G: Guide> FormScreen<G> {
         if self.state.form().rail.is_some() {
             return self.go_on();
         }
+        if let Some(stopped) = self.state.stopped_run() {
+            let question = self.ask_about(stopped);
+            return vec![Effect::Push(Box::new(question))];
+        }
         if let Some((step, why)) = self.state.first_blocker() {
             if step != self.state.form().step {
                 self.state.go(step);
@@ -143,9 +162,37 @@ impl<G: Guide> FormScreen<G> {
         if let Some(first) = self.state.refused().into_iter().next() {
             return warning(first.message);
         }
+        self.hand_on(&self.env.clone())
+    }
+
+    fn hand_on(&mut self, env: &UiEnv) -> Vec<Effect> {
+        // The draft goes when the run has succeeded: one that fails, or is stopped with the whole program, leaves the answers.
+        self.write_draft();
         self.was_run = true;
-        draft::forget(&self.draft);
-        vec![Effect::Push(self.guide.hand_on(&mut self.state, &self.env))]
+        vec![Effect::Push(self.guide.hand_on(&mut self.state, env, &self.draft))]
+    }
+
+    /// What is to become of a run of another plan that was stopped at the output.
+    fn ask_about(&self, stopped: &Problem) -> Question {
+        let mut answers = Vec::new();
+        let own = OwnFolder::for_output(Path::new(stopped.subject.path.as_deref().unwrap_or_default()));
+        if let Some(begun) = begun(&own) {
+            if let Some(plan) = PlanOf::<G>::of_file(begun.plan) {
+                let screen = Self::going_on(plan, begun.scratch, &self.env);
+                answers.push(Answer::new("Go on with it", vec![Effect::Replace(Box::new(screen))]));
+            }
+        }
+        answers.push(Answer::new("Begin anew", vec![Effect::Do(Action::BeginAnew)]));
+        answers.push(Answer::new("Leave it", Vec::new()));
+        let lines = vec![stopped.to_string(), "Beginning anew throws away what it has done.".to_owned()];
+        Question::new("A stopped run", lines, answers)
+    }
+
+    /// Runs these answers in place of a run that was stopped at the output.
+    fn begin_anew(&mut self) -> Vec<Effect> {
+        let mut env = self.env.clone();
+        env.options.restart = true;
+        self.hand_on(&env)
     }
 
     fn close(&mut self) -> Vec<Effect> {
@@ -173,7 +220,11 @@ impl<G: Guide> FormScreen<G> {
         if self.was_run || is_untouched && form.draft.is_none() {
             return;
         }
-        if let Err(failure) = draft::save(&self.draft, self.state.plan(), form.step) {
+        self.write_draft();
+    }
+
+    fn write_draft(&self) {
+        if let Err(failure) = draft::save(&self.draft, self.state.plan(), self.state.form().step) {
             tracing::warn!(%failure, "the draft could not be kept");
         }
     }
@@ -192,6 +243,7 @@ impl<G: Guide> FormScreen<G> {
         match action {
             Action::Next | Action::Accept => self.go_on(),
             Action::Run => self.run(),
+            Action::BeginAnew => self.begin_anew(),
             Action::Close => self.close(),
             Action::SavePlan => vec![save_plan(self.state.plan(), &self.env)],
             Action::Copy => {
@@ -327,6 +379,9 @@ impl<G: Guide> Screen for FormScreen<G> {
             }
             Action::Advanced if !fields.any(|field| field.step() == form.step && field.is_advanced()) => {
                 Some("everything is shown here".into())
+            }
+            Action::BeginAnew if self.state.stopped_run().is_none() => {
+                Some("no run of another plan was stopped at the output".into())
             }
             Action::Next if form.step.is_review() => Some("this is the last step".into()),
             Action::StartAfresh if form.draft.is_none() => Some("there is no draft".into()),

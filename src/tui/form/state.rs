@@ -1,7 +1,7 @@
 //! Where in a form one is, what is typed, and what keys mean in it. Pure.
 
 use super::words::{Field, Kind, Step};
-use crate::model::{Failure, Problem, Severity};
+use crate::model::{Failure, Problem, ProblemKind, Severity};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, Places, TextField};
 use std::collections::{BTreeMap, BTreeSet};
@@ -96,6 +96,8 @@ pub trait Answers {
     type Field: Field;
     /// What the answers make.
     type Plan: Clone + PartialEq;
+    /// The switch by which a run replaces what is at its output.
+    const OVERWRITE: Self::Field;
 
     /// The answers as a plan.
     fn plan(&self) -> &Self::Plan;
@@ -228,14 +230,32 @@ pub trait Answers {
         })
     }
 
-    /// The way out of the [first thing in the way](Self::first_blocker), where the run itself would refuse.
-    fn way_out(&self) -> Option<&str> {
+    /// What the run itself would refuse, where every step is answered.
+    fn refusal(&self) -> Option<&Problem> {
         if StepOf::<Self>::ALL.iter().any(|step| self.blocker(*step).is_some()) {
             return None;
         }
-        match self.outlook()? {
-            Err(failure) => failure.hint.as_deref(),
-            Ok(problems) => problems.iter().find(|problem| problem.severity == Severity::Refusal)?.hint.as_deref(),
+        self.outlook()?.ok()?.iter().find(|problem| problem.severity == Severity::Refusal)
+    }
+
+    /// The run of another plan that was stopped at the output, where nothing else stands in the way.
+    fn stopped_run(&self) -> Option<&Problem> {
+        self.refusal().filter(|problem| problem.kind == ProblemKind::StoppedRun)
+    }
+
+    /// The way out of the [first thing in the way](Self::first_blocker), where the run itself would refuse; in words of the form.
+    fn way_out(&self) -> Option<String> {
+        if let Some(Err(failure)) = self.outlook().filter(|_| self.is_complete()) {
+            return failure.hint.clone();
+        }
+        let problem = self.refusal()?;
+        match problem.kind {
+            ProblemKind::StoppedRun => Some("running it asks whether to go on with that one or to begin anew".into()),
+            ProblemKind::AlreadyPrepared => {
+                let (field, step) = (Self::OVERWRITE.label(), Self::OVERWRITE.step().title());
+                Some(format!("{field}, among all settings of {step}, replaces it; or name another output"))
+            }
+            _ => problem.hint.clone(),
         }
     }
 

@@ -1,7 +1,9 @@
 //! What every guided form does, tried on the dedup: keys and clicks, drafts, saved plans, the way to the run.
 
+use crate::engine::plan::file::dedup_to_yaml;
 use crate::model::{DedupPlan, RunOptions};
 use crate::storage::fs::RealFs;
+use crate::storage::own::OwnFolder;
 use crate::storage::publish::write_file;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
@@ -120,7 +122,7 @@ fn answers_that_are_left_come_back_until_they_are_forgotten() {
 }
 
 #[test]
-fn a_run_takes_the_draft_with_it_and_only_begins_when_nothing_stands_in_the_way() {
+fn a_run_that_succeeds_takes_the_draft_with_it_and_only_begins_when_nothing_stands_in_the_way() {
     let house = House::new();
     let mut screen = house.open();
     act(screen.as_mut(), &[Action::Next, Action::Down]);
@@ -135,11 +137,61 @@ fn a_run_takes_the_draft_with_it_and_only_begins_when_nothing_stands_in_the_way(
     assert!(shown(screen.as_mut()).contains("what repeats"), "it goes where that is put right");
     click(screen.as_mut(), "output");
     screen.handle(Input::Paste(house.0.path().join("out").to_str().unwrap().to_owned()));
-    assert_eq!(house.drafts(), 1);
-    let pushed = act(screen.as_mut(), &[Action::GoReview, Action::Run]);
-    assert!(matches!(pushed.as_slice(), [Effect::Push(_)]) && house.drafts() == 0);
+    let mut pushed = act(screen.as_mut(), &[Action::GoReview, Action::Run]);
+    let Some(Effect::Push(run)) = pushed.pop() else { panic!("nothing runs") };
+    assert_eq!(house.drafts(), 1, "a run that fails leaves the answers");
     screen.closing();
-    assert_eq!(house.drafts(), 0, "what was run is not kept");
+    let mut run = run;
+    testing::settle(run.as_mut());
+    assert_eq!(house.drafts(), 0, "what has succeeded is not kept");
+}
+
+#[test]
+fn the_answers_of_a_run_that_fails_come_back() {
+    let house = House::new();
+    write_file(&RealFs, &house.input().join("a.jsonl"), b"no record\n", 0o644).unwrap();
+    let mut screen = house.open();
+    act(screen.as_mut(), &[Action::Next, Action::Down, Action::GoMode]);
+    click(screen.as_mut(), "output");
+    act(screen.as_mut(), &[Action::DropRow]);
+    screen.handle(Input::Paste("/proc/nowhere/out".to_owned()));
+    let mut pushed = act(screen.as_mut(), &[Action::GoReview, Action::Run]);
+    let Some(Effect::Push(mut run)) = pushed.pop() else { panic!("nothing runs") };
+    testing::settle(run.as_mut());
+    assert_eq!(house.drafts(), 1);
+    let again = house.open();
+    assert!(again.bar_right().unwrap().contains("--minlen 1000"));
+}
+
+#[test]
+fn a_run_of_another_plan_that_was_stopped_is_asked_about() {
+    let house = House::new();
+    let out = house.0.path().join("out");
+    let own = OwnFolder::for_output(&out);
+    own.create(&RealFs).unwrap();
+    let mut stopped = DedupPlan::new(house.input().to_str().unwrap(), out.to_str().unwrap());
+    stopped.min_length = Some(77);
+    write_file(&RealFs, &own.running_plan(), dedup_to_yaml(&stopped).unwrap().as_bytes(), 0o600).unwrap();
+    write_file(&RealFs, &own.journal(), b"", 0o600).unwrap();
+    let given = DedupPlan { min_length: Some(500), ..stopped };
+    let mut screen = dedup::open(given, house.env());
+    act(screen.as_mut(), &[Action::GoReview]);
+    testing::settle(screen.as_mut());
+    let review = shown(screen.as_mut());
+    assert!(
+        review.contains("stopped here and can go on: min-length: 77") && review.contains("or to begin"),
+        "{review}"
+    );
+    assert!(!review.contains("--restart"), "{review}");
+    assert_eq!(screen.why_disabled(Action::BeginAnew), None);
+    let Some(Effect::Push(mut question)) = act(screen.as_mut(), &[Action::Run]).pop() else { panic!("no question") };
+    let mut chosen = question.handle(Input::Action(Action::Accept));
+    let Some(Effect::Replace(mut other)) = chosen.pop() else { panic!("nothing to go on with") };
+    testing::settle(other.as_mut());
+    assert!(other.context() == Context::DedupReview && other.bar_right().unwrap().contains("--minlen 77"));
+    let Some(Effect::Push(mut run)) = act(screen.as_mut(), &[Action::BeginAnew]).pop() else { panic!("nothing runs") };
+    testing::settle(run.as_mut());
+    assert!(out.join("a.jsonl").exists() && !own.journal().exists());
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn draw_review<G: Guide>(state: &mut G::Answers, frame: &mut Frame, area: Rect, 
     match state.first_blocker() {
         Some((step, why)) => {
             lines.extend(trouble_lines(&format!("{}: {why}", step.title()), columns, ui));
-            lines.extend(state.way_out().iter().flat_map(|hint| wrapped(hint, columns, ui.theme.muted)));
+            lines.extend(state.way_out().iter().flat_map(|way| wrapped(way, columns, ui.theme.muted)));
         }
         None => {
             let key = ui.key(G::CONTEXTS.review, Action::Run);

@@ -58,7 +58,7 @@ actions! {
     Find, "find", "find", "Filters the list as you type; Enter or Esc returns to the list.";
     Recent, "recent", "recent", "Shows the data sets that were opened last.";
     Prepare, "prepare", "prepare", "Guides through preparing the data set for training.";
-    Resume, "resume", "resume", "Goes on with the preparation that was interrupted.";
+    Resume, "resume", "resume", "Goes on with the run that was interrupted.";
     Pack, "pack", "pack tokens", "Guides through packing text into tokens for Modalities, Nanosets and Forager.";
     Dedup, "dedup", "dedup", "Guides through removing repeated text: each minimum length is estimated from the data.";
     Media, "media", "media metadata", "Records the sizes and durations of pictures, sounds and videos.";
@@ -133,6 +133,7 @@ actions! {
     Redo, "redo", "redo", "Does again what was taken back.";
     Details, "details", "details", "Shows everything about the selected row.";
     StartAfresh, "start-afresh", "start afresh", "Forgets the answers of the draft and begins with what the data suggests.";
+    BeginAnew, "begin-anew", "begin anew", "Throws away what a stopped run of another plan did here, and runs this one.";
     Run, "run", "run", "Starts the preparation with the answers given.";
     DryRun, "dry-run", "dry run", "Scans and checks everything as a run would, and writes nothing.";
     SavePlan, "save-plan", "save plan", "Saves the answers as a plan file that `gristmill run` replays.";

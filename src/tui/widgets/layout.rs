@@ -1,7 +1,7 @@
 //! Panes divided from top to bottom, and the lines that screens draw alike: headings, options, problems.
 
 use super::text;
-use crate::model::{Problem, Severity};
+use crate::model::{Problem, Severity, Subject};
 use crate::tui::screen::Ui;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -132,11 +132,14 @@ pub fn severity_sign(severity: Severity, ui: &Ui) -> (&'static str, Style) {
     }
 }
 
-/// A problem as wrapped lines with its sign, and its hint below.
+/// A problem as wrapped lines with its sign, where it is first, and its hint below.
 pub fn problem_lines(problem: &Problem, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let (sign, style) = severity_sign(problem.severity, ui);
     let mut lines = Vec::new();
-    for (index, part) in text::wrap(&problem.message, columns.saturating_sub(2)).into_iter().enumerate() {
+    // A field, flag or split is named by what is said of it, and by the screen around it.
+    let is_told = problem.subject == Subject { field: problem.subject.field.clone(), ..Subject::default() };
+    let words = if is_told { problem.message.clone() } else { problem.to_string() };
+    for (index, part) in text::wrap(&words, columns.saturating_sub(2)).into_iter().enumerate() {
         let sign = if index == 0 { sign } else { " " };
         lines.push(Line::from(Span::styled(format!("{sign} {part}"), style)));
     }

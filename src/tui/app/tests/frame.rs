@@ -103,8 +103,8 @@ fn help_can_be_searched_by_the_words_of_its_sentences() {
 #[test]
 fn what_cannot_be_done_stays_visible_with_its_reason() {
     let mut stage = stage();
-    stage.keys("?").type_text("resume").assert_shows("no preparation was interrupted here");
-    stage.keys("enter").assert_shows("resume: no preparation was interrupted here");
+    stage.keys("?").type_text("resume").assert_shows("no run was interrupted here");
+    stage.keys("enter").assert_shows("resume: no run was interrupted here");
 }
 
 #[test]

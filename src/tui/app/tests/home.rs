@@ -1,6 +1,9 @@
 //! The home screen by keys.
 
 use super::*;
+use crate::engine::plan::file::pack_to_yaml;
+use crate::model::pack::NanosetsTarget;
+use crate::model::PackPlan;
 
 fn stage() -> Stage {
     Stage::new(ColourMode::Sixteen, false)
@@ -53,6 +56,27 @@ fn an_interrupted_preparation_is_offered_for_resume() {
     stage.keys("j j j").assert_shows("c  resume");
     stage.assert_shows("! A preparation was begun");
     stage.keys("c").assert_shows("▸ prepare ▸ half");
+}
+
+#[test]
+fn an_output_of_which_nothing_is_there_yet_is_listed_and_its_run_is_gone_on_with() {
+    let mut stage = stage();
+    let data = stage.folder.path().join("data");
+    let inputs = vec![data.join("corpus.jsonl").to_string_lossy().into_owned()];
+    let mut plan = PackPlan::new(inputs, "tokens.json", data.join("tok").to_string_lossy());
+    plan.nanosets = Some(NanosetsTarget::default());
+    put(&data.join("tok.gristmill/journal"), b"");
+    put(&data.join("tok.gristmill/work/plan.yaml"), pack_to_yaml(&plan).unwrap().as_bytes());
+    put(&data.join("lost.gristmill/work/plan.yaml"), b"");
+    stage.keys("f5 / t o k enter").assert_shows("▸ tok");
+    stage.assert_shows("! A pack was begun here and not");
+    stage.assert_hides("lost");
+    stage.keys("e").assert_shows("nothing of it is there yet");
+    stage.keys("c").assert_shows("▸ pack ▸ corpus.jsonl");
+    stage.assert_shows("--format nanosets");
+    stage.keys("esc esc esc esc esc").assert_shows("▸ tok");
+    put(&data.join("tok.gristmill/work/plan.yaml"), b"what is this");
+    stage.keys("f5").keys("enter").assert_shows("the answers of the run that was interrupted cannot be read");
 }
 
 #[test]

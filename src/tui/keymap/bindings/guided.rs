@@ -60,8 +60,13 @@ const fn going(context: Context) -> [Binding; 1] {
 }
 
 /// In the review.
-const fn reviewing(context: Context) -> [Binding; 3] {
-    [bar(context, A::Run, &["enter", "R"]), bar(context, A::SavePlan, &["s", "ctrl-s"]), bar(context, A::Copy, &["y"])]
+const fn reviewing(context: Context) -> [Binding; 4] {
+    [
+        bar(context, A::Run, &["enter", "R"]),
+        bar(context, A::SavePlan, &["s", "ctrl-s"]),
+        bar(context, A::Copy, &["y"]),
+        key(context, A::BeginAnew, &["B"]),
+    ]
 }
 
 const PREPARE: &[Binding] = &[

@@ -10,7 +10,7 @@ use crate::tui::form::{Answers as _, Contexts, Guide, Look};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Screen, Ui, UiEnv};
 use crate::tui::screens::repeats;
-use crate::tui::screens::run::{orders, RunScreen};
+use crate::tui::screens::run::{orders, Order, RunScreen};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
@@ -132,9 +132,10 @@ impl Guide for DedupGuide {
         view::outlook_lines(state, columns, ui)
     }
 
-    fn hand_on(&mut self, state: &mut DedupState, env: &UiEnv) -> Box<dyn Screen> {
+    fn hand_on(&mut self, state: &mut DedupState, env: &UiEnv, draft: &Path) -> Box<dyn Screen> {
         self.stop_or_go_on(false, &mut state.seen.estimates);
-        Box::new(RunScreen::new(orders::dedup(state.plan.clone(), state.command()), env.clone()))
+        let order = orders::dedup(state.plan.clone(), state.command());
+        Box::new(RunScreen::new(Order { draft: Some(draft.to_owned()), ..order }, env.clone()))
     }
 
     fn act(&mut self, action: Action, state: &mut DedupState, env: &UiEnv) -> Option<Vec<Effect>> {

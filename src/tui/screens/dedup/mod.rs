@@ -19,8 +19,14 @@ pub(super) use view::passage_lines;
 use crate::model::DedupPlan;
 use crate::tui::form::FormScreen;
 use crate::tui::screen::{Screen, UiEnv};
+use std::path::PathBuf;
 
 /// The guided dedup with the answers of a plan, which may be open: no minimum length, no output. Nothing is read on this thread.
 pub fn open(plan: DedupPlan, env: UiEnv) -> Box<dyn Screen> {
     Box::new(FormScreen::<guide::DedupGuide>::new(plan, env))
+}
+
+/// The guided dedup at the review of a run that was stopped, which goes on from there. Its scratch is where it was.
+pub fn going_on(plan: DedupPlan, scratch: Option<PathBuf>, env: &UiEnv) -> Box<dyn Screen> {
+    Box::new(FormScreen::<guide::DedupGuide>::going_on(plan, scratch, env))
 }

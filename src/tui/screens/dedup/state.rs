@@ -81,6 +81,7 @@ impl DedupState {
 impl Answers for DedupState {
     type Field = Field;
     type Plan = DedupPlan;
+    const OVERWRITE: Field = Field::Overwrite;
 
     fn plan(&self) -> &DedupPlan {
         &self.plan

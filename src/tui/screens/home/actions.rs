@@ -1,6 +1,6 @@
 //! What can be done with the selected entry, why not, and doing it.
 
-use super::{Entry, Focus, Home, InfoPage, Look, Place, State};
+use super::{begun, Entry, Focus, Home, InfoPage, Look, Place, State};
 use crate::model::{DatasetKind, DedupPlan, PackPlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, TerminalProgram};
@@ -41,6 +41,7 @@ impl Home {
         let seen = self.looks.get(&entry.path);
         match action {
             Action::Enter if !entry.is_folder => return Some("this is not a folder".into()),
+            Action::Edit if seen.is_some_and(|l| l.is_begun) => return Some("nothing of it is there yet".into()),
             Action::Edit if entry.is_folder => return Some("this is a folder".into()),
             Action::Edit if seen.is_some_and(|l| l.is_shard) => return Some("a shard is not text".into()),
             Action::Enter | Action::Edit => return None,
@@ -48,7 +49,10 @@ impl Home {
         }
         let Some(seen) = seen else { return Some("still looking".into()) };
         match action {
-            Action::Prepare | Action::Resume => why_not_prepare(action, seen),
+            Action::Resume => why_not_resume(seen),
+            Action::Info => None,
+            _ if seen.is_begun => Some("nothing of it is there yet".into()),
+            Action::Prepare => why_not_prepare(seen),
             Action::Browse => why_not_browse(seen),
             Action::Pack => why_not_pack(entry, seen),
             Action::Dedup => why_not_dedup(entry, seen),
@@ -68,6 +72,10 @@ impl Home {
         let path = entry.path.clone();
         let is_folder = entry.is_folder;
         match self.looks.get(&path) {
+            Some(seen) if seen.is_begun => match self.why_not(Action::Resume) {
+                None => self.resume(path),
+                Some(why) => vec![Effect::Toast(Toast::new(Level::Info, why))],
+            },
             // What is ready is looked at; p prepares it again.
             Some(seen) if seen.is_ready_to_browse() => self.browse(path),
             Some(seen) if seen.can_prepare() && is_folder => vec![Effect::OpenPath(path)],
@@ -101,7 +109,7 @@ impl Home {
         let path = entry.path.clone();
         match action {
             Action::Prepare => self.prepare(path),
-            Action::Resume => vec![Effect::ResumePath(path)],
+            Action::Resume => self.resume(path),
             Action::Enter => {
                 self.go(Place::Folder(path), None);
                 Vec::new()
@@ -134,6 +142,16 @@ impl Home {
         crate::tui::recent::remember(&self.env.state_dir, path);
         let plan = DedupPlan::new(path.to_string_lossy(), "");
         vec![Effect::Push(dedup::open(plan, self.env.clone()))]
+    }
+
+    fn resume(&self, path: PathBuf) -> Vec<Effect> {
+        match self.looks.get(&path).and_then(|seen| seen.begun.clone()) {
+            Some(run) => {
+                crate::tui::recent::remember(&self.env.state_dir, &path);
+                begun::resume(&run, &self.env)
+            }
+            None => vec![Effect::ResumePath(path)],
+        }
     }
 
     fn prepare(&mut self, path: PathBuf) -> Vec<Effect> {
@@ -207,6 +225,9 @@ impl Home {
             (Action::Prepare, Some(DatasetKind::Metadataset)) => {
                 "Opens every member, says what is wrong, and writes the index of joins."
             }
+            (Action::Browse, _) if self.selected_look().is_some_and(|seen| seen.is_deduplicated) => {
+                "Shows what the dedup took out of the documents, and where the copy that stays is."
+            }
             _ => action.help(),
         }
     }
@@ -217,11 +238,19 @@ impl Home {
     }
 }
 
-fn why_not_prepare(action: Action, seen: &Look) -> Option<String> {
+fn why_not_resume(seen: &Look) -> Option<String> {
+    match seen.state {
+        State::Interrupted if seen.begun.is_some() || seen.can_prepare() && !seen.is_begun => None,
+        State::Interrupted => Some("the answers of the run that was interrupted cannot be read".into()),
+        _ => Some("no run was interrupted here".into()),
+    }
+}
+
+fn why_not_prepare(seen: &Look) -> Option<String> {
     if seen.is_shard {
         return Some("this is one shard; prepare works on its folder".into());
     }
-    if action == Action::Prepare && seen.is_prepared_by_a_run() {
+    if seen.is_prepared_by_a_run() {
         return None;
     }
     if seen.is_media_folder() {
@@ -229,9 +258,6 @@ fn why_not_prepare(action: Action, seen: &Look) -> Option<String> {
     }
     if !seen.can_prepare() {
         return Some("only folders of tar shards, JSONL files and metadatasets can be prepared".into());
-    }
-    if action == Action::Resume && seen.state != State::Interrupted {
-        return Some("no preparation was interrupted here".into());
     }
     None
 }
@@ -241,7 +267,7 @@ fn why_not_browse(seen: &Look) -> Option<String> {
         _ if seen.is_shard => Some("this is one shard; its folder is browsed".into()),
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
         DatasetKind::Filesystem => None,
-        DatasetKind::PlainFolder if seen.media > 0 => None,
+        DatasetKind::PlainFolder if seen.media > 0 || seen.is_deduplicated => None,
         DatasetKind::PlainFolder => Some("no picture, sound or video was seen in it".into()),
         DatasetKind::Metadataset => Some("its members are browsed, each by itself".into()),
         DatasetKind::PackedTokens | DatasetKind::PackedFolder => None,

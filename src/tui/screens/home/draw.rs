@@ -1,6 +1,6 @@
 //! How the home screen looks.
 
-use super::{headline, Focus, Home, Place, State};
+use super::{begun, headline, Focus, Home, Place, State};
 use crate::model::text::bytes;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
@@ -103,6 +103,7 @@ impl Home {
         let kind = Cell::new(seen.title(), if plain { ui.theme.muted } else { ui.theme.accent });
         let holds_something = seen.shards > 0 || seen.media > 0;
         let amount = match (holds_something, entry.is_folder) {
+            _ if seen.is_begun => String::new(),
             (false, true) => String::new(),
             _ if looks.amounts && seen.mixture.is_none() => seen.amount(ui.glyphs.dot),
             (false, false) => bytes(entry.bytes.max(seen.bytes)),
@@ -117,7 +118,7 @@ impl Home {
             State::Broken(_) => (ui.glyphs.cross, ui.theme.error),
             State::Locked(_) => ("*", ui.theme.warn),
         };
-        let word = if self.env.jobs.is_running_on(&entry.path) { "preparing" } else { seen.word() };
+        let word = if self.env.jobs.is_running_on(&entry.path) { "running" } else { seen.word() };
         let state = if looks.words { format!("{glyph} {word}") } else { glyph.to_owned() };
         vec![name.into(), kind, Cell::new(amount, ui.theme.muted), Cell::new(state, style)]
     }
@@ -166,8 +167,11 @@ impl Home {
         let (notice, style) = match &seen.state {
             State::Interrupted => {
                 let key = ui.key(Context::Home, Action::Resume);
-                let words = "A preparation was begun here and not finished.";
-                (Some(format!("{} {words} {key} goes on with it.", ui.glyphs.warn)), ui.theme.warn)
+                let goes_on = match self.why_not(Action::Resume) {
+                    None => format!("{key} goes on with it."),
+                    Some(_) => "The same plan on the same output goes on with it.".to_owned(),
+                };
+                (Some(format!("{} {} {goes_on}", ui.glyphs.warn, begun::words(seen))), ui.theme.warn)
             }
             State::Locked(holder) => (Some(format!("{} In use by process {holder}.", ui.glyphs.warn)), ui.theme.warn),
             State::Stale(why) => (Some(format!("{} Out of date: {why}.", ui.glyphs.warn)), ui.theme.warn),

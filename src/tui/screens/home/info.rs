@@ -42,7 +42,7 @@ impl InfoPage {
         let answer = move |path: PathBuf, cancel: &Cancel| read(&path, kind, &prepare, &glyphs, cancel);
         let mut worker = Stoppable::start("info", env.wake.clone(), answer);
         let mut shown = lines.clone();
-        if is_read(seen.kind) {
+        if is_read(seen.kind) && !seen.is_begun {
             worker.ask(entry.path.clone());
             shown.push(PageLine::new(Tone::Muted, "reading"));
         }
@@ -63,7 +63,7 @@ fn first_lines(entry: &Entry, seen: &Look, ascii: bool) -> Vec<PageLine> {
         lines.push(PageLine::new(Tone::Plain, format!("parts of the first sample: {}", seen.parts.join(" "))));
     }
     match &seen.state {
-        State::Interrupted => lines.push(PageLine::new(Tone::Warn, "A preparation was begun here and not finished.")),
+        State::Interrupted => lines.push(PageLine::new(Tone::Warn, super::begun::words(seen))),
         State::Locked(holder) => lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}."))),
         State::Stale(why) => lines.push(PageLine::new(Tone::Warn, format!("Out of date: {why}."))),
         State::Broken(why) => lines.push(PageLine::new(Tone::Error, why.clone())),

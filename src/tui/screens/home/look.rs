@@ -1,7 +1,10 @@
 //! What an entry of a folder is, found out from names and the first sample's headers, within a budget: a folder walker must
 //! never wait for a walk through a whole file system.
 
+use super::begun;
 use super::files::{self, Mixture};
+use crate::engine::dedup::removed;
+use crate::job::unfinished::Begun;
 use crate::media::kind::type_by_extension;
 use crate::model::text::{bytes, count};
 use crate::model::{
@@ -15,6 +18,7 @@ use crate::storage::own::{is_beside_output, OwnFolder};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Names looked at below one folder, at most.
@@ -38,7 +42,7 @@ pub struct Entry {
 }
 
 /// What an entry is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Look {
     /// Its kind.
     pub kind: DatasetKind,
@@ -62,6 +66,12 @@ pub struct Look {
     pub members: u64,
     /// What a metadataset says.
     pub mixture: Option<Mixture>,
+    /// A dedup made it, and what it took out can be looked at.
+    pub is_deduplicated: bool,
+    /// A run is to make it, and nothing of it is visible yet.
+    pub is_begun: bool,
+    /// The run that was stopped while it made this.
+    pub begun: Option<Arc<Begun>>,
     /// There may be more than was looked at.
     pub more: bool,
     /// Part names of the first sample, in archive order.
@@ -82,7 +92,7 @@ pub enum State {
     Stale(String),
     /// It cannot be used as it is; why.
     Broken(String),
-    /// A preparation was begun and not finished, and nobody works on it.
+    /// A run was begun and not finished, and nobody works on it.
     Interrupted,
     /// Somebody works on it; who.
     Locked(String),
@@ -123,6 +133,9 @@ impl Look {
             files: 0,
             members: 0,
             mixture: None,
+            is_deduplicated: false,
+            is_begun: false,
+            begun: None,
             more: false,
             parts: Vec::new(),
         }
@@ -153,7 +166,9 @@ impl Look {
 
     /// Kind in a person's words.
     pub fn title(&self) -> &'static str {
-        if self.is_shard {
+        if self.is_begun {
+            "output"
+        } else if self.is_shard {
             "shard"
         } else if self.is_media_folder() {
             DatasetKind::Filesystem.title()
@@ -164,7 +179,10 @@ impl Look {
 
     /// How far it is, in one or two words.
     pub fn word(&self) -> &'static str {
-        self.state.word(self.kind)
+        match self.state {
+            State::Prepared if self.is_deduplicated => "deduplicated",
+            _ => self.state.word(self.kind),
+        }
     }
 
     /// How much it holds, in a person's words: `20 shards · 4.3 GiB`.
@@ -194,6 +212,7 @@ pub fn read_folder(dir: &Path) -> std::io::Result<Vec<Entry>> {
         .map(|e| entry_of(&e))
         .filter(|entry| !(entry.is_folder && is_beside_output(&entry.path)));
     let mut entries: Vec<Entry> = found.collect();
+    entries.extend(begun::entries(dir, &entries));
     entries.sort_by_cached_key(|e| (e.name.to_lowercase(), e.name.clone()));
     Ok(entries)
 }
@@ -220,11 +239,12 @@ pub fn name_of(name: &OsStr) -> String {
 
 /// Finds out what an entry is. Of files it reads at most the first headers of one shard.
 pub fn look(path: &Path) -> Look {
-    match fs::metadata(path) {
+    let seen = match fs::metadata(path) {
         Ok(facts) if facts.is_dir() => look_at_folder(path),
         Ok(facts) => look_at_file(path, facts.len()),
         Err(_) => Look::of(DatasetKind::OtherFile),
-    }
+    };
+    begun::look(path, seen)
 }
 
 fn look_at_file(path: &Path, size: u64) -> Look {
@@ -265,10 +285,14 @@ fn look_at_folder(path: &Path) -> Look {
     } else {
         DatasetKind::PlainFolder
     };
+    let is_deduplicated = kind == DatasetKind::PlainFolder
+        && walk.texts > 0
+        && removed::beside(path).is_some_and(|(_, name)| name.is_empty());
     let holds_shards = prepared || walk.shards > 0;
     let state = match () {
         () if holds_shards => state_of(path, prepared),
         () if has_database => State::Prepared,
+        () if is_deduplicated => State::Prepared,
         () if walk.media > 0 => State::Raw,
         () => State::None,
     };
@@ -280,6 +304,7 @@ fn look_at_folder(path: &Path) -> Look {
         media,
         members: walk.members,
         texts: walk.texts,
+        is_deduplicated,
         more: walk.more && (walk.shards > 0 || media > 0),
         parts: walk.first.as_deref().map(first_parts).unwrap_or_default(),
         ..Look::of(kind)

@@ -4,6 +4,7 @@
 //! said. It opens nothing itself: it asks the frame to.
 
 mod actions;
+mod begun;
 mod draw;
 mod files;
 mod info;
@@ -13,6 +14,7 @@ pub use files::Mixture;
 pub use info::InfoPage;
 pub use look::{look, Entry, Look, State};
 
+use crate::job::unfinished;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
@@ -381,8 +383,9 @@ fn read_place(place: &Place, state_dir: &Path) -> Read {
                 bytes: 0,
                 path,
             };
-            // What is gone is not offered; what cannot be asked for now may be there again later.
-            let is_there = |path: &PathBuf| path.try_exists().unwrap_or(true);
+            // What is gone is not offered; what cannot be asked for now may be there again later, and what is begun will be.
+            let is_begun = |path: &PathBuf| matches!(unfinished::beside(path), Ok(Some(_)));
+            let is_there = |path: &PathBuf| path.try_exists().unwrap_or(true) || is_begun(path);
             Read { entries: Ok(recent::load(state_dir).into_iter().filter(is_there).map(entry).collect()) }
         }
     }
@@ -444,7 +447,7 @@ impl Screen for Home {
         if running != self.jobs_running {
             // A job that began or ended changes what its data set is.
             self.jobs_running = running;
-            self.doubt_everything();
+            self.reload();
             changed = true;
         }
         if changed {

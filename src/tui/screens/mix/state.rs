@@ -21,10 +21,12 @@ pub enum Stop {
     Splits,
     /// Where the file is written.
     Output,
+    /// What the mixture comes to, which is read and scrolled.
+    Mixture,
 }
 
 impl Stop {
-    const ALL: [Self; 4] = [Self::Kind, Self::Members, Self::Splits, Self::Output];
+    const ALL: [Self; 5] = [Self::Kind, Self::Members, Self::Splits, Self::Output, Self::Mixture];
 }
 
 /// What lies at a place of the screen.
@@ -38,6 +40,8 @@ pub enum Place {
     Field(Stop),
     /// The page of the file.
     Page,
+    /// What the mixture comes to.
+    Mixture,
     /// The buttons of the popup of a source of media: whether it is added.
     Aux(bool),
 }
@@ -103,6 +107,8 @@ pub struct MixState {
     pub is_reviewing: bool,
     /// First line in view of the file.
     pub offset: usize,
+    /// First line in view of what the mixture comes to.
+    pub mixture_offset: usize,
     /// Where things were drawn last, for the mouse.
     pub places: Places<Place>,
     /// What was written.
@@ -181,7 +187,7 @@ impl MixState {
         match self.stop() {
             Stop::Splits => Some(&mut self.splits),
             Stop::Output => Some(&mut self.output),
-            Stop::Kind | Stop::Members => None,
+            Stop::Kind | Stop::Members | Stop::Mixture => None,
         }
     }
 
@@ -327,14 +333,7 @@ impl MixState {
     /// Does what a key means.
     pub fn act(&mut self, action: Action) {
         if self.is_reviewing {
-            self.offset = match action {
-                Action::Up => self.offset.saturating_sub(1),
-                Action::Down => self.offset + 1,
-                Action::PageUp | Action::HalfUp => self.offset.saturating_sub(10),
-                Action::PageDown | Action::HalfDown => self.offset + 10,
-                Action::First => 0,
-                _ => self.offset,
-            };
+            self.offset = scrolled(self.offset, action);
             return;
         }
         match (self.stop(), action) {
@@ -357,6 +356,8 @@ impl MixState {
                     field.clear();
                 }
             }
+            (Stop::Mixture, Action::Up) if self.mixture_offset == 0 => self.step_focus(false),
+            (Stop::Mixture, action) => self.mixture_offset = scrolled(self.mixture_offset, action),
             (_, Action::Up) => self.step_focus(false),
             (_, Action::Down) => self.step_focus(true),
             _ => {}
@@ -370,6 +371,9 @@ impl MixState {
         match gesture {
             Gesture::Wheel { on: Place::Members, rows } => self.list.scroll(rows),
             Gesture::Wheel { on: Place::Page, rows } => self.offset = self.offset.saturating_add_signed(rows),
+            Gesture::Wheel { on: Place::Mixture, rows } => {
+                self.mixture_offset = self.mixture_offset.saturating_add_signed(rows);
+            }
             Gesture::Wheel { .. } => {}
             Gesture::Click { on, line, column } | Gesture::DoubleClick { on, line, column } => {
                 let stop = match on {
@@ -387,6 +391,7 @@ impl MixState {
                         Stop::Members
                     }
                     Place::Field(stop) => stop,
+                    Place::Mixture => Stop::Mixture,
                     Place::Page | Place::Aux(_) => return,
                 };
                 self.focus = Stop::ALL.iter().position(|s| *s == stop).unwrap_or(0);
@@ -406,6 +411,18 @@ impl MixState {
                 _ => {}
             }
         }
+    }
+}
+
+/// Where a page is in view from, after a key that scrolls it; drawing keeps it within the page.
+fn scrolled(offset: usize, action: Action) -> usize {
+    match action {
+        Action::Up => offset.saturating_sub(1),
+        Action::Down => offset + 1,
+        Action::PageUp | Action::HalfUp => offset.saturating_sub(10),
+        Action::PageDown | Action::HalfDown => offset + 10,
+        Action::First => 0,
+        _ => offset,
     }
 }
 

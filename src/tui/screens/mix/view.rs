@@ -16,9 +16,6 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::Path;
 
-/// Problems shown below the bars.
-const SHOWN_PROBLEMS: usize = 4;
-
 /// Draws everything.
 pub fn draw(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     state.places.clear();
@@ -73,7 +70,10 @@ fn draw_source(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
 
 fn draw_form(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let mixture = mixture(state, columns, ui);
+    let mut mixture = mixture(state, columns, ui);
+    if state.stop() == Stop::Mixture {
+        mixture.insert(0, Line::from(Span::styled("What it comes to", ui.theme.accent)));
+    }
     let focus = |on: bool, otherwise: u8| if on { Section::FOCUS } else { otherwise };
     let at = state.stop();
     let sections = [
@@ -83,13 +83,18 @@ fn draw_form(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
         Section::fixed(1, 0),
         Section::fixed(2, focus(matches!(at, Stop::Splits | Stop::Output), 2)),
         Section::fixed(1, 0),
-        Section::growing(u16::try_from(mixture.len().min(3)).unwrap_or(3), mixture.len(), 4),
+        Section::growing(
+            u16::try_from(mixture.len().min(3)).unwrap_or(3),
+            mixture.len(),
+            focus(at == Stop::Mixture, 4),
+        ),
     ];
     let places = stack(area, &sections);
     draw_kinds(state, frame, places[0], ui);
     draw_members(state, frame, places[2], ui);
     draw_fields(state, frame, places[4], ui);
-    draw_lines(frame.buffer_mut(), places[6], mixture);
+    state.places.put(places[6], Place::Mixture);
+    draw_scrolled(frame, places[6], &mut state.mixture_offset, mixture, ui);
 }
 
 fn draw_kinds(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
@@ -203,13 +208,7 @@ fn worked_lines(worked: &Worked, folder: &Path, columns: usize, ui: &Ui) -> Vec<
             if split.root.children.is_empty() { std::slice::from_ref(&split.root) } else { &split.root.children };
         lines.extend(members.iter().enumerate().map(|(at, node)| node_line(node, folder, at, columns, ui)));
     }
-    for problem in worked.facts.problems.iter().take(SHOWN_PROBLEMS) {
-        lines.extend(problem_lines(problem, columns, ui));
-    }
-    if worked.facts.problems.len() > SHOWN_PROBLEMS {
-        let words = format!("and {} more", worked.facts.problems.len() - SHOWN_PROBLEMS);
-        lines.push(Line::from(Span::styled(words, ui.theme.muted)));
-    }
+    lines.extend(worked.facts.problems.iter().flat_map(|problem| problem_lines(problem, columns, ui)));
     lines
 }
 

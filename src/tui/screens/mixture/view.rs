@@ -3,7 +3,6 @@
 use super::state::{MixtureState, Place, Row, Stop};
 use crate::engine::nanosets::mixture::Share;
 use crate::model::text::{count, grouped};
-use crate::model::Problem;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines, problem_lines, row};
@@ -146,11 +145,7 @@ fn told(state: &MixtureState, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
                 outlook.passes
             );
             lines.push(Line::from(text::fit_end(&words, columns, ui.glyphs)));
-            for note in &worked.notes {
-                let name = note.subject.key.as_ref().map(|name| format!("{}: ", text::safe(name))).unwrap_or_default();
-                let told = Problem { message: format!("{name}{}", note.message), ..note.clone() };
-                lines.extend(problem_lines(&told, columns, ui));
-            }
+            lines.extend(worked.notes.iter().flat_map(|note| problem_lines(note, columns, ui)));
         }
     }
     lines.push(Line::default());

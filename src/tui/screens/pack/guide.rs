@@ -9,7 +9,7 @@ use crate::model::{PackFormat, PackPlan};
 use crate::tui::form::{Answers as _, Contexts, Guide, Look};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Screen, Ui, UiEnv};
-use crate::tui::screens::run::{orders, RunScreen};
+use crate::tui::screens::run::{orders, Order, RunScreen};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
@@ -197,8 +197,9 @@ impl Guide for PackGuide {
         view::outlook_lines(state, columns, ui)
     }
 
-    fn hand_on(&mut self, state: &mut PackState, env: &UiEnv) -> Box<dyn Screen> {
-        Box::new(RunScreen::new(orders::pack(state.plan.clone(), state.command()), env.clone()))
+    fn hand_on(&mut self, state: &mut PackState, env: &UiEnv, draft: &Path) -> Box<dyn Screen> {
+        let order = orders::pack(state.plan.clone(), state.command());
+        Box::new(RunScreen::new(Order { draft: Some(draft.to_owned()), ..order }, env.clone()))
     }
 
     /// On a tokenizer that was found, the key that goes on takes it first.

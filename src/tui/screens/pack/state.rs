@@ -102,6 +102,7 @@ impl PackState {
 impl Answers for PackState {
     type Field = Field;
     type Plan = PackPlan;
+    const OVERWRITE: Field = Field::Overwrite;
 
     fn plan(&self) -> &PackPlan {
         &self.plan

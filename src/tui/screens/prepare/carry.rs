@@ -15,6 +15,7 @@ impl PrepareScreen {
         self.save_draft_now();
         match self.env.jobs.start_prepare(plan, options, self.scan.take()) {
             Ok(id) => {
+                self.env.jobs.forget_when_done(id, self.draft.clone());
                 self.job = Some(id);
                 self.wizard.show_run();
                 Vec::new()

@@ -27,7 +27,7 @@ fn argument(path: &Path) -> String {
 /// An order that leads to one screen back and has nothing to look at; whoever has more to say says so.
 fn order(crumb: &str, name: &str, words: Words, command: String, start: Start) -> Order {
     let crumbs = vec![crumb.to_owned(), name.to_owned()];
-    Order { crumbs, words, command, next: Vec::new(), start, depth: 1, browse: None }
+    Order { crumbs, words, command, next: Vec::new(), start, depth: 1, browse: None, draft: None }
 }
 
 /// How `what` ended: each ending goes on after its name.

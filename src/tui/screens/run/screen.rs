@@ -35,6 +35,8 @@ pub struct Order {
     pub depth: usize,
     /// What can be looked at when it is done.
     pub browse: Option<Made>,
+    /// The answers that led here, kept until it has succeeded.
+    pub draft: Option<PathBuf>,
 }
 
 /// What can be looked at of what a job made.
@@ -72,7 +74,13 @@ impl RunScreen {
     }
 
     fn begin(&mut self) -> Outcome<()> {
-        self.job = Some((self.order.start)(&self.env)?);
+        let id = (self.order.start)(&self.env)?;
+        // What this run does itself is gone on with, when it is tried again.
+        self.env.options.restart = false;
+        if let Some(draft) = &self.order.draft {
+            self.env.jobs.forget_when_done(id, draft.clone());
+        }
+        self.job = Some(id);
         self.run.begin();
         self.observe();
         Ok(())

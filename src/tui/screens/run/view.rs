@@ -293,9 +293,7 @@ fn draw_problems(step: &mut RunState, frame: &mut Frame, area: Rect, focused: bo
         Line::from(vec![Span::styled(format!("{sign} "), style), Span::raw(words)])
     });
     if let Some(problem) = step.list.get().and_then(|at| problems.get(at)) {
-        let mut whole = problem.clone();
-        whole.message = problem.to_string();
-        draw_lines(frame.buffer_mut(), places[1], problem_lines(&whole, usize::from(area.width), ui));
+        draw_lines(frame.buffer_mut(), places[1], problem_lines(problem, usize::from(area.width), ui));
     }
 }
 

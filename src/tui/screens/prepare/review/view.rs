@@ -230,9 +230,7 @@ fn problems(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) -
     );
     let mut lines = vec![Line::default(), heading(&title, ui)];
     for problem in all.iter().take(SHOWN_PROBLEMS) {
-        let mut whole = (*problem).clone();
-        whole.message = problem.to_string();
-        lines.extend(problem_lines(&whole, columns.saturating_sub(2), ui).into_iter().map(|mut l| {
+        lines.extend(problem_lines(problem, columns.saturating_sub(2), ui).into_iter().map(|mut l| {
             l.spans.insert(0, Span::raw("  "));
             l
         }));

@@ -1,0 +1,65 @@
+//! Runs of pack and dedup that are not finished. What they do stays in a folder of their own beside the output until it is whole, so
+//! that an output of which nothing is visible yet is listed for it.
+
+use super::look::{name_of, Entry, Look, State};
+use crate::engine::plan::file::PlanFile;
+use crate::job::unfinished::{self, begun, Begun};
+use crate::model::DatasetKind;
+use crate::tui::screen::{Effect, UiEnv};
+use crate::tui::screens::{dedup, pack};
+use crate::tui::widgets::{Level, Toast};
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is said of an entry that a run was stopped on.
+pub(super) fn words(seen: &Look) -> String {
+    let run = match seen.begun.as_ref().map(|begun| &begun.plan) {
+        Some(PlanFile::Pack(_)) => "pack",
+        Some(PlanFile::Dedup(_)) => "dedup",
+        _ if seen.can_prepare() => "preparation",
+        _ => "run",
+    };
+    format!("A {run} was begun here and not finished.")
+}
+
+/// Outputs in a folder that runs are about, and of which nothing is visible yet.
+pub(super) fn entries(folder: &Path, known: &[Entry]) -> Vec<Entry> {
+    let known: HashSet<&Path> = known.iter().map(|entry| entry.path.as_path()).collect();
+    let found = unfinished::inside(folder).unwrap_or_default().into_iter();
+    let shown =
+        found.filter(|run| !matches!(run.state, unfinished::State::Lost) && !known.contains(run.path.as_path()));
+    shown.map(|run| entry(run.path)).collect()
+}
+
+fn entry(path: PathBuf) -> Entry {
+    let name = path.file_name().map(name_of).unwrap_or_default();
+    Entry { path, name, is_folder: false, bytes: 0 }
+}
+
+/// Adds to what an entry is that a run works on it, or was stopped.
+pub(super) fn look(path: &Path, seen: Look) -> Look {
+    let Ok(Some(run)) = unfinished::beside(path) else { return seen };
+    let is_begun = path.symlink_metadata().is_err();
+    let kind = if is_begun { DatasetKind::OtherFile } else { seen.kind };
+    match run.state {
+        unfinished::State::Lost => seen,
+        unfinished::State::Running(by) => {
+            let state = State::Locked(format!("{} on {}", by.process.pid, by.process.host));
+            Look { state, kind, is_begun, ..seen }
+        }
+        unfinished::State::Publishing(_) | unfinished::State::Interrupted => {
+            Look { state: State::Interrupted, kind, is_begun, begun: begun(&run.own).map(Arc::new), ..seen }
+        }
+    }
+}
+
+/// Opens the review of a stopped run, from where it goes on.
+pub(super) fn resume(begun: &Begun, env: &UiEnv) -> Vec<Effect> {
+    let scratch = begun.scratch.clone();
+    match begun.plan.clone() {
+        PlanFile::Pack(plan) => vec![Effect::Push(pack::going_on(*plan, scratch, env))],
+        PlanFile::Dedup(plan) => vec![Effect::Push(dedup::going_on(*plan, scratch, env))],
+        _ => vec![Effect::Toast(Toast::new(Level::Info, "`gristmill jobs` tells the command that goes on with it"))],
+    }
+}
