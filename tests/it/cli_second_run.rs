@@ -15,6 +15,10 @@ fn prepared(more: &str) -> Sandbox {
 fn an_update_without_new_shards_still_takes_new_answers() {
     let sandbox = prepared("");
     sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
+    let dry = sandbox.say("prepare data --update --dry-run").ends(0).says("Nothing to do: data is prepared");
+    assert!(!dry.out.contains("replaced"), "{}", dry.out);
+    let more = "prepare data --update --exclude-sample s_03.tar/031 --dry-run";
+    sandbox.say(more).ends(0).says("Would prepare data").says("replaced");
     sandbox.say("prepare data --yes --update --exclude-sample s_03.tar/031").ends(0);
     assert!(sandbox.text("data/.nv-meta/split.yaml").ends_with("exclude:\n- s_03.tar/031\n"));
     sandbox.say("prepare data --yes --update --exclude-sample s_03.tar/031").ends(0).says("Nothing to do");

@@ -51,13 +51,19 @@ pub fn of_report(plan: &PreparePlan, report: &PrepareReport) -> Vec<String> {
 
 /// The lines of a dry run.
 pub fn of_preview(plan: &PreparePlan, preview: &Preview, media: Option<&MediaOutlook>) -> Vec<String> {
-    let mut lines = vec![format!("Would prepare {}. Nothing was written.", display_safe(&plan.path))];
+    let path = display_safe(&plan.path);
+    let mut lines = vec![match preview.nothing_to_do {
+        true => format!("Nothing to do: {path} is prepared like this already, and nothing has changed since."),
+        false => format!("Would prepare {path}. Nothing was written."),
+    }];
     lines.extend(split_lines(&preview.splits, preview.samples, preview.excludes));
     lines.extend(media.into_iter().flat_map(outlook_lines));
     lines.extend(file_lines("Would be written", &preview.files));
     lines.extend(difference_lines(&preview.differences));
     lines.push(String::new());
-    lines.push("Only the run compares the keys of samples: one that comes twice is told then.".to_owned());
+    if !preview.nothing_to_do {
+        lines.push("Only the run compares the keys of samples: one that comes twice is told then.".to_owned());
+    }
     let command = CommandLine::of(plan);
     lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command.text()));
     for (name, _) in &command.files {

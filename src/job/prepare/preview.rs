@@ -4,10 +4,11 @@ use super::rerun;
 use super::summary::{selected_facts, shard_names, summaries};
 use super::{OutputFile, SplitSummary};
 use crate::engine::outputs;
+use crate::engine::plan::inherit::recorded;
 use crate::engine::plan::{inherited, resolve_in, validate};
 use crate::engine::select::select;
 use crate::formats::energon::layout;
-use crate::model::{DatasetFacts, PreparePlan, Problem, ProblemKind, Scope, Severity, ShardFacts};
+use crate::model::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts};
 use serde::Serialize;
 use std::path::Path;
 
@@ -26,10 +27,13 @@ pub struct Preview {
     pub problems: Vec<Problem>,
     /// What changes against an earlier preparation, one line each.
     pub differences: Vec<String>,
+    /// It is prepared like this already: a run would write nothing.
+    pub nothing_to_do: bool,
 }
 
 /// What `plan` would do to the data set as far as it is known.
 pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
+    let recorded = recorded(plan, facts.prepared.as_ref());
     let plan = &inherited(plan, facts.prepared.as_ref());
     let mut preview = Preview {
         files: Vec::new(),
@@ -38,6 +42,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         excludes: 0,
         problems: facts.findings.clone(),
         differences: rerun::differences(plan, facts),
+        nothing_to_do: false,
     };
     preview.problems.extend(validate(plan, facts));
     let positions = match select(plan, facts) {
@@ -67,7 +72,15 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     preview.excludes = excludes.iter().collect::<std::collections::HashSet<_>>().len() as u64;
     preview.splits = summaries(&named, &shards, &excludes);
     preview.differences.extend(moves(&named, facts));
-    preview.files = files(plan, facts, &shards, &named);
+    preview.nothing_to_do = match &facts.prepared {
+        Some(prepared) if plan.rerun == Rerun::Update => {
+            rerun::update_finds_nothing((plan, &recorded), facts, prepared, &positions)
+        }
+        _ => preview.problems.iter().any(|problem| problem.kind == ProblemKind::NothingToDo),
+    };
+    if !preview.nothing_to_do {
+        preview.files = files(plan, facts, &shards, &named);
+    }
     preview
 }
 

@@ -43,12 +43,7 @@ pub(super) fn nothing_to_do(
     match context.plan.rerun {
         Rerun::Overwrite => Ok(false),
         Rerun::Update => {
-            // What the plan leaves out anyway is not new.
-            let has_fresh = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).any(|shard| {
-                prepared.new_shards.contains(&shard.name) || prepared.changed_shards.contains(&shard.name)
-            });
-            let is_same_list = selection.positions.len() == prepared.shard_counts.len();
-            Ok(!has_fresh && is_same_list && prepared.missing_shards.is_empty() && !has_new_answers(context, prepared))
+            Ok(update_finds_nothing((&context.plan, &context.recorded_plan), facts, prepared, &selection.positions))
         }
         Rerun::Refuse => {
             let Some(recorded) = Recorded::read(own)? else { return Ok(false) };
@@ -61,12 +56,27 @@ pub(super) fn nothing_to_do(
     }
 }
 
+/// Whether an update of the shards at these positions would change nothing; by its plan, and by what would be recorded of it.
+pub(super) fn update_finds_nothing(
+    plans: (&PreparePlan, &PreparePlan),
+    facts: &DatasetFacts,
+    prepared: &PreparedFacts,
+    positions: &[usize],
+) -> bool {
+    // What the plan leaves out anyway is not new.
+    let has_fresh = positions
+        .iter()
+        .filter_map(|&p| facts.shards.get(p))
+        .any(|shard| prepared.new_shards.contains(&shard.name) || prepared.changed_shards.contains(&shard.name));
+    let is_same_list = positions.len() == prepared.shard_counts.len();
+    !has_fresh && is_same_list && prepared.missing_shards.is_empty() && !has_new_answers(plans, prepared)
+}
+
 /// Whether an update says something that the data set does not say yet.
-fn has_new_answers(context: &Context, prepared: &PreparedFacts) -> bool {
-    let plan = &context.plan;
+fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &PreparedFacts) -> bool {
     let excludes_more = plan.excludes.iter().any(|item| !prepared.excludes.contains(item));
     let differs = match prepared.plan.as_deref() {
-        Some(old) => plan_file::hash(&context.recorded_plan) != plan_file::hash(old),
+        Some(old) => plan_file::hash(recorded) != plan_file::hash(old),
         None => plan.splits != SplitPlan::Unset || !plan.exclude_shards.is_empty(),
     };
     excludes_more || differs || plan.loading != Loading::Unset

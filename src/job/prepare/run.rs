@@ -298,6 +298,11 @@ fn finish(
         tell_duplicates(context, selection, built)?;
     }
     super::excludes::tell_stale(context, facts, &shards, spools, built)?;
+    // What is in the shards is known only now.
+    let told = shared.problems.kept();
+    for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !told.contains(p)) {
+        shared.problems.report(problem.clone())?;
+    }
     let mut report = PrepareReport {
         shards: spools.len() as u64,
         samples: spools.iter().map(|spool| spool.scan.samples).sum(),

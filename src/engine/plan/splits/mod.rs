@@ -18,7 +18,7 @@ use super::flags;
 use crate::formats::python::pattern::Pattern;
 use crate::formats::python::random;
 use crate::model::{
-    DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardId, SplitPlan, Subject, Tgz,
+    DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, ShardFacts, ShardId, ShardState, SplitPlan, Subject, Tgz,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
@@ -180,12 +180,30 @@ pub fn resolve(plan: &PreparePlan, shards: &[ShardFacts]) -> Resolved {
 
 /// Divides shards as the plan says; with `--update` on a prepared data set, existing assignments stay and new shards join.
 pub fn resolve_in(plan: &PreparePlan, facts: &DatasetFacts) -> Resolved {
-    match &facts.prepared {
+    let resolved = match &facts.prepared {
         Some(prepared) if plan.rerun == Rerun::Update && !prepared.splits.is_empty() => {
             with_unassigned_note(update::resolve(plan, &facts.shards, prepared), &facts.shards)
         }
         _ => resolve(plan, &facts.shards),
+    };
+    with_sampleless_notes(resolved, &facts.shards)
+}
+
+/// Names splits that have shards and no sample: a trainer fails on them as on one without shards.
+fn with_sampleless_notes(mut resolved: Resolved, shards: &[ShardFacts]) -> Resolved {
+    let is_read = |shard: &&ShardFacts| matches!(shard.state, ShardState::Scanned | ShardState::Failed);
+    for (name, ids) in &resolved.splits {
+        let of: Vec<&ShardFacts> = ids.iter().filter_map(|id| shards.get(id.0 as usize)).collect();
+        let is_empty = !of.is_empty() && of.iter().all(|shard| is_read(shard) && shard.samples == 0);
+        // A data set without any sample is told as that.
+        if is_empty && shards.iter().any(|shard| shard.samples > 0) {
+            let message = format!("{name} has {}, and no sample", crate::model::text::count(of.len() as u64, "shard"));
+            let problem = Problem::note(ProblemKind::EmptySplit, Subject::field(name.as_str()), message);
+            let hint = "exclude shards that hold nothing, or divide them otherwise: a trainer that asks for it fails";
+            resolved.problems.push(problem.with_hint(hint));
+        }
     }
+    resolved
 }
 
 fn with_unassigned_note(mut resolved: Resolved, shards: &[ShardFacts]) -> Resolved {

@@ -388,3 +388,18 @@ proptest::proptest! {
         let _ = resolve(&patterns(&[("t", &pattern)]), &numbered(3));
     }
 }
+
+#[test]
+fn a_split_whose_shards_hold_no_sample_is_named_once_they_are_read() {
+    let plan = listed(&[("train", &["a.tar"]), ("val", &["b.tar", "c.tar"])]);
+    let mut facts = DatasetFacts::new("/d".into(), DatasetKind::RawWebDataset);
+    facts.shards = shards(&["a.tar", "b.tar", "c.tar"]);
+    facts.shards[0].samples = 3;
+    facts.shards[1].state = ShardState::Failed;
+    assert!(resolve_in(&plan, &facts).problems.is_empty(), "one is still to be read");
+    facts.shards[2].state = ShardState::Scanned;
+    let problem = only(&resolve_in(&plan, &facts), ProblemKind::EmptySplit).clone();
+    assert_eq!(problem.message, "val has 2 shards, and no sample");
+    facts.shards[2].samples = 1;
+    assert!(resolve_in(&plan, &facts).problems.is_empty());
+}

@@ -81,6 +81,12 @@ fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) ->
     if step.dry_run {
         return dry_run_verdict(step, answers, columns, look);
     }
+    if step.preview.as_ref().is_some_and(|preview| preview.nothing_to_do) {
+        let words = format!("{} it is prepared like this already, and nothing has changed since", ui.glyphs.check);
+        let mut lines = wrapped(&words, columns, ui.theme.ok);
+        lines.extend(wrapped("A run would write nothing.", columns, ui.theme.muted));
+        return lines;
+    }
     let key = ui.key(Context::PrepareReview, Action::Run);
     let found = all_problems(step, answers).iter().filter(|p| p.severity == Severity::Problem).count() as u64;
     let (state, style) = match found {
