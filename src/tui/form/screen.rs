@@ -123,6 +123,7 @@ impl<G: Guide> FormScreen<G> {
         let mut env = env.clone();
         env.options.scratch = scratch.or(env.options.scratch);
         let mut screen = Self::new(plan, env);
+        screen.state.keep_as_given();
         if let Some(review) = StepOf::<G::Answers>::ALL.last() {
             screen.state.go(*review);
         }

@@ -99,6 +99,9 @@ pub trait Answers {
     /// The switch by which a run replaces what is at its output.
     const OVERWRITE: Self::Field;
 
+    /// Proposes nothing from here on: an answer that is not given is meant like that.
+    fn keep_as_given(&mut self) {}
+
     /// The answers as a plan.
     fn plan(&self) -> &Self::Plan;
     /// Where in the form one is.

@@ -104,6 +104,10 @@ impl Answers for PackState {
     type Plan = PackPlan;
     const OVERWRITE: Field = Field::Overwrite;
 
+    fn keep_as_given(&mut self) {
+        (self.proposes_end, self.proposes_output) = (false, false);
+    }
+
     fn plan(&self) -> &PackPlan {
         &self.plan
     }

@@ -310,3 +310,14 @@ fn hostile_documents_are_shown_safely_and_bound() {
     assert_eq!((extracted.with_text(), extracted.texts.len()), (2, 3));
     assert!(extracted.texts[1].as_ref().unwrap().len() <= 20_000);
 }
+
+#[test]
+fn nothing_is_proposed_for_a_run_that_is_gone_on_with() {
+    let mut state = PackState::new(PackPlan::new(vec!["/data/corpus.jsonl".into()], "t.json", ""));
+    state.keep_as_given();
+    state.propose();
+    assert!(state.plan.output.is_empty() && state.plan.end.is_none());
+    let mut state = PackState::new(state.plan.clone());
+    state.propose();
+    assert!(!state.plan.output.is_empty());
+}
