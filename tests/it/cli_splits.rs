@@ -333,6 +333,19 @@ fn including_by_braces_reaches_into_several_excludes() {
 }
 
 #[test]
+fn including_what_two_excludes_name_takes_it_out_of_both() {
+    let sandbox = prepared();
+    sandbox.run(["splits", "exclude", "data", "s_01.tar/01{0..2}"]).ends(0);
+    sandbox.run(["splits", "exclude", "data", "s_01.tar/011", "s_02.tar", "s_02.tar/020"]).ends(0);
+    let ran = sandbox.run(["splits", "include", "data", "s_01.tar/011", "s_02.tar/020"]).ends(0);
+    ran.complains("still excluded as a whole");
+    let value = sandbox.say("splits show data --json").json("ok");
+    let items: Vec<&str> =
+        value["excludes"].as_array().unwrap().iter().map(|item| item["item"].as_str().unwrap()).collect();
+    assert_eq!(items, ["s_01.tar/010", "s_01.tar/012", "s_02.tar"]);
+}
+
+#[test]
 fn including_what_is_not_excluded_is_refused() {
     let sandbox = prepared();
     refused(sandbox.say("splits include data s_01.tar/010"), "no exclude names it", "--excludes lists them");

@@ -167,11 +167,16 @@ pub(super) fn including(editor: SplitEditor, items: &[String]) -> Outcome<Change
         editor.excludes().iter().enumerate().map(|(index, view)| (view.item.as_ref(), index)).collect();
     let (mut whole, mut edits) = (Vec::new(), Vec::new());
     for item in items {
+        let literal = shard_and_key(item, &ids).map(|(shard, key)| include_edit(shard, key));
         if let Some(&index) = written.get(item.as_str()) {
-            whole.push(index);
+            // What names one thing may be named by another exclude, too: it is taken out of all of them.
+            let names_one = braces::expand(item, 2).is_ok_and(|names| names == [item.as_str()]);
+            match literal.filter(|_| names_one) {
+                Some(edit) => edits.push(edit),
+                None => whole.push(index),
+            }
             continue;
         }
-        let literal = shard_and_key(item, &ids).map(|(shard, key)| include_edit(shard, key));
         // Braces may belong to the name; then an exclude of just that name is there.
         if let Some(edit) =
             literal.filter(|edit| !item.contains(['{', '\\']) || editor.clone().apply(edit.clone()).is_ok())

@@ -240,7 +240,7 @@ fn a_field_that_no_record_has_is_refused_with_the_keys_that_exist() {
     sandbox.write("in/a.jsonl", b"{\"body\": \"some words\", \"id\": 1}\n\n{\"body\": \"others\"}\nno record\n");
     let args = ["dedup", "in", "--output", "out", "--minlen", "5", "--text-key", "nokey"];
     for extra in [None, Some("--dry-run")] {
-        let ran = sandbox.run(&args.iter().copied().chain(extra).collect::<Vec<_>>());
+        let ran = sandbox.run(args.iter().copied().chain(extra).collect::<Vec<_>>());
         assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
         let told = format!("{}{}", ran.out, ran.err);
         for words in ["no record has text in the field \"nokey\"", "wrong field? these keys exist: body, id"] {
@@ -250,7 +250,7 @@ fn a_field_that_no_record_has_is_refused_with_the_keys_that_exist() {
     }
     // Where a record has the field, what is in it may be no text.
     sandbox.write("in/b.jsonl", b"{\"nokey\": null}\n");
-    let ran = sandbox.run(&args);
+    let ran = sandbox.run(args);
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(sandbox.path("out/a.jsonl").exists());
 }
