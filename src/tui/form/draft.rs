@@ -21,6 +21,8 @@ pub trait FormPlan: Clone + PartialEq {
     fn bare(&self) -> Self;
     /// Whether anything is answered but where the result goes, which a command line may propose.
     fn has_answers(&self) -> bool;
+    /// Where the result goes.
+    fn output_mut(&mut self) -> &mut String;
     /// What it is about: the paths that a draft is found by.
     fn sources(&self) -> Vec<PathBuf>;
     /// The text of a plan file.

@@ -98,22 +98,28 @@ pub struct FormScreen<G: Guide> {
     given: PlanOf<G>,
     /// The answers were run as they are: what is to be kept of them is kept.
     was_run: bool,
+    /// A stopped run was asked about, and nothing was done here since.
+    asked_about_stopped: bool,
 }
 
 impl<G: Guide> FormScreen<G> {
     /// The form with answers that are given already. Without any, a draft for the same input goes on where it was left.
     pub fn new(plan: PlanOf<G>, env: UiEnv) -> Self {
         let place = draft::place(&env.state_dir, &plan);
-        let found = if plan.has_answers() { None } else { draft::load::<_, StepOf<G::Answers>>(&place) };
+        let found = if plan.has_answers() { None } else { draft::load::<PlanOf<G>, StepOf<G::Answers>>(&place) };
         let guide = G::start(&plan, &env);
         let mut state = G::answers(plan);
-        let given = state.plan().clone();
-        if let Some(Draft { plan, step, age }) = found {
+        let mut given = state.plan().clone();
+        if let Some(Draft { mut plan, step, age }) = found {
+            // What is said now counts more than what was said then.
+            if !given.output_mut().is_empty() {
+                given.output_mut().clone_into(plan.output_mut());
+            }
             state = G::answers(plan);
             state.go(step);
             state.form_mut().draft = Some(age);
         }
-        let mut screen = Self { env, guide, state, draft: place, given, was_run: false };
+        let mut screen = Self { env, guide, state, draft: place, given, was_run: false, asked_about_stopped: false };
         screen.ask();
         screen
     }
@@ -152,6 +158,7 @@ impl<G: Guide> FormScreen<G> {
         }
         if let Some(stopped) = self.state.stopped_run() {
             let question = self.ask_about(stopped);
+            self.asked_about_stopped = true;
             return vec![Effect::Push(Box::new(question))];
         }
         if let Some((step, why)) = self.state.first_blocker() {
@@ -238,6 +245,7 @@ impl<G: Guide> FormScreen<G> {
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
         self.was_run = false;
+        self.asked_about_stopped = false;
         if let Some(effects) = self.guide.act(action, &mut self.state, &self.env) {
             return effects;
         }
@@ -381,7 +389,8 @@ impl<G: Guide> Screen for FormScreen<G> {
             Action::Advanced if !fields.any(|field| field.step() == form.step && field.is_advanced()) => {
                 Some("everything is shown here".into())
             }
-            Action::BeginAnew if self.state.stopped_run().is_none() => {
+            // What is known of the output is found out again when the question has gone.
+            Action::BeginAnew if !self.asked_about_stopped && self.state.stopped_run().is_none() => {
                 Some("no run of another plan was stopped at the output".into())
             }
             Action::Next if form.step.is_review() => Some("this is the last step".into()),

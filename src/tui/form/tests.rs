@@ -122,6 +122,18 @@ fn answers_that_are_left_come_back_until_they_are_forgotten() {
 }
 
 #[test]
+fn an_output_that_is_named_now_counts_more_than_that_of_the_draft() {
+    let house = House::new();
+    let mut screen = house.open();
+    act(screen.as_mut(), &[Action::Next, Action::Down]);
+    screen.closing();
+    let plan = DedupPlan::new(house.input().to_str().unwrap(), "/elsewhere/out");
+    let screen = dedup::open(plan, house.env());
+    let command = screen.bar_right().unwrap();
+    assert!(command.contains("--minlen 1000") && command.contains("--output /elsewhere/out"), "{command}");
+}
+
+#[test]
 fn a_run_that_succeeds_takes_the_draft_with_it_and_only_begins_when_nothing_stands_in_the_way() {
     let house = House::new();
     let mut screen = house.open();
@@ -189,6 +201,8 @@ fn a_run_of_another_plan_that_was_stopped_is_asked_about() {
     let Some(Effect::Replace(mut other)) = chosen.pop() else { panic!("nothing to go on with") };
     testing::settle(other.as_mut());
     assert!(other.context() == Context::DedupReview && other.bar_right().unwrap().contains("--minlen 77"));
+    screen.resumed();
+    assert_eq!(screen.why_disabled(Action::BeginAnew), None, "the question has gone, and its answer counts");
     let Some(Effect::Push(mut run)) = act(screen.as_mut(), &[Action::BeginAnew]).pop() else { panic!("nothing runs") };
     testing::settle(run.as_mut());
     assert!(out.join("a.jsonl").exists() && !own.journal().exists());

@@ -16,6 +16,10 @@ impl FormPlan for DedupPlan {
         *self != Self::new(self.input.clone(), self.output.clone())
     }
 
+    fn output_mut(&mut self) -> &mut String {
+        &mut self.output
+    }
+
     fn sources(&self) -> Vec<PathBuf> {
         vec![PathBuf::from(self.source())]
     }

@@ -16,6 +16,10 @@ impl FormPlan for PackPlan {
         *self != Self { output: self.output.clone(), ..self.bare() }
     }
 
+    fn output_mut(&mut self) -> &mut String {
+        &mut self.output
+    }
+
     fn sources(&self) -> Vec<PathBuf> {
         self.inputs.iter().map(PathBuf::from).collect()
     }

@@ -313,11 +313,16 @@ fn hostile_documents_are_shown_safely_and_bound() {
 
 #[test]
 fn nothing_is_proposed_for_a_run_that_is_gone_on_with() {
-    let mut state = PackState::new(PackPlan::new(vec!["/data/corpus.jsonl".into()], "t.json", ""));
-    state.keep_as_given();
-    state.propose();
-    assert!(state.plan.output.is_empty() && state.plan.end.is_none());
-    let mut state = PackState::new(state.plan.clone());
-    state.propose();
-    assert!(!state.plan.output.is_empty());
+    let end_after = |is_kept: bool| {
+        let mut state = PackState::new(PackPlan::new(vec!["/data/corpus.jsonl".into()], "t.json", "/data/out"));
+        if is_kept {
+            state.keep_as_given();
+        }
+        // No tokenizer is known yet, so that what is proposed is no end token.
+        state.plan.end = Some(EndToken::Id(3));
+        state.propose();
+        state.plan.end
+    };
+    assert_eq!(end_after(true), Some(EndToken::Id(3)));
+    assert_eq!(end_after(false), None);
 }
