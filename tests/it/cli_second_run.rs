@@ -118,3 +118,30 @@ fn what_does_not_work_without_tables_is_told() {
     sandbox.say(&format!("{LINE} --skip-sample-tables")).ends(0).complains("access by name");
     sandbox.say(LINE).ends(1).complains("files made: all but index.sqlite → all");
 }
+
+#[test]
+fn what_was_taken_away_since_is_made_again() {
+    let sandbox = prepared("");
+    let whole = sandbox.read("data/s_03.tar.idx");
+    let damages: [(&str, &dyn Fn()); 4] = [
+        ("no index", &|| std::fs::remove_file(sandbox.path("data/s_03.tar.idx")).unwrap()),
+        ("a cut index", &|| sandbox.write("data/s_03.tar.idx", &whole[..8])),
+        ("no tables", &|| std::fs::remove_file(sandbox.path("data/.nv-meta/index.sqlite")).unwrap()),
+        ("no splits", &|| std::fs::remove_file(sandbox.path("data/.nv-meta/split.yaml")).unwrap()),
+    ];
+    for (name, damage) in damages {
+        for line in ["prepare data --yes --update", LINE] {
+            if name == "no splits" && line != LINE {
+                continue;
+            }
+            damage();
+            // That the splits were gone is told, too.
+            let ran = sandbox.say(line).ends(i32::from(name == "no splits"));
+            assert!(!ran.out.contains("Nothing to do"), "{name}, {line}: {}", ran.out);
+            assert_eq!(sandbox.read("data/s_03.tar.idx"), whole, "{name}, {line}");
+            sandbox.say("verify data").ends(0);
+            sandbox.say("lint data").ends(0);
+            sandbox.say(line).ends(0).says("Nothing to do");
+        }
+    }
+}

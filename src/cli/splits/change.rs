@@ -82,8 +82,15 @@ impl Change {
         }
         let is_idle = self.editor.pending() == 0;
         let mut written = false;
-        for message in self.messages.iter().filter(|message| !message.is_empty()) {
-            printer.say(sentence(message));
+        let tell = || {
+            for message in self.messages.iter().filter(|message| !message.is_empty()) {
+                printer.say(sentence(message));
+            }
+        };
+        // What cannot be written is not told as done.
+        let is_told_first = is_idle || is_dry || context.may_ask();
+        if is_told_first {
+            tell();
         }
         if is_idle {
             printer.say(format!("{} {shown} stays as it is.", paint(Look::Good, "Nothing to do.")));
@@ -101,6 +108,9 @@ impl Change {
                 let report = write(self.editor.root(), &self.editor, &context.run_options(), false)?;
                 recent::remember_now(&xdg::state_dir(), self.editor.root());
                 written = !report.nothing_to_do;
+                if !is_told_first {
+                    tell();
+                }
                 printer.say(format!("{}.", paint(Look::Good, &format!("Written {shown}"))));
             }
         }

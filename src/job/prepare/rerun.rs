@@ -5,9 +5,10 @@ use super::Context;
 use crate::engine::plan::{file as plan_file, unreadable_splits};
 use crate::engine::recorded::Recorded;
 use crate::engine::select::select;
-use crate::formats::energon::layout;
+use crate::formats::energon::{layout, tar_idx::WORD};
 use crate::model::{
-    utc, DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemSink, Rerun, Shard, SplitPlan,
+    utc, DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemSink, Rerun, Scope, Shard,
+    SplitPlan,
 };
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
@@ -26,7 +27,9 @@ pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Sele
         let database = context.shared.root.join(layout::NV_META).join(layout::INDEX_SQLITE);
         if database.is_file() {
             let names = selected.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.name.as_str());
-            unchanged = names.filter(|name| !fresh.contains(name)).map(str::to_owned).collect();
+            let torn = without_index(facts, prepared);
+            let stays = |name: &&str| !fresh.contains(name) && !torn.contains(name);
+            unchanged = names.filter(stays).map(str::to_owned).collect();
         }
     }
     Ok(Selection { positions: selected.positions, unchanged })
@@ -51,7 +54,10 @@ pub(super) fn nothing_to_do(
                 let state = context.shared.lock();
                 selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
             };
-            Ok(recorded.plan_hash == plan_file::hash(&context.recorded_plan) && recorded.matches(&shards))
+            let is_same = recorded.plan_hash == plan_file::hash(&context.recorded_plan) && recorded.matches(&shards);
+            let splits = facts.root.join(layout::NV_META).join(layout::SPLIT_YAML);
+            let has_splits = context.plan.scope == Scope::TarIndexOnly || splits.is_file();
+            Ok(is_same && has_splits && is_whole(&context.plan, facts, prepared))
         }
     }
 }
@@ -69,7 +75,26 @@ pub(super) fn update_finds_nothing(
         .filter_map(|&p| facts.shards.get(p))
         .any(|shard| prepared.new_shards.contains(&shard.name) || prepared.changed_shards.contains(&shard.name));
     let is_same_list = positions.len() == prepared.shard_counts.len();
-    !has_fresh && is_same_list && prepared.missing_shards.is_empty() && !has_new_answers(plans, prepared)
+    let is_the_same = !has_fresh && is_same_list && prepared.missing_shards.is_empty();
+    is_the_same && !has_new_answers(plans, prepared) && is_whole(plans.0, facts, prepared)
+}
+
+/// Whether what a run made is still there: somebody may have taken a file away since, or a disk may have lost its end.
+fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) -> bool {
+    let in_meta = |name: &str| facts.root.join(layout::NV_META).join(name).is_file();
+    let has_tables = plan.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_SQLITE);
+    has_tables && without_index(facts, prepared).is_empty()
+}
+
+/// Prepared shards whose `.tar.idx` is not there, or has not one number for each sample and one for the end.
+fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> HashSet<&'p str> {
+    let lacks = |(name, samples): &&(String, u64)| {
+        let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
+        let index = facts.root.join(format!("{stem}.tar.idx"));
+        // A shard without samples may have been left without an index.
+        *samples > 0 && std::fs::metadata(index).map_or(true, |file| file.len() != WORD as u64 * (samples + 1))
+    };
+    prepared.shard_counts.iter().filter(lacks).map(|(name, _)| name.as_str()).collect()
 }
 
 /// Whether an update says something that the data set does not say yet.
