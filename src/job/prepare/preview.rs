@@ -78,8 +78,9 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         }
         _ => preview.problems.iter().any(|problem| problem.kind == ProblemKind::NothingToDo),
     };
-    if !preview.nothing_to_do {
-        preview.files = files(plan, facts, &shards, &named);
+    match preview.nothing_to_do {
+        true => preview.differences.clear(),
+        false => preview.files = files(plan, facts, &shards, &named),
     }
     preview
 }
