@@ -176,10 +176,23 @@ pub fn usage(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
         printer.raw_error(&error.render().ansi().to_string());
         return 2;
     }
-    let failure = usage_failure(error.kind(), &error.render().to_string());
+    let mut failure = usage_failure(error.kind(), &error.render().to_string());
+    if let Some(path) = path_for_a_command(error) {
+        failure.hint =
+            Some(format!("gristmill browse {path} shows what is in it; without arguments the files here are listed"));
+    }
     printer.error(&failure);
     printer.result(object(&command_name(args), "error", 2, Map::new(), &[failure]));
     2
+}
+
+/// What stands where a command belongs and is a file or folder, as it is typed.
+fn path_for_a_command(error: &clap::Error) -> Option<String> {
+    let word = match error.get(clap::error::ContextKind::InvalidSubcommand) {
+        Some(clap::error::ContextValue::String(word)) => word,
+        _ => return None,
+    };
+    std::path::Path::new(word).exists().then(|| crate::engine::plan::shell_quote(word))
 }
 
 /// The command that arguments name although they do not parse, as [`Command::name`](super::args::Command::name) has it; `none` when they

@@ -28,7 +28,7 @@ pub fn local(path: &Path) -> Outcome<String> {
     }
 }
 
-/// Refuses what `prepare` cannot take yet: files, whatever they hold.
+/// Refuses what holds no shards: files, whatever they hold.
 pub fn only_folders(path: &str) -> Outcome<()> {
     let known = [(".tar", "single shards"), (".tgz", "single shards")];
     if Path::new(path).is_dir() {
@@ -36,14 +36,15 @@ pub fn only_folders(path: &str) -> Outcome<()> {
     }
     super::jsonl::refuse_packed(path)?;
     match known.iter().find(|(suffix, _)| path.ends_with(suffix)) {
-        Some((_, what)) => Err(Failure::usage("preparing", format!("{what} are not supported yet"))
+        Some((_, what)) => Err(Failure::usage("opening the data set", format!("{what} are not supported yet"))
             .on(Subject::path(path))
             .with_hint("give a folder that holds tar shards")),
-        None if Path::new(path).is_file() => {
-            Err(Failure::usage("preparing", "it is neither a folder of tar shards nor a .jsonl or .yaml file")
-                .on(Subject::path(path))
-                .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)"))
-        }
+        None if Path::new(path).is_file() => Err(Failure::usage(
+            "opening the data set",
+            "it is neither a folder of tar shards nor a .jsonl or .yaml file",
+        )
+        .on(Subject::path(path))
+        .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)")),
         None => match std::fs::metadata(path) {
             Ok(_) => {
                 Err(Failure::usage("opening the data set", "it is a fifo, socket or device, not a file or folder")

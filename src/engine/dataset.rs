@@ -2,7 +2,7 @@
 
 use super::plan::file as plan_file;
 use super::recorded::Recorded;
-use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile, tar_idx::TarIdx};
+use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile, tables, tar_idx::TarIdx};
 use crate::formats::python::pattern::Pattern;
 use crate::model::{
     DatasetFacts, DatasetKind, ExitClass, Failure, FileStamp, Outcome, PreparePlan, PreparedFacts, Problem,
@@ -150,7 +150,31 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
         Err(failure) => findings.push(Problem::problem(ProblemKind::BadFile, failure.subject.clone(), failure.why)),
     }
     compare(root, shards, recorded.as_ref(), &mut prepared);
+    if tables_know_more(root, prepared.shard_counts.len()) {
+        // Rows are found by the place of their shard in the list; where one is gone, those behind it have another's.
+        let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
+        let names = shards.iter().map(|shard| &shard.name).filter(|name| indexed.contains(name.as_str()));
+        prepared.changed_shards = names.cloned().collect();
+        let message =
+            "index.sqlite has rows of more shards than .info.json lists; which rows belong to which is unknown";
+        findings.push(
+            Problem::problem(ProblemKind::IndexMismatch, Subject::path(root.join(layout::NV_META)), message)
+                .with_hint("an update reads every shard again"),
+        );
+    }
     Ok(Some(prepared))
+}
+
+/// Whether the tables hold rows of a shard beyond the list. Tables that cannot be read are told elsewhere.
+fn tables_know_more(root: &Path, listed: usize) -> bool {
+    let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
+    if listed == 0 || !database.is_file() {
+        return false;
+    }
+    let last = tables::open_readonly(&database)
+        .ok()
+        .and_then(|db| db.query_row("SELECT max(tar_file_id) FROM samples", [], |row| row.get::<_, i64>(0)).ok());
+    last.is_some_and(|last| usize::try_from(last).is_ok_and(|last| last >= listed))
 }
 
 /// The plan of our last run; one that cannot be understood (of a newer version, or edited by hand) counts as none.

@@ -14,9 +14,10 @@ use crate::model::{
     Cancel, DatasetFacts, Failure, FileStamp, Handles, Outcome, PartFacts, Problem, ProblemKind, ProblemLog,
     ProblemSink, Progress, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
 };
+use crate::source::decode::{part_class, PartClass};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::scratch::Scratch;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,8 +26,12 @@ use std::time::{Duration, Instant};
 
 /// A snapshot is made at most this often.
 const SNAPSHOT_EVERY: Duration = Duration::from_millis(90);
-/// Samples kept whole for questions and field maps.
-const SKETCHES: usize = 8;
+/// Samples that are looked for before the scan begins, so that questions can be asked.
+const FIRST_SKETCHES: usize = 8;
+/// Samples kept whole for questions and field maps, from shards all over the data set.
+const SKETCHES: usize = 48;
+/// A sample with more text than this is shown where it is one of the first, and not tried out otherwise, in bytes.
+const SKETCH_BYTES: u64 = 1 << 20;
 
 /// Part statistics of one shard, kept so that shards can be counted in and out.
 type Parts = BTreeMap<String, PartFacts>;
@@ -54,6 +59,8 @@ struct Mark {
     is_counted: bool,
     /// Its spool came from the old index, not from the tar.
     is_from_index: bool,
+    /// Somebody reads it, has read it, or has what is in it from an earlier run.
+    is_taken: bool,
 }
 
 /// Shared between the workers, the front end, and the job that takes a scan over.
@@ -161,6 +168,12 @@ impl Shared {
         });
     }
 
+    /// Keeps a shard from being read, because what a scan would find is known; false where somebody reads or has read it.
+    pub(super) fn take_over(&self, position: usize) -> bool {
+        let mut state = self.lock();
+        state.marks.get_mut(position).is_some_and(|mark| !std::mem::replace(&mut mark.is_taken, true))
+    }
+
     /// Scans one shard into `folder` and counts it in. Called from several threads.
     pub(super) fn scan_one(&self, position: usize, folder: &Path) -> Outcome<Option<SpooledShard>> {
         let Some(shard) = self.lock().shards.get(position).cloned() else { return Ok(None) };
@@ -248,7 +261,7 @@ impl Shared {
                 add_parts(&mut state.facts.parts, &scan.parts);
                 state.facts.samples_seen += scan.samples;
             }
-            keep_sketches(&mut state.facts.sketches, &scan.sketches);
+            spread_sketches(state, position, &scan.sketches);
             state.facts.scan_complete =
                 state.facts.shards.iter().all(|s| matches!(s.state, ShardState::Scanned | ShardState::Failed));
         });
@@ -296,11 +309,36 @@ fn add_parts(into: &mut Parts, from: &Parts) {
     }
 }
 
-fn keep_sketches(kept: &mut Vec<SampleSketch>, found: &[SampleSketch]) {
+/// Keeps samples of a shard that was scanned: of few shards several each, of many one of every so many, so that a field map
+/// is not only tried where the data set begins. In the order of the data set, whichever shard is scanned first.
+fn spread_sketches(state: &mut State, position: usize, found: &[SampleSketch]) {
+    let shards = state.shards.len().max(1);
+    let chosen = shards.min(SKETCHES);
+    let is_chosen = position == 0 || position * chosen / shards != (position - 1) * chosen / shards;
+    if !is_chosen && !state.facts.sketches.is_empty() {
+        return;
+    }
+    let each = (SKETCHES / chosen).clamp(1, found.len().max(1));
+    // The farther on in the shard, the more they say about the rest of it.
+    let wanted = found.get(found.len() - each.min(found.len())..).unwrap_or_default();
+    let small = wanted.iter().filter(|sketch| text_bytes(sketch) <= SKETCH_BYTES);
+    keep_sketches(&mut state.facts.sketches, small);
+    let places: HashMap<&str, usize> = state.shards.iter().map(|shard| shard.name.as_str()).zip(0..).collect();
+    let place = |sketch: &SampleSketch| {
+        let at = sketch.parts.first().map_or(0, |(_, offset, _)| *offset);
+        (places.get(sketch.shard.as_str()).copied(), at)
+    };
+    state.facts.sketches.sort_by_key(place);
+}
+
+/// Bytes that are read to decode a sample; of pictures and other media only the beginning is.
+fn text_bytes(sketch: &SampleSketch) -> u64 {
+    let is_text = |name: &str| !matches!(part_class(name), PartClass::Image | PartClass::Media | PartClass::Bytes);
+    sketch.parts.iter().filter(|(name, ..)| is_text(name)).map(|(_, _, bytes)| bytes).sum()
+}
+
+fn keep_sketches<'s>(kept: &mut Vec<SampleSketch>, found: impl Iterator<Item = &'s SampleSketch>) {
     for sketch in found {
-        if kept.len() >= SKETCHES {
-            return;
-        }
         if !kept.iter().any(|k| k.shard == sketch.shard && k.key == sketch.key) {
             kept.push(sketch.clone());
         }
@@ -416,6 +454,9 @@ fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
     let units: Vec<(usize, bool)> =
         fresh.into_iter().map(|position| (position, false)).chain(indexed.into_iter().map(|p| (p, true))).collect();
     pool::run_units(&units, shared.options.threads, &shared.cancel, |&(position, is_indexed)| {
+        if !shared.take_over(position) {
+            return Ok(());
+        }
         let spooled = if is_indexed {
             shared.respool_one(position, scratch.path())
         } else {
@@ -442,8 +483,8 @@ fn fresh_and_indexed(opened: &Opened) -> (Vec<usize>, Vec<usize>) {
 
 /// Reads only as far as the first samples of the first shard, so that questions can be asked before a large shard ends.
 fn peek(shared: &Shared, shard: &Shard) {
-    if let Ok(sketches) = crate::source::peek(shard, SKETCHES) {
-        shared.update(|state| keep_sketches(&mut state.facts.sketches, &sketches));
+    if let Ok(sketches) = crate::source::peek(shard, FIRST_SKETCHES) {
+        shared.update(|state| keep_sketches(&mut state.facts.sketches, sketches.iter()));
     }
 }
 

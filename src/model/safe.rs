@@ -86,8 +86,10 @@ pub fn is_printable(c: char) -> bool {
 fn with_stand_ins(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut before = None;
-    for c in text.chars() {
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
+            '\u{200c}' | '\u{200d}' if joins(before, chars.peek().copied()) => out.push(c),
             '\u{0}'..='\u{1f}' => out.push(char::from_u32(0x2400 + c as u32).unwrap_or('?')),
             '\u{7f}' => out.push('␡'),
             c if is_unsafe(c) || !may_follow(c, before) => stand_in(c, &mut out),
@@ -112,6 +114,16 @@ fn may_follow(c: char, before: Option<char>) -> bool {
         0xe0100..=0xe01ef => before.is_some_and(is_ideograph),
         _ => true,
     }
+}
+
+/// Whether a joiner or non-joiner is spelling: between letters of a script whose letters take another form by it.
+fn joins(before: Option<char>, after: Option<char>) -> bool {
+    let is_shaped = |c: char| {
+        let shaped = matches!(c as u32, 0x620..=0x64a | 0x66e..=0x6d3 | 0x6fa..=0x6ff | 0x710..=0x74f | 0x750..=0x77f
+            | 0x8a0..=0x8c9 | 0x900..=0xdff | 0xfb50..=0xfbb1 | 0xfbd3..=0xfd3d | 0xfe70..=0xfefc);
+        shaped && !is_unsafe(c)
+    };
+    before.is_some_and(is_shaped) && after.is_some_and(|c| is_shaped(c) && c.width() != Some(0))
 }
 
 fn is_selector(c: char) -> bool {
@@ -156,6 +168,16 @@ mod tests {
         {
             assert_eq!(display_safe(text), text);
         }
+    }
+
+    #[test]
+    fn joiners_are_spelling_between_letters_that_they_shape_and_invisible_elsewhere() {
+        for text in ["می\u{200c}خواهم", "क्\u{200d}ष"] {
+            assert_eq!(display_safe(text), text);
+        }
+        assert_eq!(display_safe("a\u{200c}b"), "a<U+200C>b");
+        assert_eq!(display_safe("می\u{200c}\u{200c}خ"), "می<U+200C><U+200C>خ");
+        assert_eq!(display_safe("م\u{200d}"), "م<U+200D>");
     }
 
     #[test]

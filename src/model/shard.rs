@@ -37,7 +37,12 @@ pub struct Shard {
 impl Shard {
     /// The relative name of its `.tar.idx`: the last suffix replaced. `a.v2.tar` → `a.v2.tar.idx`, `z.tgz` → `z.tar.idx`.
     pub fn index_name(&self) -> String {
-        let stem = self.name.rsplit_once('.').map_or(self.name.as_str(), |(stem, _)| stem);
-        format!("{stem}.tar.idx")
+        index_name(&self.name)
     }
+}
+
+/// Where the offsets of the shard of that name are kept, relative to the root: `a/b.tar` and `a/b.tgz` have `a/b.tar.idx`.
+pub fn index_name(shard: &str) -> String {
+    let stem = shard.rsplit_once('.').map_or(shard, |(stem, _)| stem);
+    format!("{stem}.tar.idx")
 }

@@ -47,6 +47,16 @@ pub struct TokenizerFacts {
     pub warnings: Vec<String>,
 }
 
+/// The warning about a tokenizer by which no text ends.
+pub(super) const NO_END: &str = "no token looks like an end of text";
+
+impl TokenizerFacts {
+    /// The warnings that matter: with an end token that the plan names, it is no matter what the tokenizer has.
+    pub fn warnings_for(&self, names_an_end: bool) -> Vec<String> {
+        self.warnings.iter().filter(|words| !names_an_end || *words != NO_END).cloned().collect()
+    }
+}
+
 /// A token that was added to the model's own.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AddedTokenFacts {

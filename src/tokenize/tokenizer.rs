@@ -1,6 +1,6 @@
 //! A tokenizer that any number of threads share.
 
-use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
+use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation, NO_END};
 use super::fast::Fast;
 use super::file::File;
 use super::reference::Reference;
@@ -362,7 +362,7 @@ fn warnings(reference: &Reference, added: &[AddedTokenFacts], greatest_id: u32) 
         ));
     }
     if !has_end(added, reference) {
-        out.push("no token looks like an end of text".to_owned());
+        out.push(NO_END.to_owned());
     }
     out
 }

@@ -5,8 +5,9 @@
 
 use super::jobs::Jobs;
 use super::keymap::{is_for_text_field, Action, Keymap, Meaning};
+use super::question::{Answer, Question};
 use super::screen::{Effect, Input, Screen, TerminalProgram, Ui, UiEnv};
-use super::screens::{Answer, JobsPanel, Picker, Question};
+use super::screens::{JobsPanel, Picker};
 use super::theme::{ColourMode, Glyphs, Theme};
 use super::widgets::toast::Level;
 use super::widgets::{Gesture, Places, Toast};

@@ -334,6 +334,71 @@ fn split_names_that_cannot_be_resolved_and_excludes_that_match_nothing_are_found
     assert_eq!(bad(&problems).len(), 4, "{problems:#?}");
 }
 
+/// Whoever verifies wants to know whether training can begin.
+#[test]
+fn verify_tells_what_a_loader_stumbles_over_before_it_comes_to_a_sample() {
+    let set = Set::prepared(3);
+    set.edit(".nv-meta/split.yaml", |text| {
+        text.replace("train:\n", "train:\n  - nosuch.tar\n")
+            .replace("exclude: []", "exclude: [shard_0.tar/none, gone.tar/x]")
+    });
+    let problems = set.verify();
+    find(&problems, ProblemKind::MatchesNothing, "nosuch.tar");
+    find(&problems, ProblemKind::MatchesNothing, "shard_0.tar/none");
+    let gone = problems.iter().filter(|p| p.to_string().contains("gone.tar/x")).count();
+    assert_eq!(gone, 1, "each is told once: {problems:#?}");
+    let set = Set::prepared(2);
+    set.edit(".nv-meta/dataset.yaml", |text| text.replace("__class__", "__klass__"));
+    assert_ne!(bad(&set.verify()), []);
+    let set = Set::prepared(2);
+    set.edit(".nv-meta/split.yaml", |text| format!("{text}bogus: 1\n"));
+    assert_ne!(bad(&set.verify()), []);
+}
+
+#[test]
+fn a_shard_whose_beginning_is_damaged_has_to_be_excluded_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut builder = tar::Builder::new(Vec::new());
+    for name in ["sub/", "sub/more/"] {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Directory);
+        header.set_size(0);
+        builder.append_data(&mut header, name, &b""[..]).unwrap();
+    }
+    let mut bytes = builder.into_inner().unwrap();
+    bytes.truncate(1024);
+    bytes[512] ^= 1;
+    bytes.extend(many(0, 10));
+    put(&folder.path().join("a.tar"), &bytes);
+    put(&folder.path().join("b.tar"), &many(1, 10));
+    let set = Set { folder };
+    set.prepare(|plan| plan.splits = SplitPlan::Ratio("1,0,0".into()));
+    let split = std::fs::read_to_string(set.path(".nv-meta/split.yaml")).unwrap();
+    assert!(split.contains("- a.tar\n") && split.contains("exclude:\n- a.tar\n"), "{split}");
+    assert_eq!(find(&set.lint(), ProblemKind::SampleExcluded, "a.tar").severity, Severity::Note);
+    set.edit(".nv-meta/split.yaml", |text| text.replace("exclude:\n- a.tar\n", "exclude:\n"));
+    for problems in [set.lint(), set.verify()] {
+        let problem = find(&problems, ProblemKind::SampleExcluded, "the loader begins with what is damaged");
+        assert_eq!(problem.severity, Severity::Problem);
+        assert!(problem.hint.unwrap().ends_with("--exclude-sample a.tar"));
+    }
+}
+
+#[test]
+fn a_shard_without_samples_is_noted_once_by_both_checks() {
+    let set = Set::raw(1);
+    put(&set.path("none.tar"), &tar(&[]));
+    set.prepare(|_| ());
+    for problems in [set.lint(), set.verify()] {
+        let empty: Vec<_> = problems.iter().filter(|p| p.kind == ProblemKind::EmptyShard).collect();
+        assert_eq!((empty.len(), empty[0].severity), (1, Severity::Note), "{empty:?}");
+    }
+    let set = Set::raw(0);
+    put(&set.path("none.tar"), &tar(&[]));
+    set.prepare(|plan| plan.loading = Loading::NoDatasetYaml);
+    assert_eq!(bad(&set.lint()), [], "tables without a row have no uuid");
+}
+
 #[test]
 fn a_split_file_that_cannot_be_read_is_a_finding() {
     let set = Set::prepared(2);

@@ -128,6 +128,24 @@ def damaged(folder: Path):
         must["s000003"] = parts(3)
     case("damaged", root, {"train": [[], []]}, expected={"train": must}, by_name=False)
 
+    beginning = folder / "damaged-beginning"
+    first = write_tar(beginning / "a.tar", [(f"a{n}.txt", b"text") for n in range(4)])
+    directory = tarfile.TarInfo("sub")
+    directory.type = tarfile.DIRTYPE
+    header = directory.tobuf(tarfile.USTAR_FORMAT)
+    first.write_bytes(header + bytes([header[0] ^ 1]) + header[1:] + first.read_bytes())
+    text_shard(beginning / "b.tar", 0, 5)
+    gristmill("prepare", beginning, "--yes", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset", exits=(1,))
+    case("damaged beginning", beginning, {"train": [["b.tar"], []]}, by_name=False)
+
+    globals_between = folder / "globals"
+    comment = tarfile.TarInfo.create_pax_global_header({"comment": "x"})
+    pieces = [text_shard(globals_between / "piece", n, 1).read_bytes()[:2048] for n in range(4)]
+    (globals_between / "piece").unlink()
+    (globals_between / "a.tar").write_bytes(comment + comment.join(pieces) + comment + bytes(1024))
+    gristmill("prepare", globals_between, "--yes", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset")
+    case("global headers", globals_between, {"train": [["a.tar"], []]})
+
     twins = folder / "twins"
     text_shard(twins / "a.tar", 0, 10)
     text_shard(twins / "b.tar", 5, 10)

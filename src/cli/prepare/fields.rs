@@ -38,19 +38,18 @@ pub fn try_fields(plan: &PreparePlan, context: &Context) -> Result<(), Vec<Failu
     }
 }
 
-/// The first samples of the shards that stay, as they lie there.
+/// First samples of shards all over the data set, of those that stay.
 fn first_samples(plan: &PreparePlan) -> Outcome<Vec<SampleSketch>> {
     let shards = discover(Path::new(&plan.path))?.shards;
     let facts: Vec<ShardFacts> =
         shards.iter().map(|shard| ShardFacts { name: shard.name.clone(), ..ShardFacts::default() }).collect();
     let excluded = splits::excluded(&plan.exclude_shards, &facts);
+    let stay: Vec<_> = shards.iter().zip(excluded).filter(|(_, excluded)| !excluded).map(|(shard, _)| shard).collect();
+    let chosen = stay.len().min(SHARDS);
     let mut sketches = Vec::new();
-    for (shard, _) in shards.iter().zip(excluded).filter(|(_, excluded)| !excluded).take(SHARDS) {
+    for shard in (0..chosen).filter_map(|n| stay.get(n * stay.len() / chosen)) {
         // A shard that cannot be read is told of by the run itself.
-        sketches.extend(peek(shard, SAMPLES - sketches.len()).unwrap_or_default());
-        if sketches.len() >= SAMPLES {
-            break;
-        }
+        sketches.extend(peek(shard, SAMPLES.div_ceil(chosen)).unwrap_or_default());
     }
     Ok(sketches)
 }

@@ -85,7 +85,12 @@ impl ProblemSink for OnlyProblems<'_> {
         if problem.severity == Severity::Note {
             return Ok(());
         }
-        self.problems.report(if problem.kind == ProblemKind::SampleExcluded { self.damaged(problem) } else { problem })
+        match problem.kind {
+            ProblemKind::SampleExcluded => self.problems.report(self.damaged(problem)),
+            // A count of 0 says the same, and is told from there.
+            ProblemKind::EmptyShard if self.is_recorded_empty(&problem) => Ok(()),
+            _ => self.problems.report(problem),
+        }
     }
     fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
         self.problems.count_more(severity, kind, number);
@@ -93,18 +98,35 @@ impl ProblemSink for OnlyProblems<'_> {
 }
 
 impl OnlyProblems<'_> {
-    /// A sample that touches damage, as `split.yaml` has it now.
+    fn is_recorded_empty(&self, problem: &Problem) -> bool {
+        let counts = &self.prepared.info.shard_counts;
+        counts.iter().any(|(name, count)| Some(name) == problem.subject.shard.as_ref() && *count == 0)
+    }
+
+    /// A sample that touches damage, or a shard that cannot be begun because of it, as `split.yaml` has it now.
     fn damaged(&self, mut problem: Problem) -> Problem {
-        let (Some(shard), Some(key)) = (&problem.subject.shard, &problem.subject.key) else { return problem };
-        let name = format!("{shard}/{key}");
+        let Some(shard) = &problem.subject.shard else { return problem };
+        let key = problem.subject.key.as_deref();
+        let name = key.map(|key| format!("{shard}/{key}"));
         let items = self.prepared.splits.as_ref().map(|file| file.expanded_excludes().0).unwrap_or_default();
-        if items.iter().any(|item| *item == name || item == shard) {
+        let is_excluded = items.iter().any(|item| Some(item) == name.as_ref() || item == shard);
+        let what = match key {
+            Some(_) => "it touches damage",
+            None => "the loader begins with what is damaged before its first sample",
+        };
+        if is_excluded {
             problem.severity = Severity::Note;
-            problem.message = "it touches damage and is excluded from training".to_owned();
+            problem.message = match key {
+                Some(_) => format!("{what} and is excluded from training"),
+                None => format!("{what}; the shard is excluded from training"),
+            };
         } else {
-            let item = crate::engine::outputs::exclude_item(shard, Some(key));
+            let item = crate::engine::outputs::exclude_item(shard, key);
             let item = crate::engine::plan::shell_quote(&item);
-            problem.message = "it touches damage and is not excluded".to_owned();
+            problem.message = match key {
+                Some(_) => format!("{what} and is not excluded"),
+                None => format!("{what}, and the shard is not excluded"),
+            };
             problem.hint = Some(format!("gristmill prepare PATH --update --exclude-sample {item}"));
         }
         problem

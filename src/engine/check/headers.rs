@@ -7,8 +7,9 @@ use super::words::Words;
 use super::{Checked, Prepared};
 use crate::formats::energon::tables::{self, Tables};
 use crate::model::{Failure, Handles, Outcome, Shard, ShardId};
-use crate::source::tar::{header_at, BLOCK_BYTES};
+use crate::source::tar::{each_entry, header_at, SpanItem, BLOCK_BYTES};
 use crate::storage::read::{open_read, ReadFile};
+use std::sync::Arc;
 
 /// Bytes read at a time while headers lie close together.
 const WINDOW: usize = 32 << 10;
@@ -105,6 +106,10 @@ impl Pass<'_, '_> {
             return Ok(false);
         }
         let Some(mut start) = self.words.next()? else { return Ok(false) };
+        // The loader reads the first sample from the first byte, whatever its row says.
+        if start > 0 && !self.begins_well(start, handles)? {
+            return Ok(false);
+        }
         let mut told = 0;
         for index in 0..count {
             let Some(end) = self.words.next()? else { return Ok(false) };
@@ -127,6 +132,17 @@ impl Pass<'_, '_> {
         handles.progress.add(0, self.checked.bytes.saturating_sub(told));
         // The archive must end where the index says: a zero block, or the end of the file.
         Ok(self.blocks.block(start)?.is_none_or(|block| block.iter().all(|b| *b == 0)))
+    }
+
+    /// Whether everything before the first sample can be read.
+    fn begins_well(&self, first: u64, handles: &Handles<'_>) -> Outcome<bool> {
+        let file = Arc::new(open_read(self.blocks.file.path())?);
+        let mut is_sound = true;
+        each_entry(&file, 0, first, handles.cancel, &mut |item| {
+            is_sound &= !matches!(item, SpanItem::Damage(..));
+            is_sound
+        })?;
+        Ok(is_sound)
     }
 
     fn sample(&mut self, index: u64, start: u64, end: u64, watch: &mut Watch<'_>) -> Outcome<bool> {

@@ -111,6 +111,13 @@ fn only_media(database: &Path) -> bool {
     connection.query_row(sql, [], |row| row.get(0)).unwrap_or(false)
 }
 
+/// Whether a JSONL file, packed or not, lies directly in a folder.
+fn has_jsonl(root: &Path) -> bool {
+    let is_jsonl = |name: &str| name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx");
+    let names = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.take(10_000).any(|name| name.to_str().is_some_and(is_jsonl))
+}
+
 fn not_prepared(root: &Path, interrupted: bool) -> Failure {
     let subject = Subject::path(root);
     if interrupted {
@@ -122,6 +129,9 @@ fn not_prepared(root: &Path, interrupted: bool) -> Failure {
         return Failure::environment("looking at the data set", "no such file or folder").on(subject);
     }
     let hint = match kind_of(root) {
+        Ok(DatasetKind::PlainFolder) if has_jsonl(root) => {
+            "it holds .jsonl files: info, lint and verify take one of them; pack and dedup take the folder"
+        }
         Ok(DatasetKind::PlainFolder) => "no tar shard is in it; gristmill prepare-media PATH describes loose media",
         _ => "gristmill prepare PATH",
     };

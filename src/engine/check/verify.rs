@@ -5,7 +5,9 @@ use super::media::Depth;
 use super::watch::Watch;
 use super::{Checked, Prepared, Remembering};
 use crate::engine::index;
+use crate::formats::energon::layout;
 use crate::model::{Duplicates, Failure, Handles, Outcome, Problem, ProblemKind, ShardId, Subject};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// Verifies a whole data set, one shard after the other. Findings go to the handles.
@@ -26,21 +28,26 @@ pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<Prepared> {
     let mut prepared = Prepared::open(root)?;
     super::lint::interrupted(&prepared, handles.problems)?;
     super::lint::files::check(&prepared, handles.problems)?;
+    // What a loader stumbles over before it comes to a sample is as wrong as a row.
+    super::lint::dataset_yaml(&prepared, layout::DATASET_YAML, handles.problems)?;
+    super::lint::splits::check(&prepared, handles.problems)?;
     super::lint::database::check(&mut prepared, handles)?;
     super::media::check_rows(&prepared, handles)?;
     lost_excludes(&prepared, handles)?;
     Ok(prepared)
 }
 
-/// Excludes that match nothing, as far as the tables tell.
+/// Excludes whose sample is not there, as far as the tables tell. Those that name no shard were told with the splits.
 fn lost_excludes(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
     let Some(file) = prepared.splits.as_ref().filter(|_| prepared.has_tables) else { return Ok(()) };
     let names: Vec<String> = prepared.info.shard_counts.iter().map(|(name, _)| name.clone()).collect();
     // Of a key that is there twice only one has a row, so any place will do.
+    let known: HashSet<&str> = names.iter().map(String::as_str).collect();
+    let names_a_shard = |item: &str| item.match_indices('/').any(|(at, _)| known.contains(&item[..at]));
     let lost =
         index::lost_excludes(&prepared.database(), &names, &file.exclude, Duplicates::KeepFirst, handles.cancel)?;
-    for item in lost.iter().filter(|lost| lost.lost == lost.all) {
-        let message = "this exclude matches nothing: no such shard, or no such sample in it";
+    for item in lost.iter().filter(|lost| lost.lost == lost.all && names_a_shard(&lost.example)) {
+        let message = "this exclude matches nothing: no such sample in its shard";
         handles.problems.report(
             Problem::problem(ProblemKind::MatchesNothing, Subject::field(item.item.as_str()), message)
                 .with_hint("correct it in split.yaml, or remove it"),
@@ -51,9 +58,10 @@ fn lost_excludes(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
 
 /// Verifies one shard: the unit of work. A shard that is gone or unreadable is a finding, not a failure.
 pub fn verify_shard(prepared: &Prepared, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
-    let Some((name, _)) = prepared.entry(id) else { return Ok(Checked::default()) };
+    let Some((name, count)) = prepared.entry(id) else { return Ok(Checked::default()) };
     one_shard(name, handles, |handles| {
         let shard = prepared.shard(id)?;
+        super::lint::shard::empty(name, count, handles.problems)?;
         super::lint::shard::index_length(prepared, id, &shard, handles.problems)?;
         let checked = compare_shard(prepared, id, &shard, &mut Watch::nothing(name), handles)?;
         super::media::check_shard(prepared, id, Depth::Probe, handles)?;

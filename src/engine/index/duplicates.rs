@@ -1,17 +1,34 @@
 //! Keys that name more than one sample: which they are, and which rows to leave out.
 
 use crate::model::ShardId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A key that names two samples. With three, there are two of these.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DuplicateKey {
     /// The key.
     pub key: String,
-    /// The sample that has the key first, in index order: its shard, and its number inside the shard.
+    /// The sample that has the key first, in index order: its shard, and its number inside the shard. Where only a later
+    /// one can be trained on, that one.
     pub first: (ShardId, u64),
-    /// A later one.
+    /// Another one.
     pub second: (ShardId, u64),
+}
+
+/// Samples that no training reads, whatever their keys: of several with one key they are not the one to keep.
+#[derive(Clone, Debug, Default)]
+pub struct Untrained {
+    /// By `tar_file_id`: the shard is in no split, or cannot be read by the loader. Shards beyond the end are trained on.
+    pub shards: Vec<bool>,
+    /// Samples that are excluded one by one, by `tar_file_id` and key.
+    pub keys: HashSet<(u32, String)>,
+}
+
+impl Untrained {
+    pub(super) fn holds(&self, shard: ShardId, key: &[u8]) -> bool {
+        let by_key = || std::str::from_utf8(key).is_ok_and(|key| self.keys.contains(&(shard.0, key.to_owned())));
+        self.shards.get(shard.0 as usize).copied().unwrap_or(false) || !self.keys.is_empty() && by_key()
+    }
 }
 
 /// Numbers in one piece of a [`RowSet`].

@@ -22,7 +22,7 @@ mod tests;
 mod writer;
 
 pub use bytes::SpoolFile;
-pub use duplicates::DuplicateKey;
+pub use duplicates::{DuplicateKey, Untrained};
 pub use entries::{Entries, Entry};
 pub use lookup::{lost_excludes, LostExclude};
 pub(in crate::engine) use media::sql_failure;
@@ -47,6 +47,8 @@ pub struct BuildOptions {
     /// Duplicates that are listed with their places; all are counted. Under [`Duplicates::KeepFirst`], every one that lies in
     /// another shard than the first is listed on top of that, since it has to be excluded by name.
     pub listed: usize,
+    /// What [`Duplicates::KeepFirst`] keeps only where there is nothing else.
+    pub untrained: Untrained,
     /// Bytes of memory that sorting may take.
     pub sort_memory: usize,
     /// Sorted runs that are open at once.
@@ -55,7 +57,13 @@ pub struct BuildOptions {
 
 impl Default for BuildOptions {
     fn default() -> Self {
-        Self { duplicates: Duplicates::Fail, listed: KEPT_PROBLEMS, sort_memory: 16 << 20, merge_width: 256 }
+        Self {
+            duplicates: Duplicates::Fail,
+            listed: KEPT_PROBLEMS,
+            untrained: Untrained::default(),
+            sort_memory: 16 << 20,
+            merge_width: 256,
+        }
     }
 }
 
@@ -97,11 +105,11 @@ pub fn scan_unit(
     memory: usize,
     handles: &Handles<'_>,
 ) -> Outcome<SpooledShard> {
-    let scanned = SpoolSink::create(fs, spool_dir, id, memory).and_then(|mut sink| {
+    let scanned = SpoolSink::create(fs, spool_dir, (id, &shard.name), memory).and_then(|mut sink| {
         let scan = scan_shard(shard, &mut sink, handles)?;
         sink.finish(scan)
     });
-    scanned.inspect_err(|_| spool::discard(fs, spool_dir, id))
+    scanned.inspect_err(|_| spool::discard(fs, spool_dir, id, &shard.name))
 }
 
 /// Builds `index.sqlite` in `work_dir` from all shards at once; see [`IndexWriter`] for building while scanning.

@@ -7,7 +7,7 @@ use crate::formats::energon::tables::open_readonly;
 use crate::model::{
     Cancel, Failure, HiddenSample, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard, ShardId,
 };
-use crate::source::tar::{ScanSink, ShardScan, PART_NAMES_KEPT, SKETCHES_KEPT};
+use crate::source::tar::{is_sketched, keep_sketch, ScanSink, ShardScan, PART_NAMES_KEPT};
 use crate::storage::fs::Fs;
 use crate::storage::read::open_read;
 use rusqlite::{Connection, Row, Rows};
@@ -49,16 +49,17 @@ pub fn respool_unit(
     let bytes = file.len();
     let offsets = SpoolReader::new(Arc::new(file), 0, bytes, CHUNK);
     let scan = ShardScan { stamp: shard.stamp, compressed: shard.is_tgz, ..ShardScan::default() };
-    let copied = SpoolSink::create(fs, spool_dir, id, memory).map_err(Stop::from).and_then(|mut sink| {
-        let mut copy = Copy { sink: &mut sink, offsets, left: bytes / 8 - 1, scan, shard, cancel };
-        copy.run(&connection, old.tar_file_id)?;
-        let scan = copy.scan;
-        Ok(sink.finish(scan)?)
-    });
+    let copied =
+        SpoolSink::create(fs, spool_dir, (id, &shard.name), memory).map_err(Stop::from).and_then(|mut sink| {
+            let mut copy = Copy { sink: &mut sink, offsets, left: bytes / 8 - 1, scan, shard, cancel };
+            copy.run(&connection, old.tar_file_id)?;
+            let scan = copy.scan;
+            Ok(sink.finish(scan)?)
+        });
     match copied {
         Ok(spool) => Ok(Some(spool)),
         Err(stop) => {
-            discard(fs, spool_dir, id);
+            discard(fs, spool_dir, id, &shard.name);
             match stop {
                 Stop::Disagree => Ok(None),
                 Stop::Failed(failure) => Err(*failure),
@@ -160,7 +161,7 @@ impl Copy<'_, '_> {
 
     fn copy_parts(&mut self, parts: &mut Ahead<'_>, index: u64, key: &str) -> Result<(), Stop> {
         let mut sketch = SampleSketch { shard: self.shard.name.clone(), key: key.to_owned(), parts: Vec::new() };
-        let keep = self.scan.sketches.len() < SKETCHES_KEPT;
+        let keep = is_sketched(index, self.scan.sketches.len());
         let mut names: Vec<String> = Vec::new();
         while parts.index == Some(index) {
             let (name, offset, size) = (parts.name.as_str(), parts.offset, parts.size);
@@ -176,7 +177,7 @@ impl Copy<'_, '_> {
             parts.advance()?;
         }
         if keep {
-            self.scan.sketches.push(sketch);
+            keep_sketch(&mut self.scan.sketches, sketch);
         }
         Ok(())
     }

@@ -16,13 +16,14 @@ const SUFFIXES: [&str; 3] = ["tar.idx", "rows", "keys"];
 /// Bytes of a row spool that are read at a time.
 const ROW_CHUNK: usize = 128 * 1024;
 
-/// A scanned shard: its spool files, and what the scan found. Can be stored, and used again by another run after
-/// [`is_intact`](Self::is_intact).
+/// A scanned shard: its spool files, and what the scan found. Can be stored without the folder, and used again by another
+/// run that names the folder, after [`is_intact`](Self::is_intact).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpooledShard {
     /// The number in the names of its files; the place in the index is decided when the index is built.
     pub id: ShardId,
-    /// The folder that its files are in.
+    /// The folder that its files are in. Not stored: a data set is looked at from other places, and moved.
+    #[serde(skip)]
     pub dir: PathBuf,
     /// The finished `.tar.idx`.
     pub tar_idx: SpoolFile,
@@ -119,6 +120,7 @@ pub(super) struct SpoolSink<'a> {
     fs: &'a dyn Fs,
     dir: &'a Path,
     id: ShardId,
+    shard: &'a str,
     tar_idx: SpoolWriter,
     rows: RowWriter,
     keys: Option<SpoolWriter>,
@@ -130,13 +132,19 @@ pub(super) struct SpoolSink<'a> {
 
 impl<'a> SpoolSink<'a> {
     /// `memory` bounds the keys that are sorted at once, in bytes.
-    pub(super) fn create(fs: &'a dyn Fs, dir: &'a Path, id: ShardId, memory: usize) -> Outcome<Self> {
-        let create = |suffix| SpoolWriter::create(fs, dir, file_name(id, suffix));
+    pub(super) fn create(
+        fs: &'a dyn Fs,
+        dir: &'a Path,
+        (id, shard): (ShardId, &'a str),
+        memory: usize,
+    ) -> Outcome<Self> {
+        let create = |suffix| SpoolWriter::create(fs, dir, file_name(id, shard, suffix));
         let [tar_idx, rows, _] = SUFFIXES;
         Ok(Self {
             fs,
             dir,
             id,
+            shard,
             tar_idx: create(tar_idx)?,
             rows: RowWriter::new(create(rows)?),
             keys: None,
@@ -156,7 +164,7 @@ impl<'a> SpoolSink<'a> {
     fn spill(&mut self) -> Outcome<()> {
         let keys = match &mut self.keys {
             Some(keys) => keys,
-            empty => empty.insert(SpoolWriter::create(self.fs, self.dir, file_name(self.id, SUFFIXES[2]))?),
+            empty => empty.insert(SpoolWriter::create(self.fs, self.dir, file_name(self.id, self.shard, SUFFIXES[2]))?),
         };
         self.runs.push(self.sorter.spill(keys)?);
         Ok(())
@@ -181,15 +189,17 @@ impl<'a> SpoolSink<'a> {
 }
 
 /// Removes whatever there is of a shard's spool, after a failure.
-pub(super) fn discard(fs: &dyn Fs, dir: &Path, id: ShardId) {
+pub(super) fn discard(fs: &dyn Fs, dir: &Path, id: ShardId, shard: &str) {
     for suffix in SUFFIXES {
         // The failure that led here is the one to report.
-        let _ = fs.remove_file(&dir.join(file_name(id, suffix)));
+        let _ = fs.remove_file(&dir.join(file_name(id, shard, suffix)));
     }
 }
 
-fn file_name(id: ShardId, suffix: &str) -> String {
-    format!("shard-{}.{suffix}", id.0)
+/// A shard that was added since a run was stopped moves the numbers of others: the number alone would let its spool take the
+/// place of one that is still wanted.
+fn file_name(id: ShardId, shard: &str, suffix: &str) -> String {
+    format!("shard-{}-{:016x}.{suffix}", id.0, xxhash_rust::xxh3::xxh3_64(shard.as_bytes()))
 }
 
 impl ScanSink for SpoolSink<'_> {

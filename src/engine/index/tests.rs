@@ -44,7 +44,7 @@ type ModelSample = (Option<String>, Vec<(String, u64)>);
 /// Writes a shard's spool from a model, as a scan would: each part takes a header, its content and padding.
 fn spool_model(bench: &Bench, id: u32, samples: &[ModelSample], memory: usize) -> SpooledShard {
     let dir = bench.spool_dir();
-    let mut sink = SpoolSink::create(&RealFs, &dir, ShardId(id), memory).unwrap();
+    let mut sink = SpoolSink::create(&RealFs, &dir, (ShardId(id), "shard"), memory).unwrap();
     let mut at = 0;
     for (index, (key, parts)) in (0..).zip(samples) {
         let start = at;

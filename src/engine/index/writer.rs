@@ -171,22 +171,30 @@ impl<'a> IndexWriter<'a> {
                 handles.progress.add(CANCEL_EVERY, 0);
             }
             match &mut before {
-                Some((known, first)) if known == key => {
-                    let first = *first;
-                    self.found.add(key, &self.shards, (first, row), &self.options)?;
-                    if self.options.duplicates == Duplicates::KeepFirst {
-                        self.dropped.insert(row);
+                Some((known, kept)) if known == key => {
+                    let is_out = |row| self.options.untrained.holds(place(&self.shards, row).0, key);
+                    let keeps_first = self.options.duplicates == Duplicates::KeepFirst;
+                    let mut other = row;
+                    if keeps_first && is_out(*kept) && !is_out(row) {
+                        other = std::mem::replace(kept, row);
+                    }
+                    self.found.add(key, &self.shards, (*kept, other), &self.options)?;
+                    if keeps_first {
+                        self.dropped.insert(other);
                     }
                     continue;
                 }
-                Some((known, first)) => {
+                Some((known, kept)) => {
+                    self.tables.add_key(known, *kept)?;
                     known.clear();
                     known.extend_from_slice(key);
-                    *first = row;
+                    *kept = row;
                 }
                 None => before = Some((key.to_vec(), row)),
             }
-            self.tables.add_key(key, row)?;
+        }
+        if let Some((key, row)) = before {
+            self.tables.add_key(&key, row)?;
         }
         handles.progress.add(count % CANCEL_EVERY, 0);
         drop(merge);

@@ -37,7 +37,8 @@ pub struct FilterFacts {
     pub created_at: String,
 }
 
-/// What the media tables hold. Every list is of names and rows, in a fixed order of classes or most first.
+/// What the media tables hold. Every list is of names and rows, in a fixed order of classes or most first;
+/// where not all are named, `others` comes last, so that the rows add up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MediaSpread {
     /// Rows in all.
@@ -74,6 +75,8 @@ pub struct MediaSpread {
 const SIZES_KEPT: usize = 10_000;
 /// Sizes that are listed.
 const LISTED: usize = 20;
+/// What all sizes beyond are counted as.
+const OTHERS: &str = "others";
 
 #[derive(Default)]
 struct Tally {
@@ -83,6 +86,9 @@ struct Tally {
     sizes: BTreeMap<(u32, u32), u64>,
     video_sizes: BTreeMap<(u32, u32), u64>,
     audio: BTreeMap<(u32, u32), u64>,
+    /// Rows that are counted in `video_sizes` and in `audio`, or were too many for them.
+    videos: u64,
+    sounds: u64,
     sides: [u64; SIDES.len() + 1],
     lengths: [u64; LENGTHS.len()],
 }
@@ -177,9 +183,11 @@ impl Tally {
     fn av(&mut self, av: &AvFacts) {
         self.spread.av += 1;
         if let (Some(width), Some(height)) = (av.video_width, av.video_height) {
+            self.videos += 1;
             count_size(&mut self.video_sizes, (width, height));
         }
         if let (Some(rate), Some(channels)) = (av.audio_sample_rate, av.audio_channels) {
+            self.sounds += 1;
             count_size(&mut self.audio, (rate, channels));
         }
         let seconds = av.video_duration.or(av.audio_duration).filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
@@ -194,11 +202,12 @@ impl Tally {
 
     fn finish(self) -> MediaSpread {
         let mut spread = self.spread;
-        spread.formats = most(self.formats, |name| name);
-        spread.modes = most(self.modes, |name| name);
-        spread.sizes = most(self.sizes, |(width, height)| format!("{width}×{height}"));
-        spread.video_sizes = most(self.video_sizes, |(width, height)| format!("{width}×{height}"));
-        spread.audio = most(self.audio, |(rate, channels)| format!("{rate} Hz, {channels} ch"));
+        let pixels = |(width, height)| format!("{width}×{height}");
+        spread.formats = most(self.formats, spread.images, |name| name);
+        spread.modes = most(self.modes, spread.images, |name| name);
+        spread.sizes = most(self.sizes, spread.images, pixels);
+        spread.video_sizes = most(self.video_sizes, self.videos, pixels);
+        spread.audio = most(self.audio, self.sounds, |(rate, channels)| format!("{rate} Hz, {channels} ch"));
         let sides = (0..).zip(self.sides).filter(|(_, count)| *count > 0);
         spread.sides = sides.map(|(class, count)| (side_name(class), count)).collect();
         let lengths = LENGTHS.iter().zip(self.lengths).filter(|(_, count)| *count > 0);
@@ -222,9 +231,13 @@ fn side_name(class: usize) -> String {
     }
 }
 
-fn most<K: Ord>(counts: BTreeMap<K, u64>, name: impl Fn(K) -> String) -> Vec<(String, u64)> {
+/// The most frequent ones by name, and what is left of `all` rows as the last one.
+fn most<K: Ord>(counts: BTreeMap<K, u64>, all: u64, name: impl Fn(K) -> String) -> Vec<(String, u64)> {
     let mut list: Vec<(K, u64)> = counts.into_iter().collect();
     // The map's own order decides among equal ones.
     list.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    list.into_iter().take(LISTED).map(|(key, count)| (name(key), count)).collect()
+    let mut named: Vec<_> = list.into_iter().take(LISTED).map(|(key, count)| (name(key), count)).collect();
+    let rest = all.saturating_sub(named.iter().map(|(_, count)| count).sum());
+    named.extend((rest > 0).then(|| (OTHERS.to_owned(), rest)));
+    named
 }

@@ -128,16 +128,21 @@ pub fn check(fields: &[FieldExpr], samples: &[DecodedSample]) -> Vec<FieldCheck>
 /// failure is a problem, and with `--compat` everything is a note. Parts that are missing are not told here:
 /// [`validate`](super::validate) knows all samples.
 pub fn try_out(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
-    let Loading::FieldMap { fields, sample_type } = &plan.loading else { return Vec::new() };
-    if plan.scope == Scope::TarIndexOnly {
+    if plan.scope == Scope::TarIndexOnly || !matches!(plan.loading, Loading::FieldMap { .. }) {
         return Vec::new();
     }
     let samples: Vec<DecodedSample> = facts.sketches.iter().map(|sketch| load(&facts.root, sketch)).collect();
+    try_on(plan, &samples)
+}
+
+/// As [`try_out`], on samples that were read already.
+pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
+    let Loading::FieldMap { fields, sample_type } = &plan.loading else { return Vec::new() };
     let class = super::classes::resolve(sample_type).ok().and_then(|class| class.known);
     let is_required =
         |name: &str| class.is_some_and(|class| class.fields.iter().any(|f| f.name == name && f.default.is_none()));
-    let tried = check(fields, &samples);
-    tried.iter().filter_map(|tried| failing(plan, tried, is_required(&tried.field), &samples)).collect()
+    let tried = check(fields, samples);
+    tried.iter().filter_map(|tried| failing(plan, tried, is_required(&tried.field), samples)).collect()
 }
 
 fn failing(plan: &PreparePlan, tried: &FieldCheck, required: bool, samples: &[DecodedSample]) -> Option<Problem> {

@@ -47,7 +47,8 @@ pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugg
         if required.is_empty() || share < WORTH_IT || reuses_a_part(&sources) || !is_told_apart(class, &sources) {
             continue;
         }
-        let used: Vec<&Source> = sources.iter().flatten().collect();
+        // What is named is in that share of samples; an optional field that is filled more rarely is not a reason.
+        let used: Vec<&Source> = sources.iter().flatten().filter(|source| source.share >= share - 1e-9).collect();
         // More filled fields say more about the data; each costs nothing if it is not there.
         let score = share * (1.0 + 0.25 * filled as f64) - 0.01 * (class.fields.len() - filled) as f64;
         let fields = map_from(class, &sources);

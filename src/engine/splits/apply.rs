@@ -335,7 +335,8 @@ impl SplitEditor {
     /// The item as it is to be written. A name that is no expression, or whose braces belong to the name, is escaped.
     fn understood(&self, item: &ExcludeItem) -> Outcome<(Arc<str>, Option<Arc<str>>)> {
         let text = item.item.as_str();
-        if text.is_empty() || text.chars().any(|c| matches!(c, '\n' | '\r')) {
+        let is_one_line = !text.chars().any(|c| matches!(c, '\n' | '\r'));
+        if text.is_empty() || !is_one_line && self.known().shard_and_key(text).is_none() {
             return Err(
                 Failure::usage(EDITING, "an exclude is a shard or SHARD/KEY, on one line").on(Subject::field(text))
             );

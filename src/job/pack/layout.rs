@@ -49,6 +49,12 @@ impl Layout {
         let is_file_name = !self.output.is_dir() && !plan.output.ends_with('/');
         let only_modalities = self.formats == [PackFormat::Modalities];
         self.is_single_file = only_modalities && inputs.pbins.len() == 1 && is_file_name && is_one_file(plan);
+        if only_modalities && !self.is_single_file && is_file_name && plan.output.ends_with(".pbin") {
+            let why = "it is the name of a packed file, and of a folder or of several inputs each file becomes one";
+            return Err(Failure::usage("packing", why)
+                .on(Subject::path(&self.output))
+                .with_hint("name a folder, or give one file; gristmill modalities merge puts packed files together"));
+        }
         if only_modalities && !self.is_single_file && inputs.pbins.len() > 1 && self.output.is_file() {
             return Err(Failure::usage("packing", "there are several inputs, and the output is a file")
                 .on(Subject::path(&self.output))

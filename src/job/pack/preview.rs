@@ -55,7 +55,10 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
     for pass in &inputs.passes {
         sampling.pass(plan, pass, &recipes, &tokenizer, cancel)?;
     }
-    problems.extend(sampling.refusal());
+    match sampling.refusal() {
+        Some(refusal) => problems.push(refusal),
+        None => problems.extend(sampling.left_out()),
+    }
     let targets: Vec<TargetPreview> =
         recipes.iter().enumerate().map(|(at, recipe)| sampling.target(at, recipe, plan, &layout, &inputs)).collect();
     let (needed_bytes, free_bytes) = (needed(plan, &targets), space::free_bytes(&layout.output)?);
@@ -85,7 +88,7 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
         estimated: Duration::from_secs_f64((text / (sampling.rate() * threads).max(1.0)).min(1e9)),
         needed_bytes,
         free_bytes,
-        warnings: tokenizer.facts().warnings,
+        warnings: tokenizer.facts().warnings_for(plan.end.is_some()),
         resumable_bytes: Journal::peek(&layout.own.journal(), &hash)?,
         nothing_to_do,
         problems,
@@ -151,6 +154,8 @@ struct Sampling {
     /// Text of all passes, in bytes, about.
     text_bytes: f64,
     keys: Vec<String>,
+    /// Lines that cannot be used: where the first of them is, what they are about, why, how many.
+    left_out: Vec<(Subject, ProblemKind, &'static str, u64)>,
 }
 
 impl Sampling {
@@ -161,7 +166,30 @@ impl Sampling {
             rows: vec![Row::default(); recipes],
             text_bytes: 0.0,
             keys: Vec::new(),
+            left_out: Vec::new(),
         }
+    }
+
+    /// Counts what no format takes although the reference programs would.
+    fn leave_out(&mut self, input: &TextFile, packed: &PackedPiece) {
+        for finding in packed.findings.iter().filter(|finding| !finding.is_by_design) {
+            match self.left_out.iter_mut().find(|known| (known.1, known.2) == (finding.kind, finding.reason)) {
+                Some(known) => known.3 += 1,
+                None => {
+                    let subject = Subject::path(&input.path).at(finding.start);
+                    self.left_out.push((subject, finding.kind, finding.reason, 1));
+                }
+            }
+        }
+    }
+
+    /// What the run would tell line by line.
+    fn left_out(&self) -> impl Iterator<Item = Problem> + '_ {
+        self.left_out.iter().map(|(subject, kind, reason, lines)| {
+            let of = text::count(self.sample.lines, "line");
+            let message = format!("{lines} of {of} looked at cannot be used: {reason}");
+            Problem::problem(*kind, subject.clone(), message).with_hint("the run leaves such lines out and lists them")
+        })
     }
 
     fn pass(
@@ -196,6 +224,7 @@ impl Sampling {
             self.sample.documents += packed.documents;
             self.sample.bytes += piece.block.bytes.len() as u64;
             self.sample.tokens += packed.tokens;
+            self.leave_out(input, &packed);
             if self.keys.is_empty() {
                 self.keys.clone_from(&packed.keys);
             }

@@ -85,7 +85,7 @@ impl<'a> Job<'a> {
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
-        for warning in &tokenizer.facts().warnings {
+        for warning in &tokenizer.facts().warnings_for(plan.end.is_some()) {
             let note = Problem::note(ProblemKind::Other, Subject::path(&plan.tokenizer), warning.clone());
             context.problems.report(note)?;
         }

@@ -36,7 +36,7 @@ pub(super) fn collect(
     context.shared.fs.create_dir(&folder, 0o700)?;
     let count = context.shared.lock().shards.len();
     let collected: Mutex<Vec<Option<SpooledShard>>> = Mutex::new(vec![None; count]);
-    resume(context, selection, &journal, &collected);
+    resume(context, selection, &folder, &journal, &collected);
     adopt_live(context, selection, &folder, &journal, &collected)?;
     scan_missing(context, selection, &folder, &journal, &collected)?;
     let mut collected = collected.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -69,14 +69,19 @@ fn record(journal: &Journal, shard: &Shard, spooled: &SpooledShard) -> Outcome<(
     journal.record(DoneUnit { unit: shard.name.clone(), input: shard.stamp, spool: SpoolDigest { bytes, xxh3 }, notes })
 }
 
-/// Takes over what an interrupted run of the same plan finished, where input and spool are still the same.
-fn resume(context: &Context, selection: &Selection, journal: &Journal, collected: &Collected) {
+/// Takes over what an interrupted run of the same plan finished, where input and spool are still the same. A scan that is
+/// at work already leaves these shards out.
+fn resume(context: &Context, selection: &Selection, folder: &Path, journal: &Journal, collected: &Collected) {
     let mut resumed = 0u64;
     for &position in &selection.positions {
         let Some(shard) = context.shared.lock().shards.get(position).cloned() else { continue };
         let done = journal.finished(&shard.name, &shard.stamp);
         let found = done.and_then(|done| serde_json::from_str::<SpooledShard>(&done.notes).ok());
+        let found = found.map(|spooled| SpooledShard { dir: folder.to_path_buf(), ..spooled });
         if let Some(spooled) = found.filter(|spooled| spooled.is_intact().unwrap_or(false)) {
+            if !context.shared.take_over(position) {
+                continue;
+            }
             context.shared.count_in(position, &spooled);
             context.shared.progress.add(1, shard.stamp.bytes);
             put(collected, position, spooled);

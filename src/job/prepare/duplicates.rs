@@ -1,9 +1,15 @@
 //! Keys that name two samples: refused with both places, or told with what became of the later one.
 
 use super::collect::Selection;
-use super::Context;
-use crate::engine::index::{BuiltIndex, DuplicateKey};
-use crate::model::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
+use super::summary::{selected_facts, shard_names};
+use super::{rerun, Context};
+use crate::engine::index::{BuiltIndex, DuplicateKey, SpooledShard, Untrained};
+use crate::engine::plan::resolve_in;
+use crate::formats::python::braces;
+use crate::model::{
+    text, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardFacts, ShardId, Subject,
+};
+use std::collections::{HashMap, HashSet};
 
 /// Both places of each duplicate are listed; the first one is the error.
 pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built: &BuiltIndex) -> Failure {
@@ -33,13 +39,38 @@ pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built
 }
 
 fn places(duplicate: &DuplicateKey, name: &impl Fn(&(ShardId, u64)) -> String) -> String {
-    format!(
-        "the key stands in {} (sample {}) and again in {} (sample {})",
-        name(&duplicate.first),
-        duplicate.first.1,
-        name(&duplicate.second),
-        duplicate.second.1
-    )
+    let mut both = [duplicate.first, duplicate.second];
+    both.sort_unstable();
+    let [early, late] = both;
+    format!("the key stands in {} (sample {}) and again in {} (sample {})", name(&early), early.1, name(&late), late.1)
+}
+
+/// Samples that no training will read: of shards that the loader cannot open, that are in no split or excluded as a whole,
+/// and those that are excluded by name.
+pub(super) fn untrained(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> Untrained {
+    if context.plan.duplicates != Duplicates::KeepFirst {
+        return Untrained::default();
+    }
+    let facts = context.shared.facts_now();
+    let shards: Vec<ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
+    let resolved = resolve_in(&context.plan, &selected_facts(&facts, shards.clone()));
+    let in_splits: HashSet<String> = shard_names(&resolved, &shards).into_iter().flat_map(|(_, names)| names).collect();
+    let mut items = rerun::kept_excludes(&context.plan, &facts);
+    items.extend(context.plan.excludes.iter().cloned());
+    let items: HashSet<String> =
+        items.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default()).collect();
+    let mut untrained = Untrained::default();
+    for ((id, shard), spool) in (0..).zip(&shards).zip(spools) {
+        let is_read = !shard.unusable && !shard.is_tgz && !spool.scan.damaged_start;
+        untrained.shards.push(!is_read || !in_splits.contains(&shard.name) || items.contains(&shard.name));
+        untrained.keys.extend(spool.scan.damaged_keys.iter().map(|key| (id, key.clone())));
+    }
+    let ids: HashMap<&str, u32> = shards.iter().map(|shard| shard.name.as_str()).zip(0..).collect();
+    for item in &items {
+        let places = item.match_indices('/').map(|(at, _)| (&item[..at], &item[at + 1..]));
+        untrained.keys.extend(places.filter_map(|(shard, key)| Some((*ids.get(shard)?, key.to_owned()))));
+    }
+    untrained
 }
 
 /// The name of a shard by its place in the index.
@@ -53,7 +84,9 @@ pub(super) fn tell_duplicates(context: &Context, selection: &Selection, built: &
     for duplicate in &built.duplicates {
         let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
         let fate = if duplicate.first.0 == duplicate.second.0 {
-            "only the first can be reached by name; both are trained on, since an exclude would drop both"
+            "only the first can be reached by name; an exclude would drop both, so neither is excluded for it"
+        } else if duplicate.first > duplicate.second {
+            "the earlier one is in no training, so the later one is kept"
         } else {
             "the later one is excluded"
         };

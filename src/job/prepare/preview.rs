@@ -8,7 +8,11 @@ use crate::engine::plan::inherit::recorded;
 use crate::engine::plan::{inherited, resolve_in, validate};
 use crate::engine::select::select;
 use crate::formats::energon::layout;
-use crate::model::{DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts};
+use crate::model::shard::index_name;
+use crate::model::{
+    text, DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts, Subject,
+};
+use crate::storage::space;
 use serde::Serialize;
 use std::path::Path;
 
@@ -82,7 +86,17 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         true => preview.differences.clear(),
         false => preview.files = files(plan, facts, &shards, &named),
     }
+    preview.problems.extend(want_of_space(&preview.files, facts));
     preview
+}
+
+/// Told where the files to come are larger than what is free: everything is written whole before anything is replaced.
+fn want_of_space(files: &[OutputFile], facts: &DatasetFacts) -> Option<Problem> {
+    let needed: u64 = files.iter().map(|file| file.bytes).sum();
+    let free = space::free_bytes(&facts.root).ok().filter(|free| *free < needed)?;
+    let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
+    let hint = "make room first; should it run out in the run, nothing half-written stays";
+    Some(Problem::problem(ProblemKind::Other, Subject::path(&facts.root), why).with_hint(hint))
 }
 
 /// Shards named one by one in a line about differences.
@@ -131,8 +145,7 @@ fn files(
         list.push(OutputFile { name, bytes, replaces });
     };
     for shard in shards {
-        let stem = shard.name.rsplit_once('.').map_or(shard.name.as_str(), |(stem, _)| stem);
-        add(format!("{stem}.tar.idx"), 8 * (shard.samples + 1));
+        add(index_name(&shard.name), 8 * (shard.samples + 1));
     }
     let samples: u64 = shards.iter().map(|shard| shard.samples).sum();
     let parts: u64 = facts.parts.values().map(|part| part.samples).sum();

@@ -6,6 +6,7 @@ use crate::engine::plan::{file as plan_file, unreadable_splits};
 use crate::engine::recorded::Recorded;
 use crate::engine::select::select;
 use crate::formats::energon::{layout, tar_idx::WORD};
+use crate::model::shard::index_name;
 use crate::model::{
     utc, DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemSink, Rerun, Scope, Shard,
     SplitPlan,
@@ -89,8 +90,7 @@ fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) 
 /// Prepared shards whose `.tar.idx` is not there, or has not one number for each sample and one for the end.
 fn without_index<'p>(facts: &DatasetFacts, prepared: &'p PreparedFacts) -> HashSet<&'p str> {
     let lacks = |(name, samples): &&(String, u64)| {
-        let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
-        let index = facts.root.join(format!("{stem}.tar.idx"));
+        let index = facts.root.join(index_name(name));
         // A shard without samples may have been left without an index.
         *samples > 0 && std::fs::metadata(index).map_or(true, |file| file.len() != WORD as u64 * (samples + 1))
     };

@@ -1,7 +1,7 @@
 //! The course of one `prepare`, from opening to the published data set.
 
 use super::collect::{self, Selection};
-use super::duplicates::{duplicates_refused, shard_name, tell_duplicates};
+use super::duplicates::{self, duplicates_refused, shard_name, tell_duplicates};
 use super::publish::{self, Outputs};
 use super::summary::{report_nothing, selected_facts, shard_names, summaries};
 use super::{media, rerun};
@@ -18,10 +18,11 @@ use crate::job::Phase;
 use crate::model::problem::settle_media;
 use crate::model::{
     text, DatasetFacts, Duplicates, ExitClass, Failure, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun,
-    Scope, Severity, ShardFacts, Subject, Tgz,
+    Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
 };
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -234,7 +235,8 @@ fn build(
             None,
         ));
     }
-    let options = BuildOptions { duplicates: context.plan.duplicates, ..BuildOptions::default() };
+    let untrained = duplicates::untrained(context, selection, spools);
+    let options = BuildOptions { duplicates: context.plan.duplicates, untrained, ..BuildOptions::default() };
     let fs = &*shared.fs;
     let built = index::build(fs, spools, &own.work(), context.scratch.path(), &options, &shared.handles())?;
     if built.duplicate_count > 0 && context.plan.duplicates == Duplicates::Fail {
@@ -266,10 +268,12 @@ fn all_excludes(
     let mut items = rerun::kept_excludes(&context.plan, facts);
     items.extend(context.plan.excludes.iter().cloned());
     for (spool, shard) in spools.iter().zip(shards) {
+        items.extend(spool.scan.damaged_start.then(|| outputs::exclude_item(&shard.name, None)));
         items.extend(spool.scan.damaged_keys.iter().map(|key| outputs::exclude_item(&shard.name, Some(key))));
     }
     if context.plan.duplicates == Duplicates::KeepFirst {
-        for duplicate in built.duplicates.iter().filter(|d| d.first.0 != d.second.0) {
+        let is_out = |id: ShardId| shards.get(id.0 as usize).is_some_and(|shard| shard.unusable || shard.is_tgz);
+        for duplicate in built.duplicates.iter().filter(|d| d.first.0 != d.second.0 && !is_out(d.second.0)) {
             items
                 .push(outputs::exclude_item(&shard_name(context, selection, duplicate.second.0), Some(&duplicate.key)));
         }
@@ -303,13 +307,19 @@ fn finish(
     for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !told.contains(p)) {
         shared.problems.report(problem.clone())?;
     }
+    let many_excludes = excludes.len() as u64;
+    let splits = summaries(&named, &shards, &excludes);
+    let texts = match context.plan.scope {
+        Scope::TarIndexOnly => counts_again(context, counts)?,
+        _ => publish::texts(context, counts, &named, excludes, facts),
+    };
     let mut report = PrepareReport {
         shards: spools.len() as u64,
         samples: spools.iter().map(|spool| spool.scan.samples).sum(),
         parts: (context.plan.scope != Scope::WithoutSampleTables).then_some(built.parts),
         bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
-        splits: summaries(&named, &shards, &excludes),
-        excludes: excludes.len() as u64,
+        splits,
+        excludes: many_excludes,
         media,
         files: Vec::new(),
         nothing_to_do: false,
@@ -318,10 +328,6 @@ fn finish(
         elapsed: context.board.elapsed(),
     };
     settle_media(&mut report.problems);
-    let texts = match context.plan.scope {
-        Scope::TarIndexOnly => info_as_it_is(&shared.root)?,
-        _ => publish::texts(context, counts, &named, excludes, facts),
-    };
     let outputs = Outputs {
         selection,
         spools,
@@ -368,21 +374,58 @@ fn tell_lost_excludes(
     Ok(())
 }
 
-/// With `--tar-index-only` the shard counts stay as they are; a lone `.info.yaml` becomes `.info.json`.
-fn info_as_it_is(root: &std::path::Path) -> Outcome<Vec<Text>> {
+/// With `--tar-index-only` a lone `.info.yaml` becomes `.info.json`, and nothing else changes as long as the shard counts hold.
+/// Where they do not, the loader would leave samples out or look for ones that are not there, so they are corrected.
+fn counts_again(context: &Context, counts: Vec<(String, u64)>) -> Outcome<Vec<Text>> {
+    let root = &context.shared.root;
     let path = root.join(layout::NV_META).join(layout::INFO_JSON);
-    let content = match std::fs::read_to_string(&path) {
+    let recorded = crate::formats::energon::info::Info::read(root)?.ok_or_else(|| {
+        Failure::data("making the tar indexes again", "the data set is not prepared")
+            .on(Subject::path(root))
+            .with_hint("run prepare without --tar-index-only first")
+    })?;
+    let as_it_is = match std::fs::read_to_string(&path) {
         Ok(content) => content,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => crate::formats::energon::info::Info::read(root)?
-            .ok_or_else(|| {
-                Failure::data("making the tar indexes again", "the data set is not prepared")
-                    .on(Subject::path(root))
-                    .with_hint("run prepare without --tar-index-only first")
-            })?
-            .to_json(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => recorded.to_json(),
         Err(error) => return Err(Failure::io("reading the shard counts", &path, &error)),
     };
-    Ok(vec![Text { name: layout::INFO_JSON.to_owned(), content, keep_existing: false }])
+    let info = |content| Ok(vec![Text { name: layout::INFO_JSON.to_owned(), content, keep_existing: false }]);
+    if recorded.shard_counts == counts {
+        return info(as_it_is);
+    }
+    for wrong in wrong_counts(&recorded.shard_counts, &counts) {
+        let message = match wrong {
+            (_, Some(then), Some(now)) => format!("{} in .info.json, {now} in the shard", text::count(then, "sample")),
+            (_, None, _) => "the index has this shard now, .info.json did not".to_owned(),
+            (_, _, None) => ".info.json had this shard, the index has it no more".to_owned(),
+        };
+        let told = if context.plan.compat {
+            let hint = "the loader goes by .info.json; without --compat the count is corrected";
+            Problem::problem(ProblemKind::IndexMismatch, Subject::shard(wrong.0), message).with_hint(hint)
+        } else {
+            let hint = "splits stay as they are: gristmill prepare PATH --update puts new shards into them";
+            Problem::note(ProblemKind::IndexMismatch, Subject::shard(wrong.0), format!("{message}; corrected"))
+                .with_hint(hint)
+        };
+        context.shared.problems.report(told)?;
+    }
+    if context.plan.compat {
+        return info(as_it_is);
+    }
+    info(crate::formats::energon::info::Info { shard_counts: counts, ..recorded }.to_json())
+}
+
+/// Shards whose count is not the one that was recorded: then, and now.
+fn wrong_counts<'c>(
+    recorded: &'c [(String, u64)],
+    counts: &'c [(String, u64)],
+) -> Vec<(&'c str, Option<u64>, Option<u64>)> {
+    let then: HashMap<&str, u64> = recorded.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    let now: HashMap<&str, u64> = counts.iter().map(|(name, n)| (name.as_str(), *n)).collect();
+    let names = counts.iter().chain(recorded.iter().filter(|(name, _)| !now.contains_key(name.as_str())));
+    let both =
+        names.map(|(name, _)| (name.as_str(), then.get(name.as_str()).copied(), now.get(name.as_str()).copied()));
+    both.filter(|(_, then, now)| then != now).collect()
 }
 
 /// A run that was killed after everything was visible has left its work folder behind; nobody will go on with it.

@@ -3,7 +3,7 @@
 use super::names;
 use super::notes::Notes;
 use super::walk::Entry;
-use super::{ScanSink, ShardScan, PART_NAMES_KEPT, SKETCHES_KEPT};
+use super::{is_sketched, keep_sketch, ScanSink, ShardScan, PART_NAMES_KEPT};
 use crate::model::{HiddenSample, Outcome, PartFacts, PartRow, ProblemKind, SampleRow, SampleSketch};
 use std::collections::{BTreeMap, HashMap};
 
@@ -41,6 +41,10 @@ pub(super) struct Grouper<'a> {
     doubtful: bool,
     /// The first entry of the sample being collected was such a one.
     in_doubt: bool,
+    /// Such an entry, which begins another sample by the name it has left, until the next one tells whether it does.
+    held: Option<(Vec<u8>, Entry)>,
+    /// Where the global headers directly before the next entry begin.
+    globals_from: Option<u64>,
     statistics: Statistics,
     scan: ShardScan,
 }
@@ -61,6 +65,8 @@ impl<'a> Grouper<'a> {
             after_damage: false,
             doubtful: false,
             in_doubt: false,
+            held: None,
+            globals_from: None,
             statistics: Statistics::default(),
             scan: ShardScan::default(),
         }
@@ -68,19 +74,50 @@ impl<'a> Grouper<'a> {
 
     /// Takes one entry.
     pub(super) fn entry(&mut self, name: &[u8], entry: &Entry) -> Outcome<()> {
+        let globals_from = self.globals_from.take();
         if let Some(why) = entry.suspect {
             self.notes.count(ProblemKind::BadExtendedHeader, name, entry.offset, why);
         }
         let Some(dot) = self.judge(name, entry) else { return Ok(()) };
+        let is_next = !self.open || name[..dot] != self.key[..];
+        if is_next {
+            self.release()?;
+            if self.open && self.doubtful {
+                self.held = Some((name.to_owned(), *entry));
+                return Ok(());
+            }
+        } else if self.held.take().is_some() {
+            // The sample goes on, so what stood in between was a part of it that has lost its name.
+            self.doubtful = false;
+        }
+        self.add(name, dot, entry, globals_from)
+    }
+
+    /// The entry that was held begins a sample of its own: what follows does not continue the one before.
+    pub(super) fn release(&mut self) -> Outcome<()> {
+        let Some((name, entry)) = self.held.take() else { return Ok(()) };
+        let dot = names::split(&name).unwrap_or(name.len());
+        self.add(&name, dot, &entry, None)
+    }
+
+    /// Global headers lie here. A reader takes them with what comes next, so that they belong to the sample behind them:
+    /// at the end of the one before it would find the other's first entry there.
+    pub(super) fn global(&mut self, at: u64) {
+        self.globals_from.get_or_insert(at);
+    }
+
+    fn add(&mut self, name: &[u8], dot: usize, entry: &Entry, globals_from: Option<u64>) -> Outcome<()> {
         if !self.open || name[..dot] != self.key[..] {
+            let mut start = entry.offset;
             if self.open {
+                start = globals_from.unwrap_or(start);
                 self.after_damage |= self.in_doubt && self.parts.len() == 1;
-                self.close(entry.offset)?;
+                self.close(start)?;
             }
             self.open = true;
             self.key.clear();
             self.key.extend_from_slice(&name[..dot]);
-            self.start = entry.offset;
+            self.start = start;
             self.damaged = std::mem::take(&mut self.after_damage);
             self.handed_out = false;
             self.in_doubt = self.doubtful;
@@ -115,10 +152,13 @@ impl<'a> Grouper<'a> {
 
     /// Bytes were lost: the sample before them and the one behind them may be incomplete. With `doubtful`, the first entry
     /// behind them may have lost its true name; should it stand alone, the sample after it may be the incomplete one.
-    pub(super) fn damage(&mut self, doubtful: bool) {
+    pub(super) fn damage(&mut self, doubtful: bool) -> Outcome<()> {
+        self.release()?;
+        self.scan.damaged_start |= !self.open && self.scan.samples == 0;
         self.damaged = true;
         self.after_damage = true;
         self.doubtful = doubtful;
+        Ok(())
     }
 
     /// Whether an entry of this name would continue the sample that is being collected. An unknown name might.
@@ -154,6 +194,7 @@ impl<'a> Grouper<'a> {
 
     /// Ends the last sample at `end` and hands out what was found.
     pub(super) fn finish(mut self, end: u64) -> Outcome<(ShardScan, Notes)> {
+        self.release()?;
         if self.open {
             self.close(end)?;
         }
@@ -224,7 +265,9 @@ impl<'a> Grouper<'a> {
     }
 
     fn sketch(&mut self) {
-        if self.scan.sketches.len() >= SKETCHES_KEPT || self.damaged {
+        // It is counted already.
+        let index = self.scan.samples - 1;
+        if self.damaged || !is_sketched(index, self.scan.sketches.len()) {
             return;
         }
         let Ok(key) = std::str::from_utf8(&self.key) else { return };
@@ -233,7 +276,8 @@ impl<'a> Grouper<'a> {
             Some((name.to_owned(), p.content_offset, p.size))
         };
         let parts = self.parts.iter().take(SKETCH_PARTS).filter_map(text).collect();
-        self.scan.sketches.push(SampleSketch { shard: self.shard.to_owned(), key: key.to_owned(), parts });
+        let sketch = SampleSketch { shard: self.shard.to_owned(), key: key.to_owned(), parts };
+        keep_sketch(&mut self.scan.sketches, sketch);
     }
 }
 

@@ -47,12 +47,30 @@ pub struct ShardScan {
     pub end_offset: u64,
     /// Keys of samples that touch damage: counted and in the tables, to be excluded from training.
     pub damaged_keys: Vec<String>,
-    /// The first samples, at most [`SKETCHES_KEPT`].
+    /// Something before the first sample is damaged. The loader reads that sample from the first byte of the shard, so that
+    /// it comes to no sample of it, excluded or not.
+    pub damaged_start: bool,
+    /// Samples of which many questions can be answered, at most [`SKETCHES_KEPT`]: the first ones, the later half of them
+    /// replaced by ones from farther on as the shard turns out to be longer.
     pub sketches: Vec<SampleSketch>,
     /// Size, time and inode of the file when the scan began.
     pub stamp: FileStamp,
     /// The content is gzip, bzip2 or xz, whatever the name says: the loader cannot read it.
     pub compressed: bool,
+}
+
+/// Whether the sample of this number is kept among the sketches of its shard, of which there are `kept` so far: the first ones,
+/// then one at each doubling.
+pub(crate) fn is_sketched(index: u64, kept: usize) -> bool {
+    kept < SKETCHES_KEPT || index.is_power_of_two()
+}
+
+/// Adds a sketch; where there are enough, the oldest one of the later half makes room.
+pub(crate) fn keep_sketch(sketches: &mut Vec<SampleSketch>, sketch: SampleSketch) {
+    if sketches.len() >= SKETCHES_KEPT {
+        sketches.remove(SKETCHES_KEPT / 2);
+    }
+    sketches.push(sketch);
 }
 
 /// Key and part of an entry's name; `None` for names without a part.

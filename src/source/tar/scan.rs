@@ -87,12 +87,14 @@ impl<'a, W: Window> Run<'a, W> {
             }
             match self.walker.step()? {
                 Step::Entry(entry) => group.entry(&self.walker.name, &entry)?,
-                Step::Global { suspect: None, .. } => {}
-                Step::Global { at, suspect: Some(why) } => {
-                    group.notes.count(ProblemKind::BadExtendedHeader, b"(global header)", at, why);
+                Step::Global { at, suspect } => {
+                    group.global(at);
+                    if let Some(why) = suspect {
+                        group.notes.count(ProblemKind::BadExtendedHeader, b"(global header)", at, why);
+                    }
                 }
                 Step::Damage { from, to, kind, why, doubtful } => {
-                    group.damage(doubtful);
+                    group.damage(doubtful)?;
                     self.damaged(from, to, kind, why)?;
                 }
                 Step::NotATar { why } => {
@@ -109,6 +111,12 @@ impl<'a, W: Window> Run<'a, W> {
         notes.report(&self.shard.name, self.handles.problems)?;
         self.report_folded()?;
         self.report_excluded(&scan.damaged_keys)?;
+        if scan.damaged_start && scan.samples > 0 {
+            let why = "something before its first sample is damaged, and the loader begins there: prepare excludes the whole \
+                       shard from training";
+            let subject = Subject::shard(&self.shard.name);
+            self.handles.problems.report(Problem::problem(ProblemKind::SampleExcluded, subject, why))?;
+        }
         if scan.samples == 0 && is_tar {
             let empty = self.walker.window.known_len() == 0;
             let why = if empty { "the file is empty" } else { "there is no sample in it" };
@@ -170,6 +178,7 @@ impl<'a, W: Window> Run<'a, W> {
 
     /// The name in a cut header is used only to clear the sample before it: it is whole if another one begins here.
     fn cut_header(&mut self, at: u64, group: &mut Grouper<'_>) -> Outcome<u64> {
+        group.release()?;
         let known = self.walker.window.bytes(at, BLOCK)?;
         let name = (known.len() > 100).then(|| &known[..memchr::memchr(0, &known[..100]).unwrap_or(100)]);
         let clears = |name: &[u8], key: &[u8]| {
@@ -180,7 +189,7 @@ impl<'a, W: Window> Run<'a, W> {
         let key = group.open_key().map(<[u8]>::to_owned);
         let touched = key.as_deref().is_some_and(|key| !name.is_some_and(|name| clears(name, key)));
         if touched {
-            group.damage(false);
+            group.damage(false)?;
         }
         let last = if touched { "; the last sample may lack parts and is excluded" } else { "" };
         self.report(ProblemKind::CutShort, at, format!("{} inside a header{last}", self.cut_reason()))?;
@@ -189,6 +198,9 @@ impl<'a, W: Window> Run<'a, W> {
 
     fn cut_content(&mut self, at: u64, group: &mut Grouper<'_>) -> Outcome<u64> {
         let name = printable(&self.walker.name);
+        if !group.continues(&self.walker.name) {
+            group.release()?;
+        }
         let continues = group.continues(&self.walker.name);
         let loses = continues || Grouper::makes_part(&self.walker.name);
         let end = if continues { group.give_up(at)? } else { at };
@@ -209,7 +221,7 @@ impl<'a, W: Window> Run<'a, W> {
     fn ended(&mut self, at: u64, closed: Option<u64>, group: &mut Grouper<'_>) -> Outcome<u64> {
         if let Some(why) = self.walker.window.broken().map(str::to_owned) {
             if closed.is_none() {
-                group.damage(false);
+                group.damage(false)?;
                 self.report(ProblemKind::CutShort, at, format!("the compressed stream breaks off: {why}"))?;
             }
             return Ok(at);

@@ -12,7 +12,6 @@ pub mod pack;
 pub mod page;
 pub mod picker;
 pub mod prepare;
-pub mod question;
 pub mod repeats;
 pub mod run;
 pub mod splits;
@@ -22,7 +21,6 @@ pub use jobs_panel::JobsPanel;
 pub use page::{Page, PageLine, Tone};
 pub use picker::Picker;
 pub use prepare::PrepareScreen;
-pub use question::{Answer, Question};
 
 use super::screen::{Screen, UiEnv};
 use crate::model::PreparePlan;

@@ -4,6 +4,7 @@ use super::bad_file;
 use crate::engine::check::Prepared;
 use crate::engine::dataset::{has_indexed_twin, left_out_on_purpose};
 use crate::formats::energon::layout;
+use crate::model::shard::index_name;
 use crate::model::{Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject, Tgz};
 use crate::source::discover::discover;
 use crate::storage::lock::DatasetLock;
@@ -119,8 +120,4 @@ fn holds_files(folder: &Path) -> bool {
 
 fn folder_of(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
-}
-
-fn index_name(shard: &str) -> String {
-    format!("{}.tar.idx", shard.rsplit_once('.').map_or(shard, |(stem, _)| stem))
 }

@@ -3,7 +3,7 @@
 pub(super) mod database;
 pub(super) mod files;
 pub(super) mod shard;
-mod splits;
+pub(super) mod splits;
 
 use super::media::{self, Depth};
 use super::watch::FieldParts;
@@ -111,7 +111,11 @@ pub(super) fn interrupted(prepared: &Prepared, problems: &dyn ProblemSink) -> Ou
     )
 }
 
-fn dataset_yaml(prepared: &Prepared, name: &str, problems: &dyn ProblemSink) -> Outcome<Option<DatasetYaml>> {
+pub(super) fn dataset_yaml(
+    prepared: &Prepared,
+    name: &str,
+    problems: &dyn ProblemSink,
+) -> Outcome<Option<DatasetYaml>> {
     match DatasetYaml::read(&prepared.root, name) {
         Ok(Some(yaml)) => {
             splits::check_fields(&yaml, name, problems)?;

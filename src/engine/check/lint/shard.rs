@@ -26,10 +26,7 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
             return Ok(Checked::default());
         }
     };
-    if count == 0 {
-        let message = "this shard has no samples";
-        handles.problems.report(Problem::note(ProblemKind::EmptyShard, Subject::shard(name), message))?;
-    }
+    empty(name, count, handles.problems)?;
     changed(prepared, &shard, handles.problems)?;
     let end = index_length(prepared, id, &shard, handles.problems)?;
     if let Some(end) = end.filter(|end| !shard.is_tgz && *end > shard.stamp.bytes) {
@@ -47,6 +44,14 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
         return Ok(Checked { shards: 1, ..Checked::default() });
     }
     rows(context, id, &shard, handles)
+}
+
+/// A shard that is recorded with no sample.
+pub(in crate::engine::check) fn empty(name: &str, count: u64, problems: &dyn ProblemSink) -> Outcome<()> {
+    if count > 0 {
+        return Ok(());
+    }
+    problems.report(Problem::note(ProblemKind::EmptyShard, Subject::shard(name), "this shard has no samples"))
 }
 
 const FETCH: &str = "fetch the shard again, or leave it out: gristmill prepare PATH --update --exclude NAME";

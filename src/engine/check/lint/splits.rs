@@ -15,12 +15,12 @@ const NAMED: usize = 5;
 
 /// What the splits mean for the shards.
 #[derive(Default)]
-pub(super) struct Splits {
+pub(in crate::engine::check) struct Splits {
     pub(super) excluded_keys: HashMap<String, HashSet<String>>,
     pub(super) trained: HashSet<String>,
 }
 
-pub(super) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<Splits> {
+pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<Splits> {
     if let Some(failure) = &prepared.splits_failure {
         problems.report(bad_file(failure.clone()))?;
     }

@@ -120,6 +120,7 @@ fn spools_survive_a_journal_and_show_when_they_were_touched() {
     let spool = spool_model(&bench, 3, &many("k", 50, true), 100);
     let line = serde_json::to_string(&spool).unwrap();
     let back: SpooledShard = serde_json::from_str(&line).unwrap();
+    let back = SpooledShard { dir: spool.dir.clone(), ..back };
     assert_eq!(back, spool);
     assert!(back.is_intact().unwrap());
     let path = spool.dir.join(&spool.keys.as_ref().unwrap().name);
@@ -279,7 +280,9 @@ fn an_old_index_that_does_not_fit_the_offsets_is_not_used() {
         let old = OldIndex { database: &database, tar_file_id, tar_idx: &tar_idx };
         respool_unit(old, &shard, ShardId(0), &again, &RealFs, 1 << 20, &bench.cancel).unwrap()
     };
-    assert_eq!(respool(&good, 0).unwrap().rows, spool.rows);
+    // The name of the file tells the shard, which the model has not.
+    let rows = respool(&good, 0).unwrap().rows;
+    assert_eq!((rows.bytes, rows.xxh3), (spool.rows.bytes, spool.rows.xxh3));
     let mut moved = good.clone();
     moved[8 * 7] ^= 1;
     for bad in [&good[8..], &good[..good.len() - 8], &good[..good.len() - 3], &[], &moved] {

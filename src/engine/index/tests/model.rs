@@ -25,7 +25,7 @@ proptest! {
         let bench = Bench::new();
         let spools: Vec<_> =
             (0..).zip(&shards).map(|(id, samples)| spool_model(&bench, id, samples, memory)).collect();
-        let options = |duplicates| BuildOptions { duplicates, listed: 1_000_000, sort_memory: memory, merge_width };
+        let options = |duplicates| BuildOptions { duplicates, listed: 1_000_000, sort_memory: memory, merge_width, ..BuildOptions::default() };
         let (expected, duplicates) = model_dump(&shards, true);
         let kept = bench.build(&spools, &options(Duplicates::KeepFirst)).unwrap();
         prop_assert_eq!(&dump(&kept.database.unwrap()), &expected);

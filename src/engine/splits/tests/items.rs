@@ -54,6 +54,20 @@ fn a_key_of_the_index_is_excluded_as_it_is_whatever_it_looks_like() {
 }
 
 #[test]
+fn a_shard_whose_name_has_two_lines_is_excluded_and_an_unknown_one_is_not() {
+    let path = Path::new("/d/.nv-meta/split.yaml");
+    let counts = vec![("line\nbreak.tar".to_owned(), 5)];
+    let mut editor =
+        SplitEditor::from_bytes(Path::new("/d"), path, b"split_parts: {}\nexclude: []\n".to_vec(), counts).unwrap();
+    for item in ["line\nbreak.tar", "line\nbreak.tar/k1"] {
+        editor.apply(Edit::Exclude { items: vec![ExcludeItem::written(item)] }).unwrap();
+    }
+    assert_eq!(as_loaded(&text(&editor)), ["line\nbreak.tar", "line\nbreak.tar/k1"]);
+    let refused = editor.apply(Edit::Exclude { items: vec![ExcludeItem::written("other\nname.tar")] }).unwrap_err();
+    assert!(refused.to_string().contains("on one line"), "{refused}");
+}
+
+#[test]
 fn what_is_typed_is_an_expression_and_what_is_picked_is_not() {
     for (item, loaded) in [
         (ExcludeItem::written(r"s_1.tar/back\slash"), vec!["s_1.tar/backslash"]),

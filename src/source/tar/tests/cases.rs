@@ -182,6 +182,95 @@ fn the_first_samples_are_kept_as_sketches() {
 }
 
 #[test]
+fn in_a_long_shard_samples_from_farther_on_are_kept_too() {
+    let parts: Vec<_> = (0..300).map(|n| entry(format!("k{n}.txt").as_bytes(), b"x")).collect();
+    let found = scan_bytes(&archive(&parts));
+    let kept: Vec<&str> = found.scan.sketches.iter().map(|sketch| sketch.key.as_str()).collect();
+    assert_eq!(kept, ["k0", "k1", "k2", "k3", "k32", "k64", "k128", "k256"]);
+}
+
+/// The loader reads a global header together with the entry behind it: found at the end of a sample, it would bring the first
+/// part of the next one into it.
+#[test]
+fn a_global_header_belongs_to_the_sample_behind_it() {
+    let global = || {
+        let mut out = block(b"pax_global_header", b'g', 13);
+        out.extend_from_slice(b"13 comment=x\n");
+        out.resize(out.len().next_multiple_of(512), 0);
+        out
+    };
+    let parts = [
+        global(),
+        entry(b"a.txt", b"1"),
+        global(),
+        entry(b"a.json", b"{}"),
+        global(),
+        global(),
+        entry(b"b.txt", b"2"),
+        global(),
+        block(b"dir/", b'5', 0),
+        entry(b"c.txt", b"3"),
+    ];
+    let found = scan_bytes(&archive(&parts));
+    let places: Vec<_> = found.samples.iter().map(|s| (s.key.as_deref().unwrap(), s.offset, s.size)).collect();
+    // The first sample is read from the first byte anyway, and its place is that of the reference.
+    assert_eq!(places, [("a", 1024, 3072), ("b", 4096, 4608), ("c", 8704, 1024)]);
+    assert_eq!(found.damage(), []);
+}
+
+/// A name beyond ASCII stands in an extended header; without it the entry is called by a stand-in.
+#[test]
+fn a_part_that_has_lost_its_name_does_not_tear_its_sample() {
+    let named = |key: &str, part: &str| {
+        let length = |n: usize| n + n.to_string().len();
+        let rest = " path=".len() + key.len() + part.len() + 2;
+        let mut out = pax(&format!("{} path={key}.{part}\n", length(rest)));
+        out.extend(entry(format!("?.{part}").as_bytes(), part.as_bytes()));
+        out
+    };
+    let parts: Vec<_> = ["é", "ö", "ü"].iter().flat_map(|key| ["a", "b", "c"].map(|part| named(key, part))).collect();
+    let whole = scan_bytes(&archive(&parts));
+    assert_eq!((whole.keys(), whole.damage()), (vec!["é", "ö", "ü"], vec![]));
+    // The middle part of the middle sample: its extended header becomes noise.
+    let mut bytes = archive(&parts);
+    let at = parts[..4].concat().len();
+    for (n, byte) in bytes[at..at + 512].iter_mut().enumerate() {
+        *byte = (n * 89 + 7) as u8;
+    }
+    let found = scan_bytes(&bytes);
+    assert_eq!(found.keys(), ["é", "ö", "ü"], "{:?}", found.problems);
+    assert_eq!(found.scan.damaged_keys, ["ö"]);
+    assert!(!found.scan.damaged_start);
+    // The last part of it: what follows is another sample, so that nobody knows whose the stand-in is.
+    let mut bytes = archive(&parts);
+    let at = parts[..5].concat().len();
+    for (n, byte) in bytes[at..at + 512].iter_mut().enumerate() {
+        *byte = (n * 89 + 7) as u8;
+    }
+    let found = scan_bytes(&bytes);
+    assert_eq!(found.keys(), ["é", "ö", "?", "ü"]);
+    assert!(found.scan.damaged_keys.starts_with(&["ö".into(), "?".into()]), "{:?}", found.scan.damaged_keys);
+}
+
+#[test]
+fn damage_before_the_first_sample_is_told_of_the_whole_shard() {
+    let parts = [block(b"dir/", b'5', 0), block(b"other/", b'5', 0), entry(b"a.txt", b"1"), entry(b"b.txt", b"2")];
+    let mut bytes = archive(&parts);
+    bytes[512 + 3] ^= 1;
+    let found = scan_bytes(&bytes);
+    assert_eq!(found.keys(), ["a", "b"]);
+    assert!(found.scan.damaged_start);
+    let whole = |p: &&Problem| p.kind == ProblemKind::SampleExcluded && p.subject.key.is_none();
+    assert_eq!(found.problems.iter().filter(whole).count(), 1, "{:?}", found.problems);
+    let mut bytes = archive(&parts);
+    bytes[1024 + 3] ^= 1;
+    assert!(scan_bytes(&bytes).scan.damaged_start, "the header of the first sample");
+    let mut bytes = archive(&parts);
+    bytes[2048 + 3] ^= 1;
+    assert!(!scan_bytes(&bytes).scan.damaged_start, "that of the second");
+}
+
+#[test]
 fn large_members_are_jumped_over_in_sparse_files() {
     let mut file = tempfile::Builder::new().suffix(".tar").tempfile().unwrap();
     let size = 3u64 << 30;

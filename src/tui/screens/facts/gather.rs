@@ -86,6 +86,7 @@ pub(super) fn counted(path: &Path, piece: Piece, cancel: &Cancel) -> Sheet {
         (Piece::Samples, DatasetKind::Jsonl) => Ok(of_jsonl(&jsonl::facts_of(path, JSONL_RECORDS)?)),
         (Piece::Samples, DatasetKind::PreparedWebDataset) => Ok(of_dataset(&spread_of(path, cancel)?)),
         (Piece::Media, DatasetKind::PreparedWebDataset | DatasetKind::Filesystem) => of_media(path, kind, cancel),
+        (Piece::Media, DatasetKind::PlainFolder) => Ok(not_described()),
         (Piece::Texts, DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset) => of_texts(path, cancel),
         _ => Ok(Sheet::default()),
     });
@@ -151,6 +152,12 @@ fn of_media(path: &Path, kind: DatasetKind, cancel: &Cancel) -> Outcome<Sheet> {
         }
         None => Sheet::default(),
     })
+}
+
+/// Loose media of which nothing was recorded yet.
+fn not_described() -> Sheet {
+    let words = "nothing is known of these files yet: prepare media describes them";
+    Sheet { troubles: vec![words.to_owned()], ..Sheet::default() }
 }
 
 fn media_sheet(spread: &MediaSpread) -> Sheet {

@@ -3,9 +3,10 @@
 use super::{begun, Entry, Focus, Home, InfoPage, Look, Place, State};
 use crate::model::{DatasetKind, DedupPlan, PackPlan};
 use crate::tui::keymap::{Action, Context};
+use crate::tui::question::{Answer, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
-use crate::tui::screens::{browse, dedup, facts, media, mix, mixture, pack, splits, Answer, Question};
+use crate::tui::screens::{browse, dedup, facts, media, mix, mixture, pack, splits};
 use crate::tui::widgets::{Level, Toast};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

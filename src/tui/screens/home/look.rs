@@ -60,6 +60,8 @@ pub struct Look {
     pub samples: Option<u64>,
     /// Text files seen, packed or not: `.jsonl`, `.jsonl.gz` and the like.
     pub texts: u64,
+    /// Bytes of them.
+    pub text_bytes: u64,
     /// Files of tokens directly in the folder.
     pub files: u64,
     /// Data sets seen inside that could be members of a mixture.
@@ -130,6 +132,7 @@ impl Look {
             media: 0,
             samples: None,
             texts: 0,
+            text_bytes: 0,
             files: 0,
             members: 0,
             mixture: None,
@@ -196,6 +199,9 @@ impl Look {
             return format!("{}{plus} {dot} {size}{plus}", count(self.files, "file"));
         }
         match (self.shards, self.media, self.samples) {
+            (0, 0, None) if self.texts > 0 => {
+                format!("{}{plus} {dot} {}{plus}", count(self.texts, "text file"), bytes(self.text_bytes))
+            }
             (0, 0, None) if self.bytes == 0 => String::new(),
             (0, 0, None) => size,
             (0, 0, Some(samples)) => format!("{} {dot} {size}", count(samples, "sample")),
@@ -241,10 +247,16 @@ pub fn name_of(name: &OsStr) -> String {
 pub fn look(path: &Path) -> Look {
     let seen = match fs::metadata(path) {
         Ok(facts) if facts.is_dir() => look_at_folder(path),
+        Ok(facts) if !facts.is_file() => unusable("a fifo, socket or device"),
         Ok(facts) => look_at_file(path, facts.len()),
-        Err(_) => Look::of(DatasetKind::OtherFile),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => unusable("a link to something that is not there"),
+        Err(error) => unusable(&error.to_string()),
     };
     begun::look(path, seen)
+}
+
+fn unusable(why: &str) -> Look {
+    Look { state: State::Broken(why.to_owned()), ..Look::of(DatasetKind::OtherFile) }
 }
 
 fn look_at_file(path: &Path, size: u64) -> Look {
@@ -254,6 +266,8 @@ fn look_at_file(path: &Path, size: u64) -> Look {
     match kind {
         DatasetKind::Jsonl => files::jsonl(path, look),
         DatasetKind::Metadataset => files::yaml(path, look),
+        // A file without a byte is not packed, whatever its name.
+        DatasetKind::PackedTokens if size == 0 => Look { state: State::Broken("the file is empty".into()), ..look },
         DatasetKind::PackedTokens => Look { state: State::Prepared, ..look },
         _ => look,
     }
@@ -304,8 +318,9 @@ fn look_at_folder(path: &Path) -> Look {
         media,
         members: walk.members,
         texts: walk.texts,
+        text_bytes: walk.text_bytes,
         is_deduplicated,
-        more: walk.more && (walk.shards > 0 || media > 0),
+        more: walk.more && (walk.shards > 0 || media > 0 || walk.texts > 0),
         parts: walk.first.as_deref().map(first_parts).unwrap_or_default(),
         ..Look::of(kind)
     }
@@ -343,6 +358,7 @@ struct Walk {
     /// Prepared data sets below, and indexed JSONL files.
     members: u64,
     texts: u64,
+    text_bytes: u64,
     more: bool,
     /// The first plain shard by name.
     first: Option<PathBuf>,
@@ -359,6 +375,7 @@ impl Walk {
             media_bytes: 0,
             members: 0,
             texts: 0,
+            text_bytes: 0,
             more: false,
             first: None,
         }
@@ -412,7 +429,10 @@ impl Walk {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { return };
         self.members += u64::from(name.ends_with(".jsonl.idx"));
-        self.texts += u64::from(name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx"));
+        if name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx") {
+            self.texts += 1;
+            self.text_bytes += fs::metadata(entry.path()).map_or(0, |facts| facts.len());
+        }
         // Where there are shards, what lies beside them is not asked about.
         if self.shards == 0 && type_by_extension(name).is_some() {
             if let Ok(facts) = entry.metadata() {

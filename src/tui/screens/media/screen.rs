@@ -187,11 +187,8 @@ impl MediaState {
                     self.step_focus(true);
                 }
             }
-            (Stop::Strategy, Action::Toggle) => {
-                if !self.form.step(true, Strategy::Extension) {
-                    self.form.strategy = Strategy::Extension;
-                }
-            }
+            // The option at the cursor is the chosen one.
+            (Stop::Strategy, Action::Toggle) => self.step_focus(true),
             (Stop::Decode, Action::Toggle) => self.form.decode = !self.form.decode,
             (Stop::Prune, Action::Toggle) => self.prune = !self.prune,
             (Stop::Patterns, Action::DropRow) => self.form.patterns.clear(),

@@ -1,6 +1,6 @@
 //! What the answers come to on this data set: matches, splits, problems, suggestions. Worked out away from the screen.
 
-use crate::engine::plan::fields::DecodedSample;
+use crate::engine::plan::fields::{self, DecodedSample};
 use crate::engine::plan::splits::{self, PatternMatches, Resolved};
 use crate::engine::plan::{self, suggest, CommandLine};
 use crate::formats::python::braces;
@@ -68,6 +68,8 @@ impl Derived {
         let typed = plan.exclude_shards.iter().find(|p| super::source::exact_name(p).is_none());
         let excluded = typed.map(|pattern| splits::exclude_matches(pattern, &facts.shards));
         let meant = excluded.as_ref().and_then(|m| m.as_ref().ok()).and_then(|m| m.meant.clone()).map(|m| m.pattern);
+        let mut problems = plan::validate(plan, facts);
+        problems.extend(fields::try_on(plan, samples));
         let patterns = match &plan.splits {
             SplitPlan::Patterns(patterns) => splits::preview_patterns(patterns, &facts.shards).each,
             _ => Vec::new(),
@@ -76,7 +78,7 @@ impl Derived {
             excluded: excluded.map(|m| m.map(|m| m.shards.iter().map(|id| id.0 as usize).collect())),
             excluded_meant: meant,
             patterns,
-            problems: plan::validate(plan, facts),
+            problems,
             suggested_splits: suggested_splits(facts),
             suggested_fields: suggested_fields(plan, facts, samples),
             suggested_types: suggested_types(facts, samples),

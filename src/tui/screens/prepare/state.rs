@@ -446,6 +446,7 @@ impl Wizard {
             return vec![Ask::Say(Level::Warn, why)];
         }
         self.answered[self.step.index()] = true;
+        self.current().0.accept();
         let later = Step::ALL.iter().copied().filter(|s| *s > self.step && *s < Step::Run);
         if let Some(step) = later.into_iter().find(|s| !self.is_skipped(*s)) {
             self.step = step;
@@ -482,6 +483,12 @@ impl Wizard {
     /// Goes to the run, which was started.
     pub fn show_run(&mut self) {
         self.answered[Step::Review.index()] = true;
+        // A run that is stopped goes on with these answers, whatever was found meanwhile.
+        let steps: [&mut dyn StepState; 5] =
+            [&mut self.source, &mut self.splits, &mut self.sample_type, &mut self.field_map, &mut self.media];
+        for step in steps {
+            step.accept();
+        }
         self.run.begin();
         self.rail = None;
         self.step = Step::Run;

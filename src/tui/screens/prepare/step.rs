@@ -186,6 +186,8 @@ pub trait StepState {
     }
     /// Takes notice of new facts and new findings.
     fn refresh(&mut self, answers: &Answers);
+    /// What is shown is the answer from now on: it was accepted, and nothing that is found later changes it.
+    fn accept(&mut self) {}
     /// Puts its answers into the plan.
     fn write(&self, answers: &Answers, plan: &mut PreparePlan);
     /// Takes its answers from a plan: a draft, or the plan of the last run.

@@ -285,6 +285,11 @@ impl StepState for FieldMapStep {
         self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
     }
 
+    fn accept(&mut self) {
+        let class = &self.class;
+        self.touched.extend(self.rows.iter().map(|row| (class.clone(), row.name.value().to_owned())));
+    }
+
     fn write(&self, _: &Answers, plan: &mut PreparePlan) {
         let expressions = self.expressions();
         if let Loading::FieldMap { sample_type, fields } = &mut plan.loading {

@@ -93,11 +93,11 @@ fn verdict(step: &ReviewStep, answers: &Answers, columns: usize, look: &Look) ->
         0 => (format!("{} ready: ", ui.glyphs.check), ui.theme.ok),
         n => (format!("{} ready, with {}: ", ui.glyphs.warn, count(n, "problem")), ui.theme.warn),
     };
-    let ready = Line::from(vec![
-        Span::styled(state, style),
-        Span::styled(key, ui.theme.key),
-        Span::raw(" runs it. Nothing is written before."),
-    ]);
+    // In a narrow terminal the reassurance gives way.
+    let ends = [" runs it. Nothing is written before.", " runs it."];
+    let before = text::width(&state) + text::width(&key);
+    let end = ends.into_iter().find(|end| before + text::width(end) <= columns).unwrap_or(ends[1]);
+    let ready = Line::from(vec![Span::styled(state, style), Span::styled(key, ui.theme.key), Span::raw(end)]);
     let waiting = facts.shards.iter().filter(|s| s.state == ShardState::Waiting).count() as u64;
     let time = match (&step.time, facts.scan_complete) {
         (_, false) if !look.is_scanning && answers.is_update() => {

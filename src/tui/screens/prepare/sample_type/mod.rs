@@ -65,6 +65,8 @@ pub struct TypeStep {
     pub rows: Vec<Choice>,
     /// The order of the rows does not change any more once somebody moved in them.
     touched: bool,
+    /// The choice was accepted: what is found later may move its row, not the choice.
+    accepted: bool,
     /// What the last run had, proposed instead of the best guess.
     proposed: Option<Choice>,
     focus: usize,
@@ -80,6 +82,7 @@ impl Default for TypeStep {
             list: ListState::default(),
             rows: Vec::new(),
             touched: false,
+            accepted: false,
             proposed: None,
             focus: 0,
         }
@@ -91,6 +94,7 @@ impl TypeStep {
     pub fn only_propose(&mut self) {
         self.proposed = Some(self.choice);
         self.touched = false;
+        self.accepted = false;
     }
 
     /// The fields that are there now, in order.
@@ -247,13 +251,17 @@ impl StepState for TypeStep {
         }
         self.order_rows(answers);
         let gone = !self.rows.contains(&self.choice);
-        if !self.touched || gone {
+        if !(self.touched || self.accepted) || gone {
             let proposed = self.proposed.filter(|c| !answers.is_update() && self.rows.contains(c));
             if let Some(choice) = proposed.or(self.rows.first().copied()) {
                 self.choice = choice;
             }
         }
         self.select(self.choice);
+    }
+
+    fn accept(&mut self) {
+        self.accepted = true;
     }
 
     fn write(&self, _: &Answers, plan: &mut PreparePlan) {

@@ -107,6 +107,8 @@ pub struct SplitsStep {
     /// The columns are wanted as soon as they can be filled.
     wants_hand: bool,
     touched: bool,
+    /// What was proposed was accepted: another proposal changes nothing any more.
+    accepted: bool,
     focus: usize,
 }
 
@@ -386,7 +388,7 @@ impl StepState for SplitsStep {
     }
 
     fn refresh(&mut self, answers: &Answers) {
-        if !self.touched {
+        if !self.touched && !self.accepted {
             self.take_suggestion(answers);
         } else if self.ratio.is_empty() && self.mode != Mode::Ratio {
             // Whoever changes to a ratio finds one that would do.
@@ -401,6 +403,10 @@ impl StepState for SplitsStep {
         }
         self.hand.sync(&usable_shards(answers));
         self.focus = self.focus.min(self.stops(answers).saturating_sub(1));
+    }
+
+    fn accept(&mut self) {
+        self.accepted = true;
     }
 
     fn write(&self, answers: &Answers, plan: &mut PreparePlan) {

@@ -275,3 +275,38 @@ fn what_was_scanned_can_be_looked_at_from_every_step() {
     let empty = super::super::fixture::wizard(DatasetFacts::new("/x".into(), crate::model::DatasetKind::PlainFolder));
     assert!(empty.why_disabled(Action::Facts).is_some());
 }
+
+/// Whoever is faster than the scan accepts what is shown before anything is known of the data.
+#[test]
+fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
+    let known = facts();
+    let mut unknown = known.clone();
+    unknown.sketches.clear();
+    unknown.parts.clear();
+    unknown.samples_seen = 0;
+    unknown.scan_complete = false;
+    let mut early = wizard(unknown.clone());
+    act(&mut early, &[Action::GoSampleType]);
+    let shown = early.sample_type.choice;
+    act(&mut early, &[Action::Next]);
+    early.see(Arc::new(known.clone()));
+    settle(&mut early);
+    assert_eq!(early.sample_type.choice, shown);
+    assert_eq!(early.sample_type.rows[early.sample_type.list.selected], shown);
+    // Not yet accepted, it follows what is found; and a run that was started keeps its answers.
+    let mut waiting = wizard(unknown);
+    act(&mut waiting, &[Action::GoSampleType]);
+    assert_eq!(waiting.sample_type.choice, shown);
+    waiting.see(Arc::new(known));
+    settle(&mut waiting);
+    assert_ne!(waiting.sample_type.choice, shown);
+    let plan = waiting.answers.plan.clone();
+    waiting.show_run();
+    let mut less = facts();
+    less.sketches.clear();
+    less.parts.clear();
+    less.shards.truncate(1);
+    waiting.see(Arc::new(less));
+    settle(&mut waiting);
+    assert_eq!(waiting.answers.plan, plan);
+}
