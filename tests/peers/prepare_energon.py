@@ -142,7 +142,7 @@ def damaged(folder: Path):
     comment = tarfile.TarInfo.create_pax_global_header({"comment": "x"})
     pieces = [text_shard(globals_between / "piece", n, 1).read_bytes()[:2048] for n in range(4)]
     (globals_between / "piece").unlink()
-    (globals_between / "a.tar").write_bytes(comment + comment.join(pieces) + comment + bytes(1024))
+    (globals_between / "a.tar").write_bytes(comment + comment.join(pieces) + bytes(1024))
     gristmill("prepare", globals_between, "--yes", "--split-ratio", "1,0,0", "--sample-type", "CrudeWebdataset")
     case("global headers", globals_between, {"train": [["a.tar"], []]})
 

@@ -5,7 +5,7 @@
 //! lacks the most, the largest shard is moved that fits between them, so that few moves carry much. What fits is a shard after whose
 //! move the two are closer to their aims than before; among shards of one size the last of the list goes, so that ranges stay whole.
 //! With shards of equal size no fewer moves reach as good a result. At last shards are exchanged in pairs while that still repairs
-//! more than a thousandth of all samples.
+//! more than a thousandth of all samples. The last shard of a split that is to have samples stays where it is.
 
 use super::edit::Edit;
 use super::editor::SplitEditor;
@@ -124,6 +124,13 @@ impl Side {
     fn excess(&self) -> f64 {
         self.samples as f64 - self.wanted
     }
+
+    /// Whether a shard can go: the last one of a split that is to have samples stays, however far from its aim that leaves it, since
+    /// a trainer that asks for an empty split fails.
+    fn can_spare(&self) -> bool {
+        let is_last = self.shards.len() == 1 && self.shards.first().is_some_and(|shard| shard.0 == self.samples);
+        !self.shards.is_empty() && !(is_last && self.wanted > 0.0)
+    }
 }
 
 /// The moves of whole shards that bring the splits to the ratio of samples. Negative and infinite ratios count as 0; a name that no
@@ -197,10 +204,10 @@ fn transfer(sides: &mut [Side], from: usize, to: usize, shard: Weighed, placed: 
     placed.entry(shard.1).and_modify(|(_, now)| *now = to).or_insert((from, to));
 }
 
-/// The two sides that are farthest from their aims, in opposite directions.
-fn extremes(sides: &[Side]) -> Option<(usize, usize)> {
+/// The two sides that are farthest from their aims, in opposite directions, of those that can give.
+fn extremes(sides: &[Side], can_give: impl Fn(&Side) -> bool) -> Option<(usize, usize)> {
     let order = |(_, a): &(usize, &Side), (_, b): &(usize, &Side)| a.excess().total_cmp(&b.excess());
-    let (from, most) = sides.iter().enumerate().filter(|(_, side)| !side.shards.is_empty()).max_by(order)?;
+    let (from, most) = sides.iter().enumerate().filter(|(_, side)| can_give(side)).max_by(order)?;
     let (to, least) = sides.iter().enumerate().filter(|(index, _)| *index != from).min_by(order)?;
     (most.excess() > 0.0 && least.excess() < 0.0).then_some((from, to))
 }
@@ -214,7 +221,7 @@ type Exchange = (usize, usize, Weighed, Weighed);
 
 /// The shard that brings the two farthest sides closest to their aims, if any does.
 fn best_move(sides: &[Side]) -> Option<(usize, usize, Weighed)> {
-    let (from, to) = extremes(sides)?;
+    let (from, to) = extremes(sides, Side::can_spare)?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);
     let off = |moved: f64| (a.excess() - moved).abs() + (b.excess() + moved).abs();
     let fits = a.excess().min(-b.excess());
@@ -227,7 +234,7 @@ fn best_move(sides: &[Side]) -> Option<(usize, usize, Weighed)> {
 
 /// Two shards whose exchange brings the two farthest sides closer to their aims, if that is worth it.
 fn best_exchange(sides: &[Side], all: u64) -> Option<Exchange> {
-    let (from, to) = extremes(sides)?;
+    let (from, to) = extremes(sides, |side| !side.shards.is_empty())?;
     let (a, b) = (sides.get(from)?, sides.get(to)?);
     let off = |moved: f64| (a.excess() - moved).abs() + (b.excess() + moved).abs();
     let fits = a.excess().min(-b.excess());

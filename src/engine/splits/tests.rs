@@ -44,6 +44,20 @@ fn moved(shards: &[&str], to: Option<&str>) -> Edit {
 }
 
 #[test]
+fn balancing_leaves_a_split_that_is_to_have_samples_its_last_shard() {
+    let file = "split_parts:\n  train:\n  - s_0.tar\n  val:\n  - s_1.tar\n  test:\n  - s_2.tar\nexclude: []\n";
+    let mut editor = editor(file);
+    let ratios = [("train", 8.0), ("val", 1.0), ("test", 1.0)].map(|(name, part)| (Arc::from(name), part));
+    assert!(balance(&editor, &ratios).moves.is_empty(), "800 of 1,000 would be nearer, and two splits empty");
+    editor.apply(moved(&["s_3.tar", "s_4.tar"], Some("val"))).unwrap();
+    let plan = balance(&editor, &ratios);
+    let counts: Vec<u64> = plan.shares.iter().map(|share| share.samples_after).collect();
+    assert_eq!(counts, [300, 100, 100]);
+    let none = [("train", 1.0), ("val", 0.0), ("test", 0.0)].map(|(name, part)| (Arc::from(name), part));
+    assert_eq!(balance(&editor, &none).shares[0].samples_after, 500, "what is to have nothing gives all");
+}
+
+#[test]
 fn the_views_say_what_the_file_says() {
     let editor = editor(FILE);
     assert_eq!(editor.splits()[0].shards.len(), 8);

@@ -37,6 +37,7 @@ impl PrepareScreen {
             let words = "the answers of the interrupted run are not known: give them again; what fits is taken over";
             self.notice = Some(Toast::new(Level::Warn, words));
         }
+        self.wizard.interrupted = self.interrupted.take();
         match (self.given.take(), self.found.take()) {
             (Some(given), _) if has_answers(&given) => self.wizard.adopt(&given),
             (_, Some(draft)) => {

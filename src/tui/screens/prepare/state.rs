@@ -54,8 +54,10 @@ pub struct Wizard {
     pub run: RunState,
     /// Shards are being read at this moment.
     pub is_scanning: bool,
-    /// The interrupted run whose answers were taken over.
+    /// The interrupted run that was found.
     pub interrupted: Option<Interrupted>,
+    /// Its answers were taken over, because somebody asked for it.
+    is_continued: bool,
     /// A draft was found and taken over.
     pub draft: Option<DraftFound>,
     /// Something was answered since the draft was saved.
@@ -82,6 +84,7 @@ impl Wizard {
             run: RunState::default(),
             is_scanning: false,
             interrupted: None,
+            is_continued: false,
             draft: None,
             is_dirty: false,
         };
@@ -139,18 +142,22 @@ impl Wizard {
         }
         self.step = Step::Review;
         self.interrupted = Some(interrupted);
+        self.is_continued = true;
         self.is_dirty = false;
     }
 
     /// What the next run takes over of the interrupted one, in words.
     pub fn continues(&self) -> Option<String> {
-        let interrupted = self.interrupted.as_ref()?;
+        let is_told = |_: &&Interrupted| self.is_continued || self.step == Step::Review;
+        let interrupted = self.interrupted.as_ref().filter(is_told)?;
         let same = interrupted::hash(&self.answers.plan, self.answers.facts.prepared.as_ref()) == interrupted.hash;
-        Some(match (same, interrupted.done) {
-            (true, 1) => "an interrupted run is continued: 1 shard is done".into(),
-            (true, done) => format!("an interrupted run is continued: {} are done", count(done, "shard")),
-            (false, _) => "changed since the interrupted run: it begins anew".into(),
-        })
+        match (same, interrupted.done) {
+            // Whoever came without asking for it is told where it makes a difference.
+            (true, 0) if !self.is_continued => None,
+            (true, 1) => Some("an interrupted run is continued: 1 shard is done".into()),
+            (true, done) => Some(format!("an interrupted run is continued: {} are done", count(done, "shard"))),
+            (false, _) => self.is_continued.then(|| "changed since the interrupted run: it begins anew".into()),
+        }
     }
 
     /// Brings back the ways to divide that were typed and are not chosen.
@@ -517,7 +524,7 @@ impl Wizard {
                 Some("there is one field here".into())
             }
             Action::Complete if self.rail.is_some() => Some("the list of steps has the focus".into()),
-            Action::StartAfresh if self.draft.is_none() && self.interrupted.is_none() && !self.is_dirty => {
+            Action::StartAfresh if self.draft.is_none() && !self.is_continued && !self.is_dirty => {
                 Some("nothing was answered yet".into())
             }
             Action::Run | Action::DryRun => self.review.refusal_and_way(&self.answers),

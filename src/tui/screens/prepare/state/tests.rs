@@ -266,6 +266,23 @@ fn an_interrupted_run_opens_at_review_with_its_answers_and_says_what_is_done() {
 }
 
 #[test]
+fn a_stopped_run_of_the_same_answers_is_told_in_review_to_whoever_did_not_ask_for_it() {
+    use super::super::fixture::screen;
+    let mut wizard = wizard(facts());
+    let plan = wizard.answers.plan.clone();
+    let hash = interrupted::hash(&plan, None);
+    wizard.interrupted = Some(Interrupted { plan, done: 12, hash });
+    assert!(!screen(&mut wizard, 80, 24, false).contains("interrupted"));
+    act(&mut wizard, &[Action::GoReview]);
+    assert!(screen(&mut wizard, 80, 24, false).contains("an interrupted run is continued: 12 shards are done"));
+    act(&mut wizard, &[Action::GoSplits]);
+    clear(&mut wizard);
+    type_text(&mut wizard, "1,1,1");
+    act(&mut wizard, &[Action::GoReview]);
+    assert!(!screen(&mut wizard, 80, 24, false).contains("interrupted"), "nobody asked for it");
+}
+
+#[test]
 fn what_was_scanned_can_be_looked_at_from_every_step() {
     let mut wizard = wizard(facts());
     wizard.step = Step::Media;
