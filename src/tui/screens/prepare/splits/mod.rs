@@ -182,8 +182,10 @@ impl SplitsStep {
     /// The columns begin as the splits are now, so that only the difference has to be made by hand.
     fn fill_hand(&mut self, answers: &Answers) {
         let mut splits = self.last_full.clone();
+        // With nothing to begin with the usual three; a column is added to those that somebody named only where one is alone.
+        let least = if splits.is_empty() { 3 } else { 2 };
         for name in ["train", "val", "test"] {
-            if splits.len() < 3 && !splits.iter().any(|(n, _)| n == name) {
+            if splits.len() < least && !splits.iter().any(|(n, _)| n == name) {
                 splits.push((name.to_owned(), Vec::new()));
             }
         }
