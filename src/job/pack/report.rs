@@ -70,8 +70,10 @@ pub struct Skipped {
 #[derive(Clone, Debug, Serialize)]
 pub struct PackPreview {
     /// Input files in the order of the first format, the first 1,000 of them.
+    #[serde(rename = "inputs")]
     pub files: Vec<InputFile>,
-    /// How many there are.
+    /// How many there are; called as in the report of a run.
+    #[serde(rename = "files")]
     pub file_count: u64,
     /// Size of all of them on disk, in bytes.
     pub bytes: u64,

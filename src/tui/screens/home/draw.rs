@@ -2,6 +2,7 @@
 
 use super::{begun, headline, Focus, Home, Place, State};
 use crate::model::text::bytes;
+use crate::model::DatasetKind;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::{draw_table, panel, text, Align, Cell, Column};
@@ -101,13 +102,14 @@ impl Home {
         };
         let plain = seen.state == State::None;
         let kind = Cell::new(seen.title(), if plain { ui.theme.muted } else { ui.theme.accent });
-        let holds_something = seen.shards > 0 || seen.media > 0;
+        let only_texts = seen.kind == DatasetKind::PlainFolder && seen.media == 0 && seen.texts > 0;
+        let holds_something = seen.shards > 0 || seen.media > 0 || only_texts;
         let amount = match (holds_something, entry.is_folder) {
             _ if seen.is_begun => String::new(),
             (false, true) => String::new(),
             _ if looks.amounts && seen.mixture.is_none() => seen.amount(ui.glyphs.dot),
             (false, false) => bytes(entry.bytes.max(seen.bytes)),
-            (true, _) => bytes(seen.bytes),
+            (true, _) => bytes(if only_texts { seen.text_bytes } else { seen.bytes }),
         };
         let (glyph, style) = match &seen.state {
             _ if self.env.jobs.is_running_on(&entry.path) => (ui.spinner(), ui.theme.accent),

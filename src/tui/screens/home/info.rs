@@ -62,6 +62,10 @@ fn first_lines(entry: &Entry, seen: &Look, ascii: bool) -> Vec<PageLine> {
     if !seen.parts.is_empty() {
         lines.push(PageLine::new(Tone::Plain, format!("parts of the first sample: {}", seen.parts.join(" "))));
     }
+    if seen.kind == DatasetKind::PlainFolder && seen.texts > 0 {
+        let words = "Packing and dedup take the folder as a whole; for prepare, info and browse each file is a data set of its own.";
+        lines.push(PageLine::new(Tone::Muted, words));
+    }
     match &seen.state {
         State::Interrupted => lines.push(PageLine::new(Tone::Warn, super::begun::words(seen))),
         State::Locked(holder) => lines.push(PageLine::new(Tone::Warn, format!("In use by process {holder}."))),

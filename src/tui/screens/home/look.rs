@@ -114,6 +114,7 @@ impl State {
             (Self::Prepared, DatasetKind::Metadataset) => "readable",
             (Self::Prepared, _) => "prepared",
             (Self::Stale(_), _) => "out of date",
+            (Self::Broken(_), DatasetKind::OtherFile | DatasetKind::PackedTokens) => "unusable",
             (Self::Broken(_), _) => "has mistakes",
             (Self::Interrupted, _) => "interrupted",
             (Self::Locked(_), _) => "in use",
