@@ -144,6 +144,24 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_used_says_why_and_a_folder_of_text_how_much_it_holds() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        put(&at("empty.pbin"), b"");
+        std::os::unix::fs::symlink("/nonexistent", at("dangling")).unwrap();
+        for (name, why) in [("empty.pbin", "the file is empty"), ("dangling", "a link to something that is not there")] {
+            let seen = look(&at(name));
+            assert_eq!((seen.word(), &seen.state), ("unusable", &State::Broken(why.into())), "{name}");
+            assert!(!seen.is_ready_to_browse());
+        }
+        let texts = at("texts");
+        std::fs::create_dir(&texts).unwrap();
+        put(&texts.join("a.jsonl"), b"{}\n");
+        put(&texts.join("b.jsonl.gz"), b"12345");
+        assert_eq!(look(&texts).amount("-"), "2 text files - 8 B");
+    }
+
+    #[test]
     fn a_metadataset_tells_its_members_and_other_yaml_is_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mix.yaml");
