@@ -129,7 +129,8 @@ impl Side {
     /// a trainer that asks for an empty split fails.
     fn can_spare(&self) -> bool {
         let is_last = self.shards.len() == 1 && self.shards.first().is_some_and(|shard| shard.0 == self.samples);
-        !self.shards.is_empty() && !(is_last && self.wanted > 0.0)
+        let keeps_it = is_last && self.wanted > 0.0;
+        !self.shards.is_empty() && !keeps_it
     }
 }
 

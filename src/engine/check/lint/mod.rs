@@ -132,7 +132,10 @@ pub(super) fn dataset_yaml(
             Ok(None)
         }
         Err(failure) => {
-            problems.report(bad_file(failure))?;
+            let problem = bad_file(failure);
+            let way = "correct it, or have it made again: gristmill prepare PATH --update --sample-type …";
+            let hint = problem.hint.clone().unwrap_or_else(|| way.to_owned());
+            problems.report(problem.with_hint(hint))?;
             Ok(None)
         }
     }

@@ -22,7 +22,11 @@ pub(in crate::engine::check) struct Splits {
 
 pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<Splits> {
     if let Some(failure) = &prepared.splits_failure {
-        problems.report(bad_file(failure.clone()))?;
+        let problem = bad_file(failure.clone());
+        let way = "correct it: what it replaced lies beside it as split.yaml.bak-…; gristmill prepare PATH \
+                   --force-overwrite divides anew";
+        let hint = problem.hint.clone().unwrap_or_else(|| way.to_owned());
+        problems.report(problem.with_hint(hint))?;
     }
     let Some(file) = &prepared.splits else {
         if prepared.splits_failure.is_none() {

@@ -310,6 +310,16 @@ fn an_update_keeps_assignments_and_sends_new_shards_where_it_is_told() {
 }
 
 #[test]
+fn a_shard_that_is_in_a_split_already_joins_no_other() {
+    let splits: &[(&str, &[&str])] = &[("train", &["shard_0000.tar", "shard_0002.tar"]), ("val", &["shard_0001.tar"])];
+    for recorded in [None, Some(ratio("1,1,0"))] {
+        let r = update(PreparePlan::new("."), 2, 3, splits, recorded);
+        assert_eq!((r.shards_of("train"), r.shards_of("val")), (&[0, 2].map(ShardId)[..], &[ShardId(1)][..]));
+        assert!(!r.is_refused() && r.problems.is_empty(), "{:?}", r.problems);
+    }
+}
+
+#[test]
 fn an_update_fills_towards_the_recorded_ratio() {
     let r = update(PreparePlan::new("."), 4, 10, OLD, Some(ratio("8,1,1")));
     assert_eq!(sizes(&r), [8, 1, 1]);

@@ -16,8 +16,10 @@ pub(super) fn resolve(plan: &PreparePlan, shards: &[ShardFacts], prepared: &Prep
     let mut problems = Vec::new();
     let mut splits = existing(&candidates, prepared, &mut problems);
     let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
-    let new: Vec<ShardId> =
-        candidates.eligible.iter().copied().filter(|&id| !indexed.contains(candidates.name(id).as_ref())).collect();
+    // What somebody has assigned already is no question, indexed or not.
+    let assigned: HashSet<ShardId> = splits.iter().flat_map(|(_, shards)| shards.iter().copied()).collect();
+    let is_new = |id: &ShardId| !indexed.contains(candidates.name(*id).as_ref()) && !assigned.contains(id);
+    let new: Vec<ShardId> = candidates.eligible.iter().copied().filter(is_new).collect();
     if !new.is_empty() {
         join(plan, prepared, &candidates, &new, &mut splits, &mut problems);
     } else if let Some(split) = &plan.new_to {

@@ -149,7 +149,8 @@ mod tests {
         let at = |name: &str| dir.path().join(name);
         put(&at("empty.pbin"), b"");
         std::os::unix::fs::symlink("/nonexistent", at("dangling")).unwrap();
-        for (name, why) in [("empty.pbin", "the file is empty"), ("dangling", "a link to something that is not there")] {
+        for (name, why) in [("empty.pbin", "the file is empty"), ("dangling", "a link to something that is not there")]
+        {
             let seen = look(&at(name));
             assert_eq!((seen.word(), &seen.state), ("unusable", &State::Broken(why.into())), "{name}");
             assert!(!seen.is_ready_to_browse());
