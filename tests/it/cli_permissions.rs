@@ -54,7 +54,13 @@ impl Place {
         if rustix::process::geteuid().is_root() {
             command.uid(NOBODY).gid(NOBODY);
         }
-        let output = command.output().unwrap();
+        // Whatever another test starts meanwhile holds the copy open for writing until it becomes a program of its own.
+        let mut output = command.output();
+        while output.as_ref().is_err_and(|error| error.kind() == std::io::ErrorKind::ExecutableFileBusy) {
+            std::thread::yield_now();
+            output = command.output();
+        }
+        let output = output.unwrap();
         let both = [output.stdout, output.stderr].concat();
         (output.status.code(), String::from_utf8_lossy(&both).into_owned())
     }

@@ -82,7 +82,7 @@ fn what_is_kept_beside_an_output_is_never_read_as_text() {
     sandbox.say(&format!("{pack} in/tokens")).ends(0);
     assert!(sandbox.has("in/tokens.gristmill/report.json"));
     let told = sandbox.say(&format!("{pack} other --glob **/*.json* --dry-run --json")).ends(0).json("ok");
-    assert_eq!(told["file_count"], 1, "{told}");
+    assert_eq!(told["files"], 1, "{told}");
     sandbox.say("dedup in --minlen 5 --output clean --yes").ends(0);
     assert!(!sandbox.has("clean/tokens.gristmill"));
 }

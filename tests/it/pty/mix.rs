@@ -26,7 +26,12 @@ fn a_mixture_is_made_in_the_form_and_accepted_by_the_check() {
     story.keys("enter").wait_for("mix.yaml is written");
     assert!(std::fs::read_to_string(house.data().join("mix.yaml")).unwrap().contains("weight: 3"));
     assert_eq!(run_plainly(&house, &["mix", "check", "mix.yaml"]), Some(0));
-    story.keys("enter").wait_for("WebDataset, prepared").keys("j j j").wait_for("metadataset, readable");
+    story
+        .keys("enter")
+        .wait_for("WebDataset, prepared")
+        .wait_for("metadataset")
+        .keys("j j j")
+        .wait_for("metadataset, readable");
     story.wait_for("2 members").keys("p").wait_for("mix.yaml is ready to train on");
     story.keys("esc").wait_for("metadataset, readable").keys("q");
     assert_eq!(story.exit_code(), 0);
