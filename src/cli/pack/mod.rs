@@ -24,6 +24,7 @@ use crate::storage::xdg;
 use crate::tokenize::Tokenizer;
 use crate::tui::{recent, Start};
 use serde_json::{json, Map, Value};
+use std::mem::ManuallyDrop;
 use std::path::Path;
 
 /// Packs what the flags say; where something is left open and questions may be asked, asks first.
@@ -52,8 +53,9 @@ fn guided(plan: PackPlan, context: &Context) -> Finished {
 /// Does what the plan says, with the flags that hold everywhere; prints the summary.
 pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
     refuse_wrong(plan)?;
-    // Held to the end: the job then need not load it once more. It is the job that proves it.
-    let tokenizer = Tokenizer::load_unproven(&plan.tokenizer)?;
+    // Held to the end: the job then need not load it once more. It is the job that proves it. And the process ends with the run: to
+    // give back hundreds of thousands of spellings one by one would only put off its end.
+    let tokenizer = ManuallyDrop::new(Tokenizer::load_unproven(&plan.tokenizer)?);
     let told = notes(plan, &tokenizer);
     if let Some(path) = &context.globals.save_plan {
         save_plan(plan, path)?;

@@ -54,6 +54,9 @@ impl Judge {
     pub fn take(&mut self, offset: u64, length: u64) -> Option<u64> {
         let (document, expected) = (self.documents, self.expected);
         self.documents += 1;
+        // Of parts smaller than a header the merger makes negative offsets.
+        let offset = i128::from(offset.cast_signed());
+        let early = i128::from(expected) - offset;
         let end = expected.checked_add(length);
         let fits = end.is_some_and(|end| end <= self.data_bytes);
         if length == 0 {
@@ -62,11 +65,11 @@ impl Judge {
             self.blame(document, "its length is no multiple of the size of a token");
         } else if !fits {
             self.blame(document, "it ends behind the last token");
-        } else if offset > expected {
+        } else if early < 0 {
             self.blame(document, &format!("it begins at byte {offset}, but the one before it ends at byte {expected}"));
-        } else if offset < expected && !(expected - offset).is_multiple_of(HEADER_BYTES) {
+        } else if early % i128::from(HEADER_BYTES) != 0 {
             self.blame(document, &format!("it begins at byte {offset}, inside of one that ends at byte {expected}"));
-        } else if offset < expected {
+        } else if early > 0 {
             self.early += 1;
             self.first_early = self.first_early.or(Some(document));
         }
@@ -133,6 +136,8 @@ mod tests {
         let early = |documents, first| Verdict::WronglyMerged { documents, first };
         assert_eq!(verdict(60, &[(0, 20), (20, 10), (18, 30)]), early(1, 2));
         assert_eq!(verdict(80, &[(0, 20), (8, 20), (16, 20), (36, 20)]), early(3, 1));
+        let before = |bytes: i64| bytes.cast_unsigned();
+        assert_eq!(verdict(30, &[(0, 6), (before(-6), 4), (before(-14), 20)]), early(2, 1));
     }
 
     #[test]
@@ -145,6 +150,7 @@ mod tests {
             (60, vec![(0, 20), (20, 0)], 1, "no token"),
             (60, vec![(0, 20), (20, 20)], 1, "follow the last"),
             (60, vec![(0, u64::MAX - 1), (4, 10)], 0, "behind the last token"),
+            (60, vec![(0, 20), (u64::MAX, 40)], 1, "begins at byte -1"),
             (2, vec![], 0, "follow the last"),
         ] {
             match verdict(data_bytes, &items) {

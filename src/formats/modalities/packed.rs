@@ -184,7 +184,7 @@ impl Packed {
 
     /// The documents in order, streamed: offset and length in bytes, from the start of the tokens.
     pub fn items(&self) -> Items<'_> {
-        let reader = IndexReader::new(&self.file, self.index_at()..self.file.len());
+        let reader = IndexReader::new(&self.file, self.index_at()..self.file.len()).with_negative();
         Items { reader, base: self.layout.base }
     }
 
@@ -229,12 +229,11 @@ pub struct Items<'a> {
 }
 
 impl Items<'_> {
-    /// Offset and length of the next document, in bytes from the start of the tokens; `None` at the end. An offset that lies
-    /// before the tokens is a failure.
+    /// Offset and length of the next document, in bytes from the start of the tokens; `None` at the end. An offset in front of the
+    /// tokens comes as the two's complement of a negative number: no file is so large that it [holds](Packed::holds) that.
     pub fn next_item(&mut self) -> Outcome<Option<(u64, u64)>> {
         let Some((offset, length)) = self.reader.next_item()? else { return Ok(None) };
-        // What a document in front of the first one would be is nothing that anybody wrote.
-        Ok(Some((offset.checked_sub(self.base).unwrap_or(u64::MAX), length)))
+        Ok(Some((offset.wrapping_sub(self.base), length)))
     }
 }
 
@@ -275,7 +274,7 @@ fn candidate(
 
 /// Walks through an index: the number of its items and the first offset.
 fn walk(file: &ReadFile, at: u64, cancel: &Cancel) -> Outcome<(u64, Option<u64>)> {
-    let mut reader = IndexReader::new(file, at..file.len());
+    let mut reader = IndexReader::new(file, at..file.len()).with_negative();
     let (mut count, mut first) = (0, None);
     while let Some((offset, _)) = reader.next_item()? {
         first = first.or(Some(offset));

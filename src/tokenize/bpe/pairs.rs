@@ -81,28 +81,24 @@ impl Pairs {
         let mut parts: Vec<&[(u64, u32)]> = all.chunk_by(|left, right| bucket(left) == bucket(right)).collect();
         // The fullest while there is most room.
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
-        let mut places = Vec::new();
+        let mut room = Room::new(pairs.entries.len());
         for part in parts {
-            pairs.settle(part, &mut places).ok_or("its merges do not spread")?;
+            pairs.settle(part, &mut room).ok_or("its merges do not spread")?;
         }
         Ok(pairs)
     }
 
     /// Finds the pilot of a bucket.
-    fn settle(&mut self, part: &[(u64, u32)], places: &mut Vec<usize>) -> Option<()> {
+    fn settle(&mut self, part: &[(u64, u32)], room: &mut Room) -> Option<()> {
+        let count = self.entries.len();
         let pilot = (0..u16::MAX).find(|pilot| {
-            places.clear();
-            part.iter().all(|(hash, _)| {
-                let place = place(*hash, *pilot, self.entries.len());
-                let is_free = self.entries.get(place) == Some(&EMPTY) && !places.contains(&place);
-                places.push(place);
-                is_free
-            })
+            room.chosen.clear();
+            part.iter().all(|(hash, _)| room.choose(place(*hash, *pilot, count)))
         })?;
         let bucket = reduce(part.first()?.0, self.pilots.len());
         *self.pilots.get_mut(bucket)? = pilot;
-        for (place, (hash, rank)) in places.iter().zip(part) {
-            *self.entries.get_mut(*place)? = mark(*hash) | rank;
+        for (place, (hash, rank)) in room.take().zip(part) {
+            *self.entries.get_mut(place)? = mark(*hash) | rank;
         }
         Some(())
     }
@@ -159,6 +155,40 @@ impl Pairs {
     #[inline]
     pub(super) fn merge(&self, rank: u32) -> Merge {
         self.merges.get(rank as usize).copied().unwrap_or_default()
+    }
+}
+
+/// Which places are taken, a bit for each: of the millions of places that are tried most are, and these bits stay near.
+struct Room {
+    taken: Vec<u64>,
+    /// Those that a bucket would have with the pilot that is tried.
+    chosen: Vec<usize>,
+}
+
+impl Room {
+    fn new(places: usize) -> Self {
+        Self { taken: vec![0; places.div_ceil(64)], chosen: Vec::new() }
+    }
+
+    /// Chooses a place, if it is free.
+    #[inline]
+    fn choose(&mut self, place: usize) -> bool {
+        let is_free = self.taken.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 0);
+        let is_new = is_free && !self.chosen.contains(&place);
+        if is_new {
+            self.chosen.push(place);
+        }
+        is_new
+    }
+
+    /// Takes what was chosen.
+    fn take(&mut self) -> impl Iterator<Item = usize> + '_ {
+        for place in &self.chosen {
+            if let Some(word) = self.taken.get_mut(place / 64) {
+                *word |= 1 << (place % 64);
+            }
+        }
+        self.chosen.iter().copied()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Packed files and lines that are made of others: merged, shuffled, cut, filtered.
 
 use super::{case, expected, index_of, replayed};
+use crate::cli_support::Sandbox;
 
 fn is_back_to_back(index: &[(u64, u64)]) -> bool {
     index.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0)
@@ -85,6 +86,33 @@ fn repair_makes_of_a_wrongly_merged_file_what_a_right_merge_makes() {
     sandbox.say("repair twice.pbin").ends(0).says("Repaired");
     sandbox.say("modalities merge right.pbin input/p1.pbin -o wanted.pbin").ends(0);
     assert_eq!(sandbox.read("twice.pbin"), sandbox.read("wanted.pbin"));
+}
+
+#[test]
+fn parts_smaller_than_a_header_were_placed_before_the_first_token_and_are_repaired() {
+    let sandbox = Sandbox::new();
+    let packed = |tokens: &[u16], index: &[u8]| {
+        let bytes: Vec<u8> = tokens.iter().flat_map(|token| token.to_le_bytes()).collect();
+        [&(bytes.len() as u64).to_le_bytes()[..], &2_u32.to_le_bytes(), &bytes, b"\x80\x04]\x94", index].concat()
+    };
+    let parts: [&[u16]; 3] = [&[5, 6, 0], &[7, 0], &[1, 2, 3, 4, 5, 6, 7, 8, 9, 0]];
+    sandbox.write("a.pbin", packed(parts[0], b"K\x00K\x06\x86\x94a."));
+    sandbox.write("b.pbin", packed(parts[1], b"K\x00K\x04\x86\x94a."));
+    sandbox.write("c.pbin", packed(parts[2], b"K\x00K\x14\x86\x94a."));
+    sandbox.say("modalities merge a.pbin b.pbin c.pbin -o right.pbin").ends(0);
+    // Each later part begins so many bytes on as the one before has, less twelve.
+    let index = b"(K\x00K\x06\x86\x94J\xfa\xff\xff\xffK\x04\x86\x94J\xf2\xff\xff\xffK\x14\x86\x94e.";
+    sandbox.write("wrong.pbin", packed(&parts.concat(), index));
+    for command in ["info", "lint", "verify"] {
+        let ran = sandbox.say(&format!("{command} wrong.pbin"));
+        let told = format!("{}{}", ran.out, ran.err);
+        assert!(told.contains("from document 1 on, 2 documents"), "{command}: {told}");
+    }
+    sandbox.say("modalities shuffle wrong.pbin -o s.pbin").ends(1).complains("gristmill repair");
+    sandbox.say("modalities shuffle wrong.pbin -o s.pbin --compat").ends(1).complains("document 1");
+    assert!(!sandbox.has("s.pbin"));
+    sandbox.say("repair wrong.pbin").ends(0).says("Repaired wrong.pbin");
+    assert_eq!(sandbox.read("wrong.pbin"), sandbox.read("right.pbin"));
 }
 
 #[test]

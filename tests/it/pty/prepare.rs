@@ -189,7 +189,8 @@ fn splits_by_hand_move_a_marked_range() {
     let house = House::furnished();
     let mut story = open(&house);
     next(&mut story, SPLITS);
-    story.keys("down down").wait_for("(•) by hand").keys("tab").wait_for("train 2");
+    // The columns begin with what the ratio gives, once that is known.
+    story.wait_for("2 shards").keys("down down").wait_for("(•) by hand").keys("tab").wait_for("train 2");
     story.keys("V j m").wait_for("train 0").wait_for("val 3").keys("u").wait_for("train 2").keys("a");
     story.wait_for("Name of the new split").type_text("holdout").keys("enter").wait_for("holdout 0");
     story.keys("6").wait_for(REVIEW).wait_for("--splits-from");

@@ -54,6 +54,7 @@ pub struct IndexReader<'a> {
     memoized: u64,
     is_begun: bool,
     is_ended: bool,
+    takes_negative: bool,
 }
 
 impl<'a> IndexReader<'a> {
@@ -72,7 +73,14 @@ impl<'a> IndexReader<'a> {
             memoized: 0,
             is_begun: false,
             is_ended: false,
+            takes_negative: false,
         }
+    }
+
+    /// Takes a negative number of 32 bits, too, as its two's complement of 64: a merge gone wrong may place documents in front of
+    /// the first token.
+    pub fn with_negative(self) -> Self {
+        Self { takes_negative: true, ..self }
     }
 
     /// The next pair; `None` at the end of the list, which must be the end of the range too.
@@ -120,9 +128,11 @@ impl<'a> IndexReader<'a> {
                 self.push(Value::Number(number.into()))?;
             }
             b'J' => {
-                let number = i32::from_le_bytes(self.take()?);
-                let number = u64::try_from(number).map_err(|_| self.refuse("a number is negative"))?;
-                self.push(Value::Number(number))?;
+                let number = i64::from(i32::from_le_bytes(self.take()?));
+                if number < 0 && !self.takes_negative {
+                    return Err(self.refuse("a number is negative"));
+                }
+                self.push(Value::Number(number.cast_unsigned()))?;
             }
             0x8a => {
                 let [length] = self.take::<1>()?;
