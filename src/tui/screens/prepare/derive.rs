@@ -5,7 +5,7 @@ use crate::engine::plan::splits::{self, PatternMatches, Resolved};
 use crate::engine::plan::{self, suggest, CommandLine};
 use crate::formats::python::braces;
 use crate::model::plan::FieldExpr;
-use crate::model::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, ShardFacts, SplitPlan};
+use crate::model::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, ShardFacts, ShardId, SplitPlan};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
@@ -29,6 +29,8 @@ pub struct SuggestedSplits {
     pub ratio: String,
     /// Why.
     pub why: String,
+    /// The shards of each split by this answer, where the plan has another one or its splits hold none.
+    pub columns: Vec<(String, Vec<String>)>,
 }
 
 /// Everything worked out from one plan and one state of the data.
@@ -74,18 +76,28 @@ impl Derived {
             SplitPlan::Patterns(patterns) => splits::preview_patterns(patterns, &facts.shards).each,
             _ => Vec::new(),
         };
+        let mut suggested_splits = suggested_splits(facts);
+        if suggested_splits.plan != plan.splits || resolved.splits.iter().all(|(_, shards)| shards.is_empty()) {
+            let proposed = PreparePlan { splits: suggested_splits.plan.clone(), ..plan.clone() };
+            suggested_splits.columns = names_of(&splits::resolve_in(&proposed, facts), facts);
+        }
         Self {
             excluded: excluded.map(|m| m.map(|m| m.shards.iter().map(|id| id.0 as usize).collect())),
             excluded_meant: meant,
             patterns,
             problems,
-            suggested_splits: suggested_splits(facts),
+            suggested_splits,
             suggested_fields: suggested_fields(plan, facts, samples),
             suggested_types: suggested_types(facts, samples),
             command: CommandLine::of(plan),
             resolved,
             left_out,
         }
+    }
+
+    /// Whether this was worked out when every shard was listed.
+    pub fn knows_all_shards(&self, facts: &DatasetFacts) -> bool {
+        facts.opened && self.left_out.len() == facts.shards.len()
     }
 
     /// Whether a shard can be in a split.
@@ -95,8 +107,7 @@ impl Derived {
 
     /// The splits by shard name.
     pub fn split_names(&self, facts: &DatasetFacts) -> Vec<(String, Vec<String>)> {
-        let name = |id: &crate::model::ShardId| facts.shards.get(id.0 as usize).map(|s| written_name(s).into_owned());
-        self.resolved.splits.iter().map(|(n, ids)| (n.clone(), ids.iter().filter_map(name).collect())).collect()
+        names_of(&self.resolved, facts)
     }
 
     /// What is wrong or odd about the splits, the worst first.
@@ -118,6 +129,11 @@ impl Derived {
         parts.sort_by_key(|(name, part)| (Reverse(part.samples), name.as_str()));
         parts.into_iter().map(|(name, _)| name.as_str()).collect()
     }
+}
+
+fn names_of(resolved: &Resolved, facts: &DatasetFacts) -> Vec<(String, Vec<String>)> {
+    let name = |id: &ShardId| facts.shards.get(id.0 as usize).map(|s| written_name(s).into_owned());
+    resolved.splits.iter().map(|(n, ids)| (n.clone(), ids.iter().filter_map(name).collect())).collect()
 }
 
 /// The best way, and beside it the ratio that would do: whoever changes from patterns to a ratio finds one typed.

@@ -104,8 +104,8 @@ pub struct SplitsStep {
     pub why: String,
     /// The newest splits that had shards: what the columns begin with.
     last_full: Vec<(String, Vec<String>)>,
-    /// The columns are wanted as soon as they can be filled.
-    wants_hand: bool,
+    /// The columns are wanted as soon as they can be filled, and then this field has the focus.
+    wants_hand: Option<Stop>,
     touched: bool,
     /// What was proposed was accepted: another proposal changes nothing any more.
     accepted: bool,
@@ -158,6 +158,10 @@ impl SplitsStep {
 
     fn set_mode(&mut self, mode: Mode, answers: &Answers) {
         if mode == Mode::Hand && self.hand.is_empty() {
+            if self.awaits_splits(answers) {
+                self.wants_hand = Some(Stop::Mode);
+                return;
+            }
             self.fill_hand(answers);
         }
         if mode == Mode::Patterns {
@@ -171,17 +175,30 @@ impl SplitsStep {
     ///
     /// The columns begin with the splits as they are: while these are being worked out, that is waited for.
     pub fn by_hand(&mut self, answers: &Answers) {
-        self.wants_hand = self.hand.is_empty() && self.last_full.is_empty();
-        if self.wants_hand {
-            return;
-        }
+        self.take_columns(Stop::Columns, answers);
+    }
+
+    fn take_columns(&mut self, focus: Stop, answers: &Answers) {
+        self.wants_hand = None;
         self.set_mode(Mode::Hand, answers);
-        self.focus = self.stop_list(answers).iter().position(|stop| *stop == Stop::Columns).unwrap_or(0);
+        match self.wants_hand {
+            Some(_) => self.wants_hand = Some(focus),
+            None => self.focus = self.number_of(focus, answers),
+        }
+    }
+
+    /// Whether what the columns could begin with is still being worked out.
+    fn awaits_splits(&self, answers: &Answers) -> bool {
+        self.last_full.is_empty() && !answers.derived.knows_all_shards(&answers.facts)
     }
 
     /// The columns begin as the splits are now, so that only the difference has to be made by hand.
     fn fill_hand(&mut self, answers: &Answers) {
-        let mut splits = self.last_full.clone();
+        let proposed = &answers.derived.suggested_splits.columns;
+        // Until somebody answers, what is proposed counts, although the plan may not have followed yet.
+        let is_answered = self.touched || self.accepted;
+        let takes_proposed = self.last_full.is_empty() || !is_answered && !proposed.is_empty();
+        let mut splits = if takes_proposed { proposed.clone() } else { self.last_full.clone() };
         // With nothing to begin with the usual three; a column is added to those that somebody named only where one is alone.
         let least = if splits.is_empty() { 3 } else { 2 };
         for name in ["train", "val", "test"] {
@@ -317,7 +334,7 @@ impl StepState for SplitsStep {
     }
 
     fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
-        self.wants_hand = false;
+        self.wants_hand = None;
         if self.naming.is_some() {
             return self.act_naming(action);
         }
@@ -397,11 +414,12 @@ impl StepState for SplitsStep {
             self.ratio.set(&answers.derived.suggested_splits.ratio);
         }
         let is_full = answers.derived.resolved.splits.iter().any(|(_, shards)| !shards.is_empty());
+        let is_full = is_full && answers.derived.knows_all_shards(&answers.facts);
         if self.hand.is_empty() && self.mode != Mode::Hand && is_full {
             self.last_full = answers.derived.split_names(&answers.facts);
         }
-        if self.wants_hand {
-            self.by_hand(answers);
+        if let Some(focus) = self.wants_hand {
+            self.take_columns(focus, answers);
         }
         self.hand.sync(&usable_shards(answers));
         self.focus = self.focus.min(self.stops(answers).saturating_sub(1));

@@ -123,6 +123,23 @@ fn splits_by_hand_begin_as_they_are_and_moves_reach_the_plan() {
 }
 
 #[test]
+fn by_hand_chosen_before_splits_are_worked_out_begins_with_what_is_proposed() {
+    let whole = facts();
+    for (keys, focus) in [([Action::Down, Action::Down].as_slice(), Stop::Mode), (&[Action::Splits], Stop::Columns)] {
+        let mut wizard = wizard(DatasetFacts::new(whole.root.clone(), whole.kind));
+        wizard.see(std::sync::Arc::new(whole.clone()));
+        for key in [&[Action::Next], keys].concat() {
+            wizard.act(key);
+        }
+        assert_eq!(wizard.step, Step::Splits);
+        assert_ne!(wizard.splits.mode, Mode::Hand, "there is nothing to begin with yet");
+        settle(&mut wizard);
+        assert_eq!((wizard.splits.mode, wizard.splits.stop(&wizard.answers)), (Mode::Hand, focus));
+        assert_eq!(counts(&wizard), [("train".into(), 16), ("val".into(), 2), ("test".into(), 2)]);
+    }
+}
+
+#[test]
 fn a_split_is_added_by_name_and_a_bad_name_is_refused() {
     let mut wizard = at_splits(facts());
     act(&mut wizard, &[Action::Down, Action::Down, Action::NextField, Action::AddSplit]);
