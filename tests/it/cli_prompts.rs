@@ -303,3 +303,18 @@ fn packing_is_asked_for_and_looked_at_before_it_runs() {
     dialogue.ends(0);
     assert!(sandbox.has("out/00000_unshuffled.ds.metadata"));
 }
+
+#[test]
+fn a_list_of_paths_asks_for_the_folder_that_they_start_from() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": \"The first one.\"}\n");
+    sandbox.write("list.txt", "a.jsonl\n");
+    let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");
+    let flags = format!("--paths-file list.txt --format nanosets --tokenizer {} --output out", tokenizer.display());
+    let mut dialogue = Dialogue::start(&sandbox, &format!("pack {flags} --plain"), "xterm-256color");
+    dialogue.expect("Folder that the listed paths start from").answer("");
+    dialogue.expect("1 file").expect("The first one.").expect("Token that ends a document").answer("");
+    dialogue.expect("What now?").expect("Number").answer("");
+    dialogue.ends(0);
+    assert!(sandbox.has("out/00000_unshuffled.ds.metadata"));
+}

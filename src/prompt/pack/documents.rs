@@ -19,7 +19,10 @@ impl Guide {
     pub(super) fn inputs(&mut self) -> Outcome<()> {
         loop {
             if self.plan.inputs.is_empty() {
-                let path = self.ask.text("JSONL file, or folder of them", None, false)?;
+                let path = match self.plan.paths_file {
+                    Some(_) => self.ask.text("Folder that the listed paths start from", Some("."), false)?,
+                    None => self.ask.text("JSONL file, or folder of them", None, false)?,
+                };
                 self.plan.inputs.push(path);
             }
             if let Some(files) = self.ask.or_refuse(self.files())? {

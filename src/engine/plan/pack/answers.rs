@@ -29,7 +29,10 @@ pub fn missing_or_wrong(plan: &PackPlan) -> Vec<Problem> {
 pub fn open_questions(plan: &PackPlan) -> Vec<Problem> {
     let mut open = Vec::new();
     if plan.inputs.is_empty() {
-        open.push(missing("no input is given", "name .jsonl files or folders of them"));
+        open.push(match plan.paths_file {
+            Some(_) => missing("the folder that the listed paths start from is not given", "name it; `.` for this one"),
+            None => missing("no input is given", "name .jsonl files or folders of them"),
+        });
     }
     let formats = plan.formats();
     if formats.is_empty() {

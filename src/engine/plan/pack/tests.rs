@@ -38,6 +38,16 @@ fn each_open_question_names_its_flag() {
 }
 
 #[test]
+fn a_list_of_paths_needs_the_folder_that_they_start_from() {
+    let mut plan = nanosets();
+    plan.paths_file = Some("list.txt".into());
+    assert!(open_questions(&plan).is_empty());
+    plan.inputs.clear();
+    let open: Vec<String> = open_questions(&plan).into_iter().map(|problem| problem.message).collect();
+    assert_eq!(open, ["the folder that the listed paths start from is not given"]);
+}
+
+#[test]
 fn answers_that_cannot_be_right_are_refused() {
     let field = |plan: &PackPlan| refusals(plan).into_iter().filter_map(|p| p.subject.field).collect::<Vec<_>>();
     let with = |change: fn(&mut NanosetsTarget)| {
