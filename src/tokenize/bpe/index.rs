@@ -32,6 +32,12 @@ impl Index {
         false
     }
 
+    /// What is first found for a hash: mostly what is meant, or what lies at no number.
+    #[inline]
+    pub(super) fn first(&self, hash: u64) -> u32 {
+        self.slots.get((hash >> self.shift) as usize).copied().unwrap_or(EMPTY)
+    }
+
     /// The number that is meant, among those of the same or a near hash.
     #[inline]
     pub(super) fn find(&self, hash: u64, mut is_meant: impl FnMut(u32) -> bool) -> Option<u32> {

@@ -13,6 +13,9 @@ use crate::tokenize::file::{ModelFile, Spelling};
 /// What stands for a blank in vocabularies that spell characters.
 pub(super) const MARK: &str = "▁";
 
+/// Merges whose halves are looked up together.
+const TOGETHER: usize = 32;
+
 /// How the vocabulary spells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spelled {
@@ -58,12 +61,11 @@ impl Model {
         let vocab = Vocabulary::new(&file.vocab.0)?;
         let mut merges = Vec::with_capacity(file.merges.0.len());
         let (mut joined, mut marks_begin, mut next) = (String::new(), true, 0);
-        for (left, right) in &file.merges.0 {
+        let halves = vocab.halves(&file.merges.0)?;
+        for ((left, right), [left_id, right_id]) in file.merges.0.iter().zip(halves) {
             joined.clear();
             joined.push_str(&left.0);
             joined.push_str(&right.0);
-            let id = |text: &str| vocab.id(text).ok_or_else(|| format!("a merge has `{text}`, which is no token"));
-            let (left, right) = (id(&left.0)?, id(&right.0)?);
             // Most vocabularies have what comes of merges in the order of these.
             let product = match vocab.all.get(next).filter(|(text, _)| text.0 == joined) {
                 Some((_, product)) => *product,
@@ -73,7 +75,7 @@ impl Model {
                 }
             };
             next += 1;
-            merges.push(Merge { left, right, product });
+            merges.push(Merge { left: left_id, right: right_id, product });
             marks_begin &= spelled == Spelled::Bytes || !joined.trim_start_matches(MARK).contains(MARK);
         }
         let pairs = Pairs::new(merges.clone())?;
@@ -165,6 +167,33 @@ impl<'a> Vocabulary<'a> {
 
     fn id(&self, text: &str) -> Option<u32> {
         self.all.get(self.number(text)?).map(|(_, id)| *id)
+    }
+
+    /// The ids of what each merge joins; fails where one is no token.
+    ///
+    /// Looking a token up waits for memory three times, one after the other. Here each step is done for many of them before the next,
+    /// so that they wait together.
+    fn halves(&self, merges: &[(Spelling<'_>, Spelling<'_>)]) -> Result<Vec<[u32; 2]>, String> {
+        let mut out = Vec::with_capacity(merges.len());
+        let (mut numbers, mut known) = ([0; 2 * TOGETHER], [("", 0); 2 * TOGETHER]);
+        for some in merges.chunks(TOGETHER) {
+            let texts = || some.iter().flat_map(|(left, right)| [&*left.0, &*right.0]);
+            for (number, text) in numbers.iter_mut().zip(texts()) {
+                *number = self.index.first(of_bytes(text.as_bytes()));
+            }
+            for (known, number) in known.iter_mut().zip(numbers) {
+                *known = self.all.get(number as usize).map_or(("", 0), |(text, id)| (&*text.0, *id));
+            }
+            let mut ids = [0; 2 * TOGETHER];
+            for ((id, known), text) in ids.iter_mut().zip(known).zip(texts()) {
+                *id = match known {
+                    (known, id) if known == text && !text.is_empty() => id,
+                    _ => self.id(text).ok_or_else(|| format!("a merge has `{text}`, which is no token"))?,
+                };
+            }
+            out.extend(ids.as_chunks().0.iter().take(some.len()));
+        }
+        Ok(out)
     }
 
     fn bytes(&self) -> [u32; 256] {
