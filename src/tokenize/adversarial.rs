@@ -127,7 +127,7 @@ const PIECES: &[&str] = &[
 ];
 
 /// The whole set for a tokenizer with these added tokens: every piece, pairs of them, runs, long words, and the added tokens'
-/// spellings whole, cut in pieces, doubled and between letters and spaces.
+/// spellings whole, cut in pieces, doubled, one behind the other and between letters and spaces.
 pub(super) fn texts(added: &[&str]) -> Vec<String> {
     let mut out: Vec<String> = PIECES.iter().map(|piece| (*piece).to_owned()).collect();
     for (at, left) in PIECES.iter().enumerate() {
@@ -148,7 +148,15 @@ pub(super) fn texts(added: &[&str]) -> Vec<String> {
     out.push("word".repeat(1_000));
     out.push(PIECES.concat());
     out.push(PIECES.join(" "));
-    for token in added.iter().take(64).filter(|token| token.len() <= 256) {
+    let added: Vec<&str> = added.iter().copied().filter(|token| token.len() <= 256).take(64).collect();
+    for (at, token) in added.iter().enumerate() {
+        for step in [1, added.len() / 2, added.len() - 1] {
+            let next = added[(at + step) % added.len()];
+            out.push(format!("{token}{next}"));
+            out.push(format!("{token} {next}s"));
+        }
+    }
+    for token in added {
         let half = (0..=token.len() / 2).rev().find(|at| token.is_char_boundary(*at)).unwrap_or(0);
         let (left, right) = token.split_at(half);
         out.extend([

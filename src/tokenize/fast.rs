@@ -4,7 +4,7 @@ use super::bpe::{Bpe, Scratch};
 use super::file::File;
 use super::reference::{guarded, Reference};
 use memchr::memmem::Finder;
-use serde_json::Value;
+use serde_json::{json, Value};
 
 /// Above this id the other reader's tables, which have a place for every id, would be far larger than the vocabulary.
 const GREATEST_ID: u32 = 1 << 22;
@@ -79,6 +79,9 @@ impl Other {
                 parts.remove(name);
             }
         }
+        if looks_twice(&file) {
+            file["normalizer"] = json!({"type": "Sequence", "normalizers": []});
+        }
         if let Some(merges) = file.pointer_mut("/model/merges").and_then(Value::as_array_mut) {
             merges.iter_mut().for_each(shorten);
         }
@@ -104,6 +107,16 @@ impl Other {
     }
 }
 
+/// Whether some added tokens are looked for in the text as it is, others in what a normalizer makes of it, and there is none. The
+/// reference then still looks for the first before the others; the other reader does so only where there is a normalizer, if one that
+/// changes nothing.
+fn looks_twice(file: &Value) -> bool {
+    let has_normalizer = file.get("normalizer").is_some_and(|normalizer| !normalizer.is_null());
+    let added = || file.get("added_tokens").and_then(Value::as_array).into_iter().flatten();
+    let is_normalized = |token: &Value| token.get("normalized").and_then(Value::as_bool).unwrap_or(false);
+    !has_normalizer && added().any(is_normalized) && !added().all(is_normalized)
+}
+
 /// A merge written as a list of two becomes one text, the older way of writing it: a quarter less memory while a large file is read.
 fn shorten(merge: &mut Value) {
     let Some([Value::String(left), Value::String(right)]) = merge.as_array().map(Vec::as_slice) else { return };
@@ -115,7 +128,6 @@ fn shorten(merge: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn merges_are_shortened_where_no_blank_is_in_the_way() {

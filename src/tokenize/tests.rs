@@ -370,3 +370,28 @@ fn patterns_are_those_of_the_package_of_python() {
         assert_eq!(ids.len(), pieces, "{pattern} on {text:?}");
     }
 }
+
+#[test]
+fn added_tokens_of_both_kinds_are_looked_for_one_kind_after_the_other() {
+    let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
+    // Split again behind a pattern: a way of splitting that only the other crate's reader knows.
+    let bytes = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": true});
+    let split = json!({"type": "Split", "pattern": {"Regex": "\\p{N}{1,3}"}, "behavior": "Isolated", "invert": false});
+    file["pre_tokenizer"] = json!({"type": "Sequence", "pretokenizers": [split, bytes]});
+    let first = file["model"]["vocab"].as_object().unwrap().len();
+    let token = |(at, (text, is_word, normalized)): (usize, (&str, bool, bool))| {
+        json!({"id": first + at, "content": text, "single_word": is_word, "lstrip": false, "rstrip": is_word,
+            "normalized": normalized, "special": false})
+    };
+    let tokens = [("the q", false, false), ("<s>", false, false), ("<x>", true, true), ("quick", false, true)];
+    file["added_tokens"] = tokens.into_iter().enumerate().map(token).collect();
+    let tokenizer = Tokenizer::from_bytes("x", file.to_string().as_bytes()).unwrap();
+    assert!(tokenizer.is_fast(), "{:?}", tokenizer.facts().slow_because);
+    let mut encoder = tokenizer.encoder();
+    for text in ["quickthe q<x><s>the", "the q<x> b", "quick<x>", "a<x>", "the quick", "<s><x><s>", "<x> <s> 1234"] {
+        let (mut ids, mut wanted) = (Vec::new(), Vec::new());
+        encoder.encode(text, &mut ids).unwrap();
+        encoder.encode_by_reference(text, &mut wanted).unwrap();
+        assert_eq!(ids, wanted, "{text}");
+    }
+}
