@@ -106,7 +106,7 @@ fn is_dumb() -> bool {
 
 fn bar(printer: &Printer, ascii: bool) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(10));
-    if let Ok(style) = ProgressStyle::with_template("{prefix:>9} [{bar:32}] {percent:>3} %  {msg}") {
+    if let Ok(style) = ProgressStyle::with_template("{prefix:>9} [{bar:20}] {percent:>3} %  {wide_msg}") {
         bar.set_style(style.progress_chars(if ascii { "#-" } else { "█▉▊▋▌▍▎▏ " }));
     }
     printer.attach_bar(Some(bar.clone()));
@@ -119,7 +119,9 @@ fn draw(bar: &ProgressBar, status: &JobStatus, verb: &'static str) {
     bar.set_length(if by_bytes { p.bytes_total } else { p.items_total.max(1) });
     bar.set_position(if by_bytes { p.bytes_done } else { p.items_done });
     bar.set_prefix(verb);
-    bar.set_message(figures(status));
+    // What does not fit is cut off, so what people wait for comes first.
+    let left = status.remaining.map(|left| format!("{} left  ", duration(left)));
+    bar.set_message(format!("{}{}", left.unwrap_or_default(), speeds(status)));
 }
 
 fn verb(phase: Phase) -> &'static str {
@@ -145,6 +147,12 @@ fn percent(status: &JobStatus) -> u64 {
 }
 
 fn figures(status: &JobStatus) -> String {
+    let left = status.remaining.map(|left| format!("  {} left", duration(left)));
+    format!("{}{}", speeds(status), left.unwrap_or_default())
+}
+
+/// What is done, and how fast it goes.
+fn speeds(status: &JobStatus) -> String {
     let p = status.progress;
     let mut text = match p.items_total {
         0 => count(p.items_done, status.item),
@@ -155,9 +163,6 @@ fn figures(status: &JobStatus) -> String {
     }
     if status.tokens_per_second >= 1.0 {
         text.push_str(&format!("  {}/s", count(status.tokens_per_second as u64, "token")));
-    }
-    if let Some(left) = status.remaining {
-        text.push_str(&format!("  {} left", duration(left)));
     }
     text
 }

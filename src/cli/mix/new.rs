@@ -4,7 +4,7 @@ use super::super::context::Context;
 use super::super::end::{fields, Done, Finished};
 use super::super::printer::{paint, Look};
 use super::super::task::{follow, tell};
-use super::super::{paths, prepare::summary};
+use super::super::{paths, prepare, prepare::summary};
 use super::args::NewArgs;
 use super::tree;
 use crate::engine::mix::author::takes_aux;
@@ -15,8 +15,6 @@ use crate::model::mix::{MixAux, MixKind, MixMember, MixPlan, MixSubflavor, Nonma
 use crate::model::nearest::nearest;
 use crate::model::text::display_safe;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Subject};
-use crate::storage::fs::RealFs;
-use crate::storage::publish::write_file;
 use serde_json::{json, Value};
 use std::path::Path;
 
@@ -104,7 +102,7 @@ fn save_plan(plan: &MixPlan, path: &Path) -> Outcome<()> {
             aux.is_relative |= make_whole(&mut aux.path);
         }
     }
-    write_file(&RealFs, path, file::mix_to_yaml(&plan)?.as_bytes(), 0o644)
+    prepare::write_plan(path, &file::mix_to_yaml(&plan)?)
 }
 
 /// Makes a path whole that is seen from the folder the program runs in; whether it was one.

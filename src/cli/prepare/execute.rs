@@ -9,9 +9,10 @@ use crate::engine::media::outlook;
 use crate::engine::plan::{command_line_after_run, file, inherited, validate, CommandLine};
 use crate::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
 use crate::job::scan::LiveScan;
-use crate::model::{Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity};
+use crate::model::{Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity, Subject};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
+use crate::storage::read::read_whole;
 use crate::storage::xdg;
 use crate::tui::recent;
 use serde_json::{json, Map, Value};
@@ -124,8 +125,23 @@ pub fn absolute(path: &str) -> Outcome<String> {
     Ok(data.to_string_lossy().into_owned())
 }
 
-/// Writes a plan where the person wants it.
+/// A larger file is no plan.
+const LARGEST_PLAN: u64 = 64 << 20;
+
+/// Writes a plan where the person wants it, over an earlier plan if one is there. A file that is no plan stays, and is a usage failure.
 pub fn write_plan(path: &Path, yaml: &str) -> Outcome<()> {
+    let is_free = match std::fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_dir() => false,
+        Ok(facts) if facts.len() > 0 => {
+            let there = read_whole(path, LARGEST_PLAN).ok().flatten().unwrap_or_default();
+            std::str::from_utf8(&there).is_ok_and(|text| file::read(text).is_ok())
+        }
+        _ => true,
+    };
+    if !is_free {
+        let failure = Failure::usage("saving the plan", "there is something else of this name, which is no plan");
+        return Err(failure.on(Subject::path(path)).with_hint("choose another name"));
+    }
     write_file(&RealFs, path, yaml.as_bytes(), 0o644)
 }
 

@@ -129,6 +129,7 @@ fn place(place: &LeakPlace) -> String {
 fn verdict(report: &LeakReport) -> String {
     let of = format!("{} of {}", count(report.compared.samples, "sample"), count(report.compared.shards, "shard"));
     let how = match report.content {
+        true if report.compared.contents == 0 => "names compared, contents not".to_owned(),
         true => format!("{} compared, {} read", count(report.compared.contents, "content"), bytes(report.bytes)),
         false => "names compared; --content compares what is in them".to_owned(),
     };

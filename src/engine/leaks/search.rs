@@ -2,7 +2,7 @@
 
 use super::group::{repairs, Contents, Group, Grouped, Matcher, Place};
 use super::names;
-use super::sieve::{Sieve, Which};
+use super::sieve::{bit, Sieve, Which};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
 use crate::engine::index::bytes::SpoolWriter;
@@ -49,6 +49,9 @@ pub struct Taken {
     pub samples: u64,
     /// Contents that were compared.
     pub contents: u64,
+    /// Which of the parts that were asked for were there, a bit for each of the first 64.
+    #[serde(skip)]
+    pub met: u64,
 }
 
 impl Taken {
@@ -57,6 +60,14 @@ impl Taken {
         self.shards += other.shards;
         self.samples += other.samples;
         self.contents += other.contents;
+        self.met |= other.met;
+    }
+
+    /// Those of the parts that were asked for that no sample has.
+    pub fn missing<'p>(&self, parts: &'p [String]) -> impl Iterator<Item = &'p str> {
+        let met = self.met;
+        let is_missing = move |place: usize| bit(place) != 0 && met & bit(place) == 0;
+        parts.iter().enumerate().filter(move |(place, _)| is_missing(*place)).map(|(_, part)| part.as_str())
     }
 }
 
@@ -289,7 +300,7 @@ impl LeakSearch {
         let mut sieve = self.sieve(id, self.options.content.then_some(&file), handles.cancel, sack);
         // What is damaged is told by lint and verify.
         let scan = scan_shard(&shard, &mut sieve, &Handles { problems: &Silent, ..*handles })?;
-        let taken = Taken { shards: 1, samples: sieve.samples, contents: sieve.compared };
+        let taken = Taken { shards: 1, samples: sieve.samples, contents: sieve.compared, met: sieve.met };
         if scan.samples != count {
             self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(id.0);
             let message = "it has changed since it was indexed; it was compared as it is now";
@@ -330,7 +341,7 @@ impl LeakSearch {
             }
         }
         handles.progress.add(1, 0);
-        Ok(Some(Taken { shards: 1, samples: sieve.samples, contents: 0 }))
+        Ok(Some(Taken { shards: 1, samples: sieve.samples, ..Taken::default() }))
     }
 
     /// Merges the records of all workers and says what they have in common.

@@ -46,6 +46,8 @@ pub(super) struct Sieve<'a> {
     pub(super) samples: u64,
     /// Contents that are compared.
     pub(super) compared: u64,
+    /// Which of the parts that were asked for were there, a bit for each of the first 64.
+    pub(super) met: u64,
     parts: Vec<Part>,
     buffer: Vec<u8>,
 }
@@ -61,8 +63,8 @@ impl<'a> Sieve<'a> {
         sack: &'a mut Sack,
     ) -> Self {
         let buffer = if file.is_some() { vec![0; CHUNK] } else { Vec::new() };
-        let (parts, samples, compared) = (Vec::new(), 0, 0);
-        Self { options, excluded, splits, shard, file, cancel, sack, samples, compared, parts, buffer }
+        let (parts, samples, compared, met) = (Vec::new(), 0, 0, 0);
+        Self { options, excluded, splits, shard, file, cancel, sack, samples, compared, met, parts, buffer }
     }
 
     /// Takes the name of a sample; `false` when it is excluded.
@@ -81,6 +83,8 @@ impl<'a> Sieve<'a> {
         let mut parts = std::mem::take(&mut self.parts);
         for part in &mut parts {
             part.hash = self.hash(file, part.offset, part.size)?;
+            let asked = self.options.parts.iter().position(|name| *name == part.name);
+            self.met |= asked.map_or(0, bit);
         }
         parts.sort_by(|a, b| a.hash.cmp(&b.hash).then_with(|| a.name.cmp(&b.name)));
         let whole = whole_hash(&parts);
@@ -148,6 +152,11 @@ impl ScanSink for Sieve<'_> {
         self.parts.clear();
         Ok(())
     }
+}
+
+/// The bit of the part that was asked for in this place.
+pub(super) fn bit(place: usize) -> u64 {
+    u32::try_from(place).ok().and_then(|place| 1_u64.checked_shl(place)).unwrap_or(0)
 }
 
 /// Which part of a sample a record is of: the number of its name (0: the whole sample), and its place among those compared,

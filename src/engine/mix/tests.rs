@@ -181,6 +181,24 @@ fn what_is_wrong_with_a_member_is_said_at_its_line_with_the_way_out() {
 }
 
 #[test]
+fn repetitions_that_leave_nothing_and_empty_aux_are_told() {
+    let dir = house();
+    let told = |text: &str| complaints(&facts(&mix(&dir, text)));
+    let few = told("  val:\n    blend_epochized:\n    - {path: j.jsonl, repetitions: 0.1}\n");
+    assert!(few.len() == 1 && few[0].contains("not one sample an epoch"), "{few:?}");
+    let enough = told("  val:\n    blend_epochized:\n    - {path: j.jsonl, repetitions: 0.1}\n    - {path: a}\n");
+    assert!(enough.is_empty(), "{enough:?}");
+    let empty = facts(&mix(&dir, "  train: {path: b, aux: {}}\n")).problems;
+    assert!(empty.len() == 1 && empty[0].message.contains("an empty 'aux'"), "{empty:?}");
+    let marked = facts(&mix(&dir, "  train: {path: b}\n"));
+    let text = std::fs::read_to_string(&marked.path).unwrap();
+    std::fs::write(&marked.path, format!("---\n{text}")).unwrap();
+    let all = facts(&marked.path).problems;
+    assert!(all.len() == 1 && all[0].severity == Severity::Refusal, "{all:?}");
+    assert_eq!(all[0].subject.line, Some(1));
+}
+
+#[test]
 fn empty_splits_unknown_shards_and_folders_of_media_are_refused() {
     let dir = house();
     let set = Set {

@@ -109,6 +109,12 @@ impl<'a> Walk<'a> {
             let (mut root, _) = self.node(&place, &split.node)?;
             root.line = split.at.line.into();
             share::assign(&mut root);
+            if root.samples_per_epoch == Some(0) && root.samples.is_some_and(|samples| samples > 0) {
+                let why =
+                    Unusable::new("its repetitions leave not one sample an epoch, and the loader waits without end");
+                let why = why.hint("raise the repetitions");
+                self.tell(file, split.at, ProblemKind::BadMember, Severity::Problem, why);
+            }
             splits.push(MixSplit { name: split.name.clone(), root });
         }
         self.open.pop();

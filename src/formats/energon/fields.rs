@@ -56,7 +56,17 @@ pub(super) fn read_text(what: &str, path: &Path, limit: u64) -> Outcome<Option<S
     }
 }
 
+/// Why the loader cannot read a file that begins with `---`, and what to do.
+pub(super) const MARKER: (&str, &str) = (
+    "the file begins with `---`, of which the loader makes a list of documents, and stops",
+    "take that line out; one document needs no marker",
+);
+
 pub(super) fn parse_yaml(text: &str) -> Result<Node, ContentError> {
+    if let Some(line) = yaml_read::line_of_marker(text) {
+        let (message, hint) = MARKER;
+        return Err(ContentError { message: message.into(), line: Some(line), hint: Some(hint.into()) });
+    }
     yaml_read::read(text).map_err(|error| ContentError {
         message: format!("{} (column {})", error.message, error.column),
         line: Some(error.line),

@@ -43,6 +43,17 @@ pub fn read_marked(text: &str) -> Result<Option<Marked>, YamlError> {
     read_as(text)
 }
 
+/// The line, counted from 1, on which a text begins its first document with `---`: readers of one document that take a text for a
+/// stream make a list of it.
+pub fn line_of_marker(text: &str) -> Option<u64> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let is_before =
+        |line: &str| line.trim_start().is_empty() || line.trim_start().starts_with('#') || line.starts_with('%');
+    let (at, line) = text.lines().enumerate().find(|(_, line)| !is_before(line))?;
+    let rest = line.strip_prefix("---")?;
+    (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some(at as u64 + 1)
+}
+
 /// Where something begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mark {

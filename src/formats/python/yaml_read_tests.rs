@@ -118,3 +118,20 @@ proptest! {
         let _ = read(&text);
     }
 }
+
+#[test]
+fn a_document_start_is_found_where_one_stands() {
+    for (text, wanted) in [
+        ("---\na: b\n", Some(1)),
+        ("%YAML 1.2\n# why\n\n--- \na: b\n", Some(4)),
+        ("--- {a: b}", Some(1)),
+        ("\u{feff}---", Some(1)),
+        ("a: b\n---\n", None),
+        ("---x: 1\n", None),
+        (" ---\n", None),
+        ("# ---\na: b\n", None),
+        ("", None),
+    ] {
+        assert_eq!(line_of_marker(text), wanted, "{text:?}");
+    }
+}

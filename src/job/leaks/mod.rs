@@ -8,7 +8,8 @@ use super::prepare::OutputFile;
 use super::task::{Task, TaskContext};
 use super::{as_seconds, Phase};
 use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, Sack, SplitLayout, Taken};
-use crate::model::{Outcome, Problem, ProblemKind, RunOptions, Severity};
+use crate::model::text::display_safe;
+use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::scratch::Scratch;
 use serde::Serialize;
@@ -60,10 +61,26 @@ pub fn start_on(
     Task::start("leaks", options, fs, move |context| run(&root, &layout, leaks, context))
 }
 
+/// Refuses to call clean what was never compared.
+fn check_compared(root: &Path, compared: &Taken, parts: &[String], context: &TaskContext) -> Outcome<()> {
+    let missing: Vec<String> = compared.missing(parts).map(|part| format!("`{}`", display_safe(part))).collect();
+    if !missing.is_empty() {
+        let why = format!("no sample has a part {}", missing.join(" or "));
+        let failure = Failure::usage("comparing contents", why).on(Subject::path(root));
+        return Err(failure.with_hint("gristmill info PATH lists the parts"));
+    }
+    if compared.contents == 0 {
+        let message = "no part is large enough to be compared on its own, so that only names were compared";
+        let problem = Problem::problem(ProblemKind::MatchesNothing, Subject::path(root), message);
+        context.problems.report(problem.with_hint("--smallest-part 1 compares every part"))?;
+    }
+    Ok(())
+}
+
 fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskContext) -> Outcome<LeakReport> {
     context.phase(Phase::Open, "opening the data set");
     super::recover::before_looking(root, &context.problems)?;
-    let content = leaks.content;
+    let (content, parts) = (leaks.content, leaks.parts.clone());
     let search = LeakSearch::open(root, layout, leaks)?;
     let (units, bytes) = (search.units(), search.bytes());
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
@@ -87,6 +104,9 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
     })?;
     let mut compared = Taken::default();
     taken.into_iter().for_each(|shard| compared.add(shard));
+    if content && compared.samples > 0 {
+        check_compared(root, &compared, &parts, context)?;
+    }
     let bytes = context.progress.read().bytes_done;
     context.phase_of(Phase::Tables, "record", "comparing the splits");
     let mut sacks = sacks.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -348,3 +348,25 @@ fn kinds_are_told_in_one_order() {
     sorted.sort_unstable();
     assert_eq!(sorted, LeakKind::ALL);
 }
+
+#[test]
+fn parts_that_are_not_there_are_refused_and_nothing_compared_is_told() {
+    let (a, b) = (content(1), content(2));
+    let set = Set::new(&[("train/a.tar", &[("1.txt", &a), ("2.txt", &b)]), ("val/a.tar", &[("3.txt", &a)])]);
+    let options = |parts: &[&str], smallest_part| LeakOptions {
+        content: true,
+        parts: parts.iter().map(|part| (*part).to_owned()).collect(),
+        smallest_part,
+    };
+    for threads in [1, 3] {
+        let run = RunOptions { threads, ..RunOptions::default() };
+        let asked = options(&["txt", "zzz"], 1);
+        let failure = start(set.dir.path(), set.layout.clone(), asked, run.clone()).unwrap().wait().err().unwrap();
+        assert!(failure.why.contains("`zzz`") && !failure.why.contains("`txt`"), "{failure:?}");
+        let report = set.check_with(options(&["txt"], 1), run.clone());
+        assert!(report.compared.contents == 3 && report.problems.is_empty() && report.found.sure() == 1);
+        let report = set.check_with(options(&["txt"], 1 << 20), run);
+        assert_eq!((report.compared.contents, report.problems.len()), (0, 1), "{:?}", report.problems);
+        assert_eq!(report.problems[0].kind, ProblemKind::MatchesNothing);
+    }
+}

@@ -7,8 +7,8 @@ use crate::engine::media::{probe_files, probe_shard, MediaRows};
 use crate::formats::energon::layout;
 use crate::job::pool;
 use crate::model::{
-    DatasetKind, ExitClass, Failure, Handles, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemLog, Progress,
-    RunOptions, Shard, ShardId, Subject,
+    DatasetKind, ExitClass, Failure, Handles, MediaFilter, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemLog,
+    Progress, RunOptions, Shard, ShardId, Subject,
 };
 use crate::source::kind::kind_of;
 use crate::source::media_folder::{self, FileList};
@@ -70,6 +70,10 @@ fn files(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<FileList> {
                 "--media-metadata-by-header also finds media whose names have no known ending",
             ),
         };
+        if matches!(plan.media.filter, MediaFilter::Glob(_)) && found.seen > 0 {
+            let hint = "patterns fit whole names, *.jpg or photos/*.png; a comma alone stands between two of them";
+            return Err(Failure::usage("looking for media", why).on(Subject::path(root)).with_hint(hint));
+        }
         return Err(Failure::data("looking for media", why).on(Subject::path(root)).with_hint(hint));
     }
     Ok(found.files)

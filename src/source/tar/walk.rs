@@ -105,8 +105,9 @@ impl<'a, W: Window> Walker<'a, W> {
         let at = self.at;
         let block = self.window.bytes(at, BLOCK)?;
         let Ok(block) = <&[u8; BLOCK]>::try_from(block) else {
-            let empty = block.is_empty();
-            return Ok(if empty { self.end(at, None) } else { Step::CutHeader { at } });
+            // Blanks that fill no block are what is left of an end mark; an archive does not begin with one.
+            let is_end = block.is_empty() || at > 0 && block.iter().all(|byte| *byte == 0);
+            return Ok(if is_end { self.end(at, None) } else { Step::CutHeader { at } });
         };
         match classify(block) {
             Block::Header(header) => {

@@ -80,6 +80,10 @@ fn nothing(has_glob: bool, peer: Peer) -> (&'static str, &'static str) {
     match (has_glob, peer) {
         (true, _) => ("--glob fits no file", "* stays within a folder: **/*.jsonl looks into all of them"),
         (false, Peer::Nanosets) => ("there is no file", "name the folder or the file that holds the documents"),
+        (false, Peer::Forager) => (
+            "there is no file whose name ends in .jsonl",
+            "name the files, or say which: --glob '**/*.jsonl.gz' finds packed ones",
+        ),
         (false, _) => ("there is no file whose name ends in .jsonl", "name the files, or say which with --glob"),
     }
 }

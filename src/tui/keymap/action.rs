@@ -45,8 +45,8 @@ actions! {
     HalfDown, "half-page-down", "half page down", "Moves half a page down.";
     PageUp, "page-up", "page up", "Moves a page up.";
     PageDown, "page-down", "page down", "Moves a page down.";
-    Left, "left", "left", "Moves to the left.";
-    Right, "right", "right", "Moves to the right.";
+    Left, "left", "left", "Moves to the left, or to what is less.";
+    Right, "right", "right", "Moves to the right, or to what is more.";
     NextPane, "next-pane", "pane", "Moves the focus to the next pane.";
     PreviousPane, "previous-pane", "previous pane", "Moves the focus to the previous pane.";
     Accept, "accept", "accept", "Takes what is selected or typed.";
@@ -83,8 +83,8 @@ actions! {
     // Browser.
     Browse, "browse", "browse", "Shows shards, samples and their parts, sample by sample; nothing is written by looking.";
     FindKey, "find-key", "find key", "Finds samples by key: plain text anywhere in it, ^text at its beginning, /text/ as a regular expression.";
-    FindNext, "find-next", "next found", "Moves to the next sample that was found.";
-    FindPrevious, "find-previous", "previous found", "Moves to the previous sample that was found.";
+    FindNext, "find-next", "next found", "Moves to the next one that was found.";
+    FindPrevious, "find-previous", "previous found", "Moves to the previous one that was found.";
     GoToNumber, "go-to-number", "go to number", "Moves to a sample by its number, counted from 0; typing the digits does it, too.";
     Random, "random", "random", "Moves to a sample drawn by chance from all that are listed.";
     NextProblem, "next-problem", "next problem", "Moves to the next sample with a problem.";
@@ -129,12 +129,12 @@ actions! {
     DropSplit, "drop-split", "drop split", "Takes the selected split away; its shards are then in none.";
     AddAux, "add-aux", "add media source", "Adds a source of media to the selected data set of a mixture.";
     DropRow, "drop-row", "drop row", "Empties the row in focus.";
-    Undo, "undo", "undo", "Takes back the last change.";
+    Undo, "undo", "undo", "Takes back the last change or jump.";
     Redo, "redo", "redo", "Does again what was taken back.";
     Details, "details", "details", "Shows everything about the selected row.";
     StartAfresh, "start-afresh", "start afresh", "Forgets the answers of the draft and begins with what the data suggests.";
     BeginAnew, "begin-anew", "begin anew", "Throws away what a stopped run of another plan did here, and runs this one.";
-    Run, "run", "run", "Starts the preparation with the answers given.";
+    Run, "run", "run", "Starts the run with the answers given.";
     DryRun, "dry-run", "dry run", "Scans and checks everything as a run would, and writes nothing.";
     SavePlan, "save-plan", "save plan", "Saves the answers as a plan file that `gristmill run` replays.";
     Copy, "copy", "copy", "Copies the equivalent command line to the clipboard (OSC 52, works over SSH).";

@@ -311,7 +311,7 @@ fn every_refusal_is_one_object_with_a_reason_and_a_way_out() {
         (vec!["loop", EXTENSION], 3, "links lead in a circle", ""),
         (vec!["m/a.jpg", EXTENSION], 2, "it is a file", "folder of media"),
         (vec!["n", EXTENSION], 1, "none of 1 file", HEADER),
-        (vec!["m", "--media-metadata-by-glob", "*.xyz"], 1, "none of 1 file", HEADER),
+        (vec!["m", "--media-metadata-by-glob", "*.xyz"], 2, "none of 1 file", "comma"),
         (vec!["r", EXTENSION], 2, "not prepared", "gristmill prepare"),
         (vec!["s3://bucket/x", EXTENSION], 2, "not supported yet", "local folder"),
     ] {

@@ -2,6 +2,7 @@
 
 use super::keys::{describe, Found, Keys};
 use super::{members, version1, Mark, Metadataset, Mistake, Node, Split};
+use crate::formats::energon::fields::MARKER;
 use crate::formats::python::yaml_read::{self, Marked, MarkedValue};
 use crate::formats::python::Node as Value;
 use crate::model::nearest::nearest;
@@ -19,6 +20,11 @@ const KEYS: [&str; 3] = ["__module__", "__class__", "splits"];
 /// Reads the text of a metadataset. All mistakes are returned, at most 1,000; aliases, tags and deep nesting are refused.
 pub fn read(text: &str) -> Result<Metadataset, Vec<Mistake>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Some(line) = yaml_read::line_of_marker(text) {
+        let (message, hint) = MARKER;
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        return Err(vec![Mistake { message: message.into(), line, column: 1, hint: Some(hint.into()) }]);
+    }
     let root = yaml_read::read_marked(text).map_err(|error| {
         let within = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
         vec![Mistake { message: error.message, line: within(error.line), column: within(error.column), hint: None }]

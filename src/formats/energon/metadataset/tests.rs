@@ -332,7 +332,7 @@ fn what_is_no_yaml_or_a_bomb_is_refused_with_its_place() {
     assert!(read("splits: {}\nsplits: {}\n").unwrap_err()[0].message.contains("twice"));
     assert!(read("").unwrap_err()[0].message.contains("empty"));
     assert!(read("- a\n").unwrap_err()[0].message.contains("here is a list"));
-    assert!(read("---\na: 1\n---\nb: 1\n").unwrap_err()[0].message.contains("second document"));
+    assert!(read("a: 1\n---\nb: 1\n").unwrap_err()[0].message.contains("second document"));
 }
 
 #[test]

@@ -193,6 +193,10 @@ pub(super) fn aux(keys: &mut Keys<'_>, found: &mut Found) -> Vec<Aux> {
         found.mistake(at, message, Some("for example aux: {media: ../media}".into()));
         return Vec::new();
     };
+    if entries.is_empty() {
+        let message = "an empty 'aux' stops the loader at data sets whose samples have a type, and at metadatasets";
+        found.remark(at, message, Some("leave it out".into()));
+    }
     let mut sources = Vec::with_capacity(entries.len());
     for (name, at, value) in entries {
         if name == "primary" || name == "cache" {

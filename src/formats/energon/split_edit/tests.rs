@@ -3,9 +3,9 @@
 use super::*;
 use crate::formats::energon::split_yaml::SplitFile;
 
-/// All fixtures by name.
-fn styles() -> Vec<(String, String)> {
-    let folder = std::path::Path::new("tests/golden/split_styles");
+/// All fixtures of a folder by name.
+fn fixtures(folder: &str) -> Vec<(String, String)> {
+    let folder = std::path::Path::new("tests/golden").join(folder);
     let mut all: Vec<(String, String)> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -16,6 +16,21 @@ fn styles() -> Vec<(String, String)> {
         .collect();
     all.sort();
     all
+}
+
+/// Those that the loader reads.
+fn styles() -> Vec<(String, String)> {
+    fixtures("split_styles")
+}
+
+#[test]
+fn what_the_loader_takes_for_a_list_of_documents_is_refused() {
+    let refused = fixtures("split_refused");
+    assert_eq!(refused.len(), 3);
+    for (name, text) in refused {
+        let error = SplitDoc::parse(&text).unwrap_err();
+        assert!(error.message.contains("`---`") && error.hint.is_some() && error.line.is_some(), "{name}: {error}");
+    }
 }
 
 #[test]

@@ -162,6 +162,19 @@ fn a_cut_last_sample_is_not_counted() {
 }
 
 #[test]
+fn an_end_mark_that_is_cut_costs_no_sample() {
+    let whole = [entry(b"a.txt", b"1"), entry(b"b.txt", b"2")].concat();
+    for zeros in [1, 100, 511] {
+        let found = scan_bytes(&[whole.clone(), vec![0; zeros]].concat());
+        assert_eq!((found.scan.samples, found.problems.len()), (2, 1), "{:?}", found.problems);
+        assert_eq!(found.problems[0].severity, Severity::Note);
+    }
+    let found = scan_bytes(&[whole, vec![0, 1]].concat());
+    assert!(found.problems.iter().any(|problem| problem.kind == ProblemKind::CutShort));
+    assert_eq!(found.scan.damaged_keys, ["b"], "that may be the beginning of its next part");
+}
+
+#[test]
 fn a_second_archive_behind_the_end_is_a_problem_and_junk_is_a_note() {
     let first = archive(&[entry(b"a.txt", b"1")]);
     let joined = [first.clone(), first.clone()].concat();

@@ -115,7 +115,10 @@ fn a_cut_anywhere_keeps_every_sample_before_it() {
             assert!(is_there(&found, sample), "a sample before the cut at {at} is lost: {:?}", found.problems);
         }
         let at_seam = whole.seams.contains(&at) || at > whole.archive.len() as u64 - 1024;
-        if !at_seam {
+        // Blanks alone look like what is left of an end mark.
+        let rest = whole.archive.get(at as usize / 512 * 512..at as usize).unwrap_or_default();
+        let is_blank = !rest.is_empty() && rest.iter().all(|byte| *byte == 0);
+        if !at_seam && !is_blank {
             nothing_false_is_believed(&found, &whole.samples);
             assert!(!found.damage().is_empty(), "a cut at {at} is not told");
         }

@@ -286,6 +286,7 @@ fn why_not_pack(entry: &Entry, seen: &Look) -> Option<String> {
         DatasetKind::OtherFile if entry.name.contains(".jsonl.") && !entry.name.ends_with(".idx") => None,
         DatasetKind::PlainFolder | DatasetKind::ForagerSamples if seen.texts > 0 => None,
         kind if kind.is_tokens() => Some("it is packed already".into()),
+        _ if entry.is_folder && seen.texts > 0 => None,
         _ => Some("no .jsonl file was seen in it".into()),
     }
 }

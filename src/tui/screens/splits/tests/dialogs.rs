@@ -136,7 +136,7 @@ fn report() -> LeakReport {
     let counts = vec![LeakCount { kind: LeakKind::Sample, leaks: 2 }, LeakCount { kind: LeakKind::Name, leaks: 1 }];
     LeakReport {
         content: true,
-        compared: Taken { shards: 20, samples: 200_100, contents: 400_000 },
+        compared: Taken { shards: 20, samples: 200_100, contents: 400_000, met: 0 },
         bytes: 4_600_000_000,
         found: Leaks { leaks, counts, ..Leaks::default() },
         files: Vec::new(),
