@@ -192,6 +192,7 @@ fn repetitions_that_leave_nothing_and_empty_aux_are_told() {
     assert!(empty.len() == 1 && empty[0].message.contains("an empty 'aux'"), "{empty:?}");
     let marked = facts(&mix(&dir, "  train: {path: b}\n"));
     let text = std::fs::read_to_string(&marked.path).unwrap();
+    #[allow(clippy::disallowed_methods)]
     std::fs::write(&marked.path, format!("---\n{text}")).unwrap();
     let all = facts(&marked.path).problems;
     assert!(all.len() == 1 && all[0].severity == Severity::Refusal, "{all:?}");
