@@ -13,8 +13,8 @@ use serde_json::json;
 use tokenizers::models::bpe::{Vocab, BPE};
 use tokenizers::models::ModelWrapper;
 use tokenizers::{
-    AddedToken, Encoding, PaddingDirection, PaddingStrategy, PostProcessor as _, PostProcessorWrapper, Token,
-    TruncationDirection,
+    AddedToken, Encoding, NormalizedString, Normalizer as _, PaddingDirection, PaddingStrategy, PostProcessor as _,
+    PostProcessorWrapper, Token, TruncationDirection,
 };
 
 /// No token has this id: it stands for the text while the template is asked what it puts around it.
@@ -76,6 +76,11 @@ impl Reference {
             if fixed.max(asked.multiple_of.unwrap_or(0)) > LONGEST_PADDING {
                 return Err(format!("it asks for padding to more than {LONGEST_PADDING} tokens"));
             }
+        }
+        if let Some(token) = guarded(|| vanishing(&raw))? {
+            return Err(format!(
+                "its normalizer leaves nothing of the added token {token:?}, which would be found without end"
+            ));
         }
         raw.with_truncation(None).map_err(|error| error.to_string())?;
         raw.with_padding(None);
@@ -198,6 +203,18 @@ impl Reference {
             .and_then(|done| done)
             .map_err(|why| Failure::data("encoding the text", why))
     }
+}
+
+/// An added token of which the normalizer leaves nothing: the reference finds it everywhere, again and again, and its memory grows
+/// until there is none.
+fn vanishing(raw: &tokenizers::Tokenizer) -> Option<String> {
+    let normalizer = raw.get_normalizer()?;
+    let is_gone = |text: &str| {
+        let mut text = NormalizedString::from(text);
+        normalizer.normalize(&mut text).is_ok() && text.get().is_empty()
+    };
+    let added = raw.get_added_tokens_decoder().into_values();
+    added.filter(|token| token.normalized).map(|token| token.content).find(|text| is_gone(text))
 }
 
 /// What the reference makes of a file of byte pairs, put together from parts that it has read itself and the long lists, which it

@@ -395,3 +395,22 @@ fn added_tokens_of_both_kinds_are_looked_for_one_kind_after_the_other() {
         assert_eq!(ids, wanted, "{text}");
     }
 }
+
+#[test]
+fn a_normalizer_that_takes_an_added_token_away_is_refused_before_a_text_meets_it() {
+    let file = |normalized: bool| {
+        let mut file: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(golden("metaspace.json")).unwrap()).unwrap();
+        let first = file["model"]["vocab"].as_object().unwrap().len();
+        file["normalizer"] = json!({"type": "Replace", "pattern": {"String": " "}, "content": ""});
+        file["added_tokens"] = json!([{"id": first, "content": "  ", "single_word": false, "lstrip": false,
+            "rstrip": false, "normalized": normalized, "special": false}]);
+        file.to_string()
+    };
+    let failure = Tokenizer::from_bytes("x", file(true).as_bytes()).err().unwrap();
+    assert!(failure.why.contains("leaves nothing of the added token"), "{failure:?}");
+    let tokenizer = Tokenizer::from_bytes("x", file(false).as_bytes()).unwrap();
+    let mut ids = Vec::new();
+    tokenizer.encoder().encode("a  b", &mut ids).unwrap();
+    assert!(ids.len() >= 3, "{ids:?}");
+}
