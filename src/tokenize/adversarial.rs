@@ -144,6 +144,8 @@ pub(super) fn texts(added: &[&str]) -> Vec<String> {
             out.push(format!("x{}y", run.repeat(count)));
         }
     }
+    // Words that a vocabulary with tokens for bytes spells, and that no merge may lead to.
+    out.extend((0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>")));
     out.push(" ".repeat(5_000));
     out.push("word".repeat(1_000));
     out.push(PIECES.concat());

@@ -1,7 +1,7 @@
 //! The fast reader against the reference, during a run.
 
 use super::{Encoder, Tokenizer};
-use crate::model::Outcome;
+use crate::model::{ExitClass, Outcome};
 use std::fmt;
 
 /// So many documents of a run are compared from its start on.
@@ -45,7 +45,7 @@ impl Guard {
 
     /// Compares `ids`, what an [`Encoder`] gave for `text`, with the reference; nothing while the reference does the work anyway.
     ///
-    /// Fails when the reference cannot encode the text.
+    /// A text that the reference refuses is a difference, too. Fails where the reference is stopped by something else.
     pub fn check(&mut self, text: &str, ids: &[u32]) -> Outcome<Option<Mismatch>> {
         if !self.encoder.is_fast() {
             return Ok(None);
@@ -54,12 +54,14 @@ impl Guard {
             let end = (0..=MOST_BYTES).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             let text = &text[..end];
             let mut ids = Vec::new();
-            self.encoder.encode(text, &mut ids)?;
-            return self.check(text, &ids);
+            return match is_refused(self.encoder.encode(text, &mut ids))? {
+                true => Ok(None),
+                false => self.check(text, &ids),
+            };
         }
         self.ids.clear();
-        self.encoder.encode_by_reference(text, &mut self.ids)?;
-        Ok((self.ids != ids).then(|| self.mismatch(text, ids)))
+        let is_refused = is_refused(self.encoder.encode_by_reference(text, &mut self.ids))?;
+        Ok((is_refused || self.ids != ids).then(|| self.mismatch(text, ids)))
     }
 
     fn mismatch(&mut self, text: &str, ids: &[u32]) -> Mismatch {
@@ -71,6 +73,14 @@ impl Guard {
         };
         let around = text.chars().skip(from.saturating_sub(20)).take(80).collect();
         Mismatch { at: same, reference: part(&self.ids), fast: part(ids), text: around }
+    }
+}
+
+/// Whether a text was refused; another failure stays one.
+fn is_refused(encoded: Outcome<()>) -> Outcome<bool> {
+    match encoded {
+        Err(failure) if failure.class == ExitClass::Data => Ok(true),
+        other => other.map(|()| false),
     }
 }
 

@@ -414,3 +414,47 @@ fn a_normalizer_that_takes_an_added_token_away_is_refused_before_a_text_meets_it
     tokenizer.encoder().encode("a  b", &mut ids).unwrap();
     assert!(ids.len() >= 3, "{ids:?}");
 }
+
+#[test]
+fn a_long_word_without_any_known_character_has_no_ids() {
+    let known: Vec<char> = "▁helowrdab1.é你\n\t👍\u{301} x\ry".chars().collect();
+    let mut vocab: serde_json::Map<_, _> =
+        known.iter().enumerate().map(|(id, character)| (character.to_string(), json!(id))).collect();
+    vocab.insert("he".into(), json!(known.len()));
+    let file = json!({
+        "version": "1.0",
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "never", "split": true},
+        "model": {"type": "BPE", "vocab": vocab, "merges": [["h", "e"]]},
+    });
+    let tokenizer = Tokenizer::from_bytes("x", file.to_string().as_bytes()).unwrap();
+    assert!(tokenizer.is_fast(), "{:?}", tokenizer.facts().slow_because);
+    let mut encoder = tokenizer.encoder();
+    // What was joined before must leave nothing behind in a lane.
+    for text in
+        [&"hello".repeat(20), &"Ж".repeat(200), &"Z".repeat(100), &"Щ".repeat(5), &"Щ".repeat(40), &"𐍈".repeat(250)]
+    {
+        let (mut ids, mut wanted) = (Vec::new(), Vec::new());
+        encoder.encode(text, &mut ids).unwrap();
+        encoder.encode_by_reference(text, &mut wanted).unwrap();
+        assert_eq!(ids, wanted, "{text}");
+    }
+}
+
+#[test]
+fn what_only_the_reference_refuses_is_a_difference_and_ends_no_run() {
+    let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
+    let first = file["model"]["vocab"].as_object().unwrap().len();
+    let token = |id: usize, text: &str, left: bool, right: bool| {
+        json!({"id": id, "content": text, "single_word": false, "lstrip": left, "rstrip": right, "normalized": false,
+            "special": true})
+    };
+    file["added_tokens"] = json!([token(first, "<|end|>", false, true), token(first + 1, "  ", true, false)]);
+    let tokenizer = Tokenizer::from_bytes("x", file.to_string().as_bytes()).unwrap();
+    let text = "a<|end|>   ";
+    assert_eq!(tokenizer.encoder().encode(text, &mut Vec::new()).unwrap_err().class, crate::model::ExitClass::Data);
+    if tokenizer.is_fast() {
+        assert!(tokenizer.guard().check(text, &[1, 2]).unwrap().is_some());
+        let long = format!("{text}{}", "b".repeat(2 << 20));
+        assert_eq!(tokenizer.guard().check(&long, &[1, 2]).unwrap(), None);
+    }
+}

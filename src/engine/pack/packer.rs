@@ -195,7 +195,8 @@ impl<'a> Packer<'a> {
                     }
                 }
                 is_encoded = Some(encoded.is_ok());
-                if let Some(guard) = guard.as_mut().filter(|guard| guard.wants(document_number(file, unit.number))) {
+                let is_wanted = |guard: &&mut Guard| guard.wants(document_number(file, unit.number));
+                if let Some(guard) = guard.as_mut().filter(|guard| encoded.is_ok() && is_wanted(guard)) {
                     out.mismatch = guard.check(text, ids)?;
                     if out.mismatch.is_some() {
                         return Ok(());

@@ -20,6 +20,8 @@ pub(super) struct Wide {
     first: [Order; PLACES / BLOCK],
     next: [u8; PLACES],
     before: [u8; PLACES],
+    /// The place of the first symbol; of a word without any there is none.
+    begin: u8,
 }
 
 impl Default for Wide {
@@ -30,6 +32,7 @@ impl Default for Wide {
             first: [Order::LAST; PLACES / BLOCK],
             next: [NOWHERE; PLACES],
             before: [NOWHERE; PLACES],
+            begin: NOWHERE,
         }
     }
 }
@@ -61,6 +64,7 @@ impl Steps for Wide {
     fn start(&mut self, count: usize) {
         let count = count.min(Self::WIDEST);
         let last = count.saturating_sub(1);
+        self.begin = if count == 0 { NOWHERE } else { 0 };
         self.order[last..].fill(Order::LAST);
         self.next[last] = NOWHERE;
         for (first, part) in self.first.iter_mut().zip(self.order.as_chunks().0) {
@@ -108,7 +112,7 @@ impl Steps for Wide {
     }
 
     fn finish(&self, out: &mut Vec<u32>) {
-        let mut at = 0;
+        let mut at = self.begin;
         while at != NOWHERE {
             out.push(self.symbols[usize::from(at)]);
             at = self.next[usize::from(at)];
