@@ -71,7 +71,7 @@ fn check_compared(root: &Path, compared: &Taken, parts: &[String], context: &Tas
     }
     if compared.contents == 0 {
         let message = "no part is large enough to be compared on its own, so that only names were compared";
-        let problem = Problem::problem(ProblemKind::MatchesNothing, Subject::path(root), message);
+        let problem = Problem::note(ProblemKind::MatchesNothing, Subject::path(root), message);
         context.problems.report(problem.with_hint("--smallest-part 1 compares every part"))?;
     }
     Ok(())
