@@ -159,6 +159,24 @@ fn a_saved_plan_is_replayed() {
 }
 
 #[test]
+fn a_plan_is_saved_over_an_earlier_plan_and_over_nothing_else() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let save = |ratio: &str, name: &str| {
+        sandbox.say(&format!("prepare data --split-ratio {ratio} {TEXT} --dry-run --save-plan {name}"))
+    };
+    save("8,1,1", "my.yaml").ends(0);
+    save("1,1,0", "my.yaml").ends(0);
+    assert!(sandbox.text("my.yaml").contains("1,1,0"));
+    for (name, content) in [("notes.yaml", "x: 1\n"), ("data.bin", "\u{0}\u{1}")] {
+        sandbox.write(name, content);
+        save("8,1,1", name).ends(2).complains("which is no plan").complains("choose another name");
+        assert_eq!(sandbox.text(name), content);
+    }
+    save("8,1,1", "data").ends(2).complains("which is no plan");
+}
+
+#[test]
 fn plans_that_cannot_be_read_name_the_reason() {
     let sandbox = Sandbox::new();
     sandbox.say("run gone.yaml").ends(3).complains("gone.yaml");

@@ -63,18 +63,16 @@ fn files(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<FileList> {
     let root = Path::new(&plan.path);
     let found = media_folder::walk(root, |name| picks_file(&plan.media.filter, name), handles)?;
     if found.files.is_empty() {
-        let (why, hint) = match found.seen {
-            0 => ("it holds no file".to_owned(), "name the folder that the media are in"),
-            seen => (
-                format!("the filter picks none of {}", crate::model::text::count(seen, "file")),
-                "--media-metadata-by-header also finds media whose names have no known ending",
-            ),
+        let doing = "looking for media";
+        let none = || format!("the filter picks none of {}", crate::model::text::count(found.seen, "file"));
+        let failure = match (found.seen, &plan.media.filter) {
+            (0, _) => Failure::data(doing, "it holds no file").with_hint("name the folder that the media are in"),
+            (_, MediaFilter::Glob(_)) => Failure::usage(doing, none())
+                .with_hint("patterns fit whole names, *.jpg or photos/*.png; a comma alone stands between two of them"),
+            _ => Failure::data(doing, none())
+                .with_hint("--media-metadata-by-header also finds media whose names have no known ending"),
         };
-        if matches!(plan.media.filter, MediaFilter::Glob(_)) && found.seen > 0 {
-            let hint = "patterns fit whole names, *.jpg or photos/*.png; a comma alone stands between two of them";
-            return Err(Failure::usage("looking for media", why).on(Subject::path(root)).with_hint(hint));
-        }
-        return Err(Failure::data("looking for media", why).on(Subject::path(root)).with_hint(hint));
+        return Err(failure.on(Subject::path(root)));
     }
     Ok(found.files)
 }

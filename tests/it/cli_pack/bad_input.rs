@@ -19,6 +19,31 @@ fn documents(result: &Value) -> Vec<u64> {
 }
 
 #[test]
+fn a_text_that_the_tokenizer_refuses_costs_itself_alone_wherever_it_stands() {
+    let sandbox = Sandbox::new();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/tokenizers/gpt2.json");
+    let mut file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let first = file["model"]["vocab"].as_object().unwrap().len();
+    // The first token takes the blanks that the second would begin with, on which the reference gives up.
+    let token = |id: usize, text: &str, left: bool| {
+        serde_json::json!({"id": id, "content": text, "single_word": false, "lstrip": left, "rstrip": !left,
+            "normalized": false, "special": true})
+    };
+    file["added_tokens"] = [token(first, "<|end|>", false), token(first + 1, "  ", true)].into_iter().collect();
+    sandbox.write("t.json", file.to_string());
+    let good = |number: usize| format!("{{\"text\": \"hello {number}\"}}\n");
+    // Among the first documents, which are compared with the reference, and behind them.
+    for at in [3, 30] {
+        let lines: String = (0..40).map(good).collect();
+        let (before, behind) = lines.split_at((0..at).map(good).map(|line| line.len()).sum());
+        sandbox.write("a.jsonl", format!("{before}{{\"text\": \"a<|end|>   \"}}\n{behind}"));
+        let line = format!("pack a.jsonl --format nanosets --tokenizer t.json --eos-token <|end|> --output o{at}");
+        let ran = sandbox.say(&line).ends(1).says("40 documents");
+        ran.complains(&format!("line {}", at + 1)).complains("the tokenizer cannot encode its text");
+    }
+}
+
+#[test]
 fn one_bad_line_between_good_ones_costs_itself_alone() {
     // What is wrong with the line, and which of Modalities, Nanosets and Forager do without it.
     let cases: [(&str, Vec<u8>, [u64; 3]); 13] = [

@@ -1,6 +1,7 @@
 //! Step Splits: by ratio, by pattern, or by hand; always with what comes out of it.
 
 pub mod hand;
+mod recorded;
 pub(super) mod view;
 
 use super::spots::{Pointed, Spot};
@@ -11,9 +12,9 @@ use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{Level, TextField};
 use hand::Hand;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use recorded::{has_new_shards, has_rule, recorded_splits};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 /// How shards are divided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -576,30 +577,6 @@ fn has_empty_pattern(answers: &Answers) -> bool {
 pub(super) fn usable_shards(answers: &Answers) -> Vec<Cow<'_, str>> {
     let shards = answers.facts.shards.iter().enumerate();
     shards.filter(|(at, _)| answers.derived.is_usable(*at)).map(|(_, s)| super::derive::written_name(s)).collect()
-}
-
-/// Whether an update finds shards that were not there before.
-pub(super) fn has_new_shards(answers: &Answers) -> bool {
-    answers.facts.prepared.as_ref().is_some_and(|p| !p.new_shards.is_empty())
-}
-
-/// The recorded way to divide, by which new shards join in an update.
-pub(super) fn recorded_rule(answers: &Answers) -> Option<&SplitPlan> {
-    let plan = answers.facts.prepared.as_ref().and_then(|p| p.plan.as_ref());
-    plan.map(|p| &p.splits).filter(|s| **s != SplitPlan::Unset)
-}
-
-/// Whether new shards can join by what is recorded. A list made by hand says nothing of shards that it does not name.
-pub(super) fn has_rule(answers: &Answers) -> bool {
-    let Some(SplitPlan::Listed(lists)) = recorded_rule(answers) else { return recorded_rule(answers).is_some() };
-    let named: HashSet<String> = lists.iter().flat_map(|l| super::derive::expand_all(&l.shards)).collect();
-    let new = answers.facts.prepared.iter().flat_map(|p| &p.new_shards);
-    new.into_iter().all(|name| named.contains(name))
-}
-
-/// Split names of the earlier preparation.
-pub(super) fn recorded_splits(answers: &Answers) -> Vec<String> {
-    answers.facts.prepared.as_ref().map(|p| p.splits.iter().map(|(n, _)| n.clone()).collect()).unwrap_or_default()
 }
 
 #[cfg(test)]
