@@ -62,6 +62,9 @@ pub enum Command {
     Run {
         /// A file written by --save-plan, or .nv-meta/gristmill/plan.yaml
         plan: PathBuf,
+        /// Redo everything and replace what is there, whatever the plan says
+        #[arg(long)]
+        force_overwrite: bool,
     },
     /// Print what prepared data, packed tokens or an index hold
     Info {

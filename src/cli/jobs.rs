@@ -23,23 +23,8 @@ struct Job {
 
 /// Lists jobs of the data sets and outputs that were used lately, of what lies in the current folder, and of what is named.
 pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
-    let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    let current = std::env::current_dir().into_iter();
-    let mut found = Vec::new();
-    for place in paths.iter().cloned().chain(current).map(absolute) {
-        found.extend(unfinished::of(&place)?);
-        found.extend(unfinished::inside(&place)?);
-    }
-    for place in recent::load(&xdg::state_dir()).into_iter().map(absolute) {
-        found.extend(unfinished::of(&place)?);
-    }
-    let mut seen: Vec<PathBuf> = Vec::new();
-    found.retain(|run| {
-        let own = std::fs::canonicalize(run.own.path()).unwrap_or_else(|_| run.own.path().to_owned());
-        let is_new = !seen.contains(&own);
-        seen.extend(is_new.then_some(own));
-        is_new
-    });
+    let named: Vec<PathBuf> = paths.iter().cloned().chain(std::env::current_dir()).collect();
+    let found = unfinished::known(&named, &recent::load(&xdg::state_dir()))?;
     let jobs: Vec<Job> = found.into_iter().map(told).collect();
     if jobs.is_empty() {
         context.printer.line("No job runs, and none was interrupted.");

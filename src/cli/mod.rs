@@ -92,7 +92,7 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Pack(args)) => pack::run(&args, context),
         Some(Command::Dedup(args)) => dedup::run(&args, context),
         Some(Command::Index(args)) => index::run(&args, context),
-        Some(Command::Run { plan }) => run_plan::run(&plan, context),
+        Some(Command::Run { plan, force_overwrite }) => run_plan::run(&plan, force_overwrite, context),
         Some(Command::Info { path, sequence_length }) => info::of_any(&path, sequence_length, context),
         Some(Command::Lint { path, decode }) => {
             lint::run(&path, &LintOptions { decode, ..LintOptions::default() }, context)

@@ -4,14 +4,15 @@ use super::context::Context;
 use super::end::Finished;
 use super::{dedup, jsonl, media, mix, nanosets, pack, paths, prepare};
 use crate::engine::plan::file::{self, PlanFile};
-use crate::model::{Failure, Outcome, PreparePlan, Subject};
+use crate::model::{Failure, Outcome, PreparePlan, Rerun, Subject};
 use std::path::Path;
 
 /// A plan file is at most this large.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Runs a plan file as it is; flags that say how to run still count.
-pub fn run(path: &Path, context: &Context) -> Finished {
+/// Runs a plan file as it is; flags that say how to run still count. With `overwrite`, as the command of the plan does with
+/// `--force-overwrite`.
+pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
     let text = paths::read_text(path, "reading the plan", MOST_BYTES).map_err(|failure| match path.exists() {
         true => failure,
         false => {
@@ -26,21 +27,47 @@ pub fn run(path: &Path, context: &Context) -> Finished {
         }
     })?;
     match plan {
-        PlanFile::Prepare(plan) => run_prepare(*plan, path, context),
+        PlanFile::Prepare(mut plan) => {
+            if overwrite {
+                plan.rerun = Rerun::Overwrite;
+            }
+            run_prepare(*plan, path, context)
+        }
+        PlanFile::PrepareMedia(_) if overwrite => {
+            let failure = Failure::usage("reading the plan", "a plan for media metadata takes no --force-overwrite");
+            Err(failure
+                .on(Subject::path(path))
+                .with_hint("rows are written anew anyway; --prune removes old ones")
+                .into())
+        }
         PlanFile::PrepareMedia(mut plan) => {
             plan.compat |= context.globals.compat;
             plan.path = data_set(&plan.path, path)?;
             media::execute(&plan, context)
         }
-        PlanFile::Mix(plan) => mix::execute(plan, context),
+        PlanFile::Mix(mut plan) => {
+            plan.overwrite |= overwrite;
+            mix::execute(plan, context)
+        }
         PlanFile::Pack(mut plan) => {
+            plan.overwrite |= overwrite;
             plan.compat |= context.globals.compat;
             pack::execute(&plan, context)
         }
-        PlanFile::NanosetsMerge(plan) => nanosets::merge(plan, context),
-        PlanFile::NanosetsShuffle(plan) => nanosets::shuffle(plan, context),
-        PlanFile::MixIndex(plan) => mix::make_index(plan, context),
+        PlanFile::NanosetsMerge(mut plan) => {
+            plan.overwrite |= overwrite;
+            nanosets::merge(plan, context)
+        }
+        PlanFile::NanosetsShuffle(mut plan) => {
+            plan.overwrite |= overwrite;
+            nanosets::shuffle(plan, context)
+        }
+        PlanFile::MixIndex(mut plan) => {
+            plan.overwrite |= overwrite;
+            mix::make_index(plan, context)
+        }
         PlanFile::Dedup(mut plan) => {
+            plan.overwrite |= overwrite;
             plan.compat |= context.globals.compat;
             dedup::execute(&plan, context)
         }

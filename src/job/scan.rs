@@ -70,6 +70,8 @@ pub(super) struct Shared {
     pub(super) fs: Arc<dyn Fs>,
     pub(super) progress: Progress,
     pub(super) cancel: Cancel,
+    /// Stops what is only for those who still answer questions: a job that takes the scan over finds it out itself.
+    pub(super) no_more_questions: Cancel,
     pub(super) problems: ProblemLog,
     state: Mutex<State>,
     changed: Condvar,
@@ -86,6 +88,7 @@ impl Shared {
             fs,
             progress: Progress::default(),
             cancel: Cancel::default(),
+            no_more_questions: Cancel::default(),
             problems: ProblemLog::new(options.strict),
             state: Mutex::new(State {
                 facts: DatasetFacts::new(root.to_path_buf(), kind),
@@ -413,6 +416,7 @@ impl LiveScan {
     /// Asks the workers to stop at the next safe point.
     pub fn cancel(&self) {
         self.shared.cancel.cancel();
+        self.shared.no_more_questions.cancel();
     }
 
     /// The shard of that name as a file, for reading contents of its samples.
@@ -429,7 +433,7 @@ impl LiveScan {
 impl Drop for LiveScan {
     fn drop(&mut self) {
         if let Some(worker) = self.worker.take() {
-            self.shared.cancel.cancel();
+            self.cancel();
             // The workers look at the flag every few milliseconds; spools are removed only after they stopped.
             if worker.join().is_err() {
                 tracing::warn!("a scan thread panicked");
@@ -469,7 +473,24 @@ fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
             Err(failure) => shared.note_unreadable(&failure),
         }
     })?;
+    look_for_same_keys(shared, scratch);
     Ok(())
+}
+
+/// Finds the keys that name two samples, where the spools of all shards were kept.
+fn look_for_same_keys(shared: &Shared, scratch: &Scratch) {
+    let kept: Option<Vec<(u32, SpooledShard)>> = {
+        let state = shared.lock();
+        let readable = |at: &usize| state.facts.shards.get(*at).is_some_and(|s| s.state != ShardState::Failed);
+        let positions = (0..state.shards.len()).filter(readable);
+        positions.map(|at| Some((u32::try_from(at).ok()?, state.spools.get(at)?.clone()?))).collect()
+    };
+    let Some(kept) = kept else { return };
+    match index::same_keys(&*shared.fs, &kept, scratch.path(), &shared.no_more_questions) {
+        Ok(found) if found.is_empty() => {}
+        Ok(found) => shared.update(|state| state.facts.same_keys = found),
+        Err(failure) => tracing::debug!(%failure, "keys that name two samples were not looked for to the end"),
+    }
 }
 
 /// Positions to be read from the tars, and positions whose rows an earlier index has.

@@ -93,6 +93,27 @@ pub fn inside(folder: &Path) -> Outcome<Vec<Unfinished>> {
     Ok(found)
 }
 
+/// Runs on data sets and outputs that are known: on what is named and what lies in it, and on what was used `lately`. Each once.
+pub fn known(named: &[PathBuf], lately: &[PathBuf]) -> Outcome<Vec<Unfinished>> {
+    let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
+    let mut found = Vec::new();
+    for place in named.iter().map(absolute) {
+        found.extend(of(&place)?);
+        found.extend(inside(&place)?);
+    }
+    for place in lately.iter().map(absolute) {
+        found.extend(of(&place)?);
+    }
+    let mut seen: Vec<PathBuf> = Vec::new();
+    found.retain(|run| {
+        let own = std::fs::canonicalize(run.own.path()).unwrap_or_else(|_| run.own.path().to_owned());
+        let is_new = !seen.contains(&own);
+        seen.extend(is_new.then_some(own));
+        is_new
+    });
+    Ok(found)
+}
+
 /// What the index of lines is of; every other output is the data itself.
 fn data_of(output: &Path) -> PathBuf {
     let name = output.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".idx"));
@@ -166,6 +187,18 @@ mod tests {
         }
         assert!(of(&dir.path().join("small")).unwrap().is_empty());
         assert!(inside(&dir.path().join("nowhere")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_known_by_several_names_is_told_once() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["big", "small"] {
+            write_file(&RealFs, &own_of(&dir.path().join(name)).journal(), b"x", 0o600).unwrap();
+        }
+        let (folder, big) = (dir.path().to_path_buf(), dir.path().join("big"));
+        let lately = [dir.path().join("small"), big.clone()];
+        assert_eq!(names(&known(&[folder, big], &lately).unwrap()), ["Interrupted big", "Interrupted small"]);
+        assert_eq!(names(&known(&[], &lately).unwrap()), ["Interrupted small", "Interrupted big"]);
     }
 
     #[test]

@@ -125,6 +125,17 @@ pub struct PreparedFacts {
     pub missing_shards: Vec<String>,
 }
 
+/// Keys that name several samples, all in the same shards.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SameKeys {
+    /// Positions in [`DatasetFacts::shards`], ascending, one for each sample of a key: a shard may be there more than once.
+    pub shards: Vec<u32>,
+    /// One of the keys.
+    pub key: String,
+    /// How many keys.
+    pub keys: u64,
+}
+
 /// Everything known of a data set right now; grows while the scan runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct DatasetFacts {
@@ -144,6 +155,8 @@ pub struct DatasetFacts {
     pub scan_complete: bool,
     /// The first few samples of the data set, for questions and field maps.
     pub sketches: Vec<SampleSketch>,
+    /// Keys that name several samples; known once every shard was read, and only where a scan looked for them.
+    pub same_keys: Vec<SameKeys>,
     /// Odd things found so far.
     pub findings: Vec<Problem>,
     /// An earlier preparation, if there is one.
@@ -162,6 +175,7 @@ impl DatasetFacts {
             samples_seen: 0,
             scan_complete: false,
             sketches: Vec::new(),
+            same_keys: Vec::new(),
             findings: Vec::new(),
             prepared: None,
         }

@@ -92,13 +92,32 @@ where
     }
 }
 
-/// What a job was asked to do: enough to start it again elsewhere. Only jobs with a plan file can be.
+/// What a job was asked to do: enough to start it again here, and those with a plan file elsewhere, too.
 #[derive(Clone, Debug)]
 enum Plan {
     Prepare(Box<PreparePlan>),
     Media(Box<PrepareMediaPlan>),
     Pack(Box<PackPlan>),
     Dedup(Box<DedupPlan>),
+    /// It is made again in a moment, so it is not left to another process.
+    Mixture(Box<IndexPlan>),
+    /// The index of a JSONL file.
+    Lines(PathBuf),
+    /// The check of a metadataset, with the indexes of its joins.
+    Metadataset(PathBuf),
+}
+
+impl Plan {
+    /// As it is written for another process; nothing for what has no plan file.
+    fn to_yaml(&self) -> Option<Outcome<String>> {
+        Some(match self {
+            Self::Prepare(plan) => plan_file::to_yaml(plan),
+            Self::Media(plan) => plan_file::media_to_yaml(plan),
+            Self::Pack(plan) => plan_file::pack_to_yaml(plan),
+            Self::Dedup(plan) => plan_file::dedup_to_yaml(plan),
+            Self::Mixture(_) | Self::Lines(_) | Self::Metadataset(_) => return None,
+        })
+    }
 }
 
 type Order = (Plan, RunOptions);
@@ -146,11 +165,12 @@ impl Jobs {
         Ok(self.enter(format!("media metadata of {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
-    /// Starts making a mixture index in the background. It is made again in a moment, so it is not left to another process.
+    /// Starts making a mixture index in the background.
     pub fn start_mixture(&self, plan: IndexPlan, options: RunOptions) -> Outcome<JobId> {
         let path = plan.output.clone();
+        let order = (Plan::Mixture(Box::new(plan.clone())), options.clone());
         let job = job::nanosets::start_index(plan, options)?;
-        Ok(self.enter(format!("mixture index {}", name_of(&path)), path, Box::new(job), None))
+        Ok(self.enter(format!("mixture index {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
     /// Starts packing tokens in the background.
@@ -169,16 +189,49 @@ impl Jobs {
         Ok(self.enter(format!("dedup {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
-    /// Starts indexing a JSONL file in the background. It has no plan: it cannot be left to another process.
+    /// Starts indexing a JSONL file in the background.
     pub fn start_jsonl(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
+        let order = (Plan::Lines(path.clone()), options.clone());
         let job = job::jsonl::start(&path, options)?;
-        Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), None))
+        Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
-    /// Starts checking a metadataset, and indexing its joins, in the background. It has no plan either.
+    /// Starts checking a metadataset, and indexing its joins, in the background.
     pub fn start_metadataset(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
+        let order = (Plan::Metadataset(path.clone()), options.clone());
         let job = job::metadataset::start(&path, false, options)?;
-        Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), None))
+        Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
+    }
+
+    /// Starts a job that failed or was cancelled once more, as a new one at the end of the list; what it had done is gone on
+    /// with. `None` where it did not end so, or nobody knows how it was started.
+    pub fn again(&self, id: JobId) -> Option<Outcome<JobId>> {
+        let ((plan, options), draft) = {
+            let mut entries = self.lock();
+            let entry = entries.iter_mut().find(|entry| entry.id == id)?;
+            if !can_go_on(entry) {
+                return None;
+            }
+            (entry.order.clone()?, entry.draft.clone())
+        };
+        let started = match plan {
+            Plan::Prepare(plan) => self.start_prepare(*plan, options, None),
+            Plan::Media(plan) => self.start_media(*plan, options),
+            Plan::Pack(plan) => self.start_pack(*plan, options),
+            Plan::Dedup(plan) => self.start_dedup(*plan, options),
+            Plan::Mixture(plan) => self.start_mixture(*plan, options),
+            Plan::Lines(path) => self.start_jsonl(path, options),
+            Plan::Metadataset(path) => self.start_metadataset(path, options),
+        };
+        if let (Ok(started), Some(draft)) = (&started, draft) {
+            self.forget_when_done(*started, draft);
+        }
+        Some(started)
+    }
+
+    /// Whether [`again`](Self::again) would start it.
+    pub fn can_start_again(&self, id: JobId) -> bool {
+        self.lock().iter_mut().any(|entry| entry.id == id && can_go_on(entry))
     }
 
     /// Puts a job that runs already on the list.
@@ -250,7 +303,7 @@ impl Jobs {
     pub fn can_leave_all(&self) -> bool {
         let entries = self.lock();
         let mut running = entries.iter().filter(|e| e.running.as_ref().is_some_and(|job| !job.is_finished()));
-        running.all(|e| e.order.is_some())
+        running.all(|e| e.order.as_ref().is_some_and(|(plan, _)| plan.to_yaml().is_some()))
     }
 
     /// Stops every running job at a safe point and starts the same plans again without a terminal; they go on from their
@@ -321,12 +374,7 @@ fn name_of(path: &Path) -> String {
 fn leave(plan: &Plan, options: &RunOptions, folder: &Path) -> Outcome<()> {
     let what = "starting the job without a terminal";
     let file = folder.join(format!("{}.yaml", uuid::Uuid::new_v4()));
-    let text = match plan {
-        Plan::Prepare(plan) => plan_file::to_yaml(plan)?,
-        Plan::Media(plan) => plan_file::media_to_yaml(plan)?,
-        Plan::Pack(plan) => plan_file::pack_to_yaml(plan)?,
-        Plan::Dedup(plan) => plan_file::dedup_to_yaml(plan)?,
-    };
+    let Some(text) = plan.to_yaml().transpose()? else { return Ok(()) };
     write_file(&RealFs, &file, text.as_bytes(), 0o600)?;
     let program = std::env::current_exe().map_err(|e| Failure::environment(what, e.to_string()))?;
     let mut command = Command::new(&program);
@@ -352,6 +400,13 @@ fn view(entry: &mut Entry) -> JobView {
         (None, None) => JobStatus::ended(JobState::Failed),
     };
     JobView { id: entry.id, title: entry.title.clone(), path: entry.path.clone(), status }
+}
+
+/// Whether a job ended without having done all, and can be started again.
+fn can_go_on(entry: &mut Entry) -> bool {
+    settle(entry);
+    let ended = entry.running.is_none() && entry.last.as_ref().is_some_and(|last| last.state != JobState::Done);
+    ended && entry.order.is_some()
 }
 
 /// Takes the result of a job that ended; its last reading and facts stay.

@@ -265,6 +265,7 @@ fn a_dry_run_writes_nothing_and_a_saved_plan_does_the_same() {
     assert!(plan.contains("command: prepare-media") && plan.contains("prune: true"), "{plan}");
     sandbox.say("run plan.yaml").ends(1).says("gristmill prepare-media");
     assert_eq!(keys(&sandbox, "m"), ["a.png"]);
+    sandbox.say("run plan.yaml --force-overwrite").ends(2).complains("takes no --force-overwrite");
     let saved = sandbox.text("m/.nv-meta/gristmill/media-plan.yaml");
     sandbox.write("again.yaml", saved.replace("prune", "pruned"));
     sandbox.say("run again.yaml").ends(2).complains("pruned");

@@ -155,6 +155,8 @@ fn saved_plans_make_the_same_files_from_anywhere() {
         assert_eq!(sandbox.read(&format!("{output}/{files}")), made, "{command}");
         // What is there is only replaced when the plan says so.
         sandbox.say(&format!("run {output}.yaml")).ends(1).complains("--force-overwrite");
+        sandbox.say(&format!("run {output}.yaml --force-overwrite")).ends(0);
+        assert_eq!(sandbox.read(&format!("{output}/{files}")), made, "{command}");
         let mut plan = String::from_utf8(sandbox.read(&format!("{output}.yaml"))).unwrap();
         plan = plan.replace("overwrite: false", "overwrite: true");
         sandbox.write(&format!("{output}.yaml"), &plan);

@@ -155,6 +155,8 @@ fn a_saved_plan_is_replayed() {
     assert!(sandbox.text("my.yaml").contains("path: /"), "it runs from any folder");
     sandbox.say("run my.yaml").ends(0).says("30 samples");
     sandbox.say("run my.yaml").ends(0).says("Nothing to do");
+    let ran = sandbox.say("run my.yaml --force-overwrite").ends(0).says("30 samples");
+    assert!(!ran.out.contains("Nothing to do"), "{}", ran.out);
     sandbox.say("run data/.nv-meta/gristmill/plan.yaml").ends(0).says("Nothing to do");
 }
 

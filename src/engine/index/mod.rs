@@ -15,6 +15,7 @@ mod parts;
 mod respool;
 mod rows;
 pub(in crate::engine) mod runs;
+mod same_keys;
 mod spool;
 mod tables;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub(in crate::engine) use media::sql_failure;
 pub use media::{carry_media_tables, CarriedMedia};
 pub use respool::{respool_unit, OldIndex};
 pub use runs::Run;
+pub use same_keys::same_keys;
 pub use spool::SpooledShard;
 pub use writer::IndexWriter;
 

@@ -102,6 +102,7 @@ fn adopt_live(
     collected: &Collected,
 ) -> Outcome<()> {
     let Some(live) = &context.live else { return Ok(()) };
+    context.shared.no_more_questions.cancel();
     loop {
         let ended = live.is_finished();
         for &position in &selection.positions {

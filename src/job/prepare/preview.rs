@@ -5,12 +5,12 @@ use super::summary::{selected_facts, shard_names, summaries};
 use super::{OutputFile, SplitSummary};
 use crate::engine::outputs;
 use crate::engine::plan::inherit::recorded;
-use crate::engine::plan::{inherited, resolve_in, validate};
+use crate::engine::plan::{inherited, resolve_in, same_keys, validate};
 use crate::engine::select::select;
 use crate::formats::energon::layout;
 use crate::model::shard::index_name;
 use crate::model::{
-    text, DatasetFacts, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts, Subject,
+    text, DatasetFacts, Duplicates, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts, Subject,
 };
 use crate::storage::space;
 use serde::Serialize;
@@ -49,6 +49,9 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         nothing_to_do: false,
     };
     preview.problems.extend(validate(plan, facts));
+    if plan.duplicates == Duplicates::KeepFirst {
+        preview.problems.extend(same_keys(plan, facts));
+    }
     let positions = match select(plan, facts) {
         Ok(selected) => {
             preview.problems.extend(selected.left_out);

@@ -32,6 +32,7 @@ pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
     if let Some(live) = context.live {
         // The scan that was taken over may still be at work when the job fails early.
         context.shared.cancel.cancel();
+        context.shared.no_more_questions.cancel();
         if live.join().is_err() {
             tracing::warn!("a scan thread panicked");
         }

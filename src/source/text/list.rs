@@ -7,6 +7,7 @@ use crate::model::text::display_safe_bytes;
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use crate::storage::own::is_beside_output;
 use crate::storage::read::{open_read, read_whole};
+use std::collections::HashMap;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +31,7 @@ pub struct Listing {
 /// Finds the files that `inputs` stand for: files as they are given, folders with what is in them that fits `glob` or the program's own
 /// rule. With `paths_file` the one input is a folder, and the file lists one relative path a line, in the order wanted.
 ///
-/// An input that is not there, and a pattern that fits nothing, are usage errors; what cannot be looked at inside a folder is a problem.
+/// An input that is not there, a pattern that fits nothing, and a file that two inputs hold are usage errors; what cannot be looked at inside a folder is a problem.
 pub fn list(
     inputs: &[PathBuf],
     glob: Option<&str>,
@@ -50,6 +51,7 @@ pub fn list(
         named(folder, paths_file, &mut listing, cancel)?;
         return Ok(listing);
     }
+    let mut ends = Vec::with_capacity(inputs.len());
     for input in inputs {
         cancel.check()?;
         let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
@@ -67,13 +69,34 @@ pub fn list(
             let name = input.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             listing.files.push(text_file(input.clone(), name)?);
         }
+        ends.push(listing.files.len());
     }
+    none_twice(&listing.files, &ends)?;
     if listing.files.is_empty() && listing.problems.iter().all(|problem| problem.kind == ProblemKind::FileLeftOut) {
         let (why, hint) = nothing(glob.is_some(), peer);
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
         return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
     }
     Ok(listing)
+}
+
+/// Refuses a file that was found by two inputs: its documents would be there twice, and nobody would be told. `ends` says up to where
+/// the files of each input go.
+fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
+    if ends.len() < 2 {
+        return Ok(());
+    }
+    let mut seen: HashMap<PathBuf, usize> = HashMap::with_capacity(files.len());
+    for (at, file) in files.iter().enumerate() {
+        let input = ends.partition_point(|end| *end <= at);
+        let path = std::fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
+        if *seen.entry(path).or_insert(input) != input {
+            return Err(Failure::usage(WHAT, "two of the inputs hold this file, so its documents would be read twice")
+                .on(Subject::path(&file.path))
+                .with_hint("name each file or folder once"));
+        }
+    }
+    Ok(())
 }
 
 fn nothing(has_glob: bool, peer: Peer) -> (&'static str, &'static str) {

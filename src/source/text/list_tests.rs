@@ -56,6 +56,23 @@ fn files_given_by_name_keep_their_order_and_need_no_ending() {
 }
 
 #[test]
+fn a_file_that_two_inputs_hold_is_refused_and_one_reached_twice_by_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let (a, b) = (put(root, "s/a.jsonl"), put(root, "b.jsonl"));
+    let find = |inputs: &[PathBuf]| list(inputs, None, None, Peer::Modalities, &Cancel::default());
+    for inputs in
+        [vec![a.clone(), a.clone()], vec![root.to_path_buf(), b.clone()], vec![root.join("s"), root.join("s/../s")]]
+    {
+        let failure = find(&inputs).unwrap_err();
+        assert!(failure.to_string().contains("read twice"), "{inputs:?}: {failure}");
+    }
+    assert_eq!(find(&[root.join("s"), b]).unwrap().files.len(), 2);
+    std::os::unix::fs::symlink(&a, root.join("s/linked.jsonl")).unwrap();
+    assert_eq!(find(&[root.join("s")]).unwrap().files.len(), 2, "whoever links a file beside itself wants it twice");
+}
+
+#[test]
 fn a_file_of_paths_decides_the_order_and_has_to_be_right() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();

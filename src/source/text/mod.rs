@@ -8,6 +8,7 @@ mod extract;
 mod glob;
 mod jq;
 mod list;
+mod members;
 pub(in crate::source) mod packing;
 mod python_json;
 mod stream;

@@ -1,5 +1,6 @@
 //! Packed text: told by its first bytes, else by the end of its name, and unpacked as a stream with limits.
 
+use super::members::Members;
 use crate::model::{Failure, Outcome};
 use crate::storage::read::ReadFile;
 use std::io::{self, BufReader, Read};
@@ -157,7 +158,7 @@ impl Unpacked {
         let mut broken = None;
         let decoder: Box<dyn Read + Send> = match packing {
             Packing::Plain => Box::new(input),
-            Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(input)),
+            Packing::Gzip => Box::new(Members::new(input)),
             Packing::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(input)),
             Packing::Zstd => {
                 let mut decoder = zstd::stream::read::Decoder::with_buffer(input)

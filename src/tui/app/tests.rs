@@ -50,7 +50,11 @@ fn furnish(root: &Path) {
     }
     put(&root.join("data/corpus.jsonl"), &[b'x'; 5000]);
     put(&root.join("data/done/train/a.tar"), &shard(&["txt"]));
-    put(&root.join("data/done/.nv-meta/.info.json"), b"{}");
+    put(
+        &root.join("data/done/.nv-meta/.info.json"),
+        br#"{"energon_version": "7.0.0", "shard_counts": {"train/a.tar": 1}}"#,
+    );
+    put(&root.join("data/done/.nv-meta/split.yaml"), b"split_parts:\n  train: [train/a.tar]\nexclude: []\n");
     put(&root.join("data/half/a.tar"), &shard(&["txt"]));
     put(&root.join("data/half/.nv-meta/gristmill/journal"), b"");
     put(&root.join("data/notes/readme.txt"), b"x");

@@ -139,7 +139,7 @@ actions! {
     SavePlan, "save-plan", "save plan", "Saves the answers as a plan file that `gristmill run` replays.";
     Copy, "copy", "copy", "Copies the equivalent command line to the clipboard (OSC 52, works over SSH).";
     Background, "background", "background", "Leaves the job running and returns to the home screen.";
-    Retry, "retry", "retry", "Starts the same preparation again; after an interruption it goes on where it stopped.";
+    Retry, "retry", "retry", "Starts the same run again; after an interruption it goes on where it stopped.";
     GoLength, "go-length", "step: length", "Jumps to the step Minimum length.";
     GoMode, "go-mode", "step: mode", "Jumps to the step Mode.";
     GoSource, "go-source", "step: source", "Jumps to the step Source.";

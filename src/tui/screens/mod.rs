@@ -4,7 +4,7 @@ pub mod browse;
 pub mod dedup;
 pub mod facts;
 pub mod home;
-pub mod jobs_panel;
+pub mod jobs;
 pub mod media;
 pub mod mix;
 pub mod mixture;
@@ -17,7 +17,7 @@ pub mod run;
 pub mod splits;
 
 pub use home::Home;
-pub use jobs_panel::JobsPanel;
+pub use jobs::JobsPanel;
 pub use page::{Page, PageLine, Tone};
 pub use picker::Picker;
 pub use prepare::PrepareScreen;

@@ -491,7 +491,7 @@ fn the_jobs_panel_and_the_facts_lie_over_the_browser() {
     let house = prepared();
     let mut story = browse(&house, &["big"]);
     at(&mut story, "000000");
-    story.keys("J").wait_for("no jobs were started").keys("esc");
+    story.keys("J").wait_for("no job runs, and none was interrupted").keys("esc");
     at(&mut story, "000000");
     story.keys("f").wait_for("samples with part").keys("esc");
     at(&mut story, "000000");

@@ -1,7 +1,7 @@
 //! Single behaviours.
 
 use super::*;
-use crate::model::ExitClass;
+use crate::model::{ExitClass, SameKeys};
 use rustix::io::Errno;
 
 /// `count` samples of three parts each; keys descend when `reverse`.
@@ -85,6 +85,29 @@ fn duplicates_name_both_places_and_leave_no_database() {
     let again = bench.build(&spools, &none_listed).unwrap();
     assert_eq!(again.duplicates, built.duplicates[1..], "what must be excluded by name is always listed");
     assert_eq!(dump(&built.database.unwrap()), model_dump(&shards, true).0);
+}
+
+#[test]
+fn keys_of_several_samples_are_found_before_any_table_is_built() {
+    let bench = Bench::new();
+    let one = |key: &str| sample(key, &[("a", 1)]);
+    let shards = [
+        vec![one("x"), one("y"), one("x"), one("own")],
+        vec![one("z"), one("x"), one("both")],
+        vec![one("both"), one("z"), one("y")],
+        vec![one("alone")],
+    ];
+    let find = |memory: usize, cancel: &Cancel| {
+        let spools = (0..).zip(&shards).map(|(id, samples)| (id + 10, spool_model(&bench, id, samples, memory)));
+        same_keys(&RealFs, &spools.collect::<Vec<_>>(), &bench.dir.path().join("scratch"), cancel)
+    };
+    let group = |shards: &[u32], key: &str, keys| SameKeys { shards: shards.to_vec(), key: key.into(), keys };
+    let wanted = [group(&[10, 10, 11], "x", 1), group(&[10, 12], "y", 1), group(&[11, 12], "both", 2)];
+    for memory in [1 << 20, 1] {
+        assert_eq!(find(memory, &Cancel::default()).unwrap(), wanted, "{memory} bytes to sort in");
+        assert_eq!(bench.left_in_scratch(), 0);
+    }
+    assert_eq!(same_keys(&RealFs, &[], bench.dir.path(), &Cancel::default()).unwrap(), []);
 }
 
 #[test]

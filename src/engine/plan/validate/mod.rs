@@ -11,8 +11,8 @@ pub use rerun::unreadable_splits;
 use super::{flags, splits};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{
-    DatasetFacts, DatasetKind, Duplicates, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind,
-    Rerun, Scope, SplitPlan, Subject, Tgz,
+    text, DatasetFacts, DatasetKind, Duplicates, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem,
+    ProblemKind, Rerun, Scope, SplitPlan, Subject, Tgz,
 };
 use std::collections::HashSet;
 
@@ -219,27 +219,38 @@ fn dataset_yaml_name(plan: &PreparePlan, problems: &mut Vec<Problem>) {
     );
 }
 
-/// Duplicate keys that the scan has found already stop the plan here, before the tables are built.
+/// Keys that name two samples of the shards of this plan, as far as a scan has found them.
 fn duplicates(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
-    if plan.duplicates != Duplicates::Fail || plan.scope == Scope::WithoutSampleTables {
-        return;
+    let Some(same) = same_keys(plan, facts).filter(|_| plan.duplicates == Duplicates::Fail) else { return };
+    let hint =
+        format!("{} keep-first, {} a shard, or {}", flags::DUPLICATES, flags::EXCLUDE, flags::SKIP_SAMPLE_TABLES);
+    problems.push(Problem::refusal(ProblemKind::DuplicateKey, same.subject, same.message).with_hint(hint));
+}
+
+/// What is said of keys that name two samples, where a scan has found any among the shards that a plan takes; with `keep-first` it is
+/// no refusal.
+pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
+    if facts.same_keys.is_empty() || plan.scope == Scope::WithoutSampleTables {
+        return None;
     }
-    let mut found = facts.findings.iter().filter(|p| p.kind == ProblemKind::DuplicateKey);
     let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
-    let is_out = |problem: &&Problem| {
-        let shard = problem.subject.shard.as_deref();
-        facts.shards.iter().zip(&excluded).any(|(s, out)| *out && Some(s.name.as_str()) == shard)
-    };
-    if let Some(first) = found.find(|p| !is_out(p)) {
-        problems.push(
-            Problem::refusal(ProblemKind::DuplicateKey, first.subject.clone(), first.message.clone()).with_hint(
-                format!(
-                    "{} keep-first, {} the shard, or {}",
-                    flags::DUPLICATES,
-                    flags::EXCLUDE,
-                    flags::SKIP_SAMPLE_TABLES
-                ),
-            ),
-        );
+    let name = |at: u32| facts.shards.get(at as usize).map_or("", |shard| shard.name.as_str());
+    let mut keys = 0;
+    let mut first = None;
+    for group in &facts.same_keys {
+        let mut taken = group.shards.iter().copied().filter(|at| excluded.get(*at as usize) == Some(&false));
+        if let (Some(one), Some(other)) = (taken.next(), taken.next()) {
+            keys += group.keys;
+            first = first.or(Some((name(one), name(other), group.key.as_str())));
+        }
     }
+    let (one, other, key) = first?;
+    let verb = if keys == 1 { "names" } else { "name" };
+    let places = match one == other {
+        true => format!("'{key}' stands twice in {one}"),
+        false => format!("'{key}' stands in {one} and again in {other}"),
+    };
+    let message = format!("{} {verb} more than one sample; {places}", text::count(keys, "key"));
+    let problem = Problem::problem(ProblemKind::DuplicateKey, Subject::shard(other), message);
+    Some(problem.with_hint("later copies get no row in the tables"))
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::plan::FieldExpr;
-use crate::model::{PartFacts, Severity, ShardFacts, ShardState};
+use crate::model::{PartFacts, SameKeys, Severity, ShardFacts, ShardState};
 
 fn facts(shards: &[&str], parts: &[(&str, u64)]) -> DatasetFacts {
     let mut facts = DatasetFacts::new("/data".into(), DatasetKind::RawWebDataset);
@@ -226,10 +226,20 @@ fn flags_of_a_rerun_mean_nothing_without_it() {
 #[test]
 fn duplicate_keys_found_by_the_scan_stop_the_plan_unless_a_way_out_is_taken() {
     let mut facts = usual();
-    let found =
-        Problem::problem(ProblemKind::DuplicateKey, Subject::shard("b.tar").key("k"), "'k' is in a.tar and b.tar");
-    facts.findings.push(found);
+    let group = |shards: &[u32], key: &str, keys| SameKeys { shards: shards.to_vec(), key: key.into(), keys };
+    facts.same_keys = vec![group(&[0, 1], "k", 2), group(&[0, 1, 1], "l", 1)];
     assert_eq!(refusals(&answered(), &facts), [ProblemKind::DuplicateKey]);
+    let told = |plan: &PreparePlan, facts: &DatasetFacts| same_keys(plan, facts).map(|problem| problem.message);
+    let all = "3 keys name more than one sample; 'k' stands in a.tar and again in b.tar";
+    assert_eq!(told(&answered(), &facts).as_deref(), Some(all));
+    let without_a = PreparePlan { exclude_shards: vec!["^a".into()], ..answered() };
+    assert_eq!(
+        told(&without_a, &facts).as_deref(),
+        Some("1 key names more than one sample; 'l' stands twice in b.tar"),
+        "what is left of it"
+    );
+    let keeps_first = PreparePlan { duplicates: Duplicates::KeepFirst, ..answered() };
+    assert_eq!(told(&keeps_first, &facts).as_deref(), Some(all), "no refusal, and told all the same");
     for plan in [
         PreparePlan { duplicates: Duplicates::KeepFirst, ..answered() },
         PreparePlan { scope: Scope::WithoutSampleTables, ..answered() },

@@ -1,7 +1,13 @@
 //! What the frame does whatever screen is shown.
 
 use super::*;
+use crate::engine::plan::file::pack_to_yaml;
+use crate::model::pack::NanosetsTarget;
+use crate::model::{DedupPlan, PackPlan};
+use crate::storage::lock::DatasetLock;
+use crate::storage::own::OwnFolder;
 use crate::tui::keymap::Context;
+use crate::tui::recent::remember_now;
 use crate::tui::screen::Ui;
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -218,8 +224,70 @@ fn cancelling_and_clearing_jobs() {
     let mut stage = stage();
     with_jobs(&mut stage);
     stage.keys("J x").assert_shows("cancelled");
-    stage.keys("c").assert_shows("no jobs were started");
+    stage.keys("c").assert_shows("no job runs, and none was interrupted");
     stage.keys("esc").assert_shows("coco/");
+}
+
+#[test]
+fn a_job_that_failed_is_started_again() {
+    let mut stage = stage();
+    let texts = stage.folder.path().join("texts");
+    std::fs::create_dir(&texts).unwrap();
+    let mut plan = DedupPlan::new(texts.to_string_lossy(), texts.with_file_name("clean").to_string_lossy());
+    plan.min_length = Some(50);
+    let id = stage.app.jobs().start_dedup(plan, RunOptions::default()).unwrap();
+    testing::wait("the first run ends", || stage.app.jobs().running() == 0);
+    assert!(stage.app.jobs().result(id).is_some_and(|result| result.report().is_err()), "there is no text");
+    put(&texts.join("a.jsonl"), b"{\"text\": \"some words\"}\n");
+    stage.keys("J").assert_shows("failed");
+    stage.keys("r").assert_shows("Started again");
+    testing::wait("the second run ends", || stage.app.jobs().running() == 0);
+    stage.keys("k").assert_shows("done");
+    assert!(texts.with_file_name("clean").join("a.jsonl").is_file());
+    // The first one is selected; whoever starts it now finds the output there.
+    stage.keys("j r").assert_shows("it is done");
+}
+
+#[test]
+fn runs_of_other_processes_are_listed_and_stopped_ones_gone_on_with() {
+    let mut stage = stage();
+    let data = stage.folder.path().join("data");
+    let state = stage.folder.path().join("state");
+    let mut plan = PackPlan::new(vec![data.join("corpus.jsonl").to_string_lossy().into_owned()], "tokens.json", "");
+    plan.nanosets = Some(NanosetsTarget::default());
+    for name in ["tok", "busy"] {
+        plan.output = data.join(name).to_string_lossy().into_owned();
+        put(&data.join(format!("{name}.gristmill/journal")), b"");
+        put(&data.join(format!("{name}.gristmill/work/plan.yaml")), pack_to_yaml(&plan).unwrap().as_bytes());
+        remember_now(&state, &data.join(name));
+    }
+    remember_now(&state, &data.join("half"));
+    let lock = DatasetLock::acquire(&RealFs, &OwnFolder::for_output(&data.join("busy")), false).unwrap();
+    stage.keys("J").assert_shows("prepare half");
+    stage.assert_shows("pack busy");
+    let screen = stage.screen(100, 30);
+    let line = |words: &str| screen.lines().find(|line| line.contains(words)).unwrap_or_default().to_owned();
+    assert!(line("prepare half").contains("interrupted") && line("pack tok").contains("interrupted"), "{screen}");
+    assert!(line("pack busy").contains("runs elsewhere") && screen.contains("~/data/busy"), "{screen}");
+    assert!(stage.app.is_busy(), "the sign of what runs turns");
+    stage.keys("g g").assert_shows("What it had done is kept.");
+    stage.keys("j").assert_shows(&format!("Process {} on", std::process::id()));
+    stage.keys("r").assert_shows("another process works on it");
+    stage.keys("x").assert_shows("it is none of this process");
+    stage.keys("G r").assert_shows("▸ pack ▸ corpus.jsonl");
+    stage.assert_shows("--format nanosets");
+    drop(lock);
+    stage.keys("esc esc esc esc esc esc").assert_shows("coco/");
+    stage.keys("J").assert_hides("runs elsewhere");
+}
+
+#[test]
+fn an_interrupted_preparation_is_gone_on_with_from_the_jobs() {
+    let mut stage = stage();
+    remember_now(&stage.folder.path().join("state"), &stage.folder.path().join("data/half"));
+    stage.keys("J").assert_shows("prepare half");
+    stage.keys("c").assert_shows("no job has finished");
+    stage.keys("r").assert_shows("▸ prepare ▸ half");
 }
 
 #[test]

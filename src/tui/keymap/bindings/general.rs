@@ -8,6 +8,7 @@ pub const GENERAL: &[Binding] = &[
     bar(C::Jobs, A::Close, &["esc"]),
     bar(C::Jobs, A::ShowLog, &["enter", "l"]),
     bar(C::Jobs, A::CancelJob, &["x"]),
+    bar(C::Jobs, A::Retry, &["r"]),
     bar(C::Jobs, A::ClearFinished, &["c"]),
     bar(C::Picker, A::Accept, &["enter"]),
     bar(C::Picker, A::Close, &["esc"]),

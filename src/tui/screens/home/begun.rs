@@ -55,7 +55,7 @@ pub(super) fn look(path: &Path, seen: Look) -> Look {
 }
 
 /// Opens the review of a stopped run, from where it goes on.
-pub(super) fn resume(begun: &Begun, env: &UiEnv) -> Vec<Effect> {
+pub fn resume(begun: &Begun, env: &UiEnv) -> Vec<Effect> {
     let scratch = begun.scratch.clone();
     match begun.plan.clone() {
         PlanFile::Pack(plan) => vec![Effect::Push(pack::going_on(*plan, scratch, env))],

@@ -1,16 +1,20 @@
-//! What a JSONL file and a metadataset tell at a glance: a few small reads, however large the file is.
+//! What a JSONL file, a metadataset and the files of a prepared data set tell at a glance: a few small reads, however large the data
+//! is.
 
 use super::look::{Look, State};
 use crate::formats::energon::jsonl_idx::{self, IndexState};
-use crate::formats::energon::metadataset::{self, Leaf, Metadataset, Node};
+use crate::formats::energon::metadataset::{self, Leaf, Metadataset, Node, Reference};
+use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile};
 use crate::model::text::count;
-use crate::model::DatasetKind;
+use crate::model::{DatasetKind, Failure};
 use crate::source::kind::packed_files;
 use crate::storage::read::read_whole;
 use std::path::Path;
 
 /// A larger file is not looked into to tell whether it is a metadataset, in bytes.
 const MOST_YAML: u64 = 1 << 20;
+/// Members of a metadataset that are looked for, at most.
+const MOST_MEMBERS: usize = 200;
 
 /// What a metadataset says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,12 +84,39 @@ pub fn tokens(path: &Path, look: Look) -> Look {
     found
 }
 
+/// How a prepared data set stands by the files that a loader opens first. Large ones are not read to tell.
+pub fn prepared(root: &Path) -> State {
+    let is_small =
+        |name: &str| std::fs::metadata(layout::in_nv_meta(root, name)).is_ok_and(|facts| facts.len() <= MOST_YAML);
+    let broken = |failure: &Failure| State::Broken(failure.to_string());
+    if is_small(layout::INFO_JSON) || is_small(layout::INFO_YAML) {
+        if let Err(failure) = Info::read(root) {
+            return broken(&failure);
+        }
+    }
+    let has = |name: &str| layout::in_nv_meta(root, name).exists();
+    if !has(layout::SPLIT_YAML) && !has(layout::SPLIT_JSON) {
+        return State::Broken("it has no split.yaml, so no loader finds its shards".into());
+    }
+    if is_small(layout::SPLIT_YAML) || is_small(layout::SPLIT_JSON) {
+        if let Err(failure) = SplitFile::read(root) {
+            return broken(&failure);
+        }
+    }
+    State::Prepared
+}
+
 /// A YAML file: a metadataset, one with mistakes, or something else altogether.
 pub fn yaml(path: &Path, look: Look) -> Look {
     let text = read_whole(path, MOST_YAML).ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
     let Some(text) = text else { return Look { kind: DatasetKind::OtherFile, ..look } };
     match metadataset::read(&text) {
-        Ok(found) => Look { state: State::Prepared, mixture: Some(mixture(&found)), ..look },
+        Ok(found) => {
+            let missing = missing_member(&found, path.parent().unwrap_or(Path::new(".")));
+            let state =
+                missing.map_or(State::Prepared, |name| State::Broken(format!("its member {name} is not there")));
+            Look { state, mixture: Some(mixture(&found)), ..look }
+        }
         // Only what says that it is one has mistakes; other files in this format are none of our business.
         Err(mistakes) if text.contains("Metadataset") => {
             let first = mistakes.first().map(|m| format!("line {}, column {}: {}", m.line, m.column, m.message));
@@ -93,6 +124,24 @@ pub fn yaml(path: &Path, look: Look) -> Look {
         }
         Err(_) => Look { kind: DatasetKind::OtherFile, ..look },
     }
+}
+
+/// The first member that is not where it should be, as it is written. Remote ones are not looked for.
+fn missing_member(found: &Metadataset, folder: &Path) -> Option<String> {
+    let leaves = found.splits.iter().flat_map(|split| match &split.node {
+        Node::Leaf(leaf) => vec![leaf],
+        Node::Blend(blend) => blend.members.iter().map(|member| &member.leaf).collect(),
+    });
+    let references = leaves.flat_map(|leaf| -> Vec<&Reference> {
+        match leaf {
+            Leaf::Reference(reference) => vec![reference],
+            Leaf::Join(join) => join.members.iter().map(|member| &member.reference).collect(),
+        }
+    });
+    let is_gone = |reference: &&Reference| {
+        !reference.path.contains("://") && matches!(folder.join(&reference.path).try_exists(), Ok(false))
+    };
+    references.take(MOST_MEMBERS).find(is_gone).map(|reference| reference.path.clone())
 }
 
 fn mixture(found: &Metadataset) -> Mixture {
@@ -163,6 +212,24 @@ mod tests {
     }
 
     #[test]
+    fn a_prepared_data_set_is_looked_at_with_the_eyes_of_a_loader() {
+        let dir = tempfile::tempdir().unwrap();
+        let in_meta = |name: &str| dir.path().join(".nv-meta").join(name);
+        std::fs::create_dir(dir.path().join(".nv-meta")).unwrap();
+        put(&in_meta(".info.json"), br#"{"energon_version": "7.0.0", "shard_counts": {"a.tar": 1}}"#);
+        let word = || (look(dir.path()).kind, look(dir.path()).word());
+        assert_eq!(word(), (DatasetKind::PreparedWebDataset, "has mistakes"), "no split.yaml");
+        put(&in_meta("split.yaml"), b"split_parts:\n  train: [a.tar]\nexclude: []\n");
+        assert_eq!(look(dir.path()).state, State::Prepared);
+        put(&in_meta("split.yaml"), b"split_parts:\n  train: a.tar\n");
+        let State::Broken(why) = look(dir.path()).state else { panic!("a split is no list") };
+        assert!(why.contains("split.yaml") && why.contains("must be a list"), "{why}");
+        put(&in_meta("split.yaml"), b"split_parts:\n  train: [a.tar]\nexclude: []\n");
+        put(&in_meta(".info.json"), b"{");
+        assert_eq!(word().1, "has mistakes");
+    }
+
+    #[test]
     fn a_metadataset_tells_its_members_and_other_yaml_is_a_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("mix.yaml");
@@ -174,6 +241,11 @@ mod tests {
         let seen = look(&path);
         assert_eq!(seen.kind, DatasetKind::Metadataset);
         assert_eq!(seen.amount("-"), "version 2 - 2 members - train, val");
+        assert_eq!(seen.state, State::Broken("its member a is not there".into()));
+        put(&dir.path().join("a"), b"");
+        assert_eq!(look(&path).state, State::Broken("its member b is not there".into()));
+        put(&dir.path().join("b"), b"");
+        assert_eq!(look(&path).state, State::Prepared);
         put(&path, format!("{head}  train:\n    blnd: []\n").as_bytes());
         let seen = look(&path);
         assert!(matches!(&seen.state, State::Broken(why) if why.starts_with("line 5")), "{:?}", seen.state);

@@ -342,7 +342,7 @@ fn state_of(path: &Path, prepared: bool) -> State {
         }
     }
     if prepared {
-        State::Prepared
+        files::prepared(path)
     } else {
         State::Raw
     }
@@ -497,7 +497,8 @@ mod tests {
         put(&root.join("raw/a.tar"), b"12345");
         put(&root.join("raw/train/b.tar"), b"12345");
         put(&root.join("done/a.tar"), b"1");
-        put(&root.join("done/.nv-meta/.info.json"), b"{}");
+        put(&root.join("done/.nv-meta/.info.json"), br#"{"energon_version": "7.0.0", "shard_counts": {"a.tar": 1}}"#);
+        put(&root.join("done/.nv-meta/split.yaml"), b"split_parts:\n  train: [a.tar]\nexclude: []\n");
         put(&root.join("media/.nv-meta/index.sqlite"), b"");
         put(&root.join("plain/readme.txt"), b"x");
         put(&root.join("text.jsonl"), b"{}");

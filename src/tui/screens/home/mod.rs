@@ -10,6 +10,7 @@ mod files;
 mod info;
 mod look;
 
+pub use begun::resume as go_on;
 pub use files::Mixture;
 pub use info::InfoPage;
 pub use look::{look, Entry, Look, State};

@@ -46,6 +46,8 @@ pub struct Derived {
     pub patterns: Vec<Result<PatternMatches, Problem>>,
     /// Everything that is wrong or odd about the plan as a whole.
     pub problems: Vec<Problem>,
+    /// What is said of keys that name two samples.
+    pub same_keys: Option<Problem>,
     /// A proposal for the splits.
     pub suggested_splits: SuggestedSplits,
     /// Sample types that fit, best first.
@@ -86,6 +88,7 @@ impl Derived {
             excluded_meant: meant,
             patterns,
             problems,
+            same_keys: plan::same_keys(plan, facts),
             suggested_splits,
             suggested_fields: suggested_fields(plan, facts, samples),
             suggested_types: suggested_types(facts, samples),

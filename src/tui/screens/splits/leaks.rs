@@ -12,7 +12,7 @@ use crate::model::text::{count, duration, grouped};
 use crate::tui::jobs::{JobId, JobResult, JobView};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
-use crate::tui::screens::jobs_panel::{phase_word, share};
+use crate::tui::screens::jobs::lines::{phase_word, share};
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::{Gesture, Places};
 use crate::tui::widgets::{draw_list, panel, progress_bar, text, Level, ListState, Toast};

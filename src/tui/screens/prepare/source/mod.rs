@@ -6,7 +6,7 @@ use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
 use crate::engine::plan::splits;
 use crate::model::text::count;
-use crate::model::{Duplicates, PreparePlan, ProblemKind, Rerun, Tgz};
+use crate::model::{Duplicates, PreparePlan, Rerun, Tgz};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::widgets::{ListState, TextField};
 use ratatui::crossterm::event::KeyEvent;
@@ -49,7 +49,7 @@ pub struct SourceStep {
     pub tgz: Tgz,
     /// Duplicate keys.
     pub duplicates: Duplicates,
-    /// A run found keys that name two samples; only a run can find them.
+    /// A run found keys that name two samples; where the scan kept too little to tell, only a run finds them.
     pub saw_duplicates: bool,
     /// Shards in view.
     pub shards: ListState,
@@ -79,7 +79,7 @@ impl SourceStep {
         if facts.shards.iter().any(|s| s.is_tgz) {
             stops.push(Stop::Tgz);
         }
-        if self.saw_duplicates || has_duplicates(answers) || self.duplicates == Duplicates::KeepFirst {
+        if self.saw_duplicates || answers.derived.same_keys.is_some() || self.duplicates == Duplicates::KeepFirst {
             stops.push(Stop::Duplicates);
         }
         if !facts.findings.is_empty() {
@@ -382,10 +382,6 @@ impl SourceStep {
         self.left_out.contains(name)
             || matches!(&answers.derived.excluded, Some(Ok(hits)) if hits.binary_search(&at).is_ok())
     }
-}
-
-fn has_duplicates(answers: &Answers) -> bool {
-    answers.facts.findings.iter().any(|p| p.kind == ProblemKind::DuplicateKey)
 }
 
 /// The pattern that matches exactly one shard name.

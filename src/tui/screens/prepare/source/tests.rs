@@ -76,14 +76,10 @@ fn a_finding_opens_in_full_and_any_key_closes_it() {
 #[test]
 fn compressed_shards_and_duplicates_bring_their_questions() {
     let mut facts = facts_of(&["a.tar", "b.tgz", "c.tar"]);
-    facts.findings = vec![crate::model::Problem::problem(
-        ProblemKind::DuplicateKey,
-        crate::model::Subject::shard("c.tar"),
-        "key 000001 is in a.tar, too",
-    )];
+    facts.same_keys = vec![crate::model::SameKeys { shards: vec![0, 2], key: "000001".into(), keys: 1 }];
     let mut wizard = wizard(facts);
     let stops = wizard.source.stop_list(&wizard.answers);
-    assert_eq!(stops, [Stop::Shards, Stop::Pattern, Stop::Tgz, Stop::Duplicates, Stop::Findings]);
+    assert_eq!(stops, [Stop::Shards, Stop::Pattern, Stop::Tgz, Stop::Duplicates]);
     wizard.source.set_focus(2);
     act(&mut wizard, &[Action::Down]);
     assert_eq!(wizard.answers.plan.tgz, Tgz::Rewrite);

@@ -291,9 +291,12 @@ fn draw_duplicates(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &A
         (step.duplicates == Duplicates::Fail, "stop", "publish nothing; leave a shard out instead"),
         (step.duplicates == Duplicates::KeepFirst, "keep first", "later copies get no row; excluded in other shards"),
     ];
-    let title = "Some keys name two samples; keys must be unique";
+    let found = answers.derived.same_keys.as_ref();
+    let title = found.map_or("Some keys name two samples; keys must be unique", |problem| problem.message.as_str());
+    let title = format!("{} {title}", look.ui.glyphs.warn);
+    let title = text::fit_end(&title, usize::from(area.width), look.ui.glyphs);
     let focus = (step.number_of(Stop::Duplicates, answers), step.stop(answers) == Stop::Duplicates);
-    draw_pair(frame, area, title, options, focus, look);
+    draw_pair(frame, area, &title, options, focus, look);
 }
 
 fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {

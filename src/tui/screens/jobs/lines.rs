@@ -1,0 +1,195 @@
+//! The lines of the panel: what stands in the list of one job, and what below it.
+
+use super::elsewhere::Elsewhere;
+use crate::job::{JobState, Phase};
+use crate::model::text::{bytes, count, duration, grouped};
+use crate::model::Severity;
+use crate::tui::jobs::JobView;
+use crate::tui::screen::Ui;
+use crate::tui::widgets::{progress_bar, text};
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+fn state_word(view: &JobView, ui: &Ui) -> (String, Style) {
+    match view.status.state {
+        JobState::Pending => ("waiting".to_owned(), ui.theme.muted),
+        JobState::Running => (format!("{} {}", ui.spinner(), phase_word(view.status.phase)), ui.theme.accent),
+        JobState::Done => (format!("{} done", ui.glyphs.check), ui.theme.ok),
+        JobState::Failed => (format!("{} failed", ui.glyphs.cross), ui.theme.error),
+        JobState::Cancelled => (format!("{} cancelled", ui.glyphs.warn), ui.theme.warn),
+    }
+}
+
+/// What a job is doing, in a person's words.
+pub fn phase_word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Open => "opening",
+        Phase::Scan => "reading",
+        Phase::Media => "reading media",
+        Phase::Tables => "building tables",
+        Phase::Find => "finding repeats",
+        Phase::Write => "rewriting",
+        Phase::Publish => "publishing",
+    }
+}
+
+/// Title, state and time of a job.
+pub(super) fn title_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
+    let time = format!("  {}", duration(view.status.elapsed));
+    title_and_state(&view.title, state_word(view, ui), &time, columns, ui)
+}
+
+/// The same of a run of another process: nobody knows how long it has been at work.
+pub(super) fn elsewhere_line(run: &Elsewhere, columns: usize, ui: &Ui) -> Line<'static> {
+    let word = if run.is_running() {
+        (format!("{} runs elsewhere", ui.spinner()), ui.theme.accent)
+    } else {
+        (format!("{} interrupted", ui.glyphs.warn), ui.theme.warn)
+    };
+    title_and_state(&run.title, word, "", columns, ui)
+}
+
+fn title_and_state(title: &str, (word, style): (String, Style), time: &str, columns: usize, ui: &Ui) -> Line<'static> {
+    let right = text::width(&word) + text::width(time);
+    let title = text::fit_middle(title, columns.saturating_sub(right + 3), ui.glyphs);
+    let gap = columns.saturating_sub(text::width(&title) + right + 1);
+    Line::from(vec![
+        Span::styled(title, ui.theme.title),
+        Span::raw(" ".repeat(gap)),
+        Span::styled(word, style),
+        Span::styled(time.to_owned(), ui.theme.muted),
+    ])
+}
+
+/// Share of the work done, in bytes where they are known, else in items; `None` while the total is unknown.
+pub fn share(view: &JobView) -> Option<f64> {
+    let p = view.status.progress;
+    let share = match view.status.state {
+        JobState::Done => return Some(1.0),
+        _ if p.bytes_total > 0 => p.bytes_done as f64 / p.bytes_total as f64,
+        _ if p.items_total > 0 => p.items_done as f64 / p.items_total as f64,
+        _ => return None,
+    };
+    // Everything is done only when everything is published.
+    Some(share.min(0.99))
+}
+
+pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
+    let p = view.status.progress;
+    // In the order of what is missed most where there is no room for all.
+    let mut facts: Vec<String> = Vec::new();
+    let is_running = view.status.state == JobState::Running;
+    if let Some(left) = view.status.remaining.filter(|_| is_running) {
+        facts.push(format!("{} left", duration(left)));
+    }
+    let noun = view.status.item;
+    match (p.items_done, p.items_total) {
+        (0, 0) => {}
+        // The figures of the last phase, which one who was not there cannot make sense of.
+        (done, total) if view.status.state == JobState::Done && done < total => {}
+        (done, 0) => facts.push(count(done, noun)),
+        (done, total) => facts.push(format!("{}/{}", grouped(done), count(total, noun))),
+    }
+    if is_running {
+        if view.status.bytes_per_second >= 1.0 {
+            facts.push(format!("{}/s", bytes(view.status.bytes_per_second as u64)));
+        }
+        if view.status.tokens_per_second >= 1.0 {
+            facts.push(format!("{}/s", count(view.status.tokens_per_second as u64, "token")));
+        }
+    }
+    if p.bytes_done > 0 {
+        facts.push(bytes(p.bytes_done));
+    }
+    let problems: u64 = view.status.counts.iter().filter(|(s, ..)| *s >= Severity::Problem).map(|(.., n)| n).sum();
+    let bar_columns = (columns / 4).min(24);
+    let bar = match share(view) {
+        Some(share) => format!("{} {:>3.0} %", progress_bar(share, bar_columns, ui.glyphs), (share * 100.0).floor()),
+        None => " ".repeat(bar_columns + 6),
+    };
+    let mut spans = vec![Span::styled(bar, ui.theme.bar(0)), Span::raw("  ")];
+    let mut room = columns.saturating_sub(bar_columns + 8);
+    if problems > 0 {
+        let noted = format!("{} {}  ", ui.glyphs.warn, count(problems, "problem"));
+        room = room.saturating_sub(text::width(&noted));
+        spans.push(Span::styled(noted, ui.theme.warn));
+    }
+    spans.push(Span::styled(as_many_as_fit(&facts, room, ui), ui.theme.muted));
+    Line::from(spans)
+}
+
+/// Facts one after the other, whole ones only.
+fn as_many_as_fit(facts: &[String], room: usize, ui: &Ui) -> String {
+    let mut line = String::new();
+    for fact in facts {
+        let dot = if line.is_empty() { String::new() } else { format!(" {} ", ui.glyphs.dot) };
+        if text::width(&line) + text::width(&dot) + text::width(fact) > room {
+            break;
+        }
+        line.push_str(&dot);
+        line.push_str(fact);
+    }
+    line
+}
+
+/// What is known of a run of another process, for the lower pane.
+pub(super) fn elsewhere_lines(run: &Elsewhere, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let told = run.told.iter().flat_map(|line| text::wrap(line, columns)).map(Line::from);
+    let way = run.way.iter().flat_map(|line| text::wrap(line, columns));
+    told.chain(way.map(|line| Line::from(Span::styled(line, ui.theme.muted)))).collect()
+}
+
+pub(super) fn log_lines(view: &JobView, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let wrap = |line: &String| text::wrap(line, columns);
+    let lines: Vec<Line> = view.status.log.iter().flat_map(wrap).map(Line::from).collect();
+    if lines.is_empty() {
+        return vec![Line::from(Span::styled("nothing yet", ui.theme.muted))];
+    }
+    lines
+}
+
+pub(super) fn problem_lines(view: &JobView, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let mut lines = Vec::new();
+    for problem in &view.status.problems {
+        let (glyph, style) = match problem.severity {
+            Severity::Note => (ui.glyphs.dot, ui.theme.muted),
+            Severity::Problem => (ui.glyphs.warn, ui.theme.warn),
+            Severity::Refusal => (ui.glyphs.cross, ui.theme.error),
+        };
+        for line in text::wrap(&format!("{glyph} {problem}"), columns) {
+            lines.push(Line::from(Span::styled(line, style)));
+        }
+        for hint in problem.hint.iter().flat_map(|h| text::wrap(&format!("  hint: {h}"), columns.saturating_sub(1))) {
+            lines.push(Line::from(Span::styled(hint, ui.theme.muted)));
+        }
+    }
+    if lines.is_empty() {
+        lines.push(Line::from(Span::styled("no problems", ui.theme.muted)));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::JobStatus;
+    use crate::model::handles::ProgressReading;
+    use crate::tui::jobs::JobId;
+    use crate::tui::keymap::Keymap;
+    use crate::tui::theme::{ColourMode, Glyphs, Theme};
+
+    #[test]
+    fn items_are_named_by_the_phase_and_grouped() {
+        let (theme, glyphs, keymap) = (Theme::new(ColourMode::None), Glyphs::new(true), Keymap::default());
+        let ui = Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+        let line = |phase| {
+            let progress = ProgressReading { items_done: 1_234, items_total: 20_000, ..ProgressReading::default() };
+            let status = JobStatus { phase, progress, item: phase.item(), ..JobStatus::ended(JobState::Running) };
+            let view = JobView { id: JobId(1), title: "prepare x".into(), path: "x".into(), status };
+            progress_line(&view, 100, &ui).to_string()
+        };
+        assert!(line(Phase::Scan).contains("1,234/20,000 shards"), "{}", line(Phase::Scan));
+        assert!(line(Phase::Tables).contains("1,234/20,000 samples"));
+        assert!(line(Phase::Publish).contains("1,234/20,000 files"));
+    }
+}

@@ -1,0 +1,319 @@
+//! Jobs: a list with bars, and the log or the problems of the selected one. Those of this process come first, then what other
+//! processes do and what was stopped ([`elsewhere`]).
+
+pub mod elsewhere;
+pub mod lines;
+
+use crate::job::JobState;
+use crate::tui::jobs::JobView;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::widgets::toast::Level;
+use crate::tui::widgets::{draw_list, panel, text, Gesture, ListState, Places, Toast};
+use ratatui::crossterm::event::MouseEvent;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::{Line, Span};
+use ratatui::Frame;
+use std::path::PathBuf;
+
+use elsewhere::{absolute, Elsewhere, Lookout};
+use lines::{elsewhere_line, elsewhere_lines, log_lines, problem_lines, progress_line, title_line};
+
+/// The panel of `J`.
+pub struct JobsPanel {
+    env: UiEnv,
+    views: Vec<JobView>,
+    lookout: Lookout,
+    others: Vec<Elsewhere>,
+    list: ListState,
+    /// The lower pane shows problems in place of the log.
+    problems: bool,
+    /// Lines of the lower pane away from where it starts: the end of the log, the first problem.
+    scrolled: usize,
+    details_height: usize,
+    /// The rows of jobs in view, as the list drew them.
+    rows: ListState,
+    places: Places<Pane>,
+}
+
+/// What the mouse can point at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pane {
+    Jobs,
+    Details,
+}
+
+/// A row of the list.
+enum Row<'a> {
+    Own(&'a JobView),
+    Other(&'a Elsewhere),
+}
+
+/// Lines that one job takes in the list.
+const JOB_LINES: usize = 2;
+
+impl JobsPanel {
+    /// The panel, the newest job selected.
+    pub fn new(env: UiEnv) -> Self {
+        let views = env.jobs.views();
+        let mut list = ListState::new(views.len());
+        list.select(usize::MAX);
+        Self {
+            lookout: Lookout::start(&env),
+            others: Vec::new(),
+            env,
+            views,
+            list,
+            problems: false,
+            scrolled: 0,
+            details_height: 0,
+            rows: ListState::default(),
+            places: Places::default(),
+        }
+    }
+
+    fn row(&self, at: usize) -> Option<Row<'_>> {
+        let other = || self.others.get(at - self.views.len()).map(Row::Other);
+        self.views.get(at).map(Row::Own).or_else(other)
+    }
+
+    fn selected(&self) -> Option<Row<'_>> {
+        self.list.get().and_then(|at| self.row(at))
+    }
+
+    /// The selected job, if it is one of this process.
+    fn selected_own(&self) -> Option<&JobView> {
+        self.list.get().and_then(|at| self.views.get(at))
+    }
+
+    /// Takes new readings. Whoever has selected a run keeps it when jobs of this process come before it.
+    fn refresh(&mut self) {
+        let selected = self.selected().and_then(|row| match row {
+            Row::Own(_) => None,
+            Row::Other(run) => Some(run.path.clone()),
+        });
+        self.views = self.env.jobs.views();
+        let own: Vec<PathBuf> = self.views.iter().map(|view| absolute(&view.path)).collect();
+        self.others = self.lookout.others(&own);
+        self.list.set_len(self.views.len() + self.others.len());
+        if let Some(at) = selected.and_then(|path| self.others.iter().position(|run| run.path == path)) {
+            self.list.select(self.views.len() + at);
+        }
+    }
+
+    /// Starts the selected job again, or goes on with the selected run.
+    fn again(&mut self) -> Vec<Effect> {
+        let started = match self.selected() {
+            Some(Row::Other(run)) => return run.again(&self.env),
+            Some(Row::Own(view)) => self.env.jobs.again(view.id),
+            None => None,
+        };
+        let told = match started {
+            Some(Ok(_)) => Toast::new(Level::Info, "Started again; what was done before is gone on with"),
+            Some(Err(failure)) => return vec![Effect::failure(&failure)],
+            None => return Vec::new(),
+        };
+        self.refresh();
+        self.list.select(self.views.len().saturating_sub(1));
+        self.scrolled = 0;
+        vec![Effect::Toast(told)]
+    }
+
+    fn cancel(&mut self) -> bool {
+        let stopped = self.selected_own().is_some_and(|view| self.env.jobs.cancel(view.id));
+        self.refresh();
+        stopped
+    }
+
+    /// Scrolls the lower pane towards its end or its beginning.
+    fn scroll(&mut self, down: bool, lines: usize) {
+        // A log is read from its end.
+        let from_the_top = self.problems || self.selected_own().is_none();
+        if down == from_the_top {
+            self.scrolled = self.scrolled.saturating_add(lines);
+        } else {
+            self.scrolled = self.scrolled.saturating_sub(lines);
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        let page = self.details_height.max(2);
+        match action {
+            Action::PageDown => self.scroll(true, page),
+            Action::PageUp => self.scroll(false, page),
+            Action::HalfDown => self.scroll(true, page / 2),
+            Action::HalfUp => self.scroll(false, page / 2),
+            action if self.list.act(action) => self.scrolled = 0,
+            _ => {}
+        }
+    }
+
+    fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
+        match self.places.gesture(mouse) {
+            Some(Gesture::Wheel { on: Pane::Jobs, rows }) => {
+                self.act(if rows < 0 { Action::Up } else { Action::Down });
+            }
+            Some(Gesture::Wheel { on: Pane::Details, rows }) => self.scroll(rows > 0, rows.unsigned_abs()),
+            Some(Gesture::Click { on: Pane::Jobs, line, .. }) => {
+                if let Some(row) = self.rows.row_at(line) {
+                    self.list.select(row / JOB_LINES);
+                    self.scrolled = 0;
+                }
+            }
+            Some(Gesture::DoubleClick { .. }) => return vec![Effect::Do(Action::ShowLog)],
+            Some(Gesture::Click { .. }) | None => {}
+        }
+        Vec::new()
+    }
+
+    fn draw_jobs(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let block = panel("Jobs", true, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        self.places.put(inner, Pane::Jobs);
+        if self.list.len == 0 {
+            let line = Line::from(Span::styled("   no job runs, and none was interrupted", ui.theme.muted));
+            frame.render_widget(line, Rect { height: inner.height.min(1), ..inner });
+            return;
+        }
+        // Each job has two lines: the selection covers both.
+        let mut rows = ListState::new(self.list.len * JOB_LINES);
+        rows.select(self.list.selected * JOB_LINES + 1);
+        rows.window(usize::from(inner.height));
+        rows.select(self.list.selected * JOB_LINES);
+        draw_list(frame.buffer_mut(), inner, &mut rows, true, ui, |line, columns| {
+            match (self.row(line / JOB_LINES), line % JOB_LINES) {
+                (Some(Row::Own(view)), 0) => title_line(view, columns, ui),
+                (Some(Row::Own(view)), _) => progress_line(view, columns, ui),
+                (Some(Row::Other(run)), 0) => elsewhere_line(run, columns, ui),
+                (Some(Row::Other(run)), _) => {
+                    let place = text::fit_middle(&run.place, columns, ui.glyphs);
+                    Line::from(Span::styled(place, ui.theme.muted))
+                }
+                (None, _) => Line::default(),
+            }
+        });
+        self.rows = rows;
+    }
+
+    fn draw_details(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let columns = usize::from(area.width).saturating_sub(4);
+        let (title, lines) = match self.selected() {
+            Some(Row::Own(view)) if self.problems => ("Problems", problem_lines(view, columns, ui)),
+            Some(Row::Own(view)) => ("Log", log_lines(view, columns, ui)),
+            Some(Row::Other(run)) => ("Run", elsewhere_lines(run, columns, ui)),
+            None => return,
+        };
+        let is_log = title == "Log";
+        let block = panel(title, false, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        self.places.put(inner, Pane::Details);
+        self.details_height = usize::from(inner.height);
+        let most = lines.len().saturating_sub(self.details_height);
+        self.scrolled = self.scrolled.min(most);
+        // The newest lines of a log are at its end; all else is read from the first line on.
+        let skip = if is_log { most - self.scrolled } else { self.scrolled };
+        if skip > 0 {
+            frame.buffer_mut().set_string(inner.right().saturating_sub(1), inner.y, ui.glyphs.more_up, ui.theme.muted);
+        }
+        if skip < most {
+            let y = inner.bottom().saturating_sub(1);
+            frame.buffer_mut().set_string(inner.right().saturating_sub(1), y, ui.glyphs.more_down, ui.theme.muted);
+        }
+        for (y, line) in (inner.y..inner.bottom()).zip(lines.into_iter().skip(skip)) {
+            let place = Rect { x: inner.x.saturating_add(1), y, height: 1, width: inner.width.saturating_sub(2) };
+            frame.render_widget(line, place);
+        }
+    }
+}
+
+impl Screen for JobsPanel {
+    fn context(&self) -> Context {
+        Context::Jobs
+    }
+    fn title(&self) -> Vec<String> {
+        vec!["jobs".to_owned()]
+    }
+
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::ShowLog if self.problems => "log",
+            Action::ShowLog => "problems",
+            Action::Retry if matches!(self.selected(), Some(Row::Other(_))) => "go on",
+            action => action.label(),
+        }
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        let ended = |view: &JobView| !matches!(view.status.state, JobState::Pending | JobState::Running);
+        match action {
+            Action::Jobs => Some("they are shown already".into()),
+            Action::CancelJob | Action::ShowLog if self.list.len == 0 => Some("there is no job".into()),
+            Action::CancelJob => match self.selected_own() {
+                Some(view) => ended(view).then(|| "it does not run".into()),
+                None => Some("it is none of this process".into()),
+            },
+            Action::ShowLog if self.selected_own().is_none() => Some("only its own process keeps a log of it".into()),
+            Action::Retry => match self.selected() {
+                Some(Row::Own(view)) if !ended(view) => Some("it runs".into()),
+                Some(Row::Own(view)) if view.status.state == JobState::Done => Some("it is done".into()),
+                Some(Row::Own(view)) if self.env.jobs.can_start_again(view.id) => None,
+                Some(Row::Own(_)) => Some("it can be started again where it was started".into()),
+                Some(Row::Other(run)) => run.why_not_again(),
+                None => Some("there is no job".into()),
+            },
+            Action::ClearFinished if !self.views.iter().any(ended) => Some("no job has finished".into()),
+            _ => None,
+        }
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(Action::Close) => return vec![Effect::Pop],
+            Input::Action(Action::ShowLog) => {
+                self.problems = !self.problems;
+                self.scrolled = 0;
+            }
+            Input::Action(Action::CancelJob) => {
+                self.cancel();
+                return vec![Effect::Toast(Toast::new(Level::Info, "Stopping at the next safe point"))];
+            }
+            Input::Action(Action::Retry) => return self.again(),
+            Input::Action(Action::ClearFinished) => {
+                self.env.jobs.clear_finished();
+                self.refresh();
+            }
+            Input::Action(action) => self.act(action),
+            Input::Mouse(mouse) => return self.mouse(mouse),
+            Input::Key(_) | Input::Paste(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        let came = self.lookout.follow();
+        self.refresh();
+        came || !self.views.is_empty()
+    }
+
+    fn is_busy(&self) -> bool {
+        self.others.iter().any(Elsewhere::is_running)
+    }
+
+    fn interrupt(&mut self) -> bool {
+        self.cancel()
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        self.places.clear();
+        if area.height < 12 || self.list.len == 0 {
+            return self.draw_jobs(frame, area, ui);
+        }
+        let wanted = u16::try_from(self.list.len * JOB_LINES + 2).unwrap_or(u16::MAX);
+        let top = wanted.min(area.height / 2);
+        let parts = Layout::vertical([Constraint::Length(top), Constraint::Fill(1)]).split(area);
+        self.draw_jobs(frame, parts[0], ui);
+        self.draw_details(frame, parts[1], ui);
+    }
+}
