@@ -1,5 +1,5 @@
 //! A JSONL file: a line is a sample whose key is its number, with one part `json`. Places come from `.jsonl.idx` when it fits the file;
-//! else the lines are found while one looks at them.
+//! else the lines are found while one looks at them. A packed file is unpacked into scratch meanwhile, as far as there is room.
 
 use super::packed::PackedOffsets;
 use super::problems::ProblemList;
@@ -8,7 +8,10 @@ use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Ope
 use crate::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use crate::source::jsonl::{is_white, start_of, FileStart};
+use crate::source::text::{Packing, Unpacked};
+use crate::storage::fs::{Fs as _, RealFs, WriteFile};
 use crate::storage::read::{open_read, ReadFile};
+use crate::storage::scratch::Scratch;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,42 +27,119 @@ pub(super) fn open(path: &Path) -> Outcome<Opening> {
     let file = Arc::new(open_read(path)?);
     let refused = |why: String, hint: &str| Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint);
     match start_of(&file)? {
-        FileStart::Compressed(packed) => {
-            return Err(refused(format!("it is compressed with {}", packed.name), packed.command))
-        }
+        FileStart::Compressed(packed) => match Packing::of(&file)? {
+            Packing::Plain => return Err(refused(format!("it is compressed with {}", packed.name), packed.command)),
+            packing => return unpack(path, file, packing, packed.name),
+        },
         FileStart::Wide(name) => {
             return Err(refused(format!("it is text in {name}, not in UTF-8"), "convert it with iconv"))
         }
         FileStart::Empty | FileStart::Text => {}
     }
     let stop = Cancel::default();
-    let shared = Arc::new(Shared {
-        path: path.to_owned(),
-        state: GroupsState::default(),
-        lines: Mutex::new(PackedOffsets::new(1)),
-        problems: Mutex::default(),
-    });
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let shared = Arc::new(Shared::new(path, path.to_owned()));
     let index = match state_of(path) {
         Ok(IndexState::Fits { .. }) => JsonlIdx::open(&index_path(path)).ok(),
         _ => None,
     };
-    shared.state.begin(std::iter::once((Arc::from(name), file.len(), None)), None);
+    shared.begin(file.len(), None);
     let mut background: Vec<Background> = Vec::new();
     match &index {
         Some(index) => shared.state.finish(0, index.samples(), None),
         None => {
             let shared = Arc::clone(&shared);
-            background.push(Box::new(move |cancel| shared.find_lines(&file, cancel)));
+            background.push(Box::new(move |cancel| shared.find_lines(Plain { file, at: 0 }, cancel)));
         }
     }
-    Ok(Opening { catalog: Arc::new(Jsonl { shared, index, stop: stop.clone() }), stop, background })
+    Ok(Opening { catalog: Arc::new(Jsonl { shared, index, stop: stop.clone(), _scratch: None }), stop, background })
+}
+
+/// The same for a packed file. Its index, where it has one, is none of ours: places in it are those of the text.
+fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Outcome<Opening> {
+    let scratch = Scratch::create(None)?;
+    let text = scratch.path().join("text");
+    let out = RealFs.create_file(&text)?;
+    let source = Spilled {
+        unpacked: Unpacked::new(Arc::clone(&file), packing)?.named(WHAT),
+        out,
+        left: scratch.cap_bytes(),
+        path: path.to_owned(),
+    };
+    let stop = Cancel::default();
+    let shared = Arc::new(Shared::new(path, text));
+    let is_told = super::is_packed_jsonl(path);
+    let hidden = (!is_told)
+        .then(|| format!("it is compressed with {name}, which its name does not say: loaders cannot read it"));
+    shared.begin(file.len(), hidden.map(Arc::from));
+    let finder = Arc::clone(&shared);
+    let background: Vec<Background> = vec![Box::new(move |cancel| finder.find_lines(source, cancel))];
+    let catalog = Jsonl { shared, index: None, stop: stop.clone(), _scratch: Some(scratch) };
+    Ok(Opening { catalog: Arc::new(catalog), stop, background })
+}
+
+/// Where the bytes of the lines come from, from the first to the last.
+trait Bytes {
+    /// The next ones; 0 at the end.
+    fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize>;
+    /// Why the end came before its time.
+    fn cut_short(&self) -> Option<String> {
+        None
+    }
+}
+
+struct Plain {
+    file: Arc<ReadFile>,
+    at: u64,
+}
+
+impl Bytes for Plain {
+    fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
+        let failed = |error| Failure::io(WHAT, self.file.path(), &error);
+        let count = self.file.read_at(buffer, self.at).map_err(failed)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// Text that is put down as it is unpacked, so that it can be read at any place.
+struct Spilled {
+    unpacked: Unpacked,
+    out: Box<dyn WriteFile>,
+    /// Bytes that there is still room for.
+    left: u64,
+    path: PathBuf,
+}
+
+impl Bytes for Spilled {
+    fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
+        let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let space = buffer.get_mut(..room).unwrap_or_default();
+        if space.is_empty() {
+            return Ok(0);
+        }
+        let count = self.unpacked.read(space)?;
+        self.out.write_all(space.get(..count).unwrap_or_default())?;
+        self.left -= count as u64;
+        Ok(count)
+    }
+
+    fn cut_short(&self) -> Option<String> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        if self.left == 0 {
+            return Some(format!(
+                "scratch has no room for more of {name}; TMPDIR names a folder with more, or unpack it"
+            ));
+        }
+        self.unpacked.broken().map(|why| format!("it cannot be unpacked further: {why}"))
+    }
 }
 
 struct Jsonl {
     shared: Arc<Shared>,
     index: Option<JsonlIdx>,
     stop: Cancel,
+    /// What a packed file was unpacked into; gone with this.
+    _scratch: Option<Scratch>,
 }
 
 impl Drop for Jsonl {
@@ -70,6 +150,8 @@ impl Drop for Jsonl {
 
 struct Shared {
     path: PathBuf,
+    /// The file that the lines are in: the same, or what it was unpacked into.
+    text: PathBuf,
     state: GroupsState,
     lines: Mutex<PackedOffsets>,
     problems: Mutex<Arc<ProblemList>>,
@@ -85,26 +167,41 @@ struct Line {
 }
 
 impl Shared {
+    fn new(path: &Path, text: PathBuf) -> Self {
+        Self {
+            path: path.to_owned(),
+            text,
+            state: GroupsState::default(),
+            lines: Mutex::new(PackedOffsets::new(1)),
+            problems: Mutex::default(),
+        }
+    }
+
+    fn begin(&self, bytes: u64, note: Option<Arc<str>>) {
+        let name = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.state.begin(std::iter::once((Arc::from(name), bytes, note)), None);
+    }
+
     fn lines(&self) -> MutexGuard<'_, PackedOffsets> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find_lines(&self, file: &ReadFile, cancel: &Cancel) {
-        let failure = match self.scan(file, cancel) {
+    fn find_lines(&self, mut source: impl Bytes, cancel: &Cancel) {
+        let failure = match self.scan(&mut source, cancel) {
             Err(failure) if failure.is_cancelled() => return,
-            Err(failure) => Some(Arc::from(failure.why)),
-            Ok(()) => None,
+            Err(failure) => Some(failure.why),
+            Ok(()) => source.cut_short(),
         };
-        self.state.finish(0, self.lines().len(), failure);
+        self.state.finish(0, self.lines().len(), failure.map(Arc::from));
     }
 
-    fn scan(&self, file: &ReadFile, cancel: &Cancel) -> Outcome<()> {
+    fn scan(&self, source: &mut impl Bytes, cancel: &Cancel) -> Outcome<()> {
         let mut buffer = vec![0; PIECE];
         let (mut at, mut line) = (0u64, Line::default());
         let mut found = Found { shared: self, begin: 0, batch: Vec::new() };
         loop {
             cancel.check()?;
-            let read = file.read_at(&mut buffer, at).map_err(|error| Failure::io(WHAT, &self.path, &error))?;
+            let read = source.next(&mut buffer)?;
             if read == 0 {
                 break;
             }
@@ -256,7 +353,7 @@ impl Catalog for Jsonl {
                 Failure::usage("reading a part", "the sample has no such part").on(Subject::path(&self.shared.path))
             );
         };
-        super::read_in_file(&self.shared.path, part.byte_offset, part.byte_size, from, limit)
+        super::read_in_file(&self.shared.text, part.byte_offset, part.byte_size, from, limit)
     }
 
     fn find(&self, query: &KeyQuery, cancel: &Cancel, found: &mut dyn FnMut(SampleAt) -> bool) -> Outcome<()> {

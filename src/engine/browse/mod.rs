@@ -198,12 +198,21 @@ pub fn open(path: &Path, view: &TokenView) -> Outcome<Opening> {
         DatasetKind::PreparedWebDataset => prepared::open(path),
         DatasetKind::RawWebDataset => raw::open(path),
         DatasetKind::Jsonl => jsonl::open(path),
+        DatasetKind::OtherFile if is_packed_jsonl(path) => jsonl::open(path),
         kind if kind.is_tokens() => tokens::open(path, kind, view),
         kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => folder::open(path, kind),
         kind => Err(Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
             .on(Subject::path(path))
-            .with_hint("give a folder of tar shards, a .jsonl file, packed tokens, or a folder of media files")),
+            .with_hint(
+                "give a folder of tar shards, a .jsonl file (packed or not), packed tokens, or a folder of media files",
+            )),
     }
+}
+
+/// Whether a name is that of a packed JSONL file: `a.jsonl.gz`, `a.jsonl.zst`.
+pub fn is_packed_jsonl(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    name.contains(".jsonl.") && [".gz", ".zst", ".bz2", ".xz", ".lzma", ".zip"].iter().any(|end| name.ends_with(end))
 }
 
 /// What is said of a compressed shard.

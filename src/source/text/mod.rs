@@ -17,12 +17,12 @@ mod verdict;
 mod zip;
 
 pub(in crate::source) use list::{Walk, Wanted};
-pub(in crate::source) use packing::Unpacked;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};
 pub use extract::{keys_of, value_of, Document, Extractor, Text};
 pub use list::{list, Listing};
 pub use packing::Packing;
+pub(crate) use packing::Unpacked;
 pub use python_json::{python_line, python_lines, NotJson};
 pub use stream::LineJudge;
 pub use unit::{plain_units, read_unit, unit_text, UnitText};

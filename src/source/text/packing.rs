@@ -137,7 +137,7 @@ impl Read for Counting {
 }
 
 /// The unpacked bytes of a file, from the start, once.
-pub(in crate::source) struct Unpacked {
+pub(crate) struct Unpacked {
     decoder: Box<dyn Read + Send>,
     below: Arc<Below>,
     file: Arc<ReadFile>,
@@ -150,7 +150,7 @@ pub(in crate::source) struct Unpacked {
 
 impl Unpacked {
     /// Starts at the first byte.
-    pub(in crate::source) fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
+    pub(crate) fn new(file: Arc<ReadFile>, packing: Packing) -> Outcome<Self> {
         let below = Arc::new(Below::default());
         let input = Counting { file: Arc::clone(&file), below: Arc::clone(&below) };
         let input = BufReader::with_capacity(INPUT, input);
@@ -187,7 +187,7 @@ impl Unpacked {
     }
 
     /// The next bytes, at least one unless the text (or what can be read of it) is over.
-    pub(in crate::source) fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
+    pub(crate) fn read(&mut self, buf: &mut [u8]) -> Outcome<usize> {
         if self.broken.is_some() {
             return Ok(0);
         }
@@ -215,7 +215,7 @@ impl Unpacked {
     }
 
     /// Calls the reading by another name in errors.
-    pub(in crate::source) fn named(mut self, what: &'static str) -> Self {
+    pub(crate) fn named(mut self, what: &'static str) -> Self {
         self.what = what;
         self
     }
@@ -237,7 +237,7 @@ impl Unpacked {
     }
 
     /// Why the stream ended before its time, if it did.
-    pub(in crate::source) fn broken(&self) -> Option<&str> {
+    pub(crate) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }
 }

@@ -130,6 +130,7 @@ impl<G: Guide> FormScreen<G> {
         env.options.scratch = scratch.or(env.options.scratch);
         let mut screen = Self::new(plan, env);
         screen.state.keep_as_given();
+        screen.state.form_mut().stopped = Some(screen.state.command());
         if let Some(review) = StepOf::<G::Answers>::ALL.last() {
             screen.state.go(*review);
         }

@@ -41,6 +41,8 @@ pub struct Form<F: Field> {
     pub places: Places<Place<F>>,
     /// How old the draft is whose answers these are.
     pub draft: Option<Duration>,
+    /// The command of the run that was stopped and is gone on with.
+    pub stopped: Option<String>,
     focus: usize,
 }
 
@@ -57,6 +59,7 @@ impl<F: Field> Form<F> {
             offset: 0,
             places: Places::default(),
             draft: None,
+            stopped: None,
             focus: 0,
         }
     }

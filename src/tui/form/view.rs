@@ -84,7 +84,10 @@ fn draw_review<G: Guide>(state: &mut G::Answers, frame: &mut Frame, area: Rect, 
         }
         None => {
             let key = ui.key(G::CONTEXTS.review, Action::Run);
-            let words = format!("{} everything is answered; {key} runs it", ui.glyphs.check);
+            let words = match state.form().stopped == Some(state.command()) {
+                true => format!("{} a run of these answers was stopped; {key} goes on with it", ui.glyphs.check),
+                false => format!("{} everything is answered; {key} runs it", ui.glyphs.check),
+            };
             lines.push(Line::from(Span::styled(words, ui.theme.ok)));
             lines.push(Line::default());
             lines.extend(match state.outlook() {

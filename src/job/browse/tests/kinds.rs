@@ -30,6 +30,40 @@ fn lines_are_samples_with_or_without_an_index() {
 }
 
 #[test]
+fn a_packed_file_is_unpacked_while_one_looks_and_says_where_that_ends() {
+    let dir = tempfile::tempdir().unwrap();
+    let text: String =
+        (0..20_000_u64).map(|n| format!("{{\"n\": {}}}\n", n.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
+    let packed = encoder.finish().unwrap();
+    let path = dir.path().join("a.jsonl.gz");
+    put(&path, &packed);
+    let catalog = scanned(&path);
+    assert_eq!(
+        (catalog.kind(), catalog.root(), catalog.groups().total()),
+        (crate::model::DatasetKind::Jsonl, &*path, 20_000)
+    );
+    let last = catalog.samples(SampleAt { group: 0, index: 19_999 }, 9, &Cancel::default()).unwrap();
+    let line = text.lines().last().unwrap();
+    assert_eq!(String::from_utf8(catalog.read(&last[0], 0, 0, 100).unwrap()).unwrap().trim_end(), line);
+    assert!(catalog.groups().group(0).unwrap().failure.is_none());
+    let misnamed = dir.path().join("b.jsonl");
+    put(&misnamed, &packed);
+    let catalog = scanned(&misnamed);
+    assert_eq!(catalog.groups().total(), 20_000);
+    assert!(catalog.groups().group(0).unwrap().failure.as_deref().unwrap().contains("compressed with gzip"));
+    // What can be unpacked of a cut file is shown, and that it is cut.
+    put(&path, &packed[..packed.len() / 2]);
+    let catalog = scanned(&path);
+    let group = catalog.groups().group(0).unwrap().clone();
+    assert!((5_000..15_000).contains(&group.samples), "{}", group.samples);
+    assert!(group.failure.unwrap().contains("cannot be unpacked further"));
+    put(&dir.path().join("b.jsonl.lz4"), b"\x04\x22\x4d\x18");
+    assert!(open(&dir.path().join("b.jsonl.lz4")).is_err());
+}
+
+#[test]
 fn lines_that_are_no_objects_are_problems_and_rows_all_the_same() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.jsonl");
@@ -43,7 +77,8 @@ fn lines_that_are_no_objects_are_problems_and_rows_all_the_same() {
     put(&path, b"");
     assert_eq!(scanned(&path).groups().total(), 0);
     put(&path, b"\x1f\x8b\x08\0\0");
-    assert!(browse::open(&path, &browse::TokenView::default()).err().unwrap().why.contains("gzip"));
+    let failure = scanned(&path).groups().group(0).unwrap().failure.clone();
+    assert!(failure.unwrap().contains("cannot be unpacked"), "it is packed, and cut");
 }
 
 #[test]

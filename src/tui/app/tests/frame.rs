@@ -1,7 +1,7 @@
 //! What the frame does whatever screen is shown.
 
 use super::*;
-use crate::engine::plan::file::pack_to_yaml;
+use crate::engine::plan::file::{dedup_to_yaml, pack_to_yaml};
 use crate::model::pack::NanosetsTarget;
 use crate::model::{DedupPlan, PackPlan};
 use crate::storage::lock::DatasetLock;
@@ -288,6 +288,24 @@ fn an_interrupted_preparation_is_gone_on_with_from_the_jobs() {
     stage.keys("J").assert_shows("prepare half");
     stage.keys("c").assert_shows("no job has finished");
     stage.keys("r").assert_shows("▸ prepare ▸ half");
+}
+
+#[test]
+fn a_stopped_run_that_is_gone_on_with_says_so_until_its_answers_change() {
+    let mut stage = stage();
+    let texts = stage.folder.path().join("texts");
+    put(&texts.join("a.jsonl"), b"{\"text\": \"some words\"}\n");
+    let clean = texts.with_file_name("clean");
+    let mut plan = DedupPlan::new(texts.to_string_lossy(), clean.to_string_lossy());
+    plan.min_length = Some(50);
+    let own = OwnFolder::for_output(&clean);
+    put(&own.journal(), b"");
+    put(&own.running_plan(), dedup_to_yaml(&plan).unwrap().as_bytes());
+    remember_now(&stage.folder.path().join("state"), &clean);
+    stage.keys("J").assert_shows("dedup clean");
+    stage.keys("r").assert_shows("a run of these answers was stopped; Enter goes on with it");
+    stage.keys("esc esc").assert_shows("How long is a repeat");
+    stage.keys("j space").keys("enter").keys("enter").assert_shows("a run of another plan was stopped here");
 }
 
 #[test]

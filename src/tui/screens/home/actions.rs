@@ -1,6 +1,7 @@
 //! What can be done with the selected entry, why not, and doing it.
 
 use super::{begun, Entry, Focus, Home, InfoPage, Look, Place, State};
+use crate::engine::browse::is_packed_jsonl;
 use crate::model::{DatasetKind, DedupPlan, PackPlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::question::{Answer, Question};
@@ -54,7 +55,7 @@ impl Home {
             Action::Info => None,
             _ if seen.is_begun => Some("nothing of it is there yet".into()),
             Action::Prepare => why_not_prepare(seen),
-            Action::Browse => why_not_browse(seen),
+            Action::Browse => why_not_browse(entry, seen),
             Action::Pack => why_not_pack(entry, seen),
             Action::Dedup => why_not_dedup(entry, seen),
             Action::Media => why_not_media(seen),
@@ -263,8 +264,9 @@ fn why_not_prepare(seen: &Look) -> Option<String> {
     None
 }
 
-fn why_not_browse(seen: &Look) -> Option<String> {
+fn why_not_browse(entry: &Entry, seen: &Look) -> Option<String> {
     match seen.kind {
+        DatasetKind::OtherFile if is_packed_jsonl(&entry.path) => None,
         _ if seen.is_shard => Some("this is one shard; its folder is browsed".into()),
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
         DatasetKind::Filesystem => None,

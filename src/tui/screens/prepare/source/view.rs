@@ -25,13 +25,14 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     let rerun_rows = if has(Stop::Rerun) { 4 + usize::from(has(Stop::ResetExcludes)) } else { 0 };
     let findings = facts.findings.len();
     let wrong = pattern_lines(step, answers, usize::from(area.width), look);
+    let doubled = duplicates_title(answers, usize::from(area.width), look);
     let sections = [
         Section::fixed(info.len() + 1, 3),
         Section::fixed(rerun_rows, rank(&[Stop::Rerun, Stop::ResetExcludes], 4)),
         Section::growing(4, facts.shards.len() + 1, rank(&[Stop::Shards], 5)),
         Section::fixed(1 + wrong.len().max(1), rank(&[Stop::Pattern], 2)),
         Section::fixed(if has(Stop::Tgz) { 3 } else { 0 }, rank(&[Stop::Tgz], 1)),
-        Section::fixed(if has(Stop::Duplicates) { 3 } else { 0 }, rank(&[Stop::Duplicates], 1)),
+        Section::fixed(if has(Stop::Duplicates) { 2 + doubled.len() } else { 0 }, rank(&[Stop::Duplicates], 1)),
         Section::growing(if findings > 0 { 3 } else { 0 }, (findings + 2).min(9), rank(&[Stop::Findings], 1)),
     ];
     let places = stack(area, if findings > 0 { &sections } else { &sections[..6] });
@@ -41,7 +42,7 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     draw_shards(step, frame, places[2], answers, look);
     draw_pattern(step, frame, places[3], wrong, answers, look);
     draw_tgz(step, frame, places[4], answers, look);
-    draw_duplicates(step, frame, places[5], answers, look);
+    draw_duplicates(step, frame, places[5], doubled, answers, look);
     if let Some(place) = places.get(6) {
         draw_findings(step, frame, *place, answers, look);
     }
@@ -252,7 +253,7 @@ fn pattern_lines(step: &SourceStep, answers: &Answers, columns: usize, look: &Lo
 fn draw_pair(
     frame: &mut Frame,
     area: Rect,
-    title: &str,
+    title: Vec<String>,
     options: [(bool, &str, &str); 2],
     (stop, focused): (usize, bool),
     look: &Look,
@@ -262,13 +263,14 @@ fn draw_pair(
     }
     let ui = look.ui;
     let buffer = frame.buffer_mut();
-    draw_lines(buffer, area, [heading(title, ui)]);
-    for (line, (on, label, note)) in options.into_iter().enumerate() {
+    let below = title.len();
+    draw_lines(buffer, area, title.iter().map(|line| heading(line, ui)));
+    for (line, (on, label, note)) in (below..).zip(options) {
         let sign = if on { ui.glyphs.radio_on } else { ui.glyphs.radio_off };
-        look.spots.put(row(area, line + 1), Spot::Choice(stop, line));
+        look.spots.put(row(area, line), Spot::Choice(stop, line - below));
         OptionLine { sign, label, note, focused: focused && on, label_columns: 10 }.draw(
             buffer,
-            row(area, line + 1),
+            row(area, line),
             look.focused,
             ui,
         );
@@ -283,20 +285,31 @@ fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers,
         (step.tgz == Tgz::Rewrite, "rewrite", "make a plain .tar beside each and use that"),
     ];
     let focus = (step.number_of(Stop::Tgz, answers), step.stop(answers) == Stop::Tgz);
-    draw_pair(frame, area, &title, options, focus, look);
+    draw_pair(frame, area, vec![title], options, focus, look);
 }
 
-fn draw_duplicates(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
-    let options = [
-        (step.duplicates == Duplicates::Fail, "stop", "publish nothing; leave a shard out instead"),
-        (step.duplicates == Duplicates::KeepFirst, "keep first", "later copies get no row; excluded in other shards"),
-    ];
+/// What is known of keys that name two samples, in two lines at most.
+fn duplicates_title(answers: &Answers, columns: usize, look: &Look) -> Vec<String> {
     let found = answers.derived.same_keys.as_ref();
-    let title = found.map_or("Some keys name two samples; keys must be unique", |problem| problem.message.as_str());
-    let title = format!("{} {title}", look.ui.glyphs.warn);
-    let title = text::fit_end(&title, usize::from(area.width), look.ui.glyphs);
+    let words = found.map_or("Some keys name two samples; keys must be unique", |problem| problem.message.as_str());
+    let lines = text::wrap(&format!("{} {words}", look.ui.glyphs.warn), columns);
+    lines.into_iter().take(2).map(|line| text::fit_end(&line, columns, look.ui.glyphs)).collect()
+}
+
+fn draw_duplicates(
+    step: &SourceStep,
+    frame: &mut Frame,
+    area: Rect,
+    title: Vec<String>,
+    answers: &Answers,
+    look: &Look,
+) {
+    let options = [
+        (step.duplicates == Duplicates::Fail, "stop", "publish nothing; leave a shard out"),
+        (step.duplicates == Duplicates::KeepFirst, "keep first", "later copies get no row in the tables"),
+    ];
     let focus = (step.number_of(Stop::Duplicates, answers), step.stop(answers) == Stop::Duplicates);
-    draw_pair(frame, area, &title, options, focus, look);
+    draw_pair(frame, area, title, options, focus, look);
 }
 
 fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
