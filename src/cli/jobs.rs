@@ -7,6 +7,7 @@ use crate::engine::plan::shell_quote;
 use crate::job::dedup::scratch_elsewhere;
 use crate::job::unfinished::{self, State, Unfinished};
 use crate::model::text::{count, display_safe};
+use crate::model::{Failure, Subject};
 use crate::storage::own::OwnFolder;
 use crate::storage::xdg;
 use crate::tui::recent;
@@ -23,6 +24,13 @@ struct Job {
 
 /// Lists jobs of the data sets and outputs that were used lately, of what lies in the current folder, and of what is named.
 pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
+    for path in paths.iter().filter(|path| path.symlink_metadata().is_err()) {
+        // An output may not be there yet while a run works on it.
+        if unfinished::of(&std::path::absolute(path).unwrap_or_else(|_| path.clone()))?.is_empty() {
+            let failure = Failure::environment("looking for jobs", "no such file or folder, and no run is about it");
+            return Err(failure.on(Subject::path(path)).into());
+        }
+    }
     let named: Vec<PathBuf> = paths.iter().cloned().chain(std::env::current_dir()).collect();
     let found = unfinished::known(&named, &recent::load(&xdg::state_dir()))?;
     let jobs: Vec<Job> = found.into_iter().map(told).collect();

@@ -10,7 +10,7 @@ use crate::engine::check::{Checked, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
 use crate::job::{check, watch, JobState, JobStatus, Phase};
 use crate::model::text::{bytes, count};
-use crate::model::{DatasetKind, Handles, Outcome, ProblemLog, Progress, Severity};
+use crate::model::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Severity, Subject};
 use crate::source::kind::kind_of;
 use crate::tokenize::Tokenizer;
 use serde_json::json;
@@ -23,9 +23,22 @@ pub fn vocabulary(name: &str) -> Outcome<Vocabulary> {
     Ok(Vocabulary { name: name.to_owned(), greatest: facts.greatest_id })
 }
 
+/// Refuses a flag that says nothing about what was named: whoever gives it believes that it was looked at.
+fn only_for(given: bool, flag: &str, fits: bool, what: &str, path: &str) -> Outcome<()> {
+    if !given || fits {
+        return Ok(());
+    }
+    let failure = Failure::usage("reading the command line", format!("{flag} is for {what}, and this is none"));
+    Err(failure.on(Subject::path(path)).with_hint("leave it out"))
+}
+
 /// Checks index, splits, excludes and field map.
 pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
+    use DatasetKind::{Filesystem, OtherFile, PlainFolder, PreparedWebDataset, RawWebDataset};
     let path = paths::local(path)?;
+    let holds_media = |kind| matches!(kind, PreparedWebDataset | RawWebDataset | Filesystem | PlainFolder | OtherFile);
+    let fits = kind_of(Path::new(&path)).is_ok_and(holds_media) && !modalities::check::is_ours(&path);
+    only_for(options.decode && Path::new(&path).exists(), "--decode", fits, "data sets with media metadata", &path)?;
     if jsonl::is_jsonl(&path) {
         return jsonl::lint(&path, context);
     }
@@ -52,6 +65,12 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
 /// Reads everything anew and compares it with the index. `against` counts for tokens and raw indexes.
 pub fn verify(path: &Path, against: &modalities::check::Against, context: &Context) -> Finished {
     let path = paths::local(path)?;
+    if Path::new(&path).exists() {
+        let is_packed = kind_of(Path::new(&path)).is_ok_and(DatasetKind::is_tokens);
+        only_for(against.tokenizer.is_some(), "--tokenizer", is_packed, "packed tokens", &path)?;
+        let is_index = modalities::check::is_ours(&path) && !is_packed;
+        only_for(against.source.is_some(), "--source", is_index, "raw indexes (.idx)", &path)?;
+    }
     if jsonl::is_jsonl(&path) {
         return jsonl::verify(&path, context);
     }

@@ -26,6 +26,13 @@ fn away(sandbox: &Sandbox, words: &[&str]) -> Ran {
     }
 }
 
+#[test]
+fn a_place_that_is_not_there_is_told() {
+    let sandbox = with_text();
+    sandbox.say("jobs nowhere").ends(3).complains("no such file or folder").complains("nowhere");
+    sandbox.say("jobs data").ends(0).says("No job runs");
+}
+
 /// Starts a run, holds it once its journal and what else is named is there, asks for the jobs, kills it, and goes on with it as `jobs` says.
 fn is_told(line: &str, begun: &str, more: &str) {
     let sandbox = with_text();

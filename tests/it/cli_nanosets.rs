@@ -131,6 +131,10 @@ fn samples_are_verified_down_to_their_ids() {
     sandbox.say("verify base").ends(0);
     sandbox.say(&format!("verify base --tokenizer {tokenizer}")).ends(1).complains("the id 60000 is beyond");
     sandbox.say("lint base").ends(0);
+    // What says nothing about the thing at hand is refused, not passed over.
+    for line in ["verify base --source text/a.jsonl", "lint base --decode", "verify text/a.jsonl --tokenizer x.json"] {
+        sandbox.say(line).ends(2).complains("leave it out");
+    }
 }
 
 #[test]

@@ -129,7 +129,10 @@ pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
 }
 
 fn same_by_flags(plan: &DedupPlan) -> String {
-    format!("{} {}", paint(Look::Strong, "The same by flags:"), CommandLine::of_dedup(plan).text())
+    let command = CommandLine::of_dedup(plan).text();
+    // An estimate needs no output; what is shown is there to be run.
+    let output = if plan.output.is_empty() { " --output DIR" } else { "" };
+    format!("{} {command}{output}", paint(Look::Strong, "The same by flags:"))
 }
 
 fn next_step(plan: &DedupPlan) -> String {

@@ -129,14 +129,43 @@ pub fn read(text: &str) -> Outcome<PlanFile> {
                 .with_hint("use a newer gristmill, or answer the questions again"));
         }
         Some(0) | None => {
-            return Err(refuse("it does not say its version".into()).with_hint("a plan has a line `version: 1`"));
+            let hint = match text.contains("Metadataset") {
+                true => {
+                    "this looks like a metadataset: `gristmill prepare FILE` and `gristmill mix check FILE` take it"
+                }
+                false => "a plan has a line `version: 1`",
+            };
+            return Err(refuse("it does not say its version".into()).with_hint(hint));
         }
         Some(_) => {}
     }
-    if head.command.is_none() {
-        return parse(text).map(PlanFile::Prepare);
-    }
-    parse(text)
+    let Some(command) = head.command else { return parse(text).map(PlanFile::Prepare) };
+    parse(text).map_err(|mut failure| {
+        if COMMANDS.contains(&command.as_str()) {
+            failure.hint = Some(writes_a_good_one(&command));
+        }
+        // Where several kinds of plans are possible the reader does not know the line any more.
+        if failure.subject.is_empty() {
+            failure.subject.line = line_of_unknown(&failure.why, text);
+        }
+        failure
+    })
+}
+
+/// Every command that a plan may be of.
+const COMMANDS: [&str; 8] =
+    ["prepare", "prepare-media", "mix new", "pack", "nanosets merge", "nanosets shuffle", "mix index", "dedup"];
+
+fn writes_a_good_one(command: &str) -> String {
+    format!("`gristmill {command} … --dry-run --save-plan FILE` writes a good one")
+}
+
+/// The line of a key that an error calls unknown, counted from 1.
+fn line_of_unknown(why: &str, text: &str) -> Option<u64> {
+    let key = why.strip_prefix("unknown field `")?.split_once('`')?.0;
+    let is_key =
+        |line: &str| line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
+    Some(text.lines().position(is_key)? as u64 + 1)
 }
 
 /// Reads a plan of `prepare`, as [`read`] does; one of another command is refused.
@@ -172,8 +201,7 @@ fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Outcome<T> {
         let line = error.location().map(|at| at.line());
         let plain = error.without_snippet().to_string();
         let why = plain.lines().next().unwrap_or("it is not a plan").to_owned();
-        let mut failure = Failure::usage("reading the plan", why)
-            .with_hint("`gristmill prepare PATH … --dry-run --save-plan FILE` writes a good one");
+        let mut failure = Failure::usage("reading the plan", why).with_hint(writes_a_good_one("prepare PATH"));
         if let Some(line) = line {
             failure = failure.on(Subject::default().line(line));
         }

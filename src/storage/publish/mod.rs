@@ -25,11 +25,15 @@ const LIST_MODE: u32 = 0o644;
 pub fn write_file(fs: &dyn Fs, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
     let beside = beside(path, "new");
     let result = write_new(fs, &beside, bytes, mode).and_then(|()| fs.rename(&beside, path));
-    if result.is_err() {
+    if let Err(mut failure) = result {
         // The failure that is already on its way says more than one about tidying up.
         let _ = fs.remove_file(&beside);
+        // Nobody knows the hidden name.
+        if failure.subject == Subject::path(&beside) {
+            failure.subject = Subject::path(path);
+        }
+        return Err(failure);
     }
-    result?;
     fs.sync_dir(parent_of(path))
 }
 

@@ -55,7 +55,7 @@ pub(super) fn files(root: &Path, named: &Named) -> Outcome<Vec<TokenFile>> {
         let holds_text = holds_text(&path);
         let code = schema.as_ref().map_or_else(|| named.token_code(), |(code, _)| *code);
         let trouble = match (&bytes, &schema) {
-            (Err(error), _) => Some(format!("it cannot be opened: {error}")),
+            (Err(error), _) => Some(format!("it cannot be opened: {}", Failure::io(WHAT, &path, error).why)),
             _ if is_cut => Some("the table of samples is cut: its size is not a multiple of 24 bytes".to_owned()),
             (_, None) if !holds_text && !named.knows_code() => {
                 Some("nothing says how long an id is; two bytes are taken".to_owned())

@@ -201,6 +201,10 @@ impl BrowseScreen {
         let inner = block.inner(area);
         frame.render_widget(block, area);
         self.places.put(area, Place::Pane(Pane::Samples));
+        let foot = self.lone_failure(usize::from(inner.width), ui);
+        let foot_rows = u16::try_from(foot.len()).unwrap_or(0).min(inner.height / 3);
+        draw_lines(frame.buffer_mut(), below(inner, inner.height - foot_rows), foot);
+        let inner = Rect { height: inner.height - foot_rows, ..inner };
         self.places.put(inner, Place::Rows(Pane::Samples));
         if self.state.list.len == 0 {
             let words = match self.state.groups.is_complete && !self.is_sifting() {
@@ -226,6 +230,15 @@ impl BrowseScreen {
             at.map_or_else(Line::default, |at| self.sample_line(at, is_marked, (columns, part_columns), ui))
         });
         self.state.list = list;
+    }
+
+    /// What is wrong with the one file that there is: a list of files has only room for a sign.
+    fn lone_failure(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+        let [group] = &*self.state.groups.groups else { return Vec::new() };
+        let Some(why) = &group.failure else { return Vec::new() };
+        let sign = |at: usize| if at == 0 { ui.glyphs.warn } else { " " };
+        let lines = text::wrap(why, columns.saturating_sub(4)).into_iter().enumerate();
+        lines.map(|(at, words)| Line::from(Span::styled(format!(" {} {words}", sign(at)), ui.theme.warn))).collect()
     }
 
     fn sample_line(

@@ -173,6 +173,20 @@ fn lines_of_a_jsonl_file_and_files_of_a_folder_have_their_own_words() {
 }
 
 #[test]
+fn what_is_wrong_with_the_only_file_stands_below_its_lines() {
+    let mut fake = Fake::of(vec![group("a.jsonl.gz", 90)]);
+    (fake.kind, fake.word) = (DatasetKind::Jsonl, "file");
+    fake.parts = |_| vec!["json"];
+    let mut stage = Stage::new(fake);
+    stage.settle();
+    let mut groups = (*stage.screen.state.groups).clone();
+    groups.groups[0].failure = Some("it cannot be unpacked further: unexpected end of file".into());
+    stage.screen.state.groups = Arc::new(groups);
+    let shown = stage.draw();
+    assert!(shown.contains("! it cannot be") && shown.contains("unexpected end"), "{shown}");
+}
+
+#[test]
 fn splits_and_excludes_are_marked() {
     let mut stage = Stage::new(Fake::default());
     let groups = Arc::clone(&stage.screen.state.groups);
