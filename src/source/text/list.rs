@@ -2,6 +2,7 @@
 
 use super::glob::Glob;
 use super::{Packing, Peer, TextFile};
+use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use crate::formats::python::natural_order;
 use crate::model::text::display_safe_bytes;
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
@@ -58,6 +59,7 @@ pub fn list(
         if facts.is_dir() {
             let first = listing.files.len();
             let wants = |name: &str| match is_wanted(name, glob.as_ref(), peer) {
+                true if glob.is_none() && is_packed_already(name) => Wanted::Ours(OURS),
                 true => Wanted::Yes,
                 false if glob.is_none() && is_text(name) => Wanted::Missed(MISSED),
                 false => Wanted::No,
@@ -179,6 +181,20 @@ fn is_text(name: &str) -> bool {
     LINES_ENDS.iter().any(|end| name.ends_with(end))
 }
 
+/// Whether a name is one of those that packing and indexing give to what they write. A program that reads every file of a folder takes
+/// them for text, and finds bad lines only.
+fn is_packed_already(name: &str) -> bool {
+    let ends = [".pbin", ".idx", ".ds", ".ds.index", ".ds.metadata", ".ds.loss", "tokenized-samples.bin"];
+    let is_index = |file: &str| name == file || name.ends_with(&format!("/{file}"));
+    ends.iter().any(|end| name.ends_with(end))
+        || is_index(&format!("index/{FILE_LOCATION}"))
+        || is_index(&format!("index/{SAMPLE_LOCATIONS}"))
+}
+
+/// What is said of it.
+const OURS: (&str, &str) =
+    ("it is left out: by its name it is what packing writes, not text", "name the file itself to read it all the same");
+
 /// Whether a file is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::source) enum Wanted {
@@ -186,6 +202,8 @@ pub(in crate::source) enum Wanted {
     No,
     /// It is not, and whoever has it there may think that it is: why, and what to do.
     Missed((&'static str, &'static str)),
+    /// It would be, and is no data by its name: what is said of it.
+    Ours((&'static str, &'static str)),
 }
 
 /// What is said of text that one of the programs does not look for in folders.
@@ -232,6 +250,10 @@ impl Walk<'_> {
         match (self.wants)(&name) {
             Wanted::Yes => {}
             Wanted::No => return Ok(()),
+            Wanted::Ours((message, hint)) => {
+                self.listing.problems.push(Problem::note(ProblemKind::FileLeftOut, subject, message).with_hint(hint));
+                return Ok(());
+            }
             Wanted::Missed((message, hint)) => {
                 let problem = Problem::problem(ProblemKind::FileLeftOut, subject, message).with_hint(hint);
                 self.listing.problems.push(problem);

@@ -56,6 +56,25 @@ fn files_given_by_name_keep_their_order_and_need_no_ending() {
 }
 
 #[test]
+fn what_packing_wrote_is_no_text_for_a_program_that_reads_every_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    let ours =
+        ["index/file_location.txt", "index/sample_locations.bin", "a.jsonl.idx", "t/000_x.ds", "t/000_x.ds.index"];
+    for name in ours.into_iter().chain(["tokenized-samples/a-tokenized-samples.bin", "a.jsonl", "index/notes.txt"]) {
+        put(root, name);
+    }
+    assert_eq!(names(root, None, Peer::Nanosets), ["a.jsonl", "index/notes.txt"]);
+    let listing = list(&[root.to_path_buf()], None, None, Peer::Nanosets, &Cancel::default()).unwrap();
+    assert_eq!(listing.problems.len(), 6);
+    assert!(listing.problems.iter().all(|told| told.severity == crate::model::Severity::Note));
+    // Whoever asks for one has it.
+    assert_eq!(names(root, Some("*.idx"), Peer::Nanosets), ["a.jsonl.idx"]);
+    let named = list(&[root.join("a.jsonl.idx")], None, None, Peer::Nanosets, &Cancel::default()).unwrap();
+    assert_eq!(named.files.len(), 1);
+}
+
+#[test]
 fn a_file_that_two_inputs_hold_is_refused_and_one_reached_twice_by_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
