@@ -459,7 +459,13 @@ fn one_browses_while_a_preparation_runs() {
     // Storage far away: the preparation takes seconds.
     let mut story = Start::new(&house).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70").run();
     story.wait_for("scanning").keys("6").wait_for("Enter runs it").keys("enter").wait_for("reading shards");
-    story.keys("b").wait_for("1 job running").wait_for("▸ big/").keys("b").wait_for("120 samples");
+    story
+        .keys("b")
+        .wait_for("1 job running")
+        .wait_for("▸ big/")
+        .wait_for("b  browse")
+        .keys("b")
+        .wait_for("120 samples");
     at(&mut story, "000000");
     story.keys("j j");
     at(&mut story, "000002");

@@ -375,7 +375,7 @@ fn a_file_that_cannot_be_read_is_told_and_read_again_when_it_was_repaired() {
     let house = prepared();
     house.file("coco/.nv-meta/split.yaml", b"split_parts: [\n");
     let mut story = Start::new(&house).run();
-    story.wait_for("coco/").wait_for("prepared").keys("s").wait_for("✗");
+    story.wait_for("coco/").wait_for("has mistakes").keys("s").wait_for("line 1");
     house.file("coco/.nv-meta/split.yaml", KEPT.as_bytes());
     story.keys("f5").wait_for("train  2 shards");
 }
