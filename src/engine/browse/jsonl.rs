@@ -1,6 +1,7 @@
 //! A JSONL file: a line is a sample whose key is its number, with one part `json`. Places come from `.jsonl.idx` when it fits the file;
 //! else the lines are found while one looks at them. A packed file is unpacked into scratch meanwhile, as far as there is room.
 
+use super::bytes::{Bytes, Plain, Spilled, WHAT};
 use super::packed::PackedOffsets;
 use super::problems::ProblemList;
 use super::state::GroupsState;
@@ -8,15 +9,13 @@ use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Ope
 use crate::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
 use crate::source::jsonl::{is_white, start_of, FileStart};
-use crate::source::text::{Packing, Unpacked};
-use crate::storage::fs::{Fs as _, RealFs, WriteFile};
+use crate::source::text::Packing;
 use crate::storage::read::{open_read, ReadFile};
 use crate::storage::scratch::Scratch;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-const WHAT: &str = "reading the lines";
 /// Bytes read at a time while lines are looked for.
 const PIECE: usize = 256 << 10;
 /// Samples between two looks whether to stop.
@@ -48,7 +47,7 @@ pub(super) fn open(path: &Path) -> Outcome<Opening> {
         Some(index) => shared.state.finish(0, index.samples(), None),
         None => {
             let shared = Arc::clone(&shared);
-            background.push(Box::new(move |cancel| shared.find_lines(Plain { file, at: 0 }, cancel)));
+            background.push(Box::new(move |cancel| shared.find_lines(Plain::new(file), cancel)));
         }
     }
     Ok(Opening { catalog: Arc::new(Jsonl { shared, index, stop: stop.clone(), _scratch: None }), stop, background })
@@ -58,13 +57,7 @@ pub(super) fn open(path: &Path) -> Outcome<Opening> {
 fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Outcome<Opening> {
     let scratch = Scratch::create(None)?;
     let text = scratch.path().join("text");
-    let out = RealFs.create_file(&text)?;
-    let source = Spilled {
-        unpacked: Unpacked::new(Arc::clone(&file), packing)?.named(WHAT),
-        out,
-        left: scratch.cap_bytes(),
-        path: path.to_owned(),
-    };
+    let source = Spilled::new(Arc::clone(&file), packing, &text, scratch.cap_bytes())?;
     let stop = Cancel::default();
     let shared = Arc::new(Shared::new(path, text));
     let is_told = super::is_packed_jsonl(path);
@@ -75,63 +68,6 @@ fn unpack(path: &Path, file: Arc<ReadFile>, packing: Packing, name: &str) -> Out
     let background: Vec<Background> = vec![Box::new(move |cancel| finder.find_lines(source, cancel))];
     let catalog = Jsonl { shared, index: None, stop: stop.clone(), _scratch: Some(scratch) };
     Ok(Opening { catalog: Arc::new(catalog), stop, background })
-}
-
-/// Where the bytes of the lines come from, from the first to the last.
-trait Bytes {
-    /// The next ones; 0 at the end.
-    fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize>;
-    /// Why the end came before its time.
-    fn cut_short(&self) -> Option<String> {
-        None
-    }
-}
-
-struct Plain {
-    file: Arc<ReadFile>,
-    at: u64,
-}
-
-impl Bytes for Plain {
-    fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
-        let failed = |error| Failure::io(WHAT, self.file.path(), &error);
-        let count = self.file.read_at(buffer, self.at).map_err(failed)?;
-        self.at += count as u64;
-        Ok(count)
-    }
-}
-
-/// Text that is put down as it is unpacked, so that it can be read at any place.
-struct Spilled {
-    unpacked: Unpacked,
-    out: Box<dyn WriteFile>,
-    /// Bytes that there is still room for.
-    left: u64,
-    path: PathBuf,
-}
-
-impl Bytes for Spilled {
-    fn next(&mut self, buffer: &mut [u8]) -> Outcome<usize> {
-        let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
-        let space = buffer.get_mut(..room).unwrap_or_default();
-        if space.is_empty() {
-            return Ok(0);
-        }
-        let count = self.unpacked.read(space)?;
-        self.out.write_all(space.get(..count).unwrap_or_default())?;
-        self.left -= count as u64;
-        Ok(count)
-    }
-
-    fn cut_short(&self) -> Option<String> {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        if self.left == 0 {
-            return Some(format!(
-                "scratch has no room for more of {name}; TMPDIR names a folder with more, or unpack it"
-            ));
-        }
-        self.unpacked.broken().map(|why| format!("it cannot be unpacked further: {why}"))
-    }
 }
 
 struct Jsonl {

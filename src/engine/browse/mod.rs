@@ -4,6 +4,7 @@
 //! A catalog lists groups (shards, files, folders) and fetches windows of samples on demand, so that a list of 10⁷ samples costs
 //! as little memory as one of ten. Everything that a file says about itself (counts, offsets, sizes, names) is taken as a claim.
 
+mod bytes;
 pub mod filter;
 mod folder;
 mod groups;
