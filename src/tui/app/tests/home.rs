@@ -80,6 +80,17 @@ fn an_output_of_which_nothing_is_there_yet_is_listed_and_its_run_is_gone_on_with
 }
 
 #[test]
+fn enter_on_packed_lines_browses_them() {
+    let mut stage = stage();
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut encoder, b"{\"word\": \"seldom\"}\n").unwrap();
+    put(&stage.folder.path().join("data/packed.jsonl.gz"), &encoder.finish().unwrap());
+    stage.keys("f5 / p a c k e d enter").assert_shows("packed JSONL");
+    stage.keys("enter").assert_shows("▸ browse ▸ packed.jsonl.gz");
+    stage.assert_shows("seldom");
+}
+
+#[test]
 fn enter_opens_a_data_set_and_enters_a_folder() {
     let mut stage = stage();
     stage.keys("enter").assert_shows("▸ prepare ▸ coco");

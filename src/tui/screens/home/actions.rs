@@ -1,7 +1,6 @@
 //! What can be done with the selected entry, why not, and doing it.
 
 use super::{begun, Entry, Focus, Home, InfoPage, Look, Place, State};
-use crate::engine::browse::is_packed_jsonl;
 use crate::model::{DatasetKind, DedupPlan, PackPlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::question::{Answer, Question};
@@ -55,7 +54,7 @@ impl Home {
             Action::Info => None,
             _ if seen.is_begun => Some("nothing of it is there yet".into()),
             Action::Prepare => why_not_prepare(seen),
-            Action::Browse => why_not_browse(entry, seen),
+            Action::Browse => why_not_browse(seen),
             Action::Pack => why_not_pack(entry, seen),
             Action::Dedup => why_not_dedup(entry, seen),
             Action::Media => why_not_media(seen),
@@ -92,6 +91,7 @@ impl Home {
                 Vec::new()
             }
             Some(seen) if seen.is_prepared_by_a_run() => self.prepare(path),
+            Some(seen) if seen.is_packed_lines => self.browse(path),
             Some(seen) => {
                 let edit = self.env.key(Context::Home, Action::Edit);
                 let way = match self.why_not(Action::Edit) {
@@ -264,9 +264,9 @@ fn why_not_prepare(seen: &Look) -> Option<String> {
     None
 }
 
-fn why_not_browse(entry: &Entry, seen: &Look) -> Option<String> {
+fn why_not_browse(seen: &Look) -> Option<String> {
     match seen.kind {
-        DatasetKind::OtherFile if is_packed_jsonl(&entry.path) => None,
+        _ if seen.is_packed_lines => None,
         _ if seen.is_shard => Some("this is one shard; its folder is browsed".into()),
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
         DatasetKind::Filesystem => None,

@@ -3,6 +3,7 @@
 
 use super::begun;
 use super::files::{self, Mixture};
+use crate::engine::browse::is_packed_jsonl;
 use crate::engine::dedup::removed;
 use crate::job::unfinished::Begun;
 use crate::media::kind::type_by_extension;
@@ -68,6 +69,8 @@ pub struct Look {
     pub members: u64,
     /// What a metadataset says.
     pub mixture: Option<Mixture>,
+    /// It is a packed JSONL file: `a.jsonl.gz`.
+    pub is_packed_lines: bool,
     /// A dedup made it, and what it took out can be looked at.
     pub is_deduplicated: bool,
     /// A run is to make it, and nothing of it is visible yet.
@@ -137,6 +140,7 @@ impl Look {
             files: 0,
             members: 0,
             mixture: None,
+            is_packed_lines: false,
             is_deduplicated: false,
             is_begun: false,
             begun: None,
@@ -174,6 +178,8 @@ impl Look {
             "output"
         } else if self.is_shard {
             "shard"
+        } else if self.is_packed_lines {
+            "packed JSONL"
         } else if self.is_media_folder() {
             DatasetKind::Filesystem.title()
         } else {
@@ -263,7 +269,8 @@ fn unusable(why: &str) -> Look {
 fn look_at_file(path: &Path, size: u64) -> Look {
     let unread = || if path.is_dir() { DatasetKind::PlainFolder } else { DatasetKind::OtherFile };
     let kind = kind_of(path).unwrap_or_else(|_| unread());
-    let look = Look { is_shard: is_shard_name(path), bytes: size, ..Look::of(kind) };
+    let is_packed_lines = kind == DatasetKind::OtherFile && is_packed_jsonl(path);
+    let look = Look { is_shard: is_shard_name(path), is_packed_lines, bytes: size, ..Look::of(kind) };
     match kind {
         DatasetKind::Jsonl => files::jsonl(path, look),
         DatasetKind::Metadataset => files::yaml(path, look),
@@ -513,6 +520,12 @@ mod tests {
         assert_eq!(plain.kind, DatasetKind::PlainFolder);
         assert!(!plain.can_prepare());
         assert_eq!(look(&root.join("text.jsonl")).kind, DatasetKind::Jsonl);
+        put(&root.join("text.jsonl.zst"), b"12345");
+        let packed = look(&root.join("text.jsonl.zst"));
+        assert_eq!(
+            (packed.kind, packed.title(), packed.is_packed_lines),
+            (DatasetKind::OtherFile, "packed JSONL", true)
+        );
         assert_eq!(look(root).members, 1, "the prepared data set below");
         assert!(look(&root.join("raw/a.tar")).is_shard);
         assert_eq!(look(&root.join("nothing")).kind, DatasetKind::OtherFile);
