@@ -37,7 +37,7 @@ pub fn run(path: &Path, overwrite: bool, context: &Context) -> Finished {
             let failure = Failure::usage("reading the plan", "a plan for media metadata takes no --force-overwrite");
             Err(failure
                 .on(Subject::path(path))
-                .with_hint("rows are written anew anyway; --prune removes old ones")
+                .with_hint("leave it out: rows are written anew anyway; `prune: true` in the plan removes old ones")
                 .into())
         }
         PlanFile::PrepareMedia(mut plan) => {

@@ -32,7 +32,8 @@ pub struct Listing {
 /// Finds the files that `inputs` stand for: files as they are given, folders with what is in them that fits `glob` or the program's own
 /// rule. With `paths_file` the one input is a folder, and the file lists one relative path a line, in the order wanted.
 ///
-/// An input that is not there, a pattern that fits nothing, and a file that two inputs hold are usage errors; what cannot be looked at inside a folder is a problem.
+/// An input that is not there, a pattern that fits nothing, and a file that two inputs hold are usage errors; what cannot be looked at
+/// inside a folder is a problem.
 pub fn list(
     inputs: &[PathBuf],
     glob: Option<&str>,
