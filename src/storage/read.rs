@@ -23,6 +23,8 @@ pub struct ReadFile {
     mode: u32,
 }
 
+/// Bytes of two files that are compared at a time.
+const COMPARED: usize = 256 << 10;
 /// The longest pause in front of a read.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
@@ -132,6 +134,24 @@ impl ReadFile {
     pub fn expect_no_order(&self) {
         let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::Random);
     }
+    /// Whether another file has the very same bytes. `false` also where the other one ends early while it is read.
+    pub fn is_same_as(&self, other: &Self) -> Outcome<bool> {
+        if self.len() != other.len() {
+            return Ok(false);
+        }
+        let (mut ours, mut theirs) = (vec![0; COMPARED], vec![0; COMPARED]);
+        let mut at = 0;
+        while at < self.len() {
+            let count = usize::try_from(self.len() - at).unwrap_or(usize::MAX).min(COMPARED);
+            let (Some(ours), Some(theirs)) = (ours.get_mut(..count), theirs.get_mut(..count)) else { return Ok(false) };
+            self.read_exact_at(ours, at).map_err(|error| Failure::io("reading", &self.path, &error))?;
+            if other.read_exact_at(theirs, at).is_err() || ours != theirs {
+                return Ok(false);
+            }
+            at += count as u64;
+        }
+        Ok(true)
+    }
     /// Size in bytes when it was opened.
     pub fn len(&self) -> u64 {
         self.bytes
@@ -183,6 +203,25 @@ mod tests {
         assert_eq!(file.read_exact_at(&mut buf, 8).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         assert_eq!((file.len(), file.mode()), (10, 0o640));
         assert_eq!(file.stamp().unwrap(), stamp_at(&path).unwrap());
+    }
+
+    #[test]
+    fn files_are_the_same_when_every_byte_is() {
+        let dir = folder();
+        let long: Vec<u8> = (0..COMPARED * 2 + 17).map(|at| (at % 251) as u8).collect();
+        let open = |name: &str, bytes: &[u8]| {
+            put(&dir.path().join(name), bytes);
+            open_read(&dir.path().join(name)).unwrap()
+        };
+        let one = open("one", &long);
+        assert!(one.is_same_as(&open("two", &long)).unwrap());
+        for at in [0, COMPARED - 1, COMPARED, long.len() - 1] {
+            let mut other = long.clone();
+            other[at] ^= 1;
+            assert!(!one.is_same_as(&open("other", &other)).unwrap(), "{at}");
+        }
+        assert!(!one.is_same_as(&open("short", &long[1..])).unwrap());
+        assert!(open("empty", b"").is_same_as(&open("empty too", b"")).unwrap());
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub fn make(plan: IndexPlan, context: &Context) -> Finished {
     let output = display_safe(&report.output.to_string_lossy()).into_owned();
     context.printer.say(match dry {
         true => format!("Would write {output}. Nothing was written."),
+        false if report.nothing_to_do => {
+            format!("{} This very index is in {output} already.", paint(Look::Good, "Nothing to do."))
+        }
         false => {
             let size = crate::model::text::bytes(report.files.iter().map(|file| file.bytes).sum());
             format!(

@@ -100,6 +100,9 @@ fn told(
     let output = display_safe(&report.output.to_string_lossy()).into_owned();
     if context.globals.dry_run {
         context.printer.say(format!("Would {would} {what} into {output}. Nothing was written."));
+    } else if report.nothing_to_do {
+        let nothing = paint(Look::Good, "Nothing to do.");
+        context.printer.say(format!("{nothing} {output} holds the same files already: {what}."));
     } else {
         let size = bytes(report.files.iter().map(|file| file.bytes).sum());
         let files = count(report.files.len() as u64, "file");

@@ -8,13 +8,11 @@ use crate::job::prepare::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::work_place::{folder_of, WorkPlace};
 use crate::job::Phase;
-use crate::model::{text, Failure, Outcome, ProblemSink};
+use crate::model::{text, Outcome, ProblemSink};
 use crate::storage::fs::Fs;
 use crate::storage::read::{open_read, ReadFile};
 use std::path::Path;
 
-/// Bytes compared at a time.
-const PIECE: usize = 256 << 10;
 /// The index while it is made, in the folder for work in progress.
 const DRAFT: &str = "index";
 
@@ -113,19 +111,8 @@ fn is_same(draft: &Path, target: &Path, mode: u32) -> Outcome<bool> {
     // An index that cannot be read is replaced.
     let Ok(old) = open_read(target) else { return Ok(false) };
     let new = open_read(draft)?;
-    if old.len() != new.len() || old.mode() & 0o777 != mode {
+    if old.mode() & 0o777 != mode {
         return Ok(false);
     }
-    let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
-    let mut at = 0;
-    while at < new.len() {
-        let count = usize::try_from(new.len() - at).unwrap_or(usize::MAX).min(PIECE);
-        let (ours, theirs) = (&mut ours[..count], &mut theirs[..count]);
-        new.read_exact_at(ours, at).map_err(|error| Failure::io("reading the index", draft, &error))?;
-        if old.read_exact_at(theirs, at).is_err() || ours != theirs {
-            return Ok(false);
-        }
-        at += count as u64;
-    }
-    Ok(true)
+    new.is_same_as(&old)
 }

@@ -1,6 +1,6 @@
 //! Merging token files, and shuffling their windows.
 
-use super::{absolute, make_folder, names_there, publish, refuse_replacing};
+use super::{absolute, make_folder, names_there, publish, Before};
 use crate::engine::nanosets::merge::inputs;
 use crate::engine::nanosets::{listing, merge, shuffle_windows, Made, MergePlan, WindowsPlan};
 use crate::formats::nanosets::names::merged_total;
@@ -32,6 +32,8 @@ pub struct FilesReport {
     pub left_tokens: u64,
     /// Bytes of one token.
     pub token_bytes: u64,
+    /// The very same files were there already; nothing was written.
+    pub nothing_to_do: bool,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
     /// All problems and notes, counted.
@@ -99,8 +101,11 @@ fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outco
     let output = &absolute(&plan.output)?;
     apart(WHAT, &plan.input, output)?;
     let old = names_there(output, |file| is_of_merge(file, &plan.name));
-    if !plan.overwrite {
-        refuse_replacing(WHAT, output, &old)?;
+    let before = Before { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
+    // How a merge splits is known when it is made; one without its total is none.
+    let total = output.join(merged_total(&plan.name));
+    if before.is_kept() && !total.is_file() {
+        return Err(before.refusal());
     }
     let found = inputs(plan, &context.handles())?;
     let size = found.token_size.bytes();
@@ -113,6 +118,7 @@ fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outco
         units: found.units.iter().sum(),
         left_tokens: 0,
         token_bytes: size,
+        nothing_to_do: false,
         problems: Vec::new(),
         counts: Vec::new(),
         elapsed: Duration::ZERO,
@@ -128,19 +134,21 @@ fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outco
         report.units = done.units;
         report.left_tokens = done.left_tokens;
         context.phase_of(Phase::Publish, "file", "making the result visible");
-        publish(context, &place, output, |publication, mode| {
-            let total = output.join(merged_total(&plan.name));
+        let is_published = publish(context, &place, &before, |publication, mode| {
             // The files of the new merge take the place of old ones; old ones beyond its end go.
             let new: Vec<String> = done.files.iter().flat_map(Made::files).map(|(name, _)| name).collect();
-            for name in old.iter().filter(|name| !new.contains(name) && output.join(name) != total) {
+            for name in before.names.iter().filter(|name| !new.contains(name) && output.join(name) != total) {
                 publication.remove(&output.join(name))?;
             }
             done.files.iter().try_for_each(|made| made.stage(publication, output, mode))?;
             publication.stage_bytes(&total, done.total.to_text().as_bytes(), mode)?;
-            Ok(total)
+            Ok(total.clone())
         })?;
+        report.nothing_to_do = !is_published;
         let total = (merged_total(&plan.name), done.total.to_text().len() as u64);
-        report.files = outputs(done.files.iter().flat_map(Made::files).chain([total]), &old);
+        report.files = outputs(done.files.iter().flat_map(Made::files).chain([total]), &before.names);
+    } else {
+        before.told(context)?;
     }
     Ok(end(report, context))
 }
@@ -154,21 +162,22 @@ fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> O
     let quiet = crate::model::ProblemLog::default();
     let found = listing::files(&plan.input, &quiet)?;
     let old = names_there(output, |name| found.iter().any(|file| file.name == name));
-    if !plan.overwrite {
-        refuse_replacing(WHAT, output, &old)?;
-    }
     let windows = |file: &listing::TokenFile| file.tokens.checked_div(plan.window).unwrap_or(0);
     let units: u64 = found.iter().map(windows).sum();
     let bytes =
         |file: &listing::TokenFile| windows(file) * plan.window * file.bytes.checked_div(file.tokens).unwrap_or(0);
+    let files: Vec<(String, u64)> = found.iter().map(|file| (file.name.clone(), bytes(file))).collect();
+    let before = Before { what: WHAT, output: output.clone(), names: old, overwrite: plan.overwrite };
+    before.refuse_others(&files)?;
     let mut report = FilesReport {
         output: output.clone(),
         inputs: found.len() as u64,
-        files: outputs(found.iter().map(|file| (file.name.clone(), bytes(file))), &old),
+        files: outputs(files.into_iter(), &before.names),
         tokens: units * plan.window,
         units,
         left_tokens: found.iter().map(|file| file.tokens - windows(file) * plan.window).sum(),
         token_bytes: found.first().and_then(|file| file.metadata.as_ref()).map_or(2, |m| m.token_size.bytes()),
+        nothing_to_do: false,
         problems: Vec::new(),
         counts: Vec::new(),
         elapsed: Duration::ZERO,
@@ -181,14 +190,17 @@ fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> O
         let (made, dropped) = shuffle_windows(plan, (fs, &place.own.work()), &context.handles())?;
         report.tokens = made.iter().map(|made| made.tokens).sum();
         report.left_tokens = dropped;
-        report.files = outputs(made.iter().flat_map(Made::files), &old);
+        report.files = outputs(made.iter().flat_map(Made::files), &before.names);
         context.phase_of(Phase::Publish, "file", "making the result visible");
-        publish(context, &place, output, |publication, mode| {
+        let is_published = publish(context, &place, &before, |publication, mode| {
             made.iter().try_for_each(|made| made.stage(publication, output, mode))?;
             Ok(output.join(made.last().map(|made| made.name.as_str()).unwrap_or_default()))
         })?;
+        report.nothing_to_do = !is_published;
     } else if plan.window == 0 {
         return Err(Failure::usage(WHAT, "a window has at least one token").on(Subject::field("--window")));
+    } else {
+        before.told(context)?;
     }
     Ok(end(report, context))
 }

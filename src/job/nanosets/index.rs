@@ -1,6 +1,6 @@
 //! The index of a mixture as two `.npy` files.
 
-use super::{absolute, make_folder, names_there, publish, refuse_replacing};
+use super::{absolute, make_folder, names_there, publish, Before};
 use crate::engine::nanosets::mixture::{build, resolve, warnings, IndexPlan, MixtureIndex, Outlook};
 use crate::formats::python::npy::{Dtype, NpyWriter};
 use crate::job::prepare::OutputFile;
@@ -36,6 +36,8 @@ pub struct IndexReport {
     pub sequence_length: Option<u64>,
     /// Seed of the shuffle.
     pub seed: u32,
+    /// The very same index was there already; nothing was written.
+    pub nothing_to_do: bool,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
     /// All problems and notes, counted.
@@ -46,7 +48,7 @@ pub struct IndexReport {
     pub elapsed: Duration,
 }
 
-/// Makes an index and writes it, in the background. An index that is there is refused without `overwrite`.
+/// Makes an index and writes it, in the background. Another index that is there is refused without `overwrite`.
 pub fn start_index(plan: IndexPlan, options: RunOptions) -> Outcome<Task<IndexReport>> {
     start_index_on(plan, options, Arc::new(RealFs))
 }
@@ -64,26 +66,30 @@ pub fn start_index_dry(plan: IndexPlan, options: RunOptions) -> Outcome<Task<Ind
 fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<IndexReport> {
     context.phase_of(Phase::Open, "data set", "looking at the data sets");
     let output = absolute(&plan.output)?;
-    let old = names_there(&output, |name| name == DATASET_INDEX || name == SAMPLE_INDEX);
-    if !plan.overwrite {
-        refuse_replacing("writing the index", &output, &old)?;
-    }
+    let names = names_there(&output, |name| name == DATASET_INDEX || name == SAMPLE_INDEX);
+    let before = Before { what: "writing the index", output: output.clone(), names, overwrite: plan.overwrite };
+    let bytes = crate::formats::python::npy::header(Dtype::U64, plan.samples).len() as u64 + 8 * plan.samples;
+    before.refuse_others(&[DATASET_INDEX, SAMPLE_INDEX].map(|name| (name.to_owned(), bytes)))?;
     let resolved = resolve(plan, &context.handles())?;
     let (request, names) = (&resolved.request, &resolved.names);
+    let mut nothing_to_do = false;
     let outlook = match is_written {
-        false => Outlook::quick(request),
+        false => {
+            before.told(context)?;
+            Outlook::quick(request)
+        }
         true => {
             context.phase_of(Phase::Scan, "sample", "laying out an epoch");
             let index = build(request, &context.handles())?;
-            write(&index, &output, context)?;
+            nothing_to_do = !write(&index, &before, context)?;
             Outlook::of(request, &index)
         }
     };
     for note in warnings(request, &outlook, names) {
         context.problems.report(note)?;
     }
-    let bytes = crate::formats::python::npy::header(Dtype::U64, plan.samples).len() as u64 + 8 * plan.samples;
-    let file = |name: &str| OutputFile { name: name.into(), bytes, replaces: old.iter().any(|old| old == name) };
+    let replaces = |name: &str| before.names.iter().any(|old| old == name);
+    let file = |name: &str| OutputFile { name: name.into(), bytes, replaces: replaces(name) };
     Ok(IndexReport {
         files: vec![file(DATASET_INDEX), file(SAMPLE_INDEX)],
         output,
@@ -91,15 +97,16 @@ fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<Ind
         outlook,
         sequence_length: plan.sequence_length.filter(|_| !resolved.folders.is_empty()),
         seed: plan.seed,
+        nothing_to_do,
         problems: context.problems.kept(),
         counts: context.problems.counts(),
         elapsed: context.elapsed(),
     })
 }
 
-/// Writes both files and makes them visible together.
-fn write(index: &MixtureIndex, output: &Path, context: &TaskContext) -> Outcome<()> {
-    let fs = &*context.fs;
+/// Writes both files and makes them visible together, unless they are there already; returns whether it did.
+fn write(index: &MixtureIndex, before: &Before, context: &TaskContext) -> Outcome<bool> {
+    let (fs, output) = (&*context.fs, before.output.as_path());
     make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
     let place = WorkPlace::take(fs, output, &context.options)?;
     let samples = index.samples();
@@ -119,7 +126,7 @@ fn write(index: &MixtureIndex, output: &Path, context: &TaskContext) -> Outcome<
     members.finish()?;
     windows.finish()?;
     context.phase_of(Phase::Publish, "file", "making the index visible");
-    publish(context, &place, output, |publication, mode| {
+    publish(context, &place, before, |publication, mode| {
         publication.stage_file(&output.join(DATASET_INDEX), draft(DATASET_INDEX), mode)?;
         let last = output.join(SAMPLE_INDEX);
         publication.stage_file(&last, draft(SAMPLE_INDEX), mode)?;

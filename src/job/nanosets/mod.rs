@@ -10,7 +10,7 @@ pub use index::{start_index, start_index_dry, start_index_on, IndexReport, DATAS
 
 use super::task::TaskContext;
 use super::work_place::WorkPlace;
-use crate::model::{Failure, Outcome, Subject};
+use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::publish::Publication;
 use std::os::unix::fs::MetadataExt as _;
@@ -41,31 +41,75 @@ fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<String> {
     names
 }
 
-/// Refuses to go over what is there.
-fn refuse_replacing(what: &str, output: &Path, there: &[String]) -> Outcome<()> {
-    match there {
-        [] => Ok(()),
-        [first, ..] => Err(Failure::data(what, "there is one of that name already")
-            .on(Subject::path(output.join(first)))
-            .with_hint("--force-overwrite replaces it")),
+/// What is in the output before a run, and what may become of it.
+struct Before {
+    /// The run, for messages.
+    what: &'static str,
+    output: PathBuf,
+    /// Names that the run would use.
+    names: Vec<String>,
+    /// The plan says to replace them.
+    overwrite: bool,
+}
+
+impl Before {
+    /// Whether there is something that stays unless it is the same.
+    fn is_kept(&self) -> bool {
+        !self.overwrite && !self.names.is_empty()
+    }
+
+    /// Refuses to go over what is there, where it cannot be the same: some of these files are missing, or have other sizes.
+    fn refuse_others(&self, files: &[(String, u64)]) -> Outcome<()> {
+        let is_like = |(name, bytes): &(String, u64)| {
+            std::fs::metadata(self.output.join(name)).is_ok_and(|facts| facts.is_file() && facts.len() == *bytes)
+        };
+        match self.is_kept() && !files.iter().all(is_like) {
+            true => Err(self.refusal()),
+            false => Ok(()),
+        }
+    }
+
+    fn refusal(&self) -> Failure {
+        let first = self.names.first().map(String::as_str).unwrap_or_default();
+        Failure::data(self.what, "there is another one of that name")
+            .on(Subject::path(self.output.join(first)))
+            .with_hint("--force-overwrite replaces it")
+    }
+
+    /// What a dry run says of files that may be the same.
+    fn told(&self, context: &TaskContext) -> Outcome<()> {
+        let Some(first) = self.names.first().filter(|_| self.is_kept()) else { return Ok(()) };
+        let path = Subject::path(self.output.join(first));
+        let why = "there is one of that name already: it stays if the result is the same, and the run is refused if it is not";
+        let note = Problem::note(ProblemKind::AlreadyPrepared, path, why);
+        context.problems.report(note.with_hint("--force-overwrite replaces it"))
     }
 }
 
-/// Makes files visible in `output` as one set. `stage` adds them and names the file that comes last.
+/// Makes files visible in the output as one set, unless they are there already; returns whether it did. `stage` adds them and names the
+/// file that comes last.
 fn publish(
     context: &TaskContext,
     place: &WorkPlace<'_>,
-    output: &Path,
+    before: &Before,
     stage: impl FnOnce(&mut Publication<'_>, u32) -> Outcome<PathBuf>,
-) -> Outcome<()> {
-    let fs = &*context.fs;
+) -> Outcome<bool> {
+    let (fs, output) = (&*context.fs, before.output.as_path());
     context.cancel.check()?;
     let is_new = !output.is_dir();
     make_folder(fs, output)?;
     let facts = std::fs::metadata(output).map_err(|error| Failure::io("opening the folder", output, &error))?;
     let root = output.parent().unwrap_or(Path::new("/"));
     let mut publication = Publication::begin(fs, root, &place.own)?;
-    let done = stage(&mut publication, (facts.mode() & 0o666) | 0o600).and_then(|last| publication.commit(&last));
+    let done = stage(&mut publication, (facts.mode() & 0o666) | 0o600).and_then(|last| {
+        if publication.changes_nothing()? {
+            return Ok(false);
+        }
+        match before.is_kept() {
+            true => Err(before.refusal()),
+            false => publication.commit(&last).map(|()| true),
+        }
+    });
     if done.is_err() && is_new {
         // Only when nothing is in it.
         let _ = fs.raw_rmdir(output);

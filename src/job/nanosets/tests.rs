@@ -39,8 +39,15 @@ fn a_merge_publishes_what_the_reference_makes_and_nothing_else() {
     assert_eq!(report.files.len(), 10);
     assert!(report.files.iter().all(|file| file.bytes == files_in(&output)[&file.name].len() as u64));
     assert_eq!(std::fs::read_dir(dir.path().join("deep")).unwrap().count(), 1, "our own folder is gone");
-    let failure = merge_all(merge_plan(), &output, false).unwrap_err();
+    assert!(!report.nothing_to_do);
+    let stamp = || crate::storage::read::stamp_at(&output.join("000_all.ds")).unwrap();
+    let before = stamp();
+    let again = merge_all(merge_plan(), &output, false).unwrap();
+    assert!(again.nothing_to_do && before == stamp(), "the same merge leaves everything alone");
+    let failure = merge_all(MergePlan { seed: Some(8), ..merge_plan() }, &output, false).unwrap_err();
     assert_eq!(failure.class, ExitClass::Data);
+    assert_eq!(files_in(&output), files_in(&golden("06_merge/merged")), "another one is refused");
+    assert_eq!(std::fs::read_dir(dir.path().join("deep")).unwrap().count(), 1);
     // A shorter merge in its place leaves none of the old files.
     let one = MergePlan { max_tokens_per_file: 0, ..merge_plan() };
     let report = merge_all(one, &output, true).unwrap();
@@ -118,8 +125,15 @@ fn an_index_is_published_as_two_arrays() {
     assert_eq!(numbers(SAMPLE_INDEX)[..8], [1, 0, 0, 4, 1, 0, 0, 0]);
     assert_eq!(numbers(SAMPLE_INDEX).len(), 70);
     assert!(files[SAMPLE_INDEX].starts_with(b"\x93NUMPY\x01\x00v\x00{'descr': '<i8'"));
-    let again = start_index(index_plan(&output), RunOptions::default()).unwrap().wait();
-    assert_eq!(again.unwrap_err().class, ExitClass::Data);
+    assert!(!report.nothing_to_do);
+    let again = |plan| start_index(plan, RunOptions::default()).unwrap().wait();
+    assert!(again(index_plan(&output)).unwrap().nothing_to_do);
+    let dry = start_index_dry(index_plan(&output), RunOptions::default()).unwrap().wait().unwrap();
+    assert!(dry.problems.iter().any(|note| note.message.contains("of that name already")), "{:?}", dry.problems);
+    for other in [IndexPlan { seed: 1, ..index_plan(&output) }, IndexPlan { samples: 71, ..index_plan(&output) }] {
+        assert_eq!(again(other).unwrap_err().class, ExitClass::Data);
+    }
+    assert_eq!(files_in(&output), files, "another one is refused");
     let over = IndexPlan { overwrite: true, seed: 1, ..index_plan(&output) };
     start_index(over, RunOptions::default()).unwrap().wait().unwrap();
     assert_ne!(files_in(&output), files);
@@ -162,5 +176,8 @@ fn windows_are_published_without_descriptions() {
     assert_eq!((report.units, report.tokens), (35, 35 * 33));
     let names: Vec<String> = files_in(&output).into_keys().collect();
     assert_eq!(names, ["00000_unshuffled.ds", "00001_unshuffled.ds", "00002_unshuffled.ds"]);
-    assert!(start_windows(plan, RunOptions::default()).unwrap().wait().is_err());
+    let again = |plan| start_windows(plan, RunOptions::default()).unwrap().wait();
+    assert!(again(plan.clone()).unwrap().nothing_to_do);
+    assert!(again(WindowsPlan { seed: 2, ..plan.clone() }).is_err());
+    assert!(again(WindowsPlan { overwrite: true, seed: 2, ..plan }).is_ok_and(|report| !report.nothing_to_do));
 }

@@ -9,6 +9,7 @@ mod list;
 
 use super::fs::Fs;
 use super::own::OwnFolder;
+use super::read::open_read;
 use crate::model::problem::Subject;
 use crate::model::{ExitClass, Failure, Outcome};
 use apply::{is_there, Mover};
@@ -175,6 +176,26 @@ impl<'a> Publication<'a> {
                 *action = if action.has_staged() { Action::Last } else { Action::Hide };
             }
         }
+    }
+
+    /// Whether everything is there already as it was staged, byte for byte, and nothing to be removed is: then there is nothing to make
+    /// visible.
+    pub fn changes_nothing(&self) -> Outcome<bool> {
+        for (number, (action, target)) in self.entries.iter().enumerate() {
+            if !action.has_staged() {
+                match is_there(target) {
+                    true => return Ok(false),
+                    false => continue,
+                }
+            }
+            let is_file = std::fs::symlink_metadata(target).is_ok_and(|facts| facts.is_file());
+            // One that cannot be read is another one.
+            let Some(old) = is_file.then(|| open_read(target).ok()).flatten() else { return Ok(false) };
+            if !open_read(&apply::staged(&self.staging, number))?.is_same_as(&old)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Makes everything visible. `commit_target` is the file without which the set counts as not there: it goes first and comes

@@ -95,7 +95,9 @@ fn mixture(report: &IndexReport, dot: &str) -> Vec<String> {
     let outlook = &report.outlook;
     let samples = count(outlook.samples, "sample");
     let sets = count(outlook.members.len() as u64, "data set");
-    vec![format!("{samples} {dot} {sets} {dot} {:.2} epochs", outlook.passes)]
+    let all = format!("{samples} {dot} {sets} {dot} {:.2} epochs", outlook.passes);
+    let there = report.nothing_to_do.then(|| "the very same index was there already; nothing was written".to_owned());
+    std::iter::once(all).chain(there).collect()
 }
 
 /// Files of one format that are listed.
