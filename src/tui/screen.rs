@@ -4,6 +4,7 @@
 //! screens, and carries out effects. A screen owns its state, draws it, and never waits for anything: slow work goes to a
 //! [`Latest`](super::work::Latest) worker or a job, and [`Screen::tick`] picks up what came back.
 
+use super::config::PICTURES;
 use super::jobs::Jobs;
 use super::keymap::{Action, Context, Keymap};
 use super::theme::{ColourMode, Glyphs, Theme};
@@ -110,12 +111,14 @@ impl UiEnv {
         RunOptions { memory_bytes: self.dedup_memory, ..self.options.clone() }
     }
 
-    /// An environment variable; where `GRISTMILL_PICTURES` is not set, the settings speak for it.
+    /// An environment variable; where `GRISTMILL_PICTURES` is not set, or to what nobody knows, the settings speak for it.
     pub fn variable(&self, name: &str) -> Option<String> {
         let given = self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let set = given.or_else(|| std::env::var(name).ok());
         match name {
-            "GRISTMILL_PICTURES" => set.or_else(|| self.pictures.map(str::to_owned)),
+            "GRISTMILL_PICTURES" => {
+                set.filter(|way| PICTURES.contains(&way.as_str())).or_else(|| self.pictures.map(str::to_owned))
+            }
             _ => set,
         }
     }

@@ -57,6 +57,21 @@ fn mistakes_are_told_by_keys_and_by_the_doctor_and_stop_nothing() {
 }
 
 #[test]
+fn a_way_of_showing_pictures_that_nobody_knows_is_told() {
+    let sandbox = Sandbox::new();
+    let doctor = |way: &str| {
+        let output = sandbox.command(&["doctor"]).env("GRISTMILL_PICTURES", way).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let said = doctor("kity");
+    assert!(said.contains("GRISTMILL_PICTURES: pictures cannot be shown by 'kity'"), "{said}");
+    assert!(said.contains("did you mean 'kitty'?"), "{said}");
+    for way in ["kitty", "auto", ""] {
+        assert!(!doctor(way).contains("GRISTMILL_PICTURES"), "{way}");
+    }
+}
+
+#[test]
 fn a_hostile_settings_file_is_printed_safely() {
     let sandbox = Sandbox::new();
     let text = "\"\\e]0;x\\a\\u202e\": 1\ntheme: \"\\e[2J\"\nkeys: {home: {\"\\e[31m\": [\"\\x9b\"]}}\n";

@@ -73,6 +73,14 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// With what the environment wishes for pictures (`GRISTMILL_PICTURES`), of which only a mistake is of interest here.
+    pub fn wishing(mut self, pictures: Option<&str>) -> Self {
+        if let Some(name) = pictures.filter(|name| !name.is_empty() && !PICTURES.contains(name)) {
+            self.mistakes.push((PathBuf::from("GRISTMILL_PICTURES"), no_way_of_showing(name, Mark::default())));
+        }
+        self
+    }
+
     /// The mistakes in words, each with the file's name, line and column, and its way out. To be made safe by who shows it.
     pub fn told(&self) -> Vec<(String, Option<String>)> {
         let tell = |(path, mistake): &(PathBuf, Mistake)| {
@@ -197,13 +205,18 @@ fn pictures(value: &Marked, mistakes: &mut Vec<Mistake>) -> Option<&'static str>
     let name = text_of(value).unwrap_or_default();
     let known = PICTURES.into_iter().find(|known| *known == name);
     if known.is_none() {
-        let hint = match nearest(&name, PICTURES) {
-            Some(near) => format!("did you mean '{near}'?"),
-            None => format!("ways: {}", PICTURES.join(", ")),
-        };
-        mistakes.push(Mistake::new(value.at, format!("pictures cannot be shown by '{name}'"), Some(hint)));
+        mistakes.push(no_way_of_showing(&name, value.at));
     }
     known
+}
+
+/// What is said of a way of showing pictures that nobody knows.
+fn no_way_of_showing(name: &str, at: Mark) -> Mistake {
+    let hint = match nearest(name, PICTURES) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("ways: {}", PICTURES.join(", ")),
+    };
+    Mistake::new(at, format!("pictures cannot be shown by '{name}'"), Some(hint))
 }
 
 fn switch(name: &str, value: &Marked, mistakes: &mut Vec<Mistake>) -> Option<bool> {
