@@ -115,7 +115,7 @@ impl OwnFolder {
     pub(super) fn create_outer(&self, fs: &dyn Fs) -> Outcome<()> {
         if !self.path.is_dir() {
             let facts = std::fs::metadata(&self.model).map_err(|error| Failure::io("opening", &self.model, &error))?;
-            let mode = (facts.mode() & 0o2777) | PRIVATE_FOLDER;
+            let mode = own_mode(facts.mode());
             for folder in self.parents.iter().chain([&self.path]) {
                 fs.create_dir(folder, mode)?;
                 if let Some(parent) = folder.parent() {
@@ -144,6 +144,13 @@ impl OwnFolder {
     }
 }
 
+/// The permissions of an own folder by those of the folder that it belongs to. Where everybody may write, as in a folder for temporary
+/// files, only the owner may here: a run that goes on trusts what it finds.
+fn own_mode(model: u32) -> u32 {
+    let shared = if model & 0o002 == 0 { 0o2777 } else { 0o2755 };
+    (model & shared) | PRIVATE_FOLDER
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,7 +175,9 @@ mod tests {
 
     #[test]
     fn new_folders_take_the_mode_of_the_data_set_and_the_owner_may_enter() {
-        for (given, expected) in [(0o755, 0o755), (0o2775, 0o2775), (0o555, 0o755), (0o700, 0o700)] {
+        for (given, expected) in
+            [(0o755, 0o755), (0o2775, 0o2775), (0o555, 0o755), (0o700, 0o700), (0o1777, 0o755), (0o777, 0o755)]
+        {
             let dir = tempfile::tempdir().unwrap();
             RealFs.set_mode(dir.path(), given).unwrap();
             let own = OwnFolder::for_webdataset(dir.path());
