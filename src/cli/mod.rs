@@ -52,6 +52,7 @@ use std::ffi::OsString;
 /// Runs the program with its arguments (the program's own name first) and returns the exit code.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
     panic::install();
+    signals::survive_large_files();
     let args: Vec<OsString> = args.into_iter().collect();
     let printer = Printer::from_raw_args(&args);
     let mut cli = match parse(&args) {

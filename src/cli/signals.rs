@@ -12,6 +12,12 @@ pub struct Signals {
     listening: OnceLock<()>,
 }
 
+/// From now on a file that would grow beyond what the system allows is an error of writing, and no longer the end of the program.
+pub fn survive_large_files() {
+    // Whoever cannot have it keeps the system's way.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
 impl Signals {
     /// Starts to listen (once), and returns the flag that the first signal raises.
     pub fn listen(&self) -> Cancel {

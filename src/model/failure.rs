@@ -160,9 +160,8 @@ fn io_hint(what: &str, error: &std::io::Error) -> Option<&'static str> {
         K::PermissionDenied if READING.iter().any(|word| what.starts_with(word)) => {
             Some("ask its owner for the right to read it")
         }
-        K::StorageFull | K::QuotaExceeded => {
-            Some("free some space and run the same command again; what was scanned is kept")
-        }
+        K::StorageFull | K::QuotaExceeded => Some("free some space and run the same command again"),
+        K::FileTooLarge => Some("the system allows no larger file here: `ulimit -f` tells how large one may be"),
         K::PermissionDenied | K::ReadOnlyFilesystem => {
             Some("gristmill writes beside the data; ask for write access, or link the shards into a folder of your own")
         }
