@@ -14,7 +14,7 @@ use crate::job::record::stopped_run;
 use crate::model::pack::{NanosetsTarget, PackPlan, SampleSize};
 use crate::model::{text, Cancel, ExitClass, Outcome, PackFormat, Problem, ProblemKind, RunOptions, Severity, Subject};
 use crate::source::jsonl::Unit;
-use crate::source::text::{read_unit, Blocks, Position, TextFile};
+use crate::source::text::{packed_share, read_unit, Blocks, Position, TextFile};
 use crate::storage::read::open_read;
 use crate::storage::space;
 use crate::tokenize::Tokenizer;
@@ -371,6 +371,7 @@ fn stretch(input: &TextFile, file: usize, unit: Unit, cancel: &Cancel) -> Outcom
     let size = usize::try_from(unit.end - unit.start).unwrap_or(1);
     let mut blocks = Blocks::open(input, size, Position::default(), cancel)?;
     let block = blocks.next(Vec::new())?.unwrap_or_default();
-    let consumed = blocks.consumed().clamp(1, input.bytes.max(1));
-    Ok((Piece { file, block, spans: None }, consumed))
+    let text = block.bytes.len() as u64;
+    let on_disk = (text as f64 * packed_share(input, cancel)?).round() as u64;
+    Ok((Piece { file, block, spans: None }, on_disk.clamp(1, input.bytes.max(1))))
 }

@@ -251,3 +251,36 @@ proptest! {
         prop_assert_eq!(end, file.bytes);
     }
 }
+
+#[test]
+fn how_small_text_is_packed_is_told_by_its_beginning() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut state = 7_u64;
+    let mut letter = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        if state >> 60 == 0 {
+            b'\n'
+        } else {
+            b'a' + (state >> 58) as u8 % 12
+        }
+    };
+    let text: Vec<u8> = (0..6 << 20).map(|_| letter()).collect();
+    for long in [text.len(), 40_000, 3] {
+        let text = &text[..long];
+        for (name, packed) in [
+            ("a.gz", gzip(text)),
+            ("a.zst", zstd_of(text)),
+            ("a.bz2", bzip2_of(text)),
+            ("a.xz", xz(text)),
+            ("a.txt", text.to_vec()),
+        ] {
+            let file = file(dir.path(), name, &packed);
+            let share = packed_share(&file, &Cancel::default()).unwrap();
+            let wanted = packed.len() as f64 / long as f64;
+            let near = if long > 100_000 { 0.08 } else { 1e-9 };
+            assert!((share / wanted - 1.0).abs() <= near, "{name} {long}: {share} {wanted}");
+        }
+    }
+    let nothing = file(dir.path(), "nothing.gz", &gzip(b""));
+    assert_eq!(packed_share(&nothing, &Cancel::default()).unwrap(), 1.0);
+}
