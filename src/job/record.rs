@@ -1,9 +1,10 @@
 //! The record of a finished plan: what the next run on the same output makes of it. The same plan on the same files has nothing to
 //! do; another plan, or other files, are refused and told; a run that was stopped is not thrown away for another plan.
 
+use super::task::TaskContext;
 use crate::engine::plan::file::{read, PlanFile};
 use crate::model::text::display_safe;
-use crate::model::{Failure, FileStamp, Outcome, Problem, ProblemKind, Subject};
+use crate::model::{Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
 use crate::storage::own::OwnFolder;
 use crate::storage::read::read_whole;
 use serde::de::DeserializeOwned;
@@ -45,6 +46,29 @@ pub(super) struct RecordedInput {
 pub(super) struct RecordedOutput {
     pub(super) path: PathBuf,
     pub(super) bytes: u64,
+}
+
+/// The part of `report.json` that tells what was found.
+#[derive(Deserialize)]
+struct Findings {
+    result: Found,
+}
+
+/// See [`Findings`].
+#[derive(Deserialize)]
+struct Found {
+    #[serde(default)]
+    problems: Vec<Problem>,
+}
+
+/// Tells once more what the finished run found that did not do everything: whoever runs it again, and has nothing to do, must not take
+/// its result for more than it is.
+pub(super) fn tell_again<P: RecordedPlan>(own: &OwnFolder, context: &TaskContext) -> Outcome<()> {
+    let Some(bytes) = read_whole(&own.report(), P::LARGEST)? else { return Ok(()) };
+    let Ok(found) = serde_json::from_slice::<Findings>(&bytes) else { return Ok(()) };
+    let told = context.problems.kept();
+    let again = found.result.problems.into_iter().filter(|problem| problem.severity >= Severity::Problem);
+    again.filter(|problem| !told.contains(problem)).try_for_each(|problem| context.problems.report(problem))
 }
 
 /// What there is to do.

@@ -78,7 +78,7 @@ fn needs_of(
     let memory = Memory::of(options.memory_bytes, options.threads.max(1), inputs.working_memory(&rule));
     let division = Division::of(&rule, inputs.bytes(), text_bytes, &memory);
     Ok(Needs {
-        scratch_bytes: scratch_needed(&rule, text_bytes, &memory, &division),
+        scratch_bytes: scratch_needed(&rule, (inputs.files.len(), inputs.bytes()), text_bytes, &memory, &division),
         scratch: layout.scratch.clone(),
         scratch_free_bytes: space::free_bytes(&layout.scratch)?,
     })
@@ -110,6 +110,10 @@ pub fn estimates(
     let plan = &DedupPlan { output: if has_output { plan.output.clone() } else { somewhere }, ..settled(plan)? };
     let layout = Layout::of(plan, options)?;
     let inputs = inputs::find(plan, cancel)?;
+    inputs.check_apart(plan, &layout)?;
+    for length in lengths {
+        inputs.check_memory(&Rule::of(plan, *length), options.memory_bytes)?;
+    }
     let mut problems = inputs.problems.clone();
     let hash = plan_hash(plan);
     let nothing_to_do = match has_output.then(|| decide(plan, &hash, &layout, &inputs)) {
@@ -184,7 +188,7 @@ pub fn estimates(
             }],
             passages: sample.shown(plan, &inputs, &found.passages, cancel)?,
             estimated: Duration::from_secs_f64(seconds.clamp(0.0, 1e9)),
-            memory_bytes: memory.most(all_text.saturating_add(records.saturating_mul(16))),
+            memory_bytes: memory.most(all_text.saturating_add(records.saturating_mul(16)), inputs.files.len()),
             scratch_bytes: needs.scratch_bytes,
             scratch: needs.scratch,
             scratch_free_bytes: needs.scratch_free_bytes,

@@ -1,15 +1,17 @@
 //! What a run reads: the files of the earlier set, then those of the folder, in their global order, and the units they are read in.
 
+use super::layout::Layout;
 use super::source::Stretch;
-use super::split::Division;
+use super::split::{Division, Memory};
 use crate::engine::dedup::find::{Rule, Scanner};
 use crate::engine::dedup::original::Index;
 use crate::engine::dedup::output::PackedOutput;
 use crate::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
-use crate::model::{Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, Subject};
+use crate::model::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, Subject};
 use crate::source::dedup::{line_from, list, reading_memory, unpacked_share, Position, TextFile};
 use crate::source::text::Packing;
 use crate::storage::read::{open_read, stamp_at};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -85,6 +87,60 @@ impl Inputs {
             (bytes, text) = (bytes + taken, text + given);
         }
         self.per_hundred = (100 * text / bytes.max(1)).max(100);
+        Ok(())
+    }
+
+    /// Refuses a memory that the window of one file's decoder alone would pass.
+    pub(super) fn check_memory(&self, rule: &Rule, memory: u64) -> Outcome<()> {
+        let least = Memory::least(self.working_memory(rule));
+        if least <= memory {
+            return Ok(());
+        }
+        let needs = |file: &&TextFile| reading_memory(file).unwrap_or_default();
+        let largest = self.files.iter().max_by_key(needs).map(|file| Subject::path(&file.path)).unwrap_or_default();
+        let why = format!(
+            "unpacking it takes {}, for the window that it is packed with; {} are allowed",
+            text::bytes(self.reading),
+            text::bytes(memory)
+        );
+        let hint = format!("give --memory {}M or more, or pack it with a smaller window", least.div_ceil(1 << 20));
+        Err(Failure::usage("deduplicating", why).on(largest).with_hint(hint))
+    }
+
+    /// Refuses an output in which one of the files lies, or that lies in a folder that is read, whatever links lead there.
+    pub(super) fn check_apart(&self, plan: &DedupPlan, layout: &Layout) -> Outcome<()> {
+        if self.index.is_some() {
+            return Ok(());
+        }
+        let refuse = |why: String, name: &str| {
+            let failure = Failure::usage("deduplicating", why).on(Subject::field("--output"));
+            Err(failure.with_hint(format!("{} is read, too; name another folder", text::display_safe(name))))
+        };
+        let roots: Vec<PathBuf> =
+            [Some(&plan.input), plan.against.as_ref()].into_iter().flatten().map(PathBuf::from).collect();
+        let places: Vec<PathBuf> = layout.places().map(real).collect();
+        let mut seen: HashMap<&Path, PathBuf> = HashMap::new();
+        for file in &self.files {
+            let Some(folder) = file.path.parent() else { continue };
+            if !seen.contains_key(folder) {
+                let inner = folder.ancestors().take_while(|folder| !roots.iter().any(|root| root == folder));
+                for folder in inner {
+                    if let Some(place) = places.iter().find(|place| place.starts_with(real(folder))) {
+                        let place = text::display_safe(&place.to_string_lossy()).into_owned();
+                        return refuse(format!("{place} lies in a folder that is read by a link"), &file.name);
+                    }
+                }
+                seen.insert(folder, real(folder));
+            }
+            let is_link = std::fs::symlink_metadata(&file.path).is_ok_and(|facts| facts.is_symlink());
+            let path = match (is_link, seen.get(folder), file.path.file_name()) {
+                (false, Some(folder), Some(name)) => folder.join(name),
+                _ => real(&file.path),
+            };
+            if places.iter().any(|place| path.starts_with(place)) {
+                return refuse("a file that is read lies in it".to_owned(), &file.name);
+            }
+        }
         Ok(())
     }
 
@@ -219,6 +275,16 @@ impl Inputs {
     pub(super) fn check_unchanged(&self) -> Outcome<()> {
         self.stamps().try_for_each(|(path, stamp)| unchanged(path, stamp))
     }
+}
+
+/// Where a path really leads; of one that is not there yet, as far as it is.
+fn real(path: &Path) -> PathBuf {
+    for folder in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (folder.canonicalize(), path.strip_prefix(folder)) {
+            return real.join(rest);
+        }
+    }
+    path.to_owned()
 }
 
 /// Fails when a file is no longer what it was when it was found.

@@ -13,7 +13,7 @@ use crate::engine::dedup::find::Rule;
 use crate::engine::plan::dedup::plan_hash;
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
-use crate::job::record::check_running;
+use crate::job::record::{check_running, tell_again};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::model::{
@@ -97,6 +97,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
     if decide(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
         context.log("nothing to do: the same plan has run on the same files");
         opened.clear_finished();
+        tell_again::<DedupPlan>(&opened.layout.own, context)?;
         return Ok(opened.nothing());
     }
     let mut made = Vec::new();
@@ -127,6 +128,9 @@ impl<'a> Opened<'a> {
         for problem in &inputs.problems {
             context.problems.report(problem.clone())?;
         }
+        inputs.check_apart(plan, &layout)?;
+        let rule = Rule::of(plan, plan.min_length.unwrap_or_default());
+        inputs.check_memory(&rule, context.options.memory_bytes)?;
         Ok(Self { context, plan, layout, inputs, hash: plan_hash(plan), tuning })
     }
 
@@ -251,9 +255,10 @@ impl<'a> Opened<'a> {
                 division
             }
         };
-        let needed = scratch_needed(&rule, text_bytes, &memory, &division);
+        let files = (self.inputs.files.len(), bytes);
+        let needed = scratch_needed(&rule, files, text_bytes, &memory, &division);
         // Of packed files it is only a guess how much text is in them.
-        let least = scratch_needed(&rule, bytes, &memory, &division).min(needed);
+        let least = scratch_needed(&rule, files, bytes, &memory, &division).min(needed);
         self.check_space(needed, least)?;
         if self.layout.is_elsewhere {
             if let Some(parent) = self.layout.scratch.parent() {
@@ -263,7 +268,7 @@ impl<'a> Opened<'a> {
         fs.create_dir(&self.layout.scratch, PRIVATE_FOLDER)?;
         leftover::note(fs, &self.layout)?;
         let known_bytes = if needed > 0 { memory.piles / KNOWN } else { 0 };
-        let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.piles / 2);
+        let lists = division.lists(&rule, files, text_bytes, &memory).min(memory.piles / 2);
         let budget = Budget::new(memory.piles - known_bytes - lists);
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
         Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal })
@@ -303,12 +308,23 @@ impl<'a> Opened<'a> {
 }
 
 /// Scratch space that a run takes, in bytes, about: text and records, as far as they do not fit into memory.
-pub(super) fn scratch_needed(rule: &Rule, text_bytes: u64, memory: &Memory, division: &Division) -> u64 {
+pub(super) fn scratch_needed(
+    rule: &Rule,
+    files: (usize, u64),
+    text_bytes: u64,
+    memory: &Memory,
+    division: &Division,
+) -> u64 {
     let records = anchors(rule, text_bytes).saturating_mul(super::anchors::record_bytes(division.narrow) as u64);
     let all = text_bytes.saturating_add(records);
     // A part of what repeats comes on top.
-    let all = all.saturating_add(records / 4);
-    all.saturating_sub(memory.piles)
+    let all = all.saturating_add(records / 2);
+    if all <= memory.piles {
+        return 0;
+    }
+    // What else is kept in memory leaves less of it for piles.
+    let lists = division.lists(rule, files, text_bytes, memory).min(memory.piles / 2);
+    all.saturating_sub(memory.piles - memory.piles / KNOWN - lists)
 }
 
 /// Whole characters of a piece of text.

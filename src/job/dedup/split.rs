@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 const PROGRAM: u64 = 18 << 20;
 /// A thread is given at least so much, in bytes: reading, unpacking and comparing take it.
 const LEAST_THREAD: u64 = 4 << 20;
+/// Windows up to this size are usual, and fit beside everything else, in bytes.
+const LARGE_WINDOW: u64 = 9 << 20;
 /// More helps a thread no more.
 const MOST_THREAD: u64 = 32 << 20;
 /// Bytes of records that a thread looks at together, at most: they stay in its cache.
@@ -22,6 +24,8 @@ const UNIT: (u64, u64) = (4 << 20, 256 << 20);
 const UNITS_PER_THREAD: u64 = 8;
 /// Bytes of input for each of which a few bytes are kept.
 const MARKED: u64 = 64 << 10;
+/// Bytes that are kept of each file: its names, what it came to, its place in the report.
+const OF_A_FILE: u64 = 4 << 10;
 /// Units at most, about.
 const MOST_UNITS: u64 = 2_048;
 
@@ -32,6 +36,8 @@ pub(super) struct Memory {
     pub(super) threads: usize,
     /// What each of them may take, in bytes.
     pub(super) per_thread: u64,
+    /// What reading takes of each thread beyond that: the window of a decoder.
+    pub(super) reading: u64,
     /// What piles may take together, in bytes.
     pub(super) piles: u64,
 }
@@ -46,12 +52,27 @@ impl Memory {
         let threads = threads.clamp(1, most);
         let rest = rest.saturating_sub(extra.saturating_mul(threads as u64)).max(rest / 8);
         let per_thread = (rest / 2 / threads as u64).min(MOST_THREAD);
-        Self { threads, per_thread, piles: rest - per_thread * threads as u64 }
+        Self { threads, per_thread, reading: extra, piles: rest - per_thread * threads as u64 }
     }
 
-    /// The most that is taken when so many bytes are piled up.
-    pub(super) fn most(&self, piled: u64) -> u64 {
-        PROGRAM + self.per_thread * self.threads as u64 + piled.min(self.piles)
+    /// The least with which files are read of which one takes `working` bytes: with less, a large window of a decoder alone would be more
+    /// than there is.
+    pub(super) fn least(working: u64) -> u64 {
+        let extra = working.saturating_sub(LEAST_THREAD);
+        match extra > LARGE_WINDOW {
+            // An eighth is for everything else in any case.
+            true => PROGRAM + (extra + 2 * LEAST_THREAD).max(extra.div_ceil(7) * 8),
+            false => 0,
+        }
+    }
+
+    /// The most that is taken when so many bytes are piled up, of so many files.
+    pub(super) fn most(&self, piled: u64, files: usize) -> u64 {
+        let of_files = OF_A_FILE.saturating_mul(files as u64);
+        // What is kept of files takes half of what piles may, and where there are very many of them more.
+        let beyond = of_files.saturating_sub(self.piles / 2);
+        let piled = piled.saturating_add(of_files).min(self.piles);
+        PROGRAM + (self.per_thread + self.reading) * self.threads as u64 + piled + beyond
     }
 
     /// Bytes of records that a thread collects before they are put on a pile, sorted into so many parts: few enough to stay in its
@@ -91,14 +112,21 @@ impl Division {
     }
 
     /// Bytes of the lists that tell where parts begin in each run of records, and units in what each part finds; and of what is kept of
-    /// stretches of files: about, for so many bytes of input and of text.
-    pub(super) fn lists(&self, rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> u64 {
+    /// files and stretches of them: about, for so many files and bytes of input, and bytes of text.
+    pub(super) fn lists(
+        &self,
+        rule: &Rule,
+        (files, input_bytes): (usize, u64),
+        text_bytes: u64,
+        memory: &Memory,
+    ) -> u64 {
         let records = anchors(rule, text_bytes).saturating_mul(if self.narrow { 16 } else { 32 });
         let (units, parts) = (input_bytes / self.unit_bytes.max(1) + 1, u64::from(self.parts) + 1);
         let runs = records / memory.run_bytes(self.parts) as u64 + units;
         let of_runs = runs.saturating_mul(parts).saturating_mul(size_of::<u32>() as u64);
         let of_units = units.saturating_mul(parts).saturating_mul(size_of::<u64>() as u64);
-        of_runs.saturating_add(of_units).saturating_add(input_bytes / MARKED)
+        let of_files = OF_A_FILE.saturating_mul(files as u64);
+        of_runs.saturating_add(of_units).saturating_add(of_files).saturating_add(input_bytes / MARKED)
     }
 }
 
@@ -130,6 +158,11 @@ mod tests {
                 }
             }
         }
+        assert_eq!((Memory::least(0), Memory::least(9 << 20)), (0, 0));
+        for working in [20_u64 << 20, 130 << 20] {
+            let least = Memory::least(working);
+            assert!(least > working && Memory::of(least, 2, working).most(u64::MAX, 0) <= least, "{working}");
+        }
         assert_eq!(Memory::of(16 << 20, 7, 0).threads, 1);
         assert_eq!(Memory::of(256 << 20, 2, 1 << 20).threads, 2);
     }
@@ -144,7 +177,7 @@ mod tests {
         assert!(of(50, 1 << 30).parts > of(500, 1 << 30).parts);
         assert!(u64::from(of(1, 1 << 45).parts) <= MOST_PARTS);
         assert!((1_u64 << 45) / of(500, 1 << 45).unit_bytes <= MOST_UNITS);
-        let lists = |bytes: u64| of(500, bytes).lists(&rule(500), bytes, bytes, &memory);
+        let lists = |bytes: u64| of(500, bytes).lists(&rule(500), (1, bytes), bytes, &memory);
         assert!(lists(10 << 30) < memory.piles / 100 && lists(1 << 40) > memory.piles / 2);
         assert!(of(500, 1 << 30).narrow && !of(5_000, 1 << 30).narrow && !of(500, 1 << 41).narrow);
     }

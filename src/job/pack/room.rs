@@ -1,13 +1,14 @@
 //! Is there room for what a run writes? Asked before the work, so that a disk does not fill up after hours of it.
 
 use super::inputs::Inputs;
-use super::journal::Record;
 use super::layout::Layout;
 use super::{preview, Tuning};
 use crate::job::task::TaskContext;
 use crate::model::pack::SampleSize;
 use crate::model::{text, Failure, Outcome, PackPlan, Subject};
 use crate::storage::space::free_bytes;
+use std::path::Path;
+use walkdir::WalkDir;
 
 /// How many times larger than its file packed text is, generously.
 const UNPACKED: u64 = 24;
@@ -22,22 +23,19 @@ pub(super) fn check(
     plan: &PackPlan,
     layout: &Layout,
     inputs: &Inputs,
-    done: Option<&Record>,
     tuning: Tuning,
 ) -> Outcome<()> {
     let free = match tuning.free_bytes {
         Some(free) => free,
         None => free_bytes(&layout.output)?,
     };
+    // What a stopped run has written is used, or makes room.
+    let free = free.saturating_add(bytes_in(&layout.spools()) + bytes_in(&layout.finished()));
     if worst(plan, inputs) <= free {
         return Ok(());
     }
     context.log("the disk is nearly full: some documents are packed to see what all will take");
     let needed = preview(plan, &context.options, &context.cancel)?.needed_bytes;
-    // What a stopped run has written is there already.
-    let all = inputs.text_bytes().max(1);
-    let left = 1.0 - (done.map_or(0, |record| record.totals.bytes) as f64 / all as f64).min(1.0);
-    let needed = (needed as f64 * left) as u64;
     if needed as f64 * (1.0 - DOUBT) <= free as f64 {
         return Ok(());
     }
@@ -45,6 +43,12 @@ pub(super) fn check(
     Err(Failure::environment("packing", why)
         .on(Subject::path(&layout.output))
         .with_hint("free some space, or name an --output on another disk"))
+}
+
+/// Bytes of the files in a folder and those below it; what cannot be read counts for nothing.
+fn bytes_in(folder: &Path) -> u64 {
+    let entries = WalkDir::new(folder).into_iter().flatten();
+    entries.filter_map(|entry| entry.metadata().ok()).filter(|facts| facts.is_file()).map(|facts| facts.len()).sum()
 }
 
 /// More than a plan can need: a token and an entry of an index for each byte of text, all of it twice.

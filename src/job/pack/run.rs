@@ -13,7 +13,7 @@ use super::record::{decide, settled, Decision};
 use super::{room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
-use crate::job::record::check_running;
+use crate::job::record::{check_running, tell_again};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::model::pack::{NanosetsTarget, TextField};
@@ -54,6 +54,7 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
     if let Decision::Nothing = decide(plan, &job.hash, &job.layout, &job.inputs)? {
         context.log("nothing to do: the same plan has run on the same files");
         job.clear_finished();
+        tell_again::<PackPlan>(&job.layout.own, context)?;
         return Ok(job.report(&Totals::default(), None, 0, true));
     }
     let mut made = Vec::new();
@@ -145,7 +146,7 @@ impl<'a> Job<'a> {
         write_file(fs, &self.layout.own.running_plan(), pack_to_yaml(&settled(self.plan))?.as_bytes(), 0o600)?;
         self.logs().begin()?;
         let (mut journal, mut begin, mut record) = self.journal()?;
-        room::check(context, self.plan, &self.layout, &self.inputs, record.as_ref(), self.tuning)?;
+        room::check(context, self.plan, &self.layout, &self.inputs, self.tuning)?;
         let resumed = record.as_ref().map_or(0, |record| record.totals.bytes);
         let mut told = None;
         loop {

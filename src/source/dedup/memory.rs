@@ -6,7 +6,7 @@ use crate::storage::read::open_read;
 use std::sync::Arc;
 
 /// Bytes unpacked at a time.
-const STEP: usize = 256 << 10;
+const STEP: usize = 16 << 10;
 /// Text that is unpacked in a look into a file, as a multiple of what is read of it.
 const MOST_GIVEN: u64 = 32;
 /// The buffers of a reading, without a line that is longer than them.
@@ -42,15 +42,22 @@ pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
 pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
     let mut input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?.uncapped();
     let (mut buffer, mut given) = (vec![0; STEP], 0_u64);
+    // What is taken and what it gave belong together just before more is taken, and at the end.
+    let (mut taken, mut told) = (0_u64, None);
     // Equal documents may give thousands of times what is taken.
-    while input.consumed() < most && given < MOST_GIVEN * most {
+    while (taken < most || told.is_none()) && given < MOST_GIVEN * most {
         let count = input.read(&mut buffer)?;
+        let now = input.consumed();
+        if given > 0 && (now > taken || count == 0) {
+            told = Some((taken, given));
+        }
         if count == 0 {
             break;
         }
         given += count as u64;
+        taken = now;
     }
-    Ok((input.consumed(), given))
+    Ok(told.unwrap_or((taken, given)))
 }
 
 /// The window that the header of a zstd frame asks for (RFC 8878, §3.1.1.1).

@@ -207,7 +207,7 @@ impl Unpacked {
                     if let Some(disk) = below {
                         return Err(Failure::io(self.what, self.file.path(), &disk));
                     }
-                    self.broken = Some(error.to_string());
+                    self.broken = Some(reason(&error));
                     return Ok(0);
                 }
             }
@@ -239,6 +239,19 @@ impl Unpacked {
     /// Why the stream ended before its time, if it did.
     pub(crate) fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
+    }
+}
+
+/// Why a decoder gave up, in words that tell the way out where there is one.
+fn reason(error: &io::Error) -> String {
+    let told = error.to_string();
+    match told.contains("requires too much memory") {
+        // What the decoder of zstd says of a window beyond the one it was allowed.
+        true => format!(
+            "its window is larger than {} MiB, and such are not read (zstd packs with a smaller one by --long={ZSTD_WINDOW_LOG})",
+            1 << (ZSTD_WINDOW_LOG - 20)
+        ),
+        false => told,
     }
 }
 

@@ -254,3 +254,78 @@ fn a_field_that_no_record_has_is_refused_with_the_keys_that_exist() {
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(sandbox.path("out/a.jsonl").exists());
 }
+
+/// A zstd frame whose header asks for a window of `1 << log` bytes.
+fn zstd_with_window(text: &[u8], log: u8) -> Vec<u8> {
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.window_log(20).unwrap();
+    encoder.write_all(text).unwrap();
+    let mut frame = encoder.finish().unwrap();
+    assert_eq!(frame[5], (20 - 10) << 3, "where RFC 8878 puts it");
+    frame[5] = (log - 10) << 3;
+    frame
+}
+
+#[test]
+fn a_window_that_memory_does_not_hold_is_told_with_what_would_do() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl.zst", zstd_with_window(&jsonl(some_texts(40)), 27));
+    for more in ["", " --dry-run"] {
+        let ran = sandbox.say(&format!("dedup data --output out --minlen 20 --memory 64M{more}")).ends(2);
+        assert!(ran.err.contains("a.jsonl.zst") && ran.err.contains("unpacking it takes 129.5 MiB"), "{}", ran.err);
+        assert!(ran.err.contains("give --memory 16"), "{}", ran.err);
+    }
+    sandbox.say("dedup data --output out --minlen 20 --memory 300M").ends(0);
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl.zst", zstd_with_window(&jsonl(some_texts(40)), 28));
+    let ran = sandbox.say("dedup data --output out --minlen 20 --memory 1G").ends(1);
+    assert!(ran.err.contains("its window is larger than 128 MiB"), "{}", ran.err);
+}
+
+#[test]
+fn an_output_that_links_of_the_input_lead_to_is_refused() {
+    let sandbox = Sandbox::new();
+    let bytes = jsonl([PASSAGE, PASSAGE]);
+    sandbox.write("data/a.jsonl", &bytes);
+    sandbox.write("out/kept.jsonl", &bytes);
+    symlink("../out/kept.jsonl", sandbox.path("data/kept.jsonl")).unwrap();
+    let ran = sandbox.say("dedup data --output out --minlen 20 --force-overwrite").ends(2);
+    assert!(ran.err.contains("a file that is read lies in it") && ran.err.contains("kept.jsonl"), "{}", ran.err);
+    assert_eq!(sandbox.read("out/kept.jsonl"), bytes);
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", &bytes);
+    sandbox.write("real/b.jsonl", &bytes);
+    symlink("../real", sandbox.path("data/linked")).unwrap();
+    for more in ["", " --dry-run"] {
+        let ran = sandbox.say(&format!("dedup data --output real/out --minlen 20{more}")).ends(2);
+        assert!(ran.err.contains("lies in a folder that is read by a link"), "{}", ran.err);
+    }
+    sandbox.say("dedup data --output beside --minlen 20").ends(0);
+    assert_eq!(texts_of(&sandbox.read("beside/linked/b.jsonl")), ["", ""]);
+}
+
+#[test]
+fn a_second_run_tells_the_problems_of_the_first() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", [jsonl([PASSAGE]), b"no record\n".to_vec()].concat());
+    for _ in 0..2 {
+        let ran = sandbox.say("dedup data --output out --minlen 20").ends(1);
+        assert!(ran.err.contains("a.jsonl"), "{}", ran.err);
+    }
+    sandbox.say("dedup data --output out --minlen 20 --problems-ok").ends(0).says("Nothing to do");
+}
+
+#[test]
+fn a_file_that_the_system_lets_grow_no_further_is_an_error_of_writing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", jsonl(some_texts(3_000)));
+    let command = sandbox.command("dedup data --output out --minlen 20".split(' '));
+    let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -f 20; exec \"$@\"", "sh"]).args(words).current_dir(sandbox.path("."));
+    limited.env_clear().envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = limited.output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{err}");
+    assert!(err.contains("ulimit -f"), "{err}");
+}
