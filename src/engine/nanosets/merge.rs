@@ -295,7 +295,8 @@ impl<'a> Reader<'a> {
                 return Err(self.broken(inner));
             }
             last = inner;
-            if inner > start {
+            // Documents without tokens in front of all others end in the first chunk, as there is none before it.
+            if inner > start || start == 0 {
                 to.end_at(before + inner - start)?;
             }
         }

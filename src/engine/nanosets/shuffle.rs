@@ -212,9 +212,11 @@ impl Stream {
         Ok(())
     }
 
-    /// Ends of documents in their order that lie strictly between two tokens.
+    /// Ends of documents in their order that lie strictly between two tokens; documents without tokens in front of all others end in the
+    /// first chunk, as there is none before it.
     fn ends_within(&self, start: u64, end: u64) -> impl Iterator<Item = u64> + '_ {
         let ends = self.ordered_ends();
-        (ends.first_above(start)..ends.len()).map(|place| ends.at(place)).take_while(move |inner| *inner < end)
+        let first = if start == 0 { 0 } else { ends.first_above(start) };
+        (first..ends.len()).map(|place| ends.at(place)).take_while(move |inner| *inner < end)
     }
 }

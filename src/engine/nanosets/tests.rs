@@ -292,7 +292,8 @@ fn plainly(documents: &[Vec<u32>], options: &ShuffleOptions) -> (Vec<Vec<Vec<u32
             .iter()
             .map(|number| {
                 let (start, end) = (number as usize * chunk, (number as usize + 1) * chunk);
-                let mut cuts: Vec<usize> = ends.iter().copied().filter(|e| *e > start && *e < end).collect();
+                let mut cuts: Vec<usize> =
+                    ends.iter().copied().filter(|e| (*e > start || start == 0) && *e < end).collect();
                 cuts.insert(0, start);
                 cuts.push(end);
                 cuts.windows(2).map(|pair| tokens[pair[0]..pair[1]].to_vec()).collect()

@@ -2,7 +2,8 @@
 
 use super::Section;
 use crate::formats::python::{json_read, Node};
-use crate::model::Outcome;
+use crate::model::text::display_safe;
+use crate::model::{Failure, Outcome, Subject};
 use crate::storage::read::read_whole;
 use crate::tokenize::Tokenizer;
 use std::path::Path;
@@ -96,8 +97,18 @@ impl TokenizerConfig {
         }
         if !self.special_tokens.is_empty() {
             let tokenizer = Tokenizer::load(&self.path)?;
-            for (_, token) in &self.special_tokens {
+            let added = &tokenizer.facts().added;
+            for (key, token) in &self.special_tokens {
                 tokenizer.expect_id(token)?;
+                if !added.iter().any(|known| known.text == *token) {
+                    let why = format!(
+                        "the {key} {} is an ordinary entry of the vocabulary: the reference would cut it out of the middle of words from then on",
+                        display_safe(token)
+                    );
+                    return Err(Failure::data("reading special_tokens", why).on(Subject::path(&self.path)).with_hint(
+                        "put it among the added_tokens of tokenizer.json, or leave it out of special_tokens",
+                    ));
+                }
             }
         }
         let asks = self.truncation || self.pads_to_length;
