@@ -1,6 +1,6 @@
 //! Merging token files, and shuffling their windows.
 
-use super::{absolute, make_folder, names_there, publish, Before};
+use super::{absolute, check_room, make_folder, names_there, publish, Before};
 use crate::engine::nanosets::merge::inputs;
 use crate::engine::nanosets::{listing, merge, shuffle_windows, Made, MergePlan, WindowsPlan};
 use crate::formats::nanosets::names::merged_total;
@@ -124,6 +124,7 @@ fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outco
         elapsed: Duration::ZERO,
     };
     if is_written {
+        check_room(WHAT, output, report.tokens * size)?;
         let fs = &*context.fs;
         make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
         let place = WorkPlace::take(fs, output, &context.options)?;
@@ -183,6 +184,7 @@ fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> O
         elapsed: Duration::ZERO,
     };
     if is_written {
+        check_room(WHAT, output, report.files.iter().map(|file| file.bytes).sum())?;
         let fs = &*context.fs;
         make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
         let place = WorkPlace::take(fs, output, &context.options)?;

@@ -1,6 +1,6 @@
 //! The index of a mixture as two `.npy` files.
 
-use super::{absolute, make_folder, names_there, publish, Before};
+use super::{absolute, check_room, make_folder, names_there, publish, Before};
 use crate::engine::nanosets::mixture::{build, resolve, warnings, IndexPlan, MixtureIndex, Outlook};
 use crate::formats::python::npy::{Dtype, NpyWriter};
 use crate::job::prepare::OutputFile;
@@ -68,7 +68,8 @@ fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<Ind
     let output = absolute(&plan.output)?;
     let names = names_there(&output, |name| name == DATASET_INDEX || name == SAMPLE_INDEX);
     let before = Before { what: "writing the index", output: output.clone(), names, overwrite: plan.overwrite };
-    let bytes = crate::formats::python::npy::header(Dtype::U64, plan.samples).len() as u64 + 8 * plan.samples;
+    let bytes = crate::formats::python::npy::header(Dtype::U64, plan.samples).len() as u64;
+    let bytes = bytes.saturating_add(plan.samples.saturating_mul(8));
     before.refuse_others(&[DATASET_INDEX, SAMPLE_INDEX].map(|name| (name.to_owned(), bytes)))?;
     let resolved = resolve(plan, &context.handles())?;
     let (request, names) = (&resolved.request, &resolved.names);
@@ -79,6 +80,7 @@ fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<Ind
             Outlook::quick(request)
         }
         true => {
+            check_room(before.what, &output, bytes.saturating_mul(2))?;
             context.phase_of(Phase::Scan, "sample", "laying out an epoch");
             let index = build(request, &context.handles())?;
             nothing_to_do = !write(&index, &before, context)?;

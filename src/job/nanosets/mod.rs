@@ -10,9 +10,10 @@ pub use index::{start_index, start_index_dry, start_index_on, IndexReport, DATAS
 
 use super::task::TaskContext;
 use super::work_place::WorkPlace;
-use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use crate::model::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::publish::Publication;
+use crate::storage::space::free_bytes;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +40,19 @@ fn names_there(folder: &Path, is_ours: impl Fn(&str) -> bool) -> Vec<String> {
         entries.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_ours(name)).collect();
     names.sort_unstable();
     names
+}
+
+/// Fails when so many bytes do not fit on the disk of the output: asked before the work, so that a disk does not fill up after hours of
+/// it.
+fn check_room(what: &str, output: &Path, needed: u64) -> Outcome<()> {
+    let free = free_bytes(output)?;
+    if needed <= free {
+        return Ok(());
+    }
+    let why = format!("{} are needed, and {} are free", text::bytes(needed), text::bytes(free));
+    Err(Failure::environment(what, why)
+        .on(Subject::path(output))
+        .with_hint("free some space, or name an --output on another disk"))
 }
 
 /// What is in the output before a run, and what may become of it.
