@@ -28,6 +28,12 @@ fn nearest(path: &Path) -> PathBuf {
         .map_or_else(|| PathBuf::from(if path.is_absolute() { "/" } else { "." }), Path::to_path_buf)
 }
 
+/// Whether files can be made in a folder; an error with the reason where they cannot.
+pub fn may_write(folder: &Path) -> std::io::Result<()> {
+    use rustix::fs::Access;
+    Ok(rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

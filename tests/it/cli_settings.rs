@@ -60,7 +60,7 @@ fn mistakes_are_told_by_keys_and_by_the_doctor_and_stop_nothing() {
 fn a_way_of_showing_pictures_that_nobody_knows_is_told() {
     let sandbox = Sandbox::new();
     let doctor = |way: &str| {
-        let output = sandbox.command(&["doctor"]).env("GRISTMILL_PICTURES", way).output().unwrap();
+        let output = sandbox.command(["doctor"]).env("GRISTMILL_PICTURES", way).output().unwrap();
         String::from_utf8(output.stdout).unwrap()
     };
     let said = doctor("kity");

@@ -48,7 +48,8 @@ pub fn refusal(file: &ReadFile, counts: &Counts) -> Option<Failure> {
             many => format!("{} of {lines} are not JSON objects; nothing was written", grouped(many)),
         };
         let subject = Subject::path(path).line(first.line + 1).at(first.start);
-        return Some(Failure::data("indexing the lines", why).on(subject));
+        let hint = "an index has no place for such lines, and the loader fails on them: correct them or take them out, then run it again";
+        return Some(Failure::data("indexing the lines", why).on(subject).with_hint(hint));
     }
     (counts.samples == 0).then(|| {
         let why = format!(

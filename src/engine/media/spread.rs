@@ -76,7 +76,7 @@ const SIZES_KEPT: usize = 10_000;
 /// Sizes that are listed.
 const LISTED: usize = 20;
 /// What all sizes beyond are counted as.
-const OTHERS: &str = "others";
+pub const OTHERS: &str = "others";
 
 #[derive(Default)]
 struct Tally {

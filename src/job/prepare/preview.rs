@@ -10,7 +10,8 @@ use crate::engine::select::select;
 use crate::formats::energon::layout;
 use crate::model::shard::index_name;
 use crate::model::{
-    text, DatasetFacts, Duplicates, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts, Subject,
+    text, DatasetFacts, Duplicates, Failure, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts,
+    Subject,
 };
 use crate::storage::space;
 use serde::Serialize;
@@ -90,7 +91,29 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         false => preview.files = files(plan, facts, &shards, &named),
     }
     preview.problems.extend(want_of_space(&preview.files, facts));
+    if !preview.nothing_to_do {
+        preview.problems.extend(want_of_access(facts));
+    }
     preview
+}
+
+/// Told where a run could write nothing.
+fn want_of_access(facts: &DatasetFacts) -> Option<Problem> {
+    let meta = facts.root.join(layout::NV_META);
+    let folder = if meta.is_dir() { meta } else { facts.root.clone() };
+    use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+    let why =
+        space::may_write(&folder).err().filter(|why| matches!(why.kind(), PermissionDenied | ReadOnlyFilesystem))?;
+    let failure = Failure::io("preparing", &folder, &why);
+    let problem = Problem::problem(
+        ProblemKind::Other,
+        Subject::path(&folder),
+        format!("nothing can be written here: {}", failure.why),
+    );
+    Some(match failure.hint {
+        Some(hint) => problem.with_hint(hint),
+        None => problem,
+    })
 }
 
 /// Told where the files to come are larger than what is free: everything is written whole before anything is replaced.

@@ -116,8 +116,13 @@ fn nothing(has_glob: bool, peer: Peer) -> (&'static str, &'static str) {
 
 fn missing(path: &Path, error: &std::io::Error) -> Failure {
     let failure = Failure::io(WHAT, path, error);
-    match failure.is_missing() {
-        true => Failure::usage(WHAT, failure.why).on(Subject::path(path)),
+    if !failure.is_missing() {
+        return failure;
+    }
+    let failure = Failure::usage(WHAT, failure.why).on(Subject::path(path));
+    let is_pattern = path.as_os_str().as_encoded_bytes().iter().any(|byte| b"*?[{".contains(byte));
+    match is_pattern {
+        true => failure.with_hint("a pattern that the shell did not expand: name the folder, and give it by --glob"),
         false => failure,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{split_bar, text};
 use crate::engine::jsonl::Lengths;
+use crate::engine::media::OTHERS;
 use crate::model::text::{bytes, grouped};
 use crate::tui::screen::Ui;
 use ratatui::text::{Line, Span};
@@ -96,7 +97,11 @@ impl Chart {
         let rest = &self.bars[shown.len()..];
         if !rest.is_empty() {
             let counted: u64 = rest.iter().map(|b| b.count).sum();
-            let words = format!("  and {} more: {}", grouped(rest.len() as u64), grouped(counted));
+            // Of those that are counted together nobody knows how many they are.
+            let words = match rest.iter().any(|bar| bar.label == OTHERS) {
+                true => format!("  and others: {}", grouped(counted)),
+                false => format!("  and {} more: {}", grouped(rest.len() as u64), grouped(counted)),
+            };
             lines.push(Line::from(Span::styled(text::fit_end(&words, columns, ui.glyphs), ui.theme.muted)));
         }
         lines
@@ -179,6 +184,9 @@ mod tests {
         assert_eq!(lines.len(), 4);
         assert!(lines[1].starts_with("  JPEG ####") && lines[1].ends_with("75    75 %"), "{lines:?}");
         assert!(lines[3].contains("and 2 more: 5"), "{lines:?}");
+        let counts = [("1×1", 3), ("2×2", 2), ("others", 40)].map(|(n, c)| (n.to_owned(), c));
+        let lines = drawn(&Chart::of("sizes", &counts).unwrap(), 40, 1);
+        assert!(lines[2].contains("and others: 42"), "{lines:?}");
         assert_eq!(Chart::of("none", &[]), None);
     }
 

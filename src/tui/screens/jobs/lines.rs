@@ -87,6 +87,7 @@ pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'st
         (0, 0) => {}
         // The figures of the last phase, which one who was not there cannot make sense of.
         (done, total) if view.status.state == JobState::Done && done < total => {}
+        _ if view.status.state == JobState::Done && view.status.phase == Phase::Publish => {}
         (done, 0) => facts.push(count(done, noun)),
         (done, total) => facts.push(format!("{}/{}", grouped(done), count(total, noun))),
     }

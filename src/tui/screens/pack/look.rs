@@ -209,12 +209,14 @@ pub fn look_at(tokenizer: &Tokenizer, document: Option<&str>, plan: &PackPlan) -
     let template = tokenizer.template()?;
     let usual_end = ENDS.iter().find(|end| tokenizer.id_of(end).is_some()).map(|end| (*end).to_owned());
     let specials = facts.added.iter().filter(|token| token.is_special).map(|token| token.text.clone());
+    let mut unknown_end = None;
     let mut warnings: Vec<String> = facts.warnings.iter().map(|words| display_safe(words).into_owned()).collect();
     let end = match &plan.end {
         Some(EndToken::Id(id)) => Some(*id),
         Some(EndToken::Text(text)) => {
             let id = tokenizer.id_of(text);
             if id.is_none() {
+                unknown_end = Some(text.clone());
                 warnings.insert(0, format!("the end token {} is not in the vocabulary", display_safe(text)));
             }
             id
@@ -233,6 +235,7 @@ pub fn look_at(tokenizer: &Tokenizer, document: Option<&str>, plan: &PackPlan) -
         ids: None,
         size: (0, 0),
         warnings,
+        unknown_end,
     };
     if let Some(document) = document {
         let spans = tokenizer.encoder().encode_spans(document)?;

@@ -1,7 +1,7 @@
 //! What is known of the data that is to be packed, as the workers found it out.
 
 use crate::job::pack::PackPreview;
-use crate::model::pack::TextField;
+use crate::model::pack::{EndToken, TextField};
 use crate::model::{Failure, Outcome, PackFormat, PackPlan, Problem};
 use crate::preview::tokens::TokenText;
 use crate::source::text::TextFile;
@@ -90,8 +90,10 @@ pub struct TokenizerLook {
     pub ids: Option<TokenText>,
     /// Its tokens and characters.
     pub size: (u64, u64),
-    /// What stands in the way, or is to be known; safe.
+    /// What is to be known; safe.
     pub warnings: Vec<String>,
+    /// The end token that it was looked at with, where the vocabulary has none like it.
+    pub unknown_end: Option<String>,
 }
 
 /// Everything that is known.
@@ -119,9 +121,24 @@ impl Seen {
         self.tokenizer.as_ref().filter(|(of, _)| of == name).map(|(_, look)| look.as_ref())
     }
 
-    /// Why a tokenizer cannot be used.
-    pub fn tokenizer_blocker(&self, name: &str) -> Option<String> {
-        self.tokenizer_of(name).and_then(|look| look.as_ref().err()).map(ToString::to_string)
+    /// Why a tokenizer cannot be used, alone or with this end token.
+    pub fn tokenizer_blocker(&self, name: &str, end: Option<&EndToken>) -> Option<String> {
+        match self.tokenizer_of(name)? {
+            Err(failure) => Some(failure.to_string()),
+            Ok(look) => match (&look.unknown_end, end) {
+                (Some(unknown), Some(EndToken::Text(text))) if unknown == text => {
+                    let text = crate::tui::widgets::text::safe(text);
+                    Some(format!("the end token {text} is not in the vocabulary"))
+                }
+                _ => None,
+            },
+        }
+    }
+
+    /// Why a format finds no files to read.
+    pub fn files_blocker(&self, format: PackFormat) -> Option<&str> {
+        let files = self.files.as_ref()?.as_ref().as_ref().ok()?;
+        files.by_format.iter().find(|(of, _)| *of == format)?.1.as_ref().err().map(String::as_str)
     }
 
     /// The token that documents usually end with.

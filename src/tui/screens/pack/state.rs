@@ -57,6 +57,13 @@ impl PackState {
         self.seen.preview.as_ref().filter(|(plan, _)| *plan == self.plan).map(|(_, found)| found.as_ref())
     }
 
+    /// Why one of the formats finds nothing to read, and where that is changed.
+    fn format_without_files(&self) -> Option<String> {
+        let formats = self.plan.formats();
+        let (format, why) = formats.iter().find_map(|format| Some((*format, self.seen.files_blocker(*format)?)))?;
+        Some(format!("{}: {why}; 'only files' of the step Source names others, like **/*.jsonl.gz", format.word()))
+    }
+
     /// Takes the key, or the program, that the cursor is on.
     fn choose_key(&mut self) {
         let row = self.keys.selected;
@@ -187,9 +194,12 @@ impl Answers for PackState {
             }
             Step::Text => self.seen.text_blocker(),
             Step::Tokenizer if self.plan.tokenizer.is_empty() => Some("a tokenizer is needed".into()),
-            Step::Tokenizer => self.seen.tokenizer_blocker(&self.plan.tokenizer),
+            Step::Tokenizer => self.seen.tokenizer_blocker(&self.plan.tokenizer, self.plan.end.as_ref()),
             Step::Targets if self.plan.formats().is_empty() => Some("choose at least one format".into()),
-            Step::Targets => self.refused().first().map(|problem| problem.message.clone()),
+            Step::Targets => {
+                let refused = self.refused().first().map(|problem| problem.message.clone());
+                refused.or_else(|| self.format_without_files())
+            }
             Step::Review => None,
         }
     }

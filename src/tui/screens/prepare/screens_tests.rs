@@ -243,7 +243,7 @@ fn a_run_that_failed() {
     let mut wizard = at(Step::Review);
     wizard.show_run();
     let failure = Failure::environment("writing the index", "no space left on the device")
-        .with_hint("free some space and run the same command again; what was scanned is kept");
+        .with_hint("free some space and run the same command again");
     wizard.run.observe(status(JobState::Failed), Some(without_report(failure)));
     compare("run_failed", &mut wizard);
 }

@@ -4,10 +4,10 @@ use super::session::SplitSession;
 use crate::engine::splits::{DiffKind, DiffLine, SplitEditor};
 use crate::job::splits::Written;
 use crate::model::text::{bytes, count};
-use crate::model::Failure;
+use crate::model::{Failure, Problem, ProblemKind};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
-use crate::tui::widgets::layout::draw_lines;
+use crate::tui::widgets::layout::{draw_lines, problem_lines};
 use crate::tui::widgets::{draw_list, panel, text, Level, ListState, Toast};
 use crate::tui::work::Latest;
 use ratatui::crossterm::event::MouseEventKind;
@@ -16,6 +16,9 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::sync::Arc;
 
+/// Problems that are told below the diff.
+const PROBLEMS: usize = 3;
+
 /// What the diff says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
@@ -23,12 +26,18 @@ pub struct Changes {
     pub lines: Vec<DiffLine>,
     /// The changes in words.
     pub titles: Vec<String>,
+    /// What would spoil a training with the splits as they would be written.
+    pub problems: Vec<Problem>,
 }
 
 impl Changes {
     /// The changes of an editor that are not written.
     pub fn of(editor: &SplitEditor) -> Self {
-        Self { lines: editor.diff(), titles: editor.log().iter().map(|edit| edit.title()).collect() }
+        let is_grave =
+            |problem: &Problem| matches!(problem.kind, ProblemKind::ShardInTwoSplits | ProblemKind::BadBraces);
+        let problems = editor.problems().into_iter().filter(is_grave);
+        let titles = editor.log().iter().map(|edit| edit.title()).collect();
+        Self { lines: editor.diff(), titles, problems: problems.collect() }
     }
 }
 
@@ -178,9 +187,10 @@ pub fn draw_changes(
     area: Rect,
     ui: &Ui,
 ) {
+    let problems = changes.map(|changes| changes.problems.as_slice()).unwrap_or_default();
     let area = match failure {
         Some(failure) => draw_failure(failure, frame, area, ui),
-        None => area,
+        None => draw_problems(problems, frame, area, ui),
     };
     let of = |kind| changes.map_or(0, |c| c.lines.iter().filter(|line| line.kind == kind).count());
     let (added, removed) = (of(DiffKind::Added), of(DiffKind::Removed));
@@ -209,18 +219,32 @@ pub fn draw_changes(
     });
 }
 
+/// Draws what is wrong with the splits at the bottom of an area. Returns what is left of it.
+fn draw_problems(problems: &[Problem], frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
+    let columns = usize::from(area.width).saturating_sub(2);
+    let told = problems.iter().take(PROBLEMS).flat_map(|problem| problem_lines(problem, columns, ui));
+    let more = problems.len().checked_sub(PROBLEMS).filter(|more| *more > 0);
+    let more = more.map(|more| Line::from(Span::styled(format!("and {more} more"), ui.theme.muted)));
+    at_bottom(told.chain(more).collect(), frame, area)
+}
+
+/// Draws lines at the bottom of an area, in half of it at most. Returns what is left of it.
+fn at_bottom(lines: Vec<Line<'static>>, frame: &mut Frame, area: Rect) -> Rect {
+    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height / 2);
+    let left = Rect { height: area.height - rows, ..area };
+    let place = Rect { x: area.x + 1, y: left.bottom(), width: area.width.saturating_sub(1), height: rows };
+    draw_lines(frame.buffer_mut(), place, lines);
+    left
+}
+
 /// Draws why nothing was written at the bottom of an area. Returns what is left of it.
 fn draw_failure(failure: &Failure, frame: &mut Frame, area: Rect, ui: &Ui) -> Rect {
     let columns = usize::from(area.width).saturating_sub(2);
     let told = text::wrap(&format!("{} {failure}", ui.glyphs.cross), columns);
     let hint = failure.hint.iter().flat_map(|hint| text::wrap(hint, columns));
-    let told = told.into_iter().map(|line| Line::from(Span::styled(format!(" {line}"), ui.theme.error)));
-    let lines: Vec<Line> =
-        told.chain(hint.map(|line| Line::from(Span::styled(format!(" {line}"), ui.theme.muted)))).collect();
-    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(area.height / 2);
-    let left = Rect { height: area.height - rows, ..area };
-    draw_lines(frame.buffer_mut(), Rect { y: left.bottom(), height: rows, ..area }, lines);
-    left
+    let told = told.into_iter().map(|line| Line::from(Span::styled(line, ui.theme.error)));
+    let hint = hint.map(|line| Line::from(Span::styled(line, ui.theme.muted)));
+    at_bottom(told.chain(hint).collect(), frame, area)
 }
 
 fn diff_line(line: &DiffLine, digits: usize, columns: usize, ui: &Ui) -> Line<'static> {

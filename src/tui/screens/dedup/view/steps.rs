@@ -30,6 +30,8 @@ const PASSAGES: usize = 12;
 const LENGTH_COLUMNS: usize = 14;
 /// Columns of what stands behind a bar.
 const FIGURES_COLUMNS: usize = 22;
+/// Columns of the share among them.
+const SHARE_COLUMNS: usize = 8;
 
 /// Which files.
 pub fn source(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
@@ -121,9 +123,11 @@ fn draw_lengths(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) 
 fn figures(found: &Outcome<DedupEstimate>, length: u64, room: usize, ui: &Ui) -> Vec<Span<'static>> {
     let known = found.as_ref().ok().and_then(|found| found.lengths.iter().find(|known| known.min_length == length));
     let Some(known) = known else { return vec![Span::styled(ui.glyphs.cross, ui.theme.error)] };
+    // Each length is told from a sample of its own.
+    let about = if known.margin_bytes > 0 { "~" } else { "" };
     vec![
         Span::styled(split_bar(known.share, room, ui.glyphs), ui.theme.bar(0)),
-        Span::raw(format!(" {:>5.1} %", known.share * 100.0)),
+        Span::raw(text::pad_start(&format!("{about}{:.1} %", known.share * 100.0), SHARE_COLUMNS)),
         Span::styled(format!(" {}", text::pad_start(&bytes(known.removed_bytes), 12)), ui.theme.muted),
     ]
 }

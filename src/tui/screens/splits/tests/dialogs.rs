@@ -104,6 +104,12 @@ fn the_review_is_a_diff_of_the_file() {
     compare("review_failed", ALL_SIZES, &mut |frame, area, ui| {
         draw_changes(Some(&changes), Some(&failure), &mut list, frame, area, ui);
     });
+    let text = "split_parts:\n  train: [shard_0001.tar, shard_0002.tar]\n  val: [shard_0002.tar]\n";
+    let leaking = Changes::of(&with(editor_of(text, 20), vec![excluded("shard_0003.tar", None)]));
+    assert_eq!(leaking.problems.len(), 1, "{:?}", leaking.problems);
+    compare("review_leaking", ALL_SIZES, &mut |frame, area, ui| {
+        draw_changes(Some(&leaking), None, &mut ListState::new(leaking.lines.len()), frame, area, ui);
+    });
     compare("review_comparing", ALL_SIZES, &mut |frame, area, ui| {
         draw_changes(None, None, &mut ListState::default(), frame, area, ui);
     });
