@@ -67,8 +67,13 @@ fn windows_are_shuffled_into_files_of_the_same_names() {
     let value = ran.json("ok");
     assert_eq!((value["units"].as_u64(), value["tokens"].as_u64()), (Some(35), Some(35 * 33)));
     assert_eq!(names(&sandbox.path("out")).len(), 3);
+    sandbox.say("nanosets shuffle in --output out --window 33 --seed 1").ends(0).says("Nothing to do");
     sandbox.say("nanosets shuffle in --output out --window 33").ends(1);
     sandbox.say("nanosets shuffle in --output other --window 0").ends(2);
+    let name = names(&sandbox.path("in")).into_iter().find(|name| name.ends_with(".ds")).unwrap();
+    let short = sandbox.read(&format!("in/{name}"))[..40].to_vec();
+    sandbox.write(&format!("in/{name}"), short);
+    sandbox.say("nanosets shuffle in --output short --window 5").ends(1).complains("tokens, and there are 20");
     sandbox.say("nanosets shuffle in --output other").ends(2).complains("--window");
 }
 

@@ -60,7 +60,9 @@ fn failing(root: &Path, sample_type: &str, map: &[FieldExpr], sketches: &[Sample
     let Ok(class) = classes::resolve(sample_type) else { return Vec::new() };
     let samples: Vec<fields::DecodedSample> = sketches.iter().map(|sketch| fields::load(root, sketch)).collect();
     let mut found = Vec::new();
-    for check in fields::check(map, &samples) {
+    let checks = fields::check(map, &samples);
+    found.extend(fields::misfits(class.known, &checks, &samples).into_iter().map(|note| (false, note)));
+    for check in checks {
         // Whether a part is missing everywhere is known only after the scan, which tells it then.
         let failed: Vec<_> = samples
             .iter()

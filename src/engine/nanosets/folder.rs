@@ -112,7 +112,7 @@ pub fn folder_facts(
 }
 
 /// What metadata says that is not so.
-fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokenizer: Option<&str>) -> Vec<Problem> {
+pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokenizer: Option<&str>) -> Vec<Problem> {
     let on = || Subject::path(crate::formats::nanosets::metadata_path(&file.path));
     let mut found = Vec::new();
     let mut say = |kind, subject: Subject, message: String| found.push(Problem::problem(kind, subject, message));

@@ -1,6 +1,7 @@
 //! The context shuffler: windows of equal length of each file in a new order (format page §5).
 
 use super::copy::Copier;
+use super::folder::metadata_problems;
 use super::listing::files;
 use super::output::{Beside, Made, Shape, Writer};
 use crate::formats::nanosets::{Shard, TokenSize};
@@ -57,6 +58,9 @@ pub fn shuffle_windows(
     let (mut made, mut dropped) = (Vec::with_capacity(files.len()), 0);
     for file in files {
         let token_size = file.metadata.as_ref().map_or(TokenSize::Two, |metadata| metadata.token_size);
+        for problem in metadata_problems(&file, token_size, None) {
+            handles.problems.report(problem)?;
+        }
         if file.has_loss {
             let message = "its loss masks do not fit the tokens in their new order, and are left out";
             handles.problems.report(Problem::problem(ProblemKind::Other, Subject::path(&file.path), message))?;

@@ -142,7 +142,30 @@ pub fn try_on(plan: &PreparePlan, samples: &[DecodedSample]) -> Vec<Problem> {
     let is_required =
         |name: &str| class.is_some_and(|class| class.fields.iter().any(|f| f.name == name && f.default.is_none()));
     let tried = check(fields, samples);
-    tried.iter().filter_map(|tried| failing(plan, tried, is_required(&tried.field), samples)).collect()
+    let mut problems: Vec<Problem> =
+        tried.iter().filter_map(|tried| failing(plan, tried, is_required(&tried.field), samples)).collect();
+    problems.extend(misfits(class, &tried, samples));
+    problems
+}
+
+/// Fields that resolve to something else than their type says, each with the first sample of which that is so. The trainer does not check
+/// it, so these are notes.
+pub fn misfits(class: Option<&SampleType>, tried: &[FieldCheck], samples: &[DecodedSample]) -> Vec<Problem> {
+    let type_of = |name: &str| Some(class?.fields.iter().find(|field| field.name == name)?.field_type);
+    let told = tried.iter().filter_map(|tried| {
+        let field_type = type_of(&tried.field)?;
+        let found = tried.results.iter().zip(samples);
+        let (why, sample) =
+            found.filter_map(|(result, sample)| Some((misfit(field_type, result.as_ref().ok()?)?, sample))).next()?;
+        let message = format!("field '{}' by '{}': {why}; the trainer does not check it", tried.field, tried.expr);
+        let subject = Subject {
+            key: Some(sample.key.clone()),
+            shard: Some(sample.shard.clone()),
+            ..Subject::field(&tried.field)
+        };
+        Some(Problem::note(ProblemKind::FieldFails, subject, message))
+    });
+    told.collect()
 }
 
 fn failing(plan: &PreparePlan, tried: &FieldCheck, required: bool, samples: &[DecodedSample]) -> Option<Problem> {

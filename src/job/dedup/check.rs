@@ -6,11 +6,14 @@ use crate::engine::dedup::verify::check_shard;
 use crate::formats::bsade::{shard_folder, TOKENIZED};
 use crate::job::pool::run_units;
 use crate::model::{Handles, Outcome};
+use std::ffi::OsStr;
 use std::path::Path;
 
-/// Whether a folder looks like an index (bsade format page, §3).
+/// Whether a folder looks like an index (bsade format page, §3): it has a shard, whichever.
 pub fn is_index(folder: &Path) -> bool {
-    shard_folder(folder, 0).join(TOKENIZED).is_file()
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    let is_number = |name: &OsStr| !name.is_empty() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);
+    entries.flatten().any(|entry| is_number(&entry.file_name()) && entry.path().join(TOKENIZED).is_file())
 }
 
 /// Reads an index and compares all that is in it: places, texts, records, ranges and, where `memory` bytes are enough for the

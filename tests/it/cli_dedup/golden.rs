@@ -190,4 +190,6 @@ fn an_index_of_our_own_is_as_good_and_a_damaged_one_is_told() {
     sandbox.write("index/0/metadata", metadata);
     sandbox.say("dedup --from-index index --minlen 60 --output third").ends(1).complains("leads out of the folder");
     assert!(!sandbox.has("x.js") && !sandbox.has("third"));
+    std::fs::remove_dir_all(sandbox.path("index/0")).unwrap();
+    sandbox.say("verify index").ends(1).complains("shard 0 is missing");
 }
