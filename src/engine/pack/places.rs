@@ -7,8 +7,23 @@ use std::collections::{HashMap, HashSet};
 /// packed taken off before. Inputs that would meet keep their whole name.
 pub fn pbin_names(files: &[TextFile]) -> Vec<String> {
     let short: Vec<String> = files.iter().map(|file| format!("{}.pbin", stem(unpacked_name(file)))).collect();
-    let long = |file: &TextFile| format!("{}.pbin", file.name);
+    let mut named: HashMap<&str, usize> = HashMap::new();
+    for file in files {
+        *named.entry(&file.name).or_default() += 1;
+    }
+    // Files of one name lie in folders of different names, mostly.
+    let long = |file: &TextFile| match named.get(file.name.as_str()) {
+        Some(1) | None => format!("{}.pbin", file.name),
+        Some(_) => format!("{}{}.pbin", folder_in_front(file), stem(unpacked_name(file))),
+    };
     unmixed(&short, |at| files.get(at).map(long).unwrap_or_default())
+}
+
+/// The folder of a file that was given by itself, as the beginning of a name; its own name has none then.
+fn folder_in_front(file: &TextFile) -> String {
+    let parent = (!file.name.contains('/')).then(|| file.path.parent()).flatten();
+    let folder = parent.and_then(|parent| parent.file_name());
+    folder.map(|name| format!("{}-", name.to_string_lossy())).unwrap_or_default()
 }
 
 /// The sample file of each input: its bare name without its last suffix, then `-SUFFIX.bin`. Inputs of one stem get the folder they
@@ -24,11 +39,8 @@ pub fn forager_names(files: &[TextFile], suffix: &str, may_rename: bool) -> Opti
         return None;
     }
     let long = |at: usize| {
-        let file = files.get(at).map(|file| stem(unpacked_name(file)).replace('/', "-")).unwrap_or_default();
-        // A file that was given by itself has no folder in its name; its path has.
-        let parent = files.get(at).filter(|file| !file.name.contains('/')).and_then(|file| file.path.parent());
-        let folder = parent.and_then(|parent| parent.file_name()).map(|name| format!("{}-", name.to_string_lossy()));
-        format!("{}{file}-{suffix}.bin", folder.unwrap_or_default())
+        let name = files.get(at).map(|file| stem(unpacked_name(file)).replace('/', "-")).unwrap_or_default();
+        format!("{}{name}-{suffix}.bin", files.get(at).map(folder_in_front).unwrap_or_default())
     };
     Some(unmixed(&short, long))
 }
@@ -102,6 +114,13 @@ mod tests {
         assert_eq!(names, ["a.v2.pbin", "b.pbin", "sub/c.pbin", "d.pbin", ".e.pbin"]);
         let names = pbin_names(&files(&["a.jsonl", "a.jsonl.gz", "b.jsonl"]));
         assert_eq!(names, ["a.jsonl.pbin", "a.jsonl.gz.pbin", "b.pbin"]);
+        // Each was given by itself.
+        let alone = |path: &str| {
+            let file = files(&[path]).remove(0);
+            TextFile { name: path.rsplit('/').next().unwrap_or(path).to_owned(), ..file }
+        };
+        let names = pbin_names(&[alone("x/a.jsonl"), alone("y/a.jsonl"), alone("z/y/a.jsonl"), alone("x/b.jsonl")]);
+        assert_eq!(names, ["x-a.pbin", "y-a.pbin", "y-a-2.pbin", "b.pbin"]);
     }
 
     #[test]

@@ -249,6 +249,19 @@ pub fn is_packed(path: &Path) -> bool {
     open_read(path).ok().and_then(has_layout).unwrap_or(false)
 }
 
+/// Whether the header of a file is that of a packed one, of any era: a look at its first bytes and at where its index begins. Of a file that
+/// cannot be read nothing is said.
+pub fn may_be_packed(path: &Path) -> bool {
+    let Ok(file) = open_read(path) else { return true };
+    let mut head = [0; HEADER_BYTES as usize];
+    let wanted = file.len().min(HEADER_BYTES) as usize;
+    if head.get_mut(..wanted).is_some_and(|head| file.read_exact_at(head, 0).is_err()) {
+        return true;
+    }
+    let eras = [(HEADER_BYTES, false), (HEADER_BYTES, true), (OLD_HEADER_BYTES, false), (OLD_HEADER_BYTES, true)];
+    eras.into_iter().any(|(bytes, is_big)| candidate(&file, &head, bytes, is_big).map_or(true, |found| found.is_some()))
+}
+
 /// A layout that the header allows, with the length of the tokens.
 fn candidate(
     file: &ReadFile,

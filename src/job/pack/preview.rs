@@ -14,7 +14,7 @@ use crate::job::record::stopped_run;
 use crate::model::pack::{NanosetsTarget, PackPlan, SampleSize};
 use crate::model::{text, Cancel, ExitClass, Outcome, PackFormat, Problem, ProblemKind, RunOptions, Severity, Subject};
 use crate::source::jsonl::Unit;
-use crate::source::text::{packed_share, read_unit, Blocks, Position, TextFile};
+use crate::source::text::{read_unit, unpacked_share, Blocks, Position, TextFile};
 use crate::storage::read::open_read;
 use crate::storage::space;
 use crate::tokenize::Tokenizer;
@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 const STRETCH: u64 = 128 << 10;
 /// Places that are looked at in a pass.
 const PLACES: u64 = 24;
+/// Bytes of a packed file by which its packing is measured.
+const MEASURED: u64 = 1 << 20;
 /// Time spent on them, at most.
 const LONGEST: Duration = Duration::from_millis(1_200);
 
@@ -372,6 +374,7 @@ fn stretch(input: &TextFile, file: usize, unit: Unit, cancel: &Cancel) -> Outcom
     let mut blocks = Blocks::open(input, size, Position::default(), cancel)?;
     let block = blocks.next(Vec::new())?.unwrap_or_default();
     let text = block.bytes.len() as u64;
-    let on_disk = (text as f64 * packed_share(input, cancel)?).round() as u64;
+    let (taken, given) = unpacked_share(input, MEASURED)?;
+    let on_disk = (text as f64 * taken as f64 / given.max(1) as f64).round() as u64;
     Ok((Piece { file, block, spans: None }, on_disk.clamp(1, input.bytes.max(1))))
 }

@@ -1,14 +1,9 @@
 //! What reading a file takes.
 
 use crate::model::{Failure, Outcome};
-use crate::source::text::{Packing, TextFile, Unpacked};
+use crate::source::text::{Packing, TextFile};
 use crate::storage::read::open_read;
-use std::sync::Arc;
 
-/// Bytes unpacked at a time.
-const STEP: usize = 16 << 10;
-/// Text that is unpacked in a look into a file, as a multiple of what is read of it.
-const MOST_GIVEN: u64 = 32;
 /// The buffers of a reading, without a line that is longer than them.
 const BUFFERS: u64 = 1 << 20;
 /// What the decoder of gzip keeps.
@@ -37,29 +32,6 @@ pub fn reading_memory(file: &TextFile) -> Outcome<u64> {
     Ok(BUFFERS + decoder)
 }
 
-/// Unpacks the beginning of a file, about `most` bytes of it: how many were taken, and how many that gave. What cannot be unpacked gives
-/// nothing more.
-pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
-    let mut input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?.uncapped();
-    let (mut buffer, mut given) = (vec![0; STEP], 0_u64);
-    // What is taken and what it gave belong together just before more is taken, and at the end.
-    let (mut taken, mut told) = (0_u64, None);
-    // Equal documents may give thousands of times what is taken.
-    while (taken < most || told.is_none()) && given < MOST_GIVEN * most {
-        let count = input.read(&mut buffer)?;
-        let now = input.consumed();
-        if given > 0 && (now > taken || count == 0) {
-            told = Some((taken, given));
-        }
-        if count == 0 {
-            break;
-        }
-        given += count as u64;
-        taken = now;
-    }
-    Ok(told.unwrap_or((taken, given)))
-}
-
 /// The window that the header of a zstd frame asks for (RFC 8878, §3.1.1.1).
 fn window(start: &[u8]) -> Option<u64> {
     let rest = start.strip_prefix(&[0x28, 0xb5, 0x2f, 0xfd])?;
@@ -81,28 +53,6 @@ fn window(start: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
     use std::io::Write as _;
-
-    #[test]
-    fn the_share_of_a_packed_file_is_told_from_its_beginning() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("x");
-        let mut state = 1_u64;
-        let mut letter = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            b'a' + (state >> 60) as u8
-        };
-        let text: Vec<u8> = (0..3_000_000).map(|_| letter()).collect();
-        let packed = zstd::encode_all(&text[..], 1).unwrap();
-        crate::storage::publish::write_file(&crate::storage::fs::RealFs, &path, &packed, 0o600).unwrap();
-        let stamp = crate::storage::read::stamp_at(&path).unwrap();
-        let mut file = TextFile { path, name: "x".into(), bytes: stamp.bytes, stamp, packing: Packing::Zstd };
-        let (taken, given) = unpacked_share(&file, u64::MAX / 64).unwrap();
-        assert_eq!((taken, given), (file.bytes, 3_000_000));
-        let (taken, given) = unpacked_share(&file, 200_000).unwrap();
-        assert!(taken < file.bytes && given < 3_000_000 && given > taken, "{taken} {given}");
-        file.packing = Packing::Gzip;
-        assert_eq!(unpacked_share(&file, 200_000).unwrap().1, 0);
-    }
 
     #[test]
     fn windows_are_what_the_encoder_was_told() {

@@ -16,7 +16,7 @@ pub use documents::Documents;
 pub use lines::{line_around, line_from, lines_before};
 pub use list::list;
 pub use long::{LongLine, Spool};
-pub use memory::{reading_memory, unpacked_share};
+pub use memory::reading_memory;
 pub use record::{blank_note, Body, Kind, Passed, Record};
 
 /// The longest line that is held in memory, in bytes.

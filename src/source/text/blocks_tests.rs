@@ -275,12 +275,19 @@ fn how_small_text_is_packed_is_told_by_its_beginning() {
             ("a.txt", text.to_vec()),
         ] {
             let file = file(dir.path(), name, &packed);
-            let share = packed_share(&file, &Cancel::default()).unwrap();
+            let (taken, given) = unpacked_share(&file, 1 << 20).unwrap();
+            let share = taken as f64 / given as f64;
             let wanted = packed.len() as f64 / long as f64;
             let near = if long > 100_000 { 0.08 } else { 1e-9 };
             assert!((share / wanted - 1.0).abs() <= near, "{name} {long}: {share} {wanted}");
         }
     }
     let nothing = file(dir.path(), "nothing.gz", &gzip(b""));
-    assert_eq!(packed_share(&nothing, &Cancel::default()).unwrap(), 1.0);
+    assert_eq!(unpacked_share(&nothing, 1 << 20).unwrap(), (nothing.bytes, 0));
+    let mut broken = file(dir.path(), "broken", &zstd_of(&text));
+    broken.packing = Packing::Gzip;
+    assert_eq!(unpacked_share(&broken, 1 << 20).unwrap().1, 0, "what cannot be unpacked gives nothing");
+    // Equal lines give far more than is taken, and are not unpacked for ever.
+    let equal = file(dir.path(), "equal.zst", &zstd_of(&vec![b'\n'; 80 << 20]));
+    assert!(unpacked_share(&equal, 1 << 10).unwrap().1 < 1 << 20);
 }

@@ -25,7 +25,7 @@ pub use list::{list, Listing};
 pub use packing::Packing;
 pub(crate) use packing::Unpacked;
 pub use python_json::{python_line, python_lines, NotJson};
-pub use share::packed_share;
+pub use share::unpacked_share;
 pub use stream::LineJudge;
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
 pub use verdict::{Quirks, Verdict};

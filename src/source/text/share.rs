@@ -2,36 +2,38 @@
 
 use super::packing::Unpacked;
 use super::TextFile;
-use crate::model::{Cancel, Outcome};
+use crate::model::Outcome;
 use crate::storage::read::open_read;
 use std::sync::Arc;
 
-/// Packed bytes that are looked at, and bytes of text, at most.
-const MOST_PACKED: u64 = 1 << 20;
-const MOST_TEXT: u64 = 16 << 20;
-/// Bytes of text that are unpacked at a time.
+/// Bytes unpacked at a time.
 const STEP: usize = 16 << 10;
+/// Text that is unpacked, as a multiple of what is read of the file.
+const MOST_GIVEN: u64 = 32;
 
-/// Bytes on disk for each byte of text of a file, by its first megabyte; 1 where nothing can be unpacked.
+/// Unpacks the beginning of a file, about `most` bytes of it: so many of them gave so many. What cannot be unpacked gives nothing more.
 ///
-/// More is taken from a file than what was unpacked of it, by what waits to be unpacked. Both belong together just before more is taken,
-/// and at the end; a decoder that works in blocks still holds back one of them, so what is told is a little too much.
-pub fn packed_share(file: &TextFile, cancel: &Cancel) -> Outcome<f64> {
-    let mut input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?;
-    let (mut text, mut taken, mut piece) = (0_u64, 0_u64, vec![0; STEP]);
-    let mut share = None;
-    loop {
-        cancel.check()?;
-        let count = input.read(&mut piece)?;
+/// More is taken from a file than what was unpacked of it, by what waits to be unpacked, and decoders hold a block back. Just before more is
+/// taken both are about the same, so that what came between two such moments belongs together; at the end everything does.
+pub fn unpacked_share(file: &TextFile, most: u64) -> Outcome<(u64, u64)> {
+    let mut input = Unpacked::new(Arc::new(open_read(&file.path)?), file.packing)?.uncapped();
+    let (mut buffer, mut taken, mut given) = (vec![0; STEP], 0_u64, 0_u64);
+    let (mut first, mut last) = (None, None);
+    // Equal documents may give thousands of times what is taken.
+    while (taken < most || last.is_none()) && given < MOST_GIVEN * most {
+        let count = input.read(&mut buffer)?;
         let now = input.consumed();
-        if text > 0 && (now > taken || count == 0) {
-            share = Some(taken as f64 / text as f64);
+        if count == 0 {
+            return Ok((now, given));
         }
-        if count == 0 || share.is_some() && taken >= MOST_PACKED || text >= MOST_TEXT {
-            let told = share.unwrap_or_else(|| taken as f64 / text.max(1) as f64);
-            return Ok(if text == 0 { 1.0 } else { told });
+        if given > 0 && now > taken {
+            match first {
+                None => first = Some((taken, given)),
+                Some((from, of)) => last = Some((taken - from, given - of)),
+            }
         }
-        text += count as u64;
+        given += count as u64;
         taken = now;
     }
+    Ok(last.unwrap_or((taken, given)))
 }

@@ -103,7 +103,8 @@ impl Home {
         let plain = seen.state == State::None;
         let kind = Cell::new(seen.title(), if plain { ui.theme.muted } else { ui.theme.accent });
         let only_texts = seen.kind == DatasetKind::PlainFolder && seen.media == 0 && seen.texts > 0;
-        let holds_something = seen.shards > 0 || seen.media > 0 || only_texts;
+        let is_packed = seen.kind.is_tokens() && seen.files > 0;
+        let holds_something = seen.shards > 0 || seen.media > 0 || only_texts || is_packed;
         let amount = match (holds_something, entry.is_folder) {
             _ if seen.is_begun => String::new(),
             (false, true) => String::new(),

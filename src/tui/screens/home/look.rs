@@ -5,6 +5,7 @@ use super::begun;
 use super::files::{self, Mixture};
 use crate::engine::browse::is_packed_jsonl;
 use crate::engine::dedup::removed;
+use crate::formats::modalities::packed::may_be_packed;
 use crate::job::unfinished::Begun;
 use crate::media::kind::type_by_extension;
 use crate::model::text::{bytes, count};
@@ -276,6 +277,9 @@ fn look_at_file(path: &Path, size: u64) -> Look {
         DatasetKind::Metadataset => files::yaml(path, look),
         // A file without a byte is not packed, whatever its name.
         DatasetKind::PackedTokens if size == 0 => Look { state: State::Broken("the file is empty".into()), ..look },
+        DatasetKind::PackedTokens if !may_be_packed(path) => {
+            Look { state: State::Broken("its header is not that of packed tokens".into()), ..look }
+        }
         DatasetKind::PackedTokens => Look { state: State::Prepared, ..look },
         _ => look,
     }
@@ -559,7 +563,11 @@ mod tests {
         put(&root.join("ds/00000_unshuffled.ds.index"), b"12345678");
         put(&root.join("forager/index/sample_locations.bin"), b"");
         put(&root.join("forager/tokenized-samples/a.bin"), b"1234");
-        put(&root.join("a.pbin"), b"123");
+        let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/pack_bpe/expected/data.pbin");
+        let packed = std::fs::read(golden).unwrap();
+        put(&root.join("a.pbin"), &packed);
+        put(&root.join("noise.pbin"), &[0xa7; 900]);
+        assert!(matches!(look(&root.join("noise.pbin")).state, State::Broken(_)));
         let told = |name: &str| {
             let seen = look(&root.join(name));
             assert!(seen.is_ready_to_browse() && !seen.can_prepare(), "{name}");
@@ -567,7 +575,8 @@ mod tests {
         };
         assert_eq!(told("ds"), ("Nanosets", "packed", "1 file - 8 B".to_owned()));
         assert_eq!(told("forager"), ("Forager", "packed", "1 file - 4 B".to_owned()));
-        assert_eq!(told("a.pbin"), ("Modalities", "packed", "3 B".to_owned()));
+        let size = crate::model::text::bytes(packed.len() as u64);
+        assert_eq!(told("a.pbin"), ("Modalities", "packed", size));
     }
 
     #[test]
