@@ -6,7 +6,7 @@ use crate::engine::plan::pack::missing_or_wrong;
 use crate::engine::plan::CommandLine;
 use crate::job::pack::PackPreview;
 use crate::model::pack::{SampleSize, TextField};
-use crate::model::{Failure, Outcome, PackPlan, Problem};
+use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use crate::tui::form::{Answers, Field as _, Form};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
@@ -57,11 +57,13 @@ impl PackState {
         self.seen.preview.as_ref().filter(|(plan, _)| *plan == self.plan).map(|(_, found)| found.as_ref())
     }
 
-    /// Why one of the formats finds nothing to read, and where that is changed.
-    fn format_without_files(&self) -> Option<String> {
+    /// One of the formats that finds nothing to read, and where that is changed.
+    pub fn format_without_files(&self) -> Option<Problem> {
         let formats = self.plan.formats();
         let (format, why) = formats.iter().find_map(|format| Some((*format, self.seen.files_blocker(*format)?)))?;
-        Some(format!("{}: {why}; 'only files' of the step Source names others, like **/*.jsonl.gz", format.word()))
+        let message = format!("nothing to read for {}: {why}", format.word());
+        let problem = Problem::problem(ProblemKind::NothingToDo, Subject::default(), message);
+        Some(problem.with_hint("'only files' in the step Source names others, as in **/*.jsonl.gz"))
     }
 
     /// Takes the key, or the program, that the cursor is on.
@@ -198,7 +200,7 @@ impl Answers for PackState {
             Step::Targets if self.plan.formats().is_empty() => Some("choose at least one format".into()),
             Step::Targets => {
                 let refused = self.refused().first().map(|problem| problem.message.clone());
-                refused.or_else(|| self.format_without_files())
+                refused.or_else(|| self.format_without_files().map(|problem| problem.message))
             }
             Step::Review => None,
         }

@@ -1,11 +1,11 @@
 use super::guide::PackGuide;
 use super::look;
-use super::seen::Extracted;
+use super::seen::{Extracted, Files};
 use super::state::PackState;
 use super::step::{Field, Step};
 use crate::job::pack::{PackPreview, PackSample, Skipped, TargetPreview};
 use crate::job::prepare::OutputFile;
-use crate::model::pack::{EndToken, SampleSize, TextField};
+use crate::model::pack::{EndToken, ForagerTarget, NanosetsTarget, SampleSize, TextField};
 use crate::model::{Cancel, Failure, PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use crate::source::text::Packing;
 use crate::tokenize::Tokenizer;
@@ -325,4 +325,36 @@ fn nothing_is_proposed_for_a_run_that_is_gone_on_with() {
     };
     assert_eq!(end_after(true), Some(EndToken::Id(3)));
     assert_eq!(end_after(false), None);
+}
+
+#[test]
+fn a_format_that_finds_nothing_to_read_says_so_and_where_that_is_changed() {
+    let mut state = with_documents(plan(), LINES);
+    let by_format = vec![(PackFormat::Forager, Err("there is no file whose name ends in .jsonl".into()))];
+    state.seen.files = Some(Arc::new(Ok(Files { by_format, ..Files::default() })));
+    state.plan.forager = Some(ForagerTarget::new(SampleSize::Variable));
+    state.plan.tokenizer = "tokenizer.json".into();
+    state.go(Step::Targets);
+    compare("formats_without_files", &mut state);
+    assert!(state.blocker(Step::Targets).unwrap().contains("nothing to read for forager"));
+    state.plan.forager = None;
+    state.plan.nanosets = Some(NanosetsTarget::default());
+    assert_eq!(state.blocker(Step::Targets), None);
+}
+
+#[test]
+fn an_end_token_that_the_vocabulary_lacks_holds_its_step_back() {
+    let unknown = |end: Option<&str>| {
+        let mut state = with_documents(plan(), LINES);
+        state.plan.tokenizer = TOKENIZER.into();
+        state.plan.end = Some(EndToken::Text("<|nowhere|>".into()));
+        let tokenizer = Tokenizer::load(&state.plan.tokenizer).unwrap();
+        let look = look::look_at(&tokenizer, None, &state.plan);
+        state.seen.tokenizer = Some((state.plan.tokenizer.clone(), Arc::new(look)));
+        state.plan.end = end.map(|end| EndToken::Text(end.into()));
+        state.blocker(Step::Tokenizer)
+    };
+    assert_eq!(unknown(Some("<|nowhere|>")).unwrap(), "the end token <|nowhere|> is not in the vocabulary");
+    // What was found out of one says nothing of another.
+    assert_eq!((unknown(Some("<|elsewhere|>")), unknown(None)), (None, None));
 }

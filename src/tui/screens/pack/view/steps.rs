@@ -224,10 +224,11 @@ fn token_lines(tokens: &TokenText, columns: usize, most: usize, ui: &Ui) -> Vec<
 /// What is made, and where.
 pub fn targets(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
-    let refused = match state.plan.formats().is_empty() {
+    let mut refused = match state.plan.formats().is_empty() {
         true => Vec::new(),
         false => state.refused(),
     };
+    refused.extend(state.format_without_files());
     let wrong = refused.iter().take(2).flat_map(|problem| problem_lines(problem, columns, ui)).collect();
     draw_all_fields::<PackGuide>(state, frame, area, wrong, Vec::new(), ui);
 }
