@@ -2,7 +2,7 @@
 
 use crate::model::{Cancel, Failure, Outcome};
 use std::any::Any;
-use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -34,6 +34,21 @@ where
         worker();
     });
     board.results.into_inner().unwrap_or_else(PoisonError::into_inner).finish(cancel)
+}
+
+/// Does both, the first on a thread of its own where there is one to be had. A panic of one of them goes on when both are over.
+pub fn together(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+    let first = Mutex::new(first);
+    let begin = || (first.lock().unwrap_or_else(PoisonError::into_inner))();
+    std::thread::scope(|scope| {
+        let beside = std::thread::Builder::new().name("beside".to_owned()).spawn_scoped(scope, begin);
+        second();
+        match beside.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(())) => {}
+            Ok(Err(panic)) => resume_unwind(panic),
+            Err(_) => begin(),
+        }
+    });
 }
 
 struct Board<T> {
@@ -217,5 +232,21 @@ mod tests {
             assert_eq!(failure.class, ExitClass::Environment);
             assert!(failure.why.contains("two is bad"), "{}", failure.why);
         }
+    }
+
+    #[test]
+    fn two_pieces_of_work_are_both_done_at_once_and_a_panic_goes_on() {
+        let meet = Barrier::new(2);
+        let (mut first, mut second) = (0, 0);
+        let work = |place: &mut i32| {
+            meet.wait();
+            *place += 1;
+        };
+        together(&mut || work(&mut first), &mut || work(&mut second));
+        assert_eq!((first, second), (1, 1));
+        let mut done = false;
+        let beside = || together(&mut || panic!("a defect"), &mut || done = true);
+        assert!(catch_unwind(AssertUnwindSafe(beside)).is_err());
+        assert!(done);
     }
 }

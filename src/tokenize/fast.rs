@@ -1,7 +1,6 @@
 //! Readers of byte-pair tokenizers that are faster than the reference.
 
-use super::bpe::{Bpe, Scratch};
-use super::file::File;
+use super::bpe::{Bpe, Scratch, Tables};
 use super::reference::{guarded, Reference};
 use memchr::memmem::Finder;
 use serde_json::{json, Value};
@@ -31,14 +30,14 @@ pub(super) struct Other {
 }
 
 impl Fast {
-    /// Reads the same file; why no fast reader can do it, otherwise.
+    /// Reads the same file, of which our own tables may have been made; why no fast reader can do it, otherwise.
     pub(super) fn parse(
         json: &[u8],
-        file: Option<&File<'_>>,
+        tables: Result<Tables, String>,
         reference: &Reference,
         greatest_id: u32,
     ) -> Result<Self, String> {
-        match Bpe::new(file, reference) {
+        match tables.and_then(|tables| Bpe::new(tables, reference)) {
             Ok(own) => Ok(Self::Own(Box::new(own))),
             Err(why) => match Other::parse(json, reference, greatest_id) {
                 Ok(other) => Ok(Self::Other(Box::new(other))),

@@ -23,7 +23,7 @@ pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, Tokeniz
 #[cfg(test)]
 pub use fast::DIFFERS;
 pub use guard::{Guard, Mismatch};
-pub use tokenizer::Tokenizer;
+pub use tokenizer::{Together, Tokenizer};
 
 #[cfg(test)]
 mod tests;

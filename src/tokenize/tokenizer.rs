@@ -1,5 +1,6 @@
 //! A tokenizer that any number of threads share.
 
+use super::bpe::Tables;
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation, NO_END};
 use super::fast::Fast;
 use super::file::File;
@@ -14,6 +15,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 /// The tokenizer that was loaded last, while somebody uses it: loading takes longer than packing a small file, and a front end that
 /// has looked at a tokenizer hands a plan on, not the tokenizer.
 static LAST: Mutex<Weak<Inner>> = Mutex::new(Weak::new());
+
+/// Two pieces of work that do not wait for each other, in any order or at once; both are done when it returns.
+pub type Together<'a> = &'a dyn Fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
 
 /// Tokens of the vocabulary among which a misspelt one is looked for.
 const MOST_COMPARED: u32 = 300_000;
@@ -58,6 +62,12 @@ impl Tokenizer {
     /// [`load`](Self::load) without what takes up to half of its time: for who only asks what is in it, or asks [`prove`](Self::prove)
     /// before anything counts that was encoded.
     pub fn load_unproven(named: &str) -> Outcome<Self> {
+        Self::load_together(named, &in_turn)
+    }
+
+    /// [`load_unproven`](Self::load_unproven) for who has threads: `together` does two pieces of work, each of which takes a good part
+    /// of the whole, and returns when both are done.
+    pub fn load_together(named: &str, together: Together<'_>) -> Outcome<Self> {
         let (path, bytes) = load::read(named)?;
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         let hash = blake3::hash(&bytes).to_hex();
@@ -66,19 +76,19 @@ impl Tokenizer {
         if let Some(known) = known {
             return Ok(Self(known));
         }
-        let loaded = Self::made(&path.to_string_lossy(), &bytes)?;
+        let loaded = Self::made(&path.to_string_lossy(), &bytes, hash.as_str(), together)?;
         *last = Arc::downgrade(&loaded.0);
         Ok(loaded)
     }
 
     /// Makes a tokenizer of a file's bytes; `name` is for messages.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
-        let made = Self::made(name, bytes)?;
+        let made = Self::made(name, bytes, &blake3::hash(bytes).to_hex(), &in_turn)?;
         made.prove();
         Ok(made)
     }
 
-    fn made(name: &str, bytes: &[u8]) -> Outcome<Self> {
+    fn made(name: &str, bytes: &[u8], hash: &str, together: Together<'_>) -> Outcome<Self> {
         let broken = |why: String| {
             Failure::data("reading the tokenizer", why)
                 .on(Subject::path(name))
@@ -90,19 +100,23 @@ impl Tokenizer {
         if is_tiktoken(bytes) {
             return Err(broken("it is a tiktoken file, which does not say how texts are split".into()));
         }
-        let hash = blake3::hash(bytes).to_hex().to_string();
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         let (engine, facts) = if is_json {
             let file = File::read(bytes);
-            let reference = Reference::parse(bytes, file.as_ref()).map_err(broken)?;
-            let mut facts = facts_of(&reference, file.as_ref(), hash);
-            let fast = Fast::parse(bytes, file.as_ref(), &reference, facts.greatest_id);
+            let (mut tables, mut reference) = (None, None);
+            together(&mut || tables = Some(Tables::new(file.as_ref())), &mut || {
+                reference = Some(Reference::parse(bytes, file.as_ref()));
+            });
+            let unread = || "nothing was read".to_owned();
+            let reference = reference.ok_or_else(unread).flatten().map_err(broken)?;
+            let mut facts = facts_of(&reference, file.as_ref(), hash.to_owned());
+            let fast = Fast::parse(bytes, tables.ok_or_else(unread).flatten(), &reference, facts.greatest_id);
             facts.is_fast = fast.is_ok();
             facts.slow_because = fast.as_ref().err().cloned();
             (Engine::Json(Box::new(reference), fast.ok().map(Box::new)), facts)
         } else {
             let model = Model::parse(bytes).map_err(broken)?;
-            let facts = facts_of_model(&model, hash);
+            let facts = facts_of_model(&model, hash.to_owned());
             (Engine::SentencePiece(Box::new(model)), facts)
         };
         let inner = Inner { engine, facts, uses_reference: AtomicBool::new(false), proof: OnceLock::new() };
@@ -265,6 +279,12 @@ impl Tokenizer {
     pub(super) fn engine(&self) -> &Engine {
         &self.0.engine
     }
+}
+
+/// One after the other.
+fn in_turn(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+    first();
+    second();
 }
 
 /// Whether the first line is a token in base64 and its rank.

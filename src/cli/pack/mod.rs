@@ -17,6 +17,7 @@ use crate::engine::plan::pack::{missing_or_wrong, notes, open_questions};
 use crate::engine::plan::{file, CommandLine};
 use crate::job::index::{start_raw, RawIndexPlan};
 use crate::job::pack::{preview, settled, start, PackReport};
+use crate::job::pool::together;
 use crate::model::text::display_safe;
 use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, Severity};
 use crate::prompt;
@@ -55,7 +56,7 @@ pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
     refuse_wrong(plan)?;
     // Held to the end: the job then need not load it once more. It is the job that proves it. And the process ends with the run: to
     // give back hundreds of thousands of spellings one by one would only put off its end.
-    let tokenizer = ManuallyDrop::new(Tokenizer::load_unproven(&plan.tokenizer)?);
+    let tokenizer = ManuallyDrop::new(Tokenizer::load_together(&plan.tokenizer, &together)?);
     let told = notes(plan, &tokenizer);
     if let Some(path) = &context.globals.save_plan {
         save_plan(plan, path)?;

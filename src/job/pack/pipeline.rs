@@ -3,7 +3,7 @@
 use super::assemble::Assembler;
 use super::feed::{Fed, Feed};
 use crate::engine::pack::{PackedPiece, Packer, Recipe};
-use crate::job::pool::run_units;
+use crate::job::pool::{run_units, together};
 use crate::model::pack::TextField;
 use crate::model::{Cancel, Failure, Outcome};
 use crate::tokenize::{Mismatch, Tokenizer};
@@ -59,14 +59,21 @@ pub(super) fn run(
     let stop = Cancel::default();
     let workers: Vec<usize> = (0..limits.threads.max(1)).collect();
     let is_fast = tokenizer.is_fast();
-    let result = run_units(&workers, limits.threads, &stop, |worker| {
-        // One thread compares the readers while the others pack; the pass is over when both is done.
-        if let Some(mismatch) = (is_fast && *worker == 0).then(|| tokenizer.prove()).flatten() {
-            return Err(hall.differs(mismatch.clone()));
+    let mut result = Ok(Vec::new());
+    let mut prove = || {
+        if let Some(mismatch) = is_fast.then(|| tokenizer.prove()).flatten() {
+            hall.differs(mismatch.clone());
+            stop.cancel();
         }
-        let mut packer = Packer::new(recipes, field, tokenizer, cancel)?.within(limits.words);
-        hall.work(&mut packer, cancel, &stop)
-    });
+    };
+    let mut pack = || {
+        result = run_units(&workers, limits.threads, &stop, |_| {
+            let mut packer = Packer::new(recipes, field, tokenizer, cancel)?.within(limits.words);
+            hall.work(&mut packer, cancel, &stop)
+        })
+    };
+    // The readers are compared while texts are packed; the pass is over when both is done.
+    together(&mut prove, &mut pack);
     let waiting = hall.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (waiting.mismatch, result) {
         (Some(mismatch), _) => Ok(Ended::Mismatch(mismatch)),

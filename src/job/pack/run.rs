@@ -13,6 +13,7 @@ use super::record::{decide, settled, Decision};
 use super::{room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
+use crate::job::pool::together;
 use crate::job::record::{check_running, tell_again};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -78,7 +79,7 @@ impl<'a> Job<'a> {
         let mut layout = Layout::of(plan)?;
         recover(context, &layout)?;
         // It is proven while the first texts are packed.
-        let tokenizer = Tokenizer::load_unproven(&plan.tokenizer)?;
+        let tokenizer = Tokenizer::load_together(&plan.tokenizer, &together)?;
         let recipes = recipes(plan, &tokenizer)?;
         let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), &context.cancel)?;
         layout.settle(plan, &inputs)?;

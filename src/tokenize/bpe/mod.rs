@@ -50,6 +50,13 @@ pub(super) struct Bpe {
     shape: Shape,
 }
 
+/// What takes long to make of a file, and needs nothing but the file: others may read it meanwhile.
+#[derive(Debug)]
+pub(super) struct Tables {
+    model: Model,
+    shape: Shape,
+}
+
 /// Memory of one thread; for one tokenizer.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
@@ -65,9 +72,9 @@ impl Scratch {
     }
 }
 
-impl Bpe {
-    /// Makes one of a `tokenizer.json`, if it could be read; why it is left to others, otherwise.
-    pub(super) fn new(file: Option<&File<'_>>, reference: &Reference) -> Result<Self, String> {
+impl Tables {
+    /// Makes those of a `tokenizer.json`, if it could be read; why it is left to others, otherwise.
+    pub(super) fn new(file: Option<&File<'_>>) -> Result<Self, String> {
         let file = file.ok_or("its model is not of byte pairs, or not written in the usual form")?;
         let shape = Shape::of(&file.normalizer, &file.pre_tokenizer)?;
         let spelled = if shape.is_of_bytes() { Spelled::Bytes } else { Spelled::Chars };
@@ -75,6 +82,14 @@ impl Bpe {
         if model.takes_whole() && shape.has_whole_texts() {
             return Err("it takes whole texts for words of its vocabulary".into());
         }
+        Ok(Self { model, shape })
+    }
+}
+
+impl Bpe {
+    /// Made of the tables of a file and the added tokens as the reference has them.
+    pub(super) fn new(tables: Tables, reference: &Reference) -> Result<Self, String> {
+        let Tables { model, shape } = tables;
         Ok(Self { model, added: Added::new(reference.tokenizer())?, shape })
     }
 

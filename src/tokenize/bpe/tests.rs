@@ -24,7 +24,7 @@ fn changed(name: &str, changes: &[(&str, Value)]) -> Vec<u8> {
 fn read(json: &[u8]) -> (Reference, Result<Bpe, String>) {
     let file = File::read(json);
     let reference = Reference::parse(json, file.as_ref()).unwrap();
-    let own = Bpe::new(file.as_ref(), &reference);
+    let own = Tables::new(file.as_ref()).and_then(|tables| Bpe::new(tables, &reference));
     (reference, own)
 }
 
