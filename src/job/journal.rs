@@ -5,13 +5,13 @@
 
 use crate::model::{Failure, FileStamp, Outcome};
 use crate::storage::fs::{Fs, WriteFile};
-use crate::storage::read::{open_read, read_whole};
+use crate::storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use xxhash_rust::xxh3::{xxh3_64, Xxh3};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Counts up when the meaning of a journal or of the spools changes.
 const FORMAT: u32 = 1;
@@ -19,8 +19,6 @@ const FORMAT: u32 = 1;
 const LARGEST: u64 = 1 << 30;
 /// How often the journal is made durable at most; thousands of small shards would else wait for the disk each.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-/// How much of a spool is read at a time, in bytes.
-const CHUNK: usize = 1 << 18;
 
 /// Total length and hash of a unit's spool files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,32 +27,6 @@ pub struct SpoolDigest {
     pub bytes: u64,
     /// XXH3 (64 bits) over each file's length and content, in order.
     pub xxh3: u64,
-}
-
-impl SpoolDigest {
-    /// Reads spool files from beginning to end.
-    pub fn of(paths: &[impl AsRef<Path>]) -> Outcome<Self> {
-        let mut hasher = Xxh3::new();
-        let mut total = 0;
-        let mut buffer = vec![0; CHUNK];
-        for path in paths {
-            let file = open_read(path.as_ref())?;
-            hasher.update(&file.len().to_le_bytes());
-            let mut offset = 0;
-            loop {
-                let count = file
-                    .read_at(&mut buffer, offset)
-                    .map_err(|error| Failure::io("reading the spool", path.as_ref(), &error))?;
-                if count == 0 {
-                    break;
-                }
-                hasher.update(buffer.get(..count).unwrap_or_default());
-                offset += count as u64;
-            }
-            total += offset;
-        }
-        Ok(Self { bytes: total, xxh3: hasher.digest() })
-    }
 }
 
 /// A finished unit.
@@ -87,13 +59,13 @@ impl Header {
 
 /// The finished units of one plan. Shared freely between workers.
 pub struct Journal {
-    path: PathBuf,
+    /// Those that were in it when it was opened. What is recorded now is for the next run; there may be very many.
+    earlier: HashMap<String, DoneUnit>,
     inner: Mutex<Inner>,
 }
 
 struct Inner {
     file: Box<dyn WriteFile>,
-    done: HashMap<String, DoneUnit>,
     synced: Instant,
 }
 
@@ -120,8 +92,8 @@ impl Journal {
             // A cut line stays what it is; the next one begins on its own.
             file.write_all(b"\n")?;
         }
-        let inner = Inner { file, done: done.unwrap_or_default(), synced: Instant::now() };
-        Ok(Self { path: path.to_owned(), inner: Mutex::new(inner) })
+        let inner = Mutex::new(Inner { file, synced: Instant::now() });
+        Ok(Self { earlier: done.unwrap_or_default(), inner })
     }
 
     /// Whether a journal with at least one finished unit of this plan is there, and how many; nothing is changed.
@@ -133,47 +105,22 @@ impl Journal {
 
     /// Adds a finished unit. It survives a kill at once, and a power cut within [`SYNC_EVERY`]: what a power cut takes of
     /// the journal or of a spool is found by checksum and done again, so nothing has to wait for the disk.
-    pub fn record(&self, done: DoneUnit) -> Outcome<()> {
-        let bytes = line(&done)?;
+    pub fn record(&self, done: &DoneUnit) -> Outcome<()> {
+        let bytes = line(done)?;
         let mut inner = self.inner();
         inner.file.write_all(&bytes)?;
         if inner.synced.elapsed() >= SYNC_EVERY {
             inner.file.sync()?;
             inner.synced = Instant::now();
         }
-        inner.done.insert(done.unit.clone(), done);
         Ok(())
     }
 
-    /// The record of a unit whose input is still the same, if it was finished; its spool is not looked at.
-    pub fn finished(&self, unit: &str, input: &FileStamp) -> Option<DoneUnit> {
-        self.inner().done.get(unit).filter(|done| done.input == *input).cloned()
+    /// The record of a unit whose input is still the same, if an earlier run finished it; its spool is not looked at.
+    pub fn finished(&self, unit: &str, input: &FileStamp) -> Option<&DoneUnit> {
+        self.earlier.get(unit).filter(|done| done.input == *input)
     }
 
-    /// The record of a unit that need not be done again: its input is the same, and its spool files have the length and hash
-    /// they had. Spools that are gone or damaged mean that it is done again.
-    pub fn reusable(&self, unit: &str, input: &FileStamp, spools: &[impl AsRef<Path>]) -> Option<DoneUnit> {
-        let done = self.finished(unit, input)?;
-        let mut bytes = 0;
-        for path in spools {
-            bytes += std::fs::symlink_metadata(path.as_ref()).ok()?.len();
-        }
-        let is_same = bytes == done.spool.bytes && SpoolDigest::of(spools).is_ok_and(|digest| digest == done.spool);
-        is_same.then_some(done)
-    }
-
-    /// How many units are finished.
-    pub fn len(&self) -> usize {
-        self.inner().done.len()
-    }
-    /// Whether no unit is finished.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
     fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,6 +156,7 @@ mod tests {
     use crate::storage::fs::fault::{Fault, FaultFs};
     use crate::storage::fs::RealFs;
     use crate::storage::publish::write_file;
+    use std::path::PathBuf;
 
     fn unit(name: &str, spool: SpoolDigest) -> DoneUnit {
         let input = FileStamp { bytes: 10, modified_ns: -5, inode: u64::MAX };
@@ -241,18 +189,18 @@ mod tests {
         let place = Place::new();
         let journal = place.open("plan a");
         let done = unit("x/1.tar", SpoolDigest::default());
-        journal.record(done.clone()).unwrap();
+        journal.record(&done).unwrap();
         drop(journal);
         assert_eq!(Journal::peek(&place.path(), "plan a").unwrap(), 1);
         assert_eq!(Journal::peek(&place.path(), "plan b").unwrap(), 0);
         let journal = place.open("plan a");
-        assert_eq!(journal.finished("x/1.tar", &done.input), Some(done.clone()));
+        assert_eq!(journal.finished("x/1.tar", &done.input), Some(&done));
         let changed = FileStamp { bytes: 11, ..done.input };
         assert_eq!(journal.finished("x/1.tar", &changed), None);
         assert_eq!(journal.finished("x/2.tar", &done.input), None);
         drop(journal);
-        assert!(place.open("plan b").is_empty());
-        assert!(place.open("plan a").is_empty());
+        assert!(place.open("plan b").earlier.is_empty());
+        assert!(place.open("plan a").earlier.is_empty());
     }
 
     #[test]
@@ -260,7 +208,7 @@ mod tests {
         let place = Place::new();
         let journal = place.open("p");
         for name in ["a", "b"] {
-            journal.record(unit(name, SpoolDigest::default())).unwrap();
+            journal.record(&unit(name, SpoolDigest::default())).unwrap();
         }
         drop(journal);
         let whole = std::fs::read(place.path()).unwrap();
@@ -269,10 +217,10 @@ mod tests {
             place.put("journal", &whole[..cut]);
             let journal = place.open("p");
             let expected = ends.iter().filter(|end| **end <= cut).count().saturating_sub(1);
-            assert_eq!(journal.len(), expected, "cut at {cut}");
-            journal.record(unit("new", SpoolDigest::default())).unwrap();
+            assert_eq!(journal.earlier.len(), expected, "cut at {cut}");
+            journal.record(&unit("new", SpoolDigest::default())).unwrap();
             drop(journal);
-            assert_eq!(place.open("p").len(), expected + 1, "cut at {cut}");
+            assert_eq!(place.open("p").earlier.len(), expected + 1, "cut at {cut}");
         }
     }
 
@@ -281,34 +229,14 @@ mod tests {
         let place = Place::new();
         let journal = place.open("p");
         for name in ["a", "b", "c"] {
-            journal.record(unit(name, SpoolDigest::default())).unwrap();
+            journal.record(&unit(name, SpoolDigest::default())).unwrap();
         }
         drop(journal);
         let text = std::fs::read_to_string(place.path()).unwrap();
         place.put("journal", text.replace("\"unit\":\"b\"", "\"unit\":\"x\"").as_bytes());
         let journal = place.open("p");
-        assert_eq!(journal.len(), 2);
+        assert_eq!(journal.earlier.len(), 2);
         assert!(journal.finished("x", &unit("x", SpoolDigest::default()).input).is_none());
-    }
-
-    #[test]
-    fn a_unit_is_reused_only_while_its_spools_are_what_they_were() {
-        let place = Place::new();
-        let spools = [place.put("s1", b"hello"), place.put("s2", b"world!")];
-        let digest = SpoolDigest::of(&spools).unwrap();
-        assert_eq!(digest.bytes, 11);
-        let journal = place.open("p");
-        let done = unit("u", digest);
-        journal.record(done.clone()).unwrap();
-        assert_eq!(journal.reusable("u", &done.input, &spools), Some(done.clone()));
-        place.put("s1", b"hellow");
-        place.put("s2", b"orld!");
-        assert_eq!(journal.reusable("u", &done.input, &spools), None, "same bytes, cut elsewhere");
-        place.put("s1", b"hello");
-        place.put("s2", b"w0rld!");
-        assert_eq!(journal.reusable("u", &done.input, &spools), None);
-        std::fs::remove_file(&spools[1]).unwrap();
-        assert_eq!(journal.reusable("u", &done.input, &spools), None);
     }
 
     #[test]
@@ -320,13 +248,13 @@ mod tests {
                 let journal = &journal;
                 scope.spawn(move || {
                     for i in 0..10 {
-                        journal.record(unit(&format!("{worker}-{i}"), SpoolDigest::default())).unwrap();
+                        journal.record(&unit(&format!("{worker}-{i}"), SpoolDigest::default())).unwrap();
                     }
                 });
             }
         });
         drop(journal);
-        assert_eq!(place.open("p").len(), 40);
+        assert_eq!(place.open("p").earlier.len(), 40);
     }
 
     #[test]
@@ -336,7 +264,7 @@ mod tests {
             let mut recorded = 0;
             let _ = Journal::open(&fs, &place.path(), "p").and_then(|journal| {
                 for i in 0..3 {
-                    journal.record(unit(&i.to_string(), SpoolDigest::default()))?;
+                    journal.record(&unit(&i.to_string(), SpoolDigest::default()))?;
                     recorded += 1;
                 }
                 Ok(())
@@ -348,7 +276,7 @@ mod tests {
             for fault in [Fault::Kill { at }, Fault::PowerCut { at }] {
                 let place = Place::new();
                 let (_, recorded) = run(&place, fault);
-                let kept = place.open("p").len();
+                let kept = place.open("p").earlier.len();
                 // A power cut may take what was recorded since the last sync; what is left must still be a journal.
                 let least = if matches!(fault, Fault::Kill { .. }) { recorded } else { 0 };
                 assert!(kept >= least && kept <= 3, "{fault:?}: {kept} of {recorded}");

@@ -2,8 +2,8 @@
 //! files of an earlier run that go, and the report.
 
 use super::record::{Recorded, RecordedPlan};
-use crate::model::{Failure, Outcome};
-use crate::storage::fs::Fs;
+use crate::model::Outcome;
+use crate::storage::fs::{BufferedFile, Fs};
 use crate::storage::own::OwnFolder;
 use crate::storage::publish::Publication;
 use serde::Serialize;
@@ -94,8 +94,17 @@ struct Saved<'a, P, R> {
     result: &'a R,
 }
 
-/// The text of `report.json`.
-pub(super) fn report_json<P: Serialize, R: Serialize>(recorded: &Recorded<P>, report: &R) -> Outcome<Vec<u8>> {
+/// Stages `report.json`.
+pub(super) fn stage_report<P: Serialize, R: Serialize>(
+    publication: &mut Publication<'_>,
+    own: &OwnFolder,
+    recorded: &Recorded<P>,
+    report: &R,
+) -> Outcome<()> {
     let saved = Saved { gristmill: env!("CARGO_PKG_VERSION"), recorded, result: report };
-    serde_json::to_vec_pretty(&saved).map_err(|error| Failure::environment("writing the report", error.to_string()))
+    let path = own.report();
+    publication.stage_written(&path, RECORD_MODE, |out| {
+        serde_json::to_writer_pretty(out, &saved)
+            .map_err(|error| BufferedFile::failure("writing the report", &path, error.into()))
+    })
 }

@@ -70,9 +70,13 @@ pub fn execute(plan: &DedupPlan, context: &Context) -> Finished {
     for line in summary::of_report(plan, &report) {
         context.printer.say(line);
     }
-    let mut result = fields(&report);
-    result.insert("counts".into(), prepare::summary::counts_value(&report.counts));
-    add_plan(plan, &mut result);
+    let mut result = Map::new();
+    // Of very many files it would take more memory than the run.
+    if context.printer.is_json() {
+        result = fields(&report);
+        result.insert("counts".into(), prepare::summary::counts_value(&report.counts));
+        add_plan(plan, &mut result);
+    }
     let findings = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
     Ok(Done::with_findings(result, findings))
 }

@@ -263,7 +263,7 @@ fn placed_files(units: &[Vec<Stretch>], merged: &Merged) -> Vec<PlacedFile> {
         let (mut base, mut noted) = (0, 0);
         for (stretch, facts) in stretches.iter().zip(all) {
             if placed.last().is_none_or(|last| last.file != stretch.file) {
-                placed.push(PlacedFile { file: stretch.file, parts: Vec::new(), bytes: 0 });
+                placed.push(PlacedFile { file: stretch.file, parts: Vec::with_capacity(1), bytes: 0 });
                 lines = 0;
             }
             let Some(file) = placed.last_mut() else { continue };

@@ -6,7 +6,7 @@ use super::no_text::wrong_field;
 use super::record::{decide, Decision};
 use super::run::{journal_key, scratch_needed};
 use super::sample::Sample;
-use super::split::{anchors, Division, Memory};
+use super::split::{anchors, Division};
 use super::{DedupEstimate, LengthEstimate};
 use crate::engine::dedup::find::Rule;
 use crate::engine::dedup::output::PackedOutput;
@@ -75,10 +75,10 @@ fn needs_of(
     text_bytes: u64,
 ) -> Outcome<Needs> {
     let rule = Rule::of(plan, plan.min_length.unwrap_or(USUAL_MIN_LENGTH));
-    let memory = Memory::of(options.memory_bytes, options.threads.max(1), inputs.working_memory(&rule));
+    let memory = inputs.memory(&rule, options);
     let division = Division::of(&rule, inputs.bytes(), text_bytes, &memory);
     Ok(Needs {
-        scratch_bytes: scratch_needed(&rule, (inputs.files.len(), inputs.bytes()), text_bytes, &memory, &division),
+        scratch_bytes: scratch_needed(&rule, inputs.bytes(), text_bytes, &memory, &division),
         scratch: layout.scratch.clone(),
         scratch_free_bytes: space::free_bytes(&layout.scratch)?,
     })
@@ -140,8 +140,7 @@ pub fn estimates(
     let own_bytes: u64 = inputs.own().iter().map(|file| file.bytes).sum();
     let free_bytes = space::free_bytes(&layout.output)?;
     let least = lengths.iter().copied().min().unwrap_or(USUAL_MIN_LENGTH);
-    let working = inputs.working_memory(&Rule::of(plan, least));
-    let memory = Memory::of(options.memory_bytes, options.threads.max(1), working);
+    let memory = inputs.memory(&Rule::of(plan, least), options);
     let each = scale / memory.threads as f64;
     let (reading, choosing) = (sample.reading * each, sample.choosing * each);
     let packing = packing_of(&inputs);
@@ -188,7 +187,7 @@ pub fn estimates(
             }],
             passages: sample.shown(plan, &inputs, &found.passages, cancel)?,
             estimated: Duration::from_secs_f64(seconds.clamp(0.0, 1e9)),
-            memory_bytes: memory.most(all_text.saturating_add(records.saturating_mul(16)), inputs.files.len()),
+            memory_bytes: memory.most(all_text.saturating_add(records.saturating_mul(16))),
             scratch_bytes: needs.scratch_bytes,
             scratch: needs.scratch,
             scratch_free_bytes: needs.scratch_free_bytes,

@@ -7,7 +7,7 @@ use crate::engine::dedup::find::{Rule, Scanner};
 use crate::engine::dedup::original::Index;
 use crate::engine::dedup::output::PackedOutput;
 use crate::formats::bsade::{shard_folder, METADATA, METAOFF, OFFSET, TOKENIZED};
-use crate::model::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, Subject};
+use crate::model::{text, Cancel, DedupPlan, Failure, FileStamp, Outcome, Problem, RunOptions, Subject};
 use crate::source::dedup::{line_from, list, reading_memory, Position, TextFile};
 use crate::source::text::{unpacked_share, Packing};
 use crate::storage::read::{open_read, stamp_at};
@@ -90,11 +90,27 @@ impl Inputs {
         Ok(())
     }
 
-    /// Refuses a memory that the window of one file's decoder alone would pass.
+    /// How the memory of a run is divided.
+    pub(super) fn memory(&self, rule: &Rule, options: &RunOptions) -> Memory {
+        Memory::of(options.memory_bytes, options.threads.max(1), self.working_memory(rule), self.files.len())
+    }
+
+    /// Refuses a memory that the window of one file's decoder alone would pass, or what is kept of the files.
     pub(super) fn check_memory(&self, rule: &Rule, memory: u64) -> Outcome<()> {
-        let least = Memory::least(self.working_memory(rule));
+        let working = self.working_memory(rule);
+        let least = Memory::least(working, self.files.len());
         if least <= memory {
             return Ok(());
+        }
+        let enough = format!("give --memory {}M or more", least.div_ceil(1 << 20));
+        if Memory::least(working, 0) <= memory {
+            let why = format!(
+                "what is kept of {} does not fit into {}: names, sizes and figures of each",
+                text::count(self.files.len() as u64, "file"),
+                text::bytes(memory)
+            );
+            let hint = format!("{enough}, or put the lines of many files into one");
+            return Err(Failure::usage("deduplicating", why).on(Subject::field("--memory")).with_hint(hint));
         }
         let needs = |file: &&TextFile| reading_memory(file).unwrap_or_default();
         let largest = self.files.iter().max_by_key(needs).map(|file| Subject::path(&file.path)).unwrap_or_default();
@@ -103,7 +119,7 @@ impl Inputs {
             text::bytes(self.reading),
             text::bytes(memory)
         );
-        let hint = format!("give --memory {}M or more, or pack it with a smaller window", least.div_ceil(1 << 20));
+        let hint = format!("{enough}, or pack it with a smaller window");
         Err(Failure::usage("deduplicating", why).on(largest).with_hint(hint))
     }
 
@@ -145,7 +161,7 @@ impl Inputs {
     }
 
     /// Memory that a thread takes to read and to write.
-    pub(super) fn working_memory(&self, rule: &Rule) -> u64 {
+    fn working_memory(&self, rule: &Rule) -> u64 {
         self.reading + self.packing.max(Scanner::memory(rule))
     }
 

@@ -5,7 +5,7 @@ use super::record::{Recorded, RecordedOutput};
 use super::run::Job;
 use super::DedupReport;
 use crate::engine::plan::file::dedup_to_yaml;
-use crate::job::publish::{remove_old, report_json, Folders, RECORD_MODE};
+use crate::job::publish::{remove_old, stage_report, Folders, RECORD_MODE};
 use crate::model::Outcome;
 use crate::storage::publish::Publication;
 use std::path::{Path, PathBuf};
@@ -47,9 +47,8 @@ pub(super) fn publish(
             // Those of an earlier run say nothing of this one.
             None => publication.remove(&layout.own.ranges())?,
         }
-        let json = report_json(&recorded, report)?;
         publication.stage_bytes(&layout.own.plan(), dedup_to_yaml(&with_output(plan)?)?.as_bytes(), RECORD_MODE)?;
-        publication.stage_bytes(&layout.own.report(), &json, RECORD_MODE)?;
+        stage_report(&mut publication, &layout.own, &recorded, report)?;
         context.cancel.check()?;
         publication.commit(&layout.own.report())
     })

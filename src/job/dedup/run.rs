@@ -71,7 +71,7 @@ fn noted<T: DeserializeOwned>(journal: &Journal, unit: &str) -> Option<T> {
 
 fn note(journal: &Journal, unit: &str, notes: &impl Serialize) -> Outcome<()> {
     let notes = serde_json::to_string(notes).map_err(|error| Failure::environment("the journal", error.to_string()))?;
-    journal.record(DoneUnit { unit: unit.to_owned(), input: ANYWHERE, spool: SpoolDigest::default(), notes })
+    journal.record(&DoneUnit { unit: unit.to_owned(), input: ANYWHERE, spool: SpoolDigest::default(), notes })
 }
 
 /// The key of the journal: the plan, and the files as they are.
@@ -238,8 +238,7 @@ impl<'a> Opened<'a> {
         }
         let journal = Journal::open(fs, &path, &key)?;
         let rule = Rule::of(self.plan, self.plan.min_length.unwrap_or_default());
-        let mut memory =
-            Memory::of(context.options.memory_bytes, context.options.threads.max(1), self.inputs.working_memory(&rule));
+        let mut memory = self.inputs.memory(&rule, &context.options);
         memory.piles = self.tuning.piles.unwrap_or(memory.piles);
         let (bytes, text_bytes) = (self.inputs.bytes(), self.inputs.text_bytes());
         let division = match noted::<Division>(&journal, "division") {
@@ -255,10 +254,9 @@ impl<'a> Opened<'a> {
                 division
             }
         };
-        let files = (self.inputs.files.len(), bytes);
-        let needed = scratch_needed(&rule, files, text_bytes, &memory, &division);
+        let needed = scratch_needed(&rule, bytes, text_bytes, &memory, &division);
         // Of packed files it is only a guess how much text is in them.
-        let least = scratch_needed(&rule, files, bytes, &memory, &division).min(needed);
+        let least = scratch_needed(&rule, bytes, bytes, &memory, &division).min(needed);
         self.check_space(needed, least)?;
         if self.layout.is_elsewhere {
             if let Some(parent) = self.layout.scratch.parent() {
@@ -268,7 +266,7 @@ impl<'a> Opened<'a> {
         fs.create_dir(&self.layout.scratch, PRIVATE_FOLDER)?;
         leftover::note(fs, &self.layout)?;
         let known_bytes = if needed > 0 { memory.piles / KNOWN } else { 0 };
-        let lists = division.lists(&rule, files, text_bytes, &memory).min(memory.piles / 2);
+        let lists = division.lists(&rule, bytes, text_bytes, &memory).min(memory.piles / 2);
         let budget = Budget::new(memory.piles - known_bytes - lists);
         let (plan, layout, inputs) = (self.plan, &self.layout, &self.inputs);
         Ok(Job { context, plan, layout, inputs, rule, memory, division, budget, known_bytes, journal })
@@ -310,7 +308,7 @@ impl<'a> Opened<'a> {
 /// Scratch space that a run takes, in bytes, about: text and records, as far as they do not fit into memory.
 pub(super) fn scratch_needed(
     rule: &Rule,
-    files: (usize, u64),
+    input_bytes: u64,
     text_bytes: u64,
     memory: &Memory,
     division: &Division,
@@ -323,7 +321,7 @@ pub(super) fn scratch_needed(
         return 0;
     }
     // What else is kept in memory leaves less of it for piles.
-    let lists = division.lists(rule, files, text_bytes, memory).min(memory.piles / 2);
+    let lists = division.lists(rule, input_bytes, text_bytes, memory).min(memory.piles / 2);
     all.saturating_sub(memory.piles - memory.piles / KNOWN - lists)
 }
 

@@ -28,6 +28,9 @@ const MOST_SEARCHED: u64 = 24 << 20;
 const SEARCHED: u64 = 8;
 /// Bytes of one such place.
 const PLACE: u64 = 16;
+/// Windows of so many bytes have so few different keys, a few of which make up nearly all of the text, that a share of the keys tells
+/// nothing of the rest: all of them are looked at, in less of the text.
+const ALL_KEYS: u64 = 3;
 /// Text that can be read in time, at most, in bytes.
 const MOST_TEXT: u64 = 4 << 30;
 /// Problems that are kept.
@@ -122,7 +125,10 @@ impl Sample {
         let memory = (options.memory_bytes / 4).clamp(1 << 20, MOST_PLACES);
         let text = inputs.text_bytes().min(MOST_TEXT);
         let share = (memory / PLACE / rules.len().max(1) as u64).max(1);
-        let one_in = |rule: &Rule| (text / Sampler::apart(rule)).div_ceil(share).max(1);
+        let one_in = |rule: &Rule| match rule.min_length <= ALL_KEYS {
+            true => 1,
+            false => (text / Sampler::apart(rule)).div_ceil(share).max(1),
+        };
         let starts = starts(inputs);
         let reading = Reading {
             plan,

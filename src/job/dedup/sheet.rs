@@ -1,6 +1,6 @@
 //! The output of one file while it is written: pieces are made side by side, and put down one after the other.
 
-use super::export::Placed;
+use super::export::{Placed, PlacedPart};
 use super::output::Hash;
 use super::run::Job;
 use super::source::{Line, Stretch};
@@ -40,8 +40,7 @@ pub(super) struct Sheet {
 pub(super) struct Down {
     /// The piece whose turn it is.
     pub(super) next: usize,
-    output: Option<PackedOutput>,
-    hash: Hash,
+    output: Option<(PackedOutput, Hash)>,
     /// The last one is being written.
     pub(super) files: Vec<WrittenFile>,
     pub(super) lines: Vec<PlaceInLine>,
@@ -53,7 +52,9 @@ pub(super) struct Down {
 
 impl Sheet {
     pub(super) fn of(job: &Job<'_>, placed: &Placed, is_wanted: bool) -> Self {
-        let mut pieces = Vec::new();
+        // Of very many files each is one piece: a place that is kept for a second one would be room for three others.
+        let count = |part: &PlacedPart| part.facts.seams.len() + 1;
+        let mut pieces = Vec::with_capacity(if is_wanted { placed.parts.iter().map(count).sum() } else { 0 });
         for (number, part) in placed.parts.iter().enumerate().filter(|_| is_wanted) {
             let whole = Piece { part: number, stretch: part.stretch, at: 0, bytes: part.facts.bytes };
             let mut last = whole;
@@ -99,13 +100,14 @@ impl Sheet {
 impl Down {
     /// Begins a file of the result.
     fn begin(&mut self, name: &str, input_bytes: u64) {
+        self.files.reserve_exact(usize::from(self.files.is_empty()));
         self.files.push(WrittenFile { name: name.to_owned(), input_bytes, mark: None, figures: Figures::default() });
     }
 
     /// Ends the file that is being written.
     pub(super) fn end(&mut self) -> Outcome<()> {
-        let Some(output) = self.output.take() else { return Ok(()) };
-        let mark = std::mem::take(&mut self.hash).close(output.end()?)?;
+        let Some((output, hash)) = self.output.take() else { return Ok(()) };
+        let mark = hash.close(output.end()?)?;
         if let Some(last) = self.files.last_mut() {
             last.mark = Some(mark);
         }
@@ -163,9 +165,10 @@ impl Down {
                 let number = self.files.len().saturating_sub(1);
                 let path = job.layout.staged(file, number);
                 let packing = PackedOutput::packing(self.files.last().map_or("", |file| file.name.as_str()));
-                PackedOutput::new(self.hash.create(&*job.context.fs, &path)?, packing)?
+                let hash = Hash::default();
+                (PackedOutput::new(hash.create(&*job.context.fs, &path)?, packing)?, hash)
             }
         };
-        Ok(self.output.insert(output))
+        Ok(&mut self.output.insert(output).0)
     }
 }

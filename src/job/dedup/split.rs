@@ -25,7 +25,9 @@ const UNITS_PER_THREAD: u64 = 8;
 /// Bytes of input for each of which a few bytes are kept.
 const MARKED: u64 = 64 << 10;
 /// Bytes that are kept of each file: its names, what it came to, its place in the report.
-const OF_A_FILE: u64 = 4 << 10;
+const OF_A_FILE: u64 = 2 << 10;
+/// So much is kept of files in passing, in bytes.
+const FEW_FILES: u64 = 2 << 20;
 /// Units at most, about.
 const MOST_UNITS: u64 = 2_048;
 
@@ -38,41 +40,47 @@ pub(super) struct Memory {
     pub(super) per_thread: u64,
     /// What reading takes of each thread beyond that: the window of a decoder.
     pub(super) reading: u64,
+    /// What is kept of files, in bytes.
+    pub(super) of_files: u64,
     /// What piles may take together, in bytes.
     pub(super) piles: u64,
 }
 
 impl Memory {
     /// Divides `bytes` among up to `threads` threads and what they pile up. Reading and writing take `working` bytes of each thread,
-    /// most of which is usually the window of a decoder; it is taken from what there is, and where that is too little it is more.
-    pub(super) fn of(bytes: u64, threads: usize, working: u64) -> Self {
+    /// most of which is usually the window of a decoder; it is taken from what there is, and where that is too little it is more. So is
+    /// what is kept of so many files.
+    pub(super) fn of(bytes: u64, threads: usize, working: u64, files: usize) -> Self {
+        let of_files = OF_A_FILE.saturating_mul(files as u64);
         let rest = bytes - PROGRAM.min(bytes / 2);
+        let rest = rest.saturating_sub(of_files).max(rest.min(LEAST_THREAD));
         let extra = working.saturating_sub(LEAST_THREAD);
         let most = usize::try_from(rest / (2 * LEAST_THREAD).saturating_add(extra)).unwrap_or(usize::MAX).max(1);
         let threads = threads.clamp(1, most);
         let rest = rest.saturating_sub(extra.saturating_mul(threads as u64)).max(rest / 8);
         let per_thread = (rest / 2 / threads as u64).min(MOST_THREAD);
-        Self { threads, per_thread, reading: extra, piles: rest - per_thread * threads as u64 }
+        Self { threads, per_thread, reading: extra, of_files, piles: rest - per_thread * threads as u64 }
     }
 
-    /// The least with which files are read of which one takes `working` bytes: with less, a large window of a decoder alone would be more
-    /// than there is.
-    pub(super) fn least(working: u64) -> u64 {
+    /// The least with which so many files are read of which one takes `working` bytes: with less, a large window of a decoder alone, or
+    /// what is kept of very many files, would be more than there is.
+    pub(super) fn least(working: u64, files: usize) -> u64 {
         let extra = working.saturating_sub(LEAST_THREAD);
-        match extra > LARGE_WINDOW {
+        let of_files = OF_A_FILE.saturating_mul(files as u64);
+        let of_threads = match extra > LARGE_WINDOW {
             // An eighth is for everything else in any case.
-            true => PROGRAM + (extra + 2 * LEAST_THREAD).max(extra.div_ceil(7) * 8),
-            false => 0,
-        }
+            true => (extra + 2 * LEAST_THREAD).max(extra.div_ceil(7) * 8),
+            false if of_files > FEW_FILES => 2 * LEAST_THREAD + extra,
+            false => return 0,
+        };
+        // Of less than this the program takes more than it is given for itself.
+        (PROGRAM + of_files + of_threads).max(2 * PROGRAM)
     }
 
-    /// The most that is taken when so many bytes are piled up, of so many files.
-    pub(super) fn most(&self, piled: u64, files: usize) -> u64 {
-        let of_files = OF_A_FILE.saturating_mul(files as u64);
-        // What is kept of files takes half of what piles may, and where there are very many of them more.
-        let beyond = of_files.saturating_sub(self.piles / 2);
-        let piled = piled.saturating_add(of_files).min(self.piles);
-        PROGRAM + (self.per_thread + self.reading) * self.threads as u64 + piled + beyond
+    /// The most that is taken when so many bytes are piled up.
+    pub(super) fn most(&self, piled: u64) -> u64 {
+        let of_threads = (self.per_thread + self.reading) * self.threads as u64;
+        PROGRAM + self.of_files + of_threads + piled.min(self.piles)
     }
 
     /// Bytes of records that a thread collects before they are put on a pile, sorted into so many parts: few enough to stay in its
@@ -112,21 +120,14 @@ impl Division {
     }
 
     /// Bytes of the lists that tell where parts begin in each run of records, and units in what each part finds; and of what is kept of
-    /// files and stretches of them: about, for so many files and bytes of input, and bytes of text.
-    pub(super) fn lists(
-        &self,
-        rule: &Rule,
-        (files, input_bytes): (usize, u64),
-        text_bytes: u64,
-        memory: &Memory,
-    ) -> u64 {
+    /// stretches of files: about, for so many bytes of input, and of text.
+    pub(super) fn lists(&self, rule: &Rule, input_bytes: u64, text_bytes: u64, memory: &Memory) -> u64 {
         let records = anchors(rule, text_bytes).saturating_mul(if self.narrow { 16 } else { 32 });
         let (units, parts) = (input_bytes / self.unit_bytes.max(1) + 1, u64::from(self.parts) + 1);
         let runs = records / memory.run_bytes(self.parts) as u64 + units;
         let of_runs = runs.saturating_mul(parts).saturating_mul(size_of::<u32>() as u64);
         let of_units = units.saturating_mul(parts).saturating_mul(size_of::<u64>() as u64);
-        let of_files = OF_A_FILE.saturating_mul(files as u64);
-        of_runs.saturating_add(of_units).saturating_add(of_files).saturating_add(input_bytes / MARKED)
+        of_runs.saturating_add(of_units).saturating_add(input_bytes / MARKED)
     }
 }
 
@@ -150,34 +151,39 @@ mod tests {
         for bytes in [1 << 20, 16 << 20, 64 << 20, 256 << 20, 1 << 30, 1 << 40] {
             for threads in [1, 2, 7, 16, 1_000] {
                 for working in [0, 1 << 20, 12 << 20, 129 << 20] {
-                    let memory = Memory::of(bytes, threads, working);
-                    assert!(memory.threads >= 1 && memory.threads <= threads);
-                    let extra = working.saturating_sub(LEAST_THREAD).min(bytes / 2);
-                    let all = (memory.per_thread + extra) * memory.threads as u64 + memory.piles;
-                    assert!(all <= bytes || memory.threads == 1, "{bytes} {threads} {working}");
+                    for files in [0, 1_000, 1_000_000] {
+                        let memory = Memory::of(bytes, threads, working, files);
+                        assert!(memory.threads >= 1 && memory.threads <= threads);
+                        let extra = working.saturating_sub(LEAST_THREAD).min(bytes / 2);
+                        let all = (memory.per_thread + extra) * memory.threads as u64 + memory.piles;
+                        assert!(all <= bytes || memory.threads == 1, "{bytes} {threads} {working} {files}");
+                    }
                 }
             }
         }
-        assert_eq!((Memory::least(0), Memory::least(9 << 20)), (0, 0));
-        for working in [20_u64 << 20, 130 << 20] {
-            let least = Memory::least(working);
-            assert!(least > working && Memory::of(least, 2, working).most(u64::MAX, 0) <= least, "{working}");
+        assert_eq!((Memory::least(0, 1_000), Memory::least(9 << 20, 0)), (0, 0));
+        for (working, files) in
+            [(20_u64 << 20, 0), (130 << 20, 16), (1 << 20, 1_025), (12 << 20, 20_000), (130 << 20, 1_000_000)]
+        {
+            let least = Memory::least(working, files);
+            assert!(least > working + 2_048 * files as u64, "{working} {files}");
+            assert!(Memory::of(least, 2, working, files).most(u64::MAX) <= least, "{working} {files}");
         }
-        assert_eq!(Memory::of(16 << 20, 7, 0).threads, 1);
-        assert_eq!(Memory::of(256 << 20, 2, 1 << 20).threads, 2);
+        assert_eq!(Memory::of(16 << 20, 7, 0, 1_000).threads, 1);
+        assert_eq!(Memory::of(256 << 20, 2, 1 << 20, 16).threads, 2);
     }
 
     #[test]
     fn parts_and_units_grow_with_the_text_and_have_an_end() {
         let rule = |min_length| Rule { min_length, keep: Keep::First, min_count: 2 };
-        let memory = Memory::of(256 << 20, 2, 1 << 20);
+        let memory = Memory::of(256 << 20, 2, 1 << 20, 1);
         let of = |length, bytes: u64| Division::of(&rule(length), bytes, bytes, &memory);
         assert_eq!(of(500, 1_000).parts, 1);
         assert!(of(500, 10 << 30).parts > of(500, 1 << 30).parts);
         assert!(of(50, 1 << 30).parts > of(500, 1 << 30).parts);
         assert!(u64::from(of(1, 1 << 45).parts) <= MOST_PARTS);
         assert!((1_u64 << 45) / of(500, 1 << 45).unit_bytes <= MOST_UNITS);
-        let lists = |bytes: u64| of(500, bytes).lists(&rule(500), (1, bytes), bytes, &memory);
+        let lists = |bytes: u64| of(500, bytes).lists(&rule(500), bytes, bytes, &memory);
         assert!(lists(10 << 30) < memory.piles / 100 && lists(1 << 40) > memory.piles / 2);
         assert!(of(500, 1 << 30).narrow && !of(5_000, 1 << 30).narrow && !of(500, 1 << 41).narrow);
     }

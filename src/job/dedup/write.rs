@@ -86,8 +86,10 @@ pub(super) fn write_files(job: &Job<'_>, files: &[Placed], wanted: &[(usize, u64
         }
         _ => Ok(()),
     })?;
-    let written = |(sheet, known): (Sheet, Option<Written>)| known.unwrap_or_else(|| sheet.into_written());
-    Ok(sheets.into_iter().zip(known).map(written).collect())
+    // Not collected, which would keep the memory of the sheets.
+    let mut all = Vec::with_capacity(sheets.len());
+    all.extend(sheets.into_iter().zip(known).map(|(sheet, known)| known.unwrap_or_else(|| sheet.into_written())));
+    Ok(all)
 }
 
 /// What a stopped run wrote of a file, if all of it is there.

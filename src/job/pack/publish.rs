@@ -7,7 +7,7 @@ use super::record::{goes_by_ranks, settled, Recorded, RecordedOutput};
 use super::PackReport;
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::prepare::OutputFile;
-use crate::job::publish::{remove_old, report_json, Folders, RECORD_MODE};
+use crate::job::publish::{remove_old, stage_report, Folders, RECORD_MODE};
 use crate::job::task::TaskContext;
 use crate::model::{Failure, Outcome, PackPlan};
 use crate::storage::publish::Publication;
@@ -99,8 +99,7 @@ fn stage(
         publication.remove(&schema)?;
         publication.mark_last(&schema);
     }
-    let json = report_json(&recorded, report)?;
-    publication.stage_bytes(&layout.own.report(), &json, RECORD_MODE)?;
+    stage_report(&mut publication, &layout.own, &recorded, report)?;
     publication.stage_bytes(&layout.own.plan(), pack_to_yaml(&recorded.plan)?.as_bytes(), RECORD_MODE)?;
     for target in &last {
         publication.mark_last(target);

@@ -66,7 +66,12 @@ fn record(journal: &Journal, shard: &Shard, spooled: &SpooledShard) -> Outcome<(
     let notes = serde_json::to_string(spooled).map_err(|error| {
         Failure::environment("writing the journal", error.to_string()).on(Subject::shard(&shard.name))
     })?;
-    journal.record(DoneUnit { unit: shard.name.clone(), input: shard.stamp, spool: SpoolDigest { bytes, xxh3 }, notes })
+    journal.record(&DoneUnit {
+        unit: shard.name.clone(),
+        input: shard.stamp,
+        spool: SpoolDigest { bytes, xxh3 },
+        notes,
+    })
 }
 
 /// Takes over what an interrupted run of the same plan finished, where input and spool are still the same. A scan that is

@@ -7,7 +7,7 @@
 mod apply;
 mod list;
 
-use super::fs::Fs;
+use super::fs::{BufferedFile, Fs};
 use super::own::OwnFolder;
 use super::read::open_read;
 use crate::model::problem::Subject;
@@ -19,6 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Temporary files in the own folder begin like this.
 const TEMPORARY: &str = "tmp-";
+/// Bytes of a file that is written piece by piece which are collected.
+const BUFFER: usize = 64 << 10;
 /// Permission bits of the rename list: `lint` may be run by somebody else.
 const LIST_MODE: u32 = 0o644;
 
@@ -140,6 +142,23 @@ impl<'a> Publication<'a> {
             file.write_all(bytes)?;
             file.set_mode(mode)?;
             file.start_sync();
+            file.close()?;
+            Ok(())
+        })
+    }
+
+    /// Adds a file that `write` writes piece by piece; otherwise as [`stage_bytes`](Self::stage_bytes).
+    pub fn stage_written(
+        &mut self,
+        target: &Path,
+        mode: u32,
+        write: impl FnOnce(&mut BufferedFile) -> Outcome<()>,
+    ) -> Outcome<()> {
+        self.stage(Action::Put, target, |fs, path| {
+            let mut file = fs.create_file(path)?;
+            file.set_mode(mode)?;
+            let mut file = BufferedFile::new(file, BUFFER);
+            write(&mut file)?;
             file.close()?;
             Ok(())
         })

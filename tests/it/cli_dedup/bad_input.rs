@@ -283,6 +283,23 @@ fn a_window_that_memory_does_not_hold_is_told_with_what_would_do() {
 }
 
 #[test]
+fn more_files_than_memory_has_room_for_are_told_with_what_would_do() {
+    let sandbox = Sandbox::new();
+    for number in 0..1_100 {
+        sandbox.write(&format!("data/{}/{number}.jsonl", number % 7), jsonl([PASSAGE]));
+    }
+    for more in ["", " --dry-run"] {
+        let ran = sandbox.say(&format!("dedup data --output out --minlen 20 --memory 16M{more}")).ends(2);
+        assert!(ran.err.contains("what is kept of 1,100 files does not fit into 16.0 MiB"), "{}", ran.err);
+        assert!(ran.err.contains("give --memory 36M or more"), "{}", ran.err);
+    }
+    assert!(!sandbox.path("out").exists());
+    let report = sandbox.say("dedup data --output out --minlen 20 --memory 36M --json").ends(0).json("ok");
+    assert_eq!(report["per_file"].as_array().unwrap().len(), 1_100);
+    assert_eq!(report["totals"]["emptied_documents"], 1_099);
+}
+
+#[test]
 fn an_output_that_links_of_the_input_lead_to_is_refused() {
     let sandbox = Sandbox::new();
     let bytes = jsonl([PASSAGE, PASSAGE]);

@@ -97,3 +97,19 @@ fn what_the_text_that_was_not_read_adds_is_told_with_its_bounds() {
     let plan = DedupPlan { min_count: 3, ..DedupPlan::new(path("data"), path("out")) };
     assert!(told(&plan, 0.6).1.is_least() && !told(&plan, 1.0).1.is_least());
 }
+
+#[test]
+fn of_the_shortest_windows_all_keys_are_looked_at() {
+    let sandbox = Sandbox::new();
+    let mut dice = Dice(3);
+    let letters = |dice: &mut Dice| (0..400).map(|_| b"abcdefgh "[dice.below(9)] as char).collect::<String>();
+    let lines: String = (0..7_000).map(|_| format!("{{\"text\": \"{}\"}}\n", letters(&mut dice))).collect();
+    sandbox.write("data/a.jsonl", lines.into_bytes());
+    // Too much to be searched as a whole with so little memory.
+    for length in [1, 2, 3] {
+        let dry = format!("dedup data --minlen {length} --memory 16M --dry-run --json");
+        let told = sandbox.say(&dry).ends(0).json("ok");
+        let length = &told["lengths"][0];
+        assert!(length["share"].as_f64().unwrap() > 0.99 && length["least_share"].as_f64().unwrap() > 0.1, "{told}");
+    }
+}

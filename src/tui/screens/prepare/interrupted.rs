@@ -72,7 +72,7 @@ mod tests {
         let input = FileStamp { bytes: 1, modified_ns: 2, inode: 3 };
         for name in ["a.tar", "b.tar"] {
             let (spool, notes) = (SpoolDigest::default(), String::new());
-            journal.record(DoneUnit { unit: name.into(), input, spool, notes }).unwrap();
+            journal.record(&DoneUnit { unit: name.into(), input, spool, notes }).unwrap();
         }
         drop(journal);
         let found = look(folder.path()).unwrap();
