@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// The largest report that is read back, in bytes: enough for a million shards.
-const LARGEST: u64 = 1 << 28;
+pub const LARGEST: u64 = 1 << 28;
 
 /// One shard as it was when it was indexed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -64,11 +64,16 @@ struct Found {
 /// Tells once more what the finished run found that did not do everything: whoever runs it again, and has nothing to do, must not take
 /// its result for more than it is.
 pub(super) fn tell_again<P: RecordedPlan>(own: &OwnFolder, context: &TaskContext) -> Outcome<()> {
-    let Some(bytes) = read_whole(&own.report(), P::LARGEST)? else { return Ok(()) };
-    let Ok(found) = serde_json::from_slice::<Findings>(&bytes) else { return Ok(()) };
     let told = context.problems.kept();
-    let again = found.result.problems.into_iter().filter(|problem| problem.severity >= Severity::Problem);
-    again.filter(|problem| !told.contains(problem)).try_for_each(|problem| context.problems.report(problem))
+    let mut again = found_before(own, P::LARGEST)?.into_iter().filter(|problem| !told.contains(problem));
+    again.try_for_each(|problem| context.problems.report(problem))
+}
+
+/// What the finished run found that is more than a note; of a report larger than so many bytes nothing.
+pub(super) fn found_before(own: &OwnFolder, largest: u64) -> Outcome<Vec<Problem>> {
+    let Some(bytes) = read_whole(&own.report(), largest)? else { return Ok(Vec::new()) };
+    let Ok(found) = serde_json::from_slice::<Findings>(&bytes) else { return Ok(Vec::new()) };
+    Ok(found.result.problems.into_iter().filter(|problem| problem.severity >= Severity::Problem).collect())
 }
 
 /// What there is to do.

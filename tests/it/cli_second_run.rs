@@ -145,3 +145,20 @@ fn what_was_taken_away_since_is_made_again() {
         }
     }
 }
+
+#[test]
+fn the_problems_of_shards_are_told_again() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let bytes = sandbox.read("data/s_03.tar");
+    sandbox.write("data/s_03.tar", &bytes[..bytes.len() / 2]);
+    for says_nothing_to_do in [false, true, true] {
+        let ran = sandbox.say(LINE).ends(1).complains("s_03.tar");
+        assert_eq!(ran.out.contains("Nothing to do"), says_nothing_to_do, "{}", ran.out);
+    }
+    sandbox.say("prepare data --yes --update").ends(1).complains("s_03.tar").says("Nothing to do");
+    sandbox.write("data/s_03.tar", bytes);
+    for _ in 0..2 {
+        sandbox.say("prepare data --yes --update").ends(0);
+    }
+}

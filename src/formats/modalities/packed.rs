@@ -14,6 +14,9 @@ mod tests;
 pub const HEADER_BYTES: u64 = 12;
 /// Bytes in front of the tokens, in the oldest files.
 const OLD_HEADER_BYTES: u64 = 8;
+/// Bytes of the header, and whether numbers are big-endian, of every era: the present one first.
+const ERAS: [(u64, bool); 4] =
+    [(HEADER_BYTES, false), (HEADER_BYTES, true), (OLD_HEADER_BYTES, false), (OLD_HEADER_BYTES, true)];
 /// Items between two looks at whether somebody wants to stop.
 const BREATH: u64 = 1 << 16;
 
@@ -129,14 +132,9 @@ impl Packed {
 
     /// As [`open`](Self::open), for files whose index is large.
     pub fn open_watched(file: ReadFile, cancel: &Cancel) -> Outcome<Self> {
-        let mut head = [0; HEADER_BYTES as usize];
-        let wanted = file.len().min(HEADER_BYTES) as usize;
-        let read = head.get_mut(..wanted).map_or(Ok(()), |head| file.read_exact_at(head, 0));
-        read.map_err(|error| Failure::io("reading the header", file.path(), &error))?;
+        let head = head_of(&file)?;
         let mut failure = None;
-        for (header_bytes, is_big_endian) in
-            [(HEADER_BYTES, false), (HEADER_BYTES, true), (OLD_HEADER_BYTES, false), (OLD_HEADER_BYTES, true)]
-        {
+        for (header_bytes, is_big_endian) in ERAS {
             let Some(candidate) = candidate(&file, &head, header_bytes, is_big_endian)? else { continue };
             let (layout, data_bytes) = candidate;
             match walk(&file, header_bytes + data_bytes, cancel) {
@@ -253,13 +251,16 @@ pub fn is_packed(path: &Path) -> bool {
 /// cannot be read nothing is said.
 pub fn may_be_packed(path: &Path) -> bool {
     let Ok(file) = open_read(path) else { return true };
+    let Ok(head) = head_of(&file) else { return true };
+    ERAS.into_iter().any(|(bytes, is_big)| candidate(&file, &head, bytes, is_big).map_or(true, |found| found.is_some()))
+}
+
+/// The first bytes of a file, zeros behind its end.
+fn head_of(file: &ReadFile) -> Outcome<[u8; HEADER_BYTES as usize]> {
     let mut head = [0; HEADER_BYTES as usize];
     let wanted = file.len().min(HEADER_BYTES) as usize;
-    if head.get_mut(..wanted).is_some_and(|head| file.read_exact_at(head, 0).is_err()) {
-        return true;
-    }
-    let eras = [(HEADER_BYTES, false), (HEADER_BYTES, true), (OLD_HEADER_BYTES, false), (OLD_HEADER_BYTES, true)];
-    eras.into_iter().any(|(bytes, is_big)| candidate(&file, &head, bytes, is_big).map_or(true, |found| found.is_some()))
+    let read = head.get_mut(..wanted).map_or(Ok(()), |head| file.read_exact_at(head, 0));
+    read.map_err(|error| Failure::io("reading the header", file.path(), &error)).map(|()| head)
 }
 
 /// A layout that the header allows, with the length of the tokens.

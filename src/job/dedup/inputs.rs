@@ -125,9 +125,8 @@ impl Inputs {
 
     /// Refuses an output in which one of the files lies, or that lies in a folder that is read, whatever links lead there.
     pub(super) fn check_apart(&self, plan: &DedupPlan, layout: &Layout) -> Outcome<()> {
-        if self.index.is_some() {
-            return Ok(());
-        }
+        // The shards of an index have no place among files.
+        let files = self.files.iter().take(if self.index.is_some() { self.earlier } else { self.files.len() });
         let refuse = |why: String, name: &str| {
             let failure = Failure::usage("deduplicating", why).on(Subject::field("--output"));
             Err(failure.with_hint(format!("{} is read, too; name another folder", text::display_safe(name))))
@@ -136,7 +135,7 @@ impl Inputs {
             [Some(&plan.input), plan.against.as_ref()].into_iter().flatten().map(PathBuf::from).collect();
         let places: Vec<PathBuf> = layout.places().map(real).collect();
         let mut seen: HashMap<&Path, PathBuf> = HashMap::new();
-        for file in &self.files {
+        for file in files {
             let Some(folder) = file.path.parent() else { continue };
             if !seen.contains_key(folder) {
                 let inner = folder.ancestors().take_while(|folder| !roots.iter().any(|root| root == folder));

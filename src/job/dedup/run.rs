@@ -97,8 +97,7 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
     if decide(plan, &opened.hash, &opened.layout, &opened.inputs)? == Decision::Nothing {
         context.log("nothing to do: the same plan has run on the same files");
         opened.clear_finished();
-        tell_again::<DedupPlan>(&opened.layout.own, context)?;
-        return Ok(opened.nothing());
+        return opened.nothing();
     }
     let mut made = Vec::new();
     if let Some(parent) = opened.layout.output.parent() {
@@ -134,8 +133,10 @@ impl<'a> Opened<'a> {
         Ok(Self { context, plan, layout, inputs, hash: plan_hash(plan), tuning })
     }
 
-    fn nothing(&self) -> DedupReport {
-        self.report(Figures::default(), true)
+    /// The report of a run that has nothing to do, once what the run before found is told.
+    fn nothing(&self) -> Outcome<DedupReport> {
+        tell_again::<DedupPlan>(&self.layout.own, self.context)?;
+        Ok(self.report(Figures::default(), true))
     }
 
     /// A report in which what was found is not yet filled in.
@@ -182,7 +183,7 @@ impl<'a> Opened<'a> {
         // Another run may have been faster.
         if decide(self.plan, &self.hash, &self.layout, &self.inputs)? == Decision::Nothing {
             own.remove_work(fs)?;
-            return Ok(self.nothing());
+            return self.nothing();
         }
         if context.options.restart {
             leftover::clear_former(fs, &self.layout)?;

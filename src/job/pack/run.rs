@@ -55,8 +55,7 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
     if let Decision::Nothing = decide(plan, &job.hash, &job.layout, &job.inputs)? {
         context.log("nothing to do: the same plan has run on the same files");
         job.clear_finished();
-        tell_again::<PackPlan>(&job.layout.own, context)?;
-        return Ok(job.report(&Totals::default(), None, 0, true));
+        return job.nothing();
     }
     let mut made = Vec::new();
     if let Some(parent) = job.layout.output.parent() {
@@ -115,7 +114,7 @@ impl<'a> Job<'a> {
         // Another run may have been faster.
         if let Decision::Nothing = decide(self.plan, &self.hash, &self.layout, &self.inputs)? {
             self.layout.own.remove_work(fs)?;
-            return Ok(self.report(&Totals::default(), None, 0, true));
+            return self.nothing();
         }
         if context.options.restart {
             self.layout.own.remove_work(fs)?;
@@ -336,6 +335,12 @@ impl<'a> Job<'a> {
         } else {
             failure.with_hint(format!("wrong field? these keys exist: {}", totals.keys.join(", ")))
         })
+    }
+
+    /// The report of a run that has nothing to do, once what the run before found is told.
+    fn nothing(&self) -> Outcome<PackReport> {
+        tell_again::<PackPlan>(&self.layout.own, self.context)?;
+        Ok(self.report(&Totals::default(), None, 0, true))
     }
 
     fn report(&self, totals: &Totals, reference: Option<String>, resumed: u64, nothing: bool) -> PackReport {

@@ -11,8 +11,10 @@ use crate::engine::index::{self, BuildOptions, BuiltIndex, CarriedMedia, Spooled
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::inherit::{inherited, recorded};
 use crate::engine::plan::{fields, file as plan_file, resolve_in, validate};
+use crate::engine::recorded as recorded_runs;
 use crate::formats::energon::layout;
 use crate::job::journal::Journal;
+use crate::job::record::found_before;
 use crate::job::recover::roll_forward;
 use crate::job::Phase;
 use crate::model::problem::settle_media;
@@ -89,6 +91,7 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &OwnFolder) -> Outcom
     }
     if rerun::nothing_to_do(context, own, &facts, &selection)? {
         report_findings(context, &facts)?;
+        tell_again(context, own)?;
         context.board.log("nothing to do: the data set is prepared with this plan already");
         return Ok((selection, false));
     }
@@ -200,6 +203,15 @@ fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
         .iter()
         .filter(|found| !kept.contains(found))
         .try_for_each(|found| context.shared.problems.report(found.clone()))
+}
+
+/// What the run that prepared it found in the shards: nothing was read of them now. What else it found, the data set itself tells.
+fn tell_again(context: &Context, own: &OwnFolder) -> Outcome<()> {
+    let kept = context.shared.problems.kept();
+    let mut again = found_before(own, recorded_runs::LARGEST)?
+        .into_iter()
+        .filter(|found| found.subject.shard.is_some() && !kept.contains(found));
+    again.try_for_each(|found| context.shared.problems.report(found))
 }
 
 fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<Vec<SpooledShard>> {
