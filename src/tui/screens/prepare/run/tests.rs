@@ -2,7 +2,7 @@ use super::super::fixture::{act, facts, wizard};
 use super::super::state::Wizard;
 use super::super::step::Step;
 use super::*;
-use crate::job::prepare::PrepareReport;
+use crate::job::prepare::{PrepareReport, SplitSummary};
 use crate::job::{JobState, JobStatus, Phase};
 use crate::model::handles::ProgressReading;
 use crate::model::{Failure, Outcome};
@@ -113,14 +113,15 @@ fn the_loader_is_copied_with_an_absolute_path() {
 fn a_run_that_found_problems_does_not_end_as_simply_ready() {
     use super::super::fixture::screen;
     use crate::model::{ProblemKind, Severity};
-    let end = |counts| {
+    let end = |counts, splits: &[(&str, u64)]| {
         let mut wizard = running();
+        let split = |(name, samples): &(&str, u64)| SplitSummary { name: (*name).into(), shards: 2, samples: *samples };
         let report = PrepareReport {
             shards: 20,
             samples: 2_000,
             parts: Some(4_000),
             bytes: 1 << 20,
-            splits: Vec::new(),
+            splits: splits.iter().map(split).collect(),
             media: None,
             files: Vec::new(),
             excludes: 0,
@@ -133,9 +134,16 @@ fn a_run_that_found_problems_does_not_end_as_simply_ready() {
         screen(&mut wizard, 100, 30, false)
     };
     let damaged =
-        end(vec![(Severity::Problem, ProblemKind::CutShort, 3), (Severity::Note, ProblemKind::JunkAfterEnd, 4)]);
+        end(vec![(Severity::Problem, ProblemKind::CutShort, 3), (Severity::Note, ProblemKind::JunkAfterEnd, 4)], &[]);
     assert!(damaged.contains("is prepared, with 3 problems") && !damaged.contains("ready to train on"), "{damaged}");
-    assert!(end(vec![(Severity::Note, ProblemKind::JunkAfterEnd, 4)]).contains("ready to train on"));
+    assert!(end(vec![(Severity::Note, ProblemKind::JunkAfterEnd, 4)], &[]).contains("ready to train on"));
+    let empty = end(Vec::new(), &[("train", 0), ("val", 5)]);
+    assert!(empty.contains("train has no sample, so that what loads it fails: s divides"), "{empty}");
+    assert!(!empty.contains("ready to train on"), "{empty}");
+    let other = end(Vec::new(), &[("training", 5)]);
+    assert!(other.contains("train is not there, so that"), "{other}");
+    let fine = end(Vec::new(), &[("train", 1), ("val", 0)]);
+    assert!(fine.contains("ready to train on") && !fine.contains("so that what loads it fails"), "{fine}");
 }
 
 #[test]

@@ -18,9 +18,16 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
+/// The split that trainers load unless they are told another.
+const TRAINING: &str = "train";
+
 /// Draws the step.
 pub fn draw(step: &mut RunState, frame: &mut Frame, area: Rect, answers: &Answers, look: &Look) {
-    let words = words(answers, look.ui);
+    let is_trainable = match &step.result {
+        Some(JobResult::Prepare(end)) => end.as_ref().as_ref().is_ok_and(|report| lack(report).is_none()),
+        _ => true,
+    };
+    let words = words(answers, is_trainable, look.ui);
     let Some(place) = draw_frame(step, frame, area, &words, look.focused, look.ui) else { return };
     match step.result.clone() {
         Some(JobResult::Prepare(end)) => {
@@ -32,11 +39,11 @@ pub fn draw(step: &mut RunState, frame: &mut Frame, area: Rect, answers: &Answer
     }
 }
 
-fn words(answers: &Answers, ui: &Ui) -> Words {
+fn words(answers: &Answers, is_trainable: bool, ui: &Ui) -> Words {
     let name = answers.facts.root.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let name = text::fit_middle(&name, 40, ui.glyphs);
     Words {
-        ready: format!("{name} is ready to train on"),
+        ready: format!("{name} is {}", if is_trainable { "ready to train on" } else { "prepared" }),
         done: format!("{name} is prepared"),
         idle: format!("{name} was prepared like this already"),
         overview: "Shards",
@@ -95,8 +102,29 @@ fn draw_summary(
     let what = format!("{} written, {}", count(report.files.len() as u64, "file"), bytes(size));
     lines.push(Line::from(Span::styled(what, ui.theme.muted)));
     lines.push(Line::default());
+    lines.extend(without_training(report, columns, look));
     lines.extend(next_steps(answers, columns, look));
     draw_page(step, frame, area, lines, look.ui);
+}
+
+/// Why there is nothing to train on; nothing where there is something, or no split at all.
+fn lack(report: &PrepareReport) -> Option<&'static str> {
+    match report.splits.iter().find(|split| split.name == TRAINING) {
+        _ if report.splits.is_empty() => None,
+        Some(split) => (split.samples == 0).then_some("has no sample"),
+        None => Some("is not there"),
+    }
+}
+
+/// What to do first where there is nothing to train on.
+fn without_training(report: &PrepareReport, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let Some(what) = lack(report) else { return Vec::new() };
+    let key = ui.key(Context::Run, Action::Splits);
+    let words = format!("{TRAINING} {what}, so that what loads it fails: {key} divides the shards otherwise");
+    let mut lines = wrapped(&words, columns, ui.theme.warn);
+    lines.push(Line::default());
+    lines
 }
 
 fn next_steps(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
