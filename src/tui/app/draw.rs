@@ -35,9 +35,11 @@ impl App {
         if let Some(screen) = stack.get(base) {
             self.draw_head(frame, head, screen.as_ref(), &ui);
         }
-        let bar = stack.last().map(|screen| draw_bar(frame, foot, screen.as_ref(), &ui)).unwrap_or_default();
+        // A notice takes its place of the bar: the frame around the screen stays whole.
+        let taken = self.toast.as_ref().map_or(0, |toast| toast.columns(foot, &ui));
+        let place = Rect { width: foot.width - taken, ..foot };
+        let bar = stack.last().map(|screen| draw_bar(frame, place, screen.as_ref(), &ui)).unwrap_or_default();
         if let Some(toast) = &self.toast {
-            // In the place of the bar: the frame around the screen stays whole.
             toast.draw(frame, foot, &ui);
         }
         self.stack = stack;
@@ -124,8 +126,9 @@ fn draw_bar(frame: &mut Frame, area: Rect, screen: &dyn Screen, ui: &Ui) -> Plac
     let mut items = bar_items(screen, ui);
     let needed = |items: &[Item]| 1 + items.iter().map(|i| i.columns + 3).sum::<usize>();
     while needed(&items) > columns + 2 {
-        // The later an item stands, the less it is missed; help finds them all.
-        let Some(least) = items.iter().rposition(|i| !i.keep) else { break };
+        // The later an item stands, the less it is missed; help finds them all. Beside a notice there may be no room for any.
+        let least = items.iter().rposition(|i| !i.keep).or_else(|| items.len().checked_sub(1));
+        let Some(least) = least else { break };
         items.remove(least);
     }
     let mut places = Places::default();

@@ -40,6 +40,12 @@ impl Toast {
         Self::new(Level::Error, format!("{failure}{hint}"))
     }
 
+    /// What it takes of a line.
+    pub fn columns(&self, line: Rect, ui: &Ui) -> u16 {
+        let text = fit_end(&self.text, room(line), ui.glyphs);
+        u16::try_from(width(&text) + 4).unwrap_or(line.width).min(line.width)
+    }
+
     /// Draws it on the last line of `area`, on the right.
     pub fn draw(&self, frame: &mut Frame, area: Rect, ui: &Ui) {
         if area.is_empty() {
@@ -51,12 +57,17 @@ impl Toast {
             Level::Warn => (ui.glyphs.warn, ui.theme.warn),
             Level::Error => (ui.glyphs.cross, ui.theme.error),
         };
-        let text = fit_end(&self.text, usize::from(area.width).saturating_sub(5), ui.glyphs);
-        let columns = u16::try_from(width(&text) + 4).unwrap_or(area.width).min(area.width);
+        let text = fit_end(&self.text, room(area), ui.glyphs);
+        let columns = self.columns(area, ui);
         let rect = Rect { x: area.right() - columns, y: area.bottom() - 1, width: columns, height: 1 };
         frame.render_widget(Clear, rect);
         frame.buffer_mut().set_style(rect, ui.theme.text);
         let line = Line::from(vec![Span::raw(" "), Span::styled(format!("{glyph} {text}"), style), Span::raw(" ")]);
         frame.render_widget(line, rect);
     }
+}
+
+/// Columns that its text may take.
+fn room(line: Rect) -> usize {
+    usize::from(line.width).saturating_sub(5)
 }
