@@ -6,7 +6,8 @@ use crate::formats::energon::info::Info;
 use crate::formats::energon::layout;
 use crate::formats::energon::tables::Tables;
 use crate::model::{Cancel, Outcome};
-use std::collections::HashMap;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -23,16 +24,17 @@ pub fn check_items(root: &Path, items: &[Arc<str>], cancel: &Cancel) -> Outcome<
     let shards = Shards::new(Info::read(root)?.map(|info| info.shard_counts).unwrap_or_default());
     let mut tables = Tables::open(&layout::in_nv_meta(root, layout::INDEX_SQLITE))?;
     tables.stop_with(cancel)?;
+    let index = Index { tables, shards, partial: OnceCell::new() };
     let mut checked = CheckedItems::default();
     for item in items {
         cancel.check()?;
         let mut count = 0;
         if is_plain(item) {
-            count += u64::from(is_there(&tables, &shards, item)?);
+            count += u64::from(index.has(item)?);
         } else {
             for name in expanded(item).unwrap_or_default().iter() {
                 cancel.check()?;
-                count += u64::from(is_there(&tables, &shards, name)?);
+                count += u64::from(index.has(name)?);
             }
         }
         checked.found.insert(Arc::clone(item), count);
@@ -40,11 +42,34 @@ pub fn check_items(root: &Path, items: &[Arc<str>], cancel: &Cancel) -> Outcome<
     Ok(checked)
 }
 
-fn is_there(tables: &Tables, shards: &Shards, name: &str) -> Outcome<bool> {
-    match shards.shard_and_key(name) {
-        None => Ok(false),
-        Some((_, None)) => Ok(true),
-        Some((id, Some(key))) => Ok(tables.sample_by_key(key)?.is_some_and(|sample| sample.tar_file_id == id)),
+/// What is looked at.
+struct Index {
+    tables: Tables,
+    shards: Shards,
+    /// Shards of which some samples have no row, once that was asked.
+    partial: OnceCell<HashSet<u32>>,
+}
+
+impl Index {
+    fn has(&self, name: &str) -> Outcome<bool> {
+        let Some((id, key)) = self.shards.shard_and_key(name) else { return Ok(false) };
+        let Some(key) = key else { return Ok(true) };
+        match self.tables.sample_by_key(key)? {
+            None => Ok(false),
+            Some(sample) if sample.tar_file_id == id => Ok(true),
+            // Of a key that is there twice only one has a row; the other is in training if it is not excluded.
+            Some(_) => Ok(self.partial()?.contains(&id)),
+        }
+    }
+
+    fn partial(&self) -> Outcome<&HashSet<u32>> {
+        if let Some(known) = self.partial.get() {
+            return Ok(known);
+        }
+        let rows: HashMap<u32, u64> = self.tables.samples_per_shard()?.into_iter().collect();
+        let has_more = |id: &u32| self.shards.samples(*id) > rows.get(id).copied().unwrap_or(0);
+        let all = 0..u32::try_from(self.shards.list().len()).unwrap_or(u32::MAX);
+        Ok(self.partial.get_or_init(|| all.filter(has_more).collect()))
     }
 }
 

@@ -168,3 +168,21 @@ fn an_answer_about_items_that_are_gone_changes_nothing() {
     editor.take_checked(CheckedItems { found: HashMap::from([(Arc::from("s_9.tar/gone"), 1)]) });
     assert!(editor.excludes().iter().eq(&before));
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "test data is not published")]
+fn a_copy_that_has_no_row_is_there_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    prepared(folder.path());
+    let names: Vec<Arc<str>> = ["s_1.tar/a", "s_1.tar/{a,b,x}", "s_1.tar/x"].map(Arc::from).to_vec();
+    let counts = |names: &[Arc<str>]| -> Vec<u64> {
+        let found = check_items(folder.path(), names, &Cancel::default()).unwrap();
+        names.iter().map(|name| found.found[name]).collect()
+    };
+    assert_eq!(counts(&names), [0, 0, 0]);
+    // The second shard has two samples, whose keys are those of samples of the first.
+    let info = r#"{"shard_counts": {"s_0.tar": 3, "s_1.tar": 2}}"#;
+    std::fs::write(folder.path().join(".nv-meta/.info.json"), info).unwrap();
+    assert_eq!(counts(&names), [1, 2, 0]);
+    assert_eq!(counts(&["s_0.tar/a".into()]), [1]);
+}
