@@ -248,6 +248,9 @@ fn duplicate_keys_are_refused_and_can_be_kept_once() {
     assert!(!sandbox.has("data/.nv-meta/.info.json"), "nothing is published");
     sandbox.say(&format!("{base} --duplicates keep-first")).ends(1).complains("warning:");
     assert!(sandbox.text("data/.nv-meta/split.yaml").contains("b.tar/1"));
+    // The exclude has no row in the index, and is no slip.
+    let checked = sandbox.say("splits check data");
+    assert!(!checked.err.contains("b.tar/1") && !checked.out.contains("b.tar/1"), "{}{}", checked.out, checked.err);
     sandbox.say(&format!("{base} --duplicates keep-first --force-overwrite --problems-ok")).ends(0);
 }
 
