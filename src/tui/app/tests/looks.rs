@@ -140,3 +140,17 @@ fn no_cell_ever_holds_a_control_or_a_direction_mark() {
     }
     stage.assert_shows("odd <U+202E>name");
 }
+
+#[test]
+fn in_a_narrow_list_long_names_come_before_sizes() {
+    let mut stage = Stage::new(ColourMode::Sixteen, false);
+    assert!(stage.screen(80, 24).contains("80.0 KiB  –"));
+    for number in 0..8 {
+        put(&stage.folder.path().join(format!("data/openimages_v7_{number}/s.tar")), &shard(&["txt"]));
+    }
+    stage.keys("f5");
+    stage.assert_shows("openimages_v7_7/");
+    let screen = stage.screen(80, 24);
+    assert!(screen.contains("openimages_v7_7/  ") && !screen.contains("KiB  –"), "{screen}");
+    assert!(stage.screen(100, 30).contains("KiB  –"), "there is room for both");
+}

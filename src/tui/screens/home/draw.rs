@@ -1,5 +1,6 @@
 //! How the home screen looks.
 
+use super::look::Entry;
 use super::{begun, headline, Focus, Home, Place, State};
 use crate::model::text::bytes;
 use crate::model::DatasetKind;
@@ -81,7 +82,7 @@ impl Home {
             }
             Some(Ok(_)) => {}
         }
-        let looks = Looks::for_width(area.width);
+        let looks = Looks::for_width(area.width, |room| self.has_long_names(room));
         let columns = looks.columns();
         let mut list = std::mem::take(&mut self.list);
         let focused = self.focus != Focus::Actions;
@@ -89,14 +90,25 @@ impl Home {
         self.list = list;
     }
 
-    fn cells(&self, row: usize, looks: Looks, ui: &Ui) -> Vec<Cell> {
-        let Some(entry) = self.entry(row) else { return Vec::new() };
+    /// Whether most names, of the first of very many, take more than so many columns.
+    fn has_long_names(&self, columns: usize) -> bool {
+        let rows = self.shown.len().min(MEASURED);
+        let is_long = |row: &usize| self.entry(*row).is_some_and(|entry| text::width(&self.name(entry)) > columns);
+        2 * (0..rows).filter(is_long).count() > rows
+    }
+
+    fn name(&self, entry: &Entry) -> String {
         let slash = if entry.is_folder && entry.name != "." { "/" } else { "" };
-        let name = match (&self.place, entry.name.as_str()) {
+        match (&self.place, entry.name.as_str()) {
             (Place::Recent(_), _) => self.env.short_path(&entry.path),
             (Place::Folder(_), ".") => ". (here)".to_owned(),
             (Place::Folder(_), name) => format!("{name}{slash}"),
-        };
+        }
+    }
+
+    fn cells(&self, row: usize, looks: Looks, ui: &Ui) -> Vec<Cell> {
+        let Some(entry) = self.entry(row) else { return Vec::new() };
+        let name = self.name(entry);
         let Some(seen) = self.looks.get(&entry.path) else {
             return vec![name.into(), "".into(), "".into(), "".into()];
         };
@@ -225,6 +237,11 @@ impl Home {
     }
 }
 
+/// Columns of a narrow list that no name can have: sign, kind, size, state and what is between them.
+const BESIDE_NAME: usize = 30;
+/// Names that are measured.
+const MEASURED: usize = 2_000;
+
 /// How much the list shows of an entry.
 #[derive(Clone, Copy)]
 struct Looks {
@@ -237,8 +254,12 @@ struct Looks {
 }
 
 impl Looks {
-    fn for_width(width: u16) -> Self {
-        Self { amounts: width >= 76, words: width >= 62, size: width >= 42 }
+    /// For so many columns: in a narrow list long names come before the size, which stands beside the list, too.
+    fn for_width(width: u16, has_long_names: impl Fn(usize) -> bool) -> Self {
+        let is_narrow = width < 62;
+        let room = usize::from(width).saturating_sub(BESIDE_NAME);
+        let size = width >= 42 && !(is_narrow && has_long_names(room));
+        Self { amounts: width >= 76, words: !is_narrow, size }
     }
 
     fn columns(self) -> Vec<Column> {
