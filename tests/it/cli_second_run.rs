@@ -162,3 +162,47 @@ fn the_problems_of_shards_are_told_again() {
         sandbox.say("prepare data --yes --update").ends(0);
     }
 }
+
+#[test]
+fn what_a_person_changed_since_stays_where_something_is_made_again() {
+    for gone in ["data/s_02.tar.idx", "data/.nv-meta/index.sqlite", "data/.nv-meta/index.uuid"] {
+        let sandbox = prepared("");
+        sandbox.say("splits move data s_00.tar --to test").ends(0);
+        sandbox.say("splits exclude data s_01.tar s_02.tar/021").ends(0);
+        let yaml = sandbox.text("data/.nv-meta/dataset.yaml") + "# mine\n";
+        sandbox.write("data/.nv-meta/dataset.yaml", &yaml);
+        let splits = sandbox.text("data/.nv-meta/split.yaml");
+        std::fs::remove_file(sandbox.path(gone)).unwrap();
+        let dry = sandbox.say(&format!("{LINE} --dry-run")).ends(0);
+        assert!(dry.out.contains("Would prepare data") && !dry.out.contains("Nothing to do"), "{gone}: {}", dry.out);
+        let ran = sandbox.say(LINE).ends(0);
+        assert!(!ran.out.contains("othing to do") && sandbox.has(gone), "{gone}: {}", ran.out);
+        assert_eq!(sandbox.text("data/.nv-meta/dataset.yaml"), yaml, "{gone}");
+        assert_eq!(sandbox.text("data/.nv-meta/split.yaml"), splits, "{gone}");
+        sandbox.say(LINE).ends(0).says("Nothing to do");
+        sandbox.say("lint data").ends(0);
+    }
+    for line in [LINE, "prepare data --yes --update"] {
+        let sandbox = prepared("");
+        let yaml = sandbox.text("data/.nv-meta/dataset.yaml");
+        std::fs::remove_file(sandbox.path("data/.nv-meta/dataset.yaml")).unwrap();
+        sandbox.say(line).ends(0);
+        assert_eq!(sandbox.text("data/.nv-meta/dataset.yaml"), yaml, "{line}");
+        sandbox.say(line).ends(0).says("Nothing to do");
+    }
+}
+
+#[test]
+fn an_update_still_tells_the_problems_of_shards_that_it_does_not_read() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let bytes = sandbox.read("data/s_03.tar");
+    sandbox.write("data/s_03.tar", &bytes[..bytes.len() / 2]);
+    sandbox.say(LINE).ends(1).complains("s_03.tar");
+    sandbox.tar("data/s_10.tar", ["new"]);
+    sandbox.say("prepare data --yes --update").ends(1).complains("s_03.tar");
+    sandbox.say("prepare data --yes --update").ends(1).complains("s_03.tar").says("Nothing to do");
+    // What is excluded by hand since is no problem any more.
+    sandbox.say("splits exclude data s_03.tar").ends(0);
+    sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
+}

@@ -38,6 +38,7 @@ pub struct Preview {
 
 /// What `plan` would do to the data set as far as it is known.
 pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
+    let plan = &rerun::mending(plan, facts);
     let recorded = recorded(plan, facts.prepared.as_ref());
     let plan = &inherited(plan, facts.prepared.as_ref());
     let mut preview = Preview {

@@ -13,6 +13,7 @@ use crate::model::{
 };
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
+use std::path::Path;
 use std::time::SystemTime;
 
 /// The shards of the plan, and which of them need not be read again.
@@ -34,6 +35,39 @@ pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Sele
         }
     }
     Ok(Selection { positions: selected.positions, unchanged })
+}
+
+/// The plan as it is to be carried out where some of what a run made is gone: of the same plan on the same shards an update, which makes
+/// again what is not there and leaves splits, excludes and `dataset.yaml` as they are now, since a person may have changed them.
+pub(super) fn mending(asked: &PreparePlan, facts: &DatasetFacts) -> PreparePlan {
+    let mut plan = asked.clone();
+    let Some(prepared) = &facts.prepared else { return plan };
+    let Some(old) = prepared.plan.as_deref() else { return plan };
+    let meta = facts.root.join(layout::NV_META);
+    let has_changes = [&prepared.new_shards, &prepared.changed_shards, &prepared.missing_shards]
+        .iter()
+        .any(|names| !names.is_empty());
+    let is_same = asked.rerun == Rerun::Refuse && plan_file::hash(old) == plan_file::hash(asked) && !has_changes;
+    if is_same && asked.scope != Scope::TarIndexOnly && meta.join(layout::SPLIT_YAML).is_file() {
+        if is_whole(asked, facts, prepared) {
+            return plan;
+        }
+        plan.rerun = Rerun::Update;
+        (plan.splits, plan.loading) = (SplitPlan::Unset, Loading::Unset);
+        plan.excludes.clear();
+    }
+    // An update leaves `dataset.yaml` alone where there is one.
+    if plan.rerun == Rerun::Update && plan.loading == Loading::Unset && lacks_dataset_yaml(facts, old) {
+        plan.loading = old.loading.clone();
+        plan.dataset_yaml_name.clone_from(&old.dataset_yaml_name);
+    }
+    plan
+}
+
+/// Whether the file is gone that tells how samples are loaded.
+fn lacks_dataset_yaml(facts: &DatasetFacts, old: &PreparePlan) -> bool {
+    let is_made = !matches!(old.loading, Loading::Unset | Loading::NoDatasetYaml);
+    is_made && !facts.root.join(layout::NV_META).join(&old.dataset_yaml_name).is_file()
 }
 
 /// Whether the same plan already ran on the same inputs (or an update would find nothing new).
@@ -84,7 +118,12 @@ pub(super) fn update_finds_nothing(
 fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) -> bool {
     let in_meta = |name: &str| facts.root.join(layout::NV_META).join(name).is_file();
     let has_tables = plan.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_SQLITE);
-    has_tables && without_index(facts, prepared).is_empty()
+    // What another program prepared is not held to what is made here.
+    let has_texts = prepared.plan.as_deref().is_none_or(|old| {
+        let has_uuid = old.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_UUID);
+        has_uuid && !lacks_dataset_yaml(facts, old)
+    });
+    has_tables && has_texts && without_index(facts, prepared).is_empty()
 }
 
 /// Prepared shards whose `.tar.idx` is not there, or has not one number for each sample and one for the end.
@@ -125,6 +164,14 @@ pub(super) fn kept_excludes(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Str
 /// `split.yaml.bak-20261120T120501Z`: the name under which the replaced file is kept.
 pub(super) fn backup_name(now: SystemTime) -> String {
     format!("{}.bak-{}", layout::SPLIT_YAML, utc::stamp(now))
+}
+
+/// That name, or one like it: what was kept within the same second stays.
+pub(super) fn free_backup_name(root: &Path, now: SystemTime) -> String {
+    let name = backup_name(now);
+    let is_free = |name: &String| root.join(layout::NV_META).join(name).symlink_metadata().is_err();
+    let more = (2..1_000).map(|number| format!("{name}-{number}"));
+    std::iter::once(name.clone()).chain(more).find(is_free).unwrap_or(name)
 }
 
 /// What changes against an earlier preparation, one line each.

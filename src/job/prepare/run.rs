@@ -24,7 +24,7 @@ use crate::model::{
 };
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -63,6 +63,8 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     if to_do {
         run_or_clear(context, &own, selection)
     } else {
+        // Who takes the lock makes the work folder.
+        clean_up(context, &own);
         Ok(report_nothing(context, &selection))
     }
 }
@@ -79,6 +81,7 @@ fn run_or_clear(context: &Context, own: &OwnFolder, selection: Selection) -> Out
 /// What to work on, and whether there is anything to do; or why it must not be done.
 fn decide(context: &mut Context, asked: &PreparePlan, own: &OwnFolder) -> Outcome<(Selection, bool)> {
     let facts = context.shared.facts_now();
+    let asked = &rerun::mending(asked, &facts);
     context.recorded_plan = recorded(asked, facts.prepared.as_ref());
     context.plan = inherited(asked, facts.prepared.as_ref());
     let selection = rerun::selection(context, &facts)?;
@@ -91,7 +94,7 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &OwnFolder) -> Outcom
     }
     if rerun::nothing_to_do(context, own, &facts, &selection)? {
         report_findings(context, &facts)?;
-        tell_again(context, own)?;
+        tell_again(context, own, &facts, &selection)?;
         context.board.log("nothing to do: the data set is prepared with this plan already");
         return Ok((selection, false));
     }
@@ -205,12 +208,23 @@ fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
         .try_for_each(|found| context.shared.problems.report(found.clone()))
 }
 
-/// What the run that prepared it found in the shards: nothing was read of them now. What else it found, the data set itself tells.
-fn tell_again(context: &Context, own: &OwnFolder) -> Outcome<()> {
+/// What the run that prepared it found in shards of which nothing is read now. What else it found, the data set itself tells; and what a
+/// person has excluded since, or taken back, is no longer as it was told.
+fn tell_again(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<()> {
+    let excludes = facts.prepared.as_ref().map(|prepared| prepared.excludes.as_slice()).unwrap_or_default();
+    let excluded = super::excludes::whole_shards(excludes, &facts.shards);
+    let is_update = context.plan.rerun == Rerun::Update;
+    let chosen = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|shard| shard.name.as_str());
+    let is_read = |name: &&str| is_update && !selection.unchanged.contains(*name);
+    let shards: HashSet<&str> = chosen.filter(|name| !is_read(name) && !excluded.contains(*name)).collect();
+    let holds = |found: &Problem| {
+        let Some(shard) = found.subject.shard.as_deref().filter(|shard| shards.contains(shard)) else { return false };
+        let item = outputs::exclude_item(shard, found.subject.key.as_deref());
+        found.kind != ProblemKind::SampleExcluded || excludes.contains(&item)
+    };
     let kept = context.shared.problems.kept();
-    let mut again = found_before(own, recorded_runs::LARGEST)?
-        .into_iter()
-        .filter(|found| found.subject.shard.is_some() && !kept.contains(found));
+    let again = found_before(own, recorded_runs::LARGEST)?;
+    let mut again = again.into_iter().filter(|found| holds(found) && !kept.contains(found));
     again.try_for_each(|found| context.shared.problems.report(found))
 }
 
@@ -225,6 +239,9 @@ fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Se
     }
     context.board.phase(Phase::Scan, format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
     report_findings(context, facts)?;
+    if context.plan.rerun == Rerun::Update {
+        tell_again(context, own, facts, selection)?;
+    }
     write_running_plan(context, own)?;
     let journal = Journal::open(&*shared.fs, &own.journal(), &plan_file::hash(&context.plan))?;
     collect::collect(context, own, selection, journal)
@@ -346,7 +363,7 @@ fn finish(
         spools,
         built,
         texts,
-        split_backup: Some(rerun::backup_name(SystemTime::now())),
+        split_backup: Some(rerun::free_backup_name(&shared.root, SystemTime::now())),
         drop_database: rerun::drops_database(&context.plan),
     };
     publish::publish(context, own, outputs, &mut report)?;

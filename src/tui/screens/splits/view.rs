@@ -127,7 +127,11 @@ fn title(view: &SplitView, room: usize, ui: &Ui) -> String {
         return best_fit(&name, &[&count(shards, "shard"), &grouped(shards)], room, ui);
     }
     if view.samples == 0 {
-        let why = if shards == 0 { "empty" } else { "empty: all excluded" };
+        let why = match view.shards.iter().any(|shard| shard.samples > 0) {
+            true => "empty: all excluded",
+            false if shards > 0 => "empty: no sample",
+            false => "empty",
+        };
         return best_fit(&format!("{} {name}", ui.glyphs.warn), &[why, "empty"], room, ui);
     }
     let share = format!("{:.1} %", view.share * 100.0);
