@@ -62,10 +62,24 @@ struct Found {
 }
 
 /// Tells once more what the finished run found that did not do everything: whoever runs it again, and has nothing to do, must not take
-/// its result for more than it is.
-pub(super) fn tell_again<P: RecordedPlan>(own: &OwnFolder, context: &TaskContext) -> Outcome<()> {
+/// its result for more than it is. Of files that were left out, and are gone, there is nothing left to tell: all others are among
+/// `inputs`, under the path of this run.
+pub(super) fn tell_again<'a, P: RecordedPlan>(
+    own: &OwnFolder,
+    inputs: impl Iterator<Item = &'a Path>,
+    context: &TaskContext,
+) -> Outcome<()> {
     let told = context.problems.kept();
-    let mut again = found_before(own, P::LARGEST)?.into_iter().filter(|problem| !told.contains(problem));
+    let found = found_before(own, P::LARGEST)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let inputs: Vec<&Path> = inputs.collect();
+    let is_there = |problem: &Problem| {
+        let Some(path) = problem.subject.path.as_deref().map(Path::new) else { return true };
+        inputs.iter().any(|input| input.ends_with(path)) || path.symlink_metadata().is_ok()
+    };
+    let mut again = found.into_iter().filter(|problem| is_there(problem) && !told.contains(problem));
     again.try_for_each(|problem| context.problems.report(problem))
 }
 

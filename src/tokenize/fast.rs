@@ -37,6 +37,9 @@ impl Fast {
         reference: &Reference,
         greatest_id: u32,
     ) -> Result<Self, String> {
+        if reference.dropout().is_some() {
+            return Err("it drops merges at random".into());
+        }
         match tables.and_then(|tables| Bpe::new(tables, reference)) {
             Ok(own) => Ok(Self::Own(Box::new(own))),
             Err(why) => match Other::parse(json, reference, greatest_id) {

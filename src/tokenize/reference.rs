@@ -111,6 +111,14 @@ impl Reference {
         })
     }
 
+    /// The part of merges that is left out at random, where some are.
+    pub(super) fn dropout(&self) -> Option<f32> {
+        match self.raw.get_model() {
+            ModelWrapper::BPE(model) => model.dropout.filter(|dropout| *dropout != 0.0),
+            _ => None,
+        }
+    }
+
     /// The token that stands for what the model does not know, where it has one.
     pub(super) fn unknown(&self) -> Option<u32> {
         use tokenizers::Model as _;

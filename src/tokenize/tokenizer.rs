@@ -100,6 +100,10 @@ impl Tokenizer {
         if is_tiktoken(bytes) {
             return Err(broken("it is a tiktoken file, which does not say how texts are split".into()));
         }
+        if let Some(why) = other_encoding(bytes) {
+            let failure = Failure::data("reading the tokenizer", why).on(Subject::path(name));
+            return Err(failure.with_hint("save it as UTF-8 without a byte order mark"));
+        }
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         let (engine, facts) = if is_json {
             let file = File::read(bytes);
@@ -287,6 +291,17 @@ fn in_turn(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) 
     second();
 }
 
+/// That a file is text, and not as JSON has to be.
+fn other_encoding(bytes: &[u8]) -> Option<String> {
+    match bytes {
+        [0xef, 0xbb, 0xbf, ..] => Some("it begins with a byte order mark".into()),
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{', 0, ..] | [0, b'{', ..] | [0, 0, 0, b'{', ..] => {
+            Some("it is text in UTF-16 or UTF-32".into())
+        }
+        _ => None,
+    }
+}
+
 /// Whether the first line is a token in base64 and its rank.
 fn is_tiktoken(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -356,6 +371,9 @@ fn warnings(reference: &Reference, added: &[AddedTokenFacts], greatest_id: u32) 
     for (text, said, id) in reference.renumbered() {
         let id = id.map_or_else(|| "no id".to_owned(), |id| format!("the id {id}"));
         out.push(format!("the added token `{text}` has {id}, not {said} as the file says"));
+    }
+    if let Some(dropout) = reference.dropout() {
+        out.push(format!("the file drops merges at random ({dropout}): ids come out differently each time"));
     }
     if let Some(truncation) = &reference.truncation {
         out.push(format!("the file cuts texts to {} tokens", truncation.max_length));
@@ -461,6 +479,30 @@ mod tests {
         let held = load();
         held.use_reference();
         assert!((0..100).all(|_| !Arc::ptr_eq(&load().0, &held.0)));
+    }
+
+    #[test]
+    fn a_file_that_drops_merges_is_told_and_read_by_the_reference_alone() {
+        let path = format!("{}/tests/golden/tokenizers/gpt2.json", env!("CARGO_MANIFEST_DIR"));
+        let mut file: serde_json::Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+        for (dropout, is_told) in [(0.5, true), (0.001, true), (0.0, false)] {
+            file["model"]["dropout"] = dropout.into();
+            let tokenizer = Tokenizer::from_bytes("d.json", &serde_json::to_vec(&file).unwrap()).unwrap();
+            let facts = tokenizer.facts();
+            let told = facts.warnings.iter().any(|warning| warning.contains("drops merges at random"));
+            assert_eq!((told, facts.is_fast), (is_told, !is_told), "{dropout}: {:?}", facts.slow_because);
+        }
+    }
+
+    #[test]
+    fn a_file_in_another_encoding_is_told_as_such() {
+        let wide: Vec<u8> = WORDS.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let marked = [&[0xff, 0xfe], wide.as_slice()].concat();
+        let bom = [b"\xef\xbb\xbf", WORDS.as_bytes()].concat();
+        for (bytes, why) in [(wide, "UTF-16"), (marked, "UTF-16"), (bom, "byte order mark")] {
+            let failure = Tokenizer::from_bytes("w.json", &bytes).err().unwrap();
+            assert!(failure.why.contains(why) && failure.hint.unwrap().contains("save it as UTF-8"));
+        }
     }
 
     #[test]

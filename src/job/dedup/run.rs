@@ -135,7 +135,7 @@ impl<'a> Opened<'a> {
 
     /// The report of a run that has nothing to do, once what the run before found is told.
     fn nothing(&self) -> Outcome<DedupReport> {
-        tell_again::<DedupPlan>(&self.layout.own, self.context)?;
+        tell_again::<DedupPlan>(&self.layout.own, self.inputs.stamps().map(|(path, _)| path), self.context)?;
         Ok(self.report(Figures::default(), true))
     }
 

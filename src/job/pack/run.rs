@@ -9,7 +9,7 @@ use super::layout::Layout;
 use super::logs::{check_tasks, Logs};
 use super::pipeline::{self, Ended, Limits};
 use super::publish::{make_folder, publish, Outputs};
-use super::record::{decide, settled, Decision};
+use super::record::{decide, settled, Decision, Recorded};
 use super::{room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
@@ -339,7 +339,8 @@ impl<'a> Job<'a> {
 
     /// The report of a run that has nothing to do, once what the run before found is told.
     fn nothing(&self) -> Outcome<PackReport> {
-        tell_again::<PackPlan>(&self.layout.own, self.context)?;
+        let inputs = Recorded::inputs_of(&self.inputs);
+        tell_again::<PackPlan>(&self.layout.own, inputs.iter().map(|input| input.path.as_path()), self.context)?;
         Ok(self.report(&Totals::default(), None, 0, true))
     }
 

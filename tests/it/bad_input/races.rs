@@ -49,7 +49,7 @@ fn of_many_first_prepares_at_once_one_does_the_work_and_the_others_say_why_not()
         }
         assert_eq!(worked, 1, "round {round}: exactly one does the work");
         assert_same(&settled_picture(&sandbox.data()), &wanted, &format!("round {round}"));
-        let left = |name: &str| sandbox.at(&format!(".nv-meta/gristmill/{name}")).exists();
+        let left = |name: &str| sandbox.at(format!(".nv-meta/gristmill/{name}")).exists();
         let found: Vec<&str> = ["lock", "work"].into_iter().filter(|name| left(name)).collect();
         assert!(found.is_empty(), "round {round}: {found:?} is left");
     }

@@ -333,6 +333,18 @@ fn a_second_run_tells_the_problems_of_the_first() {
 }
 
 #[test]
+fn a_file_that_was_left_out_and_is_gone_is_not_told_again() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/a.jsonl", jsonl([PASSAGE]));
+    sandbox.write("data/b.jsonl.gz", b"no gzip");
+    for _ in 0..2 {
+        sandbox.say("dedup data --output out --minlen 20").ends(1).complains("b.jsonl.gz");
+    }
+    std::fs::remove_file(sandbox.path("data/b.jsonl.gz")).unwrap();
+    sandbox.say("dedup data --output out --minlen 20").ends(0).says("Nothing to do");
+}
+
+#[test]
 fn a_file_that_the_system_lets_grow_no_further_is_an_error_of_writing() {
     let sandbox = Sandbox::new();
     sandbox.write("data/a.jsonl", jsonl(some_texts(3_000)));
