@@ -157,6 +157,10 @@ fn the_problems_of_shards_are_told_again() {
         assert_eq!(ran.out.contains("Nothing to do"), says_nothing_to_do, "{}", ran.out);
     }
     sandbox.say("prepare data --yes --update").ends(1).complains("s_03.tar").says("Nothing to do");
+    for line in [LINE, "prepare data --update"] {
+        let dry = sandbox.say(&format!("{line} --dry-run")).ends(1);
+        assert!(format!("{}{}", dry.out, dry.err).contains("s_03.tar"), "{line}: {}{}", dry.out, dry.err);
+    }
     sandbox.write("data/s_03.tar", bytes);
     for _ in 0..2 {
         sandbox.say("prepare data --yes --update").ends(0);

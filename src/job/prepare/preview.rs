@@ -13,6 +13,7 @@ use crate::model::{
     text, DatasetFacts, Duplicates, Failure, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts,
     Subject,
 };
+use crate::storage::own::OwnFolder;
 use crate::storage::space;
 use serde::Serialize;
 use std::path::Path;
@@ -88,7 +89,15 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         _ => preview.problems.iter().any(|problem| problem.kind == ProblemKind::NothingToDo),
     };
     match preview.nothing_to_do {
-        true => preview.differences.clear(),
+        true => {
+            preview.differences.clear();
+            // Told by the run, too; a report that cannot be read is its business.
+            let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
+            let own = OwnFolder::for_webdataset(&facts.root);
+            let mut again = rerun::told_before(&own, facts, &chosen).unwrap_or_default();
+            again.retain(|found| !preview.problems.contains(found));
+            preview.problems.extend(again);
+        }
         false => preview.files = files(plan, facts, &shards, &named),
     }
     preview.problems.extend(want_of_space(&preview.files, facts));

@@ -2,14 +2,16 @@
 
 use super::collect::Selection;
 use super::Context;
+use crate::engine::outputs::exclude_item;
 use crate::engine::plan::{file as plan_file, unreadable_splits};
-use crate::engine::recorded::Recorded;
+use crate::engine::recorded::{Recorded, LARGEST};
 use crate::engine::select::select;
 use crate::formats::energon::{layout, tar_idx::WORD};
+use crate::job::record::found_before;
 use crate::model::shard::index_name;
 use crate::model::{
-    utc, DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemSink, Rerun, Scope, Shard,
-    SplitPlan,
+    utc, DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink, Rerun, Scope,
+    Shard, SplitPlan,
 };
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
@@ -144,6 +146,22 @@ fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &Pr
         None => plan.splits != SplitPlan::Unset || !plan.exclude_shards.is_empty(),
     };
     excludes_more || differs || plan.loading != Loading::Unset
+}
+
+/// What the run that prepared it found in these shards. What else it found, the data set itself tells; and what a person has excluded
+/// since, or taken back, is no longer as it was told.
+pub(super) fn told_before(own: &OwnFolder, facts: &DatasetFacts, shards: &HashSet<&str>) -> Outcome<Vec<Problem>> {
+    let excludes = facts.prepared.as_ref().map(|prepared| prepared.excludes.as_slice()).unwrap_or_default();
+    let excluded = super::excludes::whole_shards(excludes, &facts.shards);
+    let holds = |found: &Problem| {
+        let shard = found.subject.shard.as_deref().filter(|shard| shards.contains(shard) && !excluded.contains(*shard));
+        let Some(shard) = shard else { return false };
+        let item = exclude_item(shard, found.subject.key.as_deref());
+        found.kind != ProblemKind::SampleExcluded || excludes.contains(&item)
+    };
+    let mut found = found_before(own, LARGEST)?;
+    found.retain(holds);
+    Ok(found)
 }
 
 /// Refuses an update of a data set whose `split.yaml` cannot be read: what a person assigned there would be lost.

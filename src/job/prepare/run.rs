@@ -11,10 +11,8 @@ use crate::engine::index::{self, BuildOptions, BuiltIndex, CarriedMedia, Spooled
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::inherit::{inherited, recorded};
 use crate::engine::plan::{fields, file as plan_file, resolve_in, validate};
-use crate::engine::recorded as recorded_runs;
 use crate::formats::energon::layout;
 use crate::job::journal::Journal;
-use crate::job::record::found_before;
 use crate::job::recover::roll_forward;
 use crate::job::Phase;
 use crate::model::problem::settle_media;
@@ -24,7 +22,7 @@ use crate::model::{
 };
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -208,24 +206,14 @@ fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
         .try_for_each(|found| context.shared.problems.report(found.clone()))
 }
 
-/// What the run that prepared it found in shards of which nothing is read now. What else it found, the data set itself tells; and what a
-/// person has excluded since, or taken back, is no longer as it was told.
+/// Tells what the run that prepared it found in shards of which nothing is read now.
 fn tell_again(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<()> {
-    let excludes = facts.prepared.as_ref().map(|prepared| prepared.excludes.as_slice()).unwrap_or_default();
-    let excluded = super::excludes::whole_shards(excludes, &facts.shards);
     let is_update = context.plan.rerun == Rerun::Update;
     let chosen = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|shard| shard.name.as_str());
-    let is_read = |name: &&str| is_update && !selection.unchanged.contains(*name);
-    let shards: HashSet<&str> = chosen.filter(|name| !is_read(name) && !excluded.contains(*name)).collect();
-    let holds = |found: &Problem| {
-        let Some(shard) = found.subject.shard.as_deref().filter(|shard| shards.contains(shard)) else { return false };
-        let item = outputs::exclude_item(shard, found.subject.key.as_deref());
-        found.kind != ProblemKind::SampleExcluded || excludes.contains(&item)
-    };
+    let unread = chosen.filter(|name| !is_update || selection.unchanged.contains(*name)).collect();
     let kept = context.shared.problems.kept();
-    let again = found_before(own, recorded_runs::LARGEST)?;
-    let mut again = again.into_iter().filter(|found| holds(found) && !kept.contains(found));
-    again.try_for_each(|found| context.shared.problems.report(found))
+    let again = rerun::told_before(own, facts, &unread)?;
+    again.into_iter().filter(|found| !kept.contains(found)).try_for_each(|found| context.shared.problems.report(found))
 }
 
 fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<Vec<SpooledShard>> {

@@ -40,7 +40,9 @@ pub fn draw(step: &mut RunState, frame: &mut Frame, area: Rect, answers: &Answer
 }
 
 fn words(answers: &Answers, is_trainable: bool, ui: &Ui) -> Words {
-    let name = answers.facts.root.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    // The folder one is in has no name of its own.
+    let root = std::path::absolute(&answers.facts.root).unwrap_or_else(|_| answers.facts.root.clone());
+    let name = root.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let name = text::fit_middle(&name, 40, ui.glyphs);
     Words {
         ready: format!("{name} is {}", if is_trainable { "ready to train on" } else { "prepared" }),
