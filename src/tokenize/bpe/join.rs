@@ -164,18 +164,16 @@ fn side_by_side<L: Steps, const N: usize>(
             words.swap(number % N, count % N);
         }
         for (lane, turn) in lanes.iter_mut().zip(&mut turns).take(count) {
-            let merge = pairs.merge(turn.rank);
-            turn.joined = lane.join(turn.at, merge);
-            turn.asked = [pairs.ask(turn.joined.left, merge.product), pairs.ask(merge.product, turn.joined.right)];
+            let product = pairs.product(turn.rank);
+            turn.joined = lane.join(turn.at, product);
+            turn.asked = [pairs.ask(turn.joined.left, product), pairs.ask(product, turn.joined.right)];
         }
         for turn in turns.iter_mut().take(count) {
             turn.placed = turn.asked.map(|asked| pairs.place(asked));
         }
         for (lane, turn) in lanes.iter_mut().zip(&turns).take(count) {
             let [with_left, with_right] = turn.placed.map(|placed| pairs.answer(placed));
-            if turn.joined.is_joined {
-                lane.found(turn.at, &turn.joined, with_left, with_right);
-            }
+            lane.found(turn.at, &turn.joined, with_left, with_right);
         }
     }
     Some(!queue.has_more)

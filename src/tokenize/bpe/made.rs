@@ -120,7 +120,7 @@ mod tests {
                 let (one, other) = (dice.roll(merges.len()), dice.roll(merges.len()));
                 merges.swap(one, other);
             }
-            let pairs = Pairs::new(merges.clone()).unwrap();
+            let pairs = Pairs::new(&merges).unwrap();
             let ranks = merges.iter().zip(0..).map(|(merge, rank)| ((merge.left, merge.right), rank)).collect();
             let Some(made) = Made::new(&bytes, &merges, &pairs) else {
                 refused += 1;

@@ -1,7 +1,7 @@
 //! The joining of one word: always the pair of the lowest rank, the leftmost of equals, until no two can be joined.
 
 use super::order::{Order, BLOCK};
-use super::pairs::{Merge, Pairs, APART};
+use super::pairs::{Pairs, APART};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -11,7 +11,7 @@ pub(super) trait Steps {
     /// Most symbols of a word.
     const WIDEST: usize;
 
-    /// Puts a symbol at its place, which is that behind the last: 0 at first. `rank` is that of the one before it and itself, or a guess.
+    /// Puts a symbol at its place, which is that behind the last: 0 at first. `rank` is that of the one before it and itself.
     /// Those that have no room are put where nothing is.
     fn put(&mut self, place: usize, symbol: u32, rank: u32);
 
@@ -21,8 +21,8 @@ pub(super) trait Steps {
     /// The rank of the pair that is to be joined next, and its place.
     fn lowest(&self) -> Option<(u32, usize)>;
 
-    /// Joins the pair at this place, if it is that of the merge; what it has beside it is to be looked up. Otherwise the two stay apart.
-    fn join(&mut self, at: usize, merge: Merge) -> Joined;
+    /// Joins the pair at this place to what it becomes; what that has beside it is to be looked up.
+    fn join(&mut self, at: usize, product: u32) -> Joined;
 
     /// What was found for [`join`](Self::join): the rank of what is joined with the symbol before it, and with the one behind it.
     fn found(&mut self, at: usize, joined: &Joined, with_left: u32, with_right: u32);
@@ -38,8 +38,6 @@ pub(super) struct Joined {
     pub(super) right: u32,
     /// The place of the left one.
     pub(super) before: usize,
-    /// Whether the two were joined: they were the pair that was meant.
-    pub(super) is_joined: bool,
     pub(super) is_first: bool,
     pub(super) is_last: bool,
 }
@@ -96,26 +94,21 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
     }
 
     #[inline]
-    fn join(&mut self, at: usize, merge: Merge) -> Joined {
+    fn join(&mut self, at: usize, product: u32) -> Joined {
         let Self { symbols, order, live, .. } = self;
         let at = at % PLACES;
         let after = *live & (u64::MAX - 1) << at;
         let gone = after.trailing_zeros() as usize % PLACES;
-        if (symbols[at], symbols[gone]) != (merge.left, merge.right) {
-            order[at] = Order::LAST;
-            return Joined::default();
-        }
         let behind = after & after.wrapping_sub(1);
         *live ^= after & after.wrapping_neg();
         let ahead = *live & !(u64::MAX << at);
         let before = 63u32.wrapping_sub(ahead.leading_zeros()) as usize % PLACES;
-        symbols[at] = merge.product;
+        symbols[at] = product;
         order[gone] = Order::LAST;
         Joined {
             left: symbols[before],
             right: symbols[behind.trailing_zeros() as usize % PLACES],
             before,
-            is_joined: true,
             is_first: ahead == 0,
             is_last: behind == 0,
         }
@@ -143,7 +136,7 @@ impl<const PLACES: usize> Steps for Lane<PLACES> {
 pub(super) struct Merger {
     /// The symbols of a word.
     pub(super) many: Vec<u32>,
-    /// The rank of each with the one behind it, or a guess.
+    /// The rank of each with the one behind it.
     pub(super) ranks: Vec<u32>,
     next: Vec<u32>,
     before: Vec<u32>,
@@ -176,13 +169,8 @@ impl Merger {
             if ranks[at] != rank {
                 continue;
             }
-            let merge = pairs.merge(rank);
             let right = next[at] as usize;
-            if (many[at], many[right]) != (merge.left, merge.right) {
-                ranks[at] = APART;
-                continue;
-            }
-            let joined = merge.product;
+            let joined = pairs.product(rank);
             let behind = next[right] as usize;
             many[at] = joined;
             ranks[right] = APART;
@@ -191,14 +179,14 @@ impl Merger {
             ranks[at] = APART;
             if behind < count {
                 before[behind] = at as u32;
-                ranks[at] = pairs.guess(joined, many[behind]);
+                ranks[at] = pairs.rank(joined, many[behind]);
                 if ranks[at] != APART {
                     heap.push(Reverse(u64::from(ranks[at]) << 32 | at as u64));
                 }
             }
             let left = before[at] as usize;
             if left < count {
-                ranks[left] = pairs.guess(many[left], joined);
+                ranks[left] = pairs.rank(many[left], joined);
                 if ranks[left] != APART {
                     heap.push(Reverse(u64::from(ranks[left]) << 32 | left as u64));
                 }

@@ -78,7 +78,7 @@ impl Model {
             merges.push(Merge { left: left_id, right: right_id, product });
             marks_begin &= spelled == Spelled::Bytes || !joined.trim_start_matches(MARK).contains(MARK);
         }
-        let pairs = Pairs::new(merges.clone())?;
+        let pairs = Pairs::new(&merges)?;
         let is_whole = file.ignore_merges == Some(true);
         let (symbols, cuts) = match spelled {
             Spelled::Bytes => {
@@ -88,7 +88,7 @@ impl Model {
                 );
                 tokens(file, |rank, token| {
                     cuts.add(token);
-                    seeds.add(rank, token, pairs.merge(rank).product);
+                    seeds.add(rank, token, pairs.product(rank));
                 });
                 let bytes = vocab.bytes();
                 (Symbols::Bytes(Box::new(Bytes::new(bytes, seeds.finish(&bytes, &pairs), &pairs))), Some(cuts))

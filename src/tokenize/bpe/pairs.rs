@@ -7,9 +7,11 @@ use std::hint::select_unpredictable;
 /// No pair has this rank: the two stay apart.
 pub(super) const APART: u32 = (1 << RANK_BITS) - 1;
 
-/// Bits of a rank, and of an id.
+/// Bits of a rank, and of an id: those of a rank and of two ids are those of an entry.
 pub(super) const RANK_BITS: u32 = 22;
 const ID_BITS: u32 = 21;
+
+const _: () = assert!(RANK_BITS + 2 * ID_BITS == u64::BITS, "an entry is full");
 
 /// Ids below this one fit.
 pub(super) const IDS: u32 = 1 << ID_BITS;
@@ -17,21 +19,27 @@ pub(super) const IDS: u32 = 1 << ID_BITS;
 /// Pairs that share a pilot, on the average.
 const BUCKET: usize = 4;
 
-/// No pair at all.
-const EMPTY: u32 = u32::MAX;
+/// Of no pair: whatever is looked for, what is found is not joined.
+const EMPTY: u64 = u64::MAX;
 
 /// Which pairs are joined.
 ///
 /// Each pair has one place where it can be, so that there is one entry to look at and nothing for the processor to predict: pairs are
-/// dealt to buckets by their hash, and each bucket has a pilot, a number with which the places of all its pairs are free. So that
-/// much of it is near in memory an entry has the rank and only ten bits of the pair: whoever joins by it looks at what the merge says.
+/// dealt to buckets by their hash, and each bucket has a pilot, a number with which the places of all its pairs are free.
 #[derive(Debug)]
 pub(super) struct Pairs {
     pilots: Vec<u16>,
-    /// Some bits of the hash of the pair, and its rank.
-    entries: Vec<u32>,
-    /// By rank.
-    merges: Vec<Merge>,
+    /// A pair, and its rank below.
+    entries: Vec<u64>,
+    products: Products,
+}
+
+/// What pairs become, by rank.
+#[derive(Debug)]
+enum Products {
+    /// Their ids are in the order of the ranks, from this one on, as those of most trained vocabularies: nothing to look at.
+    From(u32),
+    Listed(Vec<u32>),
 }
 
 /// Two tokens and what they become.
@@ -42,43 +50,55 @@ pub(super) struct Merge {
     pub(super) product: u32,
 }
 
-/// A pair that is being looked up: its hash.
+/// A pair that is being looked up.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked(u64);
+pub(super) struct Asked {
+    pair: u64,
+    hash: u64,
+}
 
 /// A pair whose place is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Placed {
     place: usize,
-    mark: u32,
+    pair: u64,
 }
 
 impl Pairs {
     /// In the order of ranks; of two equal pairs the later counts.
-    pub(super) fn new(merges: Vec<Merge>) -> Result<Self, String> {
+    pub(super) fn new(merges: &[Merge]) -> Result<Self, String> {
         if merges.len() >= APART as usize {
             return Err("it has too many merges".into());
         }
         if merges.iter().any(|merge| merge.left.max(merge.right).max(merge.product) >= IDS) {
             return Err("its ids are too large".into());
         }
-        let mut all: Vec<(u64, u32)> =
-            merges.iter().zip(0..).map(|(merge, rank)| (hash(packed(merge.left, merge.right)), rank)).collect();
+        // By hash, then as an entry is: of a pair that is there twice the entries stand together, that of the higher rank last.
+        let mut all: Vec<(u64, u64)> = merges
+            .iter()
+            .zip(0_u64..)
+            .map(|(merge, rank)| {
+                let pair = packed(merge.left, merge.right);
+                (hash(pair), pair << RANK_BITS | rank)
+            })
+            .collect();
         all.sort_unstable();
-        // Of a pair that is there twice the entries stand together, that of the higher rank last.
-        let pair = |rank: u32| merges.get(rank as usize).map(|merge| (merge.left, merge.right));
         all.dedup_by(|later, kept| {
-            let is_same = later.0 == kept.0 && pair(later.1) == pair(kept.1);
+            let is_same = later.1 >> RANK_BITS == kept.1 >> RANK_BITS;
             if is_same {
                 *kept = *later;
             }
             is_same
         });
         let buckets = all.len() / BUCKET + 1;
-        let mut pairs = Self { pilots: vec![0; buckets], entries: vec![EMPTY; all.len() + all.len() / 32 + 8], merges };
+        let mut pairs = Self {
+            pilots: vec![0; buckets],
+            entries: vec![EMPTY; all.len() + all.len() / 32 + 8],
+            products: Products::new(merges),
+        };
         // Buckets are in the order of hashes.
-        let bucket = |(hash, _): &(u64, u32)| reduce(*hash, buckets);
-        let mut parts: Vec<&[(u64, u32)]> = all.chunk_by(|left, right| bucket(left) == bucket(right)).collect();
+        let bucket = |(hash, _): &(u64, u64)| reduce(*hash, buckets);
+        let mut parts: Vec<&[(u64, u64)]> = all.chunk_by(|left, right| bucket(left) == bucket(right)).collect();
         // The fullest while there is most room.
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
         let mut room = Room::new(pairs.entries.len());
@@ -89,7 +109,7 @@ impl Pairs {
     }
 
     /// Finds the pilot of a bucket.
-    fn settle(&mut self, part: &[(u64, u32)], room: &mut Room) -> Option<()> {
+    fn settle(&mut self, part: &[(u64, u64)], room: &mut Room) -> Option<()> {
         let count = self.entries.len();
         let pilot = (0..u16::MAX).find(|pilot| {
             room.chosen.clear();
@@ -97,8 +117,8 @@ impl Pairs {
         })?;
         let bucket = reduce(part.first()?.0, self.pilots.len());
         *self.pilots.get_mut(bucket)? = pilot;
-        for (place, (hash, rank)) in room.take().zip(part) {
-            *self.entries.get_mut(place)? = mark(*hash) | rank;
+        for (place, (_, entry)) in room.take().zip(part) {
+            *self.entries.get_mut(place)? = *entry;
         }
         Some(())
     }
@@ -107,54 +127,60 @@ impl Pairs {
     /// by the one before, so that who has other things to do between them need not wait.
     #[inline]
     pub(super) fn ask(&self, left: u32, right: u32) -> Asked {
-        let hash = hash(packed(left, right));
+        let pair = packed(left, right);
+        let hash = hash(pair);
         prefetch_index(self.pilots.as_slice(), reduce(hash, self.pilots.len()));
-        Asked(hash)
+        Asked { pair, hash }
     }
 
     /// Where the pair is, if it is anywhere.
     #[inline]
-    pub(super) fn place(&self, Asked(hash): Asked) -> Placed {
+    pub(super) fn place(&self, Asked { pair, hash }: Asked) -> Placed {
         let pilot = self.pilots.get(reduce(hash, self.pilots.len())).copied().unwrap_or_default();
         let place = place(hash, pilot, self.entries.len());
         prefetch_index(self.entries.as_slice(), place);
-        Placed { place, mark: mark(hash) }
+        Placed { place, pair }
     }
 
-    /// The rank of the pair asked for, if it has one; else [`APART`], or now and then the rank of another pair.
+    /// The rank of the pair asked for, [`APART`] where the two are never joined.
     #[inline]
-    pub(super) fn answer(&self, Placed { place, mark }: Placed) -> u32 {
-        let entry = self.entries.get(place).copied().unwrap_or(EMPTY) ^ mark;
-        select_unpredictable(entry >> RANK_BITS == 0, entry & APART, APART)
+    pub(super) fn answer(&self, Placed { place, pair }: Placed) -> u32 {
+        let entry = self.entries.get(place).copied().unwrap_or(EMPTY) ^ pair << RANK_BITS;
+        select_unpredictable(entry >> RANK_BITS == 0, entry as u32 & APART, APART)
     }
 
     /// All at once.
     #[inline]
-    pub(super) fn guess(&self, left: u32, right: u32) -> u32 {
+    pub(super) fn rank(&self, left: u32, right: u32) -> u32 {
         self.answer(self.place(self.ask(left, right)))
     }
 
-    /// The rank of the pair, [`APART`] where the two are never joined.
-    pub(super) fn rank(&self, left: u32, right: u32) -> u32 {
-        let rank = self.guess(left, right);
-        let is_meant = self.merges.get(rank as usize).is_some_and(|merge| (merge.left, merge.right) == (left, right));
-        if is_meant {
-            rank
-        } else {
-            APART
+    /// Fetches what [`product`](Self::product) looks at.
+    #[inline]
+    pub(super) fn fetch(&self, rank: u32) {
+        if let Products::Listed(products) = &self.products {
+            prefetch_index(products.as_slice(), rank as usize);
         }
     }
 
-    /// Fetches what [`merge`](Self::merge) looks at.
+    /// What the pair of this rank becomes.
     #[inline]
-    pub(super) fn fetch(&self, rank: u32) {
-        prefetch_index(self.merges.as_slice(), rank as usize);
+    pub(super) fn product(&self, rank: u32) -> u32 {
+        match &self.products {
+            Products::From(first) => first.wrapping_add(rank),
+            Products::Listed(products) => products.get(rank as usize).copied().unwrap_or_default(),
+        }
     }
+}
 
-    /// The merge of this rank.
-    #[inline]
-    pub(super) fn merge(&self, rank: u32) -> Merge {
-        self.merges.get(rank as usize).copied().unwrap_or_default()
+impl Products {
+    fn new(merges: &[Merge]) -> Self {
+        let first = merges.first().map_or(0, |merge| merge.product);
+        if merges.iter().zip(first..).all(|(merge, next)| merge.product == next) {
+            Self::From(first)
+        } else {
+            Self::Listed(merges.iter().map(|merge| merge.product).collect())
+        }
     }
 }
 
@@ -192,12 +218,6 @@ impl Room {
     }
 }
 
-/// Bits of a pair's hash, where an entry has them.
-#[inline]
-fn mark(hash: u64) -> u32 {
-    (hash as u32) << RANK_BITS
-}
-
 #[inline]
 fn packed(left: u32, right: u32) -> u64 {
     u64::from(left) << ID_BITS | u64::from(right)
@@ -228,18 +248,22 @@ mod tests {
     fn pairs_keep_their_ranks_and_the_last_of_two_counts() {
         let merge = |left, right, product| Merge { left, right, product };
         let mut merges: Vec<Merge> = (0..50_000).map(|n| merge(n % 977, n / 977, n + 1)).collect();
-        merges.push(merge(0, 0, 7));
-        let pairs = Pairs::new(merges.clone()).unwrap();
-        for (rank, merge) in merges.iter().enumerate().skip(1) {
-            let found = pairs.rank(merge.left, merge.right);
-            assert_eq!((found, pairs.merge(found), pairs.guess(merge.left, merge.right)), (rank as u32, *merge, found));
+        for is_listed in [false, true] {
+            if is_listed {
+                merges.push(merge(0, 0, 7));
+            }
+            let pairs = Pairs::new(&merges).unwrap();
+            assert_eq!(matches!(pairs.products, Products::Listed(_)), is_listed);
+            for (rank, merge) in merges.iter().enumerate().skip(1) {
+                let found = pairs.rank(merge.left, merge.right);
+                assert_eq!((found, pairs.product(found)), (rank as u32, merge.product));
+            }
+            assert_eq!(pairs.rank(0, 0), if is_listed { 50_000 } else { 0 });
+            assert_eq!((pairs.rank(978, 0), pairs.rank(0, 52)), (APART, APART));
+            assert!((1_000..100_000).all(|left| pairs.rank(left, 3) == APART));
         }
-        assert_eq!(pairs.rank(0, 0), 50_000);
-        assert_eq!((pairs.rank(978, 0), pairs.rank(0, 52), pairs.rank(IDS - 1, IDS - 1)), (APART, APART, APART));
-        // A guess is wrong for some of those that are never joined, and the rank is not.
-        let wrong = (1_000..100_000).filter(|left| pairs.guess(*left, 3) != APART).count();
-        assert!((1..1_000).contains(&wrong), "{wrong}");
-        assert!((1_000..100_000).all(|left| pairs.rank(left, 3) == APART));
-        assert!(Pairs::new(vec![merge(IDS, 0, 1)]).is_err());
+        assert_eq!(Pairs::new(&[]).unwrap().rank(IDS - 1, IDS - 1), APART);
+        assert_eq!(Pairs::new(&[merge(IDS - 1, IDS - 1, 0)]).unwrap().rank(IDS - 1, IDS - 1), 0);
+        assert!(Pairs::new(&[merge(IDS, 0, 1)]).is_err());
     }
 }

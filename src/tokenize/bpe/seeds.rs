@@ -86,7 +86,7 @@ fn last_of(spelled: &[u8], id: u32, bytes: &[u32; 256], pairs: &Pairs) -> Option
         let ranks = symbols.windows(2).map(|two| pairs.rank(two[0], two[1]));
         let (at, rank) = ranks.enumerate().min_by_key(|(at, rank)| (*rank, *at)).filter(|(_, rank)| *rank != APART)?;
         last = last.max(rank);
-        symbols[at] = pairs.merge(rank).product;
+        symbols[at] = pairs.product(rank);
         symbols.remove(at + 1);
     }
     (symbols == [id]).then_some(last)

@@ -86,7 +86,7 @@ impl Symbols {
             Self::Chars(chars) => {
                 let mut left = NONE;
                 chars.of(word, |id| {
-                    put(id, if left == NONE { APART } else { pairs.guess(left, id) });
+                    put(id, if left == NONE { APART } else { pairs.rank(left, id) });
                     left = id;
                 });
             }
@@ -103,7 +103,7 @@ impl Symbols {
         }
     }
 
-    /// Appends the symbols of a word of any length, and the rank of each with the one behind it, or a guess; `false` where one is
+    /// Appends the symbols of a word of any length, and the rank of each with the one behind it; `false` where one is
     /// missing.
     pub(super) fn spread(&self, word: &[u8], pairs: &Pairs, symbols: &mut Vec<u32>, ranks: &mut Vec<u32>) -> bool {
         match self {
@@ -120,7 +120,7 @@ impl Symbols {
             }
             Self::Chars(chars) => {
                 chars.of(word, |id| symbols.push(id));
-                ranks.extend(symbols.windows(2).map(|two| pairs.guess(two[0], two[1])));
+                ranks.extend(symbols.windows(2).map(|two| pairs.rank(two[0], two[1])));
                 true
             }
         }
@@ -137,7 +137,7 @@ impl Bytes {
         Self { ids, ranks: (0..1 << 16).map(rank).collect(), seeds }
     }
 
-    /// The symbols of a word in their order, each with the rank of the one before it and itself, or a guess; what is missing is [`NONE`].
+    /// The symbols of a word in their order, each with the rank of the one before it and itself; what is missing is [`NONE`].
     #[inline]
     fn of(&self, word: &[u8], pairs: &Pairs, mut put: impl FnMut(u32, u32)) {
         // The symbol before, and its byte where it is no more than one.
@@ -157,7 +157,7 @@ impl Bytes {
                     self.ranks.get(usize::from(left) << 8 | usize::from(this)).copied().unwrap_or(APART)
                 }
                 _ if left == NONE || id == NONE => APART,
-                _ => pairs.guess(left, id),
+                _ => pairs.rank(left, id),
             };
             put(id, rank);
             (left, single) = (id, this);

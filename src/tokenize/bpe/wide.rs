@@ -2,7 +2,6 @@
 
 use super::merge::{Joined, Steps};
 use super::order::{Order, BLOCK, PLACE_BITS};
-use super::pairs::Merge;
 
 /// Places of symbols; the last is where what is none is put.
 const PLACES: usize = 1 << PLACE_BITS;
@@ -78,16 +77,11 @@ impl Steps for Wide {
     }
 
     #[inline]
-    fn join(&mut self, at: usize, merge: Merge) -> Joined {
+    fn join(&mut self, at: usize, product: u32) -> Joined {
         let at = at as u8;
         let gone = self.next[usize::from(at)];
-        if (self.symbols[usize::from(at)], self.symbols[usize::from(gone)]) != (merge.left, merge.right) {
-            self.order[usize::from(at)] = Order::LAST;
-            self.look_again(at);
-            return Joined::default();
-        }
         let (right, left) = (self.next[usize::from(gone)], self.before[usize::from(at)]);
-        self.symbols[usize::from(at)] = merge.product;
+        self.symbols[usize::from(at)] = product;
         self.next[usize::from(at)] = right;
         self.before[usize::from(right)] = at;
         self.order[usize::from(gone)] = Order::LAST;
@@ -96,7 +90,6 @@ impl Steps for Wide {
             left: self.symbols[usize::from(left)],
             right: self.symbols[usize::from(right)],
             before: usize::from(left),
-            is_joined: true,
             is_first: left == NOWHERE,
             is_last: right == NOWHERE,
         }
