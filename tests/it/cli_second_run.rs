@@ -36,9 +36,27 @@ fn a_shard_that_is_left_out_on_purpose_is_not_a_new_one() {
     sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
     sandbox.say(&format!("{LINE} --exclude s_09 --dry-run")).ends(0);
     sandbox.tar("data/s_10.tar", ["new"]);
-    sandbox.say("prepare data --yes --update").ends(0);
+    sandbox.tar("data/t_11.tar", ["other"]);
+    let ran = sandbox.say("prepare data --yes --update --exclude s_09 --exclude t_11").ends(0);
+    ran.says("1 shard new: s_10.tar").leaves_out("t_11.tar:");
     let info = sandbox.text("data/.nv-meta/.info.json");
-    assert!(info.contains("s_10.tar") && !info.contains("s_09.tar"), "{info}");
+    assert!(info.contains("s_10.tar") && !info.contains("s_09.tar") && !info.contains("t_11.tar"), "{info}");
+    sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
+}
+
+#[test]
+fn an_exclude_of_a_shard_that_is_gone_is_told_until_somebody_removes_it() {
+    let sandbox = prepared("--exclude-sample s_03.tar/031");
+    std::fs::remove_file(sandbox.path("data/s_03.tar")).unwrap();
+    let told = "'s_03.tar/031': this exclude, kept from before, matches nothing";
+    sandbox.say("prepare data --yes --update").ends(1).complains(told);
+    for flags in ["", "--dry-run"] {
+        sandbox.say(&format!("prepare data --yes --update {flags}")).ends(1).says("Nothing to do").complains(told);
+    }
+    let way_out = "gristmill splits include data s_03.tar/031";
+    sandbox.say("prepare data --yes --update").ends(1).complains(way_out);
+    sandbox.say(&format!("{} --yes", way_out.trim_start_matches("gristmill "))).ends(0);
+    sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
 }
 
 #[test]

@@ -164,6 +164,13 @@ impl Ran {
         self
     }
 
+    /// stdout does not hold this text.
+    #[track_caller]
+    pub fn leaves_out(self, text: &str) -> Self {
+        assert!(!self.out.contains(text), "'{text}' is in stdout:\n{}", self.out);
+        self
+    }
+
     /// stderr holds this text.
     #[track_caller]
     pub fn complains(self, text: &str) -> Self {

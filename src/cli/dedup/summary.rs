@@ -22,10 +22,7 @@ pub fn of_report(plan: &DedupPlan, report: &DedupReport) -> Vec<String> {
     let totals = &report.totals;
     let mut lines = Vec::new();
     if report.nothing_to_do {
-        let nothing = paint(Look::Good, "Nothing to do.");
-        lines.push(format!(
-            "{nothing} Deduplicated already with this plan, and nothing changed since. Nothing was written."
-        ));
+        lines.push(nothing_to_do());
         lines.push(next_step(plan));
         return lines;
     }
@@ -81,17 +78,17 @@ fn whole(mode: Mode, documents: u64) -> String {
 
 /// The lines of a dry run.
 pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
-    let mut lines = vec![format!(
-        "Would deduplicate {}, {}: about {} and {} of text, in about {}. Nothing was written.",
-        count(found.files, "file"),
-        bytes(found.input_bytes),
-        count(found.documents, "document"),
-        bytes(found.text_bytes),
-        duration(found.estimated)
-    )];
-    if found.nothing_to_do {
-        lines.push("The same plan has run on the same files already: nothing would be done.".into());
-    }
+    let mut lines = vec![match found.nothing_to_do {
+        true => nothing_to_do(),
+        false => format!(
+            "Would deduplicate {}, {}: about {} and {} of text, in about {}. Nothing was written.",
+            count(found.files, "file"),
+            bytes(found.input_bytes),
+            count(found.documents, "document"),
+            bytes(found.text_bytes),
+            duration(found.estimated)
+        ),
+    }];
     if found.resumable_units > 0 {
         lines.push("A run that was stopped would be gone on with.".into());
     }
@@ -113,6 +110,10 @@ pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
     }
     lines.extend(passages(&found.passages));
     lines.push(String::new());
+    if found.nothing_to_do {
+        lines.push(same_by_flags(plan));
+        return lines;
+    }
     lines.push(match found.scratch_bytes {
         0 => format!("Memory: at most {}; no scratch space is needed.", bytes(found.memory_bytes)),
         scratch => format!(
@@ -126,6 +127,11 @@ pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
     lines.push(format!("The result needs about {}; {} are free.", bytes(found.output_bytes), bytes(found.free_bytes)));
     lines.push(same_by_flags(plan));
     lines
+}
+
+fn nothing_to_do() -> String {
+    let nothing = paint(Look::Good, "Nothing to do.");
+    format!("{nothing} Deduplicated already with this plan, and nothing changed since. Nothing was written.")
 }
 
 fn same_by_flags(plan: &DedupPlan) -> String {

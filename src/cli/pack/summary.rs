@@ -18,8 +18,7 @@ const FILES_SHOWN: usize = 12;
 pub fn of_report(plan: &PackPlan, report: &PackReport) -> Vec<String> {
     let mut lines = Vec::new();
     if report.nothing_to_do {
-        let nothing = paint(Look::Good, "Nothing to do.");
-        lines.push(format!("{nothing} Packed already with this plan, and nothing changed since. Nothing was written."));
+        lines.push(nothing_to_do());
     } else {
         let done = paint(Look::Good, &format!("Packed {}", count(report.files, "file")));
         let speed = speed(report);
@@ -79,17 +78,17 @@ fn next(target: &TargetReport) -> &str {
 
 /// The lines of a dry run.
 pub fn of_preview(plan: &PackPlan, preview: &PackPreview) -> Vec<String> {
-    let mut lines = vec![format!(
-        "Would pack {}, {}: about {} and {}, in about {}. Nothing was written.",
-        count(preview.file_count, "file"),
-        bytes(preview.bytes),
-        count(preview.documents, "document"),
-        count(preview.tokens, "token"),
-        duration(preview.estimated)
-    )];
-    if preview.nothing_to_do {
-        lines.push("The same plan has run on the same files already: nothing would be done.".into());
-    }
+    let mut lines = vec![match preview.nothing_to_do {
+        true => nothing_to_do(),
+        false => format!(
+            "Would pack {}, {}: about {} and {}, in about {}. Nothing was written.",
+            count(preview.file_count, "file"),
+            bytes(preview.bytes),
+            count(preview.documents, "document"),
+            count(preview.tokens, "token"),
+            duration(preview.estimated)
+        ),
+    }];
     if preview.resumable_bytes > 0 {
         lines.push(format!(
             "A run that was stopped would be gone on with: {} are done.",
@@ -100,17 +99,26 @@ pub fn of_preview(plan: &PackPlan, preview: &PackPreview) -> Vec<String> {
     lines.extend(target_lines(rows));
     for target in &preview.targets {
         lines.extend(skipped_lines(target.format, &target.skipped));
-        lines.extend(written(&format!("Would be written for {}, about", target.format.word()), &target.outputs));
+        if !preview.nothing_to_do {
+            lines.extend(written(&format!("Would be written for {}, about", target.format.word()), &target.outputs));
+        }
     }
     lines.push(String::new());
-    lines.push(format!(
-        "It needs about {}; {} are free. Figures are estimates from {}.",
-        bytes(preview.needed_bytes),
-        bytes(preview.free_bytes),
-        count(preview.sample.documents, "document")
-    ));
+    if !preview.nothing_to_do {
+        lines.push(format!(
+            "It needs about {}; {} are free. Figures are estimates from {}.",
+            bytes(preview.needed_bytes),
+            bytes(preview.free_bytes),
+            count(preview.sample.documents, "document")
+        ));
+    }
     lines.push(same_by_flags(plan));
     lines
+}
+
+fn nothing_to_do() -> String {
+    let nothing = paint(Look::Good, "Nothing to do.");
+    format!("{nothing} Packed already with this plan, and nothing changed since. Nothing was written.")
 }
 
 fn same_by_flags(plan: &PackPlan) -> String {

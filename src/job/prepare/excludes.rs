@@ -4,6 +4,7 @@ use super::rerun;
 use super::Context;
 use crate::engine::index::{self, BuiltIndex, SpooledShard};
 use crate::engine::outputs;
+use crate::engine::plan::shell_quote;
 use crate::formats::python::braces;
 use crate::model::text::count;
 use crate::model::{DatasetFacts, Outcome, Problem, ProblemKind, ProblemSink, Scope, ShardFacts, Subject};
@@ -49,7 +50,11 @@ pub(super) fn tell_stale(
         let make = if plan.compat { Problem::note } else { Problem::problem };
         let message = "this exclude, kept from before, matches nothing: no such shard, or no such sample in it";
         let problem = make(ProblemKind::MatchesNothing, Subject::field(item.item.as_str()), message);
-        let hint = "remove it from split.yaml; --force-overwrite --reset-excludes forgets all of them";
+        let hint = format!(
+            "gristmill splits include {} {} takes it out; --force-overwrite --reset-excludes forgets all of them",
+            shell_quote(&plan.path),
+            shell_quote(&item.item)
+        );
         context.shared.problems.report(problem.with_hint(hint))?;
     }
     if let Some(more) = stale().count().checked_sub(NAMED).filter(|more| *more > 0) {

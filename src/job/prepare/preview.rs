@@ -48,7 +48,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         samples: 0,
         excludes: 0,
         problems: facts.findings.clone(),
-        differences: rerun::differences(plan, facts),
+        differences: Vec::new(),
         nothing_to_do: false,
     };
     preview.problems.extend(validate(plan, facts));
@@ -81,6 +81,8 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     preview.samples = shards.iter().map(|shard| shard.samples).sum();
     preview.excludes = excludes.iter().collect::<std::collections::HashSet<_>>().len() as u64;
     preview.splits = summaries(&named, &shards, &excludes);
+    let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
+    preview.differences = rerun::differences(plan, facts, &chosen);
     preview.differences.extend(moves(&named, facts));
     preview.nothing_to_do = match &facts.prepared {
         Some(prepared) if plan.rerun == Rerun::Update => {
@@ -92,9 +94,8 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         true => {
             preview.differences.clear();
             // Told by the run, too; a report that cannot be read is its business.
-            let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
             let own = OwnFolder::for_webdataset(&facts.root);
-            let mut again = rerun::told_before(&own, facts, &chosen).unwrap_or_default();
+            let mut again = rerun::told_before(&own, facts, &chosen, true).unwrap_or_default();
             again.retain(|found| !preview.problems.contains(found));
             preview.problems.extend(again);
         }

@@ -148,12 +148,20 @@ fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &Pr
     excludes_more || differs || plan.loading != Loading::Unset
 }
 
-/// What the run that prepared it found in these shards. What else it found, the data set itself tells; and what a person has excluded
-/// since, or taken back, is no longer as it was told.
-pub(super) fn told_before(own: &OwnFolder, facts: &DatasetFacts, shards: &HashSet<&str>) -> Outcome<Vec<Problem>> {
+/// What the run that prepared it found in these shards, and, where nothing is to be done, of which excludes it found nothing. What else
+/// it found, the data set itself tells; and what a person has excluded since, or taken back, is no longer as it was told.
+pub(super) fn told_before(
+    own: &OwnFolder,
+    facts: &DatasetFacts,
+    shards: &HashSet<&str>,
+    is_done: bool,
+) -> Outcome<Vec<Problem>> {
     let excludes = facts.prepared.as_ref().map(|prepared| prepared.excludes.as_slice()).unwrap_or_default();
     let excluded = super::excludes::whole_shards(excludes, &facts.shards);
     let holds = |found: &Problem| {
+        if found.kind == ProblemKind::MatchesNothing {
+            return is_done && found.subject.field.as_ref().is_some_and(|item| excludes.contains(item));
+        }
         let shard = found.subject.shard.as_deref().filter(|shard| shards.contains(shard) && !excluded.contains(*shard));
         let Some(shard) = shard else { return false };
         let item = exclude_item(shard, found.subject.key.as_deref());
@@ -192,8 +200,8 @@ pub(super) fn free_backup_name(root: &Path, now: SystemTime) -> String {
     std::iter::once(name.clone()).chain(more).find(is_free).unwrap_or(name)
 }
 
-/// What changes against an earlier preparation, one line each.
-pub(super) fn differences(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<String> {
+/// What changes against an earlier preparation, one line each; `chosen` are the names of the shards that the plan takes.
+pub(super) fn differences(plan: &PreparePlan, facts: &DatasetFacts, chosen: &HashSet<&str>) -> Vec<String> {
     use crate::model::text::count;
     let Some(prepared) = &facts.prepared else { return Vec::new() };
     let mut lines = Vec::new();
@@ -203,8 +211,12 @@ pub(super) fn differences(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Strin
             lines.push(format!("{} {what}: {first}{more}", count(names.len() as u64, "shard")));
         }
     };
-    tell(&prepared.new_shards, "new");
-    tell(&prepared.changed_shards, "changed since indexed");
+    // One that the plan leaves out does not join.
+    let taken = |names: &[String]| -> Vec<String> {
+        names.iter().filter(|name| chosen.contains(name.as_str())).cloned().collect()
+    };
+    tell(&taken(&prepared.new_shards), "new");
+    tell(&taken(&prepared.changed_shards), "changed since indexed");
     tell(&prepared.missing_shards, "gone from the disk");
     let excludes = prepared.excludes.len() as u64;
     if excludes > 0 {

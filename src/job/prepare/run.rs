@@ -92,7 +92,7 @@ fn decide(context: &mut Context, asked: &PreparePlan, own: &OwnFolder) -> Outcom
     }
     if rerun::nothing_to_do(context, own, &facts, &selection)? {
         report_findings(context, &facts)?;
-        tell_again(context, own, &facts, &selection)?;
+        tell_again(context, own, &facts, &selection, true)?;
         context.board.log("nothing to do: the data set is prepared with this plan already");
         return Ok((selection, false));
     }
@@ -206,13 +206,19 @@ fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
         .try_for_each(|found| context.shared.problems.report(found.clone()))
 }
 
-/// Tells what the run that prepared it found in shards of which nothing is read now.
-fn tell_again(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<()> {
+/// Tells what the run that prepared it found in shards of which nothing is read now; `is_done` where nothing is to be done at all.
+fn tell_again(
+    context: &Context,
+    own: &OwnFolder,
+    facts: &DatasetFacts,
+    selection: &Selection,
+    is_done: bool,
+) -> Outcome<()> {
     let is_update = context.plan.rerun == Rerun::Update;
     let chosen = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|shard| shard.name.as_str());
     let unread = chosen.filter(|name| !is_update || selection.unchanged.contains(*name)).collect();
     let kept = context.shared.problems.kept();
-    let again = rerun::told_before(own, facts, &unread)?;
+    let again = rerun::told_before(own, facts, &unread, is_done)?;
     again.into_iter().filter(|found| !kept.contains(found)).try_for_each(|found| context.shared.problems.report(found))
 }
 
@@ -228,7 +234,7 @@ fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Se
     context.board.phase(Phase::Scan, format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
     report_findings(context, facts)?;
     if context.plan.rerun == Rerun::Update {
-        tell_again(context, own, facts, selection)?;
+        tell_again(context, own, facts, selection, false)?;
     }
     write_running_plan(context, own)?;
     let journal = Journal::open(&*shared.fs, &own.journal(), &plan_file::hash(&context.plan))?;

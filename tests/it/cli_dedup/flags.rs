@@ -149,7 +149,12 @@ fn a_dry_run_tells_and_writes_nothing() {
     assert_eq!(estimate["lengths"][0]["removed_bytes"], result["totals"]["range_bytes"], "all of it was looked at");
     assert_eq!(estimate["documents"], 300);
     assert_eq!(estimate["equivalent_command"], result["equivalent_command"]);
-    sandbox.say("dedup data --minlen 60 --output out --dry-run").ends(0).says("nothing would be done");
+    sandbox
+        .say("dedup data --minlen 60 --output out --dry-run")
+        .ends(0)
+        .says("Nothing to do.")
+        .says("At a minimum length of 60 bytes")
+        .leaves_out("Would deduplicate");
     sandbox.say("dedup data --minlen 61 --output out --dry-run").ends(1).complains("another plan");
 }
 

@@ -80,6 +80,10 @@ fn a_dry_run_tells_the_plan_and_writes_nothing() {
     let mut names: Vec<_> = std::fs::read_dir(sandbox.path("")).unwrap().map(|e| e.unwrap().file_name()).collect();
     names.sort();
     assert_eq!(names, ["a.jsonl"], "nothing was written");
+    sandbox.say(line.trim_end_matches(" --dry-run")).ends(0).says("Packed 1 file");
+    let again =
+        sandbox.say(&line).ends(0).says("Nothing to do. Packed already").says("nanosets").says("The same by flags");
+    again.leaves_out("Would").leaves_out("It needs");
 }
 
 #[test]
