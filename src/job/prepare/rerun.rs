@@ -2,11 +2,11 @@
 
 use super::collect::Selection;
 use super::Context;
-use crate::engine::outputs::exclude_item;
 use crate::engine::plan::{file as plan_file, unreadable_splits};
 use crate::engine::recorded::{Recorded, LARGEST};
 use crate::engine::select::select;
 use crate::formats::energon::{layout, tar_idx::WORD};
+use crate::formats::python::braces;
 use crate::job::record::found_before;
 use crate::model::shard::index_name;
 use crate::model::{
@@ -158,14 +158,17 @@ pub(super) fn told_before(
 ) -> Outcome<Vec<Problem>> {
     let excludes = facts.prepared.as_ref().map(|prepared| prepared.excludes.as_slice()).unwrap_or_default();
     let excluded = super::excludes::whole_shards(excludes, &facts.shards);
+    // Somebody may have drawn several items together.
+    let single: HashSet<String> =
+        excludes.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default()).collect();
     let holds = |found: &Problem| {
         if found.kind == ProblemKind::MatchesNothing {
             return is_done && found.subject.field.as_ref().is_some_and(|item| excludes.contains(item));
         }
         let shard = found.subject.shard.as_deref().filter(|shard| shards.contains(shard) && !excluded.contains(*shard));
         let Some(shard) = shard else { return false };
-        let item = exclude_item(shard, found.subject.key.as_deref());
-        found.kind != ProblemKind::SampleExcluded || excludes.contains(&item)
+        let sample = found.subject.key.as_ref().map(|key| format!("{shard}/{key}"));
+        found.kind != ProblemKind::SampleExcluded || sample.is_none_or(|sample| single.contains(&sample))
     };
     let mut found = found_before(own, LARGEST)?;
     found.retain(holds);

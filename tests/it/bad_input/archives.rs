@@ -94,6 +94,15 @@ fn behind_a_damaged_header_the_scan_goes_on_and_only_touched_samples_are_exclude
         assert!(!out.contains(&format!("b.tar/{sound}")), "{out:?}");
     }
     assert_eq!(ran.counted("sample-excluded"), out.len() as u64, "each excluded sample is listed");
+    // A person may have drawn the items together since: they are told again all the same.
+    let path = sandbox.at(".nv-meta/split.yaml");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let items: String = out.iter().map(|item| format!("- {item}\n")).collect();
+    let names: Vec<&str> = out.iter().filter_map(|item| item.strip_prefix("b.tar/")).collect();
+    assert!(text.contains(&items) && names.len() > 1, "{text}");
+    put(&path, text.replace(&items, &format!("- b.tar/{{{}}}\n", names.join(","))).as_bytes());
+    let again = sandbox.prepare(&[]);
+    assert_eq!((again.code, again.counted("sample-excluded")), (1, out.len() as u64), "{again}");
     assert!(splits(&sandbox.data()).iter().any(|(_, shards)| shards.contains(&"b.tar".to_owned())));
 }
 
