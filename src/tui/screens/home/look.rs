@@ -3,32 +3,20 @@
 
 use super::begun;
 use super::files::{self, Mixture};
+use super::walk::{first_parts, is_prepared, is_shard_name, Walk};
 use crate::engine::browse::is_packed_jsonl;
 use crate::engine::dedup::removed;
 use crate::formats::modalities::packed::may_be_packed;
 use crate::job::unfinished::Begun;
-use crate::media::kind::type_by_extension;
 use crate::model::text::{bytes, count};
-use crate::model::{
-    Cancel, DatasetKind, Failure, FileStamp, Handles, HiddenSample, Outcome, PartRow, ProblemLog, Progress, SampleRow,
-    Shard,
-};
+use crate::model::DatasetKind;
 use crate::source::kind::{kind_of, token_folder_kind};
-use crate::source::tar::{scan_shard, ScanSink};
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::{is_beside_output, OwnFolder};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// Names looked at below one folder, at most.
-const MAX_NAMES: usize = 20_000;
-/// Levels of folders below the one that is looked at.
-const MAX_DEPTH: usize = 2;
-/// Time for one folder.
-const MAX_TIME: Duration = Duration::from_millis(700);
 
 /// One entry of a folder, as the folder itself tells.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -285,10 +273,6 @@ fn look_at_file(path: &Path, size: u64) -> Look {
     }
 }
 
-fn is_shard_name(path: &Path) -> bool {
-    matches!(path.extension().and_then(OsStr::to_str), Some("tar" | "tgz"))
-}
-
 fn look_at_folder(path: &Path) -> Look {
     let mut walk = Walk::new();
     walk.folder(path, 0);
@@ -338,10 +322,6 @@ fn look_at_folder(path: &Path) -> Look {
     }
 }
 
-fn is_prepared(meta: &Path) -> bool {
-    [".info.json", ".info.yaml"].iter().any(|name| meta.join(name).is_file())
-}
-
 fn state_of(path: &Path, prepared: bool) -> State {
     let own = OwnFolder::for_webdataset(path);
     if own.exists() {
@@ -356,137 +336,6 @@ fn state_of(path: &Path, prepared: bool) -> State {
         files::prepared(path)
     } else {
         State::Raw
-    }
-}
-
-/// Counts shards below a folder until the budget is used up.
-struct Walk {
-    names: usize,
-    until: Instant,
-    shards: u64,
-    bytes: u64,
-    media: u64,
-    media_bytes: u64,
-    /// Prepared data sets below, and indexed JSONL files.
-    members: u64,
-    texts: u64,
-    text_bytes: u64,
-    more: bool,
-    /// The first plain shard by name.
-    first: Option<PathBuf>,
-}
-
-impl Walk {
-    fn new() -> Self {
-        Self {
-            names: 0,
-            until: Instant::now() + MAX_TIME,
-            shards: 0,
-            bytes: 0,
-            media: 0,
-            media_bytes: 0,
-            members: 0,
-            texts: 0,
-            text_bytes: 0,
-            more: false,
-            first: None,
-        }
-    }
-
-    fn folder(&mut self, dir: &Path, depth: usize) {
-        let Ok(entries) = fs::read_dir(dir) else { return };
-        let mut folders = Vec::new();
-        for entry in entries.filter_map(Result::ok) {
-            self.names += 1;
-            if self.names > MAX_NAMES || (self.names.is_multiple_of(64) && Instant::now() > self.until) {
-                self.more = true;
-                return;
-            }
-            let path = entry.path();
-            if entry.file_name().as_encoded_bytes().starts_with(b".") {
-                self.members += u64::from(depth > 0 && entry.file_name() == ".nv-meta" && is_prepared(&path));
-                continue;
-            }
-            let is_link = entry.file_type().is_ok_and(|t| t.is_symlink());
-            if is_shard_name(&path) {
-                if let Ok(facts) = fs::metadata(&path) {
-                    if facts.is_file() {
-                        self.shards += 1;
-                        self.bytes += facts.len();
-                        let is_plain = path.extension().is_some_and(|e| e == "tar");
-                        if is_plain && self.first.as_ref().is_none_or(|first| path < *first) {
-                            self.first = Some(path);
-                        }
-                        continue;
-                    }
-                }
-            }
-            self.count_file(&entry);
-            // Links to folders may lead anywhere, in circles too: the walker does not follow them.
-            if !is_link && entry.file_type().is_ok_and(|t| t.is_dir()) {
-                folders.push(path);
-            }
-        }
-        if depth >= MAX_DEPTH {
-            self.more |= !folders.is_empty();
-            return;
-        }
-        for folder in folders {
-            self.folder(&folder, depth + 1);
-        }
-    }
-
-    /// What a file that is no shard counts for.
-    fn count_file(&mut self, entry: &DirEntry) {
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { return };
-        self.members += u64::from(name.ends_with(".jsonl.idx"));
-        if name.ends_with(".jsonl") || name.contains(".jsonl.") && !name.ends_with(".idx") {
-            self.texts += 1;
-            self.text_bytes += fs::metadata(entry.path()).map_or(0, |facts| facts.len());
-        }
-        // Where there are shards, what lies beside them is not asked about.
-        if self.shards == 0 && type_by_extension(name).is_some() {
-            if let Ok(facts) = entry.metadata() {
-                self.media += u64::from(facts.is_file());
-                self.media_bytes += facts.len();
-            }
-        }
-    }
-}
-
-/// The part names of a shard's first sample; empty when there is none.
-fn first_parts(path: &Path) -> Vec<String> {
-    let shard =
-        Shard { name: String::new(), path: path.to_owned(), stamp: FileStamp::default(), mode: 0, is_tgz: false };
-    let mut sink = FirstSample::default();
-    let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::default());
-    let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
-    // It ends with the error that the sink stops it with, or with the shard.
-    let _ = scan_shard(&shard, &mut sink, &handles);
-    sink.parts
-}
-
-/// Names of parts that are kept.
-const MAX_PARTS: usize = 64;
-
-#[derive(Default)]
-struct FirstSample {
-    parts: Vec<String>,
-}
-
-impl ScanSink for FirstSample {
-    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
-        if self.parts.len() < MAX_PARTS {
-            self.parts.push(row.part_name.to_owned());
-        }
-        Ok(())
-    }
-    fn sample(&mut self, _: SampleRow<'_>) -> Outcome<()> {
-        Err(Failure::cancelled())
-    }
-    fn hidden_sample(&mut self, _: HiddenSample) -> Outcome<()> {
-        Err(Failure::cancelled())
     }
 }
 

@@ -9,6 +9,7 @@ mod draw;
 mod files;
 mod info;
 mod look;
+mod walk;
 
 pub use begun::resume as go_on;
 pub use files::Mixture;
