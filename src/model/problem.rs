@@ -88,7 +88,7 @@ problem_kinds! {
     /// Media that are broken or cut short.
     BrokenMedia => "broken-media", "broken picture, sound or video";
     /// A row of an entry that is gone.
-    StaleMedia => "stale-media", "media row without its entry";
+    StaleMedia => "stale-media", "media metadata out of date";
     // JSONL.
     /// A line that is not a JSON object.
     BadLine => "bad-line", "line that is not a JSON object";

@@ -381,3 +381,21 @@ fn broken_media_are_told_in_the_order_of_the_data() {
     let places: Vec<_> = value["problems"].as_array().unwrap().iter().map(place).collect();
     assert!(places.len() >= 240 && places.is_sorted(), "{places:?}");
 }
+
+#[test]
+fn media_of_a_shard_that_was_written_to_since_are_told() {
+    let sandbox = Sandbox::new();
+    picture_shards(&sandbox, 0..2);
+    sandbox.say(PREPARE).ends(0);
+    sandbox.say("prepare-media data --media-metadata-by-extension").ends(0);
+    let other = ["k00.png", "k01.png"].map(|name| (name.to_owned(), Sandbox::png(77, 7)));
+    sandbox.tar_of("data/s_0.tar", &other);
+    picture_shards(&sandbox, 2..3);
+    let ran = sandbox.say("prepare data --yes --update").ends(1);
+    let told = ran.complains("s_0.tar: its media metadata is that of the shard as it was before");
+    let told = told.complains("the media of 1 new shard are not described").complains("gristmill prepare-media");
+    assert!(!told.err.contains("s_1.tar"), "{}", told.err);
+    sandbox.say("prepare-media data --media-metadata-by-extension").ends(0);
+    sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
+    sandbox.say("verify data").ends(0);
+}

@@ -228,3 +228,110 @@ fn an_update_still_tells_the_problems_of_shards_that_it_does_not_read() {
     sandbox.say("splits exclude data s_03.tar").ends(0);
     sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
 }
+
+#[test]
+fn doubles_are_judged_anew_once_the_first_ones_are_gone() {
+    for leaves in ["gone", "another", "renamed"] {
+        let sandbox = Sandbox::new();
+        sandbox.ten_shards();
+        sandbox.tar("data/s_10.tar", ["001", "new", "002"]);
+        let line = format!("{LINE} --duplicates keep-first");
+        sandbox.say(&line).ends(1).complains("the later one is excluded");
+        assert!(sandbox.text("data/.nv-meta/split.yaml").contains("s_10.tar/001"));
+        sandbox.say("splits exclude data s_05.tar/051").ends(0);
+        let first = sandbox.path("data/s_00.tar");
+        match leaves {
+            "gone" => std::fs::remove_file(first).unwrap(),
+            "another" => sandbox.tar("data/s_00.tar", ["other"]),
+            _ => std::fs::rename(first, sandbox.path("data/z.tar")).unwrap(),
+        }
+        sandbox
+            .say("prepare data --update --dry-run")
+            .says("2 exclude items of damaged or doubled samples judged anew");
+        let code = i32::from(leaves == "renamed");
+        let ran = sandbox.say("prepare data --yes --update").ends(code);
+        assert!(
+            !ran.err.contains("matches nothing") && !ran.err.contains("stands in s_00.tar"),
+            "{leaves}: {}",
+            ran.err
+        );
+        let splits = sandbox.text("data/.nv-meta/split.yaml");
+        // Of the same samples in another shard, further back, those are excluded now.
+        let excludes: &[&str] = match leaves {
+            "renamed" => &["s_05.tar/051", "z.tar/001", "z.tar/002"],
+            _ => &["s_05.tar/051"],
+        };
+        let found: Vec<&str> = splits.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+        assert_eq!(found, excludes, "{leaves}: {splits}");
+        sandbox.say("lint data").ends(0);
+        sandbox.say("verify data").ends(0);
+    }
+}
+
+#[test]
+fn excludes_of_damage_go_with_the_damage() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let sound = sandbox.read("data/s_03.tar");
+    let mut damaged = sound.clone();
+    // The header of the second sample.
+    damaged[1024 + 10] ^= 0xff;
+    sandbox.write("data/s_03.tar", &damaged);
+    sandbox.say(LINE).ends(1).complains("s_03.tar");
+    assert!(sandbox.text("data/.nv-meta/split.yaml").contains("- s_03.tar/031"));
+    sandbox.say("splits exclude data s_05.tar/051").ends(0);
+    for flags in ["--update", "--update"] {
+        // As long as nothing is mended nothing changes.
+        sandbox.say(&format!("prepare data --yes {flags}")).ends(1).says("Nothing to do");
+    }
+    sandbox.write("data/s_03.tar", &sound);
+    sandbox.say("prepare data --yes --update").ends(0).says("judged anew").says("1 exclude item kept");
+    let splits = sandbox.text("data/.nv-meta/split.yaml");
+    assert!(splits.ends_with("exclude:\n- s_05.tar/051\n"), "{splits}");
+    sandbox.say("lint data").ends(0);
+}
+
+#[test]
+fn what_a_person_wrote_into_the_yaml_files_is_kept_under_another_name() {
+    let sandbox = prepared("");
+    let edited = format!("{}subflavors:\n  kind: mine\n", sandbox.text("data/.nv-meta/dataset.yaml"));
+    sandbox.write("data/.nv-meta/dataset.yaml", &edited);
+    sandbox.say(&format!("{LINE} --force-overwrite")).ends(0).says(".nv-meta/dataset.yaml.bak-");
+    let kept = |start: &str| -> Vec<String> {
+        let names = std::fs::read_dir(sandbox.path("data/.nv-meta")).unwrap().map(|entry| entry.unwrap().file_name());
+        let names = names.map(|name| name.to_str().unwrap().to_owned()).filter(|name| name.starts_with(start));
+        names.map(|name| sandbox.text(&format!("data/.nv-meta/{name}"))).collect()
+    };
+    assert_eq!(kept("dataset.yaml.bak-"), [edited]);
+    // Nothing is kept of what nobody changed.
+    sandbox.say(&format!("{LINE} --force-overwrite")).ends(0);
+    assert_eq!(kept("dataset.yaml.bak-").len(), 1);
+    // Without the counts it is no prepared data set, and the splits in it are.
+    sandbox.say("splits exclude data s_05.tar/051").ends(0);
+    std::fs::remove_file(sandbox.path("data/.nv-meta/.info.json")).unwrap();
+    sandbox.say(LINE).ends(0).says(".nv-meta/split.yaml.bak-");
+    assert!(kept("split.yaml.bak-").iter().any(|text| text.contains("s_05.tar/051")));
+}
+
+#[test]
+fn splits_that_were_taken_away_are_made_again_by_an_update() {
+    let sandbox = prepared("");
+    let splits = sandbox.text("data/.nv-meta/split.yaml");
+    std::fs::remove_file(sandbox.path("data/.nv-meta/split.yaml")).unwrap();
+    let ran = sandbox.say("prepare data --yes --update");
+    assert!(!ran.out.contains("Nothing to do"), "{}", ran.out);
+    assert_eq!(sandbox.text("data/.nv-meta/split.yaml"), splits);
+    sandbox.say("prepare data --yes --update").ends(0).says("Nothing to do");
+}
+
+#[test]
+fn a_run_with_nothing_to_do_counts_what_is_trained_on() {
+    let sandbox = prepared("");
+    sandbox.say("splits exclude data s_00.tar").ends(0);
+    let count = |flags: &str| {
+        let told = sandbox.say(&format!("prepare data --yes --update --json {flags}")).ends(0).json("ok");
+        (told["splits"][0]["shards"].clone(), told["splits"][0]["samples"].clone(), told["excludes"].clone())
+    };
+    assert_eq!(count(""), count("--dry-run"));
+    assert_eq!(count("").2, 1);
+}

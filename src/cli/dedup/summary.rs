@@ -104,7 +104,7 @@ pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
             percent(length.share),
             bytes(length.removed_bytes)
         ));
-        if found.sampled_bytes < found.input_bytes {
+        if !length.is_exact {
             lines.push(found.basis(length));
         }
     }
@@ -124,7 +124,11 @@ pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
             bytes(found.scratch_free_bytes)
         ),
     });
-    lines.push(format!("The result needs about {}; {} are free.", bytes(found.output_bytes), bytes(found.free_bytes)));
+    lines.push(format!(
+        "The result needs at most {}; {} are free.",
+        bytes(found.output_bytes),
+        bytes(found.free_bytes)
+    ));
     lines.push(same_by_flags(plan));
     lines
 }

@@ -124,7 +124,7 @@ pub fn look(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats
         seen.read(index, file, scope, read, cancel)?;
     }
     let found = find_with(&seen.text, &scope.rule, cancel)?;
-    seen.take(found);
+    seen.take(found, scope.rule.min_length);
     Ok(seen)
 }
 
@@ -183,7 +183,7 @@ impl Repeats {
     }
 
     /// Puts what was found, or is listed, beside the documents.
-    fn take(&mut self, found: Found) {
+    fn take(&mut self, found: Found, min_length: u64) {
         let mut listed = std::mem::take(&mut self.listed);
         let mut intervals = found.intervals.iter().peekable();
         for at in 0..self.documents.len() {
@@ -219,7 +219,7 @@ impl Repeats {
                 (document.first_range, document.ranges) = (first_range, ranges);
             }
         }
-        let heaviest = found.passages.heaviest(PASSAGES);
+        let heaviest = found.passages.shown(PASSAGES, min_length);
         let passage = |passage: &super::find::Passage| {
             let (document, from) = self.locate(passage.at)?;
             let text = self.text_of(document);

@@ -205,7 +205,7 @@ fn place(
     }
     let mut placed = Vec::new();
     let mut spare = Vec::new();
-    for passage in passages.heaviest(PASSAGES) {
+    for passage in passages.shown(PASSAGES, job.plan.min_length.unwrap_or_default()) {
         // Files without documents take no place: the last that begins there has it.
         let known = starts.partition_point(|(start, _)| *start <= passage.at).saturating_sub(1);
         let Some(&(start, file)) = starts.get(known) else { continue };

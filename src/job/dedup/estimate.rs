@@ -184,6 +184,7 @@ pub fn estimates(
                 margin_bytes: of_all(share(found.margin)),
                 least_share: share(found.least).min(1.0),
                 most_share: found.most.map(|most| share(most).min(1.0)),
+                is_exact: sample.is_exact(own_bytes),
             }],
             passages: sample.shown(plan, &inputs, &found.passages, cancel)?,
             estimated: Duration::from_secs_f64(seconds.clamp(0.0, 1e9)),

@@ -39,7 +39,7 @@ impl Held {
             least: removable,
             most: Some(removable),
             sampled: self.text.len() as u64,
-            passages: found.passages.heaviest(most).into_iter().map(place).collect(),
+            passages: found.passages.shown(most, rule.min_length).into_iter().map(place).collect(),
         })
     }
 }

@@ -165,6 +165,8 @@ pub struct LengthEstimate {
     pub least_share: f64,
     /// The most that it is likely to be; `None` where too little of the text was read to tell.
     pub most_share: Option<f64>,
+    /// All of the text was searched: it is what a run would do.
+    pub is_exact: bool,
 }
 
 impl LengthEstimate {
@@ -177,16 +179,17 @@ impl LengthEstimate {
 impl DedupEstimate {
     /// What the figures of a length are from, and how far they may be off, as a sentence.
     pub fn basis(&self, length: &LengthEstimate) -> String {
-        if self.sampled_bytes >= self.input_bytes {
-            return format!("From all {}.", text::bytes(self.input_bytes));
-        }
         let (read, all) = (text::bytes(self.sampled_bytes), text::bytes(self.input_bytes));
+        if length.is_exact {
+            return format!("From all {all}.");
+        }
         let percent = |share: f64| share * 100.0;
+        let least = percent(length.least_share);
         match length.most_share {
-            Some(most) => {
-                let least = percent(length.least_share);
-                format!("From {read} of {all}; for all of it {least:.1} to {:.1} %.", percent(most))
+            Some(most) if self.sampled_bytes >= self.input_bytes => {
+                format!("From samples of all {all}; likely {least:.1} to {:.1} %.", percent(most))
             }
+            Some(most) => format!("From {read} of {all}; for all of it {least:.1} to {:.1} %.", percent(most)),
             None => format!("From {read} of {all}: so much at least; what the rest adds cannot be told from that."),
         }
     }

@@ -124,18 +124,13 @@ impl Sample {
     ) -> Outcome<Self> {
         let memory = (options.memory_bytes / 4).clamp(1 << 20, MOST_PLACES);
         let text = inputs.text_bytes().min(MOST_TEXT);
-        let share = (memory / PLACE / rules.len().max(1) as u64).max(1);
-        let one_in = |rule: &Rule| match rule.min_length <= ALL_KEYS {
-            true => 1,
-            false => (text / Sampler::apart(rule)).div_ceil(share).max(1),
-        };
         let starts = starts(inputs);
         let reading = Reading {
             plan,
             inputs,
             rules: &rules,
             starts: &starts,
-            one_in: rules.iter().map(one_in).collect(),
+            one_in: one_in(&rules, text, memory / PLACE),
             is_searched: inputs.text_bytes() <= MOST_SEARCHED.min(options.memory_bytes / SEARCHED),
             until: Instant::now() + effort.longest,
             read: AtomicU64::new(0),
@@ -169,6 +164,11 @@ impl Sample {
         (sample.rules, sample.starts) = (rules, starts);
         sample.settle_times();
         Ok(sample)
+    }
+
+    /// Whether nothing is left to chance: all was read, and searched as a run would.
+    pub(super) fn is_exact(&self, own_bytes: u64) -> bool {
+        self.held.is_some() && self.own_input_bytes >= own_bytes
     }
 
     fn add(&mut self, part: Part, is_own: bool) {
@@ -241,6 +241,26 @@ impl Sample {
         }
         Ok(shown)
     }
+}
+
+/// For each rule one key in how many is looked at, so that all together keep about so many places of a text. Who needs less than an equal
+/// share leaves the rest to the others.
+fn one_in(rules: &[Rule], text: u64, places: u64) -> Vec<u64> {
+    let wanted = |rule: &Rule| text / Sampler::apart(rule);
+    let mut all = vec![1; rules.len()];
+    let sampled = rules.iter().enumerate().filter(|(_, rule)| rule.min_length > ALL_KEYS);
+    let mut order: Vec<(u64, usize)> = sampled.map(|(number, rule)| (wanted(rule), number)).collect();
+    order.sort_unstable();
+    let (mut left, mut others) = (places, order.len() as u64);
+    for (wanted, number) in order {
+        let share = (left / others.max(1)).max(1);
+        if let Some(one_in) = all.get_mut(number) {
+            *one_in = wanted.div_ceil(share).max(1);
+            left = left.saturating_sub(wanted / *one_in);
+        }
+        others -= 1;
+    }
+    all
 }
 
 /// Where each file begins among all places; the end comes last.

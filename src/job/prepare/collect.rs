@@ -22,6 +22,8 @@ pub(super) struct Selection {
     pub(super) positions: Vec<usize>,
     /// Names of shards whose rows are taken from the old database.
     pub(super) unchanged: HashSet<String>,
+    /// Excludes that the run before made by itself and that are judged anew.
+    pub(super) judged: HashSet<String>,
 }
 
 /// Collects the spools, in selection order. Finished ones are in the journal, so that a killed run goes on from there.

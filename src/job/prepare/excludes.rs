@@ -25,9 +25,9 @@ pub(super) fn whole_shards(items: &[String], shards: &[ShardFacts]) -> HashSet<S
 pub(super) fn tell_stale(
     context: &Context,
     facts: &DatasetFacts,
-    shards: &[ShardFacts],
-    spools: &[SpooledShard],
+    (shards, spools): (&[ShardFacts], &[SpooledShard]),
     built: &BuiltIndex,
+    judged: &HashSet<String>,
 ) -> Outcome<()> {
     let plan = &context.plan;
     let Some(database) = built.database.as_ref().filter(|_| plan.scope == Scope::Full) else { return Ok(()) };
@@ -42,7 +42,7 @@ pub(super) fn tell_stale(
         facts.shards.iter().map(|shard| shard.name.as_str()).filter(|name| !indexed.contains(name)).collect();
     let is_left_out =
         |item: &str| left_out.contains(item) || item.match_indices('/').any(|(at, _)| left_out.contains(&item[..at]));
-    let mut kept = rerun::kept_excludes(plan, facts);
+    let mut kept = rerun::kept_excludes(plan, facts, judged);
     kept.retain(|item| !told.contains(item) && !is_left_out(item));
     let lost = index::lost_excludes(database, &names, &kept, plan.duplicates, &context.shared.cancel)?;
     let stale = || lost.iter().filter(|lost| lost.lost == lost.all);

@@ -177,6 +177,33 @@ pub(super) fn kept_alone(context: &Context, own: &OwnFolder) -> Outcome<Option<P
     Ok(None)
 }
 
+/// Shards that were written to since their media were described: the rows that are carried over tell of what is no longer there.
+pub(super) fn tell_outdated(context: &Context, selection: &Selection, carried: &CarriedMedia) -> Outcome<()> {
+    if !matches!(carried, CarriedMedia::Rows { metadata: 1.., .. }) {
+        return Ok(());
+    }
+    let facts = context.shared.facts_now();
+    let Some(prepared) = &facts.prepared else { return Ok(()) };
+    let chosen: HashSet<&str> =
+        selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|shard| shard.name.as_str()).collect();
+    let is_chosen = |name: &&String| chosen.contains(name.as_str());
+    let hint = "gristmill prepare-media PATH describes all of them, by the filter that it was described by";
+    for name in prepared.changed_shards.iter().filter(is_chosen) {
+        let why = "its media metadata is that of the shard as it was before it was written to";
+        context
+            .shared
+            .problems
+            .report(Problem::problem(ProblemKind::StaleMedia, Subject::shard(name.as_str()), why).with_hint(hint))?;
+    }
+    let new = prepared.new_shards.iter().filter(is_chosen).count() as u64;
+    if new > 0 {
+        let why = format!("the media of {} are not described", text::count(new, "new shard"));
+        let subject = Subject::path(layout::in_nv_meta(&context.shared.root, layout::INDEX_SQLITE));
+        context.shared.problems.report(Problem::note(ProblemKind::StaleMedia, subject, why).with_hint(hint))?;
+    }
+    Ok(())
+}
+
 /// What became of media rows of an earlier run that cannot be read.
 pub(super) fn tell_lost(context: &Context, carried: &CarriedMedia) -> Outcome<()> {
     let CarriedMedia::Unreadable(why) = carried else { return Ok(()) };

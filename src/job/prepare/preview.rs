@@ -76,13 +76,15 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         }
     }
     let named = shard_names(&resolved, &shards);
-    let mut excludes = rerun::kept_excludes(plan, facts);
+    let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
+    // A report that cannot be read is the business of the run.
+    let (_, judged) = rerun::kept_of_before(plan, facts, &chosen).unwrap_or_default();
+    let mut excludes = rerun::kept_excludes(plan, facts, &judged);
     excludes.extend(plan.excludes.iter().cloned());
     preview.samples = shards.iter().map(|shard| shard.samples).sum();
     preview.excludes = excludes.iter().collect::<std::collections::HashSet<_>>().len() as u64;
     preview.splits = summaries(&named, &shards, &excludes);
-    let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
-    preview.differences = rerun::differences(plan, facts, &chosen);
+    preview.differences = rerun::differences(plan, facts, &chosen, &judged);
     preview.differences.extend(moves(&named, facts));
     preview.nothing_to_do = match &facts.prepared {
         Some(prepared) if plan.rerun == Rerun::Update => {
@@ -99,7 +101,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
             again.retain(|found| !preview.problems.contains(found));
             preview.problems.extend(again);
         }
-        false => preview.files = files(plan, facts, &shards, &named),
+        false => preview.files = files(plan, facts, &shards, &named, excludes),
     }
     preview.problems.extend(want_of_space(&preview.files, facts));
     if !preview.nothing_to_do {
@@ -174,6 +176,7 @@ fn files(
     facts: &DatasetFacts,
     shards: &[ShardFacts],
     named: &[(String, Vec<String>)],
+    excludes: Vec<String>,
 ) -> Vec<OutputFile> {
     let root: &Path = &facts.root;
     let mut list = Vec::new();
@@ -192,8 +195,6 @@ fn files(
     }
     add(in_meta(layout::INDEX_UUID), 36);
     if plan.scope != Scope::TarIndexOnly {
-        let mut excludes = rerun::kept_excludes(plan, facts);
-        excludes.extend(plan.excludes.iter().cloned());
         add(in_meta(layout::SPLIT_YAML), outputs::split_yaml(named, excludes).len() as u64);
         for text in outputs::loading(plan, facts) {
             if !(text.keep_existing && root.join(layout::NV_META).join(&text.name).exists()) {

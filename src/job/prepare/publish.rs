@@ -1,16 +1,17 @@
 //! Makes everything visible in one publication: indexes, database, texts, and our own record of the run.
 
 use super::collect::Selection;
-use super::{Context, OutputFile, PrepareReport};
+use super::{rerun, Context, OutputFile, PrepareReport};
 use crate::engine::index::{BuiltIndex, SpooledShard};
 use crate::engine::outputs::{self, Text};
 use crate::engine::plan::file as plan_file;
 use crate::engine::recorded::{Recorded, RecordedShard};
 use crate::formats::energon::layout;
-use crate::model::{Failure, Outcome, Scope, Shard};
+use crate::model::{Failure, Outcome, Rerun, Scope, Shard};
 use crate::storage::own::OwnFolder;
 use crate::storage::publish::Publication;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Everything that becomes visible together.
 pub(super) struct Outputs<'a> {
@@ -19,8 +20,8 @@ pub(super) struct Outputs<'a> {
     pub(super) built: &'a BuiltIndex,
     /// Files inside `.nv-meta`, `.info.json` among them.
     pub(super) texts: Vec<Text>,
-    /// Keep the replaced `split.yaml` under this name.
-    pub(super) split_backup: Option<String>,
+    /// When it is: files that a person may have edited are kept under names with that.
+    pub(super) now: SystemTime,
     /// A database that must go because no tables are made.
     pub(super) drop_database: bool,
 }
@@ -71,7 +72,7 @@ pub(super) fn publish(
         files.note(&target, uuid.len() as u64);
         publication.stage_bytes(&target, uuid.as_bytes(), mode)?;
     }
-    stage_texts(&mut publication, &mut files, &meta, &outputs, mode)?;
+    stage_texts(context, &mut publication, &mut files, &outputs, mode)?;
     if context.plan.scope != Scope::TarIndexOnly {
         stage_own(context, own, &mut publication, &shards, outputs.spools, report)?;
     }
@@ -109,21 +110,30 @@ impl Files<'_> {
 }
 
 fn stage_texts(
+    context: &Context,
     publication: &mut Publication<'_>,
     files: &mut Files<'_>,
-    meta: &Path,
     outputs: &Outputs<'_>,
     mode: u32,
 ) -> Outcome<()> {
+    let root = &context.shared.root;
+    let meta = root.join(layout::NV_META);
+    // Who asked for another run of a prepared data set was told that the splits are kept.
+    let is_told = context.plan.rerun != Rerun::Refuse;
     for text in &outputs.texts {
         let target: PathBuf = meta.join(&text.name);
         if text.keep_existing && target.exists() {
             continue;
         }
-        if text.name == layout::SPLIT_YAML {
-            if let Some(backup) = outputs.split_backup.as_ref().filter(|_| target.exists()) {
-                publication.keep_backup(&target, &meta.join(backup))?;
+        let is_split = text.name == layout::SPLIT_YAML;
+        let is_edited = || std::fs::read(&target).is_ok_and(|old| old != text.content.as_bytes());
+        let may_be_edited = text.name != layout::INFO_JSON;
+        if target.exists() && (is_split || may_be_edited && is_edited()) {
+            let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now));
+            if !(is_split && is_told) {
+                files.note(&backup, std::fs::metadata(&target).map_or(0, |facts| facts.len()));
             }
+            publication.keep_backup(&target, &backup)?;
         }
         files.note(&target, text.content.len() as u64);
         publication.stage_bytes(&target, text.content.as_bytes(), mode)?;

@@ -2,6 +2,7 @@
 
 use super::collect::Selection;
 use super::Context;
+use crate::engine::outputs::exclude_item;
 use crate::engine::plan::{file as plan_file, unreadable_splits};
 use crate::engine::recorded::{Recorded, LARGEST};
 use crate::engine::select::select;
@@ -10,8 +11,8 @@ use crate::formats::python::braces;
 use crate::job::record::found_before;
 use crate::model::shard::index_name;
 use crate::model::{
-    utc, DatasetFacts, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink, Rerun, Scope,
-    Shard, SplitPlan,
+    utc, DatasetFacts, Duplicates, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink,
+    Rerun, Scope, Shard, SplitPlan,
 };
 use crate::storage::own::OwnFolder;
 use std::collections::HashSet;
@@ -24,19 +25,52 @@ pub(super) fn selection(context: &Context, facts: &DatasetFacts) -> Outcome<Sele
     for problem in selected.left_out {
         context.shared.problems.report(problem)?;
     }
-    let mut unchanged = HashSet::new();
-    if let (Rerun::Update, Some(prepared)) = (&context.plan.rerun, &facts.prepared) {
+    let chosen = selected.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.name.as_str()).collect();
+    let (unchanged, judged) = kept_of_before(&context.plan, facts, &chosen)?;
+    Ok(Selection { positions: selected.positions, unchanged, judged })
+}
+
+/// What a run takes over from the one before, where it takes these shards: the names of those that need not be read again, and the
+/// excludes that the run before made by itself and that are judged anew, since their shards are read again or gone.
+pub(super) fn kept_of_before(
+    plan: &PreparePlan,
+    facts: &DatasetFacts,
+    chosen: &HashSet<&str>,
+) -> Outcome<(HashSet<String>, HashSet<String>)> {
+    let (mut unchanged, mut judged) = (HashSet::new(), HashSet::new());
+    let Some(prepared) = facts.prepared.as_ref().filter(|_| plan.rerun != Rerun::Refuse) else {
+        return Ok((unchanged, judged));
+    };
+    let found = found_before(&OwnFolder::for_webdataset(&facts.root), LARGEST)?;
+    if plan.rerun == Rerun::Update && facts.root.join(layout::NV_META).join(layout::INDEX_SQLITE).is_file() {
         let fresh: HashSet<&str> =
             prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
-        let database = context.shared.root.join(layout::NV_META).join(layout::INDEX_SQLITE);
-        if database.is_file() {
-            let names = selected.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.name.as_str());
-            let torn = without_index(facts, prepared);
-            let stays = |name: &&str| !fresh.contains(name) && !torn.contains(name);
-            unchanged = names.filter(stays).map(str::to_owned).collect();
+        let torn = without_index(facts, prepared);
+        // Of samples that stand twice the later ones have no rows, and are wanted once the first ones are gone.
+        let may_be_first = !prepared.changed_shards.is_empty()
+            || prepared.shard_counts.iter().any(|(name, _)| !chosen.contains(name.as_str()));
+        let doubled: HashSet<&str> = match plan.duplicates == Duplicates::KeepFirst && may_be_first {
+            true => found.iter().filter(|p| p.kind == ProblemKind::DuplicateKey).filter_map(in_shard).collect(),
+            false => HashSet::new(),
+        };
+        let stays = |name: &&&str| !fresh.contains(*name) && !torn.contains(*name) && !doubled.contains(*name);
+        unchanged = chosen.iter().filter(stays).map(|name| (*name).to_owned()).collect();
+    }
+    let there: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();
+    for problem in &found {
+        let is_ours = matches!(problem.kind, ProblemKind::SampleExcluded | ProblemKind::DuplicateKey);
+        let Some(shard) = in_shard(problem).filter(|_| is_ours) else { continue };
+        // One that the plan leaves out may come back.
+        let is_again = !unchanged.contains(shard) && (chosen.contains(shard) || !there.contains(shard));
+        if is_again {
+            judged.insert(exclude_item(shard, problem.subject.key.as_deref()));
         }
     }
-    Ok(Selection { positions: selected.positions, unchanged })
+    Ok((unchanged, judged))
+}
+
+fn in_shard(problem: &Problem) -> Option<&str> {
+    problem.subject.shard.as_deref()
 }
 
 /// The plan as it is to be carried out where some of what a run made is gone: of the same plan on the same shards an update, which makes
@@ -125,7 +159,8 @@ fn is_whole(plan: &PreparePlan, facts: &DatasetFacts, prepared: &PreparedFacts) 
         let has_uuid = old.scope == Scope::WithoutSampleTables || in_meta(layout::INDEX_UUID);
         has_uuid && !lacks_dataset_yaml(facts, old)
     });
-    has_tables && has_texts && without_index(facts, prepared).is_empty()
+    let has_splits = plan.scope == Scope::TarIndexOnly || in_meta(layout::SPLIT_YAML) || in_meta(layout::SPLIT_JSON);
+    has_tables && has_texts && has_splits && without_index(facts, prepared).is_empty()
 }
 
 /// Prepared shards whose `.tar.idx` is not there, or has not one number for each sample and one for the end.
@@ -165,6 +200,10 @@ pub(super) fn told_before(
         if found.kind == ProblemKind::MatchesNothing {
             return is_done && found.subject.field.as_ref().is_some_and(|item| excludes.contains(item));
         }
+        // Whoever describes media again leaves this report as it is.
+        if found.kind == ProblemKind::StaleMedia {
+            return false;
+        }
         let shard = found.subject.shard.as_deref().filter(|shard| shards.contains(shard) && !excluded.contains(*shard));
         let Some(shard) = shard else { return false };
         let sample = found.subject.key.as_ref().map(|key| format!("{shard}/{key}"));
@@ -181,30 +220,37 @@ pub(super) fn check_splits_readable(plan: &PreparePlan, facts: &DatasetFacts) ->
     broken.map_or(Ok(()), |problem| Err(problem.into_failure()))
 }
 
-/// Exclude items that stay from an earlier preparation.
-pub(super) fn kept_excludes(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<String> {
-    match (&plan.rerun, &facts.prepared) {
-        (Rerun::Update, Some(prepared)) => prepared.excludes.clone(),
-        (Rerun::Overwrite, Some(prepared)) if !plan.reset_excludes => prepared.excludes.clone(),
-        _ => Vec::new(),
-    }
+/// Exclude items that stay from an earlier preparation, without those that are judged anew.
+pub(super) fn kept_excludes(plan: &PreparePlan, facts: &DatasetFacts, judged: &HashSet<String>) -> Vec<String> {
+    let stays = match plan.rerun {
+        Rerun::Update => true,
+        Rerun::Overwrite => !plan.reset_excludes,
+        Rerun::Refuse => false,
+    };
+    let before = facts.prepared.as_ref().filter(|_| stays).map_or(&[][..], |prepared| &prepared.excludes);
+    before.iter().filter(|item| !judged.contains(*item)).cloned().collect()
 }
 
 /// `split.yaml.bak-20261120T120501Z`: the name under which the replaced file is kept.
-pub(super) fn backup_name(now: SystemTime) -> String {
-    format!("{}.bak-{}", layout::SPLIT_YAML, utc::stamp(now))
+pub(super) fn backup_name(name: &str, now: SystemTime) -> String {
+    format!("{name}.bak-{}", utc::stamp(now))
 }
 
 /// That name, or one like it: what was kept within the same second stays.
-pub(super) fn free_backup_name(root: &Path, now: SystemTime) -> String {
-    let name = backup_name(now);
+pub(super) fn free_backup_name(root: &Path, name: &str, now: SystemTime) -> String {
+    let name = backup_name(name, now);
     let is_free = |name: &String| root.join(layout::NV_META).join(name).symlink_metadata().is_err();
     let more = (2..1_000).map(|number| format!("{name}-{number}"));
     std::iter::once(name.clone()).chain(more).find(is_free).unwrap_or(name)
 }
 
 /// What changes against an earlier preparation, one line each; `chosen` are the names of the shards that the plan takes.
-pub(super) fn differences(plan: &PreparePlan, facts: &DatasetFacts, chosen: &HashSet<&str>) -> Vec<String> {
+pub(super) fn differences(
+    plan: &PreparePlan,
+    facts: &DatasetFacts,
+    chosen: &HashSet<&str>,
+    judged: &HashSet<String>,
+) -> Vec<String> {
     use crate::model::text::count;
     let Some(prepared) = &facts.prepared else { return Vec::new() };
     let mut lines = Vec::new();
@@ -221,7 +267,11 @@ pub(super) fn differences(plan: &PreparePlan, facts: &DatasetFacts, chosen: &Has
     tell(&taken(&prepared.new_shards), "new");
     tell(&taken(&prepared.changed_shards), "changed since indexed");
     tell(&prepared.missing_shards, "gone from the disk");
-    let excludes = prepared.excludes.len() as u64;
+    let anew = prepared.excludes.iter().filter(|item| judged.contains(*item)).count() as u64;
+    if anew > 0 {
+        lines.push(format!("{} of damaged or doubled samples judged anew", count(anew, "exclude item")));
+    }
+    let excludes = prepared.excludes.len() as u64 - anew;
     if excludes > 0 {
         let fate = if plan.rerun == Rerun::Overwrite && plan.reset_excludes { "dropped" } else { "kept" };
         lines.push(format!("{} {fate}", count(excludes, "exclude item")));
@@ -258,6 +308,6 @@ mod tests {
     #[test]
     fn backups_carry_the_time_in_utc() {
         let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_709_210_096);
-        assert_eq!(backup_name(time), "split.yaml.bak-20240229T123456Z");
+        assert_eq!(backup_name("split.yaml", time), "split.yaml.bak-20240229T123456Z");
     }
 }

@@ -275,7 +275,10 @@ fn build(
     }
     let described = match found {
         Some(found) => media::write(context, own, selection, spools, found, (&built, &carried))?,
-        None => None,
+        None => {
+            media::tell_outdated(context, selection, &carried)?;
+            None
+        }
     };
     Ok((built, described))
 }
@@ -289,7 +292,7 @@ fn all_excludes(
     shards: &[ShardFacts],
     built: &BuiltIndex,
 ) -> Vec<String> {
-    let mut items = rerun::kept_excludes(&context.plan, facts);
+    let mut items = rerun::kept_excludes(&context.plan, facts, &selection.judged);
     items.extend(context.plan.excludes.iter().cloned());
     for (spool, shard) in spools.iter().zip(shards) {
         items.extend(spool.scan.damaged_start.then(|| outputs::exclude_item(&shard.name, None)));
@@ -325,7 +328,7 @@ fn finish(
     if context.plan.duplicates == Duplicates::KeepFirst {
         tell_duplicates(context, selection, built)?;
     }
-    super::excludes::tell_stale(context, facts, &shards, spools, built)?;
+    super::excludes::tell_stale(context, facts, (&shards, spools), built, &selection.judged)?;
     // What is in the shards is known only now.
     let told = shared.problems.kept();
     for problem in resolved.problems.iter().filter(|p| p.kind == ProblemKind::EmptySplit && !told.contains(p)) {
@@ -357,7 +360,7 @@ fn finish(
         spools,
         built,
         texts,
-        split_backup: Some(rerun::free_backup_name(&shared.root, SystemTime::now())),
+        now: SystemTime::now(),
         drop_database: rerun::drops_database(&context.plan),
     };
     publish::publish(context, own, outputs, &mut report)?;

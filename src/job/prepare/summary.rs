@@ -43,10 +43,15 @@ pub(super) fn report_nothing(context: &Context, selection: &Selection) -> Prepar
     let counts = facts.prepared.as_ref().map(|p| p.shard_counts.as_slice()).unwrap_or_default();
     let by_name: std::collections::HashMap<&str, u64> = counts.iter().map(|(n, c)| (n.as_str(), *c)).collect();
     let shards: Vec<&ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).collect();
-    let splits = facts.prepared.iter().flat_map(|p| &p.splits).map(|(name, members)| SplitSummary {
-        name: name.clone(),
-        shards: members.len() as u64,
-        samples: members.iter().filter_map(|member| by_name.get(member.as_str())).sum(),
+    let excludes = facts.prepared.as_ref().map(|p| p.excludes.as_slice()).unwrap_or_default();
+    let excluded = super::excludes::whole_shards(excludes, &facts.shards);
+    let splits = facts.prepared.iter().flat_map(|p| &p.splits).map(|(name, members)| {
+        let left = || members.iter().filter(|member| !excluded.contains(*member));
+        SplitSummary {
+            name: name.clone(),
+            shards: left().count() as u64,
+            samples: left().filter_map(|member| by_name.get(member.as_str())).sum(),
+        }
     });
     PrepareReport {
         shards: shards.len() as u64,
@@ -54,7 +59,7 @@ pub(super) fn report_nothing(context: &Context, selection: &Selection) -> Prepar
         parts: None,
         bytes: shards.iter().map(|shard| shard.stamp.bytes).sum(),
         splits: splits.collect(),
-        excludes: facts.prepared.as_ref().map_or(0, |p| p.excludes.len() as u64),
+        excludes: excludes.len() as u64,
         media: None,
         files: Vec::new(),
         nothing_to_do: true,

@@ -102,7 +102,7 @@ impl Guide {
             ));
         }
         let known = found.lengths.iter().find(|length| length.min_length == chosen);
-        if let Some(known) = known.filter(|_| found.sampled_bytes < found.input_bytes) {
+        if let Some(known) = known.filter(|known| !known.is_exact) {
             self.ask.tell(format!("  {}", found.basis(known)));
         }
         for passage in found.passages.iter().take(PASSAGES) {

@@ -12,9 +12,9 @@ mod volatile;
 pub use buffered::BufferedFile;
 pub use real::RealFs;
 
-use crate::model::{Failure, Outcome};
+use crate::model::{Failure, Outcome, Subject};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Permission bits of a new file until its final mode is set.
 pub const PRIVATE_FILE: u32 = 0o600;
@@ -169,7 +169,15 @@ pub trait Fs: Disk {
         remove_tree(self, path)
     }
     /// Creates a folder with these permission bits, whatever the umask. One that is there already is fine and keeps its mode.
+    ///
+    /// Who makes what is missing above an output asks for `new/..` where `new` is not there. That is refused: the output was looked at
+    /// before, and there was nothing; behind a folder that is made meanwhile the same path leads to what somebody else has there.
     fn create_dir(&self, path: &Path, mode: u32) -> Outcome<()> {
+        if path.components().next_back() == Some(Component::ParentDir) {
+            return Err(Failure::usage("creating the folder", "`..` stands behind a folder that is not there")
+                .on(Subject::path(path))
+                .with_hint("give the path without it"));
+        }
         // Another run may take the folder away between the two looks at it; then it is made after all.
         let mut races = 8;
         loop {

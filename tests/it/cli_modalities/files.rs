@@ -94,3 +94,25 @@ fn files_of_every_era_are_read_and_written_as_they_are_now() {
         assert_eq!((&value["documents"], &value["tokens"], &value["end_token"]), (&2.into(), &6.into(), &0.into()));
     }
 }
+
+#[test]
+fn a_detour_over_a_folder_that_is_not_there_leads_over_no_file() {
+    let sandbox = Sandbox::new();
+    let text = b"{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
+    sandbox.write("a.jsonl", text);
+    sandbox.write("b.jsonl", text);
+    let shuffle = "modalities data shuffle_jsonl_data --seed 1 --input_data_path a.jsonl --output_data_path";
+    for line in [
+        "modalities data create_raw_index a.jsonl --index_path new/../a.jsonl".to_owned(),
+        "modalities data create_raw_index a.jsonl --index_path new/../b.jsonl".to_owned(),
+        format!("{shuffle} new/../a.jsonl --file_existence_policy override"),
+    ] {
+        sandbox.say(&line).ends(2).complains("`..` stands behind a folder that is not there");
+        assert_eq!((sandbox.read("a.jsonl"), sandbox.read("b.jsonl")), (text.to_vec(), text.to_vec()), "{line}");
+        std::fs::remove_dir(sandbox.path("new")).unwrap();
+    }
+    // Over one that is there it is as good a way as any.
+    std::fs::create_dir(sandbox.path("new")).unwrap();
+    sandbox.say("modalities data create_raw_index a.jsonl --index_path new/../c.idx").ends(0);
+    assert!(sandbox.has("c.idx"));
+}

@@ -207,3 +207,17 @@ fn outputs_are_never_inputs() {
         .complains("nowhere");
     sandbox.say(&format!("{base} --format nanosets --glob *.txt --output o")).ends(2).complains("--glob");
 }
+
+#[test]
+fn nothing_that_is_read_is_written_over() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", jsonl(["one", "two"]));
+    sandbox.write("tok.json", std::fs::read(bpe()).unwrap());
+    sandbox.say("modalities data create_raw_index a.jsonl").ends(0);
+    let before = ["a.jsonl", "tok.json", "a.idx"].map(|name| sandbox.read(name));
+    for (output, what) in [("tok.json", "the tokenizer"), ("a.idx", "the raw index"), ("a.jsonl", "an input")] {
+        let line = format!("pack a.jsonl --format modalities --tokenizer tok.json --eos-token {END} --output {output} --force-overwrite");
+        sandbox.say(&line).ends(2).complains(what);
+        assert_eq!(["a.jsonl", "tok.json", "a.idx"].map(|name| sandbox.read(name)), before, "{output}");
+    }
+}

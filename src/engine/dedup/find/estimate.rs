@@ -14,9 +14,10 @@ use super::Rule;
 use crate::model::dedup::Keep;
 use crate::model::Outcome;
 
-/// Samples of one anchor are at most so many windows apart, and about so many fall on an ordinary one.
-const APART: u64 = 32;
-const OF_ANCHOR: u64 = 8;
+/// Samples of one anchor are at most so many windows apart, and about so many fall on an ordinary one: few, as those of one anchor tell
+/// nearly the same. What can be kept goes to more anchors, lest a passage that repeats a thousand times is missed with its only key.
+const APART: u64 = 256;
+const OF_ANCHOR: u64 = 3;
 
 /// One place of a sampled window.
 #[derive(Clone, Copy, Debug)]

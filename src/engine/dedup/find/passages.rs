@@ -83,6 +83,22 @@ impl Passages {
         joined.truncate(most);
         joined
     }
+
+    /// The same for people to look at: shorter passages than `least` are the periods of text that repeats itself, and of many rows of
+    /// dashes only the longest is shown.
+    pub fn shown(&self, most: usize, least: u64) -> Vec<Passage> {
+        let mut periods = Vec::new();
+        let mut shown = self.heaviest(usize::MAX);
+        shown.retain(|passage| {
+            let is_other = passage.len >= least || !periods.contains(&passage.len);
+            if passage.len < least {
+                periods.push(passage.len);
+            }
+            is_other
+        });
+        shown.truncate(most);
+        shown
+    }
 }
 
 /// Whether two counts may be those of one passage: not more than a fifth apart.
@@ -109,5 +125,13 @@ mod tests {
         assert_eq!(heaviest.first(), Some(&Passage { at: 100, len: 700, count: 1000 }));
         assert_eq!(passages.heaviest(3).len(), 3);
         assert!(passages.kept.len() < 2 * KEPT);
+        for at in 0..50 {
+            passages.add(Passage { at: 10_000_000 + at * 300_000, len: 1, count: 200_000 - at % 2 });
+        }
+        let shown = passages.shown(3, 500);
+        assert_eq!(
+            shown.iter().map(|passage| (passage.len, passage.count)).collect::<Vec<_>>(),
+            [(700, 1000), (1, 200_000), (500, 10)]
+        );
     }
 }

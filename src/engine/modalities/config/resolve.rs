@@ -152,6 +152,10 @@ impl Resolver<'_> {
                     value.trim().parse().map_or(Node::Str(value), Node::Int)
                 }
                 Some(value) => Node::Str(value),
+                // Of N processes that were not told their rank all would write the same file.
+                None if matches!(name, "LOCAL_RANK" | "WORLD_SIZE" | "RANK") => {
+                    return Err(failure(format!("the environment has no variable '{name}'")));
+                }
                 None => Node::Null,
             }),
             ("modalities_env", "config_file_path") => Ok(text(file)),

@@ -75,6 +75,7 @@ fn references_are_resolved_or_named() {
     assert_eq!(value("${a.c.1}").unwrap(), Node::Int(1));
     assert_eq!(value("${cuda_env:RANK}").unwrap(), Node::Int(3));
     assert_eq!(value("${cuda_env:NONE}").unwrap(), Node::Null);
+    assert!(value("x${cuda_env:WORLD_SIZE}").unwrap_err().why.contains("no variable 'WORLD_SIZE'"));
     assert_eq!(value("${oc.env:NONE,d}").unwrap(), Node::str("d"));
     assert_eq!(value("${modalities_env:config_file_path}").unwrap(), Node::str("conf/pack.yaml"));
     assert_eq!(value("'\\${a.b}'").unwrap(), Node::str("${a.b}"));

@@ -1,6 +1,7 @@
 //! Outputs that are inputs.
 
 use super::flags as p;
+use crate::formats::modalities::raw_index::default_path;
 use crate::model::{PackPlan, Problem, ProblemKind, Subject};
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,20 @@ pub fn overlaps(plan: &PackPlan) -> Vec<Problem> {
                 let subject = Subject::field(flag);
                 found.push(Problem::refusal(ProblemKind::BadName, subject, format!("{input} is an input")));
             }
+        }
+    }
+    // What else is read; the tables beside a text are made where they are missing.
+    let output = settled(Path::new(&plan.output));
+    let one = plan.inputs.first().filter(|_| plan.inputs.len() == 1);
+    let tables = plan.modalities.as_ref().and_then(|target| match &target.index {
+        Some(index) => Some(PathBuf::from(index)),
+        None => one.map(|input| default_path(Path::new(input))),
+    });
+    let others = [(Some(PathBuf::from(&plan.tokenizer)), "the tokenizer"), (tables, "the raw index of the text")];
+    for (path, what) in others {
+        if path.is_some_and(|path| path.is_file() && settled(&path) == output) {
+            let subject = Subject::field(p::OUTPUT);
+            found.push(Problem::refusal(ProblemKind::BadName, subject, format!("{} is {what}", plan.output)));
         }
     }
     found

@@ -75,6 +75,7 @@ fn estimate(length: u64, share: f64) -> DedupEstimate {
             margin_bytes: 1 << 20,
             least_share: share * 0.8,
             most_share: (length > 50).then_some(share * 1.1),
+            is_exact: false,
         }],
         passages: vec![
             passage(61_203, 812, "We use cookies to improve your experience.\nBy continuing to browse, you agree"),

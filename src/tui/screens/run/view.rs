@@ -4,7 +4,7 @@ use super::{RunState, Tab};
 use crate::engine::plan::fields::percent;
 use crate::job::{JobStatus, Phase};
 use crate::model::text::{bytes, count, duration, grouped};
-use crate::model::{ExitClass, Failure, Problem, Severity};
+use crate::model::{ExitClass, Failure, Problem, Severity, Subject};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{draw_lines, problem_lines, severity_sign, stack, Section};
@@ -276,7 +276,10 @@ fn shared_folder(rows: &[String]) -> usize {
 fn draw_problems(step: &mut RunState, frame: &mut Frame, area: Rect, focused: bool, ui: &Ui) {
     let mut problems = problems_of(step);
     // The gravest first, then by place: workers find them in any order.
-    problems.sort_by_cached_key(|p| (std::cmp::Reverse(p.severity), p.to_string()));
+    problems.sort_by_cached_key(|p| {
+        let Subject { path, shard, line, byte_offset, .. } = p.subject.clone();
+        (std::cmp::Reverse(p.severity), path, shard, line, byte_offset, p.to_string())
+    });
     if problems.is_empty() {
         let words = format!("{} no problems", ui.glyphs.check);
         return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.ok))]);

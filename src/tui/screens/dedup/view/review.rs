@@ -58,7 +58,11 @@ fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui:
         let verb = if state.plan.mode == Mode::Remove { "cut out" } else { "listed" };
         let words = format!(
             "{}{} ({:.1} %) {verb}, repeats of {} and more",
-            if known.is_least() { "at least " } else { "~" },
+            match (known.is_least(), known.is_exact) {
+                (true, _) => "at least ",
+                (false, true) => "",
+                (false, false) => "~",
+            },
             bytes(known.removed_bytes),
             known.share * 100.0,
             count(known.min_length, "byte")
@@ -71,17 +75,17 @@ fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui:
         needs.push_str(&format!(" {dot} no scratch space"));
     }
     lines.push(Line::from(fitted(&needs)));
-    let mut space = |what: &str, needed: u64, free: u64| {
-        let words = format!("{what} needs ~{} of {} free", bytes(needed), bytes(free));
+    let mut space = |what: &str, about: &str, needed: u64, free: u64| {
+        let words = format!("{what} needs {about}{} of {} free", bytes(needed), bytes(free));
         let style = if needed > free { ui.theme.error } else { ui.theme.text };
         lines.push(Line::from(Span::styled(fitted(&words), style)));
     };
-    space("the result", found.output_bytes, found.free_bytes);
+    space("the result", "at most ", found.output_bytes, found.free_bytes);
     if found.scratch_bytes > 0 {
         let place = display_safe(&found.scratch.to_string_lossy()).into_owned();
-        space(&format!("scratch in {place}"), found.scratch_bytes, found.scratch_free_bytes);
+        space(&format!("scratch in {place}"), "~", found.scratch_bytes, found.scratch_free_bytes);
     }
-    if let Some(known) = known.filter(|_| found.sampled_bytes < found.input_bytes) {
+    if let Some(known) = known.filter(|known| !known.is_exact) {
         lines.extend(wrapped(&found.basis(known), columns, ui.theme.muted));
     }
     lines

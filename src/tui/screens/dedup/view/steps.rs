@@ -124,7 +124,7 @@ fn figures(found: &Outcome<DedupEstimate>, length: u64, room: usize, ui: &Ui) ->
     let known = found.as_ref().ok().and_then(|found| found.lengths.iter().find(|known| known.min_length == length));
     let Some(known) = known else { return vec![Span::styled(ui.glyphs.cross, ui.theme.error)] };
     // Each length is told from a sample of its own.
-    let about = if known.margin_bytes > 0 { "~" } else { "" };
+    let about = if known.is_exact { "" } else { "~" };
     vec![
         Span::styled(split_bar(known.share, room, ui.glyphs), ui.theme.bar(0)),
         Span::raw(text::pad_start(&format!("{about}{:.1} %", known.share * 100.0), SHARE_COLUMNS)),
