@@ -50,7 +50,9 @@ pub fn draw<G: Guide>(state: &mut G::Answers, frame: &mut Frame, area: Rect, ui:
     let is_review = state.form().step.is_review();
     if let Some(draft) = state.form().draft.filter(|_| !is_review) {
         let words = format!("your answers of {} are back.", age(draft));
-        let line = draft_line(&words, ui.key(G::CONTEXTS.step, Action::StartAfresh), ui);
+        // In a text field a letter is a letter.
+        let context = if state.wants_text() { G::CONTEXTS.text } else { G::CONTEXTS.step };
+        let line = draft_line(&words, ui.key(context, Action::StartAfresh), ui);
         draw_lines(frame.buffer_mut(), inner, [line]);
         inner = below(inner, 1);
     }

@@ -34,12 +34,12 @@ const fn answering(context: Context) -> [Binding; 10] {
         key(context, A::Left, &["left", "h"]),
         key(context, A::Right, &["right", "l"]),
         key(context, A::SavePlan, &["ctrl-s"]),
-        key(context, A::StartAfresh, &["N"]),
+        key(context, A::StartAfresh, &["N", "alt-n"]),
     ]
 }
 
 /// In a text field of a step.
-const fn typing(context: Context) -> [Binding; 10] {
+const fn typing(context: Context) -> [Binding; 11] {
     [
         bar(context, A::Next, &["enter"]),
         bar(context, A::Close, &["esc"]),
@@ -51,6 +51,7 @@ const fn typing(context: Context) -> [Binding; 10] {
         key(context, A::PageDown, &["pagedown"]),
         key(context, A::DropRow, &["ctrl-x"]),
         key(context, A::SavePlan, &["ctrl-s"]),
+        key(context, A::StartAfresh, &["alt-n"]),
     ]
 }
 
@@ -94,7 +95,7 @@ const PREPARE: &[Binding] = &[
     key(C::Prepare, A::Facts, &["f"]),
     key(C::Prepare, A::Splits, &["s", "S"]),
     key(C::Prepare, A::SavePlan, &["ctrl-s"]),
-    key(C::Prepare, A::StartAfresh, &["N"]),
+    key(C::Prepare, A::StartAfresh, &["N", "alt-n"]),
     key(C::Prepare, A::GoSource, &["1", "alt-1"]),
     key(C::Prepare, A::GoSplits, &["2", "alt-2"]),
     key(C::Prepare, A::GoSampleType, &["3", "alt-3"]),

@@ -78,7 +78,9 @@ fn draft_line(wizard: &Wizard, ui: &Ui) -> Option<Line<'static>> {
     }
     let draft = wizard.draft.as_ref().filter(|_| !wizard.is_dirty && wizard.step != Step::Run)?;
     let words = format!("your answers of {} are back.", frame::age(draft.age));
-    Some(frame::draft_line(&words, ui.key(Context::Prepare, Action::StartAfresh), ui))
+    // In a text field a letter is a letter.
+    let context = if wizard.context() == Context::PrepareText { Context::PrepareText } else { Context::Prepare };
+    Some(frame::draft_line(&words, ui.key(context, Action::StartAfresh), ui))
 }
 
 fn rail_row(wizard: &Wizard, step: Step) -> RailRow {
