@@ -161,7 +161,7 @@ problem_kinds! {
     /// A shard on disk that is not in the index.
     ShardNotIndexed => "shard-not-indexed", "shard not indexed";
     /// A row that points at something else than it says.
-    IndexMismatch => "index-mismatch", "index and archive disagree";
+    IndexMismatch => "index-mismatch", "index and file disagree";
     /// A publish that was interrupted and can be finished.
     InterruptedPublish => "interrupted-publish", "interrupted publish";
     /// A sample that lacks a part the field map needs.

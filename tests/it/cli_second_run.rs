@@ -325,6 +325,18 @@ fn splits_that_were_taken_away_are_made_again_by_an_update() {
 }
 
 #[test]
+fn an_update_tells_that_it_divides_nothing_anew() {
+    let sandbox = prepared("");
+    let splits = sandbox.text("data/.nv-meta/split.yaml");
+    let told = "an update leaves shards in the splits that they are in";
+    for flags in ["--dry-run", ""] {
+        sandbox.say(&format!("prepare data --yes --update --split-ratio 1,1,0 {flags}")).ends(0).complains(told);
+        assert_eq!(sandbox.text("data/.nv-meta/split.yaml"), splits);
+    }
+    assert!(!sandbox.say("prepare data --yes --update").ends(0).err.contains(told));
+}
+
+#[test]
 fn a_run_with_nothing_to_do_counts_what_is_trained_on() {
     let sandbox = prepared("");
     sandbox.say("splits exclude data s_00.tar").ends(0);

@@ -79,7 +79,12 @@ struct IndexArgs {
     #[arg(long = "index_path", value_name = "FILE")]
     index: Option<PathBuf>,
     /// What happens to a file that is there
-    #[arg(long = "file_existence_policy", value_name = "POLICY", default_value = "error")]
+    #[arg(
+        long = "file_existence_policy",
+        alias = "file-existence-policy",
+        value_name = "POLICY",
+        default_value = "error"
+    )]
     policy: Policy,
 }
 
@@ -89,7 +94,12 @@ struct PackArgs {
     /// Configuration (.yaml)
     config: PathBuf,
     /// What happens to a file that is there
-    #[arg(long = "file_existence_policy", value_name = "POLICY", default_value = "error")]
+    #[arg(
+        long = "file_existence_policy",
+        alias = "file-existence-policy",
+        value_name = "POLICY",
+        default_value = "error"
+    )]
     policy: Policy,
 }
 
@@ -134,7 +144,12 @@ struct InOutArgs {
     #[arg(long = "output_data_path", value_name = "FILE")]
     output: PathBuf,
     /// What happens to a file that is there
-    #[arg(long = "file_existence_policy", value_name = "POLICY", default_value = "error")]
+    #[arg(
+        long = "file_existence_policy",
+        alias = "file-existence-policy",
+        value_name = "POLICY",
+        default_value = "error"
+    )]
     policy: Policy,
     /// Seed [default: another one each time]
     #[arg(long, value_name = "N", value_parser = super::super::modalities::seed, allow_hyphen_values = true)]
@@ -160,7 +175,12 @@ struct ChunkArgs {
     #[arg(long = "num_chunks", value_name = "N")]
     of: u64,
     /// What happens to a file that is there
-    #[arg(long = "file_existence_policy", value_name = "POLICY", default_value = "error")]
+    #[arg(
+        long = "file_existence_policy",
+        alias = "file-existence-policy",
+        value_name = "POLICY",
+        default_value = "error"
+    )]
     policy: Policy,
     /// One seed for all chunks [default: another one each time]
     #[arg(long = "global_seed", value_name = "N", value_parser = super::super::modalities::digits, allow_hyphen_values = true)]
@@ -206,7 +226,9 @@ fn pack_by(args: &PackArgs, context: &Context) -> Finished {
     let config = config::read(&args.config)?;
     let Some(existing) = decide(args.policy, &config.output)? else { return Ok(skipped(&config.output, context)) };
     if !config.source.is_file() {
-        return Err(Failure::data("packing", "there is no such text file").on(Subject::path(&config.source)).into());
+        return Err(Failure::environment("packing", "there is no such text file")
+            .on(Subject::path(&config.source))
+            .into());
     }
     if !config.index.is_file() {
         let source = shell_quote(&config.source.to_string_lossy());
@@ -226,11 +248,21 @@ fn pack_by(args: &PackArgs, context: &Context) -> Finished {
     Ok(done)
 }
 
-/// Ends well where the other program does: it warns of documents that it cannot use.
+/// Ends well where the other program does: it warns of documents that it cannot use, and says nothing of those behind an old index.
 fn forgive(done: &mut Done) {
     let is_warning = |kind: &ProblemKind| {
         use ProblemKind as K;
-        matches!(kind, K::NoText | K::BadDocument | K::BadJson | K::OddJson | K::BadLine | K::BlankLine | K::CompatLoss)
+        matches!(
+            kind,
+            K::NoText
+                | K::BadDocument
+                | K::BadJson
+                | K::OddJson
+                | K::BadLine
+                | K::BlankLine
+                | K::CompatLoss
+                | K::IndexMismatch
+        )
     };
     if done.status == Status::Problems && done.kinds.iter().all(is_warning) {
         done.status = Status::Ok;

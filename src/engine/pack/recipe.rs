@@ -106,7 +106,7 @@ fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokeniz
                 Some(token) => tokenizer.expect_id(token)?,
                 None => tokenizer.padding().map(|padding| padding.id).ok_or_else(|| {
                     Failure::usage("filling documents up", "the tokenizer does not say which token to put")
-                        .with_hint("name it with --pad-token")
+                        .with_hint("name it with --pad-token, or as pad_token below special_tokens of a configuration")
                 })?,
             },
             side: tokenizer.padding().map_or(Side::Right, |padding| padding.side),

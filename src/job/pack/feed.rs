@@ -5,9 +5,10 @@ use super::journal::Place;
 use crate::engine::pack::Piece;
 use crate::formats::modalities::raw_index;
 use crate::formats::python::pickle::IndexReader;
-use crate::model::{Cancel, Failure, Outcome, Problem, Subject};
+use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use crate::source::text::{Block, Blocks, Position, TextFile, LONGEST_LINE};
 use crate::storage::read::{open_read, ReadFile};
+use std::path::Path;
 
 /// A piece, and what belongs to its place in the file.
 pub(super) struct Fed {
@@ -36,9 +37,21 @@ pub(super) struct Feed<'a> {
 }
 
 enum Open<'a> {
-    Lines { blocks: Box<Blocks>, consumed: u64 },
-    Spans { text: ReadFile, items: IndexReader<'a>, next: u64 },
+    Lines {
+        blocks: Box<Blocks>,
+        consumed: u64,
+    },
+    /// By the items of an index, of which `next` comes next; those before it end at `end`.
+    Spans {
+        text: ReadFile,
+        items: IndexReader<'a>,
+        next: u64,
+        end: u64,
+    },
 }
+
+/// So many bytes behind the last item of an index are looked at.
+const BEHIND: usize = 1 << 16;
 
 impl<'a> Feed<'a> {
     /// From a place of this pass on. `index` is the pass's, opened.
@@ -76,8 +89,13 @@ impl<'a> Feed<'a> {
                 *consumed = now;
                 fed
             }
-            Some(Open::Spans { text, items, next }) => {
-                spans(self.number, self.file, text, items, next, spare, self.block_bytes)?
+            Some(Open::Spans { text, items, next, end }) => {
+                let mut fed = spans(self.number, self.file, text, items, next, spare, self.block_bytes)?;
+                *end = fed.next.offset.max(*end);
+                if fed.is_last && self.index.is_some_and(|index| is_older(index.path(), text.path())) {
+                    fed.damage = left_over(text, *end)?;
+                }
+                fed
             }
             None => return Ok(None),
         };
@@ -101,8 +119,27 @@ impl<'a> Feed<'a> {
         for _ in 0..self.from.line {
             items.next_item()?;
         }
-        Ok(Open::Spans { text: open_read(&file.path)?, items, next: self.from.line })
+        Ok(Open::Spans { text: open_read(&file.path)?, items, next: self.from.line, end: self.from.offset })
     }
+}
+
+/// Whether an index was written before its text was. What one made later leaves out, it leaves out on purpose.
+fn is_older(index: &Path, text: &Path) -> bool {
+    let time = |path: &Path| std::fs::metadata(path).and_then(|facts| facts.modified()).ok();
+    time(index).zip(time(text)).is_some_and(|(index, text)| index < text)
+}
+
+/// Tells of text behind the last item of an index: it was written after the index was made, and is not packed.
+fn left_over(text: &ReadFile, end: u64) -> Outcome<Option<Problem>> {
+    let left = text.len().saturating_sub(end);
+    let mut behind = vec![0; usize::try_from(left).unwrap_or(BEHIND).min(BEHIND)];
+    text.read_exact_at(&mut behind, end).map_err(|error| Failure::io("reading the text", text.path(), &error))?;
+    if behind.iter().all(u8::is_ascii_whitespace) {
+        return Ok(None);
+    }
+    let why = format!("its raw index ends at byte {end} of {}: what stands behind is not packed", text.len());
+    let subject = Subject { byte_offset: Some(end), ..Subject::path(text.path()) };
+    Ok(Some(Problem::problem(ProblemKind::IndexMismatch, subject, why).with_hint("make the index again")))
 }
 
 /// The spans of the next items of an index.

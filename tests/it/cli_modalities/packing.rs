@@ -46,6 +46,27 @@ fn documents_that_are_lost_there_are_lost_only_when_asked_for() {
 }
 
 #[test]
+fn text_behind_an_older_index_is_told() {
+    let sandbox = case("pack_bpe");
+    sandbox.write("expected/data.idx", expected("pack_bpe", "data.idx"));
+    let whole = sandbox.text("input/data.jsonl");
+    sandbox.write("input/data.jsonl", format!("{whole}\n \n"));
+    for (ran, _) in replay(&sandbox, "pack_bpe", "pack_encoded_data", "") {
+        assert!(!ran.ends(0).err.contains("raw index"), "blank lines are no text");
+    }
+    sandbox.write("input/data.jsonl", format!("{whole}{{\"text\": \"more\"}}\n"));
+    for (ran, _) in replay(&sandbox, "pack_bpe", "pack_encoded_data", "--file_existence_policy override") {
+        ran.ends(0).complains("its raw index ends at byte").complains("what stands behind is not packed");
+    }
+    assert_eq!(sandbox.read("expected/data.pbin"), expected("pack_bpe", "data.pbin"));
+    // An index that was made later may leave something out on purpose.
+    sandbox.write("expected/data.idx", expected("pack_bpe", "data.idx"));
+    for (ran, _) in replay(&sandbox, "pack_bpe", "pack_encoded_data", "--file-existence-policy override") {
+        assert!(!ran.ends(0).err.contains("raw index"));
+    }
+}
+
+#[test]
 fn indexes_fail_where_they_fail_there() {
     for name in ["idx_fail_control_char", "idx_fail_empty_file", "idx_fail_empty_line"] {
         let sandbox = case(name);

@@ -1,7 +1,7 @@
 //! What an earlier preparation means for a plan.
 
 use crate::engine::plan::{compare, file, flags};
-use crate::model::{DatasetFacts, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope, Subject};
+use crate::model::{DatasetFacts, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope, SplitPlan, Subject};
 
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     let root = || Subject::path(&facts.root);
@@ -31,6 +31,12 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
     }
     if plan.rerun == Rerun::Update && plan.scope != Scope::TarIndexOnly {
         problems.extend(unreadable_splits(facts));
+        let is_other = |old: &PreparePlan| plan.splits != old.splits && old.splits != SplitPlan::Unset;
+        if prepared.plan.as_deref().is_some_and(is_other) {
+            let message = "an update leaves shards in the splits that they are in; how to divide counts for new ones";
+            let hint = format!("{} divides all of them anew", flags::FORCE_OVERWRITE);
+            problems.push(Problem::note(ProblemKind::Other, root(), message).with_hint(hint));
+        }
     }
     if plan.scope == Scope::TarIndexOnly || plan.rerun != Rerun::Refuse {
         return;
