@@ -269,6 +269,18 @@ fn doubles_are_judged_anew_once_the_first_ones_are_gone() {
 }
 
 #[test]
+fn what_a_person_excluded_of_a_doubled_key_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    sandbox.tar("data/s_10.tar", ["twice", "between", "twice"]);
+    sandbox.say(&format!("{LINE} --duplicates keep-first")).ends(1).complains("neither is excluded");
+    sandbox.say("splits exclude data s_10.tar/twice").ends(0);
+    sandbox.tar("data/s_10.tar", ["twice", "between", "twice", "more"]);
+    sandbox.say("prepare data --yes --update").ends(1).says("1 exclude item kept");
+    assert!(sandbox.text("data/.nv-meta/split.yaml").ends_with("exclude:\n- s_10.tar/twice\n"));
+}
+
+#[test]
 fn excludes_of_damage_go_with_the_damage() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();

@@ -11,6 +11,10 @@ use crate::model::{
 };
 use std::collections::{HashMap, HashSet};
 
+/// What is said of a key that stands twice in one shard: no run excludes it, but a person may.
+pub(super) const NEITHER: &str =
+    "only the first can be reached by name; an exclude would drop both, so neither is excluded for it";
+
 /// Both places of each duplicate are listed; the first one is the error.
 pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built: &BuiltIndex) -> Failure {
     let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
@@ -84,7 +88,7 @@ pub(super) fn tell_duplicates(context: &Context, selection: &Selection, built: &
     for duplicate in &built.duplicates {
         let name = |place: &(ShardId, u64)| shard_name(context, selection, place.0);
         let fate = if duplicate.first.0 == duplicate.second.0 {
-            "only the first can be reached by name; an exclude would drop both, so neither is excluded for it"
+            NEITHER
         } else if duplicate.first > duplicate.second {
             "the earlier one is in no training, so the later one is kept"
         } else {

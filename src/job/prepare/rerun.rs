@@ -1,6 +1,7 @@
 //! Second runs: is there anything to do, what is taken over, what is kept.
 
 use super::collect::Selection;
+use super::duplicates::NEITHER;
 use super::Context;
 use crate::engine::outputs::exclude_item;
 use crate::engine::plan::{file as plan_file, unreadable_splits};
@@ -58,7 +59,11 @@ pub(super) fn kept_of_before(
     }
     let there: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();
     for problem in &found {
-        let is_ours = matches!(problem.kind, ProblemKind::SampleExcluded | ProblemKind::DuplicateKey);
+        let is_ours = match problem.kind {
+            ProblemKind::SampleExcluded => true,
+            ProblemKind::DuplicateKey => !problem.message.ends_with(NEITHER),
+            _ => false,
+        };
         let Some(shard) = in_shard(problem).filter(|_| is_ours) else { continue };
         // One that the plan leaves out may come back.
         let is_again = !unchanged.contains(shard) && (chosen.contains(shard) || !there.contains(shard));
