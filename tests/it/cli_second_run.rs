@@ -318,6 +318,11 @@ fn what_a_person_wrote_into_the_yaml_files_is_kept_under_another_name() {
     // Nothing is kept of what nobody changed.
     sandbox.say(&format!("{LINE} --force-overwrite")).ends(0);
     assert_eq!(kept("dataset.yaml.bak-").len(), 1);
+    // Nor of counts that another program wrote as YAML, too, and that are nobody's to edit.
+    sandbox.write("data/.nv-meta/.info.yaml", "shard_counts:\n  s_00.tar: 1\n");
+    sandbox.say(&format!("{LINE} --force-overwrite")).ends(0);
+    assert!(sandbox.text("data/.nv-meta/.info.yaml").contains("s_09.tar") && kept(".info.yaml.bak-").is_empty());
+    std::fs::remove_file(sandbox.path("data/.nv-meta/.info.yaml")).unwrap();
     // Without the counts it is no prepared data set, and the splits in it are.
     sandbox.say("splits exclude data s_05.tar/051").ends(0);
     std::fs::remove_file(sandbox.path("data/.nv-meta/.info.json")).unwrap();

@@ -127,7 +127,8 @@ fn stage_texts(
         }
         let is_split = text.name == layout::SPLIT_YAML;
         let is_edited = || std::fs::read(&target).is_ok_and(|old| old != text.content.as_bytes());
-        let may_be_edited = text.name != layout::INFO_JSON;
+        // The counts are nobody's to edit.
+        let may_be_edited = ![layout::INFO_JSON, layout::INFO_YAML].contains(&text.name.as_str());
         if target.exists() && (is_split || may_be_edited && is_edited()) {
             let backup = meta.join(rerun::free_backup_name(root, &text.name, outputs.now));
             if !(is_split && is_told) {
