@@ -80,14 +80,7 @@ fn whole(mode: Mode, documents: u64) -> String {
 pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
     let mut lines = vec![match found.nothing_to_do {
         true => nothing_to_do(),
-        false => format!(
-            "Would deduplicate {}, {}: about {} and {} of text, in about {}. Nothing was written.",
-            count(found.files, "file"),
-            bytes(found.input_bytes),
-            count(found.documents, "document"),
-            bytes(found.text_bytes),
-            duration(found.estimated)
-        ),
+        false => format!("Would deduplicate {}. Nothing was written.", found.outlook()),
     }];
     if found.resumable_units > 0 {
         lines.push("A run that was stopped would be gone on with.".into());

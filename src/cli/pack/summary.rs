@@ -80,14 +80,7 @@ fn next(target: &TargetReport) -> &str {
 pub fn of_preview(plan: &PackPlan, preview: &PackPreview) -> Vec<String> {
     let mut lines = vec![match preview.nothing_to_do {
         true => nothing_to_do(),
-        false => format!(
-            "Would pack {}, {}: about {} and {}, in about {}. Nothing was written.",
-            count(preview.file_count, "file"),
-            bytes(preview.bytes),
-            count(preview.documents, "document"),
-            count(preview.tokens, "token"),
-            duration(preview.estimated)
-        ),
+        false => format!("Would pack {}. Nothing was written.", preview.outlook()),
     }];
     if preview.resumable_bytes > 0 {
         lines.push(format!(

@@ -177,6 +177,18 @@ impl LengthEstimate {
 }
 
 impl DedupEstimate {
+    /// How much it is and how long it takes, in a line.
+    pub fn outlook(&self) -> String {
+        format!(
+            "{}, {}: about {} and {} of text, in about {}",
+            text::count(self.files, "file"),
+            text::bytes(self.input_bytes),
+            text::count(self.documents, "document"),
+            text::bytes(self.text_bytes),
+            text::duration(self.estimated)
+        )
+    }
+
     /// What the figures of a length are from, and how far they may be off, as a sentence.
     pub fn basis(&self, length: &LengthEstimate) -> String {
         let (read, all) = (text::bytes(self.sampled_bytes), text::bytes(self.input_bytes));

@@ -1,7 +1,7 @@
 //! What a run of `pack` did, and what one would do.
 
 use crate::job::prepare::OutputFile;
-use crate::model::{PackFormat, Problem, ProblemKind, Severity};
+use crate::model::{text, PackFormat, Problem, ProblemKind, Severity};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -147,4 +147,18 @@ pub struct TargetPreview {
     pub token_bytes: u8,
     /// Documents of the sample that it would do without, by reason.
     pub skipped: Vec<Skipped>,
+}
+
+impl PackPreview {
+    /// How much it is and how long it takes, in a line.
+    pub fn outlook(&self) -> String {
+        format!(
+            "{}, {}: about {} and {}, in about {}",
+            text::count(self.file_count, "file"),
+            text::bytes(self.bytes),
+            text::count(self.documents, "document"),
+            text::count(self.tokens, "token"),
+            text::duration(self.estimated)
+        )
+    }
 }

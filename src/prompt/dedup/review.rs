@@ -7,7 +7,7 @@ use crate::engine::plan::dedup::missing_or_wrong;
 use crate::engine::plan::{file, CommandLine};
 use crate::job::dedup::{estimates, DedupEstimate, Effort};
 use crate::model::dedup::{Mode, USUAL_MIN_LENGTH};
-use crate::model::text::{bytes, count, display_safe, duration, grouped};
+use crate::model::text::{bytes, count, display_safe, grouped};
 use crate::model::{Cancel, Outcome, Problem};
 use crate::preview::text::cut_end;
 
@@ -83,14 +83,7 @@ impl LastLook for Guide {
 
 impl Guide {
     fn show_figures(&self, found: &DedupEstimate, chosen: u64) {
-        self.ask.tell(format!(
-            "{}, {}: about {} and {} of text, in about {}",
-            count(found.files, "file"),
-            bytes(found.input_bytes),
-            count(found.documents, "document"),
-            bytes(found.text_bytes),
-            duration(found.estimated)
-        ));
+        self.ask.tell(found.outlook());
         let verb = if self.plan.mode == Mode::Remove { "removed" } else { "listed" };
         for length in &found.lengths {
             let mark = if length.min_length == chosen { "  <- chosen" } else { "" };

@@ -6,7 +6,7 @@ use super::Guide;
 use crate::engine::plan::pack::missing_or_wrong;
 use crate::engine::plan::{file, CommandLine};
 use crate::job::pack::{preview, PackPreview};
-use crate::model::text::{bytes, count, display_safe, duration};
+use crate::model::text::{bytes, count, display_safe};
 use crate::model::{Cancel, Outcome, Problem};
 
 /// What can be answered again.
@@ -53,14 +53,7 @@ impl LastLook for Guide {
 
 impl Guide {
     fn show_figures(&self, preview: &PackPreview) {
-        self.ask.tell(format!(
-            "{}, {}: about {} and {}, in about {}",
-            count(preview.file_count, "file"),
-            bytes(preview.bytes),
-            count(preview.documents, "document"),
-            count(preview.tokens, "token"),
-            duration(preview.estimated)
-        ));
+        self.ask.tell(preview.outlook());
         for target in &preview.targets {
             let path = display_safe(&target.path);
             self.ask.tell(format!(
