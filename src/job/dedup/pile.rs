@@ -5,6 +5,7 @@ use super::budget::{Budget, Chunk, CHUNK};
 use crate::model::{Failure, Outcome};
 use crate::storage::fs::{Fs, WriteFile};
 use crate::storage::read::{open_read, ReadFile};
+use prefetch_index::prefetch_index;
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -226,8 +227,9 @@ impl Stored {
     pub(super) fn touch(&self, at: u64) {
         if let Self::Memory { chunks, .. } = self {
             let place = usize::try_from(at).unwrap_or(usize::MAX);
-            // A load whose value nobody waits for.
-            std::hint::black_box(chunks.get(place / CHUNK).and_then(|chunk| chunk.bytes().get(place % CHUNK)).copied());
+            if let Some(chunk) = chunks.get(place / CHUNK) {
+                prefetch_index(chunk.bytes(), place % CHUNK);
+            }
         }
     }
 

@@ -53,6 +53,7 @@ pub use scan::Scanner;
 
 use crate::model::dedup::{DedupPlan, Keep, LEAST_COUNT};
 use crate::model::Outcome;
+use prefetch_index::prefetch_index;
 
 /// What is removable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,8 +103,7 @@ impl TextAt for [u8] {
     }
     #[inline]
     fn touch(&self, at: u64) {
-        // A load whose value nobody waits for.
-        std::hint::black_box(self.get(at as usize).copied());
+        prefetch_index(self, at as usize);
     }
 }
 

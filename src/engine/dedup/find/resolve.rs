@@ -21,6 +21,8 @@ use crate::model::{Cancel, Outcome};
 const DEEP: u32 = 3;
 /// Contexts whose text is fetched ahead of the one that is compared.
 const AHEAD: usize = 16;
+/// Bytes that are fetched together.
+const LINE: usize = 64;
 /// So many branches are put into buckets before they are sorted.
 const MANY: usize = 1024;
 /// Buckets of branches.
@@ -200,6 +202,8 @@ impl Work {
         let at_once = rule.is_plain() && chosen == 0;
         let mut common = Passage { at: 0, len: 0, count: 1 };
         let (mut near, mut far) = (pivot.near, pivot.far);
+        // How far the last one agreed: the next may as well.
+        let (mut last_left, mut last_right) = (0, 0);
         self.parts.clear();
         self.branches.clear();
         self.agreed.clear();
@@ -207,11 +211,14 @@ impl Work {
             if number % BREATH == BREATH - 1 {
                 cancel.check()?;
             }
-            if number % AHEAD == 0 {
-                for near in entries.iter().skip(number + 1).take(AHEAD) {
-                    let at = self.members.get(near.member as usize).map_or(0, |part| part.at);
-                    text.touch(at + u64::from(node.right));
-                    text.touch(at.saturating_sub(u64::from(node.left) + 1));
+            let ahead = if number == 0 { 1..AHEAD + 1 } else { number + AHEAD..number + AHEAD + 1 };
+            for near in entries.get(ahead.start..ahead.end.min(entries.len())).unwrap_or_default() {
+                let at = self.members.get(near.member as usize).map_or(0, |part| part.at);
+                for right in (node.right..=last_right.max(node.right)).step_by(LINE) {
+                    text.touch(at + u64::from(right));
+                }
+                for left in (node.left..=last_left.max(node.left)).step_by(LINE) {
+                    text.touch(at.saturating_sub(u64::from(left) + 1));
                 }
             }
             let Some(part) = self.members.get(entry.member as usize) else { continue };
@@ -236,6 +243,9 @@ impl Work {
                         if repeat.end - repeat.start >= rule.min_length {
                             known.add(&repeat);
                         }
+                    }
+                    if !wide {
+                        [last_left, last_right] = sides.map(|side| side.same);
                     }
                     sides
                 }
