@@ -23,6 +23,8 @@ const DEEP: u32 = 3;
 const AHEAD: usize = 16;
 /// Bytes that are fetched together.
 const LINE: usize = 64;
+/// Bytes on each side that are fetched ahead, at most: who reads on from there is seen by the processor itself.
+const FETCHED: u32 = 1 << 10;
 /// So many branches are put into buckets before they are sorted.
 const MANY: usize = 1024;
 /// Buckets of branches.
@@ -61,6 +63,20 @@ struct Node {
     left: u32,
     right: u32,
     depth: u32,
+}
+
+impl Node {
+    /// Fetches what is compared of the context around `at`, if it agrees with the pivot as far as the `last` one did, left and right.
+    #[inline]
+    fn fetch<T: TextAt + ?Sized>(&self, text: &T, at: u64, last: [u32; 2]) {
+        let [left, right] = last.map(|same| same.min(FETCHED));
+        for right in (self.right..=right.max(self.right)).step_by(LINE) {
+            text.touch(at + u64::from(right));
+        }
+        for left in (self.left..=left.max(self.left)).step_by(LINE) {
+            text.touch(at.saturating_sub(u64::from(left) + 1));
+        }
+    }
 }
 
 /// What differs from the pivot: on the right or on the left, behind how many bytes, by which byte.
@@ -203,7 +219,7 @@ impl Work {
         let mut common = Passage { at: 0, len: 0, count: 1 };
         let (mut near, mut far) = (pivot.near, pivot.far);
         // How far the last one agreed: the next may as well.
-        let (mut last_left, mut last_right) = (0, 0);
+        let mut last = [0; 2];
         self.parts.clear();
         self.branches.clear();
         self.agreed.clear();
@@ -214,12 +230,7 @@ impl Work {
             let ahead = if number == 0 { 1..AHEAD + 1 } else { number + AHEAD..number + AHEAD + 1 };
             for near in entries.get(ahead.start..ahead.end.min(entries.len())).unwrap_or_default() {
                 let at = self.members.get(near.member as usize).map_or(0, |part| part.at);
-                for right in (node.right..=last_right.max(node.right)).step_by(LINE) {
-                    text.touch(at + u64::from(right));
-                }
-                for left in (node.left..=last_left.max(node.left)).step_by(LINE) {
-                    text.touch(at.saturating_sub(u64::from(left) + 1));
-                }
+                node.fetch(text, at, last);
             }
             let Some(part) = self.members.get(entry.member as usize) else { continue };
             if number == chosen {
@@ -245,7 +256,7 @@ impl Work {
                         }
                     }
                     if !wide {
-                        [last_left, last_right] = sides.map(|side| side.same);
+                        last = sides.map(|side| side.same);
                     }
                     sides
                 }
