@@ -74,6 +74,12 @@ pub struct Share {
 }
 
 impl Share {
+    /// Of the samples that have one of these parts, none of which is named twice.
+    pub fn of_any<'a>(parts: impl Iterator<Item = &'a str> + Clone, facts: &DatasetFacts) -> Self {
+        let shares = || parts.clone().map(|part| facts.part_share(part));
+        Self { at_least: shares().fold(0.0, f64::max), at_most: shares().sum::<f64>().min(1.0) }
+    }
+
     /// `100 %`, `99.7 %`, `60–100 %`. Never rounds up to 100 or down to 0.
     pub fn text(&self) -> String {
         if (self.at_most - self.at_least).abs() < 1e-9 {
@@ -245,8 +251,7 @@ pub fn share(expr: &str, facts: &DatasetFacts) -> Option<Share> {
     let mut parts: Vec<&str> = expression.options.iter().map(|o| o.part.as_str()).collect();
     parts.sort_unstable();
     parts.dedup();
-    let shares = || parts.iter().map(|part| facts.part_share(part));
-    Some(Share { at_least: shares().fold(0.0, f64::max), at_most: shares().sum::<f64>().min(1.0) })
+    Some(Share::of_any(parts.into_iter(), facts))
 }
 
 /// Why a value is hardly what a field of that type wants; `None` when it fits. The trainer itself does not check.

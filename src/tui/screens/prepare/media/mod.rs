@@ -4,6 +4,7 @@ pub(super) mod view;
 
 use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
+use crate::engine::plan::fields::Share;
 use crate::model::text::grouped;
 use crate::model::{MediaPlan, PreparePlan};
 use crate::tui::keymap::{Action, Context};
@@ -59,7 +60,7 @@ impl MediaStep {
     pub fn proposal(&self, answers: &Answers) -> Option<String> {
         let parts = media_parts(&answers.facts);
         let first = parts.first()?;
-        let share = crate::engine::plan::fields::percent(answers.facts.part_share(&first.name));
+        let share = Share::of_any(parts.iter().map(|part| part.name.as_str()), &answers.facts).text();
         let rows: u64 = parts.iter().map(|p| p.samples).sum();
         let more = match parts.len() {
             1 => String::new(),
@@ -67,7 +68,7 @@ impl MediaStep {
         };
         let about = if answers.is_counting() { "about " } else { "" };
         let name = &first.name;
-        Some(format!("{name}{more} in {share} % of samples: by extension would record {about}{} rows", grouped(rows)))
+        Some(format!("{name}{more} in {share} of samples: by extension would record {about}{} rows", grouped(rows)))
     }
 
     /// The strategy behind this one; behind the last one, something else happens.

@@ -18,6 +18,15 @@ fn nothing_is_recorded_unless_it_is_asked_for_and_what_could_be_is_said() {
     assert_eq!(wizard.flags(), "");
     let shown = screen(&mut wizard, 100, 30, false);
     assert!(shown.contains("jpg in 100 % of samples: by extension would record 201,330 rows"), "{shown}");
+    let mut several = facts();
+    let jpg = several.parts.remove("jpg").unwrap();
+    let of = |samples| crate::model::PartFacts { samples, bytes: 0 };
+    several.parts.extend([("jpg".into(), of(jpg.samples / 2)), ("png".into(), of(jpg.samples / 2))]);
+    let mut several = super::super::fixture::wizard(several);
+    several.step = Step::Media;
+    settle(&mut several);
+    let shown = screen(&mut several, 100, 30, false);
+    assert!(shown.contains("jpg and 1 more in 50–100 % of samples: by extension would record 201,330"), "{shown}");
     let mut half = super::super::fixture::wizard(facts_half_scanned());
     half.step = Step::Media;
     settle(&mut half);
