@@ -40,7 +40,7 @@ impl Fast {
         if reference.dropout().is_some() {
             return Err("it drops merges at random".into());
         }
-        match tables.and_then(|tables| Bpe::new(tables, reference)) {
+        match tables.and_then(|tables| Bpe::new(tables, reference.tokenizer())) {
             Ok(own) => Ok(Self::Own(Box::new(own))),
             Err(why) => match Other::parse(json, reference, greatest_id) {
                 Ok(other) => Ok(Self::Other(Box::new(other))),

@@ -178,7 +178,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for Merge<'a> {
 impl<'a> File<'a> {
     /// Reads a file, if it is one of byte pairs in the usual form.
     pub(super) fn read(json: &'a [u8]) -> Option<Self> {
-        let file: Self = serde_json::from_slice(json).ok()?;
+        // Once for all, and not for each spelling.
+        let file: Self = serde_json::from_str(simdutf8::basic::from_utf8(json).ok()?).ok()?;
         file.model.kind.as_ref().is_none_or(|kind| kind.0 == "BPE").then_some(file)
     }
 }

@@ -12,11 +12,13 @@ mod facts;
 mod fast;
 mod file;
 mod guard;
+mod judge;
 mod load;
 mod reference;
 mod sentencepiece;
 mod stored;
 mod tokenizer;
+mod wordwise;
 
 pub use encoder::{token_at_char, Encoder, TokenSpan};
 pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, TokenizerFacts, TokenizerKind, Truncation};

@@ -1,10 +1,13 @@
 //! The crate behind the Python package, as the judge of what is right.
 
+use super::bpe::Lists;
 use super::byte_level;
 use super::facts::{Padding, PaddingLength, Side, Template, Truncation};
 use super::file::{File, ModelFile};
+use super::judge::{Judge, Raw};
 use super::sentencepiece::byte_of;
 use super::stored::Stored;
+use super::wordwise::Wordwise;
 use super::TokenSpan;
 use crate::model::caught::caught;
 use crate::model::{Failure, Outcome};
@@ -29,7 +32,7 @@ const LONGEST_PADDING: usize = 1 << 24;
 /// A `tokenizer.json` as the reference reads it. Truncation, padding and template are taken off and kept beside it.
 #[derive(Debug)]
 pub(super) struct Reference {
-    raw: tokenizers::Tokenizer,
+    raw: Raw,
     processor: Option<PostProcessorWrapper>,
     pub(super) stored: Stored,
     pub(super) truncation: Option<Truncation>,
@@ -38,20 +41,26 @@ pub(super) struct Reference {
 
 impl Reference {
     /// Reads the file; the reason why it cannot be used otherwise, in the reference's words. `file` is the same, where it could be
-    /// read before; the reference takes much more time and memory to come to the same.
-    pub(super) fn parse(json: &[u8], file: Option<&File<'_>>) -> Result<Self, String> {
-        if let Some((raw, stored)) = file.and_then(|file| Some((guarded(|| made_of(file)).ok()??, Stored::of(file)?))) {
+    /// read before, and `lists` what is in its lists; the reference takes much more time and memory to come to the same.
+    pub(super) fn parse(
+        json: &[u8],
+        file: Option<&File<'_>>,
+        lists: Option<&Result<Lists<'_>, String>>,
+    ) -> Result<Self, String> {
+        let lists = lists.and_then(|lists| lists.as_ref().ok()).filter(|lists| Wordwise::is_for(lists));
+        let made = file.and_then(|file| Some((guarded(|| made_of(file, lists)).ok()??, Stored::of(file)?)));
+        if let Some((raw, stored)) = made {
             return Self::new(raw, stored);
         }
         let stored = Stored::read(json);
         if let Some(kind) = stored.model.kind.as_deref().filter(|kind| !KINDS.contains(kind)) {
             return Err(format!("its model `{kind}` is of no known kind; known are {}", KINDS.join(", ")));
         }
-        let raw = guarded(|| tokenizers::Tokenizer::from_bytes(json).map_err(|error| error.to_string()))??;
+        let raw = guarded(|| Raw::from_bytes(json).map_err(|error| error.to_string()))??;
         Self::new(raw, stored)
     }
 
-    fn new(mut raw: tokenizers::Tokenizer, stored: Stored) -> Result<Self, String> {
+    fn new(mut raw: Raw, stored: Stored) -> Result<Self, String> {
         let truncation = raw.get_truncation().map(|stored| Truncation {
             max_length: stored.max_length,
             side: match stored.direction {
@@ -90,16 +99,16 @@ impl Reference {
     }
 
     pub(super) fn model_word(&self) -> &'static str {
-        match self.raw.get_model() {
-            ModelWrapper::BPE(_) => "BPE",
-            ModelWrapper::WordPiece(_) => "WordPiece",
-            ModelWrapper::WordLevel(_) => "WordLevel",
-            ModelWrapper::Unigram(_) => "Unigram",
+        match self.raw.get_model().whole() {
+            None | Some(ModelWrapper::BPE(_)) => "BPE",
+            Some(ModelWrapper::WordPiece(_)) => "WordPiece",
+            Some(ModelWrapper::WordLevel(_)) => "WordLevel",
+            Some(ModelWrapper::Unigram(_)) => "Unigram",
         }
     }
 
     /// What the reference read, for whoever asks after vocabulary and added tokens.
-    pub(super) fn tokenizer(&self) -> &tokenizers::Tokenizer {
+    pub(super) fn tokenizer(&self) -> &Raw {
         &self.raw
     }
 
@@ -113,8 +122,8 @@ impl Reference {
 
     /// The part of merges that is left out at random, where some are.
     pub(super) fn dropout(&self) -> Option<f32> {
-        match self.raw.get_model() {
-            ModelWrapper::BPE(model) => model.dropout.filter(|dropout| *dropout != 0.0),
+        match self.raw.get_model().whole() {
+            Some(ModelWrapper::BPE(model)) => model.dropout.filter(|dropout| *dropout != 0.0),
             _ => None,
         }
     }
@@ -122,7 +131,11 @@ impl Reference {
     /// The token that stands for what the model does not know, where it has one.
     pub(super) fn unknown(&self) -> Option<u32> {
         use tokenizers::Model as _;
-        match self.raw.get_model() {
+        let model = match self.raw.get_model() {
+            Judge::Wordwise(model) => return model.unknown().and_then(|token| self.raw.token_to_id(token)),
+            Judge::Whole(model) => model,
+        };
+        match &**model {
             ModelWrapper::BPE(model) => model.get_unk_token().as_deref().and_then(|token| self.raw.token_to_id(token)),
             ModelWrapper::WordPiece(model) => model.token_to_id(&model.unk_token),
             ModelWrapper::WordLevel(model) => model.token_to_id(&model.unk_token),
@@ -205,7 +218,7 @@ impl Reference {
 
     fn encoded(
         &self,
-        run: impl FnOnce(&tokenizers::Tokenizer) -> Result<Encoding, Box<dyn std::error::Error + Send + Sync>>,
+        run: impl FnOnce(&Raw) -> Result<Encoding, Box<dyn std::error::Error + Send + Sync>>,
     ) -> Outcome<Encoding> {
         guarded(|| run(&self.raw).map_err(|error| error.to_string()))
             .and_then(|done| done)
@@ -215,7 +228,7 @@ impl Reference {
 
 /// An added token of which the normalizer leaves nothing: the reference finds it everywhere, again and again, and its memory grows
 /// until there is none.
-fn vanishing(raw: &tokenizers::Tokenizer) -> Option<String> {
+fn vanishing(raw: &Raw) -> Option<String> {
     let normalizer = raw.get_normalizer()?;
     let is_gone = |text: &str| {
         let mut text = NormalizedString::from(text);
@@ -226,8 +239,9 @@ fn vanishing(raw: &tokenizers::Tokenizer) -> Option<String> {
 }
 
 /// What the reference makes of a file of byte pairs, put together from parts that it has read itself and the long lists, which it
-/// would read by way of several copies of all. Nothing where the parts do not fit; the reference then says why.
-fn made_of(file: &File<'_>) -> Option<tokenizers::Tokenizer> {
+/// would read by way of several copies of all; word by word where `lists` is there and the file allows for it. Nothing where the parts
+/// do not fit; the reference then says why.
+pub(super) fn made_of(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw> {
     let rest = json!({
         "version": file.version,
         "truncation": file.truncation,
@@ -244,31 +258,40 @@ fn made_of(file: &File<'_>) -> Option<tokenizers::Tokenizer> {
         u32::try_from(token.get("id")?.as_u64()?).ok()?;
         tokens.push(AddedToken::deserialize(token).ok()?);
     }
-    let mut tokenizer: tokenizers::Tokenizer = serde_json::from_value(rest).ok()?;
-    let ModelFile { vocab, merges, .. } = &file.model;
+    let mut tokenizer: Raw = serde_json::from_value(rest).ok()?;
+    let model = match lists.and_then(|lists| Wordwise::new(&file.model, lists)) {
+        Some(model) => Judge::Wordwise(Box::new(model)),
+        None => Judge::Whole(Box::new(whole(&file.model)?.into())),
+    };
+    tokenizer.with_model(model);
+    // As the reference does it: with the model and the normalizer there.
+    tokenizer.add_tokens(tokens).ok()?;
+    Some(tokenizer)
+}
+
+/// The reference's model with all of a file's lists.
+fn whole(file: &ModelFile<'_>) -> Option<BPE> {
+    let ModelFile { vocab, merges, .. } = file;
     let vocab: Vocab = vocab.0.iter().map(|(text, id)| (text.0.to_string(), *id)).collect();
     let merges = merges.0.iter().map(|(left, right)| (left.0.to_string(), right.0.to_string())).collect();
     let mut model = BPE::builder()
         .vocab_and_merges(vocab, merges)
-        .fuse_unk(file.model.fuse_unk.unwrap_or(false))
-        .byte_fallback(file.model.byte_fallback.unwrap_or(false))
-        .ignore_merges(file.model.ignore_merges.unwrap_or(false));
-    if let Some(dropout) = file.model.dropout {
+        .fuse_unk(file.fuse_unk.unwrap_or(false))
+        .byte_fallback(file.byte_fallback.unwrap_or(false))
+        .ignore_merges(file.ignore_merges.unwrap_or(false));
+    if let Some(dropout) = file.dropout {
         model = model.dropout(dropout);
     }
-    if let Some(text) = &file.model.unk_token {
+    if let Some(text) = &file.unk_token {
         model = model.unk_token(text.0.to_string());
     }
-    if let Some(text) = &file.model.continuing_subword_prefix {
+    if let Some(text) = &file.continuing_subword_prefix {
         model = model.continuing_subword_prefix(text.0.to_string());
     }
-    if let Some(text) = &file.model.end_of_word_suffix {
+    if let Some(text) = &file.end_of_word_suffix {
         model = model.end_of_word_suffix(text.0.to_string());
     }
-    tokenizer.with_model(model.build().ok()?);
-    // As the reference does it: with the model and the normalizer there.
-    tokenizer.add_tokens(tokens).ok()?;
-    Some(tokenizer)
+    model.build().ok()
 }
 
 /// Readers of others may panic on what nobody thought of; that must end neither a run nor a screen.
@@ -285,20 +308,43 @@ mod tests {
         for name in ["gpt2", "llama3", "qwen", "llama2", "metaspace"] {
             let path = format!("{}/tests/golden/tokenizers/{name}.json", env!("CARGO_MANIFEST_DIR"));
             let json = std::fs::read(path).unwrap();
-            let whole = tokenizers::Tokenizer::from_bytes(&json).unwrap();
-            let parts = made_of(&File::read(&json).unwrap()).unwrap();
-            assert!(whole.get_model() == parts.get_model(), "{name}");
-            assert_eq!(whole.get_vocab(true), parts.get_vocab(true));
-            assert_eq!(whole.get_added_tokens_decoder(), parts.get_added_tokens_decoder());
-            assert_eq!(serde_json::to_value(&whole).unwrap(), serde_json::to_value(&parts).unwrap(), "{name}");
-            let (stored, read) = (Stored::of(&File::read(&json).unwrap()).unwrap(), Stored::read(&json));
+            let read = tokenizers::Tokenizer::from_bytes(&json).unwrap();
+            let file = File::read(&json).unwrap();
+            let lists = Lists::new(&file.model).unwrap();
+            for lists in [None, Some(&lists)] {
+                let made = made_of(&file, lists).unwrap();
+                match made.get_model() {
+                    Judge::Whole(model) => assert!(lists.is_none() && **model == *read.get_model(), "{name}"),
+                    Judge::Wordwise(_) => assert!(lists.is_some()),
+                }
+                assert_eq!(read.get_vocab(true), made.get_vocab(true));
+                assert_eq!(read.get_added_tokens_decoder(), made.get_added_tokens_decoder());
+                let parts = |normalizer, splitter, processor, decoder| json!({"normalizer": normalizer, "splitter": splitter, "processor": processor, "decoder": decoder});
+                let parts_of = |raw: &tokenizers::Tokenizer| {
+                    let (normalizer, splitter) = (raw.get_normalizer().cloned(), raw.get_pre_tokenizer().cloned());
+                    parts(json!(normalizer), json!(splitter), json!(raw.get_post_processor()), json!(raw.get_decoder()))
+                };
+                let made = parts(
+                    json!(made.get_normalizer()),
+                    json!(made.get_pre_tokenizer()),
+                    json!(made.get_post_processor()),
+                    json!(made.get_decoder()),
+                );
+                assert_eq!(parts_of(&read), made, "{name}");
+            }
+            let (stored, read) = (Stored::of(&file).unwrap(), Stored::read(&json));
             assert_eq!(format!("{stored:?}"), format!("{read:?}"));
         }
     }
 
     #[test]
     fn of_other_files_nothing_is_put_together() {
-        let file = |text: &str| File::read(text.as_bytes()).is_some_and(|file| made_of(&file).is_some());
+        let file = |text: &str| {
+            File::read(text.as_bytes()).is_some_and(|file| {
+                let lists = Lists::new(&file.model).ok();
+                made_of(&file, None).is_some() || made_of(&file, lists.as_ref()).is_some()
+            })
+        };
         let model = r#""model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}"#;
         assert!(file(&format!(r#"{{"version":"1.0",{model}}}"#)));
         for wrong in [

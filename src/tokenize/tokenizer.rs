@@ -1,6 +1,6 @@
 //! A tokenizer that any number of threads share.
 
-use super::bpe::Tables;
+use super::bpe::{Lists, Tables};
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation, NO_END};
 use super::fast::Fast;
 use super::file::File;
@@ -107,9 +107,10 @@ impl Tokenizer {
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         let (engine, facts) = if is_json {
             let file = File::read(bytes);
+            let lists = file.as_ref().map(|file| Lists::new(&file.model));
             let (mut tables, mut reference) = (None, None);
-            together(&mut || tables = Some(Tables::new(file.as_ref())), &mut || {
-                reference = Some(Reference::parse(bytes, file.as_ref()));
+            together(&mut || tables = Some(Tables::new(file.as_ref(), lists.as_ref())), &mut || {
+                reference = Some(Reference::parse(bytes, file.as_ref(), lists.as_ref()));
             });
             let unread = || "nothing was read".to_owned();
             let reference = reference.ok_or_else(unread).flatten().map_err(broken)?;

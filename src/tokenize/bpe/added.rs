@@ -1,6 +1,7 @@
 //! Added tokens in a text, found as the reference finds them.
 
 use super::classes::{Classes, WORD};
+use crate::tokenize::judge::Raw;
 use aho_corasick::{AhoCorasick, MatchKind};
 use tokenizers::{AddedToken, NormalizedString, Normalizer as _};
 
@@ -36,7 +37,7 @@ pub(super) struct Added {
 
 impl Added {
     /// The added tokens of a tokenizer.
-    pub(super) fn new(reference: &tokenizers::Tokenizer) -> Result<Self, String> {
+    pub(super) fn new(reference: &Raw) -> Result<Self, String> {
         let (mut raw, mut normalized) = (Vec::new(), Vec::new());
         for (id, token) in reference.get_added_tokens_decoder() {
             if !token.normalized {

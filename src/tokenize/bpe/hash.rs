@@ -8,7 +8,7 @@ pub(super) fn fold(a: u64, b: u64) -> u64 {
 }
 
 /// Of bytes of any length.
-pub(super) fn of_bytes(bytes: &[u8]) -> u64 {
+pub(in crate::tokenize) fn of_bytes(bytes: &[u8]) -> u64 {
     let mut state = 0x2545_F491_4F6C_DD1D ^ bytes.len() as u64;
     let mut words = bytes.chunks_exact(8);
     for word in &mut words {

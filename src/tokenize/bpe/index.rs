@@ -6,8 +6,8 @@ const FURTHEST: usize = 512;
 const EMPTY: u32 = u32::MAX;
 
 /// A table with open addressing; what lies at a number is the caller's.
-#[derive(Debug)]
-pub(super) struct Index {
+#[derive(Clone, Debug)]
+pub(in crate::tokenize) struct Index {
     slots: Vec<u32>,
     shift: u32,
 }
@@ -40,7 +40,7 @@ impl Index {
 
     /// The number that is meant, among those of the same or a near hash.
     #[inline]
-    pub(super) fn find(&self, hash: u64, mut is_meant: impl FnMut(u32) -> bool) -> Option<u32> {
+    pub(in crate::tokenize) fn find(&self, hash: u64, mut is_meant: impl FnMut(u32) -> bool) -> Option<u32> {
         let last = self.slots.len() - 1;
         let mut at = (hash >> self.shift) as usize;
         loop {

@@ -24,6 +24,7 @@ mod shape;
 mod split;
 mod symbols;
 mod table;
+mod vocabulary;
 mod wide;
 mod words;
 
@@ -31,7 +32,7 @@ mod words;
 mod tests;
 
 use super::file::File;
-use super::reference::Reference;
+use super::judge::Raw;
 use added::{Added, Part};
 use classes::Classes;
 use model::{Model, Spelled};
@@ -41,6 +42,11 @@ use std::borrow::Cow;
 use tokenizers::NormalizedString;
 use unicode_normalization::{is_nfc_quick, IsNormalized};
 use words::Words;
+
+pub(super) use hash::of_bytes;
+pub(super) use index::Index;
+pub(super) use pairs::Merge;
+pub(super) use vocabulary::Lists;
 
 /// A tokenizer that is known.
 #[derive(Debug)]
@@ -73,12 +79,13 @@ impl Scratch {
 }
 
 impl Tables {
-    /// Makes those of a `tokenizer.json`, if it could be read; why it is left to others, otherwise.
-    pub(super) fn new(file: Option<&File<'_>>) -> Result<Self, String> {
-        let file = file.ok_or("its model is not of byte pairs, or not written in the usual form")?;
+    /// Makes those of a `tokenizer.json` and its lists, if it could be read; why it is left to others, otherwise.
+    pub(super) fn new(file: Option<&File<'_>>, lists: Option<&Result<Lists<'_>, String>>) -> Result<Self, String> {
+        let unusual = "its model is not of byte pairs, or not written in the usual form";
+        let (file, lists) = file.zip(lists).ok_or(unusual)?;
         let shape = Shape::of(&file.normalizer, &file.pre_tokenizer)?;
         let spelled = if shape.is_of_bytes() { Spelled::Bytes } else { Spelled::Chars };
-        let model = Model::new(&file.model, spelled)?;
+        let model = Model::new(&file.model, lists.as_ref()?, spelled)?;
         if model.takes_whole() && shape.has_whole_texts() {
             return Err("it takes whole texts for words of its vocabulary".into());
         }
@@ -88,9 +95,9 @@ impl Tables {
 
 impl Bpe {
     /// Made of the tables of a file and the added tokens as the reference has them.
-    pub(super) fn new(tables: Tables, reference: &Reference) -> Result<Self, String> {
+    pub(super) fn new(tables: Tables, reference: &Raw) -> Result<Self, String> {
         let Tables { model, shape } = tables;
-        Ok(Self { model, added: Added::new(reference.tokenizer())?, shape })
+        Ok(Self { model, added: Added::new(reference)?, shape })
     }
 
     /// Appends the raw ids of a text; `false` where it cannot be said what the reference gives, `out` being as it was.

@@ -4,17 +4,15 @@ use super::cuts::Cuts;
 use super::hash::of_bytes;
 use super::index::Index;
 use super::made::Made;
-use super::pairs::{Merge, Pairs, IDS};
+use super::pairs::Pairs;
 use super::seeds::Seeds;
 use super::symbols::{ByChar, Bytes, Chars, Others, Symbols, NONE};
+use super::vocabulary::{Lists, Vocabulary};
 use crate::tokenize::byte_level;
 use crate::tokenize::file::{ModelFile, Spelling};
 
 /// What stands for a blank in vocabularies that spell characters.
 pub(super) const MARK: &str = "▁";
-
-/// Merges whose halves are looked up together.
-const TOGETHER: usize = 32;
 
 /// How the vocabulary spells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,8 +47,8 @@ struct Whole {
 }
 
 impl Model {
-    /// The model of a file; why it is not one of those that are known, otherwise.
-    pub(super) fn new(file: &ModelFile<'_>, spelled: Spelled) -> Result<Self, String> {
+    /// The model of a file with these lists; why it is not one of those that are known, otherwise.
+    pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>, spelled: Spelled) -> Result<Self, String> {
         let is_some = |text: &Option<Spelling<'_>>| text.as_ref().is_some_and(|text| !text.0.is_empty());
         if file.dropout.is_some_and(|dropout| dropout != 0.0) {
             return Err("it drops merges at random".into());
@@ -58,27 +56,16 @@ impl Model {
         if is_some(&file.continuing_subword_prefix) || is_some(&file.end_of_word_suffix) {
             return Err("its tokens have prefixes or suffixes".into());
         }
-        let vocab = Vocabulary::new(&file.vocab.0)?;
-        let mut merges = Vec::with_capacity(file.merges.0.len());
-        let (mut joined, mut marks_begin, mut next) = (String::new(), true, 0);
-        let halves = vocab.halves(&file.merges.0)?;
-        for ((left, right), [left_id, right_id]) in file.merges.0.iter().zip(halves) {
+        let Lists { vocabulary, merges } = lists;
+        let mut joined = String::new();
+        let mut begins = |(left, right): &(Spelling<'_>, Spelling<'_>)| {
             joined.clear();
             joined.push_str(&left.0);
             joined.push_str(&right.0);
-            // Most vocabularies have what comes of merges in the order of these.
-            let product = match vocab.all.get(next).filter(|(text, _)| text.0 == joined) {
-                Some((_, product)) => *product,
-                None => {
-                    next = vocab.number(&joined).unwrap_or(vocab.all.len());
-                    vocab.all.get(next).ok_or_else(|| format!("a merge gives `{joined}`, which is no token"))?.1
-                }
-            };
-            next += 1;
-            merges.push(Merge { left: left_id, right: right_id, product });
-            marks_begin &= spelled == Spelled::Bytes || !joined.trim_start_matches(MARK).contains(MARK);
-        }
-        let pairs = Pairs::new(&merges)?;
+            !joined.trim_start_matches(MARK).contains(MARK)
+        };
+        let marks_begin = spelled == Spelled::Bytes || file.merges.0.iter().all(&mut begins);
+        let pairs = Pairs::new(merges)?;
         let is_whole = file.ignore_merges == Some(true);
         let (symbols, cuts) = match spelled {
             Spelled::Bytes => {
@@ -90,17 +77,17 @@ impl Model {
                     cuts.add(token);
                     seeds.add(rank, token, pairs.product(rank));
                 });
-                let bytes = vocab.bytes();
+                let bytes = bytes(vocabulary);
                 (Symbols::Bytes(Box::new(Bytes::new(bytes, seeds.finish(&bytes, &pairs), &pairs))), Some(cuts))
             }
-            Spelled::Chars => (vocab.chars(file)?, None),
+            Spelled::Chars => (chars(vocabulary, file)?, None),
         };
         // Those that come of their bytes anyway need not be looked for.
         let made =
-            if is_whole && spelled == Spelled::Bytes { Made::new(&vocab.bytes(), &merges, &pairs) } else { None };
+            if is_whole && spelled == Spelled::Bytes { Made::new(&bytes(vocabulary), merges, &pairs) } else { None };
         let is_wanted = |id: u32| made.as_ref().is_none_or(|made| !made.has(id));
         let whole = if is_whole { Whole::new(&file.vocab.0, spelled, is_wanted)? } else { None };
-        marks_begin &= vocab.id(MARK).is_some();
+        let marks_begin = marks_begin && vocabulary.id(MARK).is_some();
         // A part of a word might be a token that is only ever taken whole.
         let cuts = cuts.filter(|_| whole.is_none());
         Ok(Self { pairs, symbols, whole, cuts, marks_begin })
@@ -128,110 +115,43 @@ fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
     }
 }
 
-/// The file's vocabulary, by spelling.
-struct Vocabulary<'a> {
-    all: &'a [(Spelling<'a>, u32)],
-    index: Index,
+/// The ids of the bytes.
+fn bytes(vocabulary: &Vocabulary<'_>) -> [u32; 256] {
+    let mut ids = [NONE; 256];
+    for (text, id) in vocabulary.all {
+        let mut chars = text.0.chars();
+        if let (Some(byte), None) = (chars.next().and_then(byte_level::byte_of), chars.next()) {
+            ids[usize::from(byte)] = *id;
+        }
+    }
+    ids
 }
 
-impl<'a> Vocabulary<'a> {
-    /// Fails where two tokens have one spelling or one id.
-    fn new(all: &'a [(Spelling<'a>, u32)]) -> Result<Self, String> {
-        let mut index = Index::new(all.len());
-        let mut ids = vec![false; all.len()];
-        for (number, (text, id)) in all.iter().enumerate() {
-            if *id >= IDS {
-                return Err(format!("its ids go up to {id}"));
-            }
-            let id = *id as usize;
-            if id >= ids.len() {
-                ids.resize(id + 1, false);
-            }
-            if std::mem::replace(&mut ids[id], true) {
-                return Err("two of its tokens have one id".into());
-            }
-            let hash = of_bytes(text.0.as_bytes());
-            let is_known = index.find(hash, |known| all.get(known as usize).is_some_and(|(known, _)| known == text));
-            if is_known.is_some() || !index.put(hash, number as u32) {
-                return Err("its vocabulary has a spelling twice, or does not spread".into());
-            }
+/// What characters become.
+fn chars(vocabulary: &Vocabulary<'_>, file: &ModelFile<'_>) -> Result<Symbols, String> {
+    let mut bytes = Box::new([NONE; 256]);
+    for (byte, place) in bytes.iter_mut().enumerate() {
+        *place = vocabulary.id(&format!("<0x{byte:02X}>")).unwrap_or(NONE);
+    }
+    let has_bytes = bytes.iter().all(|id| *id != NONE);
+    let others = match (&file.unk_token, file.byte_fallback == Some(true)) {
+        (_, true) if has_bytes => Others::Bytes(bytes),
+        (_, true) => return Err("its vocabulary does not have every byte".into()),
+        (Some(text), false) if !text.0.is_empty() => {
+            let id = vocabulary.id(&text.0).ok_or("its token for the unknown is no token")?;
+            Others::Unknown { id, is_fused: file.fuse_unk == Some(true) }
         }
-        Ok(Self { all, index })
-    }
-
-    /// Where a token is among all.
-    fn number(&self, text: &str) -> Option<usize> {
-        let is_meant = |number: u32| self.all.get(number as usize).is_some_and(|(known, _)| known.0 == text);
-        self.index.find(of_bytes(text.as_bytes()), is_meant).map(|number| number as usize)
-    }
-
-    fn id(&self, text: &str) -> Option<u32> {
-        self.all.get(self.number(text)?).map(|(_, id)| *id)
-    }
-
-    /// The ids of what each merge joins; fails where one is no token.
-    ///
-    /// Looking a token up waits for memory three times, one after the other. Here each step is done for many of them before the next,
-    /// so that they wait together.
-    fn halves(&self, merges: &[(Spelling<'_>, Spelling<'_>)]) -> Result<Vec<[u32; 2]>, String> {
-        let mut out = Vec::with_capacity(merges.len());
-        let (mut numbers, mut known) = ([0; 2 * TOGETHER], [("", 0); 2 * TOGETHER]);
-        for some in merges.chunks(TOGETHER) {
-            let texts = || some.iter().flat_map(|(left, right)| [&*left.0, &*right.0]);
-            for (number, text) in numbers.iter_mut().zip(texts()) {
-                *number = self.index.first(of_bytes(text.as_bytes()));
-            }
-            for (known, number) in known.iter_mut().zip(numbers) {
-                *known = self.all.get(number as usize).map_or(("", 0), |(text, id)| (&*text.0, *id));
-            }
-            let mut ids = [0; 2 * TOGETHER];
-            for ((id, known), text) in ids.iter_mut().zip(known).zip(texts()) {
-                *id = match known {
-                    (known, id) if known == text && !text.is_empty() => id,
-                    _ => self.id(text).ok_or_else(|| format!("a merge has `{text}`, which is no token"))?,
-                };
-            }
-            out.extend(ids.as_chunks().0.iter().take(some.len()));
+        (Some(_), false) => return Err("its token for the unknown is empty".into()),
+        (None, false) => Others::Nothing,
+    };
+    let mut symbols = ByChar::default();
+    for (text, id) in vocabulary.all {
+        let mut chars = text.0.chars();
+        if let (Some(character), None) = (chars.next(), chars.next()) {
+            symbols.put(character, *id);
         }
-        Ok(out)
     }
-
-    fn bytes(&self) -> [u32; 256] {
-        let mut ids = [NONE; 256];
-        for (text, id) in self.all {
-            let mut chars = text.0.chars();
-            if let (Some(byte), None) = (chars.next().and_then(byte_level::byte_of), chars.next()) {
-                ids[usize::from(byte)] = *id;
-            }
-        }
-        ids
-    }
-
-    fn chars(&self, file: &ModelFile<'_>) -> Result<Symbols, String> {
-        let mut bytes = Box::new([NONE; 256]);
-        for (byte, place) in bytes.iter_mut().enumerate() {
-            *place = self.id(&format!("<0x{byte:02X}>")).unwrap_or(NONE);
-        }
-        let has_bytes = bytes.iter().all(|id| *id != NONE);
-        let others = match (&file.unk_token, file.byte_fallback == Some(true)) {
-            (_, true) if has_bytes => Others::Bytes(bytes),
-            (_, true) => return Err("its vocabulary does not have every byte".into()),
-            (Some(text), false) if !text.0.is_empty() => {
-                let id = self.id(&text.0).ok_or("its token for the unknown is no token")?;
-                Others::Unknown { id, is_fused: file.fuse_unk == Some(true) }
-            }
-            (Some(_), false) => return Err("its token for the unknown is empty".into()),
-            (None, false) => Others::Nothing,
-        };
-        let mut symbols = ByChar::default();
-        for (text, id) in self.all {
-            let mut chars = text.0.chars();
-            if let (Some(character), None) = (chars.next(), chars.next()) {
-                symbols.put(character, *id);
-            }
-        }
-        Ok(Symbols::Chars(Box::new(Chars::new(symbols, others))))
-    }
+    Ok(Symbols::Chars(Box::new(Chars::new(symbols, others))))
 }
 
 impl Whole {

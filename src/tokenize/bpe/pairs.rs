@@ -44,10 +44,10 @@ enum Products {
 
 /// Two tokens and what they become.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Merge {
-    pub(super) left: u32,
-    pub(super) right: u32,
-    pub(super) product: u32,
+pub(in crate::tokenize) struct Merge {
+    pub(in crate::tokenize) left: u32,
+    pub(in crate::tokenize) right: u32,
+    pub(in crate::tokenize) product: u32,
 }
 
 /// A pair that is being looked up.
@@ -73,36 +73,42 @@ impl Pairs {
         if merges.iter().any(|merge| merge.left.max(merge.right).max(merge.product) >= IDS) {
             return Err("its ids are too large".into());
         }
-        // By hash, then as an entry is: of a pair that is there twice the entries stand together, that of the higher rank last.
-        let mut all: Vec<(u64, u64)> = merges
-            .iter()
-            .zip(0_u64..)
-            .map(|(merge, rank)| {
+        let buckets = merges.len() / BUCKET + 1;
+        let mut pairs = Self {
+            pilots: vec![0; buckets],
+            entries: vec![EMPTY; merges.len() + merges.len() / 8 + 8],
+            products: Products::new(merges),
+        };
+        // Each pair with its hash, as its entry will be, dealt to the buckets.
+        let entries = || {
+            merges.iter().zip(0_u64..).map(|(merge, rank)| {
                 let pair = packed(merge.left, merge.right);
                 (hash(pair), pair << RANK_BITS | rank)
             })
-            .collect();
-        all.sort_unstable();
-        all.dedup_by(|later, kept| {
-            let is_same = later.1 >> RANK_BITS == kept.1 >> RANK_BITS;
-            if is_same {
-                *kept = *later;
-            }
-            is_same
-        });
-        let buckets = all.len() / BUCKET + 1;
-        let mut pairs = Self {
-            pilots: vec![0; buckets],
-            entries: vec![EMPTY; all.len() + all.len() / 32 + 8],
-            products: Products::new(merges),
         };
-        // Buckets are in the order of hashes.
-        let bucket = |(hash, _): &(u64, u64)| reduce(*hash, buckets);
-        let mut parts: Vec<&[(u64, u64)]> = all.chunk_by(|left, right| bucket(left) == bucket(right)).collect();
+        let mut ends = vec![0_u32; buckets + 1];
+        entries().for_each(|(hash, _)| ends[reduce(hash, buckets) + 1] += 1);
+        (0..buckets).for_each(|bucket| ends[bucket + 1] += ends[bucket]);
+        let mut all = vec![(0, 0); merges.len()];
+        for entry in entries() {
+            // Where the bucket before ends is where this one begins, and then, entry by entry, where it ends.
+            let end = &mut ends[reduce(entry.0, buckets)];
+            all[*end as usize] = entry;
+            *end += 1;
+        }
+        let (mut rest, mut done) = (all.as_mut_slice(), 0);
+        let mut parts = Vec::with_capacity(buckets);
+        for end in ends.iter().take(buckets) {
+            let (part, behind) = rest.split_at_mut((*end - done) as usize);
+            (rest, done) = (behind, *end);
+            // Of a pair that is there twice the entries stand together, that of the higher rank last.
+            part.sort_unstable_by_key(|(_, entry)| *entry);
+            parts.push(last_of_equals(part));
+        }
+        let mut room = Room::new(pairs.entries.len());
         // The fullest while there is most room.
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
-        let mut room = Room::new(pairs.entries.len());
-        for part in parts {
+        for part in parts.into_iter().take_while(|part| !part.is_empty()) {
             pairs.settle(part, &mut room).ok_or("its merges do not spread")?;
         }
         Ok(pairs)
@@ -216,6 +222,18 @@ impl Room {
         }
         self.chosen.iter().copied()
     }
+}
+
+/// Those of which no equal pair comes later, moved to the front.
+fn last_of_equals(part: &mut [(u64, u64)]) -> &[(u64, u64)] {
+    let mut kept = 0;
+    for at in 0..part.len() {
+        if part.get(at + 1).is_none_or(|next| next.1 >> RANK_BITS != part[at].1 >> RANK_BITS) {
+            part.swap(kept, at);
+            kept += 1;
+        }
+    }
+    part.get(..kept).unwrap_or_default()
 }
 
 #[inline]

@@ -14,27 +14,51 @@ use std::collections::HashMap;
 /// The lowest rank at which something is joined to a character or to a part of one.
 #[derive(Debug, Default)]
 pub(super) struct Seeds {
-    /// By character, and by the first bytes of some.
-    whole: HashMap<Vec<u8>, u32>,
-    starts: HashMap<Vec<u8>, u32>,
-    ends: HashMap<Vec<u8>, u32>,
+    /// By character, and by the first and the last bytes of some.
+    whole: Ranks,
+    starts: Ranks,
+    ends: Ranks,
     /// Those that come of joining, alone.
     chars: Vec<(char, u32)>,
+}
+
+/// Ranks by up to four bytes.
+#[derive(Debug, Default)]
+struct Ranks(HashMap<[u8; 5], u32>);
+
+impl Ranks {
+    /// Keeps the first rank of a part. No character has a longer one.
+    fn add(&mut self, part: &[u8], rank: u32) {
+        if let Some(key) = Self::key(part) {
+            self.0.entry(key).or_insert(rank);
+        }
+    }
+
+    fn is_later(&self, part: &[u8], last: u32) -> bool {
+        Self::key(part).and_then(|key| self.0.get(&key)).is_none_or(|rank| *rank > last)
+    }
+
+    /// The bytes, and how many there are.
+    fn key(part: &[u8]) -> Option<[u8; 5]> {
+        let mut key = [0, 0, 0, 0, part.len() as u8];
+        key.get_mut(..part.len()).filter(|_| part.len() <= 4)?.copy_from_slice(part);
+        Some(key)
+    }
 }
 
 impl Seeds {
     /// What a merge of this rank gives: a token's bytes and its id. Merges come in the order of their ranks.
     pub(super) fn add(&mut self, rank: u32, token: &[u8], id: u32) {
-        let part = |map: &mut HashMap<Vec<u8>, u32>, part: &[u8]| {
-            map.entry(part.to_vec()).or_insert(rank);
-        };
+        if token.is_ascii() {
+            return;
+        }
         // Bytes that go on with a character which began before.
         let before = token.iter().take_while(|byte| is_further(**byte)).count();
         if before == token.len() {
             return;
         }
         if before > 0 {
-            part(&mut self.ends, &token[..before]);
+            self.ends.add(&token[..before], rank);
         }
         let mut at = before;
         while at < token.len() {
@@ -42,7 +66,7 @@ impl Seeds {
             let Some(character) = token.get(at..at + length) else {
                 // A character that ends behind the token; nothing is joined to it where it is all there is.
                 if at > 0 {
-                    part(&mut self.starts, &token[at..]);
+                    self.starts.add(&token[at..], rank);
                 }
                 return;
             };
@@ -51,7 +75,7 @@ impl Seeds {
                     self.chars.push((character, id));
                 }
             } else if length > 1 {
-                part(&mut self.whole, character);
+                self.whole.add(character, rank);
             }
             at += length;
         }
@@ -64,10 +88,9 @@ impl Seeds {
             let mut spelled = [0; 4];
             let spelled = character.encode_utf8(&mut spelled).as_bytes();
             let Some(last) = last_of(spelled, *id, bytes, pairs) else { continue };
-            let is_later = |map: &HashMap<Vec<u8>, u32>, part: &[u8]| map.get(part).is_none_or(|rank| *rank > last);
             let is_apart = (1..spelled.len())
-                .all(|at| is_later(&self.starts, &spelled[..at]) && is_later(&self.ends, &spelled[at..]));
-            if is_apart && is_later(&self.whole, spelled) {
+                .all(|at| self.starts.is_later(&spelled[..at], last) && self.ends.is_later(&spelled[at..], last));
+            if is_apart && self.whole.is_later(spelled, last) {
                 found.put(*character, *id);
             }
         }

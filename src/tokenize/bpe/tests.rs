@@ -4,6 +4,7 @@ use super::symbols::Symbols;
 use super::*;
 use crate::tokenize::adversarial;
 use crate::tokenize::byte_level;
+use crate::tokenize::reference::Reference;
 use crate::tokenize::tests::{golden, rounds, Dice};
 use serde_json::{json, Value};
 
@@ -23,8 +24,9 @@ fn changed(name: &str, changes: &[(&str, Value)]) -> Vec<u8> {
 
 fn read(json: &[u8]) -> (Reference, Result<Bpe, String>) {
     let file = File::read(json);
-    let reference = Reference::parse(json, file.as_ref()).unwrap();
-    let own = Tables::new(file.as_ref()).and_then(|tables| Bpe::new(tables, &reference));
+    let lists = file.as_ref().map(|file| Lists::new(&file.model));
+    let reference = Reference::parse(json, file.as_ref(), lists.as_ref()).unwrap();
+    let own = Tables::new(file.as_ref(), lists.as_ref()).and_then(|tables| Bpe::new(tables, reference.tokenizer()));
     (reference, own)
 }
 

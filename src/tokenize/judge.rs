@@ -1,0 +1,94 @@
+//! The models of the reference, as the reference's tokenizer has them.
+
+use super::wordwise::Wordwise;
+use serde::{Deserialize, Deserializer};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use tokenizers::models::{ModelWrapper, TrainerWrapper};
+use tokenizers::{
+    DecoderWrapper, Model, NormalizerWrapper, PostProcessorWrapper, PreTokenizedString, PreTokenizerWrapper, Result,
+    Token, TokenizerImpl, TruncationDirection,
+};
+
+/// The reference's tokenizer.
+pub(super) type Raw =
+    TokenizerImpl<Judge, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>;
+
+/// A model of the reference.
+#[derive(Debug)]
+pub(super) enum Judge {
+    /// As the reference reads it.
+    Whole(Box<ModelWrapper>),
+    /// Of byte pairs, of which the reference gets for each text what its words need.
+    Wordwise(Box<Wordwise>),
+}
+
+impl Judge {
+    /// What the reference has read itself.
+    pub(super) fn whole(&self) -> Option<&ModelWrapper> {
+        match self {
+            Self::Whole(model) => Some(model),
+            Self::Wordwise(_) => None,
+        }
+    }
+}
+
+/// What both kinds do alike.
+macro_rules! either {
+    ($judge:expr, $model:ident => $done:expr) => {
+        match $judge {
+            Judge::Whole($model) => $done,
+            Judge::Wordwise($model) => $done,
+        }
+    };
+}
+
+impl Model for Judge {
+    type Trainer = TrainerWrapper;
+
+    fn tokenize(&self, word: &str) -> Result<Vec<Token>> {
+        either!(self, model => model.tokenize(word))
+    }
+
+    fn tokenize_in_pretokenized(
+        &self,
+        words: &mut PreTokenizedString,
+        limit: Option<(usize, TruncationDirection)>,
+    ) -> Result<()> {
+        either!(self, model => model.tokenize_in_pretokenized(words, limit))
+    }
+
+    fn token_to_id(&self, token: &str) -> Option<u32> {
+        either!(self, model => model.token_to_id(token))
+    }
+
+    fn id_to_token(&self, id: u32) -> Option<String> {
+        either!(self, model => model.id_to_token(id))
+    }
+
+    fn get_vocab(&self) -> HashMap<String, u32> {
+        either!(self, model => model.get_vocab())
+    }
+
+    fn get_vocab_size(&self) -> usize {
+        either!(self, model => model.get_vocab_size())
+    }
+
+    /// Nothing is ever saved.
+    fn save(&self, _folder: &Path, _prefix: Option<&str>) -> Result<Vec<PathBuf>> {
+        Err("a model that is only read".into())
+    }
+
+    fn get_trainer(&self) -> Self::Trainer {
+        match self {
+            Self::Whole(model) => model.get_trainer(),
+            Self::Wordwise(_) => TrainerWrapper::BpeTrainer(Default::default()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Judge {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
+        ModelWrapper::deserialize(from).map(|model| Self::Whole(Box::new(model)))
+    }
+}

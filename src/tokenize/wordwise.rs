@@ -1,0 +1,494 @@
+//! The reference's model of byte pairs, made anew for each text of what its words need.
+//!
+//! For the maps of a large vocabulary the reference takes longer than for anything else of a file, and a comparison of some texts needs
+//! little of them. To join a word it asks for characters of the word and for pairs of neighbours in it, so that a token of which no part
+//! of the word is the spelling can change nothing. What is left are the tokens that are spelled in some word, with their ids, and the
+//! merges that give them, in their order: of these the reference makes a model and joins the words. Who asks for many words gets the
+//! whole model.
+
+use super::bpe::{of_bytes, Index, Lists, Merge};
+use super::file::ModelFile;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::OnceLock;
+use tokenizers::models::bpe::BPE;
+use tokenizers::{Model, OffsetReferential, OffsetType, PreTokenizedString, Result, Token, TruncationDirection};
+
+/// Of fewer tokens and merges, together, the whole model is made at once: it takes no longer than the words of some texts.
+const FEW: usize = 200_000;
+
+/// To make the whole model of so many takes about as long as one word does by itself. After as many words it is made.
+const OF_A_WORD: usize = 12;
+
+/// Longer words ask for the whole model, in bytes.
+const LONGEST_WORD: usize = 1 << 14;
+
+/// With a longer token than this, in bytes, looking for all tokens of a word would take long.
+const LONGEST_TOKEN: usize = 512;
+
+/// From so many characters on it is looked whether any token begins so: at this length, twice, four times and so on.
+const BEGINNING: usize = 4;
+
+/// There is no such id.
+const NONE: u32 = u32::MAX;
+
+/// A vocabulary and its merges.
+#[derive(Debug)]
+pub(super) struct Wordwise {
+    /// All spellings, one behind the other.
+    spelled: String,
+    tokens: Vec<Spelt>,
+    index: Index,
+    /// Tokens by their ids.
+    by_id: Vec<u32>,
+    /// The tokens that each merge joins, in their order.
+    merges: Vec<[u32; 2]>,
+    /// The merges that give a token, those of one behind those of another.
+    makers: Vec<u32>,
+    /// What may be the spelling of a token, and what may be how a longer one begins, at the lengths at which that is asked.
+    spellings: Filter,
+    beginnings: Filter,
+    longest: usize,
+    rules: Rules,
+    /// Words for which models are made yet.
+    words: AtomicUsize,
+    whole: OnceLock<std::result::Result<BPE, String>>,
+}
+
+/// A token: where its spelling ends, its id, and where the merges that give it end.
+#[derive(Clone, Copy, Debug)]
+struct Spelt {
+    end: u32,
+    id: u32,
+    makers: u32,
+}
+
+/// What the file says beside its lists.
+#[derive(Debug)]
+pub(super) struct Rules {
+    unknown: Option<String>,
+    fuses: bool,
+    falls_back: bool,
+    takes_whole: bool,
+}
+
+/// Texts that were put in, and a few others: small enough to stay near, where the tokens do not.
+#[derive(Debug)]
+struct Filter(Vec<u64>);
+
+/// What a filter knows of a text, character by character.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mark {
+    hash: u64,
+    /// In characters.
+    length: usize,
+}
+
+impl Wordwise {
+    /// Whether these lists are so long that there is something to gain.
+    pub(super) fn is_for(lists: &Lists<'_>) -> bool {
+        lists.vocabulary.count() + lists.merges.len() >= FEW
+    }
+
+    /// Of a file whose lists were read; nothing where it says what cannot be told word by word.
+    pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>) -> Option<Self> {
+        if file.dropout.is_some() || file.continuing_subword_prefix.is_some() || file.end_of_word_suffix.is_some() {
+            return None;
+        }
+        let all = &file.vocab.0;
+        let longest = all.iter().map(|(text, _)| text.0.len()).max()?;
+        if longest > LONGEST_TOKEN {
+            return None;
+        }
+        let greatest = all.iter().map(|(_, id)| *id).max()? as usize;
+        let mut spelled = String::with_capacity(all.iter().map(|(text, _)| text.0.len()).sum());
+        let (mut by_id, mut tokens) = (vec![NONE; greatest + 1], Vec::with_capacity(all.len()));
+        let (mut spellings, mut beginnings) = (Filter::new(all.len()), Filter::new(all.len()));
+        for ((text, id), number) in all.iter().zip(0..) {
+            spelled.push_str(&text.0);
+            tokens.push(Spelt { end: spelled.len() as u32, id: *id, makers: 0 });
+            *by_id.get_mut(*id as usize)? = number;
+            let mut mark = Mark::default();
+            for character in text.0.chars() {
+                if mark.is_asked() {
+                    beginnings.add(mark);
+                }
+                mark.add(character);
+            }
+            spellings.add(mark);
+        }
+        let number = |id: u32| by_id.get(id as usize).copied().filter(|number| *number != NONE);
+        let mut merges = Vec::with_capacity(lists.merges.len());
+        for Merge { left, right, product } in &lists.merges {
+            merges.push([number(*left)?, number(*right)?]);
+            tokens.get_mut(number(*product)? as usize)?.makers += 1;
+        }
+        // How many each has becomes where they begin, and, as they are put in, where they end.
+        let mut before = 0;
+        for token in &mut tokens {
+            before += std::mem::replace(&mut token.makers, before);
+        }
+        let mut makers = vec![0; merges.len()];
+        for (merge, rank) in lists.merges.iter().zip(0..) {
+            let token = tokens.get_mut(number(merge.product)? as usize)?;
+            *makers.get_mut(token.makers as usize)? = rank;
+            token.makers += 1;
+        }
+        let rules = Rules {
+            unknown: file.unk_token.as_ref().map(|text| text.0.to_string()),
+            fuses: file.fuse_unk.unwrap_or(false),
+            falls_back: file.byte_fallback.unwrap_or(false),
+            takes_whole: file.ignore_merges.unwrap_or(false),
+        };
+        let index = lists.vocabulary.index().clone();
+        let words = AtomicUsize::new((all.len() + lists.merges.len()) / OF_A_WORD);
+        Some(Self {
+            spelled,
+            tokens,
+            index,
+            by_id,
+            merges,
+            makers,
+            spellings,
+            beginnings,
+            longest,
+            rules,
+            words,
+            whole: OnceLock::new(),
+        })
+    }
+
+    /// The token for what is not in the vocabulary.
+    pub(super) fn unknown(&self) -> Option<&str> {
+        self.rules.unknown.as_deref()
+    }
+
+    fn spelling(&self, token: u32) -> &str {
+        let end = |token: usize| self.tokens.get(token).map_or(0, |token| token.end as usize);
+        let token = token as usize;
+        self.spelled.get(token.checked_sub(1).map_or(0, end)..end(token)).unwrap_or_default()
+    }
+
+    /// The merges that give a token.
+    fn makers(&self, token: u32) -> &[u32] {
+        let end = |token: usize| self.tokens.get(token).map_or(0, |token| token.makers as usize);
+        let token = token as usize;
+        self.makers.get(token.checked_sub(1).map_or(0, end)..end(token)).unwrap_or_default()
+    }
+
+    fn number(&self, text: &str) -> Option<u32> {
+        self.index.find(of_bytes(text.as_bytes()), |token| self.spelling(token) == text)
+    }
+
+    fn id(&self, token: u32) -> u32 {
+        self.tokens.get(token as usize).map_or(NONE, |token| token.id)
+    }
+
+    /// The tokens that are spelled in one of some words. Nothing where a word has a character that is no token: what becomes of it, or
+    /// stands side by side where nothing does, may be joined as well.
+    fn tokens_in<'a>(&self, words: impl Iterator<Item = &'a str>) -> Option<Vec<u32>> {
+        let mut found = Vec::new();
+        for word in words {
+            self.find_in(word, &mut found)?;
+        }
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
+    }
+
+    fn find_in(&self, word: &str, found: &mut Vec<u32>) -> Option<()> {
+        let mut seen = HashSet::new();
+        for (at, _) in word.char_indices() {
+            let rest = word.get(at..).unwrap_or_default();
+            let window = rest.as_bytes().get(..self.longest).unwrap_or(rest.as_bytes());
+            // In long words, which are often one thing again and again.
+            if word.len() > 4 * self.longest && !seen.insert(window) {
+                continue;
+            }
+            let mut mark = Mark::default();
+            for (at, character) in rest.char_indices().take_while(|(at, _)| *at < self.longest) {
+                mark.add(character);
+                if self.spellings.may_have(mark) {
+                    found.extend(rest.get(..at + character.len_utf8()).and_then(|part| self.number(part)));
+                }
+                if at == 0 && found.last().is_none_or(|token| self.spelling(*token).chars().ne([character])) {
+                    return None;
+                }
+                if mark.is_asked() && !self.beginnings.may_have(mark) {
+                    break;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The reference's model of these tokens, in order of their numbers, and of the merges that give them.
+    fn model(&self, tokens: &[u32]) -> Result<BPE> {
+        let mut ranks: Vec<u32> = tokens.iter().flat_map(|token| self.makers(*token)).copied().collect();
+        ranks.sort_unstable();
+        let merges = ranks.iter().filter_map(|rank| self.merges.get(*rank as usize));
+        let merges = merges.map(|[left, right]| (self.spelling(*left).to_owned(), self.spelling(*right).to_owned()));
+        let vocabulary = tokens.iter().map(|token| (self.spelling(*token).to_owned(), self.id(*token)));
+        let model = BPE::builder()
+            .vocab_and_merges(vocabulary.collect::<tokenizers::models::bpe::Vocab>(), merges.collect())
+            .fuse_unk(self.rules.fuses)
+            .byte_fallback(self.rules.falls_back)
+            .ignore_merges(self.rules.takes_whole);
+        match &self.rules.unknown {
+            Some(text) => model.unk_token(text.clone()),
+            None => model,
+        }
+        // What it remembers of words would be kept for longer than the model is.
+        .cache_capacity(if tokens.len() == self.tokens.len() { CACHE } else { 0 })
+        .build()
+    }
+
+    /// The tokens that the model of some words needs; nothing where the whole model is wanted.
+    fn wanted(&self, words: &HashSet<&str>) -> Option<Vec<u32>> {
+        if self.whole.get().is_some() || words.iter().any(|word| word.len() > LONGEST_WORD) {
+            return None;
+        }
+        let left = |left: usize| left.checked_sub(words.len());
+        self.words.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).ok()?;
+        self.tokens_in(words.iter().copied())
+    }
+
+    /// The whole model, made by whoever needs it first.
+    fn whole(&self) -> Result<&BPE> {
+        let make = || {
+            let all: Vec<u32> = (0..self.tokens.len() as u32).collect();
+            self.model(&all).map_err(|error| error.to_string())
+        };
+        self.whole.get_or_init(make).as_ref().map_err(|why| why.as_str().into())
+    }
+}
+
+/// Words that the whole model remembers, as the reference has it where nothing is said.
+const CACHE: usize = 10_000;
+
+impl Model for Wordwise {
+    type Trainer = tokenizers::models::bpe::BpeTrainer;
+
+    fn tokenize(&self, word: &str) -> Result<Vec<Token>> {
+        match self.wanted(&HashSet::from([word])) {
+            Some(tokens) => self.model(&tokens)?.tokenize(word),
+            None => self.whole()?.tokenize(word),
+        }
+    }
+
+    fn tokenize_in_pretokenized(
+        &self,
+        text: &mut PreTokenizedString,
+        limit: Option<(usize, TruncationDirection)>,
+    ) -> Result<()> {
+        let splits = text.get_splits(OffsetReferential::Normalized, OffsetType::None);
+        let words = splits.into_iter().filter(|(_, _, tokens)| tokens.is_none()).map(|(word, ..)| word).collect();
+        match self.wanted(&words) {
+            Some(tokens) => self.model(&tokens)?.tokenize_in_pretokenized(text, limit),
+            None => self.whole()?.tokenize_in_pretokenized(text, limit),
+        }
+    }
+
+    fn token_to_id(&self, token: &str) -> Option<u32> {
+        self.number(token).map(|token| self.id(token))
+    }
+
+    fn id_to_token(&self, id: u32) -> Option<String> {
+        let token = self.by_id.get(id as usize).copied().filter(|token| *token != NONE)?;
+        Some(self.spelling(token).to_owned())
+    }
+
+    fn get_vocab(&self) -> HashMap<String, u32> {
+        (0..self.tokens.len() as u32).map(|token| (self.spelling(token).to_owned(), self.id(token))).collect()
+    }
+
+    fn get_vocab_size(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Nothing is ever saved.
+    fn save(&self, _folder: &std::path::Path, _prefix: Option<&str>) -> Result<Vec<std::path::PathBuf>> {
+        Err("a model that is only read".into())
+    }
+
+    fn get_trainer(&self) -> Self::Trainer {
+        Self::Trainer::default()
+    }
+}
+
+impl Mark {
+    fn add(&mut self, character: char) {
+        self.hash = (self.hash ^ u64::from(character)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        self.length += 1;
+    }
+
+    /// Whether it is looked here if any token begins so.
+    fn is_asked(self) -> bool {
+        self.length >= BEGINNING && self.length.is_power_of_two()
+    }
+}
+
+impl Filter {
+    /// For so many texts.
+    fn new(texts: usize) -> Self {
+        Self(vec![0; texts.next_power_of_two().max(64) / 4])
+    }
+
+    fn add(&mut self, text: Mark) {
+        let (place, bit) = self.place(text);
+        if let Some(word) = self.0.get_mut(place) {
+            *word |= bit;
+        }
+    }
+
+    fn may_have(&self, text: Mark) -> bool {
+        let (place, bit) = self.place(text);
+        self.0.get(place).is_some_and(|word| word & bit != 0)
+    }
+
+    fn place(&self, text: Mark) -> (usize, u64) {
+        ((text.hash >> 16) as usize & (self.0.len() - 1), 1 << (text.hash & 63))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokenize::adversarial;
+    use crate::tokenize::file::File;
+    use crate::tokenize::judge::{Judge, Raw};
+    use crate::tokenize::reference::made_of;
+    use crate::tokenize::tests::{golden, rounds, Dice};
+    use serde_json::{json, Value};
+
+    /// A tokenizer of the tests with some parts of its model replaced: as the reference reads it, and word by word.
+    fn both(name: &str, changes: &[(&str, Value)]) -> (tokenizers::Tokenizer, Raw) {
+        let mut file: Value = serde_json::from_slice(&std::fs::read(golden(name)).unwrap()).unwrap();
+        for (key, value) in changes {
+            file["model"][*key] = value.clone();
+        }
+        let json = serde_json::to_vec(&file).unwrap();
+        let file = File::read(&json).unwrap();
+        let lists = Lists::new(&file.model).unwrap();
+        (tokenizers::Tokenizer::from_bytes(&json).unwrap(), made_of(&file, Some(&lists)).unwrap())
+    }
+
+    /// For so many words models are made.
+    fn wordwise_for(raw: &Raw, words: usize) {
+        wordwise(raw).words.store(words, Ordering::Relaxed);
+    }
+
+    fn wordwise(raw: &Raw) -> &Wordwise {
+        match raw.get_model() {
+            Judge::Wordwise(model) => model,
+            Judge::Whole(_) => panic!("the whole model was made"),
+        }
+    }
+
+    #[test]
+    fn words_become_what_the_whole_model_makes_of_them() {
+        let kinds: [(&str, &[(&str, Value)]); 10] = [
+            ("gpt2.json", &[]),
+            ("gpt2.json", &[("ignore_merges", json!(true))]),
+            ("llama3.json", &[]),
+            ("qwen.json", &[]),
+            ("llama2.json", &[]),
+            ("metaspace.json", &[]),
+            ("metaspace.json", &[("byte_fallback", json!(false)), ("fuse_unk", json!(true))]),
+            ("metaspace.json", &[("byte_fallback", json!(false)), ("fuse_unk", json!(false))]),
+            ("metaspace.json", &[("byte_fallback", json!(false)), ("unk_token", Value::Null)]),
+            ("llama2.json", &[("ignore_merges", json!(true))]),
+        ];
+        for (name, changes) in kinds {
+            let (whole, words) = both(name, changes);
+            wordwise_for(&words, usize::MAX);
+            let spelled = |id: u32| whole.id_to_token(id);
+            let known: Vec<String> = (0..whole.get_vocab_size(true) as u32 + 3).filter_map(spelled).collect();
+            for (id, text) in (0..whole.get_vocab_size(true) as u32 + 3).filter_map(|id| Some((id, spelled(id)?))) {
+                assert_eq!(words.token_to_id(&text), whole.token_to_id(&text), "{name}");
+                assert_eq!(words.id_to_token(id), Some(text), "{name}");
+            }
+            assert_eq!(words.get_vocab_size(true), whole.get_vocab_size(true));
+            assert_eq!(words.token_to_id("no token is this"), None);
+            let (mut dice, mut texts) = (Dice(0xfeed), adversarial::texts(&["<s>", "<|endoftext|>"]));
+            texts.extend((0..rounds(400)).map(|_| dice.text(&known)));
+            for text in texts {
+                let expected = whole.encode(text.as_str(), false).unwrap();
+                let found = words.encode(text.as_str(), false).unwrap();
+                let places = |encoding: &tokenizers::Encoding| encoding.get_offsets().to_vec();
+                assert_eq!(found.get_ids(), expected.get_ids(), "{name} {changes:?}: {text:?}");
+                assert_eq!(found.get_tokens(), expected.get_tokens());
+                assert_eq!(places(&found), places(&expected), "{name}: {text:?}");
+            }
+            // Of bytes all are tokens.
+            let is_of_bytes = ["gpt2.json", "llama3.json", "qwen.json"].contains(&name);
+            assert_eq!(wordwise(&words).whole.get().is_none(), is_of_bytes, "{name}");
+        }
+    }
+
+    #[test]
+    fn merges_in_any_order_and_twice_become_the_same() {
+        let mut dice = Dice(77);
+        for round in 0..rounds(150) {
+            let letters = ["a", "b", "c", "Ġ"];
+            let mut all: Vec<String> = letters.iter().map(|letter| (*letter).to_owned()).collect();
+            let mut merges = Vec::new();
+            for _ in 0..dice.roll(30) {
+                let (left, right) = (all[dice.roll(all.len())].clone(), all[dice.roll(all.len())].clone());
+                let joined = format!("{left}{right}");
+                if joined.len() > 24 {
+                    continue;
+                }
+                if !all.contains(&joined) {
+                    all.push(joined);
+                }
+                merges.insert(dice.roll(merges.len() + 1), json!([left, right]));
+            }
+            let vocab: serde_json::Map<String, Value> = all.iter().cloned().zip((0..).map(|id| json!(id))).collect();
+            let changes = [("vocab", vocab.into()), ("merges", json!(merges)), ("unk_token", Value::Null)];
+            let (whole, words) = both("gpt2.json", &changes);
+            wordwise_for(&words, usize::MAX);
+            for length in [1, 2, 3, 5, 8, 13, 40, 200] {
+                let text: String = (0..length).map(|_| ["a", "b", "c", " "][dice.roll(4)]).collect();
+                let expected = whole.encode(text.as_str(), false).unwrap();
+                let found = words.encode(text.as_str(), false).unwrap();
+                assert_eq!(found.get_ids(), expected.get_ids(), "{round}: {text:?} {merges:?}");
+            }
+            assert!(wordwise(&words).whole.get().is_none());
+        }
+    }
+
+    #[test]
+    fn many_words_and_long_ones_get_the_whole_model() {
+        let (whole, words) = both("gpt2.json", &[]);
+        wordwise_for(&words, 10);
+        let mut ids = Vec::new();
+        for text in ["word".repeat(LONGEST_WORD / 4 - 1), "word".repeat(LONGEST_WORD / 4 + 1)] {
+            assert!(wordwise(&words).whole.get().is_none());
+            ids.extend(words.encode_fast(text.as_str(), false).unwrap().get_ids().to_vec());
+            ids.extend(whole.encode_fast(text.as_str(), false).unwrap().get_ids().to_vec());
+            let (one, other) = ids.split_at(ids.len() / 2);
+            assert_eq!(one, other);
+            ids.clear();
+        }
+        assert!(wordwise(&words).whole.get().is_some());
+        let (_, words) = both("gpt2.json", &[]);
+        wordwise_for(&words, 1_000);
+        for number in 0..12 {
+            let text: String = (0..100).map(|word| format!(" w{}q", spelled(100 * number + word))).collect();
+            let found = words.encode_fast(text.as_str(), false).unwrap();
+            assert_eq!(found.get_ids(), whole.encode_fast(text.as_str(), false).unwrap().get_ids(), "{text}");
+            assert_eq!(wordwise(&words).whole.get().is_some(), number >= 10, "{number}");
+        }
+    }
+
+    /// A number in letters.
+    fn spelled(mut number: usize) -> String {
+        let mut text = String::new();
+        for _ in 0..5 {
+            text.push(char::from(b'a' + (number % 26) as u8));
+            number /= 26;
+        }
+        text
+    }
+}
