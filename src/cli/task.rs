@@ -7,9 +7,9 @@ use super::progress::ProgressView;
 use crate::job::task::Task;
 use crate::model::{ExitClass, Failure, Problem, ProblemKind, Severity};
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Looking at the job at most this often.
+/// Looking at how the job stands so often.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Runs a job to its end and shows its progress. Of one that failed, what it found is printed and stands in the result.
@@ -19,17 +19,15 @@ pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, cont
         Some(verb) => ProgressView::named(context, verb),
         None => ProgressView::new(context),
     };
-    let start = Instant::now();
     let mut asked = false;
-    while !task.is_finished() {
+    view.update(&task.status());
+    while !task.ends_within(POLL) {
         if stop.is_cancelled() && !asked {
             asked = true;
             task.cancel();
             context.printer.progress_line("stopping; once more ends at once");
         }
         view.update(&task.status());
-        // Short jobs are not made longer by much, long ones are not looked at needlessly often.
-        std::thread::sleep((start.elapsed() / 16).clamp(Duration::from_millis(1), POLL));
     }
     view.finish();
     let (problems, counts) = task.findings();

@@ -4,7 +4,7 @@ use super::{JobState, JobStatus, Phase};
 use crate::model::handles::ProgressReading;
 use crate::model::ProblemLog;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Log lines kept.
@@ -15,6 +15,7 @@ const LOG_LINES: usize = 500;
 pub(super) struct StatusBoard {
     started: Instant,
     inner: Mutex<Inner>,
+    ended: Condvar,
 }
 
 #[derive(Debug)]
@@ -35,7 +36,7 @@ impl StatusBoard {
             log: VecDeque::new(),
             ended: None,
         };
-        Self { started: Instant::now(), inner: Mutex::new(inner) }
+        Self { started: Instant::now(), inner: Mutex::new(inner), ended: Condvar::new() }
     }
 
     fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
@@ -74,6 +75,13 @@ impl StatusBoard {
             inner.state = state;
             inner.ended = Some(elapsed);
         }
+        self.ended.notify_all();
+    }
+
+    /// Waits for the end, so long at most; whether it was reached.
+    pub(super) fn ends_within(&self, most: Duration) -> bool {
+        let waited = self.ended.wait_timeout_while(self.inner(), most, |inner| inner.ended.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.ended.is_some()
     }
 
     /// Time since the start, or that the job took.

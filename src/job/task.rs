@@ -118,6 +118,11 @@ impl<R: Send + 'static> Task<R> {
         self.worker.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
+    /// Waits for the end, in whatever way, so long at most; whether it was reached.
+    pub fn ends_within(&self, most: Duration) -> bool {
+        self.context.board.ends_within(most) || self.is_finished()
+    }
+
     /// Problems and notes so far, kept and counted.
     pub fn findings(&self) -> (Vec<Problem>, Vec<(Severity, ProblemKind, u64)>) {
         (self.context.problems.kept(), self.context.problems.counts())
@@ -169,6 +174,22 @@ mod tests {
         assert_eq!((status.state, status.phase, status.progress.items_done), (JobState::Done, Phase::Scan, 3));
         assert!(status.log[0].ends_with("counting"), "{:?}", status.log);
         assert_eq!(task.wait().unwrap(), 7);
+    }
+
+    #[test]
+    fn who_waits_for_a_task_is_woken_by_its_end_and_by_a_panic_too() {
+        let (go, gone) = std::sync::mpsc::channel::<()>();
+        let task = start(move |_| {
+            let _ = gone.recv();
+            Ok(1)
+        });
+        assert!(!task.ends_within(Duration::from_millis(1)));
+        drop(go);
+        assert!(task.ends_within(Duration::from_secs(600)));
+        assert_eq!(task.wait().unwrap(), 1);
+        let task = start(|_| panic!("as a test"));
+        while !task.ends_within(Duration::from_millis(1)) {}
+        assert!(task.wait().unwrap_err().why.contains("panicked"));
     }
 
     #[test]

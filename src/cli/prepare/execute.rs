@@ -19,7 +19,7 @@ use serde_json::{json, Map, Value};
 use std::path::Path;
 use std::time::Duration;
 
-/// Looking at the job at most this often.
+/// Looking at how the job stands so often.
 const POLL: Duration = Duration::from_millis(50);
 
 /// Does what the plan says, with the flags that hold everywhere; prints the summary.
@@ -80,17 +80,15 @@ pub fn work(plan: &PreparePlan, scan: Option<LiveScan>, context: &Context) -> Ou
     recent::remember_now(&xdg::state_dir(), Path::new(&plan.path));
     let job = PrepareJob::start(plan.clone(), context.run_options(), scan)?;
     let mut view = ProgressView::new(context);
-    let mut pause = Duration::from_millis(1);
     let mut asked = false;
-    while !job.is_finished() {
+    view.update(&job.status());
+    while !job.ends_within(POLL) {
         if stop.is_cancelled() && !asked {
             asked = true;
             job.cancel();
             context.printer.progress_line("stopping; once more ends at once");
         }
         view.update(&job.status());
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(POLL);
     }
     view.finish();
     job.wait()

@@ -174,14 +174,13 @@ fn place_index(lines: &Path, lengths: &[u64], draft: &Path, context: &TaskContex
 /// Packs and waits for it; what it finds is found by this run too.
 fn packed_by(plan: PackPlan, context: &TaskContext) -> Outcome<PackReport> {
     let task = pack::start(plan, context.options.clone())?;
-    while !task.is_finished() {
+    while !task.ends_within(POLL) {
         if context.cancel.is_cancelled() {
             task.cancel();
         }
         let reading = task.status().progress;
         context.progress.restart(reading.items_total, reading.bytes_total);
         context.progress.add(reading.items_done, reading.bytes_done);
-        std::thread::sleep(POLL);
     }
     let (problems, _) = task.findings();
     for problem in problems {

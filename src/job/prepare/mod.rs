@@ -195,6 +195,11 @@ impl PrepareJob {
         self.worker.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
+    /// Waits for the end, in whatever way, so long at most; whether it was reached.
+    pub fn ends_within(&self, most: Duration) -> bool {
+        self.board.ends_within(most) || self.is_finished()
+    }
+
     /// Waits for the end.
     pub fn wait(mut self) -> Outcome<PrepareReport> {
         match self.worker.take().map(JoinHandle::join) {
