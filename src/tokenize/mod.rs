@@ -2,7 +2,8 @@
 //!
 //! A `tokenizer.json` is read by the crate behind the Python package (the reference). Where a faster reader knows the same kind of
 //! tokenizer, our own (`bpe`) or that of another crate, that one does the work as long as both give the same ids: a [`Guard`] compares
-//! them at the start and now and then during a run. SentencePiece models are read by code of our own.
+//! them at the start and now and then during a run; of a large vocabulary the reference gets only what a text needs (`wordwise`).
+//! SentencePiece models are read by code of our own.
 
 mod adversarial;
 mod bpe;

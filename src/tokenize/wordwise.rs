@@ -29,6 +29,9 @@ const LONGEST_TOKEN: usize = 512;
 /// From so many characters on it is looked whether any token begins so: at this length, twice, four times and so on.
 const BEGINNING: usize = 4;
 
+/// Words that the whole model remembers, as the reference has it where nothing is said.
+const REMEMBERED: usize = 10_000;
+
 /// There is no such id.
 const NONE: u32 = u32::MAX;
 
@@ -65,7 +68,7 @@ struct Spelt {
 
 /// What the file says beside its lists.
 #[derive(Debug)]
-pub(super) struct Rules {
+struct Rules {
     unknown: Option<String>,
     fuses: bool,
     falls_back: bool,
@@ -222,8 +225,9 @@ impl Wordwise {
         Some(())
     }
 
-    /// The reference's model of these tokens, in order of their numbers, and of the merges that give them.
-    fn model(&self, tokens: &[u32]) -> Result<BPE> {
+    /// The reference's model of these tokens, in order of their numbers, and of the merges that give them. What it remembers of words
+    /// stays in memory even if the model does not.
+    fn model(&self, tokens: &[u32], remembered: usize) -> Result<BPE> {
         let mut ranks: Vec<u32> = tokens.iter().flat_map(|token| self.makers(*token)).copied().collect();
         ranks.sort_unstable();
         let merges = ranks.iter().filter_map(|rank| self.merges.get(*rank as usize));
@@ -238,8 +242,7 @@ impl Wordwise {
             Some(text) => model.unk_token(text.clone()),
             None => model,
         }
-        // What it remembers of words would be kept for longer than the model is.
-        .cache_capacity(if tokens.len() == self.tokens.len() { CACHE } else { 0 })
+        .cache_capacity(remembered)
         .build()
     }
 
@@ -257,21 +260,18 @@ impl Wordwise {
     fn whole(&self) -> Result<&BPE> {
         let make = || {
             let all: Vec<u32> = (0..self.tokens.len() as u32).collect();
-            self.model(&all).map_err(|error| error.to_string())
+            self.model(&all, REMEMBERED).map_err(|error| error.to_string())
         };
         self.whole.get_or_init(make).as_ref().map_err(|why| why.as_str().into())
     }
 }
-
-/// Words that the whole model remembers, as the reference has it where nothing is said.
-const CACHE: usize = 10_000;
 
 impl Model for Wordwise {
     type Trainer = tokenizers::models::bpe::BpeTrainer;
 
     fn tokenize(&self, word: &str) -> Result<Vec<Token>> {
         match self.wanted(&HashSet::from([word])) {
-            Some(tokens) => self.model(&tokens)?.tokenize(word),
+            Some(tokens) => self.model(&tokens, 0)?.tokenize(word),
             None => self.whole()?.tokenize(word),
         }
     }
@@ -284,7 +284,7 @@ impl Model for Wordwise {
         let splits = text.get_splits(OffsetReferential::Normalized, OffsetType::None);
         let words = splits.into_iter().filter(|(_, _, tokens)| tokens.is_none()).map(|(word, ..)| word).collect();
         match self.wanted(&words) {
-            Some(tokens) => self.model(&tokens)?.tokenize_in_pretokenized(text, limit),
+            Some(tokens) => self.model(&tokens, 0)?.tokenize_in_pretokenized(text, limit),
             None => self.whole()?.tokenize_in_pretokenized(text, limit),
         }
     }
