@@ -248,7 +248,7 @@ impl Wordwise {
 
     /// The tokens that the model of some words needs; nothing where the whole model is wanted.
     fn wanted(&self, words: &HashSet<&str>) -> Option<Vec<u32>> {
-        if self.whole.get().is_some() || words.iter().any(|word| word.len() > LONGEST_WORD) {
+        if words.iter().any(|word| word.len() > LONGEST_WORD) {
             return None;
         }
         let left = |left: usize| left.checked_sub(words.len());
@@ -270,6 +270,9 @@ impl Model for Wordwise {
     type Trainer = tokenizers::models::bpe::BpeTrainer;
 
     fn tokenize(&self, word: &str) -> Result<Vec<Token>> {
+        if let Some(Ok(whole)) = self.whole.get() {
+            return whole.tokenize(word);
+        }
         match self.wanted(&HashSet::from([word])) {
             Some(tokens) => self.model(&tokens, 0)?.tokenize(word),
             None => self.whole()?.tokenize(word),
@@ -281,6 +284,9 @@ impl Model for Wordwise {
         text: &mut PreTokenizedString,
         limit: Option<(usize, TruncationDirection)>,
     ) -> Result<()> {
+        if let Some(Ok(whole)) = self.whole.get() {
+            return whole.tokenize_in_pretokenized(text, limit);
+        }
         let splits = text.get_splits(OffsetReferential::Normalized, OffsetType::None);
         let words = splits.into_iter().filter(|(_, _, tokens)| tokens.is_none()).map(|(word, ..)| word).collect();
         match self.wanted(&words) {
