@@ -103,9 +103,6 @@ struct Reading<'a> {
     one_in: Vec<u64>,
     is_searched: bool,
     until: Instant,
-    /// Bytes on disk that were read, and how many may be.
-    read: AtomicU64,
-    most_read: u64,
     /// Places that are kept, and how many may be.
     kept: AtomicU64,
     most: u64,
@@ -133,14 +130,13 @@ impl Sample {
             one_in: one_in(&rules, text, memory / PLACE),
             is_searched: inputs.text_bytes() <= MOST_SEARCHED.min(options.memory_bytes / SEARCHED),
             until: Instant::now() + effort.longest,
-            read: AtomicU64::new(0),
-            most_read: effort.most_bytes,
             kept: AtomicU64::new(0),
             // Chance gives more to some.
             most: 2 * memory / PLACE,
             cancel,
         };
-        let stretches = in_turn(stretches(inputs));
+        let mut stretches = in_turn(stretches(inputs));
+        within(&mut stretches, inputs, effort.most_bytes);
         let parts = run_units(&stretches, options.threads.max(1), cancel, |stretch| match reading.has_time() {
             true => reading.part(stretch).map(Some),
             false => Ok(None),
@@ -305,11 +301,25 @@ fn in_turn(stretches: Vec<Stretch>) -> Vec<Stretch> {
     numbered.into_iter().map(|(_, stretch)| stretch).collect()
 }
 
+/// Leaves the first stretches that have so many bytes together: the same ones whatever the threads do.
+fn within(stretches: &mut Vec<Stretch>, inputs: &Inputs, most_bytes: u64) {
+    let bytes = |stretch: &Stretch| {
+        let end = inputs.files.get(stretch.file).map_or(0, |file| file.bytes.min(stretch.to));
+        end.saturating_sub(stretch.from.offset)
+    };
+    let mut before = 0_u64;
+    let wanted = stretches.iter().take_while(|stretch| {
+        let is_wanted = before < most_bytes;
+        before = before.saturating_add(bytes(stretch));
+        is_wanted
+    });
+    let count = wanted.count();
+    stretches.truncate(count);
+}
+
 impl Reading<'_> {
     fn has_time(&self) -> bool {
-        self.kept.load(Ordering::Relaxed) < self.most
-            && self.read.load(Ordering::Relaxed) < self.most_read
-            && Instant::now() < self.until
+        self.kept.load(Ordering::Relaxed) < self.most && Instant::now() < self.until
     }
 
     fn part(&self, stretch: &Stretch) -> Outcome<Part> {
@@ -375,7 +385,6 @@ impl Reading<'_> {
             Some(read) => part.read = read.clamp(from.min(end), end) - from.min(end),
             None => part.problems.extend(damage),
         }
-        self.read.fetch_add(part.read, Ordering::Relaxed);
         part.samples = samplers.iter_mut().map(Sampler::take).collect();
         part.time = begun.elapsed();
         Ok(part)
