@@ -9,16 +9,18 @@ use super::longer::Longer;
 use super::table::Table;
 
 /// Of either kind 2 and 1 MiB at first.
-const SHORT_WORDS: Words = Words { first: 1 << 16, most: 1 << 20 };
-const LONG_WORDS: Words = Words { first: 1 << 14, most: 1 << 18 };
+const FIRST: Sizes = Sizes { short: 1 << 16, long: 1 << 14 };
+/// And at most.
+const MOST_WORDS: Sizes = Sizes { short: 1 << 20, long: 1 << 18 };
 
 /// What the tables may grow by together, in bytes, unless it is said otherwise.
 const ROOM: usize = 40 << 20;
 
-/// How many words a table has places for.
-struct Words {
-    first: usize,
-    most: usize,
+/// For how many words the tables have places, powers of two.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sizes {
+    pub(super) short: usize,
+    pub(super) long: usize,
 }
 
 /// The words and their ids.
@@ -28,13 +30,14 @@ pub(super) struct Cache {
     pub(super) short: Table<ShortEntry>,
     long: Table<LongEntry>,
     longer: Longer,
+    first: Sizes,
     /// What the tables may grow by yet, in bytes.
     room: usize,
 }
 
 impl Default for Cache {
     fn default() -> Self {
-        Self { short: Table::default(), long: Table::default(), longer: Longer::default(), room: ROOM }
+        Self { short: Table::default(), long: Table::default(), longer: Longer::default(), first: FIRST, room: ROOM }
     }
 }
 
@@ -44,11 +47,16 @@ impl Cache {
         Self { room: bytes.min(ROOM), ..Self::default() }
     }
 
+    /// Of tables that never grow.
+    pub(super) fn of(sizes: Sizes) -> Self {
+        Self { first: sizes, ..Self::within(0) }
+    }
+
     /// Takes the memory, unless it is there.
     pub(super) fn open(&mut self) {
         if !self.long.is_filled() {
-            self.short.fill(SHORT_WORDS.first);
-            self.long.fill(LONG_WORDS.first);
+            self.short.fill(self.first.short);
+            self.long.fill(self.first.long);
         }
     }
 
@@ -90,13 +98,13 @@ impl Cache {
         let Self { short, long, room, .. } = self;
         if word.len() <= SHORT {
             let is_kept = short.keep(ShortKey::new(word, 0, word.len()), ids);
-            grow(short, &SHORT_WORDS, room);
+            grow(short, MOST_WORDS.short, room);
             if is_kept {
                 return;
             }
         }
         long.keep(LongKey::new(word, 0, word.len()), ids);
-        grow(long, &LONG_WORDS, room);
+        grow(long, MOST_WORDS.long, room);
     }
 }
 
@@ -114,8 +122,8 @@ fn write(ids: &[u32], more: usize, count: &mut usize, out: &mut Vec<u32>) {
 
 /// Lets a table grow, if it is crowded and there is room.
 #[inline]
-fn grow<E: Entry>(table: &mut Table<E>, words: &Words, room: &mut usize) {
-    if table.is_crowded(words.most) && table.bytes() <= *room {
+fn grow<E: Entry>(table: &mut Table<E>, most: usize, room: &mut usize) {
+    if table.is_crowded(most) && table.bytes() <= *room {
         *room -= table.bytes();
         table.grow();
     }

@@ -13,7 +13,7 @@ pub(super) struct Cuts {
 }
 
 /// The first byte of a character of three or four bytes, at the least.
-const LONG: u8 = 0xe0;
+pub(super) const LONG: u8 = 0xe0;
 
 /// So many bytes on each side are looked at.
 const SIDE: usize = 3;
@@ -24,9 +24,11 @@ impl Cuts {
         Self { words: vec![0; (bytes / 32).next_power_of_two()] }
     }
 
-    /// A token that comes of joining.
-    pub(super) fn add(&mut self, token: &[u8]) {
+    /// A token that comes of joining; whether it reaches over such a place.
+    pub(super) fn add(&mut self, token: &[u8]) -> bool {
+        let mut reaches = false;
         for at in (1..token.len()).filter(|at| token[*at] >= LONG) {
+            reaches = true;
             let (left, right) = (at.min(SIDE), (token.len() - at).min(SIDE));
             let sides = Sides::new(token, at);
             let (place, bits) = self.place(sides.key(left, right));
@@ -34,6 +36,7 @@ impl Cuts {
                 *word |= bits;
             }
         }
+        reaches
     }
 
     /// The end of the first part of a word that ends at `end`.
@@ -42,7 +45,8 @@ impl Cuts {
         (at + 1..end).find(|at| text[*at] >= LONG && !self.is_crossed(text, *at)).unwrap_or(end)
     }
 
-    fn is_crossed(&self, text: &[u8], at: usize) -> bool {
+    /// Whether a token may reach over this place.
+    pub(super) fn is_crossed(&self, text: &[u8], at: usize) -> bool {
         let sides = Sides::new(text, at);
         // A token may begin or end before all these bytes do; most have all.
         (1..=SIDE).rev().any(|left| {
@@ -51,6 +55,13 @@ impl Cuts {
                 self.words.get(place).is_none_or(|word| word & bits == bits)
             })
         })
+    }
+
+    /// The bytes around a place that tell whether it is crossed, in the lower 48 bits.
+    #[inline]
+    pub(super) fn around(text: &[u8], at: usize) -> u64 {
+        let Sides { left, right } = Sides::new(text, at);
+        left << 24 | right
     }
 
     /// The word of the filter for these bytes, and the bits in it.

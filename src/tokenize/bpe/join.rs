@@ -3,6 +3,7 @@
 use super::merge::{Joined, Lane, Merger, Steps};
 use super::model::Model;
 use super::pairs::{Asked, Placed};
+use super::pieces::Pieces;
 use super::symbols::Start;
 use super::wide::Wide;
 
@@ -25,11 +26,13 @@ pub(super) struct Cold {
     /// Where its ids are; [`LATER`] until they are known.
     from: usize,
     to: usize,
+    /// Where it is among the words that begin as pieces; [`LATER`] of others.
+    start: (usize, usize),
 }
 
 impl Cold {
     pub(super) fn new(at: usize, end: usize, before: usize) -> Self {
-        Self { at, end, before, from: LATER, to: LATER }
+        Self { at, end, before, from: LATER, to: LATER, start: (LATER, LATER) }
     }
 
     /// Its ids among those of all words that were joined.
@@ -45,17 +48,28 @@ pub(super) struct Joiner {
     some: Box<[Lane<64>; SOME]>,
     many: Box<[Wide; MANY]>,
     merger: Merger,
+    pieces: Pieces,
     ids: Vec<u32>,
 }
 
 impl Joiner {
     /// Joins words of a text; their ids, or `None` where a symbol is missing.
     pub(super) fn join(&mut self, model: &Model, text: &[u8], cold: &mut [Cold]) -> Option<&[u32]> {
-        let Self { few, some, many, merger, ids } = self;
+        let Self { few, some, many, merger, pieces, ids } = self;
         ids.clear();
-        let is_done = side_by_side(model, text, few, cold, ids)?
-            || side_by_side(model, text, some, cold, ids)?
-            || side_by_side(model, text, many, cold, ids)?;
+        pieces.clear();
+        if let Some(early) = &model.early {
+            for word in &mut *cold {
+                let bytes = text.get(word.at..word.end).unwrap_or_default();
+                if Pieces::are_for(bytes) {
+                    word.start = pieces.put(model, early, bytes)?;
+                }
+            }
+            pieces.rank(&model.pairs);
+        }
+        let is_done = side_by_side(model, text, few, cold, pieces, ids)?
+            || side_by_side(model, text, some, cold, pieces, ids)?
+            || side_by_side(model, text, many, cold, pieces, ids)?;
         if !is_done {
             for word in cold.iter_mut().filter(|word| word.from == LATER) {
                 word.from = ids.len();
@@ -82,6 +96,7 @@ struct Queue<'a> {
     model: &'a Model,
     text: &'a [u8],
     cold: &'a mut [Cold],
+    pieces: &'a Pieces,
     next: usize,
     /// Some had no room in a lane.
     has_more: bool,
@@ -103,7 +118,11 @@ impl Queue<'_> {
                 word.to = ids.len();
                 continue;
             }
-            match self.model.symbols.start(bytes, &self.model.pairs, lane) {
+            let start = match word.start {
+                (LATER, _) => self.model.symbols.start(bytes, &self.model.pairs, lane),
+                start => begin_with(self.pieces.of(start), lane),
+            };
+            match start {
                 Start::Ready => return Ok(Some(self.next - 1)),
                 Start::TooLong => self.has_more = true,
                 Start::Missing => return Err(()),
@@ -123,6 +142,19 @@ impl Queue<'_> {
     }
 }
 
+/// Begins with these symbols, each of which has the rank of the one before it and itself, if there is room.
+#[inline]
+fn begin_with<L: Steps>((symbols, ranks): (&[u32], &[u32]), lane: &mut L) -> Start {
+    if symbols.len() > L::WIDEST {
+        return Start::TooLong;
+    }
+    for (place, (symbol, rank)) in symbols.iter().zip(ranks).enumerate() {
+        lane.put(place, *symbol, *rank);
+    }
+    lane.start(symbols.len());
+    Start::Ready
+}
+
 /// Joins those that are not known yet and have room in a lane; whether that was all. `None` where a symbol is missing.
 ///
 /// Each part of a step is done for all lanes before the next, so that what they wait for in memory comes together. The lanes that are
@@ -133,10 +165,11 @@ fn side_by_side<L: Steps, const N: usize>(
     text: &[u8],
     lanes: &mut [L; N],
     cold: &mut [Cold],
+    pieces: &Pieces,
     ids: &mut Vec<u32>,
 ) -> Option<bool> {
     let pairs = &model.pairs;
-    let mut queue = Queue { model, text, cold, next: 0, has_more: false };
+    let mut queue = Queue { model, text, cold, pieces, next: 0, has_more: false };
     let (mut words, mut turns) = ([0; N], [Turn::default(); N]);
     let mut count = 0;
     while let Some((lane, word)) = lanes.get_mut(count).zip(words.get_mut(count)) {

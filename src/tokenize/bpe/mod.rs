@@ -19,6 +19,7 @@ mod merge;
 mod model;
 mod order;
 mod pairs;
+mod pieces;
 mod seeds;
 mod shape;
 mod split;

@@ -5,6 +5,7 @@ use super::hash::of_bytes;
 use super::index::Index;
 use super::made::Made;
 use super::pairs::Pairs;
+use super::pieces::{Early, REACHING};
 use super::seeds::Seeds;
 use super::symbols::{ByChar, Bytes, Chars, Others, Symbols, NONE};
 use super::vocabulary::{Lists, Vocabulary};
@@ -33,6 +34,8 @@ pub(super) struct Model {
     pub(super) cuts: Option<Cuts>,
     /// No token that comes of joining has a mark behind another character.
     pub(super) marks_begin: bool,
+    /// The merges that are done in pieces of long words, where that is worth it.
+    pub(super) early: Option<Early>,
 }
 
 /// Words that are tokens whatever the pairs say.
@@ -67,17 +70,21 @@ impl Model {
         let marks_begin = spelled == Spelled::Bytes || file.merges.0.iter().all(&mut begins);
         let pairs = Pairs::new(merges)?;
         let is_whole = file.ignore_merges == Some(true);
+        let mut early = None;
         let (symbols, cuts) = match spelled {
             Spelled::Bytes => {
                 let (mut cuts, mut seeds) = (
                     Cuts::new(file.merges.0.iter().map(|(left, right)| left.0.len() + right.0.len()).sum()),
                     Seeds::default(),
                 );
+                let mut first = Early::until(REACHING);
                 tokens(file, |rank, token| {
                     cuts.add(token);
+                    first.add(rank, token);
                     seeds.add(rank, token, pairs.product(rank));
                 });
                 let bytes = bytes(vocabulary);
+                early = Some(first).filter(Early::is_full);
                 (Symbols::Bytes(Box::new(Bytes::new(bytes, seeds.finish(&bytes, &pairs), &pairs))), Some(cuts))
             }
             Spelled::Chars => (chars(vocabulary, file)?, None),
@@ -90,7 +97,7 @@ impl Model {
         let marks_begin = marks_begin && vocabulary.id(MARK).is_some();
         // A part of a word might be a token that is only ever taken whole.
         let cuts = cuts.filter(|_| whole.is_none());
-        Ok(Self { pairs, symbols, whole, cuts, marks_begin })
+        Ok(Self { pairs, symbols, whole, cuts, marks_begin, early })
     }
 
     /// The id of a word that is taken whole.
@@ -106,7 +113,7 @@ impl Model {
 }
 
 /// What comes of each merge, for a vocabulary that spells bytes: its rank and its bytes.
-fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
+pub(super) fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
     let mut token = Vec::new();
     for (rank, (left, right)) in file.merges.0.iter().enumerate() {
         token.clear();

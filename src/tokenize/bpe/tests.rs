@@ -1,5 +1,6 @@
 //! Every kind that is known, against the reference.
 
+use super::pieces::{Early, Pieces};
 use super::symbols::Symbols;
 use super::*;
 use crate::tokenize::adversarial;
@@ -247,27 +248,7 @@ fn characters_stand_for_their_bytes_only_where_nothing_comes_between() {
     let mut dice = Dice(11);
     let mut seeded = 0;
     for round in 0..rounds(40) {
-        // As if trained on a short text, but with pairs taken in any order: often over the borders of characters before these are whole.
-        let sample: String = (0..30).map(|_| pieces[dice.roll(pieces.len())]).collect();
-        let mut parts: Vec<Vec<u8>> = sample.bytes().map(|byte| vec![byte]).collect();
-        let mut merges = Vec::new();
-        for _ in 0..30 {
-            let at = dice.roll(parts.len() - 1);
-            let (left, right) = (parts[at].clone(), parts[at + 1].clone());
-            let pair = (spelled(&left), spelled(&right));
-            if merges.contains(&pair) {
-                continue;
-            }
-            merges.push(pair);
-            let mut at = 0;
-            while at + 1 < parts.len() {
-                if parts[at] == left && parts[at + 1] == right {
-                    let gone = parts.remove(at + 1);
-                    parts[at].extend(gone);
-                }
-                at += 1;
-            }
-        }
+        let merges = trained_anyhow(&mut dice, &pieces, 30);
         let (reference, own) = read(&with_merges(&merges));
         let (own, mut scratch) = (own.unwrap(), Scratch::default());
         seeded += usize::from(matches!(&own.model.symbols, Symbols::Bytes(bytes) if bytes.has_seeds()));
@@ -280,6 +261,68 @@ fn characters_stand_for_their_bytes_only_where_nothing_comes_between() {
         }
     }
     assert!(seeded > 0);
+}
+
+/// Merges as if trained on a text of these pieces, but with pairs taken in any order: often over the borders of characters before these
+/// are whole, and now and then before what they join.
+fn trained_anyhow(dice: &mut Dice, pieces: &[&str], count: usize) -> Vec<(String, String)> {
+    let sample: String = (0..count).map(|_| pieces[dice.roll(pieces.len())]).collect();
+    let mut parts: Vec<Vec<u8>> = sample.bytes().map(|byte| vec![byte]).collect();
+    let mut merges = Vec::new();
+    for _ in 0..count {
+        let at = dice.roll(parts.len() - 1);
+        let (left, right) = (parts[at].clone(), parts[at + 1].clone());
+        let pair = (spelled(&left), spelled(&right));
+        if merges.contains(&pair) {
+            continue;
+        }
+        merges.push(pair);
+        let mut at = 0;
+        while at + 1 < parts.len() {
+            if parts[at] == left && parts[at + 1] == right {
+                let gone = parts.remove(at + 1);
+                parts[at].extend(gone);
+            }
+            at += 1;
+        }
+    }
+    merges
+}
+
+#[test]
+fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
+    let pieces = ["今", "本", "日本", "é", "я", "京", "a", "今本", "東京都", "하", "ü", "है"];
+    let mut dice = Dice(12);
+    let mut words = 0;
+    for round in 0..rounds(60) {
+        let mut merges = trained_anyhow(&mut dice, &pieces, 60);
+        for _ in 0..round % 4 {
+            let (one, other) = (dice.roll(merges.len()), dice.roll(merges.len()));
+            merges.swap(one, other);
+        }
+        let json = with_merges(&merges);
+        let (reference, own) = read(&json);
+        let (mut own, file) = (own.unwrap(), File::read(&json).unwrap());
+        assert!(own.model.early.is_none(), "so small a vocabulary joins its words otherwise");
+        for reaching in [1, 2, 5, 12, 30] {
+            let mut early = Early::until(reaching);
+            model::tokens(&file.model, |rank, token| early.add(rank, token));
+            own.model.early = Some(early);
+            let mut scratch = Scratch::default();
+            for count in [6, 8, 13, 21, 34, 70, 130, 400] {
+                let text: String = (0..count).map(|_| pieces[dice.roll(pieces.len())]).collect();
+                words += usize::from(Pieces::are_for(text.as_bytes()));
+                // Twice, so that what was kept of pieces is used, too, though not that of the word.
+                for start in ["", "b"] {
+                    let (mut ids, mut expected, text) = (vec![], vec![], format!("{start}{text}"));
+                    assert!(own.encode(&text, &mut scratch, &mut ids));
+                    reference.encode(&text, &mut expected).unwrap();
+                    assert_eq!(ids, expected, "{round} {reaching}: {text:?} {merges:?}");
+                }
+            }
+        }
+    }
+    assert!(words > 100);
 }
 
 #[test]

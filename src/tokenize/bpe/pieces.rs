@@ -1,0 +1,255 @@
+//! What long words of scripts without blanks begin as: pieces that come again and again, joined as far as the first merges go.
+//!
+//! As long as a pair of one of the first merges is left, it is joined before all others. So these merges are done before anything else
+//! is, and for each piece by itself where a word is cut at places over which none of their tokens reaches. Such pieces are short and
+//! few, so that most were met before; what is left to join is what the later merges join.
+
+use super::cache::{Cache, Sizes};
+use super::cuts::{Cuts, LONG};
+use super::entry::{ids_of, FEW, MOST};
+use super::hash::fold;
+use super::keys::{Key, ShortKey, LONGEST, SHORT};
+use super::model::Model;
+use super::pairs::{Asked, Pairs, Placed, APART};
+use super::symbols::NONE;
+use std::ops::RangeInclusive;
+
+/// So many tokens of the first merges reach over the beginning of a long character: more make longer pieces, each of which comes again
+/// less often; fewer leave more to be joined.
+pub(super) const REACHING: usize = 250;
+
+/// Bytes of the filter for such tokens.
+const FILTER: usize = 1 << 15;
+
+/// Places of which it is known whether they can be cut, a power of two.
+const PLACES: usize = 1 << 13;
+
+/// Words of fewer bytes are joined as fast without this; of more they would take memory.
+const WORDS: RangeInclusive<usize> = 16..=1 << 10;
+
+/// Pairs that are looked up together.
+const AT_ONCE: usize = 16;
+
+/// Pieces of either kind that are known: 256 and 128 KiB.
+const SIZES: Sizes = Sizes { short: 1 << 13, long: 1 << 11 };
+
+/// The merges that are done in pieces.
+#[derive(Debug)]
+pub(super) struct Early {
+    cuts: Cuts,
+    /// Those of lower ranks.
+    below: u32,
+    /// So many more reaching tokens are wanted.
+    left: usize,
+}
+
+impl Early {
+    /// As many as it takes for so many tokens that reach over the beginning of a long character; each is given to [`add`](Self::add) in
+    /// the order of ranks.
+    pub(super) fn until(reaching: usize) -> Self {
+        Self { cuts: Cuts::new(FILTER), below: 0, left: reaching }
+    }
+
+    /// The next merge, which makes this token.
+    pub(super) fn add(&mut self, rank: u32, token: &[u8]) {
+        if !self.is_full() {
+            self.left -= usize::from(self.cuts.add(token));
+            self.below = rank + 1;
+        }
+    }
+
+    /// Whether that is all: of a vocabulary with fewer, words are joined as fast without this.
+    pub(super) fn is_full(&self) -> bool {
+        self.left == 0
+    }
+}
+
+/// A piece of a word.
+#[derive(Clone, Copy, Debug, Default)]
+struct Found {
+    at: usize,
+    end: usize,
+    /// Of no piece where it is too long for one of these.
+    key: ShortKey,
+    hash: u64,
+}
+
+/// Memory of one thread.
+#[derive(Debug)]
+pub(super) struct Pieces {
+    known: Cache,
+    /// For the bytes around places that were looked at: they, and whether a token reaches over; none before the first is.
+    crossed: Vec<u64>,
+    /// What words begin as, one behind the other, and room behind them.
+    symbols: Vec<u32>,
+    /// So many of them.
+    count: usize,
+    /// The rank of each with the one before it.
+    ranks: Vec<u32>,
+    /// A piece while it is joined, and the rank of each symbol with the one behind it.
+    piece: Vec<u32>,
+    with: Vec<u32>,
+}
+
+impl Default for Pieces {
+    fn default() -> Self {
+        Self {
+            known: Cache::of(SIZES),
+            crossed: Vec::new(),
+            symbols: Vec::new(),
+            count: 0,
+            ranks: Vec::new(),
+            piece: Vec::new(),
+            with: Vec::new(),
+        }
+    }
+}
+
+impl Pieces {
+    /// Forgets what words begin as, not what is known of pieces.
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Whether a word is one of those that this is for.
+    pub(super) fn are_for(word: &[u8]) -> bool {
+        WORDS.contains(&word.len()) && word.iter().any(|byte| *byte >= LONG)
+    }
+
+    /// Puts what a word begins as behind what is there: from where to where. `None` where a symbol is missing.
+    pub(super) fn put(&mut self, model: &Model, early: &Early, word: &[u8]) -> Option<(usize, usize)> {
+        self.known.open();
+        let (from, mut at) = (self.count, 0);
+        // No word has more symbols than bytes.
+        let room = from + word.len() + MOST;
+        if self.symbols.len() < room {
+            self.symbols.resize(room.next_power_of_two(), 0);
+        }
+        while at < word.len() {
+            // Found before they are looked up, so that what is known of them is at hand.
+            let mut found = [Found::default(); AT_ONCE];
+            let mut pieces = 0;
+            while let Some(place) = found.get_mut(pieces).filter(|_| at < word.len()) {
+                let end = self.end(early, word, at);
+                let key = if end - at <= SHORT { ShortKey::new(word, at, end - at) } else { ShortKey::NONE };
+                let hash = key.hash();
+                self.known.short.view().fetch(hash);
+                *place = Found { at, end, key, hash };
+                pieces += 1;
+                at = end;
+            }
+            for piece in found.iter().take(pieces) {
+                if !self.put_known(piece) {
+                    self.piece(model, early, word.get(piece.at..piece.end).unwrap_or_default())?;
+                }
+            }
+        }
+        Some((from, self.count))
+    }
+
+    /// Puts a piece that is known at first sight.
+    #[inline]
+    fn put_known(&mut self, piece: &Found) -> bool {
+        let Self { known, symbols, count, .. } = self;
+        let found = known.short.view().first(piece.hash).and_then(|entry| ids_of(entry, piece.key));
+        let place = symbols.get_mut(*count..*count + FEW);
+        let Some(((more, ids), place)) = found.zip(place) else { return false };
+        place.copy_from_slice(&ids);
+        *count += more;
+        true
+    }
+
+    /// Looks up the ranks of all that were put.
+    pub(super) fn rank(&mut self, pairs: &Pairs) {
+        let Self { symbols, ranks, count, .. } = self;
+        ranks.clear();
+        ranks.push(APART);
+        let (mut asked, mut placed) = ([Asked::default(); AT_ONCE], [Placed::default(); AT_ONCE]);
+        let mut rest = symbols.get(..*count).unwrap_or_default();
+        while rest.len() > 1 {
+            let count = AT_ONCE.min(rest.len() - 1);
+            for (asked, two) in asked.iter_mut().zip(rest.windows(2)) {
+                *asked = pairs.ask(two[0], two[1]);
+            }
+            for (placed, asked) in placed.iter_mut().zip(asked).take(count) {
+                *placed = pairs.place(asked);
+            }
+            ranks.extend(placed.iter().take(count).map(|placed| pairs.answer(*placed)));
+            rest = rest.get(count..).unwrap_or_default();
+        }
+    }
+
+    /// The symbols of a word that was put, each with the rank of the one before it and itself; that of the first says nothing.
+    pub(super) fn of(&self, (from, to): (usize, usize)) -> (&[u32], &[u32]) {
+        (self.symbols.get(from..to).unwrap_or_default(), self.ranks.get(from..to).unwrap_or_default())
+    }
+
+    /// Where the piece ends that begins here.
+    #[inline]
+    fn end(&mut self, early: &Early, word: &[u8], at: usize) -> usize {
+        let mut end = at;
+        loop {
+            end += match word.get(end) {
+                None => return word.len(),
+                Some(0xf0..) => 4,
+                Some(LONG..) => 3,
+                Some(_) => 1,
+            };
+            if word.get(end).is_some_and(|byte| *byte >= LONG) && !self.is_crossed(early, word, end) {
+                return end;
+            }
+        }
+    }
+
+    #[inline]
+    fn is_crossed(&mut self, early: &Early, word: &[u8], at: usize) -> bool {
+        if self.crossed.is_empty() {
+            self.crossed.resize(PLACES, u64::MAX);
+        }
+        let key = Cuts::around(word, at);
+        let place = (fold(key, 0x9E37_79B9_7F4A_7C15) >> 20) as usize % PLACES;
+        let Some(known) = self.crossed.get_mut(place) else { return true };
+        if *known >> 1 != key {
+            *known = key << 1 | u64::from(early.cuts.is_crossed(word, at));
+        }
+        *known & 1 == 1
+    }
+
+    /// Puts any piece, and keeps it.
+    fn piece(&mut self, model: &Model, early: &Early, bytes: &[u8]) -> Option<()> {
+        let Self { known, symbols, count, piece, with, .. } = self;
+        if bytes.len() <= LONGEST && known.put(bytes, count, symbols) {
+            return Some(());
+        }
+        piece.clear();
+        with.clear();
+        if !model.symbols.spread(bytes, &model.pairs, piece, with) || piece.contains(&NONE) {
+            return None;
+        }
+        if bytes.len() <= LONGEST {
+            join(&model.pairs, early.below, piece, with);
+            known.keep(bytes, piece);
+        }
+        symbols.get_mut(*count..*count + piece.len())?.copy_from_slice(piece);
+        *count += piece.len();
+        Some(())
+    }
+}
+
+/// Joins what the first merges join; `ranks` are those of each symbol with the one behind it.
+#[inline(never)]
+fn join(pairs: &Pairs, below: u32, symbols: &mut Vec<u32>, ranks: &mut Vec<u32>) {
+    loop {
+        let first = ranks.iter().copied().enumerate().min_by_key(|(at, rank)| (*rank, *at));
+        let Some((at, rank)) = first.filter(|(_, rank)| *rank < below) else { break };
+        symbols[at] = pairs.product(rank);
+        symbols.remove(at + 1);
+        ranks.remove(at);
+        if let Some(behind) = symbols.get(at + 1) {
+            ranks[at] = pairs.rank(symbols[at], *behind);
+        }
+        if at > 0 {
+            ranks[at - 1] = pairs.rank(symbols[at - 1], symbols[at]);
+        }
+    }
+}
