@@ -16,11 +16,15 @@ use super::known::{Compared, Known, Side};
 use super::passages::{Passage, Passages};
 use super::{Rule, TextAt};
 use crate::model::{Cancel, Outcome};
+use prefetch_index::prefetch_index;
 
 /// From this depth on the pivot is taken from the middle, so that contexts which differ step by step from the first are halved.
 const DEEP: u32 = 3;
 /// Contexts whose text is fetched ahead of the one that is compared.
 const AHEAD: usize = 16;
+/// Nodes of which the first entries are fetched ahead, and how many of each: of the next one their text, too.
+const NODES: usize = 2;
+const FIRST: usize = 4;
 /// Bytes that are fetched together.
 const LINE: usize = 64;
 /// Bytes on each side that are fetched ahead, at most: who reads on from there is seen by the processor itself.
@@ -94,6 +98,15 @@ impl Branch {
     }
 }
 
+/// What remains of a context that differs from the pivot.
+#[derive(Clone, Copy)]
+struct Branched {
+    branch: Branch,
+    entry: Entry,
+    /// Bytes that agree with the pivot on the other side.
+    other: u32,
+}
+
 #[derive(Default)]
 struct Work {
     members: Vec<Part>,
@@ -101,8 +114,8 @@ struct Work {
     nodes: Vec<Node>,
     taken: Vec<Entry>,
     parts: Vec<Part>,
-    branches: Vec<(Branch, Entry)>,
-    unsorted: Vec<(Branch, Entry)>,
+    branches: Vec<Branched>,
+    unsorted: Vec<Branched>,
     ends: Vec<usize>,
     /// How each of those before agrees with the pivot, left and right; where repeats are kept.
     agreed: Vec<[Side; 2]>,
@@ -147,6 +160,7 @@ impl Resolver {
             } else if group.len() > 1 || group.iter().any(|record| record.unpack().copies > 1) {
                 self.work.start(group);
                 while let Some(node) = self.work.nodes.pop() {
+                    self.work.fetch_next(&node, text);
                     self.work.compare(node, &self.rule, text, found, &mut self.passages, cancel)?;
                 }
             }
@@ -191,6 +205,21 @@ impl Work {
         self.nodes.push(Node { start: 0, left: 0, right: 0, depth: 0 });
     }
 
+    /// Fetches what the nodes after this one look at first: most have few entries, so that nothing of theirs is fetched otherwise.
+    fn fetch_next<T: TextAt + ?Sized>(&self, node: &Node, text: &T) {
+        let mut end = node.start;
+        for (number, next) in self.nodes.iter().rev().take(NODES).enumerate() {
+            let entries = self.entries.get(next.start..end).unwrap_or_default();
+            for entry in entries.iter().take(FIRST) {
+                match number {
+                    0 => next.fetch(text, self.at(*entry), [0; 2]),
+                    _ => prefetch_index(self.members.as_slice(), entry.member as usize),
+                }
+            }
+            end = next.start;
+        }
+    }
+
     /// Settles all windows that equal one of a pivot, and makes groups of the others.
     fn compare<T, F>(
         &mut self,
@@ -227,9 +256,12 @@ impl Work {
             if number % BREATH == BREATH - 1 {
                 cancel.check()?;
             }
-            let ahead = if number == 0 { 1..AHEAD + 1 } else { number + AHEAD..number + AHEAD + 1 };
-            for near in entries.get(ahead.start..ahead.end.min(entries.len())).unwrap_or_default() {
-                let at = self.members.get(near.member as usize).map_or(0, |part| part.at);
+            // What is told of a member is fetched before its text is.
+            for entry in ahead(&entries, number, 2 * AHEAD) {
+                prefetch_index(self.members.as_slice(), entry.member as usize);
+            }
+            for entry in ahead(&entries, number, AHEAD) {
+                let at = self.members.get(entry.member as usize).map_or(0, |part| part.at);
                 node.fetch(text, at, last);
             }
             let Some(part) = self.members.get(entry.member as usize) else { continue };
@@ -283,11 +315,13 @@ impl Work {
             }
             if entry.far > most {
                 let branch = Branch { on_left: true, behind: most, byte: left.byte };
-                self.branches.push((branch, Entry { near: entry.near.max(most + 1), ..*entry }));
+                let entry = Entry { near: entry.near.max(most + 1), ..*entry };
+                self.branches.push(Branched { branch, entry, other: right.same });
             }
             if least > entry.near && most >= entry.near {
                 let branch = Branch { on_left: false, behind: right.same, byte: right.byte };
-                self.branches.push((branch, Entry { far: entry.far.min(most).min(least - 1), ..*entry }));
+                let entry = Entry { far: entry.far.min(most).min(least - 1), ..*entry };
+                self.branches.push(Branched { branch, entry, other: most });
             }
         }
         common.at = pivot_at - u64::from(far);
@@ -308,18 +342,20 @@ impl Work {
     /// Contexts that differ from the pivot in the same way are compared among each other.
     fn branch(&mut self, node: Node) {
         self.group_branches();
-        for alike in self.branches.chunk_by(|a, b| a.0 == b.0) {
-            let Some((branch, first)) = alike.first() else { continue };
-            let copies = self.members.get(first.member as usize).map_or(1, |part| part.copies);
+        for alike in self.branches.chunk_by(|a, b| a.branch == b.branch) {
+            let Some(Branched { branch, entry, .. }) = alike.first() else { continue };
+            let copies = self.members.get(entry.member as usize).map_or(1, |part| part.copies);
             if alike.len() < 2 && copies < 2 {
                 continue;
             }
             let depth = node.depth + 1;
             let start = self.entries.len();
-            self.entries.extend(alike.iter().map(|(_, entry)| *entry));
+            self.entries.extend(alike.iter().map(|one| one.entry));
+            // All agree with the pivot so far on the other side, and so among each other.
+            let other = alike.iter().map(|one| one.other).min().unwrap_or_default();
             self.nodes.push(match branch.on_left {
-                true => Node { start, left: branch.behind + 1, depth, ..node },
-                false => Node { start, right: branch.behind + 1, depth, ..node },
+                true => Node { start, left: branch.behind + 1, right: node.right.max(other), depth },
+                false => Node { start, left: node.left.max(other), right: branch.behind + 1, depth },
             });
         }
     }
@@ -328,17 +364,22 @@ impl Work {
 impl Work {
     /// Brings equal branches together, each with its members in order.
     fn group_branches(&mut self) {
-        let key = |(branch, entry): &(Branch, Entry)| (*branch, entry.member);
+        let key = |one: &Branched| (one.branch, one.entry.member);
         if self.branches.len() < MANY {
             self.branches.sort_unstable_by_key(key);
             return;
         }
         // Of many most are alike, and members are in order already: then a bucket is sorted as it is.
-        let bucket =
-            |(branch, _): &(Branch, Entry)| (filter::spread(branch.number()) >> (64 - BUCKETS.ilog2())) as usize;
+        let bucket = |one: &Branched| (filter::spread(one.branch.number()) >> (64 - BUCKETS.ilog2())) as usize;
         let Self { branches, unsorted, ends, .. } = self;
         distribute_and_sort(branches, unsorted, ends, BUCKETS, bucket, key);
     }
+}
+
+/// Those that come into reach with this one, which ends so many behind it.
+fn ahead(entries: &[Entry], number: usize, reach: usize) -> &[Entry] {
+    let from = if number == 0 { 1 } else { number + reach };
+    entries.get(from..entries.len().min(number + reach + 1)).unwrap_or_default()
 }
 
 /// Contexts of which some have been compared with the pivot.
