@@ -3,14 +3,14 @@
 //! For the maps of a large vocabulary the reference takes longer than for anything else of a file, and a comparison of some texts needs
 //! little of them. To join a word it asks for characters of the word and for pairs of neighbours in it, so that a token of which no part
 //! of the word is the spelling can change nothing. What is left are the tokens that are spelled in some word, with their ids, and the
-//! merges that give them, in their order: of these the reference makes a model and joins the words. Who asks for many words gets the
-//! whole model.
+//! merges that give them, in their order: of these the reference makes a model and joins the words. What becomes of a word hangs on
+//! nothing else, so that it is remembered. Who asks for many words gets the whole model.
 
 use super::bpe::{of_bytes, Index, Lists, Merge};
 use super::file::ModelFile;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use tokenizers::models::bpe::BPE;
 use tokenizers::{Model, OffsetReferential, OffsetType, PreTokenizedString, Result, Token, TruncationDirection};
 
@@ -29,8 +29,9 @@ const LONGEST_TOKEN: usize = 512;
 /// From so many characters on it is looked whether any token begins so: at this length, twice, four times and so on.
 const BEGINNING: usize = 4;
 
-/// Words that the whole model remembers, as the reference has it where nothing is said.
+/// Words that are remembered, as the reference has it where nothing is said, and bytes of the longest of them.
 const REMEMBERED: usize = 10_000;
+const LONGEST_REMEMBERED: usize = 256;
 
 /// There is no such id.
 const NONE: u32 = u32::MAX;
@@ -55,6 +56,8 @@ pub(super) struct Wordwise {
     rules: Rules,
     /// Words for which models are made yet.
     words: AtomicUsize,
+    /// What became of words, until the whole model is there.
+    known: Mutex<HashMap<String, Vec<Token>>>,
     whole: OnceLock<std::result::Result<BPE, String>>,
 }
 
@@ -157,6 +160,7 @@ impl Wordwise {
             longest,
             rules,
             words,
+            known: Mutex::default(),
             whole: OnceLock::new(),
         })
     }
@@ -287,12 +291,26 @@ impl Model for Wordwise {
         if let Some(Ok(whole)) = self.whole.get() {
             return whole.tokenize_in_pretokenized(text, limit);
         }
-        let splits = text.get_splits(OffsetReferential::Normalized, OffsetType::None);
-        let words = splits.into_iter().filter(|(_, _, tokens)| tokens.is_none()).map(|(word, ..)| word).collect();
-        match self.wanted(&words) {
-            Some(tokens) => self.model(&tokens, 0)?.tokenize_in_pretokenized(text, limit),
-            None => self.whole()?.tokenize_in_pretokenized(text, limit),
+        if let Some((most, direction)) = limit {
+            return text.tokenize_with_limit(|word| self.tokenize(word.get()), most, direction);
         }
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let splits = text.get_splits(OffsetReferential::Normalized, OffsetType::None);
+        let words = splits.into_iter().filter(|(_, _, tokens)| tokens.is_none()).map(|(word, ..)| word);
+        let new: HashSet<&str> = words.filter(|word| !known.contains_key(*word)).collect();
+        let Some(tokens) = self.wanted(&new) else {
+            *known = HashMap::new();
+            return self.whole()?.tokenize_in_pretokenized(text, limit);
+        };
+        let model = self.model(&tokens, 0)?;
+        let made = new.into_iter().map(|word| Ok((word.to_owned(), model.tokenize(word)?)));
+        known.extend(made.collect::<Result<Vec<_>>>()?);
+        text.tokenize(|word| known.get(word.get()).cloned().ok_or_else(|| "a word is gone".into()))?;
+        if known.len() > REMEMBERED {
+            known.clear();
+        }
+        known.retain(|word, _| word.len() <= LONGEST_REMEMBERED);
+        Ok(())
     }
 
     fn token_to_id(&self, token: &str) -> Option<u32> {
