@@ -73,11 +73,11 @@ impl<E: Entry> Table<E> {
         self.lost > self.mask / (2 * CROWDED) && self.mask + 1 < most
     }
 
-    /// Takes twice the memory, and what is known with it.
+    /// Takes so many times the memory, a power of two, and what is known with it.
     #[cold]
-    pub(super) fn grow(&mut self) {
+    pub(super) fn grow(&mut self, times: usize) {
         let mut larger = Self::default();
-        larger.fill(2 * (self.mask + 1));
+        larger.fill(times * (self.mask + 1));
         // Those in their second places first: who comes later has the first.
         for is_first in [false, true] {
             for (place, entry) in self.entries.all().iter().enumerate() {
