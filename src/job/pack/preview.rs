@@ -4,7 +4,7 @@ use super::inputs::{find, Inputs, Pass};
 use super::journal::Journal;
 use super::layout::Layout;
 use super::logs::check_tasks;
-use super::preview_outputs::{outputs, read_bytes, share, shown, task_names, LISTED};
+use super::preview_outputs::{expected, outputs, share, shown, task_names, LISTED};
 use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::wants_some;
@@ -18,6 +18,8 @@ use crate::source::text::{read_unit, unpacked_share, Blocks, Position, TextFile}
 use crate::storage::read::open_read;
 use crate::storage::space;
 use crate::tokenize::Tokenizer;
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Bytes of text read at a place.
@@ -149,8 +151,25 @@ impl Row {
     }
 }
 
+/// What was looked at: bytes on disk, and tokens in them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Looked {
+    on_disk: u64,
+    tokens: u64,
+}
+
+impl Looked {
+    fn add(&mut self, on_disk: u64, tokens: u64) {
+        self.on_disk += on_disk;
+        self.tokens += tokens;
+    }
+}
+
 struct Sampling {
     sample: PackSample,
+    /// Of each file, and of all.
+    looked: HashMap<PathBuf, Looked>,
+    looked_at: Looked,
     took: Duration,
     rows: Vec<Row>,
     /// Text of all passes, in bytes, about.
@@ -164,6 +183,8 @@ impl Sampling {
     fn new(recipes: usize) -> Self {
         Self {
             sample: PackSample::default(),
+            looked: HashMap::new(),
+            looked_at: Looked::default(),
             took: Duration::ZERO,
             rows: vec![Row::default(); recipes],
             text_bytes: 0.0,
@@ -226,6 +247,8 @@ impl Sampling {
             self.sample.documents += packed.documents;
             self.sample.bytes += piece.block.bytes.len() as u64;
             self.sample.tokens += packed.tokens;
+            self.looked.entry(input.path.clone()).or_default().add(on_disk, packed.tokens);
+            self.looked_at.add(on_disk, packed.tokens);
             self.leave_out(input, &packed);
             if self.keys.is_empty() {
                 self.keys.clone_from(&packed.keys);
@@ -244,6 +267,12 @@ impl Sampling {
             }
         }
         Ok(())
+    }
+
+    /// Tokens of a file, about: by what was seen of it, or of all files.
+    fn expected(&self, file: &TextFile) -> u64 {
+        let Looked { on_disk, tokens } = self.looked.get(&file.path).copied().unwrap_or(self.looked_at);
+        share(tokens, file.bytes, on_disk)
     }
 
     /// A figure of the sample, for a text of so many bytes.
@@ -309,7 +338,7 @@ impl Sampling {
             }
         };
         let bytes = data + rest;
-        let outputs = outputs(names, &read_bytes(number, recipe.format, inputs), bytes);
+        let outputs = outputs(names, &expected(number, recipe.format, inputs, &|file| self.expected(file)), bytes);
         let place = match (recipe.format, inputs.pbins.as_slice()) {
             (PackFormat::Modalities, [one]) => layout.pbin(one),
             (format, _) => layout.place(format),

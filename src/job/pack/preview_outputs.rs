@@ -5,31 +5,32 @@ use super::layout::Layout;
 use crate::formats::nanosets::names;
 use crate::job::prepare::OutputFile;
 use crate::model::{PackFormat, PackPlan};
+use crate::source::text::TextFile;
 use std::path::Path;
 
 /// Rows of a list that are handed out.
 pub(super) const LISTED: usize = 1_000;
 
-/// Files that are written, each with its part of all bytes: as much as what it is made of has of all that is read. Those of one entry of
-/// `names` are made of the same, in equal parts.
-pub(super) fn outputs(names: Vec<Vec<String>>, read: &[u64], bytes: u64) -> Vec<OutputFile> {
-    let all: u64 = read.iter().sum();
-    let files = names.into_iter().zip(read).flat_map(|(names, read)| {
-        let each = share(bytes, *read, all) / names.len().max(1) as u64;
+/// Files that are written, each with its part of all bytes: as much as what it is made of has of all tokens that are expected. Those of one
+/// entry of `names` are made of the same, in equal parts.
+pub(super) fn outputs(names: Vec<Vec<String>>, tokens: &[u64], bytes: u64) -> Vec<OutputFile> {
+    let all: u64 = tokens.iter().sum();
+    let files = names.into_iter().zip(tokens).flat_map(|(names, tokens)| {
+        let each = share(bytes, *tokens, all) / names.len().max(1) as u64;
         names.into_iter().map(move |name| (name, each))
     });
     let file = |(name, bytes): (String, u64)| OutputFile { replaces: Path::new(&name).exists(), name, bytes };
     files.take(LISTED).map(file).collect()
 }
 
-/// Bytes that are read for each output of a recipe, in the order of its outputs.
-pub(super) fn read_bytes(number: usize, format: PackFormat, inputs: &Inputs) -> Vec<u64> {
+/// Tokens of each output of a recipe, in the order of its outputs, as they are expected of each file that is read for it.
+pub(super) fn expected(number: usize, format: PackFormat, inputs: &Inputs, of: &dyn Fn(&TextFile) -> u64) -> Vec<u64> {
     let count = match format {
         PackFormat::Modalities => inputs.pbins.len(),
         PackFormat::Nanosets => inputs.ranks.len(),
         PackFormat::Forager => inputs.samples.len(),
     };
-    let mut read = vec![0; count];
+    let mut tokens = vec![0; count];
     for pass in inputs.passes.iter().filter(|pass| pass.recipes.contains(&number)) {
         for (file, role) in pass.files.iter().zip(&pass.roles) {
             let place = match format {
@@ -37,12 +38,12 @@ pub(super) fn read_bytes(number: usize, format: PackFormat, inputs: &Inputs) -> 
                 PackFormat::Nanosets => inputs.ranks.iter().position(|rank| *rank == role.rank),
                 PackFormat::Forager => Some(role.samples),
             };
-            if let Some(bytes) = place.and_then(|place| read.get_mut(place)) {
-                *bytes += file.bytes;
+            if let Some(tokens) = place.and_then(|place| tokens.get_mut(place)) {
+                *tokens += of(file);
             }
         }
     }
-    read
+    tokens
 }
 
 /// The `.ds` files of each task, as many as the tokens fill.

@@ -28,6 +28,22 @@ fn what_is_missing_is_named_with_its_flag() {
 }
 
 #[test]
+fn a_dry_run_tells_the_size_of_each_file_by_what_its_own_text_becomes() {
+    let sandbox = Sandbox::new();
+    // Of as many bytes: words that are tokens, and characters of which every byte is one.
+    sandbox.write("in/a.jsonl", jsonl(vec!["the and of the in that"; 400]));
+    sandbox.write("in/b.jsonl", jsonl(vec!["龘靐齉鱻麤龗爨"; 400]));
+    let line = format!("pack in --format modalities --tokenizer {} --eos-token {END} --output out", bpe());
+    let told = sandbox.say(&format!("{line} --dry-run --json")).ends(0).json("ok");
+    sandbox.say(&line).ends(0);
+    for output in told["targets"][0]["outputs"].as_array().unwrap() {
+        let (name, expected) = (output["name"].as_str().unwrap(), output["bytes"].as_u64().unwrap());
+        let bytes = std::fs::metadata(name).unwrap().len();
+        assert!(bytes.abs_diff(expected) * 5 < bytes, "{name}: {expected} {bytes}");
+    }
+}
+
+#[test]
 fn flags_of_a_format_that_is_not_asked_for_are_refused() {
     let sandbox = small();
     let base = format!("pack a.jsonl --tokenizer {} --output o --eos-token {END}", bpe());
