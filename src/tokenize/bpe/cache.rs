@@ -123,13 +123,15 @@ fn write(ids: &[u32], more: usize, count: &mut usize, out: &mut Vec<u32>) {
 /// Lets a table grow, if it is crowded and there is room.
 #[inline]
 fn grow<E: Entry>(table: &mut Table<E>, most: usize, room: &mut usize) {
-    if table.is_crowded(most) {
-        // Where one is too small, one of twice the size mostly is soon, too, and each has to be moved into.
-        let more = [3, 1].map(|times| times * table.bytes()).into_iter().find(|more| *more <= *room);
-        if let Some(more) = more {
-            *room -= more;
-            table.grow(1 + more / table.bytes());
-        }
+    if !table.is_crowded() {
+        return;
+    }
+    // Where one is too small, one of twice the size mostly is soon, too, and each has to be moved into.
+    let more = |times: &usize| (times - 1) * table.bytes();
+    let times = [4, 2].into_iter().find(|times| times * table.places() <= most && more(times) <= *room);
+    if let Some(times) = times {
+        *room -= more(&times);
+        table.grow(times);
     }
 }
 

@@ -67,17 +67,22 @@ impl<E: Entry> Table<E> {
         View { entries: self.entries.all(), mask: self.mask }
     }
 
-    /// Whether so many words gave way to others that twice the places would serve, and there are fewer than `most`.
+    /// Places for words.
+    pub(super) fn places(&self) -> usize {
+        self.mask + 1
+    }
+
+    /// Whether so many words gave way to others that more places would serve.
     #[inline]
-    pub(super) fn is_crowded(&self, most: usize) -> bool {
-        self.lost > self.mask / (2 * CROWDED) && self.mask + 1 < most
+    pub(super) fn is_crowded(&self) -> bool {
+        self.lost > self.mask / (2 * CROWDED)
     }
 
     /// Takes so many times the memory, a power of two, and what is known with it.
     #[cold]
     pub(super) fn grow(&mut self, times: usize) {
         let mut larger = Self::default();
-        larger.fill(times * (self.mask + 1));
+        larger.fill(times * self.places());
         // Those in their second places first: who comes later has the first.
         for is_first in [false, true] {
             for (place, entry) in self.entries.all().iter().enumerate() {
