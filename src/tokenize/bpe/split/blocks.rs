@@ -30,6 +30,30 @@ pub(super) struct Block {
     pub(super) wide_numbers: u64,
 }
 
+/// First bytes of characters of two and of three bytes that are letters, whatever follows: those of Latin, Cyrillic, Chinese and Korean.
+const TWO: [(u8, u8); 2] = [(0xc4, 0xca), (0xd0, 0xd1)];
+const THREE: [(u8, u8); 2] = [(0xe5, 0xe9), (0xeb, 0xec)];
+
+/// Which bytes are between these two, in the highest bit of each.
+#[inline]
+fn is_among(part: u8x16, (from, last): (u8, u8)) -> u8x16 {
+    let beyond = part - u8x16::splat(from);
+    beyond.simd_eq(beyond.min(u8x16::splat(last - from)))
+}
+
+/// Bytes of characters that are letters by their first byte.
+#[inline]
+fn letters_of(bytes: &[u8; BLOCK]) -> u64 {
+    let (mut two, mut three) = (0, 0);
+    for (number, part) in bytes.as_chunks::<16>().0.iter().enumerate() {
+        let part = u8x16::from(*part);
+        let any = |[one, other]: [(u8, u8); 2]| is_among(part, one) | is_among(part, other);
+        two |= u64::from(any(TWO).to_bitmask()) << (16 * number);
+        three |= u64::from(any(THREE).to_bitmask()) << (16 * number);
+    }
+    two | two << 1 | three | three << 1 | three << 2
+}
+
 impl Block {
     /// Of the bytes from this place on, where a character begins; `None` where there are not so many.
     #[inline]
@@ -40,21 +64,22 @@ impl Block {
         for (number, part) in bytes.as_chunks::<16>().0.iter().enumerate() {
             let part = u8x16::from(*part);
             let put = |bits: u8x16| u64::from(bits.to_bitmask()) << (16 * number);
-            let is_among = |part: u8x16, from: u8, last: u8| {
-                let beyond = part - u8x16::splat(from);
-                beyond.simd_eq(beyond.min(u8x16::splat(last - from)))
-            };
             let blanks = part.simd_eq(u8x16::splat(b' '));
-            block.letters |= put(is_among(part | u8x16::splat(0x20), b'a', b'z'));
-            block.numbers |= put(is_among(part, b'0', b'9'));
+            block.letters |= put(is_among(part | u8x16::splat(0x20), (b'a', b'z')));
+            block.numbers |= put(is_among(part, (b'0', b'9')));
             block.blanks |= put(blanks);
             block.lines |= put(part.simd_eq(u8x16::splat(b'\n')) | part.simd_eq(u8x16::splat(b'\r')));
-            block.spaces |= put(blanks | is_among(part, b'\t', b'\r'));
+            block.spaces |= put(blanks | is_among(part, (b'\t', b'\r')));
             block.quotes |= put(part.simd_eq(u8x16::splat(b'\'')));
             // Only the highest bit of each byte is looked at.
             let first = part & (part + part);
             firsts |= put(first);
             block.further |= put(part ^ first);
+        }
+        if firsts != 0 {
+            let letters = letters_of(bytes);
+            block.letters |= letters;
+            firsts &= !letters;
         }
         while firsts != 0 {
             let place = firsts.trailing_zeros();
@@ -117,5 +142,33 @@ impl Block {
             }
         }
         starts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_characters_that_are_letters_by_their_first_byte_are_letters() {
+        let mut found = 0;
+        for character in '\u{80}'..=char::MAX {
+            let mut bytes = [0; 4];
+            let bytes = character.encode_utf8(&mut bytes).as_bytes();
+            let ranges = match bytes.len() {
+                2 => TWO.as_slice(),
+                3 => THREE.as_slice(),
+                _ => &[],
+            };
+            if ranges.iter().any(|(from, last)| (*from..=*last).contains(&bytes[0])) {
+                found += 1;
+                assert_eq!(
+                    Classes::get().of(u32::from(character)) & (LETTER | NUMBER | SPACE),
+                    LETTER,
+                    "{character:?}"
+                );
+            }
+        }
+        assert_eq!(found, 9 * 0x40 + 7 * 0x1000);
     }
 }
