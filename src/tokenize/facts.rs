@@ -125,17 +125,21 @@ impl Template {
         self.prefix.is_empty() && self.suffix.is_empty()
     }
 
-    /// Appends `prefix ids suffix` to `out`, the raw ids cut first as the reference does it: to `max_length` less the
-    /// template's own. Fails with a usage failure when the template alone is longer than that.
-    pub fn apply(&self, ids: &[u32], truncation: Option<&Truncation>, out: &mut Vec<u32>) -> Outcome<()> {
+    /// Prefix, ids and suffix, the raw ids cut first as the reference does it: to `max_length` less the template's own. Fails with a
+    /// usage failure when the template alone is longer than that.
+    pub fn around<'a>(&'a self, ids: &'a [u32], truncation: Option<&Truncation>) -> Outcome<[&'a [u32]; 3]> {
         let kept = match truncation {
             Some(truncation) => truncation.kept(ids, self.prefix.len() + self.suffix.len())?,
             None => ids,
         };
-        out.reserve(self.prefix.len() + kept.len() + self.suffix.len());
-        out.extend_from_slice(&self.prefix);
-        out.extend_from_slice(kept);
-        out.extend_from_slice(&self.suffix);
+        Ok([&self.prefix, kept, &self.suffix])
+    }
+
+    /// Appends what [`around`](Self::around) gives to `out`.
+    pub fn apply(&self, ids: &[u32], truncation: Option<&Truncation>, out: &mut Vec<u32>) -> Outcome<()> {
+        let parts = self.around(ids, truncation)?;
+        out.reserve(parts.iter().map(|part| part.len()).sum());
+        parts.iter().for_each(|part| out.extend_from_slice(part));
         Ok(())
     }
 }

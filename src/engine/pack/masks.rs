@@ -133,7 +133,7 @@ pub(super) fn parts(
         tokens += raw.len() as u64;
         let shaped = shape(recipe, &raw, &mut whole)?;
         let is_masked = masked.parts.iter().any(|masked| masked == kind);
-        ids.extend_from_slice(shaped);
+        shaped.iter().for_each(|part| ids.extend_from_slice(part));
         mask.resize(ids.len(), u8::from(is_masked));
     }
     if let End::Always(id) | End::UnlessThere(id) = recipe.end {

@@ -112,18 +112,19 @@ impl Lot {
         let shaped = shape(recipe, ids, whole)?;
         let end = match recipe.end {
             End::Always(id) => Some(id),
-            End::UnlessThere(id) if shaped.last() != Some(&id) => Some(id),
+            End::UnlessThere(id) if shaped.iter().rev().find_map(|part| part.last()) != Some(&id) => Some(id),
             End::UnlessThere(_) | End::Never => None,
         };
-        if shaped.is_empty() && recipe.needs_tokens {
+        let tokens: usize = shaped.iter().map(|part| part.len()).sum();
+        if tokens == 0 && recipe.needs_tokens {
             return Ok(Err("the tokenizer makes no token of its text"));
         }
-        if recipe.may_overflow && !fits(recipe.token, shaped) {
+        if recipe.may_overflow && !shaped.iter().all(|part| fits(recipe.token, part)) {
             return Ok(Err(TOO_LARGE));
         }
-        put(recipe.token, shaped, &mut self.bytes);
+        shaped.iter().for_each(|part| put(recipe.token, part, &mut self.bytes));
         put(recipe.token, end.as_slice(), &mut self.bytes);
-        self.lengths.push((shaped.len() + usize::from(end.is_some())) as u64);
+        self.lengths.push((tokens + usize::from(end.is_some())) as u64);
         Ok(Ok(()))
     }
 
@@ -141,43 +142,47 @@ impl Lot {
 
 const TOO_LARGE: &str = "it has a token whose id does not fit into the format's token size";
 
-/// The ids of a document without its end token.
-pub(super) fn shape<'a>(recipe: &Recipe, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<&'a [u32]> {
-    if recipe.takes_ids_as_they_are() {
-        return Ok(ids);
-    }
+/// The ids of a document without its end token, in parts. `whole` is memory to work in.
+pub(super) fn shape<'a>(recipe: &'a Recipe, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
+    let Some(fill) = recipe.fill else { return recipe.template.around(ids, recipe.truncation.as_ref()) };
     whole.clear();
     recipe.template.apply(ids, recipe.truncation.as_ref(), whole)?;
-    if let Some(fill) = recipe.fill {
-        let missing = fill.length.saturating_sub(whole.len());
-        match fill.side {
-            Side::Right => whole.resize(whole.len() + missing, fill.id),
-            Side::Left => drop(whole.splice(..0, std::iter::repeat_n(fill.id, missing))),
-        }
+    let missing = fill.length.saturating_sub(whole.len());
+    match fill.side {
+        Side::Right => whole.resize(whole.len() + missing, fill.id),
+        Side::Left => drop(whole.splice(..0, std::iter::repeat_n(fill.id, missing))),
     }
-    Ok(whole)
+    Ok([whole, &[], &[]])
 }
 
 fn fits(token: TokenType, ids: &[u32]) -> bool {
     ids.iter().all(|id| u64::from(*id) <= token.greatest())
 }
 
+/// Ids that are turned into bytes at a time.
+const AT_ONCE: usize = 256;
+
 /// Appends ids in the bytes of the token type, all of which fit.
 pub(super) fn put(token: TokenType, ids: &[u32], out: &mut Vec<u8>) {
-    let old = out.len();
-    out.resize(old + ids.len() * token.bytes(), 0);
-    let space = out.get_mut(old..).unwrap_or_default();
     match token {
-        TokenType::U8 => space.iter_mut().zip(ids).for_each(|(space, id)| *space = *id as u8),
-        TokenType::U16 => {
-            space.as_chunks_mut().0.iter_mut().zip(ids).for_each(|(space, id)| *space = (*id as u16).to_le_bytes());
+        TokenType::U8 => out.extend(ids.iter().map(|id| *id as u8)),
+        TokenType::U16 => put_each(ids, out, |id| (id as u16).to_le_bytes()),
+        // What they are in memory already.
+        TokenType::U32 | TokenType::I32 if cfg!(target_endian = "little") => {
+            out.extend_from_slice(bytemuck::cast_slice(ids));
         }
-        TokenType::U32 | TokenType::I32 => {
-            space.as_chunks_mut().0.iter_mut().zip(ids).for_each(|(space, id)| *space = id.to_le_bytes());
-        }
-        TokenType::I64 | TokenType::U64 => {
-            space.as_chunks_mut().0.iter_mut().zip(ids).for_each(|(space, id)| *space = u64::from(*id).to_le_bytes());
-        }
+        TokenType::U32 | TokenType::I32 => put_each(ids, out, u32::to_le_bytes),
+        TokenType::I64 | TokenType::U64 => put_each(ids, out, |id| u64::from(id).to_le_bytes()),
+    }
+}
+
+/// Appends the bytes of each id.
+fn put_each<const BYTES: usize>(ids: &[u32], out: &mut Vec<u8>, bytes: impl Fn(u32) -> [u8; BYTES]) {
+    out.reserve(ids.len() * BYTES);
+    let mut space = [[0; BYTES]; AT_ONCE];
+    for some in ids.chunks(AT_ONCE) {
+        space.iter_mut().zip(some).for_each(|(space, id)| *space = bytes(*id));
+        out.extend_from_slice(space.get(..some.len()).unwrap_or_default().as_flattened());
     }
 }
 

@@ -266,9 +266,4 @@ impl Recipe {
         }
         Ok(self)
     }
-
-    /// Whether the raw ids are the document's, but for its end token.
-    pub(super) fn takes_ids_as_they_are(&self) -> bool {
-        self.template.is_empty() && self.truncation.is_none() && self.fill.is_none()
-    }
 }
