@@ -128,24 +128,32 @@ const PIECES: &[&str] = &[
 
 /// The whole set for a tokenizer with these added tokens: every piece, pairs of them, runs, long words, and the added tokens'
 /// spellings whole, cut in pieces, doubled, one behind the other and between letters and spaces.
+///
+/// To the reference a text by itself is as long as fifty more bytes of another: what need not stand at an end of its text stands with
+/// others of its kind.
 pub(super) fn texts(added: &[&str]) -> Vec<String> {
     let mut out: Vec<String> = PIECES.iter().map(|piece| (*piece).to_owned()).collect();
     for (at, left) in PIECES.iter().enumerate() {
         // Strides without a common divisor bring every piece next to many others.
-        for stride in [1, 7, 23, 41, 60] {
-            let right = PIECES[(at * 3 + stride) % PIECES.len()];
-            out.push(format!("{left}{right}"));
-            out.push(format!("x {left} {right}{left}\n"));
-        }
+        let next = |stride: usize| PIECES[(at * 3 + stride) % PIECES.len()];
+        out.push([1, 7, 23, 41, 60].map(|stride| format!("{left}{}", next(stride))).join("\n"));
+        out.push([60, 41, 23, 7, 1].map(|stride| format!("x {left} {}{left}\n", next(stride))).concat());
+        out.push(format!("{left}{}", next(11)));
     }
     for count in [2, 3, 4, 7, 15, 16, 17, 31, 64, 65, 257, 520] {
-        for run in [" ", "\n", "a", "1", ".", "é", "你", "\u{301}", "\t", "ab ", " a", "\r\n", "👍"] {
-            out.push(run.repeat(count));
-            out.push(format!("x{}y", run.repeat(count)));
+        let runs = [" ", "\n", "a", "1", ".", "é", "你", "\u{301}", "\t", "ab ", " a", "\r\n", "👍"]
+            .map(|run| run.repeat(count));
+        // Of the longest, which take most of the time, a few are enough.
+        if count < 257 {
+            out.extend(runs.clone());
         }
+        let kinds = if count < 520 { runs.len() } else { 6 };
+        out.push(runs.iter().take(kinds).map(|run| format!("x{run}y")).collect());
     }
     // Words that a vocabulary with tokens for bytes spells, and that no merge may lead to.
-    out.extend((0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>")));
+    let bytes: Vec<String> = (0..=u8::MAX).map(|byte| format!("<0x{byte:02X}>")).collect();
+    out.extend(bytes.chunks(16).flat_map(|some| [some.join(" "), some.concat(), some.concat().to_lowercase()]));
+    out.extend(bytes.into_iter().step_by(37));
     out.push(" ".repeat(5_000));
     out.push("word".repeat(1_000));
     out.push(PIECES.concat());

@@ -1,16 +1,30 @@
 //! The spelling of bytes in byte-level vocabularies: each byte is one printable character.
 
+/// Characters from here on are no spelling of a byte.
+const END: usize = 0x144;
+
+/// What a character that is none has in the place of its byte.
+const NONE: u16 = u16::MAX;
+
+/// The bytes of all characters below [`END`].
+const BYTES: [u16; END] = {
+    let mut bytes = [NONE; END];
+    let (mut byte, mut other) = (0, 0x100);
+    while byte < 0x100 {
+        let is_printable = matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff);
+        // The other bytes, in order, are spelled by the characters from 256 on.
+        bytes[if is_printable { byte } else { other }] = byte as u16;
+        if !is_printable {
+            other += 1;
+        }
+        byte += 1;
+    }
+    bytes
+};
+
 /// The byte that a character of such a vocabulary stands for.
 pub(super) fn byte_of(spelled: char) -> Option<u8> {
-    let code = u32::from(spelled);
-    match code {
-        0x21..=0x7e | 0xa1..=0xac | 0xae..=0xff => u8::try_from(code).ok(),
-        // The other bytes, in order, are spelled by the characters from 256 on.
-        0x100..=0x120 => u8::try_from(code - 0x100).ok(),
-        0x121..=0x142 => u8::try_from(code - 0x121 + 0x7f).ok(),
-        0x143 => Some(0xad),
-        _ => None,
-    }
+    BYTES.get(spelled as usize).and_then(|byte| u8::try_from(*byte).ok())
 }
 
 #[cfg(test)]

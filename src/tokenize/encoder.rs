@@ -3,7 +3,7 @@
 use super::bpe;
 use super::sentencepiece::Scratch;
 use super::tokenizer::{Engine, Tokenizer};
-use crate::model::Outcome;
+use crate::model::{ExitClass, Outcome};
 use std::ops::Range;
 
 /// A token and the part of the text that it stands for.
@@ -22,6 +22,35 @@ pub struct TokenSpan {
 /// The first token that stands for the character `at`, as Python's `char_to_token` finds it.
 pub fn token_at_char(spans: &[TokenSpan], at: usize) -> Option<usize> {
     spans.iter().position(|span| !span.is_template && span.chars.contains(&at))
+}
+
+/// The raw ids of some texts, by their numbers. Its memory is used again.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// One behind the other.
+    ids: Vec<u32>,
+    /// Where those of each end.
+    ends: Vec<usize>,
+    /// Texts that cannot be encoded.
+    refused: Vec<usize>,
+}
+
+/// Over so many ids, memory for them is given back.
+const KEPT: usize = 1 << 20;
+
+impl Batch {
+    /// The ids of a text, counted from 0; `None` where the tokenizer cannot encode it.
+    pub fn ids(&self, number: usize) -> Option<&[u32]> {
+        let from = number.checked_sub(1).map_or(Some(&0), |before| self.ends.get(before))?;
+        let ids = self.ids.get(*from..*self.ends.get(number)?)?;
+        (!self.refused.contains(&number)).then_some(ids)
+    }
+
+    fn clear(&mut self) {
+        self.ids.clear();
+        self.ends.clear();
+        self.refused.clear();
+    }
 }
 
 /// Encodes texts; one for each thread, with caches of its own.
@@ -55,6 +84,31 @@ impl Encoder {
         }
     }
 
+    /// [`encode`](Self::encode) of several texts, which is faster than each by itself where they are short. Only what has to do with none
+    /// of them is a failure.
+    pub fn encode_all(&mut self, texts: &[&str], out: &mut Batch) -> Outcome<()> {
+        if out.ids.len() > KEPT {
+            out.ids = Vec::new();
+        }
+        out.refused.clear();
+        if let Engine::Json(reference, Some(fast)) = self.tokenizer.engine() {
+            let Batch { ids, ends, refused } = &mut *out;
+            let others = |number: usize, ids: &mut Vec<u32>| {
+                let text = texts.get(number).copied().unwrap_or_default();
+                refused_or(reference.encode(text, ids), number, refused)
+            };
+            if self.tokenizer.is_fast() && fast.encode_all(texts, &mut self.words, others, (ids, ends))? {
+                return Ok(());
+            }
+        }
+        out.clear();
+        for (number, text) in texts.iter().enumerate() {
+            refused_or(self.encode(text, &mut out.ids), number, &mut out.refused)?;
+            out.ends.push(out.ids.len());
+        }
+        Ok(())
+    }
+
     /// Whether the fast reader does the work at the moment.
     pub(super) fn is_fast(&self) -> bool {
         self.tokenizer.is_fast()
@@ -83,5 +137,16 @@ impl Encoder {
             Engine::Json(reference, _) => reference.spans(text, true),
             Engine::SentencePiece(model) => model.spans(text, &mut self.scratch),
         }
+    }
+}
+
+/// Keeps the number of a text that cannot be encoded; another failure stays one.
+fn refused_or(encoded: Outcome<()>, number: usize, refused: &mut Vec<usize>) -> Outcome<()> {
+    match encoded {
+        Err(failure) if failure.class == ExitClass::Data => {
+            refused.push(number);
+            Ok(())
+        }
+        other => other,
     }
 }

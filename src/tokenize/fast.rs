@@ -2,6 +2,7 @@
 
 use super::bpe::{Bpe, Scratch, Tables};
 use super::reference::{guarded, Reference};
+use crate::model::Outcome;
 use memchr::memmem::Finder;
 use serde_json::{json, Value};
 
@@ -62,6 +63,31 @@ impl Fast {
             out[before..].reverse();
         }
         is_done
+    }
+
+    /// The raw ids of some texts at once, and where those of each end; `others` reads those of which the fast reader gives up. `false`
+    /// where it takes texts only one by one; what is in `ids` and `ends` then means nothing.
+    pub(super) fn encode_all(
+        &self,
+        texts: &[&str],
+        scratch: &mut Scratch,
+        mut others: impl FnMut(usize, &mut Vec<u32>) -> Outcome<()>,
+        (ids, ends): (&mut Vec<u32>, &mut Vec<usize>),
+    ) -> Outcome<bool> {
+        let Self::Own(own) = self else { return Ok(false) };
+        #[cfg(test)]
+        if texts.iter().any(|text| text.contains(DIFFERS)) {
+            return Ok(false);
+        }
+        scratch.begin();
+        for (number, text) in texts.iter().enumerate() {
+            if !own.put(text, scratch) {
+                let mut alone = Vec::new();
+                others(number, &mut alone)?;
+                scratch.put_ids(&alone);
+            }
+        }
+        Ok(own.finish(scratch, ids, ends))
     }
 }
 

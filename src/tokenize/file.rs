@@ -1,5 +1,7 @@
 //! What a `tokenizer.json` of byte pairs says, read without making values of its long lists first.
 
+use super::together::{both, Together};
+use memchr::memmem;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -179,8 +181,54 @@ impl<'a> File<'a> {
     /// Reads a file, if it is one of byte pairs in the usual form.
     pub(super) fn read(json: &'a [u8]) -> Option<Self> {
         // Once for all, and not for each spelling.
-        let file: Self = serde_json::from_str(simdutf8::basic::from_utf8(json).ok()?).ok()?;
+        Self::of(simdutf8::basic::from_utf8(json).ok()?)
+    }
+
+    fn of(json: &'a str) -> Option<Self> {
+        let file: Self = serde_json::from_str(json).ok()?;
         file.model.kind.as_ref().is_none_or(|kind| kind.0 == "BPE").then_some(file)
+    }
+}
+
+/// A file of which the merges are read by themselves: they take as long as all that is before them.
+///
+/// In their place stands a mark of ours. If the rest is read and has the mark where merges are looked for, that is where they were.
+pub(super) struct Cut<'a> {
+    rest: String,
+    merges: &'a str,
+}
+
+/// The mark: a merge that no vocabulary has.
+const MARK: &str = "\u{f8ff}cut\u{f8ff}";
+const KEY: &[u8] = b"\"merges\"";
+
+impl<'a> Cut<'a> {
+    /// Cuts the merges out where they are the last of the model and the model the last of the file, as in all that the reference writes.
+    pub(super) fn of(json: &'a [u8]) -> Option<Self> {
+        let json = simdutf8::basic::from_utf8(json).ok()?;
+        let is_list = |at: usize| {
+            let mut behind = json.as_bytes().get(at + KEY.len()..)?.iter().filter(|byte| !byte.is_ascii_whitespace());
+            (behind.next() == Some(&b':') && behind.next() == Some(&b'[')).then_some(())
+        };
+        // A token of this spelling has an id behind it.
+        let key = memmem::find_iter(json.as_bytes(), KEY).find(|at| is_list(*at).is_some())?;
+        let from = key + memchr::memchr(b'[', json.as_bytes().get(key..)?)?;
+        let to = json.trim_end_matches(|end: char| end.is_ascii_whitespace() || end == '}').len();
+        let merges = json.get(from..to).filter(|merges| merges.ends_with(']'))?;
+        let rest = [json.get(..from)?, "[\"", MARK, " ", MARK, "\"]", json.get(to..)?].concat();
+        Some(Self { rest, merges })
+    }
+
+    /// Reads both parts, if they are what they seem to be.
+    pub(super) fn read(&'a self, together: Together<'_>) -> Option<File<'a>> {
+        let merges = || serde_json::from_str::<Merges<'a>>(self.merges).ok();
+        let (file, merges) = both(together, || File::of(&self.rest), merges)?;
+        let (mut file, merges) = (file?, merges?);
+        match file.model.merges.0.as_slice() {
+            [(left, right)] if left.0 == MARK && right.0 == MARK => file.model.merges = merges,
+            _ => return None,
+        }
+        Some(file)
     }
 }
 
@@ -199,6 +247,54 @@ impl<'a> Spelling<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokenize::tests::golden;
+    use crate::tokenize::together::in_turn;
+
+    /// All that a file says, if it is read in two parts.
+    fn in_parts(json: &str) -> Option<String> {
+        let cut = Cut::of(json.as_bytes())?;
+        cut.read(&in_turn).map(|file| format!("{file:?}"))
+    }
+
+    #[test]
+    fn a_file_in_two_parts_says_what_it_says_in_one() {
+        for name in ["gpt2", "llama3", "qwen", "llama2", "metaspace"] {
+            let json = std::fs::read_to_string(golden(&format!("{name}.json"))).unwrap();
+            let pretty =
+                serde_json::to_string_pretty(&serde_json::from_str::<serde_json::Value>(&json).unwrap()).unwrap();
+            for json in [json, pretty] {
+                assert_eq!(in_parts(&json), Some(format!("{:?}", File::read(json.as_bytes()).unwrap())), "{name}");
+            }
+        }
+        let with = |vocab: &str, model: &str| format!(r#"{{"version":"1.0","model":{{"vocab":{{{vocab}}},{model}}}}}"#);
+        let whole = |json: &str| File::read(json.as_bytes()).map(|file| format!("{file:?}"));
+        // Tokens and merges that look like the key, and white space where it may be.
+        for (vocab, model) in [
+            (r#""merges":0,"\"merges\"":1,"m":2"#, r#""merges" : [ ["\"","merges"], ["merges","\""] ]"#),
+            (r#""a":0"#, "\"merges\":\n[]\n"),
+            (r#""a]}":0"#, r#""merges":["a] }","} ]"]"#),
+        ] {
+            let json = with(vocab, model);
+            assert!(whole(&json).is_some(), "{json}");
+            assert_eq!(in_parts(&json), whole(&json), "{json}");
+        }
+        // What is no merges, or is not the last; what is there twice, or elsewhere, or in other words.
+        for (vocab, model) in [
+            (r#""a":0"#, r#""merges":[["a","b"]],"dropout":null"#),
+            (r#""a":0"#, r#""merges":["a b"],"merges":["a b"]"#),
+            (r#""a":0"#, r#""x":{"merges":["a b"]},"merges":["b a"]"#),
+            (r#""a":0"#, r#""\u006derges":["a b"],"x":{"merges":["b a"]}"#),
+            (r#""a":0"#, r#""merges":["a b",]"#),
+            (r#""a":0"#, r#""merges":["a"]"#),
+            (r#""a":0"#, r#""merges":{}"#),
+            (r#""a":0,"#, r#""merges":["a b"]"#),
+        ] {
+            assert_eq!(in_parts(&with(vocab, model)), None, "{model}");
+        }
+        for json in ["", "{", "\"merges\":[", "\"merges\":", "\"merges\":[]", "{\"merges\":[]}"] {
+            assert_eq!(in_parts(json), None, "{json}");
+        }
+    }
 
     #[test]
     fn merges_come_as_pairs_or_as_lines_and_not_as_both() {

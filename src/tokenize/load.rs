@@ -1,12 +1,35 @@
 //! From what a person names to a tokenizer's bytes.
 
 use crate::model::problem::Subject;
-use crate::model::{Failure, Outcome};
-use crate::storage::read::read_whole;
+use crate::model::{Failure, FileStamp, Outcome};
+use crate::storage::read::{read_whole, stamp_at};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A larger file is no tokenizer.
 const LARGEST: u64 = 256 << 20;
+
+/// A file that was written to less than so many nanoseconds ago may be written to again without its time of modification telling.
+const SETTLED_NS: i128 = 2_000_000_000;
+
+/// A file as it was at some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    path: PathBuf,
+    stamp: FileStamp,
+}
+
+impl Seen {
+    /// The file of this name, if it has been left alone for a while: if it looks the same later, it is. Models of the hub's cache are
+    /// not looked for.
+    pub(super) fn now(named: &str) -> Option<Self> {
+        let path = Path::new(named);
+        let path = if path.is_dir() { in_folder(path).ok()? } else { path.to_owned() };
+        let stamp = stamp_at(&path).ok()?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_nanos() as i128;
+        (now - i128::from(stamp.modified_ns) > SETTLED_NS).then_some(Self { path, stamp })
+    }
+}
 
 /// Reads the tokenizer of this name; where it was found, and its bytes.
 pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
@@ -102,6 +125,26 @@ mod tests {
         {
             assert_eq!(found(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_file_is_known_again_unless_it_changed_or_may_have() {
+        let top = tempfile::tempdir().unwrap();
+        let file = top.path().join("tokenizer.json");
+        put(&file);
+        let set = |seconds: u64| {
+            let handle = std::fs::File::options().append(true).open(&file).unwrap();
+            handle.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
+        };
+        let (by_path, by_folder) = (file.to_str().unwrap(), top.path().to_str().unwrap());
+        assert_eq!(Seen::now(by_path), None, "it was written just now");
+        set(1_000_000);
+        let seen = Seen::now(by_path);
+        assert!(seen.is_some() && seen == Seen::now(by_folder));
+        set(1_000_001);
+        assert!(Seen::now(by_path).is_some_and(|now| Some(now) != seen));
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!((Seen::now(by_path), Seen::now(by_folder)), (None, None));
     }
 
     #[test]

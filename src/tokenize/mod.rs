@@ -13,20 +13,23 @@ mod facts;
 mod fast;
 mod file;
 mod guard;
+mod json;
 mod judge;
 mod load;
 mod reference;
 mod sentencepiece;
 mod stored;
+mod together;
 mod tokenizer;
 mod wordwise;
 
-pub use encoder::{token_at_char, Encoder, TokenSpan};
+pub use encoder::{token_at_char, Batch, Encoder, TokenSpan};
 pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, TokenizerFacts, TokenizerKind, Truncation};
 #[cfg(test)]
 pub use fast::DIFFERS;
 pub use guard::{Guard, Mismatch};
-pub use tokenizer::{Together, Tokenizer};
+pub use together::Together;
+pub use tokenizer::Tokenizer;
 
 #[cfg(test)]
 mod tests;

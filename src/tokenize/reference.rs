@@ -302,6 +302,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokenize::tests::lists_of;
 
     #[test]
     fn a_file_put_together_from_parts_is_what_the_reference_reads() {
@@ -310,7 +311,7 @@ mod tests {
             let json = std::fs::read(path).unwrap();
             let read = tokenizers::Tokenizer::from_bytes(&json).unwrap();
             let file = File::read(&json).unwrap();
-            let lists = Lists::new(&file.model).unwrap();
+            let lists = lists_of(&file.model).unwrap();
             for lists in [None, Some(&lists)] {
                 let made = made_of(&file, lists).unwrap();
                 match made.get_model() {
@@ -341,7 +342,7 @@ mod tests {
     fn of_other_files_nothing_is_put_together() {
         let file = |text: &str| {
             File::read(text.as_bytes()).is_some_and(|file| {
-                let lists = Lists::new(&file.model).ok();
+                let lists = lists_of(&file.model).ok();
                 made_of(&file, None).is_some() || made_of(&file, lists.as_ref()).is_some()
             })
         };

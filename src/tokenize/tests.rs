@@ -11,6 +11,11 @@ pub(super) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/tokenizers").join(name)
 }
 
+/// The lists of a file.
+pub(super) fn lists_of<'a>(file: &'a file::ModelFile<'a>) -> Result<bpe::Lists<'a>, String> {
+    bpe::Lists::new(bpe::Vocabulary::new(file)?, file, &together::in_turn)
+}
+
 /// Texts, and for each tokenizer the ids of each, as the Python packages gave them (`tokenizers` 0.23.3, `sentencepiece` 0.2.3).
 #[derive(Deserialize)]
 struct Oracle {
@@ -139,6 +144,74 @@ fn the_fast_reader_gives_the_ids_of_the_reference() {
             encoder.encode_by_reference(&text, &mut expected).unwrap();
             assert_eq!(ids, expected, "{name}: {text:?}");
         }
+    }
+}
+
+#[test]
+fn texts_that_are_encoded_together_have_the_ids_that_each_has_by_itself() {
+    // The first byte of Cyrillic letters is no token here, so that words which wait for each other cannot all be joined.
+    let mut lacking: serde_json::Value = serde_json::from_slice(&std::fs::read(golden("gpt2.json")).unwrap()).unwrap();
+    for (key, has_it) in [("vocab", true), ("merges", false)] {
+        let list = &mut lacking["model"][key];
+        match list {
+            serde_json::Value::Object(tokens) if has_it => tokens.retain(|token, _| !token.contains('Ð')),
+            serde_json::Value::Array(merges) => merges.retain(|merge| !merge.to_string().contains('Ð')),
+            _ => panic!("{key}"),
+        }
+    }
+    let mut all: Vec<(String, Tokenizer)> = ["gpt2", "llama3", "qwen", "llama2", "metaspace", "unigram", "wordpiece"]
+        .map(|name| (name.to_owned(), load(&format!("{name}.json"))))
+        .into();
+    all.extend(["spm_bpe_bytes", "spm_unigram"].map(|name| (name.to_owned(), load(&format!("{name}.model")))));
+    let lacking = Tokenizer::from_bytes("lacking", &serde_json::to_vec(&lacking).unwrap()).unwrap();
+    assert!(lacking.is_fast());
+    all.push(("lacking".to_owned(), lacking));
+    let mut dice = Dice(77);
+    for (name, tokenizer) in all {
+        let added: Vec<String> = tokenizer.facts().added.into_iter().map(|token| token.text).collect();
+        let mut pieces = adversarial::texts(&added.iter().map(String::as_str).collect::<Vec<_>>());
+        pieces.extend(added);
+        let (mut encoder, mut alone, mut batch) = (tokenizer.encoder(), tokenizer.encoder(), Batch::default());
+        for round in 0..rounds(60) / 5 {
+            let many = if round % 8 == 0 { 300 } else { 12 };
+            let mut texts: Vec<String> = (0..dice.roll(many)).map(|_| dice.text(&pieces)).collect();
+            // Words that were never met, so many that they do not all wait until the end.
+            let new = |dice: &mut Dice| {
+                (0..3 + dice.roll(25)).map(|_| (b'a' + dice.roll(26) as u8) as char).collect::<String>()
+            };
+            texts.extend((0..dice.roll(8)).map(|_| (0..dice.roll(120)).map(|_| new(&mut dice) + " ").collect()));
+            let words: String = (0..400).map(|_| new(&mut dice) + " ").collect();
+            let (half, blanks) = (texts.len() / 2, " ".repeat(300_000));
+            match dice.roll(6) {
+                0 => texts.insert(half, format!("{words}{blanks}b")),
+                1 => texts.insert(half, String::new()),
+                2 => texts.insert(half, "Это новые слова".to_owned()),
+                3 => texts.insert(half, format!("{words}слова {words}")),
+                _ => {}
+            }
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            encoder.encode_all(&texts, &mut batch).unwrap();
+            for (number, text) in texts.iter().enumerate() {
+                let mut ids = Vec::new();
+                let ids = alone.encode(text, &mut ids).ok().map(|()| ids);
+                assert_eq!(batch.ids(number), ids.as_deref(), "{name}, {round}, {number}: {text:?}");
+            }
+            assert_eq!(batch.ids(texts.len()), None);
+        }
+    }
+}
+
+#[test]
+fn a_text_that_cannot_be_encoded_takes_no_other_with_it() {
+    let json = r#"{"version":"1.0","truncation":null,"padding":null,"added_tokens":[],"normalizer":null,
+        "pre_tokenizer":{"type":"WhitespaceSplit"},"post_processor":null,"decoder":null,
+        "model":{"type":"WordLevel","vocab":{"a":0,"b":1},"unk_token":"?"}}"#;
+    let tokenizer = Tokenizer::from_bytes("words.json", json.as_bytes()).unwrap();
+    let (mut encoder, mut batch) = (tokenizer.encoder(), Batch::default());
+    for _ in 0..2 {
+        encoder.encode_all(&["a b", "zebra", "", "b"], &mut batch).unwrap();
+        let found: Vec<_> = (0..4).map(|number| batch.ids(number).map(<[u32]>::to_vec)).collect();
+        assert_eq!(found, [Some(vec![0, 1]), None, Some(vec![]), Some(vec![1])]);
     }
 }
 

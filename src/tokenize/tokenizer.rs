@@ -1,11 +1,12 @@
 //! A tokenizer that any number of threads share.
 
-use super::bpe::{Lists, Tables};
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation, NO_END};
 use super::fast::Fast;
-use super::file::File;
+use super::json::{self, Made};
+use super::load::Seen;
 use super::reference::Reference;
 use super::sentencepiece::Model;
+use super::together::{in_turn, Together};
 use super::{adversarial, load, Encoder, Guard, Mismatch};
 use crate::model::problem::Subject;
 use crate::model::{nearest::nearest, Failure, Outcome};
@@ -13,11 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// The tokenizer that was loaded last, while somebody uses it: loading takes longer than packing a small file, and a front end that
-/// has looked at a tokenizer hands a plan on, not the tokenizer.
-static LAST: Mutex<Weak<Inner>> = Mutex::new(Weak::new());
-
-/// Two pieces of work that do not wait for each other, in any order or at once; both are done when it returns.
-pub type Together<'a> = &'a dyn Fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
+/// has looked at a tokenizer hands a plan on, not the tokenizer. With the file, if that was left alone before.
+static LAST: Mutex<(Weak<Inner>, Option<Seen>)> = Mutex::new((Weak::new(), None));
 
 /// Tokens of the vocabulary among which a misspelt one is looked for.
 const MOST_COMPARED: u32 = 300_000;
@@ -65,19 +63,23 @@ impl Tokenizer {
         Self::load_together(named, &in_turn)
     }
 
-    /// [`load_unproven`](Self::load_unproven) for who has threads: `together` does two pieces of work, each of which takes a good part
-    /// of the whole, and returns when both are done.
+    /// [`load_unproven`](Self::load_unproven) for who has threads: `together` is given two pieces of work at a time.
     pub fn load_together(named: &str, together: Together<'_>) -> Outcome<Self> {
-        let (path, bytes) = load::read(named)?;
+        let seen = Seen::now(named);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        let hash = blake3::hash(&bytes).to_hex();
         // One that was sent to the reference is not handed on: another run decides for itself.
-        let known = last.upgrade().filter(|known| known.facts.hash == hash.as_str() && !known.uses_reference());
-        if let Some(known) = known {
+        let known = last.0.upgrade().filter(|known| !known.uses_reference());
+        if let Some(known) = known.clone().filter(|_| seen.is_some() && seen == last.1) {
+            return Ok(Self(known));
+        }
+        let (path, bytes) = load::read(named)?;
+        let hash = blake3::hash(&bytes).to_hex();
+        if let Some(known) = known.filter(|known| known.facts.hash == hash.as_str()) {
+            last.1 = seen;
             return Ok(Self(known));
         }
         let loaded = Self::made(&path.to_string_lossy(), &bytes, hash.as_str(), together)?;
-        *last = Arc::downgrade(&loaded.0);
+        *last = (Arc::downgrade(&loaded.0), seen);
         Ok(loaded)
     }
 
@@ -106,16 +108,8 @@ impl Tokenizer {
         }
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         let (engine, facts) = if is_json {
-            let file = File::read(bytes);
-            let lists = file.as_ref().map(|file| Lists::new(&file.model));
-            let (mut tables, mut reference) = (None, None);
-            together(&mut || tables = Some(Tables::new(file.as_ref(), lists.as_ref())), &mut || {
-                reference = Some(Reference::parse(bytes, file.as_ref(), lists.as_ref()));
-            });
-            let unread = || "nothing was read".to_owned();
-            let reference = reference.ok_or_else(unread).flatten().map_err(broken)?;
-            let mut facts = facts_of(&reference, file.as_ref(), hash.to_owned());
-            let fast = Fast::parse(bytes, tables.ok_or_else(unread).flatten(), &reference, facts.greatest_id);
+            let Made { reference, fast, greatest_id } = json::made(bytes, together).map_err(broken)?;
+            let mut facts = facts_of(&reference, greatest_id, hash.to_owned());
             facts.is_fast = fast.is_ok();
             facts.slow_because = fast.as_ref().err().cloned();
             (Engine::Json(Box::new(reference), fast.ok().map(Box::new)), facts)
@@ -286,12 +280,6 @@ impl Tokenizer {
     }
 }
 
-/// One after the other.
-fn in_turn(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
-    first();
-    second();
-}
-
 /// That a file is text, and not as JSON has to be.
 fn other_encoding(bytes: &[u8]) -> Option<String> {
     match bytes {
@@ -303,9 +291,13 @@ fn other_encoding(bytes: &[u8]) -> Option<String> {
     }
 }
 
+/// No token and its rank take more bytes.
+const LONGEST_LINE: usize = 1 << 12;
+
 /// Whether the first line is a token in base64 and its rank.
 fn is_tiktoken(bytes: &[u8]) -> bool {
-    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let start = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
+    let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let mut words = line.split(|byte| *byte == b' ');
     let is_base64 = |word: &[u8]| word.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte));
     let is_number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
@@ -313,7 +305,7 @@ fn is_tiktoken(bytes: &[u8]) -> bool {
     token.len() >= 4 && is_base64(token) && words.next().is_some_and(is_number) && words.next().is_none()
 }
 
-fn facts_of(reference: &Reference, file: Option<&File<'_>>, hash: String) -> TokenizerFacts {
+fn facts_of(reference: &Reference, greatest_id: u32, hash: String) -> TokenizerFacts {
     let tokenizer = reference.tokenizer();
     let mut added: Vec<AddedTokenFacts> = tokenizer
         .get_added_tokens_decoder()
@@ -321,13 +313,6 @@ fn facts_of(reference: &Reference, file: Option<&File<'_>>, hash: String) -> Tok
         .map(|(id, token)| AddedTokenFacts { id, text: token.content, is_special: token.special })
         .collect();
     added.sort_by_key(|token| token.id);
-    let greatest_id = match file {
-        Some(file) => {
-            let of_model = file.model.vocab.0.iter().map(|(_, id)| *id);
-            of_model.chain(added.iter().map(|token| token.id)).max().unwrap_or(0)
-        }
-        None => tokenizer.get_vocab(true).into_values().max().unwrap_or(0),
-    };
     TokenizerFacts {
         kind: TokenizerKind::Json,
         model: reference.model_word(),

@@ -15,7 +15,7 @@ use tokenizers::models::bpe::BPE;
 use tokenizers::{Model, OffsetReferential, OffsetType, PreTokenizedString, Result, Token, TruncationDirection};
 
 /// Of fewer tokens and merges, together, the whole model is made at once: it takes no longer than the words of some texts.
-const FEW: usize = 200_000;
+const FEW: usize = 50_000;
 
 /// To make the whole model of so many takes about as long as one word does by itself. After as many words it is made.
 const OF_A_WORD: usize = 12;
@@ -32,6 +32,9 @@ const BEGINNING: usize = 4;
 /// Words that are remembered, as the reference has it where nothing is said, and bytes of the longest of them.
 const REMEMBERED: usize = 10_000;
 const LONGEST_REMEMBERED: usize = 256;
+
+/// Parts of words that are looked up together.
+const AT_ONCE: usize = 128;
 
 /// There is no such id.
 const NONE: u32 = u32::MAX;
@@ -194,16 +197,21 @@ impl Wordwise {
     /// The tokens that are spelled in one of some words. Nothing where a word has a character that is no token: what becomes of it, or
     /// stands side by side where nothing does, may be joined as well.
     fn tokens_in<'a>(&self, words: impl Iterator<Item = &'a str>) -> Option<Vec<u32>> {
-        let mut found = Vec::new();
+        let (mut parts, mut found) = (Vec::new(), Vec::new());
         for word in words {
-            self.find_in(word, &mut found)?;
+            self.parts_of(word, &mut parts)?;
+            if parts.len() >= AT_ONCE {
+                self.find(&mut parts, &mut found)?;
+            }
         }
+        self.find(&mut parts, &mut found)?;
         found.sort_unstable();
         found.dedup();
         Some(found)
     }
 
-    fn find_in(&self, word: &str, found: &mut Vec<u32>) -> Option<()> {
+    /// The parts of a word that may be spellings of tokens. Nothing where a character is none.
+    fn parts_of<'a>(&self, word: &'a str, parts: &mut Vec<&'a str>) -> Option<()> {
         let mut seen = HashSet::new();
         for (at, _) in word.char_indices() {
             let rest = word.get(at..).unwrap_or_default();
@@ -216,9 +224,8 @@ impl Wordwise {
             for (at, character) in rest.char_indices().take_while(|(at, _)| *at < self.longest) {
                 mark.add(character);
                 if self.spellings.may_have(mark) {
-                    found.extend(rest.get(..at + character.len_utf8()).and_then(|part| self.number(part)));
-                }
-                if at == 0 && found.last().is_none_or(|token| self.spelling(*token).chars().ne([character])) {
+                    parts.extend(rest.get(..at + character.len_utf8()));
+                } else if at == 0 {
                     return None;
                 }
                 if mark.is_asked() && !self.beginnings.may_have(mark) {
@@ -226,6 +233,27 @@ impl Wordwise {
                 }
             }
         }
+        Some(())
+    }
+
+    /// The tokens that are spelled so, of all parts, which are taken. Nothing where one is a character and no token.
+    ///
+    /// Each look waits for memory three times; those of many parts wait together.
+    fn find(&self, parts: &mut Vec<&str>, found: &mut Vec<u32>) -> Option<()> {
+        let mut numbers = [NONE; AT_ONCE];
+        for some in parts.chunks(AT_ONCE) {
+            for (number, part) in numbers.iter_mut().zip(some) {
+                *number = self.index.first(of_bytes(part.as_bytes()));
+            }
+            for (number, part) in numbers.iter().zip(some) {
+                let number = if self.spelling(*number) == *part { Some(*number) } else { self.number(part) };
+                if number.is_none() && part.chars().nth(1).is_none() {
+                    return None;
+                }
+                found.extend(number);
+            }
+        }
+        parts.clear();
         Some(())
     }
 
@@ -298,18 +326,22 @@ impl Model for Wordwise {
         let splits = text.get_splits(OffsetReferential::Normalized, OffsetType::None);
         let words = splits.into_iter().filter(|(_, _, tokens)| tokens.is_none()).map(|(word, ..)| word);
         let new: HashSet<&str> = words.filter(|word| !known.contains_key(*word)).collect();
-        let Some(tokens) = self.wanted(&new) else {
-            *known = HashMap::new();
-            return self.whole()?.tokenize_in_pretokenized(text, limit);
-        };
-        let model = self.model(&tokens, 0)?;
-        let made = new.into_iter().map(|word| Ok((word.to_owned(), model.tokenize(word)?)));
-        known.extend(made.collect::<Result<Vec<_>>>()?);
+        let has_long = new.iter().any(|word| word.len() > LONGEST_REMEMBERED);
+        if !new.is_empty() {
+            let Some(tokens) = self.wanted(&new) else {
+                *known = HashMap::new();
+                return self.whole()?.tokenize_in_pretokenized(text, limit);
+            };
+            let model = self.model(&tokens, 0)?;
+            let made = new.into_iter().map(|word| Ok((word.to_owned(), model.tokenize(word)?)));
+            known.extend(made.collect::<Result<Vec<_>>>()?);
+        }
         text.tokenize(|word| known.get(word.get()).cloned().ok_or_else(|| "a word is gone".into()))?;
         if known.len() > REMEMBERED {
             known.clear();
+        } else if has_long {
+            known.retain(|word, _| word.len() <= LONGEST_REMEMBERED);
         }
-        known.retain(|word, _| word.len() <= LONGEST_REMEMBERED);
         Ok(())
     }
 

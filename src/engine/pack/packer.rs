@@ -5,12 +5,15 @@ use super::packed::{Finding, PackedPiece};
 use super::recipe::{Kind, Recipe};
 use crate::model::pack::TextField;
 use crate::model::{Cancel, Outcome, PackFormat, ProblemKind};
-use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, Peer, Text, Verdict};
-use crate::tokenize::{Encoder, Guard, Tokenizer};
+use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, Held, Peer, Text, Verdict};
+use crate::tokenize::{Batch, Encoder, Guard, Tokenizer};
 use memchr::memchr;
 
 /// Documents between two looks at whether to stop.
 const BREATH: usize = 256;
+/// Documents are encoded together: so many of them, or as many as have so many bytes of text, whichever are fewer.
+const TOGETHER: usize = 64;
+const TOGETHER_BYTES: usize = 32 << 10;
 /// What is said of a line that is not held in memory.
 const OVERLONG: &str = "the line is longer than 64 MiB";
 
@@ -42,6 +45,24 @@ enum For {
     Others,
 }
 
+/// A document that waits for others, to be encoded with them.
+struct Waiting<'p> {
+    unit: Unit<'p>,
+    reading: For,
+    held: Held<'p>,
+    /// Which of the texts that are encoded is its; none where no recipe takes it.
+    text: Option<usize>,
+}
+
+/// Those that wait.
+#[derive(Default)]
+struct Queue<'p> {
+    documents: Vec<Waiting<'p>>,
+    /// Texts of them, and bytes of these.
+    texts: usize,
+    bytes: usize,
+}
+
 /// Turns pieces into tokens; one for each thread.
 pub struct Packer<'a> {
     recipes: &'a [Recipe],
@@ -50,7 +71,7 @@ pub struct Packer<'a> {
     extractor: Extractor,
     encoder: Encoder,
     guard: Option<Guard>,
-    ids: Vec<u32>,
+    batch: Batch,
     whole: Vec<u32>,
     cancel: Cancel,
 }
@@ -64,7 +85,7 @@ impl<'a> Packer<'a> {
             extractor: Extractor::new(field)?,
             encoder: tokenizer.encoder(),
             guard: tokenizer.is_fast().then(|| tokenizer.guard()),
-            ids: Vec::new(),
+            batch: Batch::default(),
             whole: Vec::new(),
             cancel: cancel.clone(),
         })
@@ -80,16 +101,21 @@ impl<'a> Packer<'a> {
     pub fn run(&mut self, piece: &Piece, out: &mut PackedPiece) -> Outcome<()> {
         out.clear(self.recipes.len());
         let has_cr = self.recipes.iter().any(ends_lines_at_cr) && memchr(b'\r', &piece.block.bytes).is_some();
+        let mut queue = Queue::default();
         match &piece.spans {
             None => {
                 for (count, line) in piece.block.lines().enumerate() {
                     self.breathe(count)?;
                     if line.is_overlong() {
+                        self.flush(piece.file, &mut queue, out)?;
                         self.skip_all(line.number, line.start, OVERLONG, out);
                         continue;
                     }
                     let unit = Unit { number: line.number, start: line.start, bytes: line.bytes };
-                    self.line(piece.file, unit, has_cr, out)?;
+                    self.line(unit, has_cr, &mut queue);
+                    if queue.is_full() {
+                        self.flush(piece.file, &mut queue, out)?;
+                    }
                     if out.mismatch.is_some() {
                         return Ok(());
                     }
@@ -102,14 +128,17 @@ impl<'a> Packer<'a> {
                     let bytes = piece.block.bytes.get(at..at + length).unwrap_or_default();
                     at += length;
                     let unit = Unit { number: piece.block.first_line + count as u64, start: *start, bytes };
-                    self.document(piece.file, unit, For::All, out)?;
+                    self.hold(unit, For::All, &mut queue);
+                    if queue.is_full() {
+                        self.flush(piece.file, &mut queue, out)?;
+                    }
                     if out.mismatch.is_some() {
                         return Ok(());
                     }
                 }
             }
         }
-        Ok(())
+        self.flush(piece.file, &mut queue, out)
     }
 
     fn breathe(&self, count: usize) -> Outcome<()> {
@@ -126,33 +155,63 @@ impl<'a> Packer<'a> {
     }
 
     /// A line that readers with universal newlines see as several is taken apart for these.
-    fn line(&mut self, file: usize, line: Unit<'_>, has_cr: bool, out: &mut PackedPiece) -> Outcome<()> {
+    fn line<'p>(&mut self, line: Unit<'p>, has_cr: bool, queue: &mut Queue<'p>) {
         let inner = line.bytes.strip_suffix(b"\r").unwrap_or(line.bytes);
         if !has_cr || memchr(b'\r', inner).is_none() {
-            return self.document(file, line, For::All, out);
+            return self.hold(line, For::All, queue);
         }
         for (at, bytes) in cr_lines(line.bytes) {
             let part = Unit { number: line.number, start: line.start + at as u64, bytes };
-            self.document(file, part, For::CrReaders, out)?;
+            self.hold(part, For::CrReaders, queue);
         }
-        if self.recipes.iter().all(ends_lines_at_cr) || out.mismatch.is_some() {
-            return Ok(());
+        if !self.recipes.iter().all(ends_lines_at_cr) {
+            self.hold(line, For::Others, queue);
         }
-        self.document(file, line, For::Others, out)
     }
 
-    fn document(&mut self, file: usize, unit: Unit<'_>, reading: For, out: &mut PackedPiece) -> Outcome<()> {
-        let Self { recipes, wants_text, extractor, encoder, guard, ids, whole, .. } = self;
-        let document = extractor.document(unit.bytes);
-        let mut is_encoded = None;
+    /// Puts a document behind those that wait.
+    fn hold<'p>(&mut self, unit: Unit<'p>, reading: For, queue: &mut Queue<'p>) {
+        let held = self.extractor.hold(unit.bytes);
+        let document = held.document(&self.extractor);
+        let is_for_text = |recipe: &&Recipe| reading.wants(recipe) && !matches!(recipe.kind, Kind::Parts(_));
+        let mut verdicts = self.recipes.iter().filter(is_for_text).map(|recipe| verdict(recipe, &document));
+        let text = match verdicts.find(|verdict| matches!(verdict, Verdict::Take(_))) {
+            Some(Verdict::Take(text)) => {
+                queue.texts += 1;
+                queue.bytes += text.len();
+                Some(queue.texts - 1)
+            }
+            _ => None,
+        };
+        queue.documents.push(Waiting { unit, reading, held, text });
+    }
+
+    /// Encodes the texts of all documents that wait, and gives each to the recipes.
+    fn flush(&mut self, file: usize, queue: &mut Queue<'_>, out: &mut PackedPiece) -> Outcome<()> {
+        let Self { extractor, encoder, batch, .. } = self;
+        let with_text = queue.documents.iter().filter(|waiting| waiting.text.is_some());
+        let texts: Vec<&str> = with_text.map(|waiting| waiting.held.document(extractor).text.words()).collect();
+        encoder.encode_all(&texts, batch)?;
+        (queue.texts, queue.bytes) = (0, 0);
+        for waiting in queue.documents.drain(..) {
+            self.document(file, &waiting, out)?;
+            if out.mismatch.is_some() {
+                break;
+            }
+        }
+        self.extractor.forget();
+        Ok(())
+    }
+
+    fn document(&mut self, file: usize, waiting: &Waiting<'_>, out: &mut PackedPiece) -> Outcome<()> {
+        let Self { recipes, wants_text, extractor, encoder, guard, batch, whole, .. } = self;
+        let Waiting { unit, reading, held, text: text_number } = *waiting;
+        let document = held.document(extractor);
+        let ids = text_number.and_then(|number| batch.ids(number));
+        let mut is_compared = false;
         let mut is_taken = false;
         for (number, recipe) in recipes.iter().enumerate() {
-            let is_wanted = match reading {
-                For::All => true,
-                For::CrReaders => ends_lines_at_cr(recipe),
-                For::Others => !ends_lines_at_cr(recipe),
-            };
-            if !is_wanted {
+            if !reading.wants(recipe) {
                 continue;
             }
             if let Kind::Parts(parts) = &recipe.kind {
@@ -168,12 +227,7 @@ impl<'a> Packer<'a> {
                 }
                 continue;
             }
-            let verdict = match document.text {
-                // Whether a token comes of it, a template's at least, is for the recipe to say.
-                Text::Is("") if recipe.needs_tokens && !document.quirks.is_refused_by(recipe.peer) => Verdict::Take(""),
-                _ => document.verdict(recipe.peer),
-            };
-            let text = match verdict {
+            let text = match verdict(recipe, &document) {
                 Verdict::Take(text) => text,
                 Verdict::Skip(reason) => {
                     tell_keys(&document, unit, out);
@@ -186,26 +240,18 @@ impl<'a> Packer<'a> {
                     continue;
                 }
             };
-            if is_encoded.is_none() {
-                ids.clear();
-                let encoded = encoder.encode(text, ids);
-                if let Err(failure) = &encoded {
-                    if failure.class != crate::model::ExitClass::Data {
-                        return encoded;
-                    }
-                }
-                is_encoded = Some(encoded.is_ok());
+            let Some(ids) = ids else {
+                skip(number, unit, "the tokenizer cannot encode its text", false, ProblemKind::BadDocument, out);
+                continue;
+            };
+            if !std::mem::replace(&mut is_compared, true) {
                 let is_wanted = |guard: &&mut Guard| guard.wants(document_number(file, unit.number));
-                if let Some(guard) = guard.as_mut().filter(|guard| encoded.is_ok() && is_wanted(guard)) {
+                if let Some(guard) = guard.as_mut().filter(is_wanted) {
                     out.mismatch = guard.check(text, ids)?;
                     if out.mismatch.is_some() {
                         return Ok(());
                     }
                 }
-            }
-            if is_encoded == Some(false) {
-                skip(number, unit, "the tokenizer cannot encode its text", false, ProblemKind::BadDocument, out);
-                continue;
             }
             let Some(lot) = out.lots.get_mut(number) else { continue };
             let added = match recipe.kind {
@@ -228,11 +274,34 @@ impl<'a> Packer<'a> {
         // A line that was taken apart counts once for each of its documents, and not again as a whole.
         if is_taken && reading != For::Others {
             out.documents += 1;
-            if is_encoded.is_some() {
-                out.tokens += ids.len() as u64;
-            }
+            out.tokens += ids.map_or(0, |ids| ids.len() as u64);
         }
         Ok(())
+    }
+}
+
+impl Queue<'_> {
+    fn is_full(&self) -> bool {
+        self.documents.len() >= TOGETHER || self.bytes >= TOGETHER_BYTES
+    }
+}
+
+impl For {
+    fn wants(self, recipe: &Recipe) -> bool {
+        match self {
+            Self::All => true,
+            Self::CrReaders => ends_lines_at_cr(recipe),
+            Self::Others => !ends_lines_at_cr(recipe),
+        }
+    }
+}
+
+/// What becomes of a document; all texts that are taken are the same.
+fn verdict<'t>(recipe: &Recipe, document: &Document<'t>) -> Verdict<'t> {
+    match document.text {
+        // Whether a token comes of it, a template's at least, is for the recipe to say.
+        Text::Is("") if recipe.needs_tokens && !document.quirks.is_refused_by(recipe.peer) => Verdict::Take(""),
+        _ => document.verdict(recipe.peer),
     }
 }
 

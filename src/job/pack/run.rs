@@ -28,7 +28,7 @@ use crate::storage::read::open_read;
 use crate::tokenize::Tokenizer;
 
 /// Text in a piece, in bytes, unless memory is short.
-const BLOCK: u64 = 2 << 20;
+const BLOCK: u64 = 512 << 10;
 /// The least of it.
 const LEAST_BLOCK: u64 = 64 << 10;
 /// What pieces may take together for each thread, in bytes: more than that only piles up behind a slow one.

@@ -37,6 +37,16 @@ pub enum Text<'a> {
     Blank,
 }
 
+impl<'a> Text<'a> {
+    /// The string, if there is one.
+    pub fn words(self) -> &'a str {
+        match self {
+            Self::Is(text) => text,
+            _ => "",
+        }
+    }
+}
+
 /// What a line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Document<'a> {
@@ -46,11 +56,31 @@ pub struct Document<'a> {
     pub quirks: Quirks,
 }
 
-/// Takes the text out of lines. One for each thread; its memory is used again from line to line.
+/// Takes the text out of lines. One for each thread; its memory is used again.
 pub struct Extractor {
     way: Way,
-    text: String,
+    /// Texts that do not stand in their lines as they are, one behind the other.
+    texts: String,
 }
+
+/// What a line says, for as long as the extractor does not [`forget`](Extractor::forget) it: [`document`](Self::document) tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<'a> {
+    text: Place<'a>,
+    quirks: Quirks,
+}
+
+/// Where a text is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place<'a> {
+    /// In the line, or there is none.
+    Line(Text<'a>),
+    /// Among those of the extractor, from here to there.
+    Own(usize, usize),
+}
+
+/// Over this, in bytes, memory for texts is given back.
+const KEPT: usize = 1 << 20;
 
 enum Way {
     /// A key of the line's object, then of what it leads to, and so on.
@@ -68,12 +98,28 @@ impl Extractor {
                 None => Way::Program(Box::new(Program::new(program)?)),
             },
         };
-        Ok(Self { way, text: String::new() })
+        Ok(Self { way, texts: String::new() })
     }
 
-    /// The text of a line, which comes without its `\n`.
+    /// The text of a line, which comes without its `\n`. What was held before is forgotten.
     pub fn document<'a>(&'a mut self, line: &'a [u8]) -> Document<'a> {
-        let invalid = |at, why| Document { text: Text::Invalid { at, why }, quirks: Quirks::NONE };
+        self.forget();
+        let held = self.hold(line);
+        held.document(self)
+    }
+
+    /// Forgets all texts.
+    pub fn forget(&mut self) {
+        self.texts.clear();
+        if self.texts.capacity() > KEPT {
+            self.texts = String::new();
+        }
+    }
+
+    /// [`document`](Self::document), of some lines at a time.
+    pub fn hold<'a>(&mut self, line: &'a [u8]) -> Held<'a> {
+        let without = |text| Held { text: Place::Line(text), quirks: Quirks::NONE };
+        let invalid = |at, why| without(Text::Invalid { at, why });
         let Ok(all) = simdutf8::basic::from_utf8(line) else {
             let at = std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len);
             let is_half = matches!(line.get(at..), Some([0xed, 0xa0..=0xbf, 0x80..=0xbf, ..]));
@@ -87,10 +133,7 @@ impl Extractor {
         let mut finder = Finder::new(path);
         if let Err(Stop { at, why }) = walk(line, mark, &mut finder) {
             let is_blank = all.bytes().skip(mark).all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
-            return match is_blank && mark == 0 {
-                true => Document { text: Text::Blank, quirks: Quirks::NONE },
-                false => invalid(at, why),
-            };
+            return if is_blank && mark == 0 { without(Text::Blank) } else { invalid(at, why) };
         }
         let has_half = finder.halves > 0;
         let half = match has_half && has_first_half(line) {
@@ -99,38 +142,54 @@ impl Extractor {
         };
         let mut quirks = finder.quirks(mark > 0, half);
         let found = finder.found;
-        let program = match &self.way {
-            Way::Path(_) => return Document { text: resolve(found, all, &mut self.text), quirks },
+        let Self { way, texts } = self;
+        let program = match way {
+            Way::Path(_) => return Held { text: resolve(found, all, texts), quirks },
             Way::Program(program) => program,
         };
         let all = all.get(mark..).unwrap_or_default();
         if !quirks.has(Quirks::SURROGATE_ELSEWHERE) {
-            return Document { text: program.run(all, &mut self.text), quirks };
+            return Held { text: program.run(all, texts), quirks };
         }
         // jq reads half a character as the one that stands for what cannot be read.
-        let text = program.run(&mended(all), &mut self.text);
-        if matches!(text, Text::Is(text) if text.contains(char::REPLACEMENT_CHARACTER)) {
+        let text = program.run(&mended(all), texts);
+        if matches!(text, Place::Own(from, to) if texts.get(from..to).is_some_and(|text| text.contains(char::REPLACEMENT_CHARACTER)))
+        {
             quirks = quirks.with(half);
         }
-        Document { text, quirks }
+        Held { text, quirks }
+    }
+}
+
+impl<'a> Held<'a> {
+    /// What the line says, by the extractor that holds it.
+    pub fn document<'t>(&self, extractor: &'t Extractor) -> Document<'t>
+    where
+        'a: 't,
+    {
+        let text = match self.text {
+            Place::Line(text) => text,
+            Place::Own(from, to) => Text::Is(extractor.texts.get(from..to).unwrap_or_default()),
+        };
+        Document { text, quirks: self.quirks }
     }
 }
 
 /// What the end of a path leads to.
-fn resolve<'a>(found: Found, line: &'a str, buffer: &'a mut String) -> Text<'a> {
+fn resolve<'a>(found: Found, line: &'a str, texts: &mut String) -> Place<'a> {
     let (kind, span) = match found {
-        Found::Nothing => return Text::Missing,
-        Found::Outermost(kind) => return Text::NotObject(outermost_words(kind)),
-        Found::Blocked(Kind::Null) => return Text::Null,
-        Found::Blocked(kind) => return Text::NotObject(blocked_words(kind)),
+        Found::Nothing => return Place::Line(Text::Missing),
+        Found::Outermost(kind) => return Place::Line(Text::NotObject(outermost_words(kind))),
+        Found::Blocked(Kind::Null) => return Place::Line(Text::Null),
+        Found::Blocked(kind) => return Place::Line(Text::NotObject(blocked_words(kind))),
         Found::Value(kind, span) => (kind, span),
     };
     let raw = line.get(span.from..span.to).unwrap_or_default();
-    match kind {
+    Place::Line(match kind {
         Kind::String if span.has_escapes => {
-            buffer.clear();
-            unescape(raw, buffer);
-            Text::Is(buffer)
+            let from = texts.len();
+            unescape(raw, texts);
+            return Place::Own(from, texts.len());
         }
         Kind::String => Text::Is(raw),
         Kind::Null => Text::Null,
@@ -142,7 +201,7 @@ fn resolve<'a>(found: Found, line: &'a str, buffer: &'a mut String) -> Text<'a> 
         Kind::True => Text::NotText("its text is true"),
         Kind::Array => Text::NotText("its text is an array"),
         Kind::Object => Text::NotText("its text is an object"),
-    }
+    })
 }
 
 fn outermost_words(kind: Kind) -> &'static str {

@@ -20,7 +20,7 @@ mod zip;
 pub(in crate::source) use list::{Walk, Wanted};
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};
-pub use extract::{keys_of, value_of, Document, Extractor, Text};
+pub use extract::{keys_of, value_of, Document, Extractor, Held, Text};
 pub use list::{list, Listing};
 pub use packing::Packing;
 pub(crate) use packing::Unpacked;

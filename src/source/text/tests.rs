@@ -219,6 +219,31 @@ fn a_program_that_replaces_in_a_long_text_writes_it_once() {
 }
 
 #[test]
+fn what_is_held_of_several_lines_is_what_each_says() {
+    let lines: [&[u8]; 9] = [
+        br#"{"a": "plain"}"#,
+        br#"{"a": "with \n an escape"}"#,
+        br#"{"a": ""}"#,
+        b"",
+        br#"{"a": null}"#,
+        br#"{"a": "\u00e9\ud83d\ude00"}"#,
+        br#"{"b": 1}"#,
+        br#"{"a": "half \ud800"}"#,
+        b"{\"a\": \"\xff\"}",
+    ];
+    for way in [".a", ".a | .", ".a | ascii_upcase"] {
+        let [mut holding, mut one_by_one] = [(); 2].map(|()| Extractor::new(&TextField::Jq(way.into())).unwrap());
+        for _ in 0..2 {
+            let held: Vec<Held<'_>> = lines.iter().map(|line| holding.hold(line)).collect();
+            for (held, line) in held.iter().zip(lines) {
+                assert_eq!(held.document(&holding), one_by_one.document(line), "{way}: {}", line.escape_ascii());
+            }
+            holding.forget();
+        }
+    }
+}
+
+#[test]
 fn half_characters_elsewhere_do_not_stop_a_program() {
     let mut extractor = Extractor::new(&TextField::Jq(".a | .".into())).unwrap();
     let document = extractor.document(br#"{"a": "text", "b": "\ud800"}"#);

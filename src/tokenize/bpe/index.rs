@@ -34,7 +34,7 @@ impl Index {
 
     /// What is first found for a hash: mostly what is meant, or what lies at no number.
     #[inline]
-    pub(super) fn first(&self, hash: u64) -> u32 {
+    pub(in crate::tokenize) fn first(&self, hash: u64) -> u32 {
         self.slots.get((hash >> self.shift) as usize).copied().unwrap_or(EMPTY)
     }
 

@@ -18,7 +18,7 @@ const LATER: usize = usize::MAX;
 /// A word of which nothing is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cold {
-    /// Where it is in the text.
+    /// Where it is among the bytes of all that wait.
     pub(super) at: usize,
     pub(super) end: usize,
     /// So many ids are before it, not counting those of other cold words.
@@ -31,8 +31,14 @@ pub(super) struct Cold {
 }
 
 impl Cold {
-    pub(super) fn new(at: usize, end: usize, before: usize) -> Self {
-        Self { at, end, before, from: LATER, to: LATER, start: (LATER, LATER) }
+    /// Of so many bytes.
+    pub(super) fn new(at: usize, length: usize, before: usize) -> Self {
+        Self { at, end: at + length, before, from: LATER, to: LATER, start: (LATER, LATER) }
+    }
+
+    /// Nothing is known of it any longer.
+    pub(super) fn forget(&mut self) {
+        (self.from, self.to, self.start) = (LATER, LATER, (LATER, LATER));
     }
 
     /// Its ids among those of all words that were joined.
@@ -53,7 +59,7 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    /// Joins words of a text; their ids, or `None` where a symbol is missing.
+    /// Joins words that lie in `text`; their ids, or `None` where a symbol is missing.
     pub(super) fn join(&mut self, model: &Model, text: &[u8], cold: &mut [Cold]) -> Option<&[u32]> {
         let Self { few, some, many, merger, pieces, ids } = self;
         ids.clear();

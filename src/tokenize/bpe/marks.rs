@@ -20,11 +20,11 @@ pub(super) fn put(text: &str, out: &mut String) {
     }
 }
 
-/// Appends the ids of a text of marks and words. Where `is_split`, every mark begins a word; else the whole text is one to the
+/// Puts the ids of a text of marks and words. Where `is_split`, every mark begins a word; else the whole text is one to the
 /// reference, and may be cut before a mark behind another character if nothing is ever joined there.
-pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut Words, out: &mut Vec<u32>) -> bool {
+pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut Words) -> bool {
     if !is_split && !model.marks_begin {
-        return words.encode(model, text.as_bytes(), &ByEnd(|text: &[u8], _| text.len()), out);
+        return words.encode(model, text.as_bytes(), &ByEnd(|text: &[u8], _| text.len()));
     }
     let end = |text: &[u8], at: usize| -> usize {
         let is_mark = |at: usize| text.get(at..at + 3) == Some(&BYTES);
@@ -40,5 +40,5 @@ pub(super) fn words(model: &Model, text: &str, is_split: bool, words: &mut Words
         }
         end
     };
-    words.encode(model, text.as_bytes(), &ByEnd(end), out)
+    words.encode(model, text.as_bytes(), &ByEnd(end))
 }

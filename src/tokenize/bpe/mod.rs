@@ -22,6 +22,7 @@ mod pairs;
 mod pieces;
 mod seeds;
 mod shape;
+mod spelt;
 mod split;
 mod symbols;
 mod table;
@@ -36,7 +37,7 @@ use super::file::File;
 use super::judge::Raw;
 use added::{Added, Part};
 use classes::Classes;
-use model::{Model, Spelled};
+use model::Model;
 use shape::{Normal, Shape, Splitting};
 use split::{Capitals, Gpt2, Numbers, Scan, Style};
 use std::borrow::Cow;
@@ -47,7 +48,8 @@ use words::Words;
 pub(super) use hash::of_bytes;
 pub(super) use index::Index;
 pub(super) use pairs::Merge;
-pub(super) use vocabulary::Lists;
+pub(super) use spelt::Spelt;
+pub(super) use vocabulary::{Lists, Vocabulary};
 
 /// A tokenizer that is known.
 #[derive(Debug)]
@@ -77,16 +79,30 @@ impl Scratch {
     pub(super) fn within(bytes: usize) -> Self {
         Self { words: Words::within(bytes), ..Self::default() }
     }
+
+    /// Begins with other texts.
+    pub(super) fn begin(&mut self) {
+        self.words.begin();
+    }
+
+    /// Puts the ids of a text there that others had to read.
+    pub(super) fn put_ids(&mut self, ids: &[u32]) {
+        self.words.put_text(ids);
+    }
 }
 
 impl Tables {
-    /// Makes those of a `tokenizer.json` and its lists, if it could be read; why it is left to others, otherwise.
-    pub(super) fn new(file: Option<&File<'_>>, lists: Option<&Result<Lists<'_>, String>>) -> Result<Self, String> {
+    /// Makes those of a `tokenizer.json` and its lists, if it could be read, with what its spellings tell where somebody asked them
+    /// before; why it is left to others, otherwise.
+    pub(super) fn new(
+        file: Option<&File<'_>>,
+        lists: Option<&Result<Lists<'_>, String>>,
+        spelt: Option<Spelt>,
+    ) -> Result<Self, String> {
         let unusual = "its model is not of byte pairs, or not written in the usual form";
         let (file, lists) = file.zip(lists).ok_or(unusual)?;
         let shape = Shape::of(&file.normalizer, &file.pre_tokenizer)?;
-        let spelled = if shape.is_of_bytes() { Spelled::Bytes } else { Spelled::Chars };
-        let model = Model::new(&file.model, lists.as_ref()?, spelled)?;
+        let model = Model::new(&file.model, lists.as_ref()?, spelt.or_else(|| Spelt::of(file)))?;
         if model.takes_whole() && shape.has_whole_texts() {
             return Err("it takes whole texts for words of its vocabulary".into());
         }
@@ -103,30 +119,49 @@ impl Bpe {
 
     /// Appends the raw ids of a text; `false` where it cannot be said what the reference gives, `out` being as it was.
     pub(super) fn encode(&self, text: &str, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
-        scratch.words.open();
-        let before = out.len();
-        let is_done = added::split(self.added.raw.as_ref(), text, |part| match part {
-            Part::Token(id) => {
-                out.push(id);
-                true
-            }
-            Part::Text(piece, from) => self.piece(piece, from, scratch, out),
-        });
-        if !is_done {
-            out.truncate(before);
+        scratch.begin();
+        let is_done = self.put(text, scratch) && scratch.words.finish(&self.model);
+        if is_done {
+            out.extend_from_slice(scratch.words.ids());
         }
         is_done
     }
 
+    /// The next of some texts, after [`begin`](Scratch::begin); `false` where it cannot be said what the reference gives: then
+    /// [`put_ids`](Scratch::put_ids) has to be next.
+    pub(super) fn put(&self, text: &str, scratch: &mut Scratch) -> bool {
+        let is_done = added::split(self.added.raw.as_ref(), text, |part| match part {
+            Part::Token(id) => {
+                scratch.words.push(id);
+                true
+            }
+            Part::Text(piece, from) => self.piece(piece, from, scratch),
+        });
+        if is_done {
+            scratch.words.end_text();
+        } else {
+            scratch.words.forget_text();
+        }
+        is_done
+    }
+
+    /// The ids of all texts that were put and where those of each end, in exchange for memory of such; behind the last there may be
+    /// others. `false` where a symbol is missing, and nothing can be said of any.
+    pub(super) fn finish(&self, scratch: &mut Scratch, ids: &mut Vec<u32>, ends: &mut Vec<usize>) -> bool {
+        let is_done = scratch.words.finish(&self.model);
+        scratch.words.swap(ids, ends);
+        is_done
+    }
+
     /// What lies between tokens that are looked for in the raw text.
-    fn piece(&self, piece: &str, from: usize, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
+    fn piece(&self, piece: &str, from: usize, scratch: &mut Scratch) -> bool {
         let normalized = self.normalized(piece);
         added::split(self.added.normalized.as_ref(), &normalized, |part| match part {
             Part::Token(id) => {
-                out.push(id);
+                scratch.words.push(id);
                 true
             }
-            Part::Text(text, at) => self.text(text, from + at == 0, scratch, out),
+            Part::Text(text, at) => self.text(text, from + at == 0, scratch),
         })
     }
 
@@ -151,7 +186,7 @@ impl Bpe {
     }
 
     /// What lies between tokens, normalized.
-    fn text(&self, text: &str, is_first: bool, scratch: &mut Scratch, out: &mut Vec<u32>) -> bool {
+    fn text(&self, text: &str, is_first: bool, scratch: &mut Scratch) -> bool {
         let Scratch { words, piece } = scratch;
         match self.shape.splitting {
             Splitting::Bytes { style, has_blank, has_digits } => {
@@ -165,14 +200,14 @@ impl Bpe {
                 };
                 let is_done = if has_digits {
                     let mut parts = digits_apart(text);
-                    parts.all(|part| self.split(style, part, words, out))
+                    parts.all(|part| self.split(style, part, words))
                 } else {
-                    self.split(style, text, words, out)
+                    self.split(style, text, words)
                 };
                 give_back(piece);
                 is_done
             }
-            Splitting::Whole => marks::words(&self.model, text, false, words, out),
+            Splitting::Whole => marks::words(&self.model, text, false, words),
             Splitting::Marks { scheme, is_split } => {
                 piece.clear();
                 let has_mark = text.starts_with([' ', marks::MARK]);
@@ -180,24 +215,24 @@ impl Bpe {
                     piece.push(marks::MARK);
                 }
                 marks::put(text, piece);
-                let is_done = marks::words(&self.model, piece, is_split, words, out);
+                let is_done = marks::words(&self.model, piece, is_split, words);
                 give_back(piece);
                 is_done
             }
         }
     }
 
-    fn split(&self, style: Style, text: &str, words: &mut Words, out: &mut Vec<u32>) -> bool {
+    fn split(&self, style: Style, text: &str, words: &mut Words) -> bool {
         let classes = Classes::get();
         match style {
-            Style::Gpt2 => self.scan(&Gpt2(classes), text, words, out),
-            Style::Numbers(digits) => self.scan(&Numbers { classes, digits }, text, words, out),
-            Style::Capitals => self.scan(&Capitals(classes), text, words, out),
+            Style::Gpt2 => self.scan(&Gpt2(classes), text, words),
+            Style::Numbers(digits) => self.scan(&Numbers { classes, digits }, text, words),
+            Style::Capitals => self.scan(&Capitals(classes), text, words),
         }
     }
 
-    fn scan(&self, scanner: &impl Scan, text: &str, words: &mut Words, out: &mut Vec<u32>) -> bool {
-        words.encode(&self.model, text.as_bytes(), scanner, out)
+    fn scan(&self, scanner: &impl Scan, text: &str, words: &mut Words) -> bool {
+        words.encode(&self.model, text.as_bytes(), scanner)
     }
 }
 

@@ -5,8 +5,8 @@ use super::hash::of_bytes;
 use super::index::Index;
 use super::made::Made;
 use super::pairs::Pairs;
-use super::pieces::{Early, REACHING};
-use super::seeds::Seeds;
+use super::pieces::Early;
+use super::spelt::Spelt;
 use super::symbols::{ByChar, Bytes, Chars, Others, Symbols, NONE};
 use super::vocabulary::{Lists, Vocabulary};
 use crate::tokenize::byte_level;
@@ -17,7 +17,7 @@ pub(super) const MARK: &str = "▁";
 
 /// How the vocabulary spells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spelled {
+enum Spelled {
     /// A character for each byte.
     Bytes,
     /// Characters as they are.
@@ -50,8 +50,10 @@ struct Whole {
 }
 
 impl Model {
-    /// The model of a file with these lists; why it is not one of those that are known, otherwise.
-    pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>, spelled: Spelled) -> Result<Self, String> {
+    /// The model of a file with these lists, of whose spellings something is told where they are of bytes; why it is not one of those
+    /// that are known, otherwise.
+    pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>, spelt: Option<Spelt>) -> Result<Self, String> {
+        let spelled = if spelt.is_some() { Spelled::Bytes } else { Spelled::Chars };
         let is_some = |text: &Option<Spelling<'_>>| text.as_ref().is_some_and(|text| !text.0.is_empty());
         if file.dropout.is_some_and(|dropout| dropout != 0.0) {
             return Err("it drops merges at random".into());
@@ -71,23 +73,13 @@ impl Model {
         let pairs = Pairs::new(merges)?;
         let is_whole = file.ignore_merges == Some(true);
         let mut early = None;
-        let (symbols, cuts) = match spelled {
-            Spelled::Bytes => {
-                let (mut cuts, mut seeds) = (
-                    Cuts::new(file.merges.0.iter().map(|(left, right)| left.0.len() + right.0.len()).sum()),
-                    Seeds::default(),
-                );
-                let mut first = Early::until(REACHING);
-                tokens(file, |rank, token| {
-                    cuts.add(token);
-                    first.add(rank, token);
-                    seeds.add(rank, token, pairs.product(rank));
-                });
+        let (symbols, cuts) = match spelt {
+            Some(Spelt { cuts, early: first, seeds }) => {
                 let bytes = bytes(vocabulary);
                 early = Some(first).filter(Early::is_full);
                 (Symbols::Bytes(Box::new(Bytes::new(bytes, seeds.finish(&bytes, &pairs), &pairs))), Some(cuts))
             }
-            Spelled::Chars => (chars(vocabulary, file)?, None),
+            None => (chars(vocabulary, file)?, None),
         };
         // Those that come of their bytes anyway need not be looked for.
         let made =
@@ -109,16 +101,6 @@ impl Model {
     /// Whether words of the vocabulary are taken whole.
     pub(super) fn takes_whole(&self) -> bool {
         self.whole.is_some()
-    }
-}
-
-/// What comes of each merge, for a vocabulary that spells bytes: its rank and its bytes.
-pub(super) fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
-    let mut token = Vec::new();
-    for (rank, (left, right)) in file.merges.0.iter().enumerate() {
-        token.clear();
-        token.extend(left.0.chars().chain(right.0.chars()).filter_map(byte_level::byte_of));
-        put(rank as u32, &token);
     }
 }
 

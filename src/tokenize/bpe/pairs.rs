@@ -17,7 +17,7 @@ const _: () = assert!(RANK_BITS + 2 * ID_BITS == u64::BITS, "an entry is full");
 pub(super) const IDS: u32 = 1 << ID_BITS;
 
 /// Pairs that share a pilot, on the average.
-const BUCKET: usize = 4;
+const BUCKET: usize = 3;
 
 /// Of no pair: whatever is looked for, what is found is not joined.
 const EMPTY: u64 = u64::MAX;

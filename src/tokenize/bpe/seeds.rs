@@ -18,7 +18,7 @@ pub(super) struct Seeds {
     whole: Ranks,
     starts: Ranks,
     ends: Ranks,
-    /// Those that come of joining, alone.
+    /// Those that come of joining, alone, and the ranks of the joins.
     chars: Vec<(char, u32)>,
 }
 
@@ -47,8 +47,8 @@ impl Ranks {
 }
 
 impl Seeds {
-    /// What a merge of this rank gives: a token's bytes and its id. Merges come in the order of their ranks.
-    pub(super) fn add(&mut self, rank: u32, token: &[u8], id: u32) {
+    /// What a merge of this rank gives: a token's bytes. Merges come in the order of their ranks.
+    pub(super) fn add(&mut self, rank: u32, token: &[u8]) {
         if token.is_ascii() {
             return;
         }
@@ -72,7 +72,7 @@ impl Seeds {
             };
             if length == token.len() {
                 if let Some(character) = std::str::from_utf8(token).ok().and_then(|text| text.chars().next()) {
-                    self.chars.push((character, id));
+                    self.chars.push((character, rank));
                 }
             } else if length > 1 {
                 self.whole.add(character, rank);
@@ -84,14 +84,14 @@ impl Seeds {
     /// The characters that may stand for their bytes, whose ids are `bytes`.
     pub(super) fn finish(self, bytes: &[u32; 256], pairs: &Pairs) -> ByChar {
         let mut found = ByChar::default();
-        for (character, id) in &self.chars {
-            let mut spelled = [0; 4];
+        for (character, rank) in &self.chars {
+            let (id, mut spelled) = (pairs.product(*rank), [0; 4]);
             let spelled = character.encode_utf8(&mut spelled).as_bytes();
-            let Some(last) = last_of(spelled, *id, bytes, pairs) else { continue };
+            let Some(last) = last_of(spelled, id, bytes, pairs) else { continue };
             let is_apart = (1..spelled.len())
                 .all(|at| self.starts.is_later(&spelled[..at], last) && self.ends.is_later(&spelled[at..], last));
             if is_apart && self.whole.is_later(spelled, last) {
-                found.put(*character, *id);
+                found.put(*character, id);
             }
         }
         found

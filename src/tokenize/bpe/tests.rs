@@ -6,7 +6,7 @@ use super::*;
 use crate::tokenize::adversarial;
 use crate::tokenize::byte_level;
 use crate::tokenize::reference::Reference;
-use crate::tokenize::tests::{golden, rounds, Dice};
+use crate::tokenize::tests::{golden, lists_of, rounds, Dice};
 use serde_json::{json, Value};
 
 /// Where something is in a file, and what is put there.
@@ -25,9 +25,10 @@ fn changed(name: &str, changes: &[(&str, Value)]) -> Vec<u8> {
 
 fn read(json: &[u8]) -> (Reference, Result<Bpe, String>) {
     let file = File::read(json);
-    let lists = file.as_ref().map(|file| Lists::new(&file.model));
+    let lists = file.as_ref().map(|file| lists_of(&file.model));
     let reference = Reference::parse(json, file.as_ref(), lists.as_ref()).unwrap();
-    let own = Tables::new(file.as_ref(), lists.as_ref()).and_then(|tables| Bpe::new(tables, reference.tokenizer()));
+    let own =
+        Tables::new(file.as_ref(), lists.as_ref(), None).and_then(|tables| Bpe::new(tables, reference.tokenizer()));
     (reference, own)
 }
 
@@ -306,7 +307,7 @@ fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
         assert!(own.model.early.is_none(), "so small a vocabulary joins its words otherwise");
         for reaching in [1, 2, 5, 12, 30] {
             let mut early = Early::until(reaching);
-            model::tokens(&file.model, |rank, token| early.add(rank, token));
+            spelt::tokens(&file.model, |rank, token| early.add(rank, token));
             own.model.early = Some(early);
             let mut scratch = Scratch::default();
             for count in [6, 8, 13, 21, 34, 70, 130, 400] {

@@ -4,9 +4,10 @@ use super::hash::of_bytes;
 use super::index::Index;
 use super::pairs::{Merge, IDS};
 use crate::tokenize::file::{ModelFile, Spelling};
+use crate::tokenize::together::{both, Together};
 
 /// Merges whose halves are looked up together.
-const TOGETHER: usize = 128;
+const AT_ONCE: usize = 128;
 
 /// The lists of a file of byte pairs.
 pub(in crate::tokenize) struct Lists<'a> {
@@ -16,28 +17,19 @@ pub(in crate::tokenize) struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// Fails where two tokens have one spelling or one id, and where a merge has or gives what is no token.
-    pub(in crate::tokenize) fn new(file: &'a ModelFile<'a>) -> Result<Self, String> {
-        let vocabulary = Vocabulary::new(&file.vocab.0)?;
-        let mut merges = Vec::with_capacity(file.merges.0.len());
-        let (mut joined, mut next) = (String::new(), 0);
-        let halves = vocabulary.halves(&file.merges.0)?;
-        for ((left, right), [left_id, right_id]) in file.merges.0.iter().zip(halves) {
-            joined.clear();
-            joined.push_str(&left.0);
-            joined.push_str(&right.0);
-            // Most vocabularies have what comes of merges in the order of these.
-            let product = match vocabulary.all.get(next).filter(|(text, _)| text.0 == joined) {
-                Some((_, product)) => *product,
-                None => {
-                    next = vocabulary.number(&joined).unwrap_or(vocabulary.all.len());
-                    let known = vocabulary.all.get(next);
-                    known.ok_or_else(|| format!("a merge gives `{joined}`, which is no token"))?.1
-                }
-            };
-            next += 1;
-            merges.push(Merge { left: left_id, right: right_id, product });
-        }
+    /// Of a vocabulary and the merges of the same file, each half of them by itself. Fails where a merge has or gives what is no token.
+    pub(in crate::tokenize) fn new(
+        vocabulary: Vocabulary<'a>,
+        file: &ModelFile<'_>,
+        together: Together<'_>,
+    ) -> Result<Self, String> {
+        let all = &file.merges.0;
+        let mut merges = vec![Merge::default(); all.len()];
+        let (one, other) = all.split_at(all.len() / 2);
+        let (one_place, other_place) = merges.split_at_mut(one.len());
+        let put = both(together, || vocabulary.put(one, one_place), || vocabulary.put(other, other_place));
+        let (one, other) = put.ok_or("they were not read")?;
+        one.and(other)?;
         Ok(Self { vocabulary, merges })
     }
 }
@@ -50,7 +42,8 @@ pub(in crate::tokenize) struct Vocabulary<'a> {
 
 impl<'a> Vocabulary<'a> {
     /// Fails where two tokens have one spelling or one id.
-    fn new(all: &'a [(Spelling<'a>, u32)]) -> Result<Self, String> {
+    pub(in crate::tokenize) fn new(file: &'a ModelFile<'a>) -> Result<Self, String> {
+        let all = file.vocab.0.as_slice();
         let mut index = Index::new(all.len());
         let mut ids = vec![false; all.len()];
         for (number, (text, id)) in all.iter().enumerate() {
@@ -88,14 +81,14 @@ impl<'a> Vocabulary<'a> {
         self.all.get(self.number(text)?).map(|(_, id)| *id)
     }
 
-    /// The ids of what each merge joins; fails where one is no token.
+    /// Puts some of the merges, one behind the other in the file, by their ids; fails where one has or gives what is no token.
     ///
     /// Looking a token up waits for memory three times, one after the other. Here each step is done for many of them before the next,
     /// so that they wait together.
-    fn halves(&self, merges: &[(Spelling<'_>, Spelling<'_>)]) -> Result<Vec<[u32; 2]>, String> {
-        let mut out = Vec::with_capacity(merges.len());
-        let (mut numbers, mut known) = ([0; 2 * TOGETHER], [("", 0); 2 * TOGETHER]);
-        for some in merges.chunks(TOGETHER) {
+    fn put(&self, all: &[(Spelling<'_>, Spelling<'_>)], out: &mut [Merge]) -> Result<(), String> {
+        let (mut numbers, mut known) = ([0; 2 * AT_ONCE], [("", 0); 2 * AT_ONCE]);
+        let (mut joined, mut next) = (String::new(), 0);
+        for (some, out) in all.chunks(AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
             let texts = || some.iter().flat_map(|(left, right)| [&*left.0, &*right.0]);
             for (number, text) in numbers.iter_mut().zip(texts()) {
                 *number = self.index.first(of_bytes(text.as_bytes()));
@@ -103,16 +96,31 @@ impl<'a> Vocabulary<'a> {
             for (known, number) in known.iter_mut().zip(numbers) {
                 *known = self.all.get(number as usize).map_or(("", 0), |(text, id)| (&*text.0, *id));
             }
-            let mut ids = [0; 2 * TOGETHER];
+            let mut ids = [0; 2 * AT_ONCE];
             for ((id, known), text) in ids.iter_mut().zip(known).zip(texts()) {
                 *id = match known {
                     (known, id) if known == text && !text.is_empty() => id,
                     _ => self.id(text).ok_or_else(|| format!("a merge has `{text}`, which is no token"))?,
                 };
             }
-            out.extend(ids.as_chunks().0.iter().take(some.len()));
+            for (((left_text, right_text), [left, right]), out) in some.iter().zip(ids.as_chunks().0).zip(out) {
+                joined.clear();
+                joined.push_str(&left_text.0);
+                joined.push_str(&right_text.0);
+                // Most vocabularies have what comes of merges in the order of these.
+                let product = match self.all.get(next).filter(|(text, _)| text.0 == joined) {
+                    Some((_, product)) => *product,
+                    None => {
+                        next = self.number(&joined).unwrap_or(self.all.len());
+                        let known = self.all.get(next);
+                        known.ok_or_else(|| format!("a merge gives `{joined}`, which is no token"))?.1
+                    }
+                };
+                next += 1;
+                *out = Merge { left: *left, right: *right, product };
+            }
         }
-        Ok(out)
+        Ok(())
     }
 
     /// Where tokens are among all, by the hashes of their spellings.

@@ -1,8 +1,8 @@
-//! The words of a text -> ids.
+//! The words of some texts -> ids.
 //!
 //! Most words of a text were met before, so this is the loop that counts: words are found some hundred at once, each with its key, and
 //! what is known of them is fetched from memory meanwhile; then the ids of all are put out. Words that nothing is known of wait for
-//! each other, to be joined side by side.
+//! each other, those of one text for those of the next, to be joined side by side.
 
 use super::cache::Cache;
 use super::entry::{ids_of, ShortEntry, FEW, MOST};
@@ -23,13 +23,28 @@ const WINDOW: usize = OF_BLOCK + 16;
 /// So many words of which nothing is known wait for each other.
 const WAITING: usize = 256;
 
+/// Over so many ids, memory that a long text needed is given back.
+const KEPT: usize = 1 << 20;
+
+/// Most words are shorter than this.
+const USUAL: usize = LONGEST + 1;
+
 /// Memory of one thread, for one model.
 #[derive(Debug)]
 pub(super) struct Words {
     cache: Cache,
     joiner: Joiner,
     found: Box<[Found; AT_ONCE]>,
+    /// The ids of all texts, without those of words that wait, and room behind them.
+    ids: Vec<u32>,
+    count: usize,
+    /// Words that wait, and their bytes.
     cold: Vec<Cold>,
+    spelled: Vec<u8>,
+    /// Where the ids of each text end.
+    ends: Vec<usize>,
+    /// Of the last texts: so many words waited when the text was over.
+    open: Vec<usize>,
 }
 
 /// A word in a text, which goes up to the next one.
@@ -47,7 +62,12 @@ impl Default for Words {
             cache: Cache::default(),
             joiner: Joiner::default(),
             found: Box::new([Found::default(); AT_ONCE]),
+            ids: Vec::new(),
+            count: 0,
             cold: Vec::with_capacity(WAITING + AT_ONCE),
+            spelled: Vec::new(),
+            ends: Vec::new(),
+            open: Vec::new(),
         }
     }
 }
@@ -65,29 +85,80 @@ impl Words {
         Self { cache: Cache::within(bytes), ..Self::default() }
     }
 
-    /// Takes the memory, unless it is there.
-    pub(super) fn open(&mut self) {
+    /// Begins with other texts.
+    pub(super) fn begin(&mut self) {
         self.cache.open();
+        if self.ids.len() > KEPT {
+            (self.ids, self.spelled) = (Vec::new(), Vec::new());
+        }
+        self.count = 0;
+        self.cold.clear();
+        self.spelled.clear();
+        self.ends.clear();
+        self.open.clear();
     }
 
-    /// Appends the ids of all words of a text. `false` where it is not known where a word ends, or where it cannot be said what the
-    /// ids are.
+    /// Puts an id behind those that are there.
+    pub(super) fn push(&mut self, id: u32) {
+        if self.ids.len() <= self.count {
+            self.ids.resize(self.count + MOST, 0);
+        }
+        if let Some(place) = self.ids.get_mut(self.count) {
+            *place = id;
+            self.count += 1;
+        }
+    }
+
+    /// Puts those of a whole text there, of which others know.
+    pub(super) fn put_text(&mut self, ids: &[u32]) {
+        self.ids.truncate(self.count);
+        self.ids.extend_from_slice(ids);
+        self.count = self.ids.len();
+        self.end_text();
+    }
+
+    /// The text is over.
+    pub(super) fn end_text(&mut self) {
+        self.ends.push(self.count);
+        self.open.push(self.cold.len());
+    }
+
+    /// Forgets what was put since the last text was over.
+    pub(super) fn forget_text(&mut self) {
+        // Words that waited may have been joined meanwhile; then none that waits yet is of another text.
+        self.cold.truncate(self.open.last().copied().unwrap_or(0));
+        self.count = self.ends.last().copied().unwrap_or(0);
+    }
+
+    /// Joins what waits yet; `false` where a symbol is missing, and nothing can be said of any text.
+    pub(super) fn finish(&mut self, model: &Model) -> bool {
+        self.settle(model)
+    }
+
+    /// The ids of all texts, once they are finished.
+    pub(super) fn ids(&self) -> &[u32] {
+        self.ids.get(..self.count).unwrap_or_default()
+    }
+
+    /// The same and where those of each text end, in exchange for memory of such. There may be others behind the last.
+    pub(super) fn swap(&mut self, ids: &mut Vec<u32>, ends: &mut Vec<usize>) {
+        std::mem::swap(&mut self.ids, ids);
+        std::mem::swap(&mut self.ends, ends);
+    }
+
+    /// Puts the ids of all words of a part of a text. `false` where it is not known where a word ends, or where it cannot be said what
+    /// the ids are.
     #[inline]
-    pub(super) fn encode(&mut self, model: &Model, text: &[u8], scan: &impl Scan, out: &mut Vec<u32>) -> bool {
+    pub(super) fn encode(&mut self, model: &Model, text: &[u8], scan: &impl Scan) -> bool {
         let mut place = Place { at: 0, until: 0 };
-        // So many ids are there; behind them is room for more.
-        let mut length = out.len();
-        self.cold.clear();
         while place.at < text.len() {
             let Some(words) = self.find(model, text, scan, &mut place) else { return false };
-            self.put(text, words, place.at, &mut length, out);
-            if self.cold.len() >= WAITING && !self.settle(model, text, &mut length, out) {
+            self.put(text, words, place.at);
+            if self.cold.len() >= WAITING && !self.settle(model) {
                 return false;
             }
         }
-        let is_done = self.cold.is_empty() || self.settle(model, text, &mut length, out);
-        out.truncate(length);
-        is_done
+        true
     }
 
     /// Finds the next words; how many, `None` where it is not known where one ends.
@@ -150,53 +221,85 @@ impl Words {
         Some(words)
     }
 
-    /// Appends the ids of the first so many of the words found, the last of which ends at `end`, where they are known.
+    /// Puts the ids of the first so many of the words found, the last of which ends at `end`, where they are known.
     #[inline]
-    fn put(&mut self, text: &[u8], words: usize, end: usize, length: &mut usize, out: &mut Vec<u32>) {
-        let Self { cache, found, cold, .. } = self;
-        let mut count = *length;
-        if out.len() < count + MOST * (words + 1) {
-            out.resize(count + MOST * (words + 1), 0);
+    fn put(&mut self, text: &[u8], words: usize, end: usize) {
+        let Self { cache, found, cold, spelled, ids, count, .. } = self;
+        let mut ready = *count;
+        if ids.len() < ready + MOST * (words + 1) {
+            ids.resize(ready + MOST * (words + 1), 0);
         }
         let mut number = 0;
         while number < words {
-            let known = put_known(cache.short.view(), found, number..words, &mut count, out);
+            let known = put_known(cache.short.view(), found, number..words, &mut ready, ids);
             number += known + 1;
             if number <= words {
                 let at = found[(number - 1) % AT_ONCE].at;
                 let end = if number < words { found[number % AT_ONCE].at } else { end };
-                if !cache.put(text.get(at..end).unwrap_or_default(), &mut count, out) {
-                    cold.push(Cold::new(at, end, count));
+                if !cache.put(text.get(at..end).unwrap_or_default(), &mut ready, ids) {
+                    cold.push(Cold::new(spelled.len(), end - at, ready));
+                    keep(text, at, end, spelled);
                 }
             }
         }
-        *length = count;
+        *count = ready;
     }
 
     /// Joins the words that waited and puts their ids where they belong; `false` where that cannot be done.
     #[inline(never)]
-    fn settle(&mut self, model: &Model, text: &[u8], length: &mut usize, out: &mut Vec<u32>) -> bool {
-        let Self { cache, joiner, cold, .. } = self;
-        let Some(ids) = joiner.join(model, text, cold) else { return false };
+    fn settle(&mut self, model: &Model) -> bool {
+        let Self { cache, joiner, cold, spelled, ids, count, ends, open, .. } = self;
+        if cold.is_empty() {
+            open.clear();
+            return true;
+        }
+        let Some(joined) = joiner.join(model, spelled, cold) else {
+            // The text that has what is missing may be taken back, and the others go on to wait.
+            cold.iter_mut().for_each(Cold::forget);
+            return false;
+        };
         for word in cold.iter() {
-            cache.keep(text.get(word.at..word.end).unwrap_or_default(), word.ids(ids));
+            cache.keep(spelled.get(word.at..word.end).unwrap_or_default(), word.ids(joined));
+        }
+        // Texts that ended behind words which waited have the ids of these, too.
+        let (mut more, mut words) = (0, cold.iter());
+        let (mut passed, first) = (0, ends.len().saturating_sub(open.len()));
+        for (end, waited) in ends.iter_mut().skip(first).zip(open.drain(..)) {
+            more += words.by_ref().take(waited - passed).map(|word| word.ids(joined).len()).sum::<usize>();
+            passed = waited;
+            *end += more;
         }
         // From the end on, so that everything is moved once.
-        let mut behind = *length;
-        *length += ids.len();
-        let mut free = *length;
-        if out.len() < free {
-            out.resize(free, 0);
+        let mut behind = *count;
+        *count += joined.len();
+        let mut free = *count;
+        if ids.len() < free {
+            ids.resize(free, 0);
         }
         for word in cold.drain(..).rev() {
-            let (ids, length) = (word.ids(ids), behind - word.before);
-            out.copy_within(word.before..behind, free - length);
+            let (more, length) = (word.ids(joined), behind - word.before);
+            ids.copy_within(word.before..behind, free - length);
             free -= length;
             behind = word.before;
-            out[free - ids.len()..free].copy_from_slice(ids);
-            free -= ids.len();
+            ids[free - more.len()..free].copy_from_slice(more);
+            free -= more.len();
         }
+        spelled.clear();
         true
+    }
+}
+
+/// Keeps the bytes of a word.
+#[inline]
+fn keep(text: &[u8], at: usize, end: usize, spelled: &mut Vec<u8>) {
+    let before = spelled.len();
+    match text.get(at..at + USUAL) {
+        // So many at once, whatever is behind the word.
+        Some(usual) if end - at <= USUAL => {
+            spelled.extend_from_slice(usual);
+            spelled.truncate(before + end - at);
+        }
+        _ => spelled.extend_from_slice(text.get(at..end).unwrap_or_default()),
     }
 }
 

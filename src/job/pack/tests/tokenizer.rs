@@ -50,7 +50,7 @@ fn a_difference_sends_the_run_to_the_reference_which_does_all_of_it_again() {
     let by_lines = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None };
     for (threads, tuning) in [(1, by_lines), (2, by_lines), (2, Tuning::default())] {
         let dir = tempfile::tempdir().unwrap();
-        let (plan, expected) = differing(dir.path(), 11);
+        let (plan, expected) = differing(dir.path(), 5);
         let task = start_on(plan, options(threads), tuning, Arc::new(RealFs)).unwrap();
         while !task.is_finished() {
             std::thread::sleep(std::time::Duration::from_millis(2));

@@ -6,7 +6,7 @@
 mod patterns;
 
 use super::blocks::LONGEST_LINE;
-use super::extract::Text;
+use super::extract::{Place, Text};
 use crate::model::{Failure, Outcome, Subject};
 use jaq_core::data::JustLut;
 use jaq_core::load::lex::{StrPart, Tok, Token};
@@ -96,20 +96,22 @@ impl Program {
         Ok(Self { filter })
     }
 
-    /// Its first output for a document.
-    pub(super) fn run<'a>(&self, line: &str, text: &'a mut String) -> Text<'a> {
-        let Ok(input) = read::parse_single(line.as_bytes()) else { return Text::Fails("jq cannot read the line") };
+    /// Its first output for a document; a text is put behind those that are there.
+    pub(super) fn run(&self, line: &str, texts: &mut String) -> Place<'static> {
+        let Ok(input) = read::parse_single(line.as_bytes()) else {
+            return Place::Line(Text::Fails("jq cannot read the line"));
+        };
         let context = Ctx::<Data>::new(&self.filter.lut, Vars::new([]));
         let first = self.filter.id.run((context, input)).map(unwrap_valr).next();
-        match first {
+        Place::Line(match first {
             None => Text::Missing,
             Some(Err(_)) => Text::Fails("the jq program ends in an error"),
             Some(Ok(Val::Null)) => Text::Null,
             Some(Ok(Val::TStr(bytes))) if bytes.len() > LONGEST_LINE => Text::Fails("its text is longer than 64 MiB"),
             Some(Ok(Val::TStr(bytes))) => {
-                text.clear();
-                text.push_str(&String::from_utf8_lossy(&bytes));
-                Text::Is(text)
+                let from = texts.len();
+                texts.push_str(&String::from_utf8_lossy(&bytes));
+                return Place::Own(from, texts.len());
             }
             Some(Ok(Val::Bool(false))) => Text::Falsy("its text is false"),
             Some(Ok(Val::Bool(true))) => Text::NotText("its text is true"),
@@ -119,7 +121,7 @@ impl Program {
             Some(Ok(Val::Obj(items))) if items.is_empty() => Text::Falsy("its text is an empty object"),
             Some(Ok(Val::Obj(_))) => Text::NotText("its text is an object"),
             Some(Ok(Val::BStr(_))) => Text::NotText("its text is bytes"),
-        }
+        })
     }
 }
 

@@ -1,0 +1,45 @@
+//! What the spellings of merges tell, whatever ids they have.
+
+use super::cuts::Cuts;
+use super::pieces::{Early, REACHING};
+use super::seeds::Seeds;
+use super::shape::Shape;
+use crate::tokenize::byte_level;
+use crate::tokenize::file::{File, ModelFile};
+
+/// Where words can be cut, and what they may begin as, for a vocabulary that spells bytes.
+pub(in crate::tokenize) struct Spelt {
+    pub(super) cuts: Cuts,
+    pub(super) early: Early,
+    pub(super) seeds: Seeds,
+}
+
+impl Spelt {
+    /// Of a file whose vocabulary spells bytes; of others there is nothing to tell.
+    pub(in crate::tokenize) fn of(file: &File<'_>) -> Option<Self> {
+        let shape = Shape::of(&file.normalizer, &file.pre_tokenizer).ok()?;
+        shape.is_of_bytes().then(|| Self::of_merges(&file.model))
+    }
+
+    fn of_merges(file: &ModelFile<'_>) -> Self {
+        let bytes = file.merges.0.iter().map(|(left, right)| left.0.len() + right.0.len()).sum();
+        let (cuts, early, seeds) = (Cuts::new(bytes), Early::until(REACHING), Seeds::default());
+        let mut spelt = Self { cuts, early, seeds };
+        tokens(file, |rank, token| {
+            spelt.cuts.add(token);
+            spelt.early.add(rank, token);
+            spelt.seeds.add(rank, token);
+        });
+        spelt
+    }
+}
+
+/// What comes of each merge, for a vocabulary that spells bytes: its rank and its bytes.
+pub(super) fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
+    let mut token = Vec::new();
+    for (rank, (left, right)) in file.merges.0.iter().enumerate() {
+        token.clear();
+        token.extend(left.0.chars().chain(right.0.chars()).filter_map(byte_level::byte_of));
+        put(rank as u32, &token);
+    }
+}

@@ -1,0 +1,56 @@
+//! A `tokenizer.json` -> the reference and the fast reader.
+//!
+//! Nothing can be packed before this is done, and of a large vocabulary it takes as long as some ten megabytes of text do. So what does
+//! not wait for each other is done at once: reading the merges and all before them; finding tokens by their spellings, and what these
+//! tell; either half of the merges; the tables and the reference.
+
+use super::bpe::{Lists, Spelt, Tables, Vocabulary};
+use super::fast::Fast;
+use super::file::{Cut, File};
+use super::reference::Reference;
+use super::together::{both, Together};
+
+/// What a file became.
+pub(super) struct Made {
+    pub(super) reference: Reference,
+    /// Or why the reference has to do the work.
+    pub(super) fast: Result<Fast, String>,
+    pub(super) greatest_id: u32,
+}
+
+/// Makes both of a file's bytes, or says why that cannot be done.
+pub(super) fn made(bytes: &[u8], together: Together<'_>) -> Result<Made, String> {
+    let cut = Cut::of(bytes);
+    let file = cut.as_ref().and_then(|cut| cut.read(together)).or_else(|| File::read(bytes));
+    let (lists, spelt) = match &file {
+        Some(file) => {
+            let told = both(together, || Vocabulary::new(&file.model), || Spelt::of(file));
+            let (vocabulary, spelt) = told.ok_or_else(unread)?;
+            (Some(vocabulary.and_then(|vocabulary| Lists::new(vocabulary, &file.model, together))), spelt)
+        }
+        None => (None, None),
+    };
+    let (file, lists) = (file.as_ref(), lists.as_ref());
+    let tables = || Tables::new(file, lists, spelt);
+    let (tables, reference) = both(together, tables, || Reference::parse(bytes, file, lists)).ok_or_else(unread)?;
+    let reference = reference?;
+    let greatest_id = greatest_id(&reference, file);
+    let fast = Fast::parse(bytes, tables, &reference, greatest_id);
+    Ok(Made { reference, fast, greatest_id })
+}
+
+fn unread() -> String {
+    "nothing was read".to_owned()
+}
+
+/// The highest id of a token of the model or an added one.
+fn greatest_id(reference: &Reference, file: Option<&File<'_>>) -> u32 {
+    let tokenizer = reference.tokenizer();
+    match file {
+        Some(file) => {
+            let of_model = file.model.vocab.0.iter().map(|(_, id)| *id);
+            of_model.chain(tokenizer.get_added_tokens_decoder().into_keys()).max().unwrap_or(0)
+        }
+        None => tokenizer.get_vocab(true).into_values().max().unwrap_or(0),
+    }
+}

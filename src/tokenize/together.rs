@@ -1,0 +1,38 @@
+//! Two pieces of work at once, for who has a thread for each.
+
+/// Does two pieces of work that do not wait for each other, in any order or at once; both are done when it returns.
+pub type Together<'a> = &'a dyn Fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
+
+/// One after the other.
+pub(super) fn in_turn(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
+    first();
+    second();
+}
+
+/// What comes of both; nothing if one was not done.
+pub(super) fn both<A: Send, B: Send>(
+    together: Together<'_>,
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B + Send,
+) -> Option<(A, B)> {
+    let (mut first, mut second) = (Some(first), Some(second));
+    let (mut one, mut other) = (None, None);
+    together(&mut || one = first.take().map(|work| work()), &mut || other = second.take().map(|work| work()));
+    one.zip(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_of_both_is_handed_out_whoever_is_first() {
+        let other_way_round =
+            |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| in_turn(second, first);
+        for together in [&in_turn as Together<'_>, &other_way_round] {
+            assert_eq!(both(together, || 1, || "two"), Some((1, "two")));
+        }
+        let only_one = |first: &mut (dyn FnMut() + Send), _: &mut (dyn FnMut() + Send)| first();
+        assert_eq!(both(&only_one, || 1, || 2), None);
+    }
+}
