@@ -112,10 +112,7 @@ impl<'a> Packer<'a> {
                         continue;
                     }
                     let unit = Unit { number: line.number, start: line.start, bytes: line.bytes };
-                    self.line(unit, has_cr, &mut queue);
-                    if queue.is_full() {
-                        self.flush(piece.file, &mut queue, out)?;
-                    }
+                    self.line(piece.file, unit, has_cr, &mut queue, out)?;
                     if out.mismatch.is_some() {
                         return Ok(());
                     }
@@ -128,10 +125,7 @@ impl<'a> Packer<'a> {
                     let bytes = piece.block.bytes.get(at..at + length).unwrap_or_default();
                     at += length;
                     let unit = Unit { number: piece.block.first_line + count as u64, start: *start, bytes };
-                    self.hold(unit, For::All, &mut queue);
-                    if queue.is_full() {
-                        self.flush(piece.file, &mut queue, out)?;
-                    }
+                    self.hold(piece.file, unit, For::All, &mut queue, out)?;
                     if out.mismatch.is_some() {
                         return Ok(());
                     }
@@ -155,22 +149,40 @@ impl<'a> Packer<'a> {
     }
 
     /// A line that readers with universal newlines see as several is taken apart for these.
-    fn line<'p>(&mut self, line: Unit<'p>, has_cr: bool, queue: &mut Queue<'p>) {
+    fn line<'p>(
+        &mut self,
+        file: usize,
+        line: Unit<'p>,
+        has_cr: bool,
+        queue: &mut Queue<'p>,
+        out: &mut PackedPiece,
+    ) -> Outcome<()> {
         let inner = line.bytes.strip_suffix(b"\r").unwrap_or(line.bytes);
         if !has_cr || memchr(b'\r', inner).is_none() {
-            return self.hold(line, For::All, queue);
+            return self.hold(file, line, For::All, queue, out);
         }
         for (at, bytes) in cr_lines(line.bytes) {
             let part = Unit { number: line.number, start: line.start + at as u64, bytes };
-            self.hold(part, For::CrReaders, queue);
+            self.hold(file, part, For::CrReaders, queue, out)?;
         }
-        if !self.recipes.iter().all(ends_lines_at_cr) {
-            self.hold(line, For::Others, queue);
+        if self.recipes.iter().all(ends_lines_at_cr) {
+            return Ok(());
         }
+        self.hold(file, line, For::Others, queue, out)
     }
 
-    /// Puts a document behind those that wait.
-    fn hold<'p>(&mut self, unit: Unit<'p>, reading: For, queue: &mut Queue<'p>) {
+    /// Puts a document behind those that wait; if these are enough, none waits any longer.
+    fn hold<'p>(
+        &mut self,
+        file: usize,
+        unit: Unit<'p>,
+        reading: For,
+        queue: &mut Queue<'p>,
+        out: &mut PackedPiece,
+    ) -> Outcome<()> {
+        if out.mismatch.is_some() {
+            return Ok(());
+        }
         let held = self.extractor.hold(unit.bytes);
         let document = held.document(&self.extractor);
         let is_for_text = |recipe: &&Recipe| reading.wants(recipe) && !matches!(recipe.kind, Kind::Parts(_));
@@ -184,6 +196,10 @@ impl<'a> Packer<'a> {
             _ => None,
         };
         queue.documents.push(Waiting { unit, reading, held, text });
+        if queue.is_full() {
+            self.flush(file, queue, out)?;
+        }
+        Ok(())
     }
 
     /// Encodes the texts of all documents that wait, and gives each to the recipes.

@@ -138,3 +138,22 @@ fn texts_are_filled_up_in_batches_of_ten_thousand_with_a_warning() {
         (&[0, 9, 9, 9, 9][..], &[0, 9, 9, 9, 9, 0, 1, 0, 1, 0, 0, 9, 9, 1, 0, 1, 0, 9, 9][..])
     );
 }
+
+#[test]
+fn documents_behind_carriage_returns_are_encoded_like_those_of_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    // More than are encoded together, and blank ones between.
+    let texts: Vec<String> = (0..700).map(|n| format!("document {n} of a few words")).collect();
+    let by_lines = String::from_utf8(lines(&texts)).unwrap();
+    let mut made = Vec::new();
+    for (name, end) in [("lines", "\n"), ("returns", "\r"), ("blanks", "\r\r\r")] {
+        put(&dir.path().join(name).join("a.jsonl"), by_lines.replace('\n', end).as_bytes());
+        let mut plan =
+            plan(&dir.path().join(name), "nanosets/tokenizers/bpe1k.json", &dir.path().join(format!("{name}.out")));
+        plan.nanosets = Some(NanosetsTarget::default());
+        let report = run(&plan).unwrap();
+        made.push((report.documents, ids(&dir.path().join(format!("{name}.out/00000_unshuffled.ds")))));
+    }
+    assert_eq!(made[0].0, 700);
+    assert!(made[1] == made[0] && made[2] == made[0]);
+}
