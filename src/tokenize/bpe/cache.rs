@@ -7,6 +7,7 @@ use super::entry::{Entry, Known, LongEntry, ShortEntry, MOST};
 use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT};
 use super::longer::Longer;
 use super::table::Table;
+use std::ops::Range;
 
 /// Of either kind 2 and 1 MiB at first.
 const FIRST: Sizes = Sizes { short: 1 << 16, long: 1 << 14 };
@@ -66,14 +67,17 @@ impl Cache {
         self.long.view().fetch(key.hash());
     }
 
-    /// Appends the ids of a word to those that are there, if it is known; `out` may have others behind them.
+    /// Appends the ids of the word at this place of a text to those that are there, if it is known; `out` may have others behind them.
+    /// Its key is faster to make where the text goes on behind it.
     #[inline(never)]
-    pub(super) fn put(&mut self, word: &[u8], count: &mut usize, out: &mut Vec<u32>) -> bool {
-        if word.len() > LONGEST {
-            return self.longer.find(word).map(|ids| write(ids, ids.len(), count, out)).is_some();
+    pub(super) fn put(&mut self, text: &[u8], word: Range<usize>, count: &mut usize, out: &mut Vec<u32>) -> bool {
+        let (at, length) = (word.start, word.len());
+        if length > LONGEST {
+            let known = text.get(word).and_then(|word| self.longer.find(word));
+            return known.map(|ids| write(ids, ids.len(), count, out)).is_some();
         }
-        if word.len() <= SHORT {
-            match self.short.find(ShortKey::new(word, 0, word.len())) {
+        if length <= SHORT {
+            match self.short.find(ShortKey::new(text, at, length)) {
                 Known::Ids(more, ids) => {
                     write(&ids, more, count, out);
                     return true;
@@ -82,28 +86,29 @@ impl Cache {
                 Known::Nothing => return false,
             }
         }
-        let Known::Ids(more, ids) = self.long.find(LongKey::new(word, 0, word.len())) else { return false };
+        let Known::Ids(more, ids) = self.long.find(LongKey::new(text, at, length)) else { return false };
         write(&ids, more, count, out);
         true
     }
 
-    /// Keeps the ids of a word, if it is not too long and they are few enough.
-    pub(super) fn keep(&mut self, word: &[u8], ids: &[u32]) {
-        if word.len() > LONGEST {
-            return self.longer.keep(word, ids);
+    /// Keeps the ids of the word at this place of a text, if it is not too long and they are few enough.
+    pub(super) fn keep(&mut self, text: &[u8], word: Range<usize>, ids: &[u32]) {
+        let (at, length) = (word.start, word.len());
+        if length > LONGEST {
+            return self.longer.keep(text.get(word).unwrap_or_default(), ids);
         }
         if ids.is_empty() || ids.len() > MOST {
             return;
         }
         let Self { short, long, room, .. } = self;
-        if word.len() <= SHORT {
-            let is_kept = short.keep(ShortKey::new(word, 0, word.len()), ids);
+        if length <= SHORT {
+            let is_kept = short.keep(ShortKey::new(text, at, length), ids);
             grow(short, MOST_WORDS.short, room);
             if is_kept {
                 return;
             }
         }
-        long.keep(LongKey::new(word, 0, word.len()), ids);
+        long.keep(LongKey::new(text, at, length), ids);
         grow(long, MOST_WORDS.long, room);
     }
 }
@@ -141,7 +146,7 @@ mod tests {
 
     fn find(cache: &mut Cache, word: &[u8]) -> Option<Vec<u32>> {
         let (mut ids, mut count) = (vec![7; MOST + 1], 1);
-        cache.put(word, &mut count, &mut ids).then(|| ids[1..count].to_vec())
+        cache.put(word, 0..word.len(), &mut count, &mut ids).then(|| ids[1..count].to_vec())
     }
 
     #[test]
@@ -172,7 +177,7 @@ mod tests {
                         known += round;
                         assert_eq!(ids, ids_of(word), "{word:?} {round}");
                     }
-                    None => cache.keep(word.as_bytes(), &ids_of(word)),
+                    None => cache.keep(word.as_bytes(), 0..word.len(), &ids_of(word)),
                 }
                 assert!(find(&mut cache, word.as_bytes()).is_some_and(|ids| ids == ids_of(word)));
             }

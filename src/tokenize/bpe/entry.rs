@@ -24,8 +24,13 @@ pub(super) trait Entry: Pod {
     /// Of a word and its ids; that these are elsewhere, if they do not fit.
     fn new(key: Self::Key, ids: &[u32]) -> Self;
 
+    /// Most ids that fit.
+    const FIT: usize;
+
     /// The word.
     fn key(&self) -> Option<Self::Key>;
+
+    fn is_empty(&self) -> bool;
 
     fn known(&self, key: Self::Key) -> Known;
 }
@@ -55,6 +60,8 @@ fn elsewhere([low, high]: [u64; 2]) -> [u64; 2] {
 impl Entry for ShortEntry {
     type Key = ShortKey;
 
+    const FIT: usize = FEW;
+
     fn new(key: ShortKey, ids: &[u32]) -> Self {
         let [low, mut high] = key.numbers();
         let mut few = [0; FEW];
@@ -75,6 +82,13 @@ impl Entry for ShortEntry {
         (length > 0).then(|| ShortKey::of([low, high & BYTES | length << LENGTH_SHIFT]))
     }
 
+    /// The length is never 0.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self[1] == 0
+    }
+
+    #[inline]
     fn known(&self, key: ShortKey) -> Known {
         let [low, high, ..] = *self;
         if let Some((count, few)) = ids_of(self, key) {
@@ -98,6 +112,8 @@ const ID: u32 = (1 << ID_BITS) - 1;
 impl Entry for LongEntry {
     type Key = LongKey;
 
+    const FIT: usize = MOST;
+
     fn new(key: LongKey, ids: &[u32]) -> Self {
         let mut kept = [0; MOST];
         if ids.len() <= MOST {
@@ -112,6 +128,13 @@ impl Entry for LongEntry {
         (word != [0; 4]).then(|| LongKey::of(word))
     }
 
+    /// The length is never 0.
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self[3] == 0
+    }
+
+    #[inline]
     fn known(&self, key: LongKey) -> Known {
         let [word, ids]: [[u64; 4]; 2] = bytemuck::cast(*self);
         let mut ids: [u32; MOST] = bytemuck::cast(ids);

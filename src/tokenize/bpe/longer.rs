@@ -1,5 +1,5 @@
 //! Words that are too long for a table: rules of dashes, indentations, addresses. There are few, but to join one takes as long as fifty
-//! others do, and many come again.
+//! others do, and many come again. Those of scripts without blanks hardly ever do: no word is kept before it came twice.
 
 use super::hash::of_bytes;
 
@@ -41,10 +41,10 @@ impl Longer {
         part(&self.ids, *ids).filter(|_| is_same)
     }
 
-    /// Keeps the ids of a word, unless it is too long.
+    /// Keeps the ids of a word, unless it is too long; of one that was not met before, only that it was met.
     pub(super) fn keep(&mut self, word: &[u8], ids: &[u32]) {
         // A word of bytes has no more ids than these; others are not worth it.
-        if word.len() > LONGEST || ids.len() > word.len() || self.find(word).is_some() {
+        if word.len() > LONGEST || ids.len() > word.len() {
             return;
         }
         let Self { places, bytes, ids: all } = self;
@@ -54,9 +54,11 @@ impl Longer {
             all.clear();
         }
         let hash = of_bytes(word);
-        let place = Place { hash, bytes: put(bytes, word), ids: put(all, ids) };
-        if let Some(kept) = places.get_mut(hash as usize % PLACES) {
-            *kept = place;
+        let Some(place) = places.get_mut(hash as usize % PLACES) else { return };
+        if place.hash != hash {
+            *place = Place { hash, ..Place::default() };
+        } else if part(bytes, place.bytes) != Some(word) {
+            *place = Place { hash, bytes: put(bytes, word), ids: put(all, ids) };
         }
     }
 }

@@ -218,7 +218,7 @@ impl Pieces {
     /// Puts any piece, and keeps it.
     fn piece(&mut self, model: &Model, early: &Early, bytes: &[u8]) -> Option<()> {
         let Self { known, symbols, count, piece, with, .. } = self;
-        if bytes.len() <= LONGEST && known.put(bytes, count, symbols) {
+        if bytes.len() <= LONGEST && known.put(bytes, 0..bytes.len(), count, symbols) {
             return Some(());
         }
         piece.clear();
@@ -228,7 +228,7 @@ impl Pieces {
         }
         if bytes.len() <= LONGEST {
             join(&model.pairs, early.below, piece, with);
-            known.keep(bytes, piece);
+            known.keep(bytes, 0..bytes.len(), piece);
         }
         symbols.get_mut(*count..*count + piece.len())?.copy_from_slice(piece);
         *count += piece.len();

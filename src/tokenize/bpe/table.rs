@@ -86,8 +86,8 @@ impl<E: Entry> Table<E> {
         // Those in their second places first: who comes later has the first.
         for is_first in [false, true] {
             for (place, entry) in self.entries.all().iter().enumerate() {
-                if let Some(hash) = entry.key().map(Key::hash).filter(|hash| (self.place(*hash) == place) == is_first) {
-                    larger.put(hash, *entry);
+                if let Some(key) = entry.key().filter(|key| (self.place(key.hash()) == place) == is_first) {
+                    larger.put(key, *entry);
                 }
             }
         }
@@ -123,22 +123,22 @@ impl<E: Entry> Table<E> {
 
     /// Keeps the ids of a word, or that they are elsewhere if they do not fit, which is `false` then.
     pub(super) fn keep(&mut self, key: E::Key, ids: &[u32]) -> bool {
-        let entry = E::new(key, ids);
-        self.put(key.hash(), entry);
-        entry.known(key) != Known::Elsewhere
+        self.put(key, E::new(key, ids));
+        ids.len() <= E::FIT
     }
 
     /// Puts a word into its first place. Who was there takes the second, and who was in that one is gone.
-    fn put(&mut self, hash: u64, entry: E) {
-        let Some((entries, first)) = self.both(hash) else { return };
+    #[inline]
+    fn put(&mut self, key: E::Key, entry: E) {
+        let Some((entries, first)) = self.both(key.hash()) else { return };
         let second = 1 - first;
-        let is_same = |other: &E| other.key() == entry.key();
+        let is_same = |other: &E| other.known(key) != Known::Nothing;
         if is_same(&entries[first]) {
             return;
         }
         let mut is_lost = false;
-        if entries[first].key().is_some() {
-            is_lost = entries[second].key().is_some() && !is_same(&entries[second]);
+        if !entries[first].is_empty() {
+            is_lost = !entries[second].is_empty() && !is_same(&entries[second]);
             entries[second] = entries[first];
         }
         entries[first] = entry;

@@ -236,7 +236,7 @@ impl Words {
             if number <= words {
                 let at = found[(number - 1) % AT_ONCE].at;
                 let end = if number < words { found[number % AT_ONCE].at } else { end };
-                if !cache.put(text.get(at..end).unwrap_or_default(), &mut ready, ids) {
+                if !cache.put(text, at..end, &mut ready, ids) {
                     cold.push(Cold::new(spelled.len(), end - at, ready));
                     keep(text, at, end, spelled);
                 }
@@ -258,8 +258,10 @@ impl Words {
             cold.iter_mut().for_each(Cold::forget);
             return false;
         };
+        // Behind the last there is something, too.
+        spelled.resize(spelled.len() + USUAL, 0);
         for word in cold.iter() {
-            cache.keep(spelled.get(word.at..word.end).unwrap_or_default(), word.ids(joined));
+            cache.keep(spelled, word.at..word.end, word.ids(joined));
         }
         // Texts that ended behind words which waited have the ids of these, too.
         let (mut more, mut words) = (0, cold.iter());
