@@ -66,9 +66,10 @@ pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
     if context.globals.dry_run {
         return dry_run(plan, &told, context);
     }
-    recent::remember_now(&xdg::state_dir(), Path::new(&plan.output));
     make_index(plan, context)?;
-    let report = task::follow(start(plan.clone(), context.run_options())?, Some("packing"), context)?;
+    let packing = start(plan.clone(), context.run_options())?;
+    recent::remember_now(&xdg::state_dir(), Path::new(&plan.output));
+    let report = task::follow(packing, Some("packing"), context)?;
     task::tell(&report.problems, &report.counts, context);
     for line in summary::of_report(plan, &report) {
         context.printer.say(line);

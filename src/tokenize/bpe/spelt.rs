@@ -7,6 +7,9 @@ use super::shape::Shape;
 use crate::tokenize::byte_level;
 use crate::tokenize::file::{File, ModelFile};
 
+/// The spelling of a blank.
+const BLANK: char = 'Ġ';
+
 /// Where words can be cut, and what they may begin as, for a vocabulary that spells bytes.
 pub(in crate::tokenize) struct Spelt {
     pub(super) cuts: Cuts,
@@ -34,10 +37,15 @@ impl Spelt {
     }
 }
 
-/// What comes of each merge, for a vocabulary that spells bytes: its rank and its bytes.
+/// What comes of each merge, for a vocabulary that spells bytes: its rank and its bytes. Most tokens of ASCII are left out: they tell
+/// nothing of longer characters.
 pub(super) fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
+    let is_plain = |spelled: &str| spelled.strip_prefix(BLANK).unwrap_or(spelled).is_ascii();
     let mut token = Vec::new();
     for (rank, (left, right)) in file.merges.0.iter().enumerate() {
+        if is_plain(&left.0) && is_plain(&right.0) {
+            continue;
+        }
         token.clear();
         token.extend(left.0.chars().chain(right.0.chars()).filter_map(byte_level::byte_of));
         put(rank as u32, &token);
