@@ -1,9 +1,11 @@
 //! What a `tokenizer.json` of byte pairs says, read without making values of its long lists first.
 
+use super::lists::{Merges, Vocab};
 use super::together::{both, Together};
 use memchr::memmem;
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::Value;
 use std::borrow::Cow;
 use std::fmt;
@@ -52,27 +54,20 @@ pub(super) struct ModelFile<'a> {
     pub(super) ignore_merges: Option<bool>,
     #[serde(borrow)]
     pub(super) vocab: Vocab<'a>,
-    #[serde(borrow)]
+    /// The merges as they are written.
+    #[serde(borrow, rename = "merges")]
+    written: &'a RawValue,
+    /// What that says.
+    #[serde(skip)]
     pub(super) merges: Merges<'a>,
 }
+
+/// The key of the merges.
+const KEY: &[u8] = b"\"merges\"";
 
 /// A text that lies in the file's bytes where nothing in it is escaped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spelling<'a>(pub(super) Cow<'a, str>);
-
-/// Spellings and ids, in the file's order.
-#[derive(Debug, Default)]
-pub(super) struct Vocab<'a>(pub(super) Vec<(Spelling<'a>, u32)>);
-
-/// Pairs of spellings, the first to be joined first.
-#[derive(Debug, Default)]
-pub(super) struct Merges<'a>(pub(super) Vec<(Spelling<'a>, Spelling<'a>)>);
-
-/// A pair as a list of two, or as one text with a blank between the two.
-enum Merge<'a> {
-    Pair(Spelling<'a>, Spelling<'a>),
-    Line(Spelling<'a>),
-}
 
 impl<'de: 'a, 'a> Deserialize<'de> for Spelling<'a> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
@@ -93,148 +88,46 @@ impl<'de: 'a, 'a> Deserialize<'de> for Spelling<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Vocab<'a> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Vocab<'de>;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("spellings and ids")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut all = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    all.push(entry);
-                }
-                Ok(Vocab(all))
-            }
-        }
-        from.deserialize_map(Reader)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Merges<'a> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Merges<'de>;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("pairs")
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let mut all = Vec::new();
-                let (mut has_pairs, mut has_lines) = (false, false);
-                while let Some(merge) = list.next_element()? {
-                    match merge {
-                        Merge::Pair(left, right) => {
-                            has_pairs = true;
-                            all.push((left, right));
-                        }
-                        Merge::Line(line) => {
-                            has_lines = true;
-                            // The head of a list of merges in a file of its own, which the reference passes over.
-                            if !line.0.starts_with("#version") {
-                                all.push(line.halves().ok_or_else(|| A::Error::custom("a merge is not two words"))?);
-                            }
-                        }
-                    }
-                }
-                if has_pairs && has_lines {
-                    return Err(A::Error::custom("merges are written in two ways"));
-                }
-                Ok(Merges(all))
-            }
-        }
-        from.deserialize_seq(Reader)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Merge<'a> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Merge<'de>;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("two spellings")
-            }
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Merge::Line(Spelling(Cow::Borrowed(text))))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Merge::Line(Spelling(Cow::Owned(text.to_owned()))))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                let missing = || A::Error::custom("a merge is not two spellings");
-                let left = list.next_element()?.ok_or_else(missing)?;
-                let right = list.next_element()?.ok_or_else(missing)?;
-                match list.next_element::<serde::de::IgnoredAny>()? {
-                    None => Ok(Merge::Pair(left, right)),
-                    Some(_) => Err(missing()),
-                }
-            }
-        }
-        from.deserialize_any(Reader)
-    }
-}
-
 impl<'a> File<'a> {
     /// Reads a file, if it is one of byte pairs in the usual form.
-    pub(super) fn read(json: &'a [u8]) -> Option<Self> {
+    ///
+    /// The merges take as long as all the rest: where they seem to begin they are read at once, and if they do begin there that is done.
+    pub(super) fn read(json: &'a [u8], together: Together<'_>) -> Option<Self> {
         // Once for all, and not for each spelling.
-        Self::of(simdutf8::basic::from_utf8(json).ok()?)
+        let json = simdutf8::basic::from_utf8(json).ok()?;
+        let seeming = seeming_merges(json);
+        let (file, early) = both(together, || Self::without_merges(json), || seeming.and_then(Merges::first_of))?;
+        let mut file = file?;
+        let written = file.model.written.get();
+        let is_it =
+            |length: usize| seeming.and_then(|list| list.get(..length)).is_some_and(|list| std::ptr::eq(list, written));
+        file.model.merges = match early {
+            Some((merges, length)) if is_it(length) => merges,
+            _ => Merges::of(written)?,
+        };
+        Some(file)
     }
 
-    fn of(json: &'a str) -> Option<Self> {
-        let file: Self = serde_json::from_str(json).ok()?;
+    fn without_merges(json: &'a str) -> Option<Self> {
+        let mut file: Self = serde_json::from_str(json).ok()?;
+        file.model.vocab.end(json)?;
         file.model.kind.as_ref().is_none_or(|kind| kind.0 == "BPE").then_some(file)
     }
 }
 
-/// A file of which the merges are read by themselves: they take as long as all that is before them.
-///
-/// In their place stands a mark of ours. If the rest is read and has the mark where merges are looked for, that is where they were.
-pub(super) struct Cut<'a> {
-    rest: String,
-    merges: &'a str,
-}
-
-/// The mark: a merge that no vocabulary has.
-const MARK: &str = "\u{f8ff}cut\u{f8ff}";
-const KEY: &[u8] = b"\"merges\"";
-
-impl<'a> Cut<'a> {
-    /// Cuts the merges out where they are the last of the model and the model the last of the file, as in all that the reference writes.
-    pub(super) fn of(json: &'a [u8]) -> Option<Self> {
-        let json = simdutf8::basic::from_utf8(json).ok()?;
-        let is_list = |at: usize| {
-            let mut behind = json.as_bytes().get(at + KEY.len()..)?.iter().filter(|byte| !byte.is_ascii_whitespace());
-            (behind.next() == Some(&b':') && behind.next() == Some(&b'[')).then_some(())
-        };
+/// The rest of a file from the list on that seems to be that of the merges.
+fn seeming_merges(json: &str) -> Option<&str> {
+    let bytes = json.as_bytes();
+    memmem::find_iter(bytes, KEY).find_map(|at| {
         // A token of this spelling has an id behind it.
-        let key = memmem::find_iter(json.as_bytes(), KEY).find(|at| is_list(*at).is_some())?;
-        let from = key + memchr::memchr(b'[', json.as_bytes().get(key..)?)?;
-        let to = json.trim_end_matches(|end: char| end.is_ascii_whitespace() || end == '}').len();
-        let merges = json.get(from..to).filter(|merges| merges.ends_with(']'))?;
-        let rest = [json.get(..from)?, "[\"", MARK, " ", MARK, "\"]", json.get(to..)?].concat();
-        Some(Self { rest, merges })
-    }
-
-    /// Reads both parts, if they are what they seem to be.
-    pub(super) fn read(&'a self, together: Together<'_>) -> Option<File<'a>> {
-        let merges = || serde_json::from_str::<Merges<'a>>(self.merges).ok();
-        let (file, merges) = both(together, || File::of(&self.rest), merges)?;
-        let (mut file, merges) = (file?, merges?);
-        match file.model.merges.0.as_slice() {
-            [(left, right)] if left.0 == MARK && right.0 == MARK => file.model.merges = merges,
-            _ => return None,
-        }
-        Some(file)
-    }
+        let behind = json.get(at + KEY.len()..)?.trim_start().strip_prefix(':')?.trim_start();
+        behind.starts_with('[').then_some(behind)
+    })
 }
 
 impl<'a> Spelling<'a> {
     /// The two words of a line with one blank.
-    fn halves(&self) -> Option<(Self, Self)> {
+    pub(super) fn halves(&self) -> Option<(Self, Self)> {
         let (left, right) = self.0.split_once(' ').filter(|(_, right)| !right.contains(' '))?;
         let part = |from: usize, to: usize| match &self.0 {
             Cow::Borrowed(text) => Spelling(Cow::Borrowed(&text[from..to])),
@@ -249,64 +142,89 @@ mod tests {
     use super::*;
     use crate::tokenize::tests::golden;
     use crate::tokenize::together::in_turn;
+    use serde_json::json;
 
-    /// All that a file says, if it is read in two parts.
-    fn in_parts(json: &str) -> Option<String> {
-        let cut = Cut::of(json.as_bytes())?;
-        cut.read(&in_turn).map(|file| format!("{file:?}"))
+    /// The lists of a file, and whether its merges were where they seemed to be.
+    fn lists(json: &str) -> Option<(Vec<(String, u32)>, Vec<[String; 2]>, bool)> {
+        let file = File::read(json.as_bytes(), &in_turn)?;
+        let tokens = file.model.vocab.iter().map(|(text, id)| (text.to_owned(), id)).collect();
+        let merges = file.model.merges.iter().map(|(left, right)| [left.to_owned(), right.to_owned()]).collect();
+        let is_there = seeming_merges(json).is_some_and(|list| list.as_ptr() == file.model.written.get().as_ptr());
+        Some((tokens, merges, is_there))
+    }
+
+    /// The same as values of JSON have them.
+    fn of_values(json: &str) -> (Vec<(String, u32)>, Vec<[String; 2]>) {
+        let file: Value = serde_json::from_str(json).unwrap();
+        let tokens = file["model"]["vocab"].as_object().unwrap().iter();
+        let merge = |merge: &Value| match merge.as_str().and_then(|line| line.split_once(' ')) {
+            Some((left, right)) => [left.to_owned(), right.to_owned()],
+            None => [0, 1].map(|side| merge[side].as_str().unwrap().to_owned()),
+        };
+        (
+            tokens.map(|(text, id)| (text.clone(), id.as_u64().unwrap() as u32)).collect(),
+            file["model"]["merges"].as_array().unwrap().iter().map(merge).collect(),
+        )
+    }
+
+    fn with(vocab: &str, model: &str) -> String {
+        format!(r#"{{"version":"1.0","model":{{"vocab":{{{vocab}}},{model}}}}}"#)
     }
 
     #[test]
-    fn a_file_in_two_parts_says_what_it_says_in_one() {
+    fn lists_are_read_as_they_are_written_wherever_merges_seem_to_be() {
+        let mut all = Vec::new();
         for name in ["gpt2", "llama3", "qwen", "llama2", "metaspace"] {
             let json = std::fs::read_to_string(golden(&format!("{name}.json"))).unwrap();
-            let pretty =
-                serde_json::to_string_pretty(&serde_json::from_str::<serde_json::Value>(&json).unwrap()).unwrap();
-            for json in [json, pretty] {
-                assert_eq!(in_parts(&json), Some(format!("{:?}", File::read(json.as_bytes()).unwrap())), "{name}");
-            }
+            let file: Value = serde_json::from_str(&json).unwrap();
+            let mut sorted = file.clone();
+            // Merges before other keys of the model, and in another form.
+            let model = sorted["model"].as_object_mut().unwrap();
+            let merges = model.remove("merges").unwrap();
+            model.shift_insert(0, "merges".to_owned(), merges);
+            all.extend([json, file.to_string(), serde_json::to_string_pretty(&file).unwrap(), sorted.to_string()]);
         }
-        let with = |vocab: &str, model: &str| format!(r#"{{"version":"1.0","model":{{"vocab":{{{vocab}}},{model}}}}}"#);
-        let whole = |json: &str| File::read(json.as_bytes()).map(|file| format!("{file:?}"));
-        // Tokens and merges that look like the key, and white space where it may be.
-        for (vocab, model) in [
-            (r#""merges":0,"\"merges\"":1,"m":2"#, r#""merges" : [ ["\"","merges"], ["merges","\""] ]"#),
-            (r#""a":0"#, "\"merges\":\n[]\n"),
-            (r#""a]}":0"#, r#""merges":["a] }","} ]"]"#),
+        let mut seemed = 0;
+        for json in &all {
+            let (tokens, merges, is_there) = lists(json).unwrap();
+            assert_eq!((tokens, merges), of_values(json));
+            seemed += usize::from(is_there);
+        }
+        assert_eq!(seemed, all.len());
+        // Tokens and merges that look like the key, and white space where it may be; merges elsewhere, or in other words.
+        for (vocab, model, expected) in [
+            (r#""merges":0,"\"merges\"":1,"m":2"#, r#""merges" : [ ["\"","merges"], ["merges","\""] ]"#, true),
+            (r#""a":0"#, "\"merges\":\n[]\n", true),
+            (r#""a]}":0"#, r#""merges":["a] }","} ]"]"#, true),
+            (r#""a":0"#, r#""merges":[["a","b"]],"dropout":null"#, true),
+            (r#""a":0"#, r#""x":{"merges":["a b"]},"merges":["b a"]"#, false),
+            (r#""a":0"#, r#""x":{"merges":[1]},"merges":["b a"]"#, false),
+            (r#""a":0"#, r#""\u006derges":["a b"],"x":{"merges":["b a"]}"#, false),
         ] {
             let json = with(vocab, model);
-            assert!(whole(&json).is_some(), "{json}");
-            assert_eq!(in_parts(&json), whole(&json), "{json}");
+            let (tokens, merges, is_there) = lists(&json).unwrap();
+            assert_eq!(((tokens, merges), is_there), (of_values(&json), expected), "{json}");
         }
-        // What is no merges, or is not the last; what is there twice, or elsewhere, or in other words.
+    }
+
+    #[test]
+    fn what_is_no_file_of_byte_pairs_is_not_read() {
         for (vocab, model) in [
-            (r#""a":0"#, r#""merges":[["a","b"]],"dropout":null"#),
             (r#""a":0"#, r#""merges":["a b"],"merges":["a b"]"#),
-            (r#""a":0"#, r#""x":{"merges":["a b"]},"merges":["b a"]"#),
-            (r#""a":0"#, r#""\u006derges":["a b"],"x":{"merges":["b a"]}"#),
             (r#""a":0"#, r#""merges":["a b",]"#),
             (r#""a":0"#, r#""merges":["a"]"#),
             (r#""a":0"#, r#""merges":{}"#),
+            (r#""a":0"#, r#""dropout":null"#),
             (r#""a":0,"#, r#""merges":["a b"]"#),
+            (r#""a":-1"#, r#""merges":["a b"]"#),
+            (r#""a":0"#, r#""type":"Unigram","merges":["a b"]"#),
         ] {
-            assert_eq!(in_parts(&with(vocab, model)), None, "{model}");
+            assert!(lists(&with(vocab, model)).is_none(), "{model}");
         }
         for json in ["", "{", "\"merges\":[", "\"merges\":", "\"merges\":[]", "{\"merges\":[]}"] {
-            assert_eq!(in_parts(json), None, "{json}");
+            assert!(lists(json).is_none(), "{json}");
         }
-    }
-
-    #[test]
-    fn merges_come_as_pairs_or_as_lines_and_not_as_both() {
-        let read = |text: &str| -> Result<Vec<(String, String)>, String> {
-            let merges: Merges<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-            Ok(merges.0.into_iter().map(|(left, right)| (left.0.into_owned(), right.0.into_owned())).collect())
-        };
-        let two = vec![("a".to_owned(), "b".to_owned()), ("é".to_owned(), "\"".to_owned())];
-        assert_eq!(read(r#"[["a","b"],["é","\""]]"#).unwrap(), two);
-        assert_eq!(read("[\"#version: 0.2\",\"a b\",\"é \\\"\"]").unwrap(), two);
-        for wrong in [r#"["ab"]"#, r#"["a b c"]"#, r#"[["a"]]"#, r#"[["a","b","c"]]"#, r#"[["a","b"],"a b"]"#, "[1]"] {
-            assert!(read(wrong).is_err(), "{wrong}");
-        }
+        let more = json!({"version": "1.0", "model": {"vocab": {"a": 0}, "merges": []}, "more": 1});
+        assert!(lists(&more.to_string()).is_none());
     }
 }

@@ -1,12 +1,12 @@
 //! A `tokenizer.json` -> the reference and the fast reader.
 //!
 //! Nothing can be packed before this is done, and of a large vocabulary it takes as long as some ten megabytes of text do. So what does
-//! not wait for each other is done at once: reading the merges and all before them; finding tokens by their spellings, and what these
-//! tell; either half of the merges; the tables and the reference.
+//! not wait for each other is done at once: reading the merges and all before them; finding tokens by their spellings, then merges by
+//! those, and what spellings tell; the tables and the reference.
 
-use super::bpe::{Lists, Spelt, Tables, Vocabulary};
+use super::bpe::{Lists, Spelt, Tables};
 use super::fast::Fast;
-use super::file::{Cut, File};
+use super::file::File;
 use super::reference::Reference;
 use super::together::{both, Together};
 
@@ -20,13 +20,11 @@ pub(super) struct Made {
 
 /// Makes both of a file's bytes, or says why that cannot be done.
 pub(super) fn made(bytes: &[u8], together: Together<'_>) -> Result<Made, String> {
-    let cut = Cut::of(bytes);
-    let file = cut.as_ref().and_then(|cut| cut.read(together)).or_else(|| File::read(bytes));
+    let file = File::read(bytes, together);
     let (lists, spelt) = match &file {
         Some(file) => {
-            let told = both(together, || Vocabulary::new(&file.model), || Spelt::of(file));
-            let (vocabulary, spelt) = told.ok_or_else(unread)?;
-            (Some(vocabulary.and_then(|vocabulary| Lists::new(vocabulary, &file.model, together))), spelt)
+            let (lists, spelt) = Lists::new(&file.model, together, || Spelt::of(file));
+            (Some(lists), spelt.flatten())
         }
         None => (None, None),
     };
@@ -48,8 +46,7 @@ fn greatest_id(reference: &Reference, file: Option<&File<'_>>) -> u32 {
     let tokenizer = reference.tokenizer();
     match file {
         Some(file) => {
-            let of_model = file.model.vocab.0.iter().map(|(_, id)| *id);
-            of_model.chain(tokenizer.get_added_tokens_decoder().into_keys()).max().unwrap_or(0)
+            file.model.vocab.ids().chain(tokenizer.get_added_tokens_decoder().into_keys()).max().unwrap_or(0)
         }
         None => tokenizer.get_vocab(true).into_values().max().unwrap_or(0),
     }

@@ -15,6 +15,7 @@ mod file;
 mod guard;
 mod json;
 mod judge;
+mod lists;
 mod load;
 mod reference;
 mod sentencepiece;

@@ -272,8 +272,8 @@ pub(super) fn made_of(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw>
 /// The reference's model with all of a file's lists.
 fn whole(file: &ModelFile<'_>) -> Option<BPE> {
     let ModelFile { vocab, merges, .. } = file;
-    let vocab: Vocab = vocab.0.iter().map(|(text, id)| (text.0.to_string(), *id)).collect();
-    let merges = merges.0.iter().map(|(left, right)| (left.0.to_string(), right.0.to_string())).collect();
+    let vocab: Vocab = vocab.iter().map(|(text, id)| (text.to_owned(), id)).collect();
+    let merges = merges.iter().map(|(left, right)| (left.to_owned(), right.to_owned())).collect();
     let mut model = BPE::builder()
         .vocab_and_merges(vocab, merges)
         .fuse_unk(file.fuse_unk.unwrap_or(false))
@@ -303,6 +303,7 @@ pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
 mod tests {
     use super::*;
     use crate::tokenize::tests::lists_of;
+    use crate::tokenize::together::in_turn;
 
     #[test]
     fn a_file_put_together_from_parts_is_what_the_reference_reads() {
@@ -310,7 +311,7 @@ mod tests {
             let path = format!("{}/tests/golden/tokenizers/{name}.json", env!("CARGO_MANIFEST_DIR"));
             let json = std::fs::read(path).unwrap();
             let read = tokenizers::Tokenizer::from_bytes(&json).unwrap();
-            let file = File::read(&json).unwrap();
+            let file = File::read(&json, &in_turn).unwrap();
             let lists = lists_of(&file.model).unwrap();
             for lists in [None, Some(&lists)] {
                 let made = made_of(&file, lists).unwrap();
@@ -341,7 +342,7 @@ mod tests {
     #[test]
     fn of_other_files_nothing_is_put_together() {
         let file = |text: &str| {
-            File::read(text.as_bytes()).is_some_and(|file| {
+            File::read(text.as_bytes(), &in_turn).is_some_and(|file| {
                 let lists = lists_of(&file.model).ok();
                 made_of(&file, None).is_some() || made_of(&file, lists.as_ref()).is_some()
             })

@@ -104,21 +104,21 @@ impl Wordwise {
         if file.dropout.is_some() || file.continuing_subword_prefix.is_some() || file.end_of_word_suffix.is_some() {
             return None;
         }
-        let all = &file.vocab.0;
-        let longest = all.iter().map(|(text, _)| text.0.len()).max()?;
+        let all = &file.vocab;
+        let longest = all.lengths().max()?;
         if longest > LONGEST_TOKEN {
             return None;
         }
-        let greatest = all.iter().map(|(_, id)| *id).max()? as usize;
-        let mut spelled = String::with_capacity(all.iter().map(|(text, _)| text.0.len()).sum());
+        let greatest = all.ids().max()? as usize;
+        let mut spelled = String::with_capacity(all.lengths().sum());
         let (mut by_id, mut tokens) = (vec![NONE; greatest + 1], Vec::with_capacity(all.len()));
         let (mut spellings, mut beginnings) = (Filter::new(all.len()), Filter::new(all.len()));
         for ((text, id), number) in all.iter().zip(0..) {
-            spelled.push_str(&text.0);
-            tokens.push(Spelt { end: spelled.len() as u32, id: *id, makers: 0 });
-            *by_id.get_mut(*id as usize)? = number;
+            spelled.push_str(text);
+            tokens.push(Spelt { end: spelled.len() as u32, id, makers: 0 });
+            *by_id.get_mut(id as usize)? = number;
             let mut mark = Mark::default();
-            for character in text.0.chars() {
+            for character in text.chars() {
                 if mark.is_asked() {
                     beginnings.add(mark);
                 }

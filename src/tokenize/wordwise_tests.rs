@@ -6,6 +6,7 @@ use crate::tokenize::file::File;
 use crate::tokenize::judge::{Judge, Raw};
 use crate::tokenize::reference::made_of;
 use crate::tokenize::tests::{golden, lists_of, rounds, Dice};
+use crate::tokenize::together::in_turn;
 use serde_json::{json, Value};
 
 /// A tokenizer of the tests with some parts of its model replaced: as the reference reads it, and word by word.
@@ -15,7 +16,7 @@ fn both(name: &str, changes: &[(&str, Value)]) -> (tokenizers::Tokenizer, Raw) {
         file["model"][*key] = value.clone();
     }
     let json = serde_json::to_vec(&file).unwrap();
-    let file = File::read(&json).unwrap();
+    let file = File::read(&json, &in_turn).unwrap();
     let lists = lists_of(&file.model).unwrap();
     (tokenizers::Tokenizer::from_bytes(&json).unwrap(), made_of(&file, Some(&lists)).unwrap())
 }

@@ -92,7 +92,11 @@ mod tests {
                         known += round;
                         assert_eq!(found, ids);
                     }
-                    None => longer.keep(word.as_bytes(), &ids),
+                    None => {
+                        longer.keep(word.as_bytes(), &ids);
+                        assert!(longer.find(word.as_bytes()).is_none(), "it came once");
+                        longer.keep(word.as_bytes(), &ids);
+                    }
                 }
                 assert_eq!(longer.find(word.as_bytes()).is_some(), word.len() <= LONGEST);
                 assert!(longer.bytes.len() <= FULL + LONGEST);

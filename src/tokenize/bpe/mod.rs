@@ -49,7 +49,7 @@ pub(super) use hash::of_bytes;
 pub(super) use index::Index;
 pub(super) use pairs::Merge;
 pub(super) use spelt::Spelt;
-pub(super) use vocabulary::{Lists, Vocabulary};
+pub(super) use vocabulary::Lists;
 
 /// A tokenizer that is known.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ use super::symbols::{ByChar, Bytes, Chars, Others, Symbols, NONE};
 use super::vocabulary::{Lists, Vocabulary};
 use crate::tokenize::byte_level;
 use crate::tokenize::file::{ModelFile, Spelling};
+use crate::tokenize::lists::Vocab;
 
 /// What stands for a blank in vocabularies that spell characters.
 pub(super) const MARK: &str = "▁";
@@ -63,13 +64,13 @@ impl Model {
         }
         let Lists { vocabulary, merges } = lists;
         let mut joined = String::new();
-        let mut begins = |(left, right): &(Spelling<'_>, Spelling<'_>)| {
+        let mut begins = |(left, right): (&str, &str)| {
             joined.clear();
-            joined.push_str(&left.0);
-            joined.push_str(&right.0);
+            joined.push_str(left);
+            joined.push_str(right);
             !joined.trim_start_matches(MARK).contains(MARK)
         };
-        let marks_begin = spelled == Spelled::Bytes || file.merges.0.iter().all(&mut begins);
+        let marks_begin = spelled == Spelled::Bytes || file.merges.iter().all(&mut begins);
         let pairs = Pairs::new(merges)?;
         let is_whole = file.ignore_merges == Some(true);
         let mut early = None;
@@ -85,7 +86,7 @@ impl Model {
         let made =
             if is_whole && spelled == Spelled::Bytes { Made::new(&bytes(vocabulary), merges, &pairs) } else { None };
         let is_wanted = |id: u32| made.as_ref().is_none_or(|made| !made.has(id));
-        let whole = if is_whole { Whole::new(&file.vocab.0, spelled, is_wanted)? } else { None };
+        let whole = if is_whole { Whole::new(&file.vocab, spelled, is_wanted)? } else { None };
         let marks_begin = marks_begin && vocabulary.id(MARK).is_some();
         // A part of a word might be a token that is only ever taken whole.
         let cuts = cuts.filter(|_| whole.is_none());
@@ -107,10 +108,10 @@ impl Model {
 /// The ids of the bytes.
 fn bytes(vocabulary: &Vocabulary<'_>) -> [u32; 256] {
     let mut ids = [NONE; 256];
-    for (text, id) in vocabulary.all {
-        let mut chars = text.0.chars();
+    for (text, id) in vocabulary.all.iter() {
+        let mut chars = text.chars();
         if let (Some(byte), None) = (chars.next().and_then(byte_level::byte_of), chars.next()) {
-            ids[usize::from(byte)] = *id;
+            ids[usize::from(byte)] = id;
         }
     }
     ids
@@ -134,10 +135,10 @@ fn chars(vocabulary: &Vocabulary<'_>, file: &ModelFile<'_>) -> Result<Symbols, S
         (None, false) => Others::Nothing,
     };
     let mut symbols = ByChar::default();
-    for (text, id) in vocabulary.all {
-        let mut chars = text.0.chars();
+    for (text, id) in vocabulary.all.iter() {
+        let mut chars = text.chars();
         if let (Some(character), None) = (chars.next(), chars.next()) {
-            symbols.put(character, *id);
+            symbols.put(character, id);
         }
     }
     Ok(Symbols::Chars(Box::new(Chars::new(symbols, others))))
@@ -146,7 +147,7 @@ fn chars(vocabulary: &Vocabulary<'_>, file: &ModelFile<'_>) -> Result<Symbols, S
 impl Whole {
     /// Of the tokens that are wanted; `None` where there are none.
     fn new(
-        all: &[(Spelling<'_>, u32)],
+        all: &Vocab<'_>,
         spelled: Spelled,
         is_wanted: impl Fn(u32) -> bool,
     ) -> Result<Option<Self>, String> {
@@ -155,10 +156,10 @@ impl Whole {
             let before = whole.bytes.len();
             let is_spelled = match spelled {
                 Spelled::Chars => {
-                    whole.bytes.extend_from_slice(text.0.as_bytes());
+                    whole.bytes.extend_from_slice(text.as_bytes());
                     true
                 }
-                Spelled::Bytes => text.0.chars().all(|character| {
+                Spelled::Bytes => text.chars().all(|character| {
                     let byte = byte_level::byte_of(character);
                     whole.bytes.extend(byte);
                     byte.is_some()
@@ -173,7 +174,7 @@ impl Whole {
             if !whole.index.put(of_bytes(word), whole.words.len() as u32) {
                 return Err("its vocabulary does not spread".into());
             }
-            whole.words.push((whole.bytes.len() as u32, *id));
+            whole.words.push((whole.bytes.len() as u32, id));
         }
         Ok(Some(whole).filter(|whole| !whole.words.is_empty()))
     }

@@ -25,8 +25,7 @@ impl Spelt {
     }
 
     fn of_merges(file: &ModelFile<'_>) -> Self {
-        let bytes = file.merges.0.iter().map(|(left, right)| left.0.len() + right.0.len()).sum();
-        let (cuts, early, seeds) = (Cuts::new(bytes), Early::until(REACHING), Seeds::default());
+        let (cuts, early, seeds) = (Cuts::new(file.merges.bytes()), Early::until(REACHING), Seeds::default());
         let mut spelt = Self { cuts, early, seeds };
         tokens(file, |rank, token| {
             spelt.cuts.add(token);
@@ -42,12 +41,12 @@ impl Spelt {
 pub(super) fn tokens(file: &ModelFile<'_>, mut put: impl FnMut(u32, &[u8])) {
     let is_plain = |spelled: &str| spelled.strip_prefix(BLANK).unwrap_or(spelled).is_ascii();
     let mut token = Vec::new();
-    for (rank, (left, right)) in file.merges.0.iter().enumerate() {
-        if is_plain(&left.0) && is_plain(&right.0) {
+    for (rank, (left, right)) in file.merges.iter().enumerate() {
+        if is_plain(left) && is_plain(right) {
             continue;
         }
         token.clear();
-        token.extend(left.0.chars().chain(right.0.chars()).filter_map(byte_level::byte_of));
+        token.extend(left.chars().chain(right.chars()).filter_map(byte_level::byte_of));
         put(rank as u32, &token);
     }
 }

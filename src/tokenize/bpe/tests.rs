@@ -7,6 +7,7 @@ use crate::tokenize::adversarial;
 use crate::tokenize::byte_level;
 use crate::tokenize::reference::Reference;
 use crate::tokenize::tests::{golden, lists_of, rounds, Dice};
+use crate::tokenize::together::in_turn;
 use serde_json::{json, Value};
 
 /// Where something is in a file, and what is put there.
@@ -24,7 +25,7 @@ fn changed(name: &str, changes: &[(&str, Value)]) -> Vec<u8> {
 }
 
 fn read(json: &[u8]) -> (Reference, Result<Bpe, String>) {
-    let file = File::read(json);
+    let file = File::read(json, &in_turn);
     let lists = file.as_ref().map(|file| lists_of(&file.model));
     let reference = Reference::parse(json, file.as_ref(), lists.as_ref()).unwrap();
     let own =
@@ -303,7 +304,7 @@ fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
         }
         let json = with_merges(&merges);
         let (reference, own) = read(&json);
-        let (mut own, file) = (own.unwrap(), File::read(&json).unwrap());
+        let (mut own, file) = (own.unwrap(), File::read(&json, &in_turn).unwrap());
         assert!(own.model.early.is_none(), "so small a vocabulary joins its words otherwise");
         for reaching in [1, 2, 5, 12, 30] {
             let mut early = Early::until(reaching);

@@ -3,11 +3,16 @@
 use super::hash::of_bytes;
 use super::index::Index;
 use super::pairs::{Merge, IDS};
-use crate::tokenize::file::{ModelFile, Spelling};
+use crate::tokenize::file::ModelFile;
+use crate::tokenize::lists::{Merges, Vocab};
 use crate::tokenize::together::{both, Together};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Merges whose halves are looked up together.
 const AT_ONCE: usize = 128;
+
+/// Merges that one thread takes at a time.
+const PART: usize = 1 << 12;
 
 /// The lists of a file of byte pairs.
 pub(in crate::tokenize) struct Lists<'a> {
@@ -17,47 +22,62 @@ pub(in crate::tokenize) struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
-    /// Of a vocabulary and the merges of the same file, each half of them by itself. Fails where a merge has or gives what is no token.
-    pub(in crate::tokenize) fn new(
-        vocabulary: Vocabulary<'a>,
-        file: &ModelFile<'_>,
+    /// Those of a file, while something else is done that needs no ids; and what came of that. Whoever is done with his own goes on with
+    /// merges that nobody has begun. Fails where two tokens have one spelling or one id, and where a merge has or gives what is no token.
+    pub(in crate::tokenize) fn new<T: Send>(
+        file: &'a ModelFile<'a>,
         together: Together<'_>,
-    ) -> Result<Self, String> {
-        let all = &file.merges.0;
-        let mut merges = vec![Merge::default(); all.len()];
-        let (one, other) = all.split_at(all.len() / 2);
-        let (one_place, other_place) = merges.split_at_mut(one.len());
-        let put = both(together, || vocabulary.put(one, one_place), || vocabulary.put(other, other_place));
-        let (one, other) = put.ok_or("they were not read")?;
-        one.and(other)?;
-        Ok(Self { vocabulary, merges })
+        beside: impl FnOnce() -> T + Send,
+    ) -> (Result<Self, String>, Option<T>) {
+        let mut merges = vec![Merge::default(); file.merges.len()];
+        let known = OnceLock::new();
+        let rest = Mutex::new(merges.chunks_mut(PART).enumerate());
+        let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let put = || {
+            let vocabulary: &Result<Vocabulary<'a>, String> = known.get_or_init(|| Vocabulary::new(file));
+            let vocabulary = vocabulary.as_ref().map_err(|why| (0, why.clone()))?;
+            while let Some((number, part)) = next() {
+                vocabulary.put(&file.merges, number * PART, part).map_err(|why| (number, why))?;
+            }
+            Ok(())
+        };
+        let Some((one, (told, other))) = both(together, put, || (beside(), put())) else {
+            return (Err("they were not read".into()), None);
+        };
+        // Parts are begun in their order, so that the first mistake of all is the first of one of the two.
+        let mistakes = [one, other].into_iter().filter_map(Result::err);
+        if let Some((_, why)) = mistakes.min_by_key(|(number, _): &(usize, String)| *number) {
+            return (Err(why), Some(told));
+        }
+        let vocabulary = known.into_inner().unwrap_or_else(|| Vocabulary::new(file));
+        (vocabulary.map(|vocabulary| Self { vocabulary, merges }), Some(told))
     }
 }
 
 /// The file's vocabulary, by spelling.
 pub(in crate::tokenize) struct Vocabulary<'a> {
-    pub(super) all: &'a [(Spelling<'a>, u32)],
+    pub(super) all: &'a Vocab<'a>,
     index: Index,
 }
 
 impl<'a> Vocabulary<'a> {
     /// Fails where two tokens have one spelling or one id.
-    pub(in crate::tokenize) fn new(file: &'a ModelFile<'a>) -> Result<Self, String> {
-        let all = file.vocab.0.as_slice();
+    fn new(file: &'a ModelFile<'a>) -> Result<Self, String> {
+        let all = &file.vocab;
         let mut index = Index::new(all.len());
         let mut ids = vec![false; all.len()];
         for (number, (text, id)) in all.iter().enumerate() {
-            if *id >= IDS {
+            if id >= IDS {
                 return Err(format!("its ids go up to {id}"));
             }
-            let id = *id as usize;
+            let id = id as usize;
             if id >= ids.len() {
                 ids.resize(id + 1, false);
             }
             if std::mem::replace(&mut ids[id], true) {
                 return Err("two of its tokens have one id".into());
             }
-            let hash = of_bytes(text.0.as_bytes());
+            let hash = of_bytes(text.as_bytes());
             let is_known = index.find(hash, |known| all.get(known as usize).is_some_and(|(known, _)| known == text));
             if is_known.is_some() || !index.put(hash, number as u32) {
                 return Err("its vocabulary has a spelling twice, or does not spread".into());
@@ -73,28 +93,28 @@ impl<'a> Vocabulary<'a> {
 
     /// Where a token is among all.
     pub(in crate::tokenize) fn number(&self, text: &str) -> Option<usize> {
-        let is_meant = |number: u32| self.all.get(number as usize).is_some_and(|(known, _)| known.0 == text);
+        let is_meant = |number: u32| self.all.get(number as usize).is_some_and(|(known, _)| known == text);
         self.index.find(of_bytes(text.as_bytes()), is_meant).map(|number| number as usize)
     }
 
     pub(super) fn id(&self, text: &str) -> Option<u32> {
-        self.all.get(self.number(text)?).map(|(_, id)| *id)
+        self.all.get(self.number(text)?).map(|(_, id)| id)
     }
 
-    /// Puts some of the merges, one behind the other in the file, by their ids; fails where one has or gives what is no token.
+    /// Puts merges, from this one on as many as there is room for, by their ids; fails where one has or gives what is no token.
     ///
     /// Looking a token up waits for memory three times, one after the other. Here each step is done for many of them before the next,
     /// so that they wait together.
-    fn put(&self, all: &[(Spelling<'_>, Spelling<'_>)], out: &mut [Merge]) -> Result<(), String> {
+    fn put(&self, all: &Merges<'_>, from: usize, out: &mut [Merge]) -> Result<(), String> {
         let (mut numbers, mut known) = ([0; 2 * AT_ONCE], [("", 0); 2 * AT_ONCE]);
-        let (mut joined, mut next) = (String::new(), 0);
-        for (some, out) in all.chunks(AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
-            let texts = || some.iter().flat_map(|(left, right)| [&*left.0, &*right.0]);
+        let mut next = 0;
+        for (some, out) in all.some(from..from + out.len(), AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
+            let texts = || some.clone().flat_map(|(left, right)| [left, right]);
             for (number, text) in numbers.iter_mut().zip(texts()) {
                 *number = self.index.first(of_bytes(text.as_bytes()));
             }
             for (known, number) in known.iter_mut().zip(numbers) {
-                *known = self.all.get(number as usize).map_or(("", 0), |(text, id)| (&*text.0, *id));
+                *known = self.all.get(number as usize).unwrap_or_default();
             }
             let mut ids = [0; 2 * AT_ONCE];
             for ((id, known), text) in ids.iter_mut().zip(known).zip(texts()) {
@@ -103,14 +123,13 @@ impl<'a> Vocabulary<'a> {
                     _ => self.id(text).ok_or_else(|| format!("a merge has `{text}`, which is no token"))?,
                 };
             }
-            for (((left_text, right_text), [left, right]), out) in some.iter().zip(ids.as_chunks().0).zip(out) {
-                joined.clear();
-                joined.push_str(&left_text.0);
-                joined.push_str(&right_text.0);
+            for (((left_text, right_text), [left, right]), out) in some.zip(ids.as_chunks().0).zip(out) {
                 // Most vocabularies have what comes of merges in the order of these.
-                let product = match self.all.get(next).filter(|(text, _)| text.0 == joined) {
-                    Some((_, product)) => *product,
+                let is_next = |(text, _): &(&str, u32)| text.strip_prefix(left_text) == Some(right_text);
+                let product = match self.all.get(next).filter(is_next) {
+                    Some((_, product)) => product,
                     None => {
+                        let joined = [left_text, right_text].concat();
                         next = self.number(&joined).unwrap_or(self.all.len());
                         let known = self.all.get(next);
                         known.ok_or_else(|| format!("a merge gives `{joined}`, which is no token"))?.1
