@@ -45,9 +45,7 @@ fn unread() -> String {
 fn greatest_id(reference: &Reference, file: Option<&File<'_>>) -> u32 {
     let tokenizer = reference.tokenizer();
     match file {
-        Some(file) => {
-            file.model.vocab.ids().chain(tokenizer.get_added_tokens_decoder().into_keys()).max().unwrap_or(0)
-        }
+        Some(file) => file.model.vocab.ids().chain(tokenizer.get_added_tokens_decoder().into_keys()).max().unwrap_or(0),
         None => tokenizer.get_vocab(true).into_values().max().unwrap_or(0),
     }
 }

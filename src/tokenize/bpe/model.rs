@@ -146,11 +146,7 @@ fn chars(vocabulary: &Vocabulary<'_>, file: &ModelFile<'_>) -> Result<Symbols, S
 
 impl Whole {
     /// Of the tokens that are wanted; `None` where there are none.
-    fn new(
-        all: &Vocab<'_>,
-        spelled: Spelled,
-        is_wanted: impl Fn(u32) -> bool,
-    ) -> Result<Option<Self>, String> {
+    fn new(all: &Vocab<'_>, spelled: Spelled, is_wanted: impl Fn(u32) -> bool) -> Result<Option<Self>, String> {
         let mut whole = Self { index: Index::new(all.len()), bytes: Vec::new(), words: Vec::new(), longest: 0 };
         for (text, id) in all.iter().filter(|(_, id)| is_wanted(*id)) {
             let before = whole.bytes.len();

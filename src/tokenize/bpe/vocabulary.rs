@@ -147,3 +147,66 @@ impl<'a> Vocabulary<'a> {
         &self.index
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tokenize::file::File;
+    use crate::tokenize::together::in_turn;
+    use serde_json::json;
+
+    /// A file of all pairs of a hundred characters, with these merges in the place of others.
+    fn file(others: &[(usize, [&str; 2])]) -> Vec<u8> {
+        let characters: Vec<String> = ('一'..).take(100).map(String::from).collect();
+        let pairs = characters.iter().flat_map(|left| characters.iter().map(move |right| [left.as_str(), right]));
+        let mut merges: Vec<[&str; 2]> = pairs.collect();
+        let tokens: Vec<String> = characters.iter().cloned().chain(merges.iter().map(|merge| merge.concat())).collect();
+        for (number, merge) in others {
+            merges[*number] = *merge;
+        }
+        let vocab: serde_json::Map<_, _> = tokens.into_iter().zip(0..).map(|(text, id)| (text, json!(id))).collect();
+        json!({"version": "1.0", "model": {"type": "BPE", "vocab": vocab, "merges": merges}}).to_string().into()
+    }
+
+    /// Says what comes of a file, in each way in which two pieces of work can be done.
+    fn of_all_ways(json: &[u8]) -> Vec<Result<Vec<Merge>, String>> {
+        let other_way_round =
+            |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| in_turn(second, first);
+        let at_once = |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| {
+            std::thread::scope(|scope| {
+                scope.spawn(first);
+                second();
+            });
+        };
+        let of = |together: Together<'_>| {
+            let file = File::read(json, &in_turn).unwrap();
+            let (lists, told) = Lists::new(&file.model, together, || "told");
+            assert_eq!(told, Some("told"));
+            lists.map(|lists| lists.merges)
+        };
+        vec![of(&in_turn), of(&other_way_round), of(&at_once)]
+    }
+
+    #[test]
+    fn merges_are_those_of_the_file_or_the_first_mistake_is_told_whoever_comes_upon_it() {
+        for merges in of_all_ways(&file(&[])) {
+            let merges = merges.unwrap();
+            assert!(merges.len() > 2 * PART);
+            for (rank, merge) in merges.iter().enumerate() {
+                let (left, right) = ((rank / 100) as u32, (rank % 100) as u32);
+                assert_eq!(*merge, Merge { left, right, product: 100 + rank as u32 });
+            }
+        }
+        let (near, far) = ((PART + 5, ["near", "一"]), (2 * PART + 5, ["far", "一"]));
+        for wrong in of_all_ways(&file(&[near, far])) {
+            assert_eq!(wrong.unwrap_err(), "a merge has `near`, which is no token");
+        }
+        for wrong in of_all_ways(&file(&[(7, ["一丁", "一"])])) {
+            assert_eq!(wrong.unwrap_err(), "a merge gives `一丁一`, which is no token");
+        }
+        let twice = String::from_utf8(file(&[])).unwrap().replace("\"一丁\":101", "\"一丁\":102");
+        for wrong in of_all_ways(twice.as_bytes()) {
+            assert_eq!(wrong.unwrap_err(), "two of its tokens have one id");
+        }
+    }
+}
