@@ -30,8 +30,10 @@ pub(super) trait Entry: Pod {
     /// The word.
     fn key(&self) -> Option<Self::Key>;
 
+    /// Whether no word is in the place.
     fn is_empty(&self) -> bool;
 
+    /// What it says of this word.
     fn known(&self, key: Self::Key) -> Known;
 }
 
@@ -165,6 +167,7 @@ mod tests {
                 kept[..count].copy_from_slice(ids);
                 let entry = LongEntry::new(long, ids);
                 assert_eq!((entry.known(long), entry.key()), (Known::Ids(count, kept), Some(long)));
+                assert!(!entry.is_empty());
                 assert_eq!(entry.known(LongKey::new(text, 4, length)), Known::Nothing);
                 if length > 15 {
                     continue;
@@ -173,6 +176,7 @@ mod tests {
                 let entry = ShortEntry::new(short, ids);
                 let known = if count <= FEW { Known::Ids(count, kept) } else { Known::Elsewhere };
                 assert_eq!((entry.known(short), entry.key()), (known, Some(short)));
+                assert!(!entry.is_empty());
                 assert_eq!(ids_of(&entry, short).is_some(), count <= FEW);
                 assert!(ids_of(&entry, other).is_none() && ids_of(&entry, ShortKey::NONE).is_none());
                 assert_eq!(entry.known(other), Known::Nothing);
@@ -183,6 +187,7 @@ mod tests {
             }
         }
         assert_eq!((ShortEntry::default().key(), LongEntry::default().key()), (None, None));
+        assert!(ShortEntry::default().is_empty() && LongEntry::default().is_empty());
         assert!(ids_of(&ShortEntry::default(), ShortKey::NONE).is_none());
     }
 }
