@@ -14,6 +14,7 @@ mod logs;
 mod pipeline;
 mod preview;
 mod preview_outputs;
+mod preview_places;
 mod publish;
 mod record;
 mod report;

@@ -5,29 +5,22 @@ use super::journal::Journal;
 use super::layout::Layout;
 use super::logs::check_tasks;
 use super::preview_outputs::{expected, outputs, share, shown, task_names, LISTED};
+use super::preview_places::{places, stretch};
 use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::wants_some;
 use super::stats;
-use crate::engine::pack::{plan_hash, recipes, Kind, Lot, PackedPiece, Packer, Piece, Recipe};
+use crate::engine::pack::{plan_hash, recipes, Kind, Lot, PackedPiece, Packer, Recipe};
 use crate::job::record::stopped_run;
 use crate::model::pack::{NanosetsTarget, PackPlan, SampleSize};
 use crate::model::{text, Cancel, ExitClass, Outcome, PackFormat, Problem, ProblemKind, RunOptions, Severity, Subject};
-use crate::source::jsonl::Unit;
-use crate::source::text::{read_unit, unpacked_share, Blocks, Position, TextFile};
-use crate::storage::read::open_read;
+use crate::source::text::TextFile;
 use crate::storage::space;
 use crate::tokenize::Tokenizer;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Bytes of text read at a place.
-const STRETCH: u64 = 128 << 10;
-/// Places that are looked at in a pass.
-const PLACES: u64 = 24;
-/// Bytes of a packed file by which its packing is measured.
-const MEASURED: u64 = 1 << 20;
 /// Time spent on them, at most.
 const LONGEST: Duration = Duration::from_millis(1_200);
 
@@ -165,6 +158,15 @@ impl Looked {
     }
 }
 
+/// What long lines there may be in a file: its first line is always looked at, and where that and no other gave a document, places in
+/// which no line begins are in lines that give none either.
+#[derive(Debug, Default)]
+struct Long {
+    has_documents: bool,
+    /// Bytes of such places.
+    without_line: u64,
+}
+
 struct Sampling {
     sample: PackSample,
     /// Of each file, and of all.
@@ -228,6 +230,7 @@ impl Sampling {
         let mut packed = PackedPiece::default();
         let total: u64 = pass.files.iter().map(|file| file.bytes).sum();
         let (mut seen_on_disk, mut seen) = (0_u64, 0_u64);
+        let mut long: BTreeMap<usize, Long> = BTreeMap::new();
         let began = Instant::now();
         for (file, unit) in places(pass, total) {
             cancel.check()?;
@@ -241,11 +244,22 @@ impl Sampling {
             self.took += clock.elapsed();
             // What differs here would be found at once by the run, which then works by the reference.
             packed.mismatch = None;
+            let long = long.entry(file).or_default();
+            long.has_documents |= packed.documents > 0;
+            let mut bytes = piece.block.bytes.len() as u64;
+            let mut on_disk = on_disk;
+            if packed.documents == 0 {
+                // A line that is longer than a place and gives nothing counts for this one; others are in it as well.
+                (on_disk, bytes) = (on_disk.min(unit.end - unit.start), bytes.min(unit.end - unit.start));
+            }
+            if bytes == 0 {
+                long.without_line += unit.end - unit.start;
+            }
             seen_on_disk += on_disk;
-            seen += piece.block.bytes.len() as u64;
+            seen += bytes;
             self.sample.lines += piece.block.lines().count() as u64;
             self.sample.documents += packed.documents;
-            self.sample.bytes += piece.block.bytes.len() as u64;
+            self.sample.bytes += bytes;
             self.sample.tokens += packed.tokens;
             self.looked.entry(input.path.clone()).or_default().add(on_disk, packed.tokens);
             self.looked_at.add(on_disk, packed.tokens);
@@ -257,6 +271,15 @@ impl Sampling {
                 if let Some(row) = self.rows.get_mut(*number) {
                     row.add(lot);
                 }
+            }
+        }
+        for (file, Long { without_line, .. }) in long.into_iter().filter(|(_, long)| !long.has_documents) {
+            seen_on_disk += without_line;
+            seen += without_line;
+            self.sample.bytes += without_line;
+            self.looked_at.add(without_line, 0);
+            if let Some(file) = pass.files.get(file) {
+                self.looked.entry(file.path.clone()).or_default().add(without_line, 0);
             }
         }
         let text = if seen_on_disk == 0 { 0.0 } else { total as f64 * seen as f64 / seen_on_disk as f64 };
@@ -361,49 +384,4 @@ impl Sampling {
 fn wanted(documents: u64, tasks: u64, skip: u64, limit: Option<u64>) -> u64 {
     let tasks = tasks.max(1);
     (documents / tasks).saturating_sub(skip).min(limit.unwrap_or(u64::MAX)).saturating_mul(tasks)
-}
-
-/// Where a pass is looked at: the files that hold evenly spread bytes, and of plain ones those bytes. Everything, if it is not more.
-fn places(pass: &Pass, total: u64) -> Vec<(usize, Unit)> {
-    let mut places = Vec::new();
-    if total <= PLACES * STRETCH {
-        for (number, file) in pass.files.iter().enumerate() {
-            let end = if file.packing.is_plain() { file.bytes } else { PLACES * STRETCH };
-            places.push((number, Unit { start: 0, end }));
-        }
-        return places;
-    }
-    let step = (total / PLACES).max(STRETCH);
-    let (mut before, mut next) = (0_u64, 0_u64);
-    for (number, file) in pass.files.iter().enumerate() {
-        let mut is_begun = false;
-        while next < before + file.bytes {
-            let start = next - before;
-            next += step;
-            if file.packing.is_plain() {
-                places.push((number, Unit { start, end: (start + STRETCH).min(file.bytes) }));
-            } else if !is_begun {
-                places.push((number, Unit { start: 0, end: STRETCH }));
-            }
-            is_begun = true;
-        }
-        before += file.bytes;
-    }
-    places
-}
-
-/// Some lines of a file, and how many of its bytes on disk they are.
-fn stretch(input: &TextFile, file: usize, unit: Unit, cancel: &Cancel) -> Outcome<(Piece, u64)> {
-    if input.packing.is_plain() {
-        let block = read_unit(&open_read(&input.path)?, unit, Vec::new(), cancel)?;
-        let bytes = block.bytes.len() as u64;
-        return Ok((Piece { file, block, spans: None }, bytes));
-    }
-    let size = usize::try_from(unit.end - unit.start).unwrap_or(1);
-    let mut blocks = Blocks::open(input, size, Position::default(), cancel)?;
-    let block = blocks.next(Vec::new())?.unwrap_or_default();
-    let text = block.bytes.len() as u64;
-    let (taken, given) = unpacked_share(input, MEASURED)?;
-    let on_disk = (text as f64 * taken as f64 / given.max(1) as f64).round() as u64;
-    Ok((Piece { file, block, spans: None }, on_disk.clamp(1, input.bytes.max(1))))
 }

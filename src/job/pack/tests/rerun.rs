@@ -336,6 +336,29 @@ fn a_preview_is_about_what_comes_and_writes_nothing() {
 }
 
 #[test]
+fn a_long_line_that_gives_no_document_makes_no_estimate_larger() {
+    let world = World { dir: tempfile::tempdir().unwrap() };
+    let documents = |count: usize| "{\"text\": \"some words of a document\"}\n".repeat(count);
+    let long = format!("{{\"version\": \"{}\"}}", "no text ".repeat(1 << 20));
+    world.put("in/a.jsonl", documents(60_000).as_bytes());
+    world.put("in/b.json", long.as_bytes());
+    let mut plan = world.plan();
+    (plan.nanosets, plan.forager) = (Some(NanosetsTarget::default()), None);
+    plan.modalities = None;
+    let seen = preview(&plan, &options(1), &Default::default()).unwrap();
+    let report = start_on(plan.clone(), options(1), Tuning::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
+    assert_eq!((seen.file_count, report.documents), (2, 60_000));
+    assert!(seen.tokens.abs_diff(report.tokens) < report.tokens / 4, "{} {}", seen.tokens, report.tokens);
+    // Lines as long that are documents are counted by those of which the beginning was looked at.
+    let text = "words ".repeat(1 << 16);
+    world.put("in/b.json", format!("{{\"text\": \"{text}\"}}\n").repeat(20).as_bytes());
+    plan.output = world.dir.path().join("other").to_str().unwrap().into();
+    let seen = preview(&plan, &options(1), &Default::default()).unwrap();
+    let report = start_on(plan, options(1), Tuning::default(), Arc::new(RealFs)).unwrap().wait().unwrap();
+    assert!(seen.tokens.abs_diff(report.tokens) < report.tokens / 4, "{} {}", seen.tokens, report.tokens);
+}
+
+#[test]
 fn an_output_in_the_input_folder_is_never_read_as_input() {
     let world = World::new();
     let mut plan = world.plan();

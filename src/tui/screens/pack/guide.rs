@@ -177,7 +177,9 @@ impl Guide for PackGuide {
 
     fn title(state: &PackState, _: &UiEnv) -> String {
         let first = state.plan.inputs.first().map(Path::new);
-        let name = first.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        // Of `.` and `/` there is no name.
+        let name = first.map(|path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned());
+        let name = name.unwrap_or_default();
         match state.plan.inputs.len() {
             0 | 1 => name,
             inputs => format!("{name} and {} more", inputs - 1),
