@@ -277,7 +277,7 @@ impl Sampling {
             seen_on_disk += without_line;
             seen += without_line;
             self.sample.bytes += without_line;
-            self.looked_at.add(without_line, 0);
+            // Nothing follows for files that were not looked at.
             if let Some(file) = pass.files.get(file) {
                 self.looked.entry(file.path.clone()).or_default().add(without_line, 0);
             }
