@@ -252,7 +252,7 @@ impl Sampling {
                 // A line that is longer than a place and gives nothing counts for this one; others are in it as well.
                 (on_disk, bytes) = (on_disk.min(unit.end - unit.start), bytes.min(unit.end - unit.start));
             }
-            if bytes == 0 {
+            if bytes == 0 && input.packing.is_plain() {
                 long.without_line += unit.end - unit.start;
             }
             seen_on_disk += on_disk;
