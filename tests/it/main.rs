@@ -32,6 +32,7 @@ mod cli_small;
 mod cli_splits;
 mod cli_support;
 mod cli_usage;
+mod field;
 mod hostile;
 mod job_faults;
 mod job_faults_media;

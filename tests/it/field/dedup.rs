@@ -1,0 +1,1 @@
+//! Repeated text: inputs under every spelling of their packing, and single files.

@@ -1,0 +1,1 @@
+//! Metadatasets: companion folders, members without splits, data sets that occur more than once.

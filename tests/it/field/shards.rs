@@ -1,0 +1,1 @@
+//! Shards of other tar programs: unsorted, repeated, sparse, linked and foreign entries.

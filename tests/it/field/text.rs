@@ -1,0 +1,1 @@
+//! Text inputs: marks, arrays, empty files, hidden copies, pointers of Git LFS.
