@@ -106,7 +106,8 @@ pub struct PackArgs {
     /// Seed of every shuffle [default: 42]
     #[arg(long, value_name = "N", help_heading = "Documents")]
     pub seed: Option<u64>,
-    /// Write loss masks; of several formats for one only: --loss-masks=NAME
+    /// Write loss masks; of several formats for one only: --loss-masks=NAME. Forager reads them from lines of the form
+    /// {"parts":[{"type":"prompt","text":"…"},{"type":"response","text":"…"}]}
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Documents", num_args = 0..=1, require_equals = true,
           default_missing_value = "all")]
     pub loss_masks: Option<MasksArg>,

@@ -103,6 +103,9 @@ fn mask(spans: &[TokenSpan], ranges: &[(usize, usize)]) -> Vec<u8> {
     mask
 }
 
+const NO_PARTS: &str = r#"it has no list of parts: {"parts":[{"type":"prompt","text":"…"},…]}"#;
+const BAD_PART: &str = r#"one of its parts has no type or no text: {"parts":[{"type":"prompt","text":"…"},…]}"#;
+
 /// Adds a document that is a list of parts, and answers how many tokens its texts have.
 pub(super) fn parts(
     recipe: &Recipe,
@@ -118,7 +121,7 @@ pub(super) fn parts(
         _ => {}
     }
     let Some(Value::Array(parts)) = value_of(line, &["parts"]) else {
-        return Ok(Err("it has no list of parts"));
+        return Ok(Err(NO_PARTS));
     };
     let (mut ids, mut mask, mut whole) = (Vec::new(), Vec::new(), Vec::new());
     let mut raw = Vec::new();
@@ -126,7 +129,7 @@ pub(super) fn parts(
     for part in &parts {
         let text_of = |key: &str| part.get(key).and_then(Value::as_str);
         let (Some(kind), Some(text)) = (text_of("type"), text_of("text")) else {
-            return Ok(Err("one of its parts has no type or no text"));
+            return Ok(Err(BAD_PART));
         };
         raw.clear();
         encoder.encode(text, &mut raw)?;

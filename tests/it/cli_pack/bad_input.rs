@@ -221,3 +221,17 @@ fn nothing_that_is_read_is_written_over() {
         assert_eq!(["a.jsonl", "tok.json", "a.idx"].map(|name| sandbox.read(name)), before, "{output}");
     }
 }
+
+#[test]
+fn the_lines_that_loss_masks_of_forager_need_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", jsonl(&texts(3)));
+    let ran = sandbox.say(&format!(
+        "pack a.jsonl --tokenizer {} --output o --eos-token {END} --format forager --sample-size 4 --loss-masks",
+        bpe()
+    ));
+    ran.ends(1).complains(r#"{"parts":[{"type":"prompt","text":"…"}"#);
+    assert!(!sandbox.has("o"));
+    let help = sandbox.say("pack --help").ends(0);
+    assert!(help.out.replace('\n', " ").contains(r#"{"parts":[{"type":"#), "{}", help.out);
+}
