@@ -194,7 +194,10 @@ fn what_is_not_there_yet_is_exit_code_2() {
     for line in ["energon mount a b -d", "energon checkpoint info x", "energon analyze-debug logs"] {
         sandbox.say(line).ends(2).complains("not");
     }
-    sandbox.say("energon").ends(2).complains("preview");
+    for group in ["energon", "nanotron", "modalities data", "mix"] {
+        sandbox.say(group).ends(0).says("Commands:");
+    }
+    sandbox.say("energon --json").ends(2).json("error");
     sandbox.say("energon prepare").ends(2);
     sandbox.say("energon frobnicate").ends(2);
 }
@@ -274,4 +277,19 @@ fn info_and_lint_work_on_crude_data_sets() {
     sandbox.say("energon lint data --parallel 2 --split-parts train").ends(0).says("No problem found");
     sandbox.say("energon preview data --split-parts val").ends(0).says("short 080").says("in val");
     sandbox.say("energon info nowhere").ends(3);
+}
+
+#[test]
+fn the_spelling_of_older_documentation_is_taken() {
+    let sandbox = Sandbox::new();
+    for (number, way) in ["--media-by-extension", "--media-by-header", "--media-by-glob=*.png"].iter().enumerate() {
+        let folder = format!("media{number}");
+        sandbox.write(&format!("{folder}/a.png"), Sandbox::png(3, 2));
+        sandbox.say(&format!("energon prepare-media {folder} --media-metadata {way}")).ends(0);
+        assert_eq!(sandbox.media_rows(&folder).len(), 1, "{way}");
+    }
+    sandbox.ten_shards();
+    let line = "energon prepare data --non-interactive --split-ratio 8,1,1 --media-metadata --media-by-extension";
+    sandbox.say(line).ends(0);
+    sandbox.say("energon prepare-media media0 --media-metadata").ends(1).complains("--media-metadata-by-extension");
 }

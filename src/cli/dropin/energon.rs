@@ -114,21 +114,27 @@ struct PrepareArgs {
 #[derive(Args, Debug)]
 struct WayArgs {
     /// Describe media whose name a shell pattern matches; commas separate patterns
-    #[arg(long, value_name = "PATTERNS", allow_hyphen_values = true)]
+    #[arg(long, value_name = "PATTERNS", alias = "media-by-glob", allow_hyphen_values = true)]
     media_metadata_by_glob: Option<String>,
-    /// Describe media, told by their first bytes
-    #[arg(long)]
+    /// Describe media, recognised by their first bytes
+    #[arg(long, alias = "media-by-header")]
     media_metadata_by_header: bool,
-    /// Describe media, told by the ending of their names
-    #[arg(long)]
+    /// Describe media, recognised by the suffix of their names
+    #[arg(long, alias = "media-by-extension")]
     media_metadata_by_extension: bool,
+    /// Accepted, as in older documentation: one of the three follows
+    #[arg(long, hide = true)]
+    media_metadata: bool,
 }
 
 impl WayArgs {
     /// The filter; more than one way is an error of the data there, and so it is here.
     fn filter(&self) -> Outcome<Option<MediaFilter>> {
         let glob = self.media_metadata_by_glob.as_deref();
-        media::filter(self.media_metadata_by_extension, self.media_metadata_by_header, glob).map_err(as_data)
+        match media::filter(self.media_metadata_by_extension, self.media_metadata_by_header, glob) {
+            Ok(None) if self.media_metadata => Err(as_data(media::no_way())),
+            filter => filter.map_err(as_data),
+        }
     }
 }
 
