@@ -132,10 +132,15 @@ pub enum Command {
         /// Which shell
         shell: clap_complete::Shell,
     },
-    /// Print the manual page
+    /// Print the manual page of the program or of one command
     Man {
-        /// Of one command, instead of the whole program
-        command: Option<String>,
+        /// Command, with the names of its subcommands (splits move)
+        command: Vec<String>,
+    },
+    /// Print the help of the program or of one command
+    Help {
+        /// Command, with the names of its subcommands (splits move)
+        command: Vec<String>,
     },
     /// The arguments of the `energon` program, for scripts that exist
     Energon(EnergonArgs),
@@ -156,7 +161,7 @@ impl Command {
                 false
             }
             Self::Splits(_) | Self::Jobs { .. } | Self::Keys | Self::Doctor { .. } | Self::BugReport => false,
-            Self::Completions { .. } | Self::Man { .. } => false,
+            Self::Completions { .. } | Self::Man { .. } | Self::Help { .. } => false,
         }
     }
 
@@ -185,6 +190,7 @@ impl Command {
             Self::BugReport => "bug-report",
             Self::Completions { .. } => "completions",
             Self::Man { .. } => "man",
+            Self::Help { .. } => "help",
             Self::Energon(args) => args.name(),
             Self::Nanotron(args) => args.name(),
         }

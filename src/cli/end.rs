@@ -3,6 +3,7 @@
 use super::args::Cli;
 use super::context::Context;
 use super::printer::Printer;
+use crate::model::nearest::nearest;
 use crate::model::text::count;
 use crate::model::{ExitClass, Failure, ProblemKind, Severity};
 use clap::error::ErrorKind;
@@ -172,17 +173,22 @@ pub fn usage(printer: &Printer, error: &clap::Error, args: &[OsString]) -> u8 {
         printer.raw(&error.render().ansi().to_string());
         return printer.write_failure().map_or(0, |failure| failure.class.code());
     }
+    // A group of commands without a command: its help is the answer.
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && !printer.is_json() {
-        printer.raw_error(&error.render().ansi().to_string());
-        return 2;
+        printer.raw(&error.render().ansi().to_string());
+        return printer.write_failure().map_or(0, |failure| failure.class.code());
     }
-    let mut failure = usage_failure(error.kind(), &error.render().to_string());
+    let program = Cli::command();
+    let typed = typed_command(&program, args);
+    let commands = matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand)
+        .then(|| commands_hint(typed.command, typed.unknown.as_deref()));
+    let mut failure = usage_failure(&error.render().to_string(), commands);
     if let Some(path) = path_for_a_command(error) {
         failure.hint =
             Some(format!("gristmill browse {path} shows what is in it; without arguments the files here are listed"));
     }
     printer.error(&failure);
-    printer.result(object(&command_name(args), "error", 2, Map::new(), &[failure]));
+    printer.result(object(&typed.name(), "error", 2, Map::new(), &[failure]));
     2
 }
 
@@ -195,13 +201,30 @@ fn path_for_a_command(error: &clap::Error) -> Option<String> {
     std::path::Path::new(word).exists().then(|| crate::engine::plan::shell_quote(word))
 }
 
-/// The command that arguments name although they do not parse, as [`Command::name`](super::args::Command::name) has it; `none` when they
-/// name none.
-fn command_name(args: &[OsString]) -> String {
-    let program = Cli::command();
-    let mut at = &program;
-    let globals: Vec<clap::Arg> = at.get_arguments().cloned().collect();
-    let mut names: Vec<&str> = Vec::new();
+/// The commands that arguments name although they do not parse.
+struct TypedCommand<'a> {
+    /// Names from the outermost command inwards.
+    names: Vec<&'a str>,
+    /// The innermost command; the program where none is named.
+    command: &'a clap::Command,
+    /// The next word that is neither a flag nor a command.
+    unknown: Option<String>,
+}
+
+impl TypedCommand<'_> {
+    /// The name as [`Command::name`](super::args::Command::name) has it; `none` where no command is named.
+    fn name(&self) -> String {
+        if self.names.is_empty() {
+            "none".to_owned()
+        } else {
+            self.names.join(" ")
+        }
+    }
+}
+
+/// Follows the command names in the arguments, past flags and their values.
+fn typed_command<'a>(program: &'a clap::Command, args: &[OsString]) -> TypedCommand<'a> {
+    let mut typed = TypedCommand { names: Vec::new(), command: program, unknown: None };
     let mut words = args.iter().skip(1).map_while(|word| word.to_str()).take_while(|word| *word != "--");
     while let Some(word) = words.next() {
         if word.starts_with('-') {
@@ -210,25 +233,24 @@ fn command_name(args: &[OsString]) -> String {
                     arg.get_short().is_some_and(|short| word.strip_prefix('-') == Some(short.encode_utf8(&mut [0; 4])));
                 short || arg.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long))
             };
-            let flag = at.get_arguments().chain(&globals).find(is_it);
+            let flag = typed.command.get_arguments().chain(program.get_arguments()).find(is_it);
             if flag.is_some_and(|arg| arg.get_action().takes_values()) {
                 words.next();
             }
             continue;
         }
-        let Some(command) = at.find_subcommand(word) else { break };
-        names.push(command.get_name());
-        at = command;
+        let Some(command) = typed.command.find_subcommand(word) else {
+            typed.unknown = Some(word.to_owned());
+            break;
+        };
+        typed.names.push(command.get_name());
+        typed.command = command;
     }
-    if names.is_empty() {
-        "none".to_owned()
-    } else {
-        names.join(" ")
-    }
+    typed
 }
 
 /// The parser's message as a failure: its first line is the reason, its tip, choices or usage the hint.
-fn usage_failure(kind: ErrorKind, text: &str) -> Failure {
+fn usage_failure(text: &str, commands: Option<String>) -> Failure {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or("the arguments do not parse");
     let mut why = first.strip_prefix("error: ").unwrap_or(first).to_owned();
@@ -247,17 +269,22 @@ fn usage_failure(kind: ErrorKind, text: &str) -> Failure {
             why.push_str(line);
         }
     }
-    let commands = matches!(kind, ErrorKind::InvalidSubcommand | ErrorKind::MissingSubcommand).then(commands);
     let hint = commands.or(tip).or(choices).or(usage);
     Failure::usage("reading the command line", why)
         .with_hint(hint.unwrap_or_else(|| "`gristmill --help` lists commands and flags".into()))
 }
 
-/// What exists, for whoever asked for something that does not.
-fn commands() -> String {
-    let cli = Cli::command();
-    let names: Vec<&str> = cli.get_subcommands().filter(|c| !c.is_hide_set()).map(|c| c.get_name()).collect();
-    format!("the commands are {}", names.join(", "))
+/// Returns the hint for a command that does not exist below `parent`: the name that is meant, or all names.
+pub fn commands_hint(parent: &clap::Command, typed: Option<&str>) -> String {
+    match typed.and_then(|word| nearest(word, command_names(parent))) {
+        Some(near) => format!("did you mean '{near}'?"),
+        None => format!("the commands are {}", command_names(parent).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// The names of the commands below `parent` that help lists.
+pub fn command_names(parent: &clap::Command) -> impl Iterator<Item = &str> {
+    parent.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name)
 }
 
 #[cfg(test)]
@@ -268,7 +295,7 @@ mod tests {
     fn a_parser_message_becomes_reason_and_hint() {
         let text =
             "error: unexpected argument '--foo' found\n\n  tip: a similar argument exists: '--force'\n\nUsage: x\n";
-        let failure = usage_failure(ErrorKind::UnknownArgument, text);
+        let failure = usage_failure(text, None);
         assert_eq!(failure.why, "unexpected argument '--foo' found");
         assert_eq!(failure.hint.as_deref(), Some("a similar argument exists: '--force'"));
     }
@@ -276,18 +303,24 @@ mod tests {
     #[test]
     fn missing_arguments_are_named_in_the_reason() {
         let text = "error: the following required arguments were not provided:\n  <PATH>\n\nUsage: x\n";
-        assert!(usage_failure(ErrorKind::UnknownArgument, text).why.ends_with("not provided: <PATH>"));
+        assert!(usage_failure(text, None).why.ends_with("not provided: <PATH>"));
     }
 
     #[test]
-    fn an_unknown_command_is_answered_with_those_that_exist() {
-        let failure = usage_failure(ErrorKind::InvalidSubcommand, "error: unrecognized subcommand 'browse'\n");
-        assert!(failure.hint.unwrap().starts_with("the commands are prepare, prepare-media, pack, dedup"));
+    fn an_unknown_command_is_answered_with_the_nearest_or_with_all() {
+        let program = Cli::command();
+        assert_eq!(commands_hint(&program, Some("prepar")), "did you mean 'prepare'?");
+        let all = commands_hint(&program, Some("frobnicate"));
+        assert!(all.starts_with("the commands are prepare, prepare-media, pack, dedup"), "{all}");
+        let mix = program.find_subcommand("mix").unwrap();
+        assert_eq!(commands_hint(mix, Some("chek")), "did you mean 'check'?");
     }
 
     #[test]
     fn arguments_that_do_not_parse_still_name_their_command() {
-        let name = |line: &str| command_name(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        let program = Cli::command();
+        let name =
+            |line: &str| typed_command(&program, &line.split(' ').map(OsString::from).collect::<Vec<_>>()).name();
         assert_eq!(name("gristmill lint --foo"), "lint");
         assert_eq!(name("gristmill --threads 4 --json mix --scratch x new --foo"), "mix new");
         assert_eq!(name("gristmill splits move d --foo"), "splits move");

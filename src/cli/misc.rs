@@ -1,10 +1,10 @@
-//! Small commands without a data set: home, completions, manual pages.
+//! Small commands without a data set: home, completions, help and manual pages.
 
 use super::args::Cli;
 use super::context::Context;
-use super::end::Finished;
+use super::end::{commands_hint, Finished};
 use super::plainly_done;
-use crate::model::{Failure, Subject};
+use crate::model::{Failure, Outcome, Subject};
 use crate::tui::Start;
 use clap::CommandFactory;
 
@@ -31,26 +31,65 @@ pub fn completions(shell: clap_complete::Shell, context: &Context) -> Finished {
     plainly_done()
 }
 
-/// Prints the manual page of the program or of one command.
-pub fn man(command: Option<&str>, context: &Context) -> Finished {
-    let mut cli = Cli::command();
-    cli.build();
-    let page = match command {
-        None => cli,
-        Some(name) => match cli.find_subcommand(name) {
-            Some(found) => found.clone().name(format!("gristmill-{name}")),
-            None => {
-                return Err(Failure::usage("finding the manual page", "there is no such command")
-                    .on(Subject::field(name))
-                    .with_hint("`gristmill --help` lists the commands")
-                    .into())
-            }
-        },
-    };
+/// Prints what `COMMAND --help` prints.
+pub fn help(names: &[String], context: &Context) -> Finished {
+    let mut program = Cli::command();
+    find_command(&program, names, "finding the help")?;
+    let words = std::iter::once("gristmill").chain(names.iter().map(String::as_str)).chain(["--help"]);
+    // Asking for help always ends the parser, with the help as its message.
+    if let Err(help) = program.try_get_matches_from_mut(words) {
+        context.printer.raw(&help.render().ansi().to_string());
+    }
+    plainly_done()
+}
+
+/// Prints the manual page of the program or of one command, with the options of every command below it.
+pub fn man(names: &[String], context: &Context) -> Finished {
+    let mut program = Cli::command();
+    program.build();
+    let page = find_command(&program, names, "finding the manual page")?.clone();
+    let name = std::iter::once("gristmill").chain(names.iter().map(String::as_str)).collect::<Vec<_>>().join("-");
     let mut text = Vec::new();
-    clap_mangen::Man::new(page)
-        .render(&mut text)
+    render_page(page.name(name), &mut text)
         .map_err(|error| Failure::environment("rendering the manual page", error.to_string()))?;
     context.printer.raw(&String::from_utf8_lossy(&text));
     plainly_done()
+}
+
+/// Follows the names from the program to one of its commands.
+fn find_command<'a>(program: &'a clap::Command, names: &[String], action: &str) -> Outcome<&'a clap::Command> {
+    names.iter().try_fold(program, |parent, name| {
+        parent.find_subcommand(name).ok_or_else(|| {
+            Failure::usage(action, "there is no such command")
+                .on(Subject::field(name))
+                .with_hint(commands_hint(parent, Some(name)))
+        })
+    })
+}
+
+fn render_page(page: clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
+    let commands: Vec<clap::Command> = page.get_subcommands().cloned().collect();
+    clap_mangen::Man::new(page).render(text)?;
+    commands.into_iter().try_for_each(|command| render_command(command, text))
+}
+
+/// Adds the synopsis and the options of a command, and of those below it. Options that hold everywhere are in the page's own list.
+fn render_command(command: clap::Command, text: &mut Vec<u8>) -> std::io::Result<()> {
+    if command.is_hide_set() {
+        return Ok(());
+    }
+    let own = command.mut_args(|arg| if arg.is_global_set() { arg.hide(true) } else { arg });
+    let title = own.get_bin_name().unwrap_or(own.get_name()).to_owned();
+    let commands: Vec<clap::Command> = own.get_subcommands().cloned().collect();
+    let man = clap_mangen::Man::new(own.name(title.clone()));
+    let mut section = Vec::new();
+    man.render_synopsis_section(&mut section)?;
+    man.render_description_section(&mut section)?;
+    man.render_options_section(&mut section)?;
+    let section = String::from_utf8_lossy(&section).replace("\n.SH ", "\n.SS ");
+    text.extend_from_slice(format!(".SH {}\n", title.to_uppercase()).as_bytes());
+    text.extend_from_slice(
+        section.strip_prefix(".SH ").map(|rest| format!(".SS {rest}")).unwrap_or(section).as_bytes(),
+    );
+    commands.into_iter().try_for_each(|command| render_command(command, text))
 }

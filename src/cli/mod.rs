@@ -113,7 +113,8 @@ fn dispatch(command: Option<Command>, context: &Context) -> Finished {
         Some(Command::Doctor { path }) => doctor::run(path.as_deref(), context),
         Some(Command::BugReport) => report::run(context),
         Some(Command::Completions { shell }) => misc::completions(shell, context),
-        Some(Command::Man { command }) => misc::man(command.as_deref(), context),
+        Some(Command::Man { command }) => misc::man(&command, context),
+        Some(Command::Help { command }) => misc::help(&command, context),
         Some(Command::Energon(args)) => dropin::energon::run(args, context),
         Some(Command::Nanotron(args)) => dropin::nanotron::run(args, context),
     }

@@ -159,11 +159,6 @@ impl Printer {
         self.out(text, false);
     }
 
-    /// Text on stderr as it is.
-    pub fn raw_error(&self, text: &str) {
-        self.err(text, false);
-    }
-
     /// `error: …` and its hint on stderr; with `--json` as one line of JSON.
     pub fn error(&self, failure: &Failure) {
         if self.json {

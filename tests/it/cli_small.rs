@@ -40,6 +40,54 @@ fn manual_pages_exist_for_the_program_and_each_command() {
 }
 
 #[test]
+fn a_manual_page_lists_the_options_of_every_command_below_it() {
+    let sandbox = Sandbox::new();
+    let splits = sandbox.say("man splits").ends(0);
+    splits.says("GRISTMILL SPLITS MOVE").says("\\-\\-pattern").says("GRISTMILL SPLITS CHECK").says("excludes\\-to");
+    sandbox.say("man splits move").ends(0).says(".TH gristmill-splits-move 1").leaves_out("excludes\\-to");
+    let program = sandbox.say("man").ends(0).says("GRISTMILL MIX NEW").says("GRISTMILL PACK").says("minlen");
+    assert_eq!(
+        program.out.matches("\n\\fB\\-\\-break\\-lock").count(),
+        1,
+        "an option that holds everywhere is listed once"
+    );
+}
+
+#[test]
+fn help_of_a_command_is_what_its_flag_prints() {
+    let sandbox = Sandbox::new();
+    for command in ["", "prepare", "splits move", "mix", "energon prepare"] {
+        let help = sandbox.say(&format!("help {command}")).ends(0);
+        let flag = sandbox.say(&format!("{command} --help")).ends(0);
+        assert!(help.out.contains("Usage:"), "{}", help.out);
+        assert_eq!(help.out, flag.out, "{command}");
+    }
+    sandbox.say("help prepar").ends(2).complains("did you mean 'prepare'?");
+    sandbox.say("help splits mvoe").ends(2).complains("did you mean 'move'?");
+}
+
+#[test]
+fn a_mistyped_command_is_answered_with_the_one_that_is_meant() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    for (line, meant) in [
+        ("prepar data", "did you mean 'prepare'?"),
+        ("splits mvoe", "did you mean 'gristmill splits move'?"),
+        ("mix chek a.yaml", "did you mean 'check'?"),
+        ("nanosets mrge x", "did you mean 'merge'?"),
+        ("energon prepar data", "did you mean 'prepare'?"),
+        ("modalities data create_raw_idx", "did you mean 'create_raw_index'?"),
+        ("man splits mvoe", "did you mean 'move'?"),
+    ] {
+        let ran = sandbox.say(line);
+        assert!(ran.code == 2 || line == "splits mvoe", "{line}: {}", ran.code);
+        ran.complains(meant);
+    }
+    sandbox.say("splits dta").ends(3).complains("no such file");
+    sandbox.say("mix frobnicate").ends(2).complains("the commands are new, index, check");
+}
+
+#[test]
 fn the_doctor_looks_at_machine_and_data_set() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();

@@ -12,8 +12,9 @@ mod show;
 
 pub use args::SplitsArgs;
 
+use super::args::Cli;
 use super::context::Context;
-use super::end::Finished;
+use super::end::{command_names, Finished};
 use super::paths;
 use crate::engine::splits::{Edit, SplitEditor};
 use crate::job::recover::before_looking;
@@ -22,6 +23,7 @@ use crate::model::{DatasetKind, Failure, Outcome, ProblemLog, Subject};
 use crate::source::kind::kind_of;
 use args::{MoveArgs, SplitsCommand};
 use change::Change;
+use clap::CommandFactory;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -44,7 +46,7 @@ pub fn run(args: SplitsArgs, context: &Context) -> Finished {
 
 /// The editor, where there is a terminal.
 fn editor(path: &Path, context: &Context) -> Finished {
-    let editor = open(path)?;
+    let editor = open(path).map_err(|failure| suggest_command(failure, path))?;
     let ways = "gristmill splits show|move|exclude|include|balance|check|diff PATH";
     if !context.may_ask() {
         return Err(Failure::usage("opening the editor", "this is not a terminal")
@@ -56,6 +58,17 @@ fn editor(path: &Path, context: &Context) -> Finished {
         return menu::run(editor, context);
     }
     super::prepare::screen(crate::tui::Start::Splits(editor.root().to_path_buf()), context)
+}
+
+/// Adds the command that a path which does not exist is probably meant to be.
+fn suggest_command(failure: Failure, path: &Path) -> Failure {
+    let word = path.to_str().filter(|_| !path.exists());
+    let cli = Cli::command();
+    let near = cli.find_subcommand("splits").and_then(|splits| nearest(word?, command_names(splits)));
+    match near {
+        Some(near) => failure.with_hint(format!("did you mean 'gristmill splits {near}'?")),
+        None => failure,
+    }
 }
 
 /// Opens the splits of a data set. What has none is a failure that says so.
