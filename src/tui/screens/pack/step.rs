@@ -295,7 +295,7 @@ impl form::Field for Field {
             Self::Forager => "tokenized-samples/ and index/",
             Self::SampleSize => "one sample a document, of its own length",
             Self::TokenType => "how an id is stored",
-            Self::ForagerMasks => r#"{"parts":[{"type":"prompt","text":"…"}]}; prompts masked"#,
+            Self::ForagerMasks => r#"a line: {"parts":[{"type":"prompt","text":"…"}]}"#,
             Self::MaskParts => "none",
             Self::MaskEnd => "end tokens are not trained on either",
             Self::Suffix => "tokenized-samples",
