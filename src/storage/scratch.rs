@@ -13,6 +13,8 @@ const PREFIX: &str = "gristmill-";
 const OWNER: &str = "owner.json";
 /// How long a folder may be there before its owner has written its name, at most.
 const OWNERLESS: Duration = Duration::from_secs(600);
+/// Temporary folders of the system, the usual one first.
+const SYSTEM_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
 /// The most that is kept before a run, in bytes.
 const MOST: u64 = 8 << 30;
 /// One part in this many of the free space may be used.
@@ -26,24 +28,27 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a folder in `wanted`, else in `$TMPDIR`, else in the cache folder. Folders that processes of this host left behind
-    /// when they died are removed on the way.
+    /// Makes a folder in `wanted`; without it in the first of these that can be written to: `$TMPDIR`, the cache folder, `/tmp`,
+    /// `/var/tmp`. Folders that processes of this host left when they died are removed on the way.
     pub fn create(wanted: Option<&Path>) -> Outcome<Self> {
         match wanted {
             Some(folder) => Self::create_in(folder),
-            None => Self::create_by_default(std::env::var_os("TMPDIR").map(PathBuf::from)),
+            None => Self::create_by_default(std::env::var_os("TMPDIR").map(PathBuf::from), &xdg::cache_dir()),
         }
     }
 
-    fn create_by_default(temporary: Option<PathBuf>) -> Outcome<Self> {
+    fn create_by_default(temporary: Option<PathBuf>, cache: &Path) -> Outcome<Self> {
         if let Some(folder) = temporary.filter(|folder| folder.is_dir()) {
             if let Ok(scratch) = Self::create_in(&folder) {
                 return Ok(scratch);
             }
         }
-        let cache = xdg::cache_dir();
-        std::fs::create_dir_all(&cache).map_err(|error| hinted(Failure::io("creating the folder", &cache, &error)))?;
-        Self::create_in(&cache)
+        let in_cache = std::fs::create_dir_all(cache)
+            .map_err(|error| hinted(Failure::io("creating the folder", cache, &error)))
+            .and_then(|()| Self::create_in(cache));
+        // In a container the home folder may be that of another user, or be missing.
+        let in_system = || SYSTEM_FOLDERS.iter().find_map(|folder| Self::create_in(Path::new(folder)).ok());
+        in_cache.or_else(|failure| in_system().ok_or(failure))
     }
 
     fn create_in(folder: &Path) -> Outcome<Self> {
@@ -177,8 +182,17 @@ mod tests {
     #[test]
     fn a_temporary_folder_that_is_not_there_is_passed_over() {
         let dir = tempfile::tempdir().unwrap();
-        let scratch = Scratch::create_by_default(Some(dir.path().to_owned())).unwrap();
+        let scratch = Scratch::create_by_default(Some(dir.path().to_owned()), dir.path()).unwrap();
         assert_eq!(scratch.path().parent(), Some(dir.path()));
+        let missing = dir.path().join("missing");
+        let scratch = Scratch::create_by_default(Some(missing), dir.path()).unwrap();
+        assert_eq!(scratch.path().parent(), Some(dir.path()));
+    }
+
+    #[test]
+    fn a_cache_folder_that_cannot_be_made_gives_way_to_the_folder_of_the_system() {
+        let scratch = Scratch::create_by_default(None, Path::new("/proc/none/.cache/gristmill")).unwrap();
+        assert!(SYSTEM_FOLDERS.iter().any(|folder| scratch.path().starts_with(folder)), "{scratch:?}");
     }
 
     #[test]
