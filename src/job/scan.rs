@@ -262,6 +262,7 @@ impl Shared {
             let mark = state.marks.get_mut(position).map(|mark| std::mem::replace(&mut mark.is_counted, true));
             if mark == Some(false) {
                 add_parts(&mut state.facts.parts, &scan.parts);
+                state.facts.part_sets.merge(&scan.part_sets);
                 state.facts.samples_seen += scan.samples;
             }
             spread_sketches(state, position, &scan.sketches);

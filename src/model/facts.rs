@@ -98,6 +98,47 @@ pub struct PartFacts {
     pub bytes: u64,
 }
 
+/// Sets of part names that are kept with their numbers of samples, per shard.
+const SETS_KEPT: usize = 16;
+/// Sets with more names than this are not kept.
+const SET_NAMES: usize = 32;
+
+/// Which parts samples have together: distinct sets of part names, each with the number of samples that have exactly these.
+///
+/// Data sets have a few; of more only the first ones are kept, so that all shares are those of the samples that are counted here.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartSets(Vec<(Vec<String>, u64)>);
+
+impl PartSets {
+    /// Counts samples that have exactly these parts; their order does not matter.
+    pub fn add(&mut self, names: &[&str], samples: u64) {
+        if samples == 0 || names.len() > SET_NAMES {
+            return;
+        }
+        let mut names = names.to_vec();
+        names.sort_unstable();
+        if let Some((_, number)) = self.0.iter_mut().find(|(known, _)| *known == names) {
+            *number += samples;
+        } else if self.0.len() < SETS_KEPT {
+            self.0.push((names.into_iter().map(str::to_owned).collect(), samples));
+        }
+    }
+
+    /// Adds the sets of another shard.
+    pub fn merge(&mut self, other: &Self) {
+        for (names, samples) in &other.0 {
+            self.add(&names.iter().map(String::as_str).collect::<Vec<_>>(), *samples);
+        }
+    }
+
+    /// Mean of `worth` over the samples, each judged by the names of its parts; `None` where no sample is counted.
+    pub fn mean(&self, worth: impl Fn(&[String]) -> f64) -> Option<f64> {
+        let samples: u64 = self.0.iter().map(|(_, number)| number).sum();
+        let sum: f64 = self.0.iter().map(|(names, number)| worth(names) * *number as f64).sum();
+        (samples > 0).then(|| sum / samples as f64)
+    }
+}
+
 /// Part names kept with their figures, per shard and for a whole data set; a data set has a handful, a hostile one millions.
 /// More are dropped from the statistics, never from the rows.
 pub const PART_NAMES_KEPT: usize = 256;
@@ -149,6 +190,9 @@ pub struct DatasetFacts {
     pub shards: Vec<ShardFacts>,
     /// Part name → share of the samples seen so far.
     pub parts: BTreeMap<String, PartFacts>,
+    /// Which parts the samples seen so far have together.
+    #[serde(skip)]
+    pub part_sets: PartSets,
     /// Samples seen so far.
     pub samples_seen: u64,
     /// Every shard was read to its end (or failed).
@@ -172,6 +216,7 @@ impl DatasetFacts {
             opened: false,
             shards: Vec::new(),
             parts: BTreeMap::new(),
+            part_sets: PartSets::default(),
             samples_seen: 0,
             scan_complete: false,
             sketches: Vec::new(),

@@ -23,7 +23,7 @@ pub mod text;
 pub mod utc;
 
 pub use dedup::DedupPlan;
-pub use facts::{DatasetFacts, DatasetKind, PartFacts, PreparedFacts, SameKeys, ShardFacts, ShardState};
+pub use facts::{DatasetFacts, DatasetKind, PartFacts, PartSets, PreparedFacts, SameKeys, ShardFacts, ShardState};
 pub use failure::{ExitClass, Failure, Outcome};
 pub use handles::{Cancel, Handles, ProblemLog, ProblemSink, Progress};
 pub use media::{AvFacts, ImageFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub struct RunOptions {
     /// Worker threads, at least 1.
     pub threads: usize,
-    /// Where spools and sort runs go; `None` means `$TMPDIR`, then the cache folder.
+    /// Where spools and sort runs go; `None` means `$TMPDIR`, else the cache folder, else `/tmp`.
     pub scratch: Option<PathBuf>,
     /// Bytes of memory that buffers may take together.
     pub memory_bytes: u64,

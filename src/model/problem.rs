@@ -47,6 +47,10 @@ problem_kinds! {
     ShardNameNotUtf8 => "shard-name-not-utf8", "shard name is not UTF-8";
     /// A shard name that the loader would brace-expand into something else.
     ShardNameBraces => "shard-name-braces", "shard name holds braces";
+    /// A file that is named like a shard by other rules, and is not read.
+    UnreadShard => "unread-shard", "looks like a shard, not read";
+    /// So many shards that storage and file systems suffer.
+    ManyShards => "many-shards", "very many shards";
     /// A compressed shard: indexed, but the loader cannot read it.
     CompressedShard => "compressed-shard", "compressed shard, left out of the splits";
     /// `x.tar` and `x.tgz` side by side want the same `.tar.idx`.
@@ -72,6 +76,12 @@ problem_kinds! {
     UnnamedEntry => "unnamed-entry", "entry without a part name";
     /// An entry of a type that is skipped (folder, link, device).
     SkippedEntryType => "skipped-entry-type", "entry of a skipped type";
+    /// Parts stored with a map of their holes: read by name, they are other bytes.
+    SparseEntry => "sparse-entry", "sparse entry";
+    /// Hard or symbolic links that would be parts of samples.
+    LinkedPart => "linked-part", "part is a link";
+    /// Part names that look like the rest of a file name with dots.
+    CutName => "cut-name", "name cut at a dot";
     /// `__meta__` and the like.
     ReservedName => "reserved-name", "reserved name, skipped";
     /// The same part twice in one sample.

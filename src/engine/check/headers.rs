@@ -134,12 +134,12 @@ impl Pass<'_, '_> {
         Ok(self.blocks.block(start)?.is_none_or(|block| block.iter().all(|b| *b == 0)))
     }
 
-    /// Whether everything before the first sample can be read.
+    /// Whether everything before the first sample can be read, and is no part that is lost.
     fn begins_well(&self, first: u64, handles: &Handles<'_>) -> Outcome<bool> {
         let file = Arc::new(open_read(self.blocks.file.path())?);
         let mut is_sound = true;
         each_entry(&file, 0, first, handles.cancel, &mut |item| {
-            is_sound &= !matches!(item, SpanItem::Damage(..));
+            is_sound &= matches!(item, SpanItem::Entry(entry) if !entry.is_linked_part);
             is_sound
         })?;
         Ok(is_sound)

@@ -176,6 +176,7 @@ impl Copy<'_, '_> {
             }
             parts.advance()?;
         }
+        self.scan.part_sets.add(&names.iter().map(String::as_str).collect::<Vec<_>>(), 1);
         if keep {
             keep_sketch(&mut self.scan.sketches, sketch);
         }

@@ -22,12 +22,24 @@ pub struct Suggestion {
     pub fields: Vec<FieldExpr>,
 }
 
-/// Parts that stand in for each other, as one expression.
+/// Parts that are alternatives for one field, as one expression.
 #[derive(Clone, Debug)]
 struct Source {
     expr: String,
     words: String,
     share: f64,
+    /// The parts, each with the share of the samples with this part in which it can be used.
+    parts: Vec<(String, f64)>,
+}
+
+/// Share of the samples in which every one of the sources is there.
+fn share_of(facts: &DatasetFacts, sources: &[&Source]) -> f64 {
+    let usable = |source: &Source, names: &[String]| {
+        let there = source.parts.iter().filter(|(part, _)| names.contains(part));
+        there.map(|(_, share)| *share).fold(0.0, f64::max)
+    };
+    let all = |names: &[String]| sources.iter().map(|source| usable(source, names)).fold(1.0, f64::min);
+    facts.part_sets.mean(all).unwrap_or_else(|| sources.iter().map(|source| source.share).fold(1.0, f64::min))
 }
 
 /// Parts that fewer samples than this have are no basis for a proposal.
@@ -42,13 +54,26 @@ pub fn sample_types(facts: &DatasetFacts, samples: &[DecodedSample]) -> Vec<Sugg
         let required: Option<Vec<&Source>> =
             class.fields.iter().zip(&sources).filter(|(f, _)| f.default.is_none()).map(|(_, s)| s.as_ref()).collect();
         let Some(required) = required else { continue };
-        let share = required.iter().map(|s| s.share).fold(1.0, f64::min);
+        let share = share_of(facts, &required);
         let filled = sources.iter().flatten().count();
         if required.is_empty() || share < WORTH_IT || reuses_a_part(&sources) || !is_told_apart(class, &sources) {
             continue;
         }
         // What is named is in that share of samples; an optional field that is filled more rarely is not a reason.
-        let used: Vec<&Source> = sources.iter().flatten().filter(|source| source.share >= share - 1e-9).collect();
+        let is_required = |source: &Source| required.iter().any(|other| std::ptr::eq(*other, source));
+        let mut with_optional = required.clone();
+        let used: Vec<&Source> = sources
+            .iter()
+            .flatten()
+            .filter(|source| {
+                with_optional.push(source);
+                let is_used = is_required(source) || share_of(facts, &with_optional) >= share - 1e-9;
+                if !is_used {
+                    with_optional.pop();
+                }
+                is_used
+            })
+            .collect();
         // More filled fields say more about the data; each costs nothing if it is not there.
         let score = share * (1.0 + 0.25 * filled as f64) - 0.01 * (class.fields.len() - filled) as f64;
         let fields = map_from(class, &sources);
@@ -149,11 +174,15 @@ fn source_for(field: &str, field_type: FieldType, facts: &DatasetFacts, samples:
         ("caption" | "text" | "context", FieldType::Str) => {
             let text = parts_source(facts, &|part| is_text_for(field, part));
             match (named, text) {
-                (Some(json), Some(text)) if text.share < 1.0 => Some(Source {
-                    expr: format!("{},{}", text.expr, json.expr),
-                    words: format!("{} or {}", text.words, json.words),
-                    share: text.share.max(json.share),
-                }),
+                (Some(json), Some(text)) if text.share < 1.0 => {
+                    let both = Source {
+                        expr: format!("{},{}", text.expr, json.expr),
+                        words: format!("{} or {}", text.words, json.words),
+                        share: text.share.max(json.share),
+                        parts: [text.parts, json.parts].concat(),
+                    };
+                    Some(Source { share: share_of(facts, &[&both]), ..both })
+                }
                 (json, text) => text.or(json),
             }
         }
@@ -203,7 +232,8 @@ fn parts_source(facts: &DatasetFacts, wanted: &dyn Fn(&str) -> bool) -> Option<S
         return None;
     }
     let names: Vec<&str> = parts.iter().map(|(name, _)| *name).collect();
-    Some(Source { expr: names.join(","), words: names.join(" or "), share: total })
+    let usable = names.iter().map(|name| ((*name).to_owned(), 1.0)).collect();
+    Some(Source { expr: names.join(","), words: names.join(" or "), share: total, parts: usable })
 }
 
 /// A place in a JSON part that the samples at hand have and whose value suits the field: the likeliest key, directly, one
@@ -225,8 +255,9 @@ fn json_source(field: &str, field_type: FieldType, facts: &DatasetFacts, samples
             }
             let best = ways.iter().rev().max_by_key(|(way, n)| (*n, std::cmp::Reverse(way.matches('[').count())));
             if let Some((way, found)) = best {
-                let share = facts.part_share(part) * *found as f64 / samples.len() as f64;
-                return Some(Source { expr: format!("{part}{way}"), words: part.clone(), share });
+                let usable = *found as f64 / samples.len() as f64;
+                let (expr, share) = (format!("{part}{way}"), facts.part_share(part) * usable);
+                return Some(Source { expr, words: part.clone(), share, parts: vec![(part.clone(), usable)] });
             }
         }
     }

@@ -128,3 +128,28 @@ fn names_that_tell_nothing_lead_to_a_ratio_that_leaves_no_split_empty() {
     assert!(matches!(splits(&named(&["trainer.tar", "value.tar"]))[0].splits, SplitPlan::Ratio(_)));
     assert!(matches!(splits(&named(&["train/a.tar"]))[0].splits, SplitPlan::Ratio(_)));
 }
+
+#[test]
+fn a_type_that_no_sample_fits_is_not_proposed() {
+    let mut f = facts(&[("jpg", 50), ("txt", 50)]);
+    f.part_sets.add(&["jpg"], 50);
+    f.part_sets.add(&["txt"], 50);
+    let all = sample_types(&f, &[]);
+    assert!(!all.iter().any(|s| s.class == "CaptioningSample"), "{all:?}");
+    assert_eq!(all[0].why, "jpg in 50 % of samples");
+}
+
+#[test]
+fn a_share_counts_samples_that_have_all_parts() {
+    let mut f = facts(&[("jpg", 80), ("txt", 70), ("json", 30)]);
+    f.part_sets.add(&["jpg", "txt"], 50);
+    f.part_sets.add(&["json", "jpg"], 30);
+    f.part_sets.add(&["txt"], 20);
+    let caption = sample(&[("json", r#"{"caption": "a"}"#)]);
+    let all = sample_types(&f, std::slice::from_ref(&caption));
+    let best = all.iter().find(|s| s.class == "CaptioningSample").unwrap();
+    assert_eq!((best.share, best.why.as_str()), (0.8, "jpg + txt or json in 80 % of samples"));
+    let all = sample_types(&f, &[]);
+    let best = all.iter().find(|s| s.class == "CaptioningSample").unwrap();
+    assert_eq!(best.why, "jpg + txt in 50 % of samples");
+}

@@ -4,7 +4,7 @@ use super::names;
 use super::notes::Notes;
 use super::walk::Entry;
 use super::{is_sketched, keep_sketch, ScanSink, ShardScan, PART_NAMES_KEPT};
-use crate::model::{HiddenSample, Outcome, PartFacts, PartRow, ProblemKind, SampleRow, SampleSketch};
+use crate::model::{HiddenSample, Outcome, PartFacts, PartRow, PartSets, ProblemKind, SampleRow, SampleSketch};
 use std::collections::{BTreeMap, HashMap};
 
 /// Parts of one sample that are held back until it is known to be whole. A sample with more is handed out in pieces.
@@ -137,11 +137,16 @@ impl<'a> Grouper<'a> {
 
     /// Where the name splits, unless the entry is one that is skipped; then it is noted.
     fn judge(&mut self, name: &[u8], entry: &Entry) -> Option<usize> {
-        let skipped = if !entry.regular {
+        let skipped = if entry.is_link && Self::makes_part(name) {
+            ProblemKind::LinkedPart
+        } else if !entry.regular {
             ProblemKind::SkippedEntryType
         } else if names::is_reserved(name) {
             ProblemKind::ReservedName
         } else if let Some(dot) = names::split(name) {
+            if entry.is_sparse {
+                self.notes.count(ProblemKind::SparseEntry, name, entry.offset, "");
+            }
             return Some(dot);
         } else {
             ProblemKind::UnnamedEntry
@@ -199,7 +204,7 @@ impl<'a> Grouper<'a> {
             self.close(end)?;
         }
         self.scan.end_offset = end;
-        self.scan.parts = self.statistics.into_map();
+        (self.scan.parts, self.scan.part_sets) = self.statistics.finish();
         Ok((self.scan, self.notes))
     }
 
@@ -210,6 +215,7 @@ impl<'a> Grouper<'a> {
         self.scan.samples += 1;
         self.sketch();
         self.hand_out_parts()?;
+        self.statistics.end_sample();
         match std::str::from_utf8(&self.key) {
             Ok(key) => {
                 if self.damaged {
@@ -288,6 +294,11 @@ struct Statistics {
     names: Vec<(String, PartFacts)>,
     at_position: Vec<usize>,
     index: HashMap<String, usize>,
+    /// Parts of the sample at hand, as positions in `names`; the same of the sample before, and of how many in a row.
+    set: Vec<usize>,
+    last_set: Vec<usize>,
+    in_a_row: u64,
+    sets: PartSets,
 }
 
 impl Statistics {
@@ -300,6 +311,9 @@ impl Statistics {
                 None => return,
             },
         };
+        if first {
+            self.set.push(found);
+        }
         let facts = &mut self.names[found].1;
         facts.samples += u64::from(first);
         facts.bytes = facts.bytes.saturating_add(size);
@@ -324,7 +338,23 @@ impl Statistics {
         Some(found)
     }
 
-    fn into_map(self) -> BTreeMap<String, PartFacts> {
-        self.names.into_iter().collect()
+    /// Counts the set of parts of the sample that is complete now.
+    fn end_sample(&mut self) {
+        if self.set != self.last_set {
+            self.count_sets();
+            std::mem::swap(&mut self.set, &mut self.last_set);
+        }
+        self.in_a_row += 1;
+        self.set.clear();
+    }
+
+    fn count_sets(&mut self) {
+        let names: Vec<&str> = self.last_set.iter().map(|&n| self.names[n].0.as_str()).collect();
+        self.sets.add(&names, std::mem::take(&mut self.in_a_row));
+    }
+
+    fn finish(mut self) -> (BTreeMap<String, PartFacts>, PartSets) {
+        self.count_sets();
+        (self.names.into_iter().collect(), self.sets)
     }
 }

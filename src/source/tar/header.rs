@@ -71,6 +71,10 @@ impl<'a> Header<'a> {
     pub(super) fn is_regular(&self) -> bool {
         matches!(self.type_flag, b'0' | 0 | b'7' | b'S')
     }
+    /// Whether it is a hard or symbolic link.
+    pub(super) fn is_link(&self) -> bool {
+        matches!(self.type_flag, b'1' | b'2')
+    }
     /// Whether it announces something about the header that follows.
     pub(super) fn is_extension(&self) -> bool {
         matches!(self.type_flag, b'L' | b'K' | b'x' | b'X' | b'g')

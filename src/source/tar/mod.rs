@@ -14,7 +14,9 @@ mod span;
 mod walk;
 mod window;
 
-use crate::model::{FileStamp, Handles, HiddenSample, Outcome, PartFacts, PartRow, SampleRow, SampleSketch, Shard};
+use crate::model::{
+    FileStamp, Handles, HiddenSample, Outcome, PartFacts, PartRow, PartSets, SampleRow, SampleSketch, Shard,
+};
 use std::collections::BTreeMap;
 
 /// Takes what a scan finds. The parts of a sample come first, in archive order, then the sample itself.
@@ -43,6 +45,9 @@ pub struct ShardScan {
     pub samples: u64,
     /// Part name → figures; at most [`PART_NAMES_KEPT`] names.
     pub parts: BTreeMap<String, PartFacts>,
+    /// Which of these parts samples have together.
+    #[serde(default)]
+    pub part_sets: PartSets,
     /// Where the archive ends, in bytes of the (decompressed) archive: the last number of `.tar.idx`.
     pub end_offset: u64,
     /// Keys of samples that touch damage: counted and in the tables, to be excluded from training.

@@ -1,12 +1,16 @@
-//! Findings of one shard that are folded by kind: one message with a count and the first place.
+//! Findings of one shard that are folded by kind: one message with a count, the first names and the first place.
 
 use crate::model::text::count;
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use std::collections::BTreeMap;
 
+/// Names that one message lists.
+const MAX_NAMES: usize = 3;
+
 struct Fold {
     number: u64,
-    first_name: String,
+    /// The first ones, at most [`MAX_NAMES`].
+    names: Vec<String>,
     first_offset: u64,
     why: &'static str,
 }
@@ -16,24 +20,32 @@ struct Fold {
 pub(super) struct Notes(BTreeMap<ProblemKind, Fold>);
 
 impl Notes {
-    /// Counts one entry; the first of its kind is remembered.
+    /// Counts one entry; the first ones of each kind are remembered.
     pub(super) fn count(&mut self, kind: ProblemKind, name: &[u8], byte_offset: u64, why: &'static str) {
-        self.0.entry(kind).and_modify(|fold| fold.number += 1).or_insert_with(|| Fold {
-            number: 1,
-            first_name: printable(name),
-            first_offset: byte_offset,
-            why,
-        });
+        let new = || Fold { number: 0, names: Vec::new(), first_offset: byte_offset, why };
+        let fold = self.0.entry(kind).or_insert_with(new);
+        fold.number += 1;
+        if fold.names.len() < MAX_NAMES {
+            fold.names.push(printable(name));
+        }
     }
 
     /// Reports one problem per kind.
     pub(super) fn report(&self, shard: &str, problems: &dyn ProblemSink) -> Outcome<()> {
         for (&kind, fold) in &self.0 {
-            let subject = Subject::shard(shard).key(&fold.first_name).at(fold.first_offset);
+            let subject = Subject::shard(shard).at(fold.first_offset);
+            let subject = subject.key(fold.names.first().map(String::as_str).unwrap_or_default());
             let mut problem = Problem::note(kind, subject, message(kind, fold));
-            if matches!(kind, ProblemKind::EntryNameNotUtf8 | ProblemKind::BadExtendedHeader) {
+            if matches!(
+                kind,
+                ProblemKind::EntryNameNotUtf8
+                    | ProblemKind::BadExtendedHeader
+                    | ProblemKind::SparseEntry
+                    | ProblemKind::LinkedPart
+            ) {
                 problem.severity = Severity::Problem;
             }
+            problem.hint = hint(kind).map(str::to_owned);
             problems.report(problem)?;
         }
         Ok(())
@@ -53,6 +65,17 @@ fn message(kind: ProblemKind, fold: &Fold) -> String {
         ProblemKind::SkippedEntryType => {
             format!("{entries} for folders, links or devices skipped{first}")
         }
+        ProblemKind::SparseEntry => format!(
+            "{} stored as sparse entries (files with holes): {}; access by name gets other bytes than the loader",
+            if number == 1 { "1 part is".to_owned() } else { format!("{} are", count(number, "part")) },
+            listed(fold)
+        ),
+        ProblemKind::LinkedPart => format!(
+            "{} and skipped, so that {} their part: {}",
+            if number == 1 { "1 part is a link".to_owned() } else { format!("{} are links", count(number, "part")) },
+            if number == 1 { "its sample lacks" } else { "samples lack" },
+            listed(fold)
+        ),
         ProblemKind::RepeatedPart => {
             format!("{} more than once in a sample; the loader keeps the last{first}", count(number, "part"))
         }
@@ -61,6 +84,23 @@ fn message(kind: ProblemKind, fold: &Fold) -> String {
         }
         _ => format!("{entries} with an extended header that cannot be understood: {}{first}", fold.why),
     }
+}
+
+/// The way out, for the kinds that have one.
+fn hint(kind: ProblemKind) -> Option<&'static str> {
+    match kind {
+        ProblemKind::SparseEntry => Some("pack the shard again without -S (--sparse); bsdtar: with --no-read-sparse"),
+        ProblemKind::LinkedPart => Some("pack the shard again with tar --hard-dereference -h"),
+        _ => None,
+    }
+}
+
+/// The first names, and how many more there are.
+fn listed(fold: &Fold) -> String {
+    let names: Vec<String> = fold.names.iter().map(|name| format!("'{name}'")).collect();
+    let more = fold.number.saturating_sub(names.len() as u64);
+    let more = if more > 0 { format!(" and {} more", crate::model::text::grouped(more)) } else { String::new() };
+    format!("{}{more}", names.join(", "))
 }
 
 /// A name from an archive as text; bytes that are not UTF-8 become `\xNN`.

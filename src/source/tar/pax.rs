@@ -96,6 +96,15 @@ impl PaxRecords {
         self.get(Keyword::Size).is_some()
     }
 
+    /// Whether the entry is stored with a map of its holes, in any of the sparse formats 0.0, 0.1 and 1.0.
+    pub(super) fn is_sparse(&self) -> bool {
+        use Keyword::{SparseMajor, SparseMap, SparseRealSize, SparseSize};
+        let of_sparse = |(keyword, _): &(Keyword, Vec<u8>)| {
+            matches!(keyword, SparseMajor | SparseMap | SparseRealSize | SparseSize)
+        };
+        self.0.iter().any(of_sparse)
+    }
+
     /// Whether the content begins with a map of its holes (sparse format 1.0).
     pub(super) fn has_map_in_content(&self) -> bool {
         self.get(Keyword::SparseMap).is_none()

@@ -22,6 +22,8 @@ pub struct SpanEntry<'a> {
     pub size: u64,
     /// Where its name splits into key and part; `None` when it is no part of a sample.
     pub dot: Option<usize>,
+    /// It would be a part of a sample if it were a file and not a link.
+    pub is_linked_part: bool,
 }
 
 /// What a stretch consists of.
@@ -74,9 +76,10 @@ fn walk<W: Window>(
             Step::Entry(entry) if entry.offset >= to => return Ok(()),
             Step::Entry(entry) => {
                 let name = walker.name.as_slice();
-                let dot = names::split(name).filter(|_| entry.regular && !names::is_reserved(name));
+                let part = names::split(name).filter(|_| !names::is_reserved(name));
+                let (dot, is_linked_part) = (part.filter(|_| entry.regular), part.is_some() && entry.is_link);
                 let (offset, content_offset) = (entry.offset, entry.content_offset);
-                SpanItem::Entry(SpanEntry { name, offset, content_offset, size: entry.size, dot })
+                SpanItem::Entry(SpanEntry { name, offset, content_offset, size: entry.size, dot, is_linked_part })
             }
             Step::Global { .. } => continue,
             Step::Damage { to: behind, .. } if behind <= from => continue,

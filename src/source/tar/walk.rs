@@ -25,6 +25,10 @@ pub(super) struct Entry {
     pub(super) size: u64,
     /// A type that can be a part.
     pub(super) regular: bool,
+    /// Stored with a map of its holes: its bytes in the archive are not those of the file.
+    pub(super) is_sparse: bool,
+    /// A hard or symbolic link.
+    pub(super) is_link: bool,
     /// Why its name or size may be wrong, though it can be read.
     pub(super) suspect: Option<&'static str>,
 }
@@ -65,6 +69,8 @@ struct Draft {
     /// The same by the size field of its own header, unless that is 0.
     own_next: Option<i128>,
     regular: bool,
+    is_sparse: bool,
+    is_link: bool,
     has_content: bool,
     resized_by_pax: bool,
     suspect: Option<&'static str>,
@@ -157,17 +163,20 @@ impl<'a, W: Window> Walker<'a, W> {
             return self.impossible(&draft, "its size is negative");
         }
         if type_flag == b'S' {
+            draft.is_sparse = true;
             if let Some(step) = self.unfold_sparse(&mut draft)? {
                 return Ok(step);
             }
         } else if let Err(why) = self.globals.apply(&mut self.name, &mut draft.size) {
             return self.impossible(&draft, why);
         }
+        draft.is_sparse |= self.globals.is_sparse();
         for extension in chain.into_iter().rev() {
             match extension {
                 Extension::LongLink => {}
                 Extension::LongName(name) => self.name = name,
                 Extension::Local(records) => {
+                    draft.is_sparse |= records.is_sparse();
                     if let Err(why) = self.apply_local(&records, &mut draft)? {
                         return self.impossible(&draft, why);
                     }
@@ -364,6 +373,8 @@ impl<'a, W: Window> Walker<'a, W> {
             content_offset: draft.content_offset as u64,
             size: draft.size as u64,
             regular: draft.regular,
+            is_sparse: draft.is_sparse,
+            is_link: draft.is_link,
             suspect: draft.suspect,
         }))
     }
@@ -424,6 +435,8 @@ fn draft_of(header: &Header<'_>, offset: u64, header_at: u64) -> Draft {
         next,
         own_next: (header.size > 0).then_some(next),
         regular: header.is_regular(),
+        is_sparse: false,
+        is_link: header.is_link(),
         has_content,
         resized_by_pax: false,
         suspect: None,
