@@ -218,6 +218,14 @@ pub(crate) fn left_out_on_purpose(plan: Option<&PreparePlan>) -> impl Fn(&str) -
     move |name| patterns.iter().any(|pattern| pattern.is_found(name))
 }
 
+/// Whether a finding of [`open`] concerns a plan: files that are not read and that the plan leaves out anyway do not.
+pub(crate) fn concerns(plan: Option<&PreparePlan>) -> impl Fn(&Problem) -> bool {
+    let on_purpose = left_out_on_purpose(plan);
+    move |finding| {
+        finding.kind != ProblemKind::UnreadShard || !finding.subject.shard.as_deref().is_some_and(&on_purpose)
+    }
+}
+
 /// Whether this is a `.tgz` whose `.tar` is indexed: only one of the two can be, since both want the same `.tar.idx`.
 pub(crate) fn has_indexed_twin(name: &str, indexed: &HashSet<&str>) -> bool {
     name.strip_suffix(".tgz").is_some_and(|stem| indexed.contains(format!("{stem}.tar").as_str()))

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct Discovery {
     /// Shards in index order: sorted by path components. No exclude is applied.
     pub shards: Vec<Shard>,
-    /// What is named like a shard and cannot be one, and folders that could not be looked into.
+    /// What is named like a shard and cannot be one or is not read, and folders that could not be looked into.
     pub findings: Vec<Problem>,
 }
 
@@ -41,9 +41,64 @@ pub fn discover(root: &Path) -> Outcome<Discovery> {
     Ok(found)
 }
 
+/// The shard that a path names, where it is a file named like one: a data set of a single shard.
+pub fn single_shard(path: &Path) -> Outcome<Option<Shard>> {
+    if !is_shard_file(path) {
+        return Ok(None);
+    }
+    let facts = std::fs::metadata(path).map_err(|e| Failure::io("opening the shard", path, &e))?;
+    let name = path.file_name().and_then(OsStr::to_str);
+    Ok(name.map(|name| shard_of(name.to_owned(), path, &facts)))
+}
+
+/// Whether a path is one of a file that is named like a shard.
+pub fn is_shard_file(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| is_shard_name(name.as_encoded_bytes())) && path.is_file()
+}
+
+fn shard_of(name: String, path: &Path, facts: &std::fs::Metadata) -> Shard {
+    let is_tgz = name.ends_with(".tgz");
+    Shard { name, path: path.to_owned(), stamp: stamp_of(facts), mode: facts.mode() & 0o7777, is_tgz }
+}
+
 /// Whether a file name (no folders) is one of a shard.
 pub(super) fn is_shard_name(name: &[u8]) -> bool {
     !name.starts_with(b".") && (name.ends_with(b".tar") || name.ends_with(b".tgz"))
+}
+
+/// Endings of compressed shards that are not read, in lower case. Only plain `.tar` and `.tgz` are.
+const PACKED_ENDINGS: [&str; 14] = [
+    ".tar.gz",
+    ".tar.gzip",
+    ".tar.bz2",
+    ".tar.xz",
+    ".tar.zst",
+    ".tar.zstd",
+    ".tar.lz4",
+    ".tar.lzma",
+    ".tar.lz",
+    ".tar.z",
+    ".tbz",
+    ".tbz2",
+    ".txz",
+    ".tzst",
+];
+
+/// How to make a file readable that looks like a shard by its name, where it does and is no shard.
+fn way_to_read(name: &str) -> Option<String> {
+    let lower = name.to_ascii_lowercase();
+    for ending in [".tar", ".tgz"] {
+        if lower.ends_with(ending) {
+            let stem = &name[..name.len() - ending.len()];
+            return Some(format!("rename it to {stem}{ending}"));
+        }
+    }
+    if lower.ends_with(".tar.gz") {
+        let stem = &name[..name.len() - ".tar.gz".len()];
+        return Some(format!("unpack it with gunzip, or rename it to {stem}.tgz and use --tgz rewrite"));
+    }
+    let is_packed = PACKED_ENDINGS.iter().any(|ending| lower.ends_with(ending));
+    is_packed.then(|| "unpack it, so that its name ends in .tar".to_owned())
 }
 
 /// Everything below a root that is not hidden and not kept beside an output by this program, links followed; errors are part of the walk.
@@ -62,6 +117,7 @@ fn is_hidden(name: &OsStr) -> bool {
 impl Discovery {
     fn take(&mut self, root: &Path, entry: walkdir::DirEntry) -> Outcome<()> {
         if !is_shard_name(entry.file_name().as_encoded_bytes()) {
+            self.take_unread(root, &entry);
             return Ok(());
         }
         let path = entry.path();
@@ -84,10 +140,16 @@ impl Discovery {
             );
             return Ok(());
         }
-        let is_tgz = name.ends_with(".tgz");
-        let (stamp, mode) = (stamp_of(&facts), facts.mode() & 0o7777);
-        self.shards.push(Shard { name, path: path.to_owned(), stamp, mode, is_tgz });
+        self.shards.push(shard_of(name, path, &facts));
         Ok(())
+    }
+
+    /// Reports a file that looks like a shard and is not read.
+    fn take_unread(&mut self, root: &Path, entry: &walkdir::DirEntry) {
+        let hint = entry.file_name().to_str().filter(|_| entry.file_type().is_file()).and_then(way_to_read);
+        let (Some(hint), Some(name)) = (hint, relative_name(root, entry.path())) else { return };
+        let why = "it looks like a shard and is not read: only names that end in .tar or .tgz, in small letters, are";
+        self.finding(ProblemKind::UnreadShard, Subject::shard(name), why, &hint);
     }
 
     fn take_error(&mut self, root: &Path, error: &walkdir::Error) -> Outcome<()> {

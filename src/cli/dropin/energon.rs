@@ -408,7 +408,12 @@ fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> 
     if found.shards.is_empty() {
         // Something named like a shard that is none, or a database without shards, is for the run to tell.
         let leftover = Path::new(&plan.path).join(".nv-meta/index.sqlite").is_file();
-        return Ok(leftover || !found.findings.is_empty());
+        let (unread, others): (Vec<_>, Vec<_>) =
+            found.findings.iter().partition(|finding| finding.kind == ProblemKind::UnreadShard);
+        if !leftover && others.is_empty() {
+            unread.iter().for_each(|problem| context.printer.problem(problem));
+        }
+        return Ok(leftover || !others.is_empty());
     }
     let Some(pattern) = plan.exclude_shards.first().and_then(|text| Pattern::compile(text).ok()) else {
         return Ok(true);
@@ -479,6 +484,9 @@ fn peer_accepts(kind: ProblemKind) -> bool {
     matches!(
         kind,
         K::CompressedShard
+            | K::UnreadShard
+            | K::SparseEntry
+            | K::LinkedPart
             | K::IndexNameCollision
             | K::RoundedAway
             | K::EmptySplit

@@ -42,12 +42,13 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     let plan = &rerun::mending(plan, facts);
     let recorded = recorded(plan, facts.prepared.as_ref());
     let plan = &inherited(plan, facts.prepared.as_ref());
+    let concerns = crate::engine::dataset::concerns(Some(plan));
     let mut preview = Preview {
         files: Vec::new(),
         splits: Vec::new(),
         samples: 0,
         excludes: 0,
-        problems: facts.findings.clone(),
+        problems: facts.findings.iter().filter(|found| concerns(found)).cloned().collect(),
         differences: Vec::new(),
         nothing_to_do: false,
     };

@@ -199,10 +199,11 @@ fn write_running_plan(context: &Context, own: &OwnFolder) -> Outcome<()> {
 /// What opening found belongs into the report, once.
 fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
     let kept = context.shared.problems.kept();
+    let concerns = dataset::concerns(Some(&context.plan));
     facts
         .findings
         .iter()
-        .filter(|found| !kept.contains(found))
+        .filter(|found| concerns(found) && !kept.contains(found))
         .try_for_each(|found| context.shared.problems.report(found.clone()))
 }
 

@@ -2,7 +2,8 @@
 
 use super::bad_file;
 use crate::engine::check::Prepared;
-use crate::engine::dataset::{has_indexed_twin, left_out_on_purpose};
+use crate::engine::dataset::{self, has_indexed_twin, left_out_on_purpose};
+use crate::engine::plan::many_shards;
 use crate::formats::energon::layout;
 use crate::model::shard::index_name;
 use crate::model::{Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject, Tgz};
@@ -20,18 +21,20 @@ pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn Proble
         Ok(found) => found,
         Err(failure) => return problems.report(bad_file(failure)),
     };
-    for finding in found.findings {
-        problems.report(finding)?;
+    let plan = recorded_plan(prepared);
+    let concerns = dataset::concerns(plan.as_ref());
+    found.findings.into_iter().filter(concerns).try_for_each(|finding| problems.report(finding))?;
+    shards(prepared, plan.as_ref(), &found.shards, problems)?;
+    if let Some(note) = many_shards(prepared.info.shard_counts.len()) {
+        problems.report(note)?;
     }
-    shards(prepared, &found.shards, problems)?;
     leftovers(prepared, &found.shards, problems)
 }
 
-fn shards(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
+fn shards(prepared: &Prepared, plan: Option<&PreparePlan>, found: &[Shard], problems: &dyn ProblemSink) -> Outcome<()> {
     let indexed: HashSet<&str> = prepared.info.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
-    let plan = recorded_plan(prepared);
-    let on_purpose = left_out_on_purpose(plan.as_ref());
-    let rewritten = plan.as_ref().is_some_and(|plan| plan.tgz == Tgz::Rewrite);
+    let on_purpose = left_out_on_purpose(plan);
+    let rewritten = plan.is_some_and(|plan| plan.tgz == Tgz::Rewrite);
     let others = found.iter().map(|s| s.name.as_str()).filter(|n| !indexed.contains(n) && !on_purpose(n));
     let (twins, new): (Vec<&str>, Vec<&str>) = others.partition(|name| has_indexed_twin(name, &indexed));
     for name in twins.iter().filter(|_| !rewritten).take(NAMED) {

@@ -1,14 +1,14 @@
 //! Excludes that match nothing, before they silently do.
 
 use crate::engine::plan::{flags, nearest, splits};
-use crate::formats::python::braces;
+use crate::formats::python::{braces, pattern::Pattern};
 use crate::model::{DatasetFacts, PreparePlan, Problem, ProblemKind, Subject};
 use std::collections::HashSet;
 
 /// Items that are complained about one by one; more are counted.
 const NAMED: usize = 20;
 
-/// `--exclude`: each pattern must be usable and leave out at least one shard.
+/// `--exclude`: each pattern must be usable and leave out at least one shard, or a file that looks like one.
 pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
     for pattern in &plan.exclude_shards {
         let matches = match splits::exclude_matches(pattern, &facts.shards) {
@@ -18,7 +18,7 @@ pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, pro
                 continue;
             }
         };
-        if !matches.shards.is_empty() {
+        if !matches.shards.is_empty() || leaves_out_unread(pattern, facts) {
             continue;
         }
         let message = format!("{} '{pattern}' matches 0 of {} shards", flags::EXCLUDE, matches.total);
@@ -35,6 +35,13 @@ pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, pro
             )),
         });
     }
+}
+
+/// Whether a pattern matches a file that looks like a shard and is not read: it is left out on purpose then.
+fn leaves_out_unread(pattern: &str, facts: &DatasetFacts) -> bool {
+    let Ok(pattern) = Pattern::compile(pattern) else { return false };
+    let mut unread = facts.findings.iter().filter(|finding| finding.kind == ProblemKind::UnreadShard);
+    unread.any(|finding| finding.subject.shard.as_deref().is_some_and(|name| pattern.is_found(name)))
 }
 
 /// Items for `exclude:`: each must name a shard, or a sample in one. Whether a key exists is known only after the scan.

@@ -12,11 +12,14 @@ use super::{flags, splits};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{
     text, DatasetFacts, DatasetKind, Duplicates, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem,
-    ProblemKind, Rerun, Scope, SplitPlan, Subject, Tgz,
+    ProblemKind, Rerun, Scope, ShardState, SplitPlan, Subject, Tgz,
 };
 use std::collections::HashSet;
 
-/// Everything that is wrong or odd about a plan for this data set, refusals first. Empty means: it can run as it is.
+/// Names that one message lists.
+const MAX_NAMES: usize = 3;
+
+/// Everything that is wrong or unusual about a plan for this data set, refusals first. Empty means: it can run as it is.
 ///
 /// Facts grow while the data set is scanned; what cannot be told yet is not complained about.
 pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
@@ -43,6 +46,12 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
         dataset_yaml_name(plan, &mut problems);
     }
     duplicates(plan, facts, &mut problems);
+    let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
+    let taken = || facts.shards.iter().zip(&excluded).filter(|(_, excluded)| !**excluded).map(|(shard, _)| shard);
+    problems.extend(many_shards(taken().count()));
+    if taken().all(|shard| matches!(shard.state, ShardState::Scanned | ShardState::Failed)) {
+        problems.extend(cut_names(facts));
+    }
     media(plan, &mut problems);
     if plan.scope == Scope::WithoutSampleTables {
         let message =
@@ -137,10 +146,7 @@ fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>)
         }
     }
     if facts.shards.is_empty() {
-        let hint = "shards are files that end in .tar or .tgz, at any depth; names that start with a dot do not count";
-        problems.push(
-            Problem::refusal(ProblemKind::NoShards, root(), "there is no tar shard in this folder").with_hint(hint),
-        );
+        problems.push(no_shards(facts));
         return false;
     }
     if splits::excluded(&plan.exclude_shards, &facts.shards).iter().all(|out| *out) {
@@ -148,6 +154,76 @@ fn source(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>)
         problems.push(Problem::refusal(ProblemKind::NoShards, root(), message));
     }
     true
+}
+
+/// A folder without a shard. Files that look like shards and are not read are named.
+fn no_shards(facts: &DatasetFacts) -> Problem {
+    let unread = facts.findings.iter().filter(|finding| finding.kind == ProblemKind::UnreadShard);
+    let mut names: Vec<&str> = unread.filter_map(|finding| finding.subject.shard.as_deref()).collect();
+    let more = names.len().saturating_sub(MAX_NAMES);
+    names.truncate(MAX_NAMES);
+    let mut message = "there is no tar shard in this folder".to_owned();
+    if !names.is_empty() {
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let verb = if names.len() == 1 { "looks like a shard and is" } else { "look like shards and are" };
+        message = format!("{message}; {}{more} {verb} not read", names.join(", "));
+    }
+    let hint = "shards are files that end in .tar or .tgz, at any depth; names that start with a dot do not count";
+    Problem::refusal(ProblemKind::NoShards, Subject::path(&facts.root), message).with_hint(hint)
+}
+
+/// More shards than this slow down file systems, stores and the start of training.
+const MAX_SHARDS: usize = 10_000;
+
+/// A note on very many shards, for every command that looks at a data set.
+pub fn many_shards(shards: usize) -> Option<Problem> {
+    let message = format!(
+        "{} shards: Energon is made for fewer than {}; more are useful only where a store limits requests by prefix",
+        text::grouped(shards as u64),
+        text::grouped(MAX_SHARDS as u64)
+    );
+    let problem = || Problem::note(ProblemKind::ManyShards, Subject::default(), message);
+    (shards > MAX_SHARDS).then(|| problem().with_hint("pack the samples into fewer, larger shards"))
+}
+
+/// A part name without the suffix of a packed file: the dot in `json.gz` belongs to the suffix.
+fn unpacked(name: &str) -> &str {
+    let packed = ["gz", "bz2", "xz", "zst", "lz4"];
+    name.rsplit_once('.').filter(|(_, suffix)| packed.contains(suffix)).map_or(name, |(stem, _)| stem)
+}
+
+/// Names of parts that look like the rest of a file name that was cut at its first dot: names with blanks, or names with dots most
+/// of which only one sample has.
+pub fn cut_names(facts: &DatasetFacts) -> Option<Problem> {
+    let has_blank = |name: &&String| name.contains(char::is_whitespace);
+    let with_blanks: Vec<&String> = facts.parts.keys().filter(has_blank).collect();
+    let with_dots: Vec<(&String, u64)> = facts
+        .parts
+        .iter()
+        .filter(|(name, _)| unpacked(name).contains('.'))
+        .map(|(name, part)| (name, part.samples))
+        .collect();
+    let again = with_dots.iter().filter(|(_, samples)| *samples > 1).count();
+    let is_cut = with_dots.len() >= 3 && again * 10 <= with_dots.len();
+    let mut names = with_blanks;
+    if is_cut {
+        names.extend(
+            with_dots.iter().filter(|(name, samples)| *samples == 1 && !has_blank(name)).map(|(name, _)| *name),
+        );
+    }
+    if names.is_empty() {
+        return None;
+    }
+    let listed: Vec<String> = names.iter().take(MAX_NAMES).map(|name| format!("'{name}'")).collect();
+    let more = names.len().saturating_sub(listed.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let message = format!(
+        "names of entries are cut at their first dot, the rest is the name of the part: {}{more}; dots in file names may not be \
+         meant so",
+        listed.join(", ")
+    );
+    let problem = Problem::note(ProblemKind::CutName, Subject::path(&facts.root), message);
+    Some(problem.with_hint("pack again with file names that have no dot before the suffix"))
 }
 
 fn check_splits(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {

@@ -256,3 +256,18 @@ fn splits_that_nobody_will_ask_for_are_noted() {
     let problem = the(&PreparePlan { splits, ..answered() }, &usual(), ProblemKind::Other);
     assert!(problem.severity == Severity::Note && problem.message.contains("no split is called train"));
 }
+
+#[test]
+fn more_than_ten_thousand_shards_are_noted() {
+    let of = |shards: usize| {
+        let mut facts = usual();
+        let one = facts.shards[0].clone();
+        facts.shards = (0..shards).map(|n| ShardFacts { name: format!("s_{n:05}.tar"), ..one.clone() }).collect();
+        validate(&PreparePlan { exclude_shards: vec!["s_00000".into()], ..answered() }, &facts)
+    };
+    assert!(!of(10_001).iter().any(|p| p.kind == ProblemKind::ManyShards), "one is left out");
+    let problems = of(10_002);
+    let note = problems.iter().find(|p| p.kind == ProblemKind::ManyShards).unwrap();
+    assert_eq!(note.severity, Severity::Note);
+    assert!(note.message.contains("10,001 shards") && note.message.contains("by prefix"), "{}", note.message);
+}
