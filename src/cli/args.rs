@@ -68,7 +68,7 @@ pub enum Command {
     },
     /// Print what prepared data, packed tokens or an index hold
     Info {
-        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder) or raw index (.idx)
+        /// Prepared data set, single .tar, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder) or raw index (.idx)
         path: PathBuf,
         /// Of a folder of .ds files: count the windows of this many tokens, and one more, that nanotron reads
         #[arg(long, value_name = "N")]
@@ -76,7 +76,7 @@ pub enum Command {
     },
     /// Check prepared data, packed tokens or an index against themselves, in seconds
     Lint {
-        /// Prepared data set, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder) or raw index (.idx)
+        /// Prepared data set, single .tar, folder of described media, .jsonl file, metadataset .yaml, tokens (.pbin, .ds or Forager folder) or raw index (.idx)
         path: PathBuf,
         /// Check every picture that has media metadata whole
         #[arg(long)]
@@ -258,7 +258,7 @@ pub struct Globals {
     /// Memory that buffers may take together: 256MiB, 1G
     #[arg(long, global = true, value_name = "SIZE", value_parser = super::paths::size)]
     pub memory: Option<u64>,
-    /// Folder for temporary files [default: $TMPDIR, then the cache folder]
+    /// Folder for temporary files [default: $TMPDIR, else the cache folder, else /tmp]
     #[arg(long, global = true, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     /// Throw away what an interrupted run left to resume

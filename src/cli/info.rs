@@ -2,18 +2,20 @@
 
 use super::context::Context;
 use super::end::{fields, Done, Finished};
-use super::facts::{head, item, size, title};
+use super::facts::{head, item, size, title, told};
 use super::media::spread_lines;
 use super::printer::{paint, Look};
 use super::{jsonl, mix, modalities, nanosets, paths};
 use crate::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
+use crate::job::check::run_single_shard;
 use crate::job::recover::before_looking;
 use crate::model::text::{count, display_safe, grouped};
-use crate::model::{DatasetKind, Failure, ProblemLog, Subject};
+use crate::model::{DatasetKind, Failure, Handles, ProblemLog, Progress, Subject};
+use crate::source::discover::is_shard_file;
 use crate::source::kind::kind_of;
 use std::path::Path;
 
-/// Names of unassigned shards that are listed.
+/// Names of unassigned shards, and of parts of one shard, that are listed.
 const LISTED: usize = 10;
 
 /// Prints what a data set of any kind holds; `sequence_length` decides the windows of a folder of token files.
@@ -49,6 +51,9 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     if nanosets::check::is_ours(&path) {
         return nanosets::check::info(&path, None, context);
     }
+    if is_shard_file(Path::new(&path)) {
+        return single_shard(&path, context);
+    }
     paths::only_folders(&path)?;
     let finished = ProblemLog::default();
     before_looking(Path::new(&path), &finished)?;
@@ -69,6 +74,25 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     }
     let findings: Vec<_> = report.problems.iter().map(|p| (p.severity, p.kind)).collect();
     Ok(Done::with_findings(fields(&report), findings))
+}
+
+/// Prints what one shard by itself holds, and what is wrong with it.
+fn single_shard(path: &str, context: &Context) -> Finished {
+    let cancel = context.signals.listen();
+    let (progress, log) = (Progress::default(), ProblemLog::new(context.globals.strict));
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    let info = run_single_shard(Path::new(path), &context.run_options(), &handles)?.unwrap_or_default();
+    let mut lines = head(path, "one tar shard, not prepared");
+    lines.push(item("samples", &grouped(info.samples)));
+    lines.push(item("size", &size(info.bytes)));
+    lines.push(format!("- {}:", paint(Look::Strong, "parts")));
+    lines.extend(info.parts.iter().take(LISTED).map(|(name, part)| {
+        format!("  - {}: in {}, {}", display_safe(name), count(part.samples, "sample"), size(part.bytes))
+    }));
+    if let Some(more) = info.parts.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        lines.push(format!("  … and {more} more"));
+    }
+    Ok(told((path, DatasetKind::RawWebDataset), lines, &log.kept(), fields(&info), context))
 }
 
 /// Prints what a folder of media holds.

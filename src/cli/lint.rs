@@ -11,6 +11,7 @@ use crate::engine::modalities::check::Vocabulary;
 use crate::job::{check, watch, JobState, JobStatus, Phase};
 use crate::model::text::{bytes, count};
 use crate::model::{DatasetKind, Failure, Handles, Outcome, ProblemLog, Progress, Severity, Subject};
+use crate::source::discover::is_shard_file;
 use crate::source::kind::kind_of;
 use crate::tokenize::Tokenizer;
 use serde_json::json;
@@ -56,6 +57,10 @@ pub fn run(path: &Path, options: &LintOptions, context: &Context) -> Finished {
     }
     if dedup::check::is_ours(&path) {
         return dedup::check::verify(&path, context);
+    }
+    if is_shard_file(Path::new(&path)) {
+        let work = |handles: &Handles<'_>| check::run_single_shard(Path::new(&path), &context.run_options(), handles);
+        return checked(context, SHARDS, |handles| work(handles).map(|info| info.unwrap_or_default().checked()));
     }
     paths::only_folders(&path)?;
     let threads = context.run_options().threads;

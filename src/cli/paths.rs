@@ -1,6 +1,7 @@
 //! Arguments that need a second look: paths that are not local, sizes with a unit.
 
 use crate::model::{Failure, Outcome, Subject};
+use crate::source::discover::is_shard_file;
 use crate::storage::fs::{Fs, RealFs};
 use std::path::Path;
 
@@ -30,22 +31,21 @@ pub fn local(path: &Path) -> Outcome<String> {
 
 /// Refuses what holds no shards: files, whatever they hold.
 pub fn only_folders(path: &str) -> Outcome<()> {
-    let known = [(".tar", "single shards"), (".tgz", "single shards")];
     if Path::new(path).is_dir() {
         return Ok(());
     }
     super::jsonl::refuse_packed(path)?;
-    match known.iter().find(|(suffix, _)| path.ends_with(suffix)) {
-        Some((_, what)) => Err(Failure::usage("opening the data set", format!("{what} are not supported yet"))
+    match () {
+        () if is_shard_file(Path::new(path)) => Err(Failure::usage("opening the data set", "it is a single shard")
             .on(Subject::path(path))
-            .with_hint("give a folder that holds tar shards")),
-        None if Path::new(path).is_file() => Err(Failure::usage(
+            .with_hint("give the folder that holds it; browse, info and lint take a single shard")),
+        () if Path::new(path).is_file() => Err(Failure::usage(
             "opening the data set",
             "it is neither a folder of tar shards nor a .jsonl or .yaml file",
         )
         .on(Subject::path(path))
         .with_hint("give a folder that holds tar shards, a .jsonl file, or a metadataset (.yaml)")),
-        None => match std::fs::metadata(path) {
+        () => match std::fs::metadata(path) {
             Ok(_) => {
                 Err(Failure::usage("opening the data set", "it is a fifo, socket or device, not a file or folder")
                     .on(Subject::path(path))

@@ -4,12 +4,15 @@ use super::pool::run_units;
 use crate::engine::check::forager::{counted, forager_facts};
 use crate::engine::check::forager_data::Samples;
 use crate::engine::check::media::{self, Depth};
+use crate::engine::check::single::{single_shard_info, SingleShardInfo};
 use crate::engine::check::{lint, verify, Checked, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
 use crate::engine::modalities::folder;
 use crate::engine::nanosets;
-use crate::model::{DatasetKind, Handles, Outcome, ShardId};
+use crate::model::{DatasetKind, Handles, Outcome, RunOptions, ShardId};
 use crate::source::kind::kind_of;
+use crate::storage::fs::RealFs;
+use crate::storage::scratch::Scratch;
 use std::path::Path;
 
 /// Runs `lint`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
@@ -23,6 +26,13 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
     let prepared = &context.prepared;
     let bytes = if options.headers { prepared.bytes() } else { 0 };
     each_shard(prepared.shard_count(), bytes, threads, handles, |id| lint::lint_shard(&context, id, handles))
+}
+
+/// Scans one shard by itself; `None` where the path is not one of a shard. Findings go to the handles.
+pub fn run_single_shard(path: &Path, options: &RunOptions, handles: &Handles<'_>) -> Outcome<Option<SingleShardInfo>> {
+    let scratch = Scratch::create(options.scratch.as_deref())?;
+    let memory = usize::try_from(options.memory_bytes / 4).unwrap_or(usize::MAX);
+    single_shard_info(path, &RealFs, scratch.path(), memory, handles)
 }
 
 /// Runs `verify`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.

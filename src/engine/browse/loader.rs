@@ -103,7 +103,8 @@ pub fn view(
     let mut view =
         LoaderView { kind: LoaderKind::Missing, class: String::new(), fields: Vec::new(), error: None, note: None };
     let name = config.unwrap_or(layout::DATASET_YAML);
-    let is_folder = matches!(catalog.kind(), DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset);
+    let is_folder = matches!(catalog.kind(), DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset)
+        && catalog.root().is_dir();
     if !is_folder {
         view.kind = LoaderKind::Crude;
         view.note = Some("without a dataset.yaml the trainer gets the parts themselves".to_owned());

@@ -34,6 +34,7 @@ pub use tokens::TokenView;
 
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Shard, Subject};
 use crate::source::contents;
+use crate::source::discover::is_shard_file;
 use crate::source::kind::kind_of;
 use crate::storage::read::open_read;
 use std::path::Path;
@@ -200,12 +201,13 @@ pub fn open(path: &Path, view: &TokenView) -> Outcome<Opening> {
         DatasetKind::RawWebDataset => raw::open(path),
         DatasetKind::Jsonl => jsonl::open(path),
         DatasetKind::OtherFile if is_packed_jsonl(path) => jsonl::open(path),
+        DatasetKind::OtherFile if is_shard_file(path) => raw::open(path),
         kind if kind.is_tokens() => tokens::open(path, kind, view),
         kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => folder::open(path, kind),
         kind => Err(Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
             .on(Subject::path(path))
             .with_hint(
-                "give a folder of tar shards, a .jsonl file (packed or not), packed tokens, or a folder of media files",
+                "give a folder of tar shards, one .tar, a .jsonl file (packed or not), packed tokens, or a folder of media files",
             )),
     }
 }

@@ -9,7 +9,7 @@ use crate::model::{
     Cancel, DatasetKind, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow,
     Severity, Shard,
 };
-use crate::source::discover::discover;
+use crate::source::discover::{discover, single_shard};
 use crate::source::tar::{scan_shard, ScanSink, BLOCK_BYTES};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -21,7 +21,7 @@ const WORKERS: usize = 2;
 /// Problems of one shard that are kept.
 const KEPT: usize = 1_000;
 
-/// Opens the folder; even its shards are looked for in the background.
+/// Opens the folder, or one shard; even the shards of a folder are searched in the background.
 pub(super) fn open(root: &Path) -> Outcome<Opening> {
     let stop = Cancel::default();
     let shared = Arc::new(Shared {
@@ -76,8 +76,12 @@ impl RawShard {
 
 impl Shared {
     fn find_shards(&self) {
-        let (shards, failure) = match discover(&self.root) {
-            Ok(found) => (found.shards, None),
+        let found = match single_shard(&self.root) {
+            Ok(None) => discover(&self.root).map(|found| found.shards),
+            single => single.map(Vec::from_iter),
+        };
+        let (shards, failure) = match found {
+            Ok(shards) => (shards, None),
             Err(failure) => (Vec::new(), Some(failure.why)),
         };
         let names = shards.iter().map(|shard| {

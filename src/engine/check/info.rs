@@ -100,6 +100,7 @@ pub fn info(root: &Path, options: &InfoOptions) -> Outcome<InfoReport> {
     let mut report = bare(root, &prepared);
     let sizes = sizes(&prepared, &mut report);
     report.bytes = sizes.values().sum();
+    report.problems.extend(crate::engine::plan::many_shards(prepared.info.shard_counts.len()));
     loading(root, options, &mut report);
     splits(&prepared, &sizes, &mut report);
     match facts_of(root) {

@@ -97,7 +97,7 @@ fn a_path_that_is_not_there_or_no_folder_of_shards_is_told_apart() {
     for (path, code, word) in [
         ("nowhere", 3, "no such file"),
         ("empty", 1, "no tar shard"),
-        ("a.tar", 2, "not supported yet"),
+        ("a.tar", 2, "single shard"),
         ("lines.jsonl", 2, "means nothing for a JSONL file"),
         ("meta.yaml", 2, "means nothing for a metadataset"),
         ("file.bin", 2, "folder of tar shards"),

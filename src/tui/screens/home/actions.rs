@@ -267,7 +267,7 @@ fn why_not_prepare(seen: &Look) -> Option<String> {
 fn why_not_browse(seen: &Look) -> Option<String> {
     match seen.kind {
         _ if seen.is_packed_lines => None,
-        _ if seen.is_shard => Some("this is one shard; its folder is browsed".into()),
+        _ if seen.is_shard => None,
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
         DatasetKind::Filesystem => None,
         DatasetKind::PlainFolder if seen.media > 0 || seen.is_deduplicated => None,
