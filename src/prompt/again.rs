@@ -35,8 +35,10 @@ impl Guide {
         Ok(true)
     }
 
-    fn new_to(&mut self, prepared: &PreparedFacts) -> Outcome<()> {
+    /// Asks which split new shards join; says so where there are none.
+    pub(super) fn new_to(&mut self, prepared: &PreparedFacts) -> Outcome<()> {
         if prepared.new_shards.is_empty() || prepared.splits.is_empty() {
+            self.ask.tell("No shard is new; the splits stay as they are.");
             return Ok(());
         }
         let mut choices = Vec::new();

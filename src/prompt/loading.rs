@@ -4,7 +4,7 @@ use super::Guide;
 use crate::engine::plan::{classes, suggest};
 use crate::model::sample_type::{CRUDE_CLASS, SAMPLE_TYPES};
 use crate::model::text::display_safe;
-use crate::model::{Loading, Outcome};
+use crate::model::{Loading, Outcome, Rerun};
 use std::time::Duration;
 
 /// Waiting for the first samples at most this long before the sample type is asked for.
@@ -16,6 +16,7 @@ enum Choice {
     Crude,
     OwnClass,
     NoYaml,
+    Keep,
 }
 
 impl Guide {
@@ -31,6 +32,7 @@ impl Guide {
         loop {
             let loading = match self.chosen_class()? {
                 Choice::NoYaml => Loading::NoDatasetYaml,
+                Choice::Keep => Loading::Unset,
                 Choice::Crude => {
                     let question = "Write a cooker.py skeleton that turns raw samples into your own?";
                     Loading::Crude { cooker: self.ask.yes(question, true)? }
@@ -74,6 +76,9 @@ impl Guide {
         lines.insert(if crude_first { 0 } else { lines.len() }, (crude, Choice::Crude));
         lines.push(("a class of your own, as module:Class".to_owned(), Choice::OwnClass));
         lines.push(("none: write no dataset yaml".to_owned(), Choice::NoYaml));
+        if self.plan.rerun == Rerun::Update {
+            lines.insert(0, ("as it is: the dataset yaml that is there stays".to_owned(), Choice::Keep));
+        }
         let (texts, mut choices): (Vec<String>, Vec<Choice>) = lines.into_iter().unzip();
         let chosen = self.ask.choose("What is a sample?", &texts, 0)?;
         Ok(choices.swap_remove(chosen))

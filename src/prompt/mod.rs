@@ -8,6 +8,7 @@ mod ask;
 mod dedup;
 mod excludes;
 mod fields;
+mod keys;
 mod loading;
 mod media;
 mod pack;
@@ -35,6 +36,9 @@ use what_now::LastLook as _;
 
 /// A shown value is cut here, in columns.
 const SHOWN_COLUMNS: usize = 100;
+
+/// Findings that are listed before the first question.
+const MAX_FINDINGS: usize = 20;
 
 /// A plan with every answer, and the scan that ran while it was asked for.
 pub type Answered = (PreparePlan, LiveScan);
@@ -72,6 +76,7 @@ pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<Answer
         return Ok(None);
     }
     if guide.needs_answers() {
+        guide.compressed()?;
         guide.excludes()?;
         if guide.plan.splits == SplitPlan::Unset {
             guide.splits()?;
@@ -83,6 +88,7 @@ pub fn prepare(plan: PreparePlan, options: &RunOptions) -> Outcome<Option<Answer
             guide.media()?;
         }
     }
+    guide.duplicates()?;
     Ok(guide.review()?.then_some((guide.plan, guide.scan)))
 }
 
@@ -119,8 +125,15 @@ impl Guide {
                 .with_hint("give the folder that holds the tar shards"));
         };
         self.ask.tell(format!("From {} to {}", display_safe(&first.name), display_safe(&last.name)));
-        for finding in facts.findings.iter().filter(|finding| finding.severity > Severity::Note) {
+        let serious: Vec<_> = facts.findings.iter().filter(|finding| finding.severity > Severity::Note).collect();
+        for finding in serious.iter().take(MAX_FINDINGS) {
             self.ask.tell(format!("Warning: {finding}"));
+            if let Some(hint) = &finding.hint {
+                self.ask.tell(format!("  {hint}"));
+            }
+        }
+        if let Some(more) = serious.len().checked_sub(MAX_FINDINGS).filter(|more| *more > 0) {
+            self.ask.tell(format!("  … and {}", count(more as u64, "more warning")));
         }
         Ok(())
     }

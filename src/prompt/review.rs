@@ -3,25 +3,41 @@
 use super::ask::Ask;
 use super::what_now::{tell_problems, Choice, LastLook};
 use super::Guide;
-use crate::engine::plan::{command_line, file};
+use crate::engine::plan::{command_line, file, same_keys};
 use crate::job::prepare::preview;
 use crate::model::text::{bytes, display_safe};
-use crate::model::{Loading, Outcome, SplitPlan};
+use crate::model::{Loading, Outcome, Rerun, SplitPlan};
+use crate::source::decode::{part_class, PartClass};
 
 /// What can be answered again.
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Splits,
     Loading,
+    Excludes,
+    Duplicates,
+    Media,
 }
 
 impl LastLook for Guide {
     type Change = Change;
-    const CHOICES: &'static [(Choice<Change>, &'static str)] = &[
-        (Choice::Save, "save the plan"),
-        (Choice::Change(Change::Splits), "change the splits"),
-        (Choice::Change(Change::Loading), "change the sample type and its fields"),
-    ];
+
+    fn choices(&self) -> Vec<(Choice<Change>, &'static str)> {
+        let mut choices = vec![
+            (Choice::Save, "save the plan"),
+            (Choice::Change(Change::Splits), "change the splits"),
+            (Choice::Change(Change::Loading), "change the sample type and its fields"),
+            (Choice::Change(Change::Excludes), "leave out other shards and samples"),
+        ];
+        let facts = self.facts();
+        if same_keys(&self.plan, &facts).is_some() {
+            choices.push((Choice::Change(Change::Duplicates), "decide about keys that name several samples"));
+        }
+        if facts.parts.keys().any(|name| matches!(part_class(name), PartClass::Image | PartClass::Media)) {
+            choices.push((Choice::Change(Change::Media), "change what is recorded about media"));
+        }
+        choices
+    }
 
     fn ask(&self) -> &Ask {
         &self.ask
@@ -33,6 +49,10 @@ impl LastLook for Guide {
 
     fn change(&mut self, what: Change) -> Outcome<()> {
         match what {
+            Change::Splits if self.plan.rerun == Rerun::Update => {
+                let facts = self.facts();
+                facts.prepared.as_ref().map_or(Ok(()), |prepared| self.new_to(prepared))
+            }
             Change::Splits => {
                 self.plan.splits = SplitPlan::Unset;
                 self.splits()
@@ -40,6 +60,16 @@ impl LastLook for Guide {
             Change::Loading => {
                 self.plan.loading = Loading::Unset;
                 self.loading()
+            }
+            Change::Excludes => {
+                self.plan.exclude_shards.clear();
+                self.plan.excludes.clear();
+                self.excludes()
+            }
+            Change::Duplicates => self.ask_duplicates(),
+            Change::Media => {
+                self.plan.media = None;
+                self.media()
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::engine::plan::splits::resolve_in;
 use crate::engine::plan::suggest;
 use crate::model::plan::{SplitList, SplitPattern};
 use crate::model::text::{count, display_safe, grouped};
-use crate::model::{Outcome, Severity, ShardId, SplitPlan};
+use crate::model::{Outcome, ProblemKind, Severity, ShardId, SplitPlan};
 use std::collections::BTreeSet;
 
 /// Shards are listed one by one up to this many.
@@ -22,11 +22,31 @@ impl Guide {
                 1 => self.by_pattern()?,
                 _ => self.by_hand()?,
             }
-            if self.show_division() && self.ask.yes("Use this division?", true)? {
+            let is_usable = self.show_division() || self.accept_empty()?;
+            if is_usable && self.ask.yes("Use this division?", true)? {
                 return Ok(());
             }
             self.plan.splits = SplitPlan::Unset;
+            self.plan.allow_empty_splits = false;
         }
+    }
+
+    /// Of patterns without a match: asks whether splits may be empty, and whether the division can be used then.
+    fn accept_empty(&mut self) -> Outcome<bool> {
+        let refused = resolve_in(&self.plan, &self.facts()).problems;
+        let mut refused = refused.iter().filter(|problem| problem.severity == Severity::Refusal);
+        let is_empty = refused.all(|p| matches!(p.kind, ProblemKind::EmptySplit | ProblemKind::MatchesNothing));
+        if !matches!(self.plan.splits, SplitPlan::Patterns(_)) || !is_empty {
+            return Ok(false);
+        }
+        self.plan.allow_empty_splits = self.ask.yes("Accept splits without shards?", false)?;
+        Ok(self.plan.allow_empty_splits && self.show_division())
+    }
+
+    fn shuffle(&mut self) -> Outcome<()> {
+        let question = "Shuffle the shards before (always the same way)?";
+        self.plan.shuffle_tars = self.ask.yes(question, self.plan.shuffle_tars)?;
+        Ok(())
     }
 
     fn by_ratio(&mut self) -> Outcome<()> {
@@ -37,9 +57,7 @@ impl Guide {
         let default = suggested.as_deref().unwrap_or("8,1,1");
         let ratio = self.ask.text("Three numbers for train, val, test", Some(default), false)?;
         self.plan.splits = SplitPlan::Ratio(ratio);
-        self.plan.shuffle_tars =
-            self.ask.yes("Shuffle the shards before (always the same way)?", self.plan.shuffle_tars)?;
-        Ok(())
+        self.shuffle()
     }
 
     fn by_pattern(&mut self) -> Outcome<()> {
@@ -65,9 +83,8 @@ impl Guide {
             patterns.retain(|known| known.name != name);
             patterns.push(SplitPattern { name, pattern });
         }
-        self.plan.shuffle_tars = false;
         self.plan.splits = SplitPlan::Patterns(patterns);
-        Ok(())
+        self.shuffle()
     }
 
     fn by_hand(&mut self) -> Outcome<()> {

@@ -21,7 +21,7 @@ pub(super) trait LastLook {
     /// What can be answered again.
     type Change: Copy + 'static;
     /// What is offered between writing and leaving, in order.
-    const CHOICES: &'static [(Choice<Self::Change>, &'static str)];
+    fn choices(&self) -> Vec<(Choice<Self::Change>, &'static str)>;
 
     /// Who is asked.
     fn ask(&self) -> &Ask;
@@ -43,12 +43,13 @@ pub(super) trait LastLook {
             tell_problems(self.ask(), &wrong);
             let allowed = wrong.is_empty() && self.show()?;
             let first = allowed.then_some("write it").into_iter();
-            let words = first.chain(Self::CHOICES.iter().map(|(_, words)| *words)).chain(["leave, write nothing"]);
+            let choices = self.choices();
+            let words = first.chain(choices.iter().map(|(_, words)| *words)).chain(["leave, write nothing"]);
             let words: Vec<String> = words.map(str::to_owned).collect();
             let chosen = self.ask().choose("What now?", &words, 0)?;
             let chosen = match chosen.checked_sub(usize::from(allowed)) {
                 None => return Ok(true),
-                Some(number) => Self::CHOICES.get(number).map(|(choice, _)| *choice),
+                Some(number) => choices.get(number).map(|(choice, _)| *choice),
             };
             match chosen {
                 Some(Choice::Save) => save(self.ask(), self.to_yaml())?,

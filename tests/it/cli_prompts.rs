@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The program in a terminal of its own.
-struct Dialogue {
+pub struct Dialogue {
     child: Box<dyn Child + Send + Sync>,
     input: Box<dyn Write + Send>,
     output: Arc<Mutex<Vec<u8>>>,
@@ -19,7 +19,7 @@ struct Dialogue {
 }
 
 impl Dialogue {
-    fn start(sandbox: &Sandbox, line: &str, term: &str) -> Self {
+    pub fn start(sandbox: &Sandbox, line: &str, term: &str) -> Self {
         let pair = native_pty_system().openpty(PtySize { rows: 40, cols: 200, ..PtySize::default() }).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_gristmill"));
         command.args(line.split_whitespace());
@@ -48,12 +48,12 @@ impl Dialogue {
         Self { child, input: pair.master.take_writer().unwrap(), output, seen: 0, _master: pair.master }
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.output.lock().unwrap()).into_owned()
     }
 
     /// Waits for a text after what was waited for before.
-    fn expect(&mut self, wanted: &str) -> &mut Self {
+    pub fn expect(&mut self, wanted: &str) -> &mut Self {
         let start = Instant::now();
         loop {
             let text = self.text();
@@ -66,12 +66,12 @@ impl Dialogue {
         }
     }
 
-    fn answer(&mut self, text: &str) -> &mut Self {
+    pub fn answer(&mut self, text: &str) -> &mut Self {
         writeln!(self.input, "{text}").unwrap();
         self
     }
 
-    fn ends(mut self, code: u32) -> String {
+    pub fn ends(mut self, code: u32) -> String {
         let start = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -131,7 +131,7 @@ fn a_dumb_terminal_is_asked_by_prompts_and_leaving_writes_nothing() {
     sandbox.ten_shards();
     let mut dialogue = Dialogue::start(&sandbox, "prepare data --skip-dataset-yaml", "dumb");
     divided_by_ratio(&mut dialogue);
-    dialogue.expect("What now?").expect("leave, write nothing").expect("Number").answer("5");
+    dialogue.expect("What now?").expect("6  leave, write nothing").expect("Number").answer("6");
     dialogue.expect("Nothing was written");
     let text = dialogue.ends(0);
     assert!(!text.contains('\x1b'), "a dumb terminal gets no escape sequence:\n{text}");
@@ -152,7 +152,8 @@ fn a_division_can_be_given_up_for_another() {
     dialogue.expect("Exclude one sample").answer("");
     dialogue.expect("Number").answer("2").expect("Pattern for train").answer("s_*.tar");
     dialogue.expect("Pattern for val").answer("").expect("Pattern for test").answer("");
-    dialogue.expect("further split").answer("").expect("Not possible");
+    dialogue.expect("further split").answer("").expect("Shuffle").answer("").expect("Not possible");
+    dialogue.expect("Accept splits without shards?").answer("n");
     dialogue.expect("How shall the shards be divided?").expect("Number").answer("3");
     dialogue.expect("Shards of train by number").answer("1-99").expect("is not a number");
     dialogue

@@ -28,12 +28,15 @@ pub(super) enum Change {
 
 impl LastLook for Guide {
     type Change = Change;
-    const CHOICES: &'static [(Choice<Change>, &'static str)] = &[
-        (Choice::Change(Change::Length), "another minimum length"),
-        (Choice::Change(Change::Mode), "cut out, or list only"),
-        (Choice::Change(Change::Output), "another folder for the result"),
-        (Choice::Save, "save the plan"),
-    ];
+
+    fn choices(&self) -> Vec<(Choice<Change>, &'static str)> {
+        vec![
+            (Choice::Change(Change::Length), "another minimum length"),
+            (Choice::Change(Change::Mode), "cut out, or list only"),
+            (Choice::Change(Change::Output), "another folder for the result"),
+            (Choice::Save, "save the plan"),
+        ]
+    }
 
     fn ask(&self) -> &Ask {
         &self.ask

@@ -17,8 +17,10 @@ pub(super) enum Change {
 
 impl LastLook for Guide {
     type Change = Change;
-    const CHOICES: &'static [(Choice<Change>, &'static str)] =
-        &[(Choice::Save, "save the plan"), (Choice::Change(Change::Output), "another folder or file for the tokens")];
+
+    fn choices(&self) -> Vec<(Choice<Change>, &'static str)> {
+        vec![(Choice::Save, "save the plan"), (Choice::Change(Change::Output), "another folder or file for the tokens")]
+    }
 
     fn ask(&self) -> &Ask {
         &self.ask

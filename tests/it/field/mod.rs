@@ -11,6 +11,7 @@ mod media;
 mod mixtures;
 mod samples;
 mod shards;
+mod single;
 mod text;
 mod tokenizers;
 

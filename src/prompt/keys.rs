@@ -1,0 +1,60 @@
+//! Questions about shards and keys that only the data raise: compressed shards, keys that name several samples.
+
+use super::Guide;
+use crate::engine::plan::same_keys;
+use crate::model::text::{count, display_safe};
+use crate::model::{Duplicates, Outcome, ProblemKind, Scope, Tgz};
+use std::time::Duration;
+
+/// How long the end of the scan is waited for before the review, which shows what is known until then.
+const SCAN_WAIT: Duration = Duration::from_secs(20);
+
+impl Guide {
+    /// Asks what to do about compressed shards, where there are any and no flag says it.
+    pub(super) fn compressed(&mut self) -> Outcome<()> {
+        let compressed = self.facts().shards.iter().filter(|shard| shard.is_tgz).count();
+        if compressed == 0 || self.plan.tgz != Tgz::Skip {
+            return Ok(());
+        }
+        let number = count(compressed as u64, "compressed shard");
+        let question = format!("{number} (.tgz), which the loader cannot read. What shall be done?");
+        let choices = ["index them and leave them out of the splits", "make a plain .tar next to each and use that"];
+        if self.ask.choose(&question, &choices.map(str::to_owned), 0)? == 1 {
+            self.plan.tgz = Tgz::Rewrite;
+        }
+        Ok(())
+    }
+
+    /// Asks what to do about keys that name several samples, once the scan has found any.
+    pub(super) fn duplicates(&mut self) -> Outcome<()> {
+        if self.plan.scope != Scope::Full {
+            return Ok(());
+        }
+        self.facts_when(SCAN_WAIT, |_| false);
+        if self.plan.duplicates == Duplicates::Fail {
+            self.ask_duplicates()?;
+        }
+        Ok(())
+    }
+
+    /// Asks for it again, also where the answer is already given.
+    pub(super) fn ask_duplicates(&mut self) -> Outcome<()> {
+        let found = same_keys(&self.plan, &self.facts());
+        let Some(problem) = found.filter(|problem| problem.kind == ProblemKind::DuplicateKey) else {
+            self.ask.tell("No key that names several samples is known.");
+            return Ok(());
+        };
+        self.ask.tell(format!("Warning: {}", display_safe(&problem.message)));
+        let choices = [
+            "stop: publish nothing; a shard can be left out",
+            "keep the first sample of each key, later ones get no row",
+        ];
+        let default = usize::from(self.plan.duplicates == Duplicates::KeepFirst);
+        let question = "Keys must be unique. What shall be done?";
+        self.plan.duplicates = match self.ask.choose(question, &choices.map(str::to_owned), default)? {
+            0 => Duplicates::Fail,
+            _ => Duplicates::KeepFirst,
+        };
+        Ok(())
+    }
+}
