@@ -143,6 +143,7 @@ pub struct MixPlan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joiner: Option<String>,
     /// The splits that are written, all with the same mixture; none: those of train, val and test that every member has.
+    /// JSONL files have no splits: they are part of the first of these alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub splits: Vec<String>,
     /// Replace a file that is there.

@@ -163,7 +163,8 @@ fn aux_sources_go_to_crude_members_and_lost_media_are_told() {
     let ran = sandbox.say("mix new --blend c.jsonl --blend a --aux m=b --output out.yaml").ends(1);
     ran.complains("1 of 2 names of media in 3 of its records are in none of its aux sources, for example 'lost.jpg'");
     let text = sandbox.text("out.yaml");
-    assert_eq!(text.matches("aux:").count(), 2, "once a split: {text}");
+    assert_eq!(text.matches("aux:").count(), 1, "a JSONL file is part of train alone: {text}");
+    assert!(text.contains("  val:\n    blend:\n    - path: a\n"), "{text}");
     sandbox.say("mix new --blend a --aux m=b --output x.yaml").ends(2).complains("no member is crude or JSONL");
     sandbox.say("mix new --blend b --aux m --output x.yaml").ends(2).complains("not of the form NAME=PATH");
 }

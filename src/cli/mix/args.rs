@@ -92,7 +92,7 @@ pub struct NewArgs {
     #[arg(long, value_name = "MEMBER=HOW", help_heading = "Joins", requires = "join")]
     pub nonmatch: Vec<String>,
 
-    /// Where crude and JSONL members find their media: a prepared data set, or filesystem://FOLDER (repeat)
+    /// Where crude and JSONL members find their media: a prepared data set, or a folder of files (repeat)
     #[arg(long, value_name = "NAME=PATH", help_heading = "About members")]
     pub aux: Vec<String>,
     /// Use this split of a member in place of the one of the same name (repeat)
@@ -105,7 +105,7 @@ pub struct NewArgs {
     #[arg(long, value_name = "MEMBER:KEY=VALUE", help_heading = "About members")]
     pub subflavor: Vec<String>,
 
-    /// Split to write (repeat) [default: those of train, val and test that every member has; of a join train]
+    /// Split to write (repeat) [default: those of train, val and test that every member has, JSONL files in the first alone; of a join train]
     #[arg(long, value_name = "NAME", help_heading = "Output")]
     pub split: Vec<String>,
     /// Metadataset to write (.yaml)

@@ -72,6 +72,7 @@ pub fn execute(plan: MixPlan, context: &Context) -> Finished {
         context.printer.say(format!("{next} gristmill prepare {} makes the join", shell_quote(&plan.output)));
     }
     let mut result = fields(&report);
+    result.insert("problems".into(), json!(report.facts.problems));
     result.insert("plan".into(), serde_json::to_value(&plan).unwrap_or(Value::Null));
     if dry {
         result.insert("dry_run".into(), json!(true));

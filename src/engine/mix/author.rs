@@ -1,15 +1,17 @@
 //! Writing a metadataset from a plan, and finding what could be in one.
 
+use super::aux;
 use super::facts::{MixFacts, MixNodeKind};
+use super::overlaps::list;
 use super::paths::{lexically, relative};
 use super::sets::{Library, MixFile, Opened};
 use crate::formats::energon::metadataset::{
     self, Aux, AuxTarget, Blend, Join, JoinMember, Joiner, Leaf, Mark, Member, Metadataset, Node, Reference, Split,
 };
 use crate::formats::python::Node as Value;
-use crate::model::mix::{MixKind, MixMember, MixPlan};
+use crate::model::mix::{MixAux, MixKind, MixMember, MixPlan};
 use crate::model::plan::PLAN_VERSION;
-use crate::model::{Failure, Handles, Outcome, Subject};
+use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use crate::storage::own::is_beside_output;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -130,7 +132,9 @@ pub fn facts_of_plan(plan: &MixPlan, handles: Handles<'_>) -> Outcome<MixFacts> 
     let text = render(plan)?;
     let data = metadataset::read(&text);
     let path = lexically(Path::new(&plan.output)).unwrap_or_else(|| PathBuf::from(&plan.output));
-    super::check_file(MixFile { path, shown: plan.output.clone(), data }, handles)
+    let mut facts = super::check_file(MixFile { path, shown: plan.output.clone(), data }, handles)?;
+    facts.problems.extend(jsonl_note(plan));
+    Ok(facts)
 }
 
 fn usage(why: impl Into<String>) -> Failure {
@@ -152,19 +156,54 @@ fn metadataset_of(plan: &MixPlan) -> Outcome<Metadataset> {
     }
     let output = lexically(Path::new(&plan.output)).ok_or_else(|| usage("--output leads above the root folder"))?;
     let folder = output.parent().unwrap_or(Path::new("/")).to_owned();
-    let node = node_of(plan, &folder)?;
+    let all = node_of(plan, &folder)?;
     let splits = match plan.splits.is_empty() {
         true => common_splits(plan)?,
         false => plan.splits.clone(),
     };
+    let without_jsonl = node_without(&all, &jsonl_members(plan));
     let mut named = Vec::with_capacity(splits.len());
     for name in splits {
         if name.is_empty() || named.iter().any(|split: &Split| split.name == name) {
             return Err(usage(format!("--split '{name}' is empty or given twice")));
         }
-        named.push(Split { name, at: Mark::default(), node: node.clone() });
+        let node = if named.is_empty() { all.clone() } else { without_jsonl.clone() };
+        named.push(Split { name, at: Mark::default(), node });
     }
     Ok(Metadataset { version: 2, splits: named, remarks: Vec::new() })
+}
+
+/// Which members are JSONL files that are part of the first split alone: all that are one, unless the splits are named.
+fn jsonl_members(plan: &MixPlan) -> Vec<bool> {
+    let mut library = Library::default();
+    let mut is_jsonl = |member: &MixMember| {
+        let path = lexically(Path::new(&member.path)).filter(|_| plan.splits.is_empty());
+        matches!(path.map(|path| library.open(&path)), Some(Ok(Opened::Jsonl(_))))
+    };
+    plan.members.iter().map(&mut is_jsonl).collect()
+}
+
+fn node_without(node: &Node, is_left_out: &[bool]) -> Node {
+    let mut node = node.clone();
+    if let Node::Blend(blend) = &mut node {
+        let mut is_left_out = is_left_out.iter();
+        blend.members.retain(|_| is_left_out.next() != Some(&true));
+    }
+    node
+}
+
+/// What is said of JSONL files that are not part of every split.
+fn jsonl_note(plan: &MixPlan) -> Option<Problem> {
+    let named = plan.members.iter().zip(jsonl_members(plan)).filter(|(_, is_jsonl)| *is_jsonl);
+    let named: Vec<String> = named.map(|(member, _)| format!("'{}'", member.path)).collect();
+    let split = common_splits(plan).ok()?.into_iter().next()?;
+    let message = match named.len() {
+        0 => return None,
+        1 => format!("a JSONL file has no splits: {} is part of {split} alone", list(named.into_iter())),
+        _ => format!("JSONL files have no splits: {} are part of {split} alone", list(named.into_iter())),
+    };
+    let hint = "--split NAME, once for each split, writes all members into each of them";
+    Some(Problem::note(ProblemKind::Other, Subject::path(&plan.output), message).with_hint(hint))
 }
 
 fn node_of(plan: &MixPlan, folder: &Path) -> Outcome<Node> {
@@ -227,10 +266,7 @@ fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
         if aux.iter().any(|other: &Aux| other.name == source.name) {
             return Err(usage(format!("two aux sources are called '{}'", source.name)));
         }
-        let target = match source.path.strip_prefix("filesystem://") {
-            Some(path) => AuxTarget::Folder(seen_from(folder, path, source.is_relative)?),
-            None => AuxTarget::Dataset(seen_from(folder, &source.path, source.is_relative)?),
-        };
+        let target = aux_target(source, folder)?;
         aux.push(Aux { at: Mark::default(), name: source.name.clone(), target });
     }
     let subflavors = member.subflavors.iter().map(|flavor| (flavor.key.clone(), Value::str(&flavor.value)));
@@ -253,6 +289,25 @@ fn reference_of(member: &MixMember, folder: &Path) -> Outcome<Reference> {
     })
 }
 
+/// Where an aux source is. A folder of files is taken as such without `filesystem://` too.
+fn aux_target(source: &MixAux, folder: &Path) -> Outcome<AuxTarget> {
+    let path = source.path.strip_prefix("filesystem://");
+    let (mut is_folder, path) = (path.is_some(), path.unwrap_or(&source.path));
+    if !path.contains("://") {
+        let local = lexically(Path::new(path)).ok_or_else(|| usage(format!("'{path}' leads above the root folder")))?;
+        let opened = aux::open_local(&mut Library::default(), local, is_folder).map_err(|why| {
+            let failure = usage(why.message).on(Subject::field(format!("--aux {}={}", source.name, source.path)));
+            match why.hint {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            }
+        })?;
+        is_folder = matches!(opened, aux::Source::Folder(_));
+    }
+    let path = seen_from(folder, path, source.is_relative)?;
+    Ok(if is_folder { AuxTarget::Folder(path) } else { AuxTarget::Dataset(path) })
+}
+
 /// A path of the person as the file should have it: relative to the file's folder; remote ones as they are, and absolute ones unless they
 /// are to be relative too.
 fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
@@ -268,10 +323,11 @@ fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
     Ok(text.to_owned())
 }
 
-/// Those of train, val and test that every member has. JSONL files have all of them.
+/// Those of train, val and test that every member with splits has; train alone where none has splits.
 fn common_splits(plan: &MixPlan) -> Outcome<Vec<String>> {
-    if plan.kind == MixKind::Join {
-        // One file per split is needed for more: the loader keeps one index for all of them.
+    let is_jsonl = jsonl_members(plan);
+    if plan.kind == MixKind::Join || !is_jsonl.is_empty() && is_jsonl.iter().all(|is_jsonl| *is_jsonl) {
+        // One file per split is needed for more joins: the loader keeps one index for all of them.
         return Ok(vec![USUAL[0].to_owned()]);
     }
     let mut library = Library::default();

@@ -42,30 +42,37 @@ pub(super) fn written(target: &AuxTarget) -> String {
 pub(super) fn open(library: &mut Library, file: &MixFile, aux: &Aux) -> Result<Option<Source>, Unusable> {
     let (AuxTarget::Dataset(text) | AuxTarget::Folder(text)) = &aux.target;
     let Place::Local(path) = resolve(file.folder(), text).map_err(Unusable::new)? else { return Ok(None) };
+    let is_folder = matches!(aux.target, AuxTarget::Folder(_));
+    match open_local(library, path, is_folder)? {
+        Source::Folder(path) if !is_folder => {
+            let message = format!("{} is a folder of files, not a prepared folder of tars", path.display());
+            Err(Unusable::new(message).hint(format!("write {}: filesystem://{text}", aux.name)))
+        }
+        source => Ok(Some(source)),
+    }
+}
+
+/// Opens a source on this machine: a folder of files, or unless `is_folder`, a prepared WebDataset where there is one.
+pub(super) fn open_local(library: &mut Library, path: PathBuf, is_folder: bool) -> Result<Source, Unusable> {
     let shown = path.display();
-    match &aux.target {
-        AuxTarget::Folder(_) if path.is_dir() => Ok(Some(Source::Folder(path))),
-        AuxTarget::Folder(_) => Err(Unusable::new(format!("there is no folder {shown}"))),
-        AuxTarget::Dataset(_) if path.is_file() => {
+    match path.is_dir() {
+        true if is_folder => return Ok(Source::Folder(path)),
+        false if is_folder => return Err(Unusable::new(format!("there is no folder {shown}"))),
+        false if path.is_file() => {
             let message = format!("{shown} is a file; an aux source is a prepared folder of tars or a folder of files");
-            Err(Unusable::new(message))
+            return Err(Unusable::new(message));
         }
-        AuxTarget::Dataset(_) => {
-            let database = layout::in_nv_meta(&path, layout::INDEX_SQLITE);
-            match library.open(&path) {
-                Ok(Opened::Web(_)) if database.is_file() => Ok(Some(Source::Database(database))),
-                Ok(_) => {
-                    let message =
-                        format!("{shown} has no .nv-meta/{}, which an aux source needs", layout::INDEX_SQLITE);
-                    Err(Unusable::new(message).hint(format!("gristmill prepare {} --tar-index-only", quoted(&path))))
-                }
-                Err(_) if path.is_dir() && !has_shards(&path) => {
-                    let message = format!("{shown} is a folder of files, not a prepared folder of tars");
-                    Err(Unusable::new(message).hint(format!("write {}: filesystem://{text}", aux.name)))
-                }
-                Err(why) => Err(why),
-            }
+        _ => {}
+    }
+    let database = layout::in_nv_meta(&path, layout::INDEX_SQLITE);
+    match library.open(&path) {
+        Ok(Opened::Web(_)) if database.is_file() => Ok(Source::Database(database)),
+        Ok(_) => {
+            let message = format!("{shown} has no .nv-meta/{}, which an aux source needs", layout::INDEX_SQLITE);
+            Err(Unusable::new(message).hint(format!("gristmill prepare {} --tar-index-only", quoted(&path))))
         }
+        Err(_) if path.is_dir() && !has_shards(&path) => Ok(Source::Folder(path)),
+        Err(why) => Err(why),
     }
 }
 

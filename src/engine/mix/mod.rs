@@ -7,6 +7,7 @@ mod facts;
 pub(crate) mod fixture;
 pub mod join;
 pub mod join_plan;
+mod overlaps;
 mod paths;
 mod records;
 mod sets;
@@ -45,6 +46,7 @@ fn check_file(file: MixFile, handles: Handles<'_>) -> Outcome<MixFacts> {
     let file = Rc::new(file);
     let mut walk = Walk::new(handles);
     let splits = walk.file(&file)?;
+    report_overlaps(&mut walk, &file, &splits);
     let lookups = look_ups(&mut walk, handles)?;
     check_joins(&mut walk, &file);
     let joins = walk.joins.iter().map(|plan| JoinFacts {
@@ -93,6 +95,16 @@ pub fn joins(path: &Path, handles: Handles<'_>) -> Outcome<Joins> {
     let named = plans.iter().chain(&walk.joins).cloned().collect();
     let files = std::iter::once(&file).chain(&nested).map(|file| file.path.clone()).collect();
     Ok(Joins { plans, named, files, splits, problems })
+}
+
+/// Reports samples that are read more than once, at the splits that read them.
+fn report_overlaps(walk: &mut Walk<'_>, file: &MixFile, splits: &[MixSplit]) {
+    for overlap in std::mem::take(&mut walk.usages).overlaps(splits) {
+        let at = file.data.as_ref().ok().and_then(|data| data.splits.get(overlap.split)).map(|split| split.at);
+        let kind = if overlap.is_over_splits { ProblemKind::Leak } else { ProblemKind::BadMember };
+        let why = Unusable::new(overlap.message).hint(overlap.hint);
+        walk.tell(file, at.unwrap_or_default(), kind, Severity::Note, why);
+    }
 }
 
 fn look_ups(walk: &mut Walk<'_>, handles: Handles<'_>) -> Outcome<Vec<AuxLookup>> {

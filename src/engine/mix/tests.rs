@@ -172,7 +172,6 @@ fn what_is_wrong_with_a_member_is_said_at_its_line_with_the_way_out() {
         ("{path: b, aux: {m: raw}}", "is not prepared", "gristmill prepare"),
         ("{path: b, aux: {m: 'filesystem://nowhere'}}", "there is no folder", ""),
         ("{path: 's3://bucket/x'}", "does not know 's3://'", ""),
-        ("{path: 'msc://profile/x'}", "remote members are not opened yet", ""),
     ] {
         let (found, way_out) = problem(member);
         assert!(found.contains(message), "{member}: {found}");

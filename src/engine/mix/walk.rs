@@ -1,21 +1,27 @@
 //! Down the tree of a metadataset: every path is opened, every rule that spans files is checked.
 
 use super::facts::{MixNode, MixNodeKind, MixSplit};
-use super::join_plan::{self, JoinPlan};
+use super::join_plan::JoinPlan;
+use super::overlaps::{Usage, Usages};
 use super::paths::{resolve, Place};
 use super::sets::{Library, MixFile, Opened, SplitView, Unusable, WebSet};
 use super::subset::{Window, SAMPLES_ABOVE};
 use super::{aux, share};
-use crate::formats::energon::metadataset::{Blend, Join, Leaf, Mark, Member, Metadataset, Mistake, Node, Reference};
+use crate::formats::energon::metadataset::{Blend, Leaf, Mark, Member, Metadataset, Mistake, Node, Reference};
+use crate::model::text::grouped;
 use crate::model::{Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+mod joins;
+
 /// Metadatasets in each other, at most.
 const DEEPEST: usize = 32;
 /// Nodes that a file may come down to.
 const MOST_NODES: usize = 100_000;
+/// Samples of one epoch: the loader counts them with 64 bits.
+const MAX_EPOCH_SAMPLES: u64 = i64::MAX as u64;
 
 /// How a node gives its samples, which all members of a blend must agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +39,8 @@ struct Standing<'a> {
     window: Option<Window>,
     /// Version 1 hands a window on without a look at it.
     is_old: bool,
+    /// How often its samples are in one epoch: all repetitions above it.
+    repetitions: f64,
 }
 
 /// A member that has aux sources, to be looked into later.
@@ -60,6 +68,11 @@ pub(super) struct Walk<'a> {
     pub(super) nested: Vec<Rc<MixFile>>,
     surveyed: HashSet<PathBuf>,
     nodes: usize,
+    /// Position of the split of the outermost file that is walked.
+    split: usize,
+    /// Whether a member of that split is refused for its samples in one epoch.
+    has_large_epoch: bool,
+    pub(super) usages: Usages,
 }
 
 impl<'a> Walk<'a> {
@@ -75,6 +88,9 @@ impl<'a> Walk<'a> {
             nested: Vec::new(),
             surveyed: HashSet::new(),
             nodes: 0,
+            split: 0,
+            has_large_epoch: false,
+            usages: Usages::default(),
         }
     }
 
@@ -104,8 +120,10 @@ impl<'a> Walk<'a> {
         let Some(data) = self.enter(file) else { return Ok(Vec::new()) };
         self.open.push(identity(&file.path));
         let mut splits = Vec::new();
-        for split in &data.splits {
-            let place = Standing { file, split: &split.name, window: None, is_old: data.version == 1 };
+        for (number, split) in data.splits.iter().enumerate() {
+            (self.split, self.has_large_epoch) = (number, false);
+            let is_old = data.version == 1;
+            let place = Standing { file, split: &split.name, window: None, is_old, repetitions: 1.0 };
             let (mut root, _) = self.node(&place, &split.node)?;
             root.line = split.at.line.into();
             share::assign(&mut root);
@@ -114,6 +132,9 @@ impl<'a> Walk<'a> {
                     Unusable::new("its repetitions leave not one sample an epoch, and the loader waits without end");
                 let why = why.hint("raise the repetitions");
                 self.tell(file, split.at, ProblemKind::BadMember, Severity::Problem, why);
+            }
+            if !self.has_large_epoch && root.samples_per_epoch.is_some_and(|samples| samples > MAX_EPOCH_SAMPLES) {
+                self.refuse_epoch(file, split.at);
             }
             splits.push(MixSplit { name: split.name.clone(), root });
         }
@@ -128,7 +149,7 @@ impl<'a> Walk<'a> {
                 Node::Leaf(leaf) => vec![leaf],
                 Node::Blend(blend) => blend.members.iter().map(|member| &member.leaf).collect(),
             };
-            let place = Standing { file, split: &split.name, window: None, is_old: false };
+            let place = Standing { file, split: &split.name, window: None, is_old: false, repetitions: 1.0 };
             for leaf in leaves {
                 self.handles.cancel.check()?;
                 if let Leaf::Join(join) = leaf {
@@ -163,10 +184,15 @@ impl<'a> Walk<'a> {
     fn leaf(&mut self, place: &Standing<'_>, leaf: &Leaf) -> Outcome<(MixNode, Mode)> {
         self.handles.cancel.check()?;
         self.nodes += 1;
-        match leaf {
-            Leaf::Reference(reference) => self.reference(place, reference),
-            Leaf::Join(join) => Ok((self.join(place, join), Mode::Plain)),
+        let (node, mode) = match leaf {
+            Leaf::Reference(reference) => self.reference(place, reference)?,
+            Leaf::Join(join) => (self.join(place, join), Mode::Plain),
+        };
+        let is_too_large = |samples: u64| samples as f64 * place.repetitions > MAX_EPOCH_SAMPLES as f64;
+        if node.samples.is_some_and(is_too_large) {
+            self.refuse_epoch(place.file, at_of(leaf));
         }
+        Ok((node, mode))
     }
 
     fn blend(&mut self, place: &Standing<'_>, blend: &Blend) -> Outcome<(MixNode, Mode)> {
@@ -201,7 +227,8 @@ impl<'a> Walk<'a> {
     }
 
     fn member(&mut self, place: &Standing<'_>, member: &Member, mode: Mode) -> Outcome<MixNode> {
-        let (mut child, inner) = self.leaf(place, &member.leaf)?;
+        let repetitions = if mode == Mode::Repeated { place.repetitions * member.amount } else { place.repetitions };
+        let (mut child, inner) = self.leaf(&Standing { repetitions, ..place.clone() }, &member.leaf)?;
         if inner != Mode::Plain && inner != mode {
             let at = at_of(&member.leaf);
             let (mine, other) = match mode {
@@ -217,6 +244,23 @@ impl<'a> Walk<'a> {
             _ => child.weight = Some(member.amount),
         }
         Ok(child)
+    }
+
+    fn refuse_epoch(&mut self, file: &MixFile, at: Mark) {
+        self.has_large_epoch = true;
+        let message =
+            format!("repetitions times samples are more than {} samples an epoch", grouped(MAX_EPOCH_SAMPLES));
+        self.refuse(file, at, ProblemKind::BadMetadataset, Unusable::new(message).hint("lower the repetitions"));
+    }
+
+    /// A member that names a data set, for the search for samples that are read more than once.
+    fn usage(&self, place: &Standing<'_>, reference: &Reference, is_jsonl: bool) -> Usage {
+        let path = match resolve(place.file.folder(), &reference.path) {
+            Ok(Place::Local(path)) => identity(&path),
+            _ => PathBuf::from(&reference.path),
+        };
+        let line = format!("{}:{}", place.file.shown, reference.at.line);
+        Usage::new(path, self.split, &reference.path, line, is_jsonl)
     }
 
     fn reference(&mut self, place: &Standing<'_>, reference: &Reference) -> Outcome<(MixNode, Mode)> {
@@ -265,8 +309,8 @@ impl<'a> Walk<'a> {
             }
         };
         let Place::Local(path) = place else {
-            let why = Unusable::new("remote members are not opened yet; its samples are not counted");
-            self.tell(file, reference.at, ProblemKind::BadMember, Severity::Problem, why);
+            let why = Unusable::new("the member is at a URL and is not opened; its samples are not counted");
+            self.tell(file, reference.at, ProblemKind::BadMember, Severity::Note, why);
             return None;
         };
         match self.library.open(&path) {
@@ -289,11 +333,19 @@ impl<'a> Walk<'a> {
                 None
             }
         };
-        if let Some(view) = &view {
-            match Window::of(place.window, view.declared()) {
-                Ok((start, end)) => node.samples = Some(share::without_excluded(set, view, start, end)),
-                Err(why) => self.refuse_range(place, reference, why),
+        let usage = self.usage(place, reference, false);
+        match view.as_ref().map(|view| (view, Window::of(place.window, view.declared()))) {
+            Some((view, Ok((start, end)))) => {
+                node.samples = Some(share::without_excluded(set, view, start, end));
+                self.usages.add_web(usage, set, view, start, end);
             }
+            Some((_, Err(why))) => {
+                self.refuse_range(place, reference, why);
+                self.usages.add(usage, Vec::new());
+            }
+            None => self.usages.add(usage, Vec::new()),
+        }
+        if view.is_some() {
             self.warn_of_nothing(place, reference, node.samples);
         }
         let config = reference.dataset_config.as_ref();
@@ -319,10 +371,16 @@ impl<'a> Walk<'a> {
                 self.refuse(place.file, *at, ProblemKind::BadMetadataset, why);
             }
         }
+        let mut ranges = Vec::new();
         match Window::of(place.window, samples) {
-            Ok((start, end)) => node.samples = Some(end - start),
+            Ok((start, end)) => {
+                node.samples = Some(end - start);
+                ranges.push((start, end));
+            }
             Err(why) => self.refuse_range(place, reference, why),
         }
+        let usage = self.usage(place, reference, true);
+        self.usages.add(usage, ranges);
         self.warn_of_nothing(place, reference, node.samples);
         self.aux(place, reference, &Opened::Jsonl(samples), None);
     }
@@ -345,7 +403,7 @@ impl<'a> Walk<'a> {
             match aux::open(&mut self.library, place.file, source) {
                 Ok(Some(opened)) => sources.push(opened),
                 Ok(None) => {
-                    let why = Unusable::new("remote aux sources are not opened yet");
+                    let why = Unusable::new("the aux source is at a URL and is not opened");
                     self.tell(place.file, source.at, ProblemKind::BadMember, Severity::Note, why);
                 }
                 Err(why) => self.refuse(place.file, source.at, ProblemKind::BadMember, why),
@@ -410,7 +468,8 @@ impl<'a> Walk<'a> {
             return Ok(Mode::Plain);
         };
         self.open.push(identity);
-        let inner = Standing { file, split: &split.name, window: place.window, is_old: data.version == 1 };
+        let is_old = data.version == 1;
+        let inner = Standing { file, split: &split.name, window: place.window, is_old, repetitions: place.repetitions };
         let walked = self.node(&inner, &split.node);
         self.open.pop();
         let (child, mode) = walked?;
@@ -438,81 +497,6 @@ impl<'a> Walk<'a> {
                         self.open_member(file, &member.reference);
                     }
                 }
-            }
-        }
-    }
-
-    fn join(&mut self, place: &Standing<'_>, join: &Join) -> MixNode {
-        let mut node = new_node("join", MixNodeKind::Join, join.at);
-        let window = match Window::below(place.window, join.subset.as_ref()) {
-            Ok(window) => window,
-            Err(why) => {
-                self.refuse(place.file, join.at, ProblemKind::BadMetadataset, Unusable::new(why));
-                None
-            }
-        };
-        let mut inputs = Vec::with_capacity(join.members.len());
-        for member in &join.members {
-            let reference = &member.reference;
-            let mut child = new_node(&reference.path, MixNodeKind::Unusable, reference.at);
-            let split = reference.split_part.as_deref().or(join.split_part.as_deref()).unwrap_or(place.split);
-            child.split_part = Some(split.to_owned());
-            match self.open_member(place.file, reference) {
-                Some(Opened::Web(set)) => {
-                    child.kind = MixNodeKind::WebDataset;
-                    inputs.extend(self.join_member(place, member, &set, split, &mut child));
-                }
-                Some(_) => {
-                    let why = Unusable::new("only prepared folders of tars can be joined");
-                    self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
-                }
-                None => {}
-            }
-            node.children.push(child);
-        }
-        if inputs.len() == join.members.len() {
-            let plan = join_plan::plan(place.file, place.split, join.at, inputs);
-            let total = plan.rows().or_else(|| plan.rows_expected());
-            match total.map(|total| Window::of(window, total)) {
-                Some(Ok((start, end))) => node.samples = Some(end - start),
-                Some(Err(why)) => {
-                    let at = join.subset.map_or(join.at, |subset| subset.at);
-                    self.refuse(place.file, at, ProblemKind::BadMetadataset, Unusable::new(why));
-                }
-                None => {}
-            }
-            self.joins.push(plan);
-        }
-        node
-    }
-
-    fn join_member(
-        &mut self,
-        place: &Standing<'_>,
-        member: &crate::formats::energon::metadataset::JoinMember,
-        set: &Rc<WebSet>,
-        split: &str,
-        child: &mut MixNode,
-    ) -> Option<join_plan::JoinInput> {
-        let reference = &member.reference;
-        let config = reference.dataset_config.as_ref();
-        if let Err(why) = self.library.is_crude(set, config.map(|(_, name)| name.as_str())) {
-            self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
-        }
-        let split_config = reference.split_config.as_ref().map(|(_, name)| name.as_str());
-        let view = match self.library.split(set, split_config, split) {
-            Ok(view) => view,
-            Err(why) => {
-                self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
-                return None;
-            }
-        };
-        child.samples = Some(share::without_excluded(set, &view, 0, view.declared()));
-        match join_plan::input(set, &view, member.nonmatch, &reference.path, child.samples) {
-            Ok(input) => Some(input),
-            Err(why) => {
-                self.refuse(place.file, reference.at, ProblemKind::BadMember, why);
-                None
             }
         }
     }

@@ -51,7 +51,7 @@ pub struct AudioSetup {
     /// Samples of a packet, where all hold the same number; 0 else.
     pub frame: u32,
     /// Samples that the decoder itself drops at the beginning.
-    pub preskip: u32,
+    pub preskip: Option<u32>,
     /// Samples of the whole stream that are still to come, where the codec needs to know.
     pub left: u64,
     vorbis: Option<(Setup, Option<u32>)>,
@@ -67,7 +67,7 @@ impl AudioSetup {
             _ => 0,
         };
         let rate = if codec == AudioCodec::Opus { 48_000 } else { rate };
-        Self { codec, rate, channels, frame, preskip: 0, left: 0, vorbis: None }
+        Self { codec, rate, channels, frame, preskip: None, left: 0, vorbis: None }
     }
 
     /// Takes in the decoder's configuration as FFmpeg keeps it: an AudioSpecificConfig, an `OpusHead`, a FLAC
@@ -181,7 +181,7 @@ impl AudioSetup {
         if channels > 0 {
             self.channels = channels;
         }
-        self.preskip = u32::from(u16::from_le_bytes(config.get(10..12)?.try_into().ok()?));
+        self.preskip = Some(u16::from_le_bytes(config.get(10..12)?.try_into().ok()?).into());
         Some(())
     }
 

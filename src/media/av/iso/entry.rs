@@ -141,7 +141,7 @@ impl Entry {
                     let [_, channels, low, high] = reader.array(head.body)?;
                     let told = u32::from(channels);
                     self.audio.channels = if told > 0 { told } else { self.audio.channels };
-                    self.audio.preskip = u32::from(u16::from_be_bytes([low, high]));
+                    self.audio.preskip = Some(u16::from_be_bytes([low, high]).into());
                 }
                 b"dfLa" if head.len() >= 42 => {
                     self.keep(reader, head.body + 8, 34)?;

@@ -264,7 +264,7 @@ impl Stage<'_> {
                 start.or(Some((first.time + first.shift + track.early).saturating_add(rescale_base(aac, heard, base))));
         }
         if cut == 0 && setup.codec == AudioCodec::Opus {
-            cut = i64::from(setup.preskip);
+            cut = setup.preskip.unwrap_or(0).into();
         }
         let mut hearing = Hearing { track, tally: Tally::new(base, setup.rate, cut), setup, pending: None, base };
         let from = begin.map_or(0, |(number, _)| number);

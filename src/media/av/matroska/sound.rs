@@ -13,7 +13,7 @@ pub struct Sound {
     setup: AudioSetup,
     /// Samples per second as the container tells them.
     container_rate: u32,
-    /// Samples that are cut at the beginning as the container tells it, and those that are cut.
+    /// Samples to cut at the beginning according to the container, and those that are cut.
     told: i64,
     skip: i64,
     tally: Tally,
@@ -39,7 +39,9 @@ impl Sound {
         let base = header.base(track);
         let delay = i64::try_from(track.codec_delay).unwrap_or(0);
         let told = rescale(delay, i64::from(setup.rate), 1_000_000_000, Rounding::Near);
-        let skip = if told > 0 { told } else { i64::from(setup.preskip) };
+        // FFmpeg up to 5.x writes a CodecDelay that is too small for sound that was not at 48 kHz; decoders use the
+        // pre-skip of the codec's own header.
+        let skip = setup.preskip.map_or(told, i64::from);
         if setup.codec == AudioCodec::Tta {
             let length = header.duration.unwrap_or(0.0) * header.scale as f64 * f64::from(setup.rate) / 1e9;
             setup.left = length.round() as u64;

@@ -12,6 +12,7 @@ mod gif;
 mod jp2;
 mod jpeg;
 mod png;
+mod png_text;
 mod pnm;
 mod runs;
 mod scans;

@@ -1,6 +1,6 @@
-//! PNG: the picture data decompress to rows of known filters, and no chunk is cut.
+//! PNG: the picture data decompress to rows of known filters, no chunk is cut, and no text is too long.
 
-use super::cut;
+use super::{cut, png_text::Texts};
 use crate::media::{ProbeError, Reader};
 use flate2::{Decompress, FlushDecompress, Status};
 
@@ -10,7 +10,7 @@ const OUT: usize = 64 << 10;
 
 /// The picture at `start`.
 pub(super) fn check(reader: &mut Reader, start: u64) -> Result<(), ProbeError> {
-    let mut chunks = Chunks { at: start.saturating_add(8), left: 0, reader };
+    let mut chunks = Chunks { at: start.saturating_add(8), left: 0, texts: Texts::default(), reader };
     let rows = chunks.seek_data()?;
     pixels(&mut chunks, rows)?;
     chunks.finish()
@@ -22,6 +22,7 @@ struct Chunks<'r, 'a> {
     at: u64,
     /// Bytes of picture data that are left in the chunk at hand.
     left: u64,
+    texts: Texts,
 }
 
 impl Chunks<'_, '_> {
@@ -46,7 +47,7 @@ impl Chunks<'_, '_> {
                     self.begin(&kind, len)?;
                     return Ok(rows);
                 }
-                _ => {}
+                _ => self.texts.take(self.reader, &kind, self.at, len)?,
             }
             self.at += len + 4;
         }
@@ -98,10 +99,12 @@ impl Chunks<'_, '_> {
             if &kind == b"IEND" || &kind == b"fcTL" {
                 break;
             }
-            self.at += 8 + len;
+            let content = self.at + 8;
+            self.at = content + len;
             if self.at > self.reader.len() {
                 return Err(cut(self.reader));
             }
+            self.texts.take(self.reader, &kind, content, len)?;
             self.at += 4;
         }
         Ok(())
