@@ -6,8 +6,10 @@ use super::paths;
 use super::printer::{paint, Look};
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
 use crate::model::text::{bytes, count, display_safe, grouped};
-use crate::model::{Cancel, Failure, Outcome, Subject};
+use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
+use crate::source::discover::discover;
 use crate::source::kind::kind_of;
+use crate::storage::read::open_read;
 use crate::tokenize::Tokenizer;
 use crate::tui::screens::browse::{locate, Start as At};
 use crate::tui::Start;
@@ -53,10 +55,30 @@ pub fn run(args: &BrowseArgs, context: &Context) -> Finished {
     if view != TokenView::default() {
         only_tokens(&path, &view)?;
     }
+    check_readable(&path)?;
     if context.may_ask() && !context.prefers_prompts() {
         return super::prepare::screen(Start::Browse(path, start, view), context);
     }
     print(&path, &start, &view, context)
+}
+
+/// Refuses what cannot be read at all: a path that is not there, a file that cannot be opened, a folder of shards none of which can.
+fn check_readable(path: &Path) -> Outcome<()> {
+    let kind = kind_of(path)?;
+    if path.is_file() {
+        return open_read(path).map(drop);
+    }
+    if !matches!(kind, DatasetKind::RawWebDataset | DatasetKind::PreparedWebDataset) {
+        return Ok(());
+    }
+    let mut first = None;
+    for shard in discover(path)?.shards {
+        match open_read(&shard.path) {
+            Ok(_) => return Ok(()),
+            Err(failure) => first = first.or(Some(failure)),
+        }
+    }
+    first.map_or(Ok(()), Err)
 }
 
 /// Refuses to look at something else in a way that is for packed tokens, and ways that cannot be right.

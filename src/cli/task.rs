@@ -3,10 +3,12 @@
 use super::context::Context;
 use super::end::Stopped;
 use super::prepare::{summary, tell_notes};
+use super::printer::{paint, Look};
 use super::progress::ProgressView;
 use crate::job::task::Task;
+use crate::model::text::count;
 use crate::model::{ExitClass, Failure, Problem, ProblemKind, Severity};
-use serde_json::json;
+use serde_json::{json, Map, Value};
 use std::time::Duration;
 
 /// Looking at how the job stands so often.
@@ -32,6 +34,25 @@ pub fn follow<R: Send + 'static>(task: Task<R>, verb: Option<&'static str>, cont
     view.finish();
     let (problems, counts) = task.findings();
     task.wait().map_err(|failure| with_findings(failure, &problems, &counts, context))
+}
+
+/// Where a run has nothing to do, says what the run that made the output found: it decides the exit code of this one, too.
+pub fn report_earlier_problems(
+    problems: &[Problem],
+    counts: &[(Severity, ProblemKind, u64)],
+    context: &Context,
+    result: &mut Map<String, Value>,
+) {
+    const HINT: &str = "with --problems-ok such a run ends with exit code 0";
+    let all = counts.iter().filter(|(severity, ..)| *severity > Severity::Note).map(|(.., number)| number).sum();
+    let Some(first) = problems.iter().find(|problem| problem.severity > Severity::Note) else { return };
+    context.printer.say(format!("The run that made it had {}; the first: {first}", count(all, "problem")));
+    let mut earlier = json!({ "count": all, "first": first });
+    if !context.globals.problems_ok && !context.globals.drop_in {
+        context.printer.say(format!("{} {HINT}", paint(Look::Strong, "hint:")));
+        earlier["hint"] = json!(HINT);
+    }
+    result.insert("earlier_problems".into(), earlier);
 }
 
 fn with_findings(

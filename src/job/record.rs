@@ -4,7 +4,9 @@
 use super::task::TaskContext;
 use crate::engine::plan::file::{read, PlanFile};
 use crate::model::text::display_safe;
-use crate::model::{Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
+use crate::model::{
+    Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink as _, Severity, Subject,
+};
 use crate::storage::own::OwnFolder;
 use crate::storage::read::read_whole;
 use serde::de::DeserializeOwned;
@@ -48,17 +50,43 @@ pub(super) struct RecordedOutput {
     pub(super) bytes: u64,
 }
 
-/// The part of `report.json` that tells what was found.
+/// The report in `report.json`.
 #[derive(Deserialize)]
-struct Findings {
-    result: Found,
+struct SavedReport<R> {
+    result: R,
 }
 
-/// See [`Findings`].
-#[derive(Deserialize)]
-struct Found {
+/// What a finished run found that is more than a note.
+#[derive(Default, Deserialize)]
+pub(super) struct Findings {
+    /// The first ones, as far as they were kept.
     #[serde(default)]
-    problems: Vec<Problem>,
+    pub(super) problems: Vec<Problem>,
+    /// All of them.
+    #[serde(default)]
+    counts: Vec<(Severity, ProblemKind, u64)>,
+}
+
+impl Findings {
+    /// Keeps those that still hold. Where one does not, nothing is known of those that were only counted.
+    pub(super) fn retain(&mut self, holds: impl Fn(&Problem) -> bool) {
+        let before = self.problems.len();
+        self.problems.retain(holds);
+        if self.problems.len() < before {
+            self.counts.clear();
+        }
+    }
+
+    /// Reports them to `log`, unless it has them already.
+    pub(super) fn report_to(self, log: &ProblemLog) -> Outcome<()> {
+        let reported = log.kept();
+        for (severity, kind, count) in self.counts {
+            let kept = self.problems.iter().filter(|problem| (problem.severity, problem.kind) == (severity, kind));
+            log.count_more(severity, kind, count.saturating_sub(kept.count() as u64));
+        }
+        let mut missing = self.problems.into_iter().filter(|problem| !reported.contains(problem));
+        missing.try_for_each(|problem| log.report(problem))
+    }
 }
 
 /// Tells once more what the finished run found that did not do everything: whoever runs it again, and has nothing to do, must not take
@@ -69,25 +97,28 @@ pub(super) fn tell_again<'a, P: RecordedPlan>(
     inputs: impl Iterator<Item = &'a Path>,
     context: &TaskContext,
 ) -> Outcome<()> {
-    let told = context.problems.kept();
-    let found = found_before(own, P::LARGEST)?;
-    if found.is_empty() {
-        return Ok(());
-    }
+    let mut found = findings_before(own, P::LARGEST)?;
     let inputs: Vec<&Path> = inputs.collect();
     let is_there = |problem: &Problem| {
         let Some(path) = problem.subject.path.as_deref().map(Path::new) else { return true };
         inputs.iter().any(|input| input.ends_with(path)) || path.symlink_metadata().is_ok()
     };
-    let mut again = found.into_iter().filter(|problem| is_there(problem) && !told.contains(problem));
-    again.try_for_each(|problem| context.problems.report(problem))
+    found.retain(is_there);
+    found.report_to(&context.problems)
 }
 
 /// What the finished run found that is more than a note; of a report larger than so many bytes nothing.
-pub(super) fn found_before(own: &OwnFolder, largest: u64) -> Outcome<Vec<Problem>> {
-    let Some(bytes) = read_whole(&own.report(), largest)? else { return Ok(Vec::new()) };
-    let Ok(found) = serde_json::from_slice::<Findings>(&bytes) else { return Ok(Vec::new()) };
-    Ok(found.result.problems.into_iter().filter(|problem| problem.severity >= Severity::Problem).collect())
+pub(super) fn findings_before(own: &OwnFolder, largest: u64) -> Outcome<Findings> {
+    let mut found: Findings = report_before(own, largest)?.unwrap_or_default();
+    found.problems.retain(|problem| problem.severity >= Severity::Problem);
+    found.counts.retain(|(severity, ..)| *severity >= Severity::Problem);
+    Ok(found)
+}
+
+/// The report of the finished run, if there is one that can be understood and is not larger than `largest`, in bytes.
+pub(super) fn report_before<R: DeserializeOwned>(own: &OwnFolder, largest: u64) -> Outcome<Option<R>> {
+    let bytes = read_whole(&own.report(), largest)?;
+    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).map(|saved: SavedReport<R>| saved.result))
 }
 
 /// What there is to do.

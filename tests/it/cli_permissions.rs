@@ -109,3 +109,18 @@ fn one_shard_that_may_not_be_read_is_told_with_its_name() {
     assert!(told.0 != Some(0) && told.1.contains("s_1.tar") && told.1.contains("permission denied"), "{}", told.1);
     place.allow("raw/s_1.tar", 0o644);
 }
+
+#[test]
+fn what_cannot_be_read_at_all_cannot_be_browsed() {
+    let place = Place::new();
+    place.shards("raw", 2);
+    place.allow("raw/s_0.tar", 0o000);
+    assert_eq!(place.say(&["browse", "raw"]).0, Some(0), "one shard is left");
+    place.allow("raw/s_1.tar", 0o000);
+    for flags in [&["browse", "raw"][..], &["browse", "raw", "--json"]] {
+        complains(&place.say(flags), 3, &["s_0.tar", "permission denied"], "0 samples");
+    }
+    std::fs::write(place.path("a.jsonl"), "{}\n").unwrap();
+    place.allow("a.jsonl", 0o000);
+    complains(&place.say(&["browse", "a.jsonl"]), 3, &["a.jsonl", "permission denied"], "0 samples");
+}

@@ -364,3 +364,54 @@ fn a_run_with_nothing_to_do_counts_what_is_trained_on() {
     assert_eq!(count(""), count("--dry-run"));
     assert_eq!(count("").2, 1);
 }
+
+/// A run, and the same once more: with the reason for its exit code, which `--problems-ok` changes.
+fn says_what_was_found_before(sandbox: &Sandbox, line: &str, problems: u64, first: &str) {
+    sandbox.say(line).ends(1).leaves_out("The run that made it");
+    let all = gristmill::model::text::count(problems, "problem");
+    let reason = format!("The run that made it had {all}; the first: ");
+    let again = sandbox.say(line).ends(1).says("Nothing to do").says(&reason).says("hint: with --problems-ok");
+    assert!(again.out.lines().any(|text| text.starts_with(&reason) && text.contains(first)), "{}", again.out);
+    let lenient = sandbox.say(&format!("{line} --problems-ok")).ends(0).says(&reason);
+    assert!(!lenient.out.contains("hint: with --problems-ok"), "{}", lenient.out);
+    let told = sandbox.say(&format!("{line} --json")).ends(1).json("problems");
+    let earlier = &told["earlier_problems"];
+    assert_eq!(earlier["count"], problems, "{told}");
+    assert!(earlier["first"].to_string().contains(first) && earlier["hint"].as_str().is_some(), "{told}");
+}
+
+#[test]
+fn a_run_with_nothing_to_do_names_the_problems_that_decide_its_exit_code() {
+    let sandbox = Sandbox::new();
+    sandbox.ten_shards();
+    let bytes = sandbox.read("data/s_03.tar");
+    sandbox.write("data/s_03.tar", &bytes[..bytes.len() / 2]);
+    sandbox.say(&format!("{LINE} --save-plan plan.yaml")).ends(1);
+    let found = sandbox.say("run plan.yaml --json").ends(1).json("problems");
+    let kinds = found["counts"]["problem"].as_object().unwrap();
+    let problems: u64 = kinds.values().filter_map(serde_json::Value::as_u64).sum();
+    assert_eq!((&found["earlier_problems"]["count"], problems > 0), (&problems.into(), true), "{found}");
+    let reason = format!("The run that made it had {problems} problem");
+    for line in ["run plan.yaml", "prepare data --yes --update", LINE] {
+        sandbox.say(line).ends(1).says("Nothing to do").says(&reason).says("s_03.tar").says("hint: with --problems-ok");
+        sandbox.say(&format!("{line} --problems-ok")).ends(0).says(&reason);
+    }
+}
+
+#[test]
+fn so_do_pack_dedup_and_saved_plans_with_all_problems_counted() {
+    let sandbox = Sandbox::new();
+    // More than are kept one by one.
+    let lines = format!("{{\"text\": \"whole\"}}\n{}", "no json\n".repeat(1_234));
+    sandbox.write("in/a.jsonl", lines);
+    sandbox.write("one/a.jsonl", "{\"text\": \"whole\"}\nno json\n");
+    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/modalities/tokenizers/bpe1k/tokenizer.json");
+    let flags = "--format nanosets --eos-token <|endoftext|> --output packed";
+    let pack = format!("pack in/a.jsonl {flags} --tokenizer {tokenizer}");
+    says_what_was_found_before(&sandbox, &pack, 1_234, "a.jsonl");
+    says_what_was_found_before(&sandbox, "dedup one --minlen 20 --output out", 1, "a.jsonl");
+    says_what_was_found_before(&sandbox, "dedup in --minlen 20 --output many", 1_234, "a.jsonl");
+    sandbox.say("dedup one --minlen 20 --output out --save-plan plan.yaml").ends(1);
+    std::fs::remove_dir_all(sandbox.path("out")).unwrap();
+    says_what_was_found_before(&sandbox, "run plan.yaml", 1, "a.jsonl");
+}

@@ -71,11 +71,16 @@ pub fn execute(plan: &DedupPlan, context: &Context) -> Finished {
         context.printer.say(line);
     }
     let mut result = Map::new();
+    let mut earlier = Map::new();
+    if report.nothing_to_do {
+        task::report_earlier_problems(&report.problems, &report.counts, context, &mut earlier);
+    }
     // Of very many files it would take more memory than the run.
     if context.printer.is_json() {
         result = fields(&report);
         result.insert("counts".into(), prepare::summary::counts_value(&report.counts));
         add_plan(plan, &mut result);
+        result.extend(earlier);
     }
     let findings = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
     Ok(Done::with_findings(result, findings))

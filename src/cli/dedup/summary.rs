@@ -4,7 +4,7 @@ use crate::cli::prepare::summary::{count_lines, file_lines};
 use crate::cli::printer::{paint, Look};
 use crate::cli::table::{Align, Table};
 use crate::engine::plan::{shell_quote, CommandLine};
-use crate::job::dedup::{DedupEstimate, DedupReport, FileReport, RepeatedPassage};
+use crate::job::dedup::{DedupEstimate, DedupReport, Figures, FileReport, RepeatedPassage};
 use crate::model::dedup::Mode;
 use crate::model::text::{bytes, count, display_safe, duration, grouped};
 use crate::model::DedupPlan;
@@ -23,6 +23,7 @@ pub fn of_report(plan: &DedupPlan, report: &DedupReport) -> Vec<String> {
     let mut lines = Vec::new();
     if report.nothing_to_do {
         lines.push(nothing_to_do());
+        lines.extend(removed(plan, totals));
         lines.push(next_step(plan));
         return lines;
     }
@@ -34,21 +35,7 @@ pub fn of_report(plan: &DedupPlan, report: &DedupReport) -> Vec<String> {
         duration(report.elapsed),
         speed(report)
     ));
-    let verb = match plan.mode {
-        Mode::Remove => "Removed",
-        Mode::Annotate => "Listed, and left in the text:",
-    };
-    lines.push(format!(
-        "{verb} {} ({}) in {} of {}; {}.",
-        bytes(totals.removed_bytes),
-        percent(totals.removed_share()),
-        count(totals.ranges, "range"),
-        count(totals.changed_documents, "document"),
-        whole(plan.mode, totals.emptied_documents)
-    ));
-    if totals.copied_lines > 0 {
-        lines.push(format!("{} without usable text copied as they are.", count(totals.copied_lines, "line")));
-    }
+    lines.extend(removed(plan, totals));
     if report.resumed_units > 0 {
         lines.push("Part of it was done by a run that was stopped.".into());
     }
@@ -64,6 +51,27 @@ pub fn of_report(plan: &DedupPlan, report: &DedupReport) -> Vec<String> {
     lines.push(same_by_flags(plan));
     lines.push(next_step(plan));
     lines
+}
+
+/// What was taken out of the text, and what was not text.
+fn removed(plan: &DedupPlan, totals: &Figures) -> Vec<String> {
+    let verb = match plan.mode {
+        Mode::Remove => "Removed",
+        Mode::Annotate => "Listed, and left in the text:",
+    };
+    let removed = format!(
+        "{verb} {} ({}) in {} of {}; {}.",
+        bytes(totals.removed_bytes),
+        percent(totals.removed_share()),
+        count(totals.ranges, "range"),
+        count(totals.changed_documents, "document"),
+        whole(plan.mode, totals.emptied_documents)
+    );
+    let copied = (totals.copied_lines > 0).then(|| match totals.copied_lines {
+        1 => "1 line without usable text is copied as it is.".to_owned(),
+        lines => format!("{} without usable text are copied as they are.", count(lines, "line")),
+    });
+    std::iter::once(removed).chain(copied).collect()
 }
 
 /// What is said of documents of which every byte is in a range.
@@ -91,9 +99,13 @@ pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
     };
     for length in &found.lengths {
         lines.push(format!(
-            "At a minimum length of {}, {} {} ({}) would be {verb}.",
+            "At a minimum length of {}, {}{} ({}) would be {verb}.",
             count(length.min_length, "byte"),
-            if length.is_least() { "at least" } else { "about" },
+            match (length.is_least(), length.is_exact) {
+                (true, _) => "at least ",
+                (false, true) => "",
+                (false, false) => "about ",
+            },
             percent(length.share),
             bytes(length.removed_bytes)
         ));

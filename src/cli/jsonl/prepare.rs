@@ -22,7 +22,13 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     let task = if dry { start_dry(path, options)? } else { start(path, options)? };
     let report = follow(task, None, context)?;
     let lines = lines(plan, &report, dry);
-    let told = Told { problems: &report.problems, counts: &report.counts, lines, command: command(plan) };
+    let told = Told {
+        problems: &report.problems,
+        counts: &report.counts,
+        is_idle: report.nothing_to_do,
+        lines,
+        command: command(plan),
+    };
     Ok(end(plan, &report, told, context))
 }
 

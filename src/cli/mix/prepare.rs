@@ -23,7 +23,8 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     let lines = lines(plan, &report, dry);
     let compat = if plan.compat { " --compat" } else { "" };
     let command = format!("gristmill prepare {}{compat}", shell_quote(&plan.path));
-    let told = Told { problems: &report.problems, counts: &report.counts, lines, command };
+    let told =
+        Told { problems: &report.problems, counts: &report.counts, is_idle: report.nothing_to_do, lines, command };
     Ok(end(plan, &report, told, context))
 }
 

@@ -10,7 +10,7 @@ use super::end::{fields, Done, Finished};
 use super::paths;
 use super::prepare::{self, summary};
 use super::printer::{paint, Look};
-use super::task::{follow, tell};
+use super::task::{follow, report_earlier_problems, tell};
 use crate::engine::nanosets::{MergePlan, WindowsPlan};
 use crate::engine::plan::{file, CommandLine};
 use crate::job::nanosets::{start_merge, start_merge_dry, start_windows, start_windows_dry, FilesReport};
@@ -117,6 +117,8 @@ fn told(
     result.insert("counts".into(), summary::counts_value(&report.counts));
     if context.globals.dry_run {
         result.insert("dry_run".into(), json!(true));
+    } else if report.nothing_to_do {
+        report_earlier_problems(&report.problems, &report.counts, context, &mut result);
     }
     Ok(Done::with_findings(result, report.counts.iter().map(|(severity, kind, _)| (*severity, *kind))))
 }

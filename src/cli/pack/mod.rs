@@ -74,8 +74,12 @@ pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
     for line in summary::of_report(plan, &report) {
         context.printer.say(line);
     }
+    let mut result = result(plan, &report, &told);
+    if report.nothing_to_do {
+        task::report_earlier_problems(&report.problems, &report.counts, context, &mut result);
+    }
     let findings = report.counts.iter().map(|(severity, kind, _)| (*severity, *kind));
-    Ok(Done::with_findings(result(plan, &report, &told), findings))
+    Ok(Done::with_findings(result, findings))
 }
 
 /// Makes the raw index that `--index` names where it is not there yet. Without the flag the lines themselves are read.

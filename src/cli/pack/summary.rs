@@ -33,11 +33,8 @@ pub fn of_report(plan: &PackPlan, report: &PackReport) -> Vec<String> {
             lines.push(format!("{} of it were done by a run that was stopped.", bytes(report.resumed_bytes)));
         }
     }
-    // Of what an earlier run did nothing was counted.
-    if !report.nothing_to_do {
-        let rows = report.targets.iter().map(|t| (t.format, t.documents, t.tokens, t.token_bytes, t.path.as_str()));
-        lines.extend(target_lines(rows));
-    }
+    let rows = report.targets.iter().map(|t| (t.format, t.documents, t.tokens, t.token_bytes, t.path.as_str()));
+    lines.extend(target_lines(rows));
     for target in &report.targets {
         lines.extend(skipped_lines(target.format, &target.skipped));
         if target.dropped_tokens > 0 {

@@ -3,7 +3,7 @@
 use super::super::context::Context;
 use super::super::end::{fields, Done};
 use super::super::jsonl::refuse_flags;
-use super::super::task::tell;
+use super::super::task::{report_earlier_problems, tell};
 use super::{save_plan, summary};
 use crate::model::{Outcome, PreparePlan, Problem, ProblemKind, Severity};
 use crate::storage::xdg;
@@ -31,6 +31,8 @@ pub struct Told<'a> {
     pub problems: &'a [Problem],
     /// All of it, counted.
     pub counts: &'a [(Severity, ProblemKind, u64)],
+    /// Everything was there already.
+    pub is_idle: bool,
     /// What is said.
     pub lines: Vec<String>,
     /// The same by flags.
@@ -52,6 +54,9 @@ pub fn end(plan: &PreparePlan, report: &impl Serialize, told: Told<'_>, context:
     result.insert("counts".into(), summary::counts_value(told.counts));
     if dry {
         result.insert("dry_run".into(), json!(true));
+    }
+    if told.is_idle && !dry {
+        report_earlier_problems(told.problems, told.counts, context, &mut result);
     }
     result.insert("plan".into(), serde_json::to_value(plan).unwrap_or(Value::Null));
     result.insert("equivalent_command".into(), json!(told.command));

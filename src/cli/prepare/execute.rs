@@ -3,6 +3,7 @@
 use super::super::context::Context;
 use super::super::end::{fields, Done, Finished, Stopped};
 use super::super::progress::ProgressView;
+use super::super::task::report_earlier_problems;
 use super::summary;
 use crate::engine::dataset;
 use crate::engine::media::outlook;
@@ -50,9 +51,13 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     for line in summary::of_report(&plan, &report) {
         context.printer.say(line);
     }
+    let mut result = result(&plan, &report);
+    if report.nothing_to_do {
+        report_earlier_problems(&report.problems, &report.counts, context, &mut result);
+    }
     let findings =
         report.counts.iter().filter(|(_, _, count)| *count > 0).map(|(severity, kind, _)| (*severity, *kind));
-    Ok(Done::with_findings(result(&plan, &report), findings))
+    Ok(Done::with_findings(result, findings))
 }
 
 /// What an update changes, one line each, told from names and sizes alone.

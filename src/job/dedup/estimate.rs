@@ -7,12 +7,12 @@ use super::record::{decide, Decision};
 use super::run::{journal_key, scratch_needed};
 use super::sample::Sample;
 use super::split::{anchors, Division};
-use super::{DedupEstimate, LengthEstimate};
+use super::{DedupEstimate, DedupReport, LengthEstimate};
 use crate::engine::dedup::find::Rule;
 use crate::engine::dedup::output::PackedOutput;
 use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;
-use crate::job::record::stopped_run;
+use crate::job::record::{report_before, stopped_run, RecordedPlan as _};
 use crate::model::dedup::USUAL_MIN_LENGTH;
 use crate::model::{text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use crate::source::text::Packing;
@@ -198,6 +198,11 @@ pub fn estimates(
             resumable_units: resumable,
             problems,
         });
+    }
+    if nothing_to_do {
+        let made = report_before::<DedupReport>(&layout.own, DedupPlan::LARGEST)?;
+        let of_plan = all.iter_mut().filter(|one| one.lengths.iter().any(|l| Some(l.min_length) == plan.min_length));
+        of_plan.zip(&made).for_each(|(one, made)| one.take_figures(made));
     }
     Ok(all)
 }

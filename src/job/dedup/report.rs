@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// What a run did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DedupReport {
     /// The folder of the result.
     pub output: PathBuf,
@@ -21,7 +21,7 @@ pub struct DedupReport {
     pub passages: Vec<RepeatedPassage>,
     /// Files beside the output: of an exported index, or exported ranges.
     pub exported: Vec<OutputFile>,
-    /// Everything was there already; nothing was written.
+    /// Everything was there already; nothing was written. The figures are those of the run that made it.
     pub nothing_to_do: bool,
     /// Pieces of work that an earlier run that was stopped had done already.
     pub resumed_units: u64,
@@ -32,7 +32,7 @@ pub struct DedupReport {
     /// All problems and notes, counted.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds", skip_deserializing)]
     pub elapsed: Duration,
 }
 
@@ -177,6 +177,31 @@ impl LengthEstimate {
 }
 
 impl DedupEstimate {
+    /// Takes the figures of the run that made what a run would make.
+    pub(super) fn take_figures(&mut self, made: &DedupReport) {
+        let totals = &made.totals;
+        (self.documents, self.text_bytes) = (totals.documents, totals.text_bytes);
+        self.sampled_bytes = self.input_bytes;
+        self.passages.clone_from(&made.passages);
+        let share = totals.removed_share();
+        for length in &mut self.lengths {
+            *length = LengthEstimate {
+                share,
+                removed_bytes: totals.removed_bytes,
+                margin_bytes: 0,
+                least_share: share,
+                most_share: Some(share),
+                is_exact: true,
+                ..*length
+            };
+        }
+    }
+
+    /// Whether its figures are those of all of the text.
+    pub fn is_exact(&self) -> bool {
+        self.lengths.iter().all(|length| length.is_exact)
+    }
+
     /// How much it is and how long it takes, in a line.
     pub fn outlook(&self) -> String {
         format!(

@@ -13,7 +13,7 @@ use crate::engine::dedup::find::Rule;
 use crate::engine::plan::dedup::plan_hash;
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
-use crate::job::record::{check_running, tell_again};
+use crate::job::record::{check_running, report_before, tell_again, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::model::{
@@ -136,7 +136,21 @@ impl<'a> Opened<'a> {
     /// The report of a run that has nothing to do, once what the run before found is told.
     fn nothing(&self) -> Outcome<DedupReport> {
         tell_again::<DedupPlan>(&self.layout.own, self.inputs.stamps().map(|(path, _)| path), self.context)?;
-        Ok(self.report(Figures::default(), true))
+        let now = self.report(Figures::default(), true);
+        let Some(before) = report_before::<DedupReport>(&self.layout.own, DedupPlan::LARGEST)? else { return Ok(now) };
+        let DedupReport { output, files, problems, counts, elapsed, .. } = now;
+        let (resumed_units, scratch_bytes, nothing_to_do) = (0, 0, true);
+        Ok(DedupReport {
+            output,
+            files,
+            nothing_to_do,
+            resumed_units,
+            scratch_bytes,
+            problems,
+            counts,
+            elapsed,
+            ..before
+        })
     }
 
     /// A report in which what was found is not yet filled in.

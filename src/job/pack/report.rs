@@ -2,11 +2,11 @@
 
 use crate::job::prepare::OutputFile;
 use crate::model::{text, PackFormat, Problem, ProblemKind, Severity};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What a run did.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PackReport {
     /// Input files that were read; one that was read for two formats counts once.
     pub files: u64,
@@ -18,24 +18,24 @@ pub struct PackReport {
     pub bytes: u64,
     /// One for each format, in the order of [`PackPlan::formats`](crate::model::PackPlan::formats).
     pub targets: Vec<TargetReport>,
-    /// Everything was there already; nothing was written.
+    /// Everything was there already; nothing was written. The figures are those of the run that made it.
     pub nothing_to_do: bool,
     /// Bytes of text that an earlier run that was stopped had done already.
     pub resumed_bytes: u64,
     /// Why the reference tokenizer was used in place of the fast one, where the two differed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switched_to_reference: Option<String>,
     /// Problems and notes, the first 1,000 of each severity.
     pub problems: Vec<Problem>,
     /// All problems and notes, counted.
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// Wall time.
-    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds")]
+    #[serde(rename = "elapsed_seconds", serialize_with = "crate::job::as_seconds", skip_deserializing)]
     pub elapsed: Duration,
 }
 
 /// What was made for one format.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TargetReport {
     /// The format.
     pub format: PackFormat,
@@ -56,7 +56,7 @@ pub struct TargetReport {
 }
 
 /// Documents that a format does without.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skipped {
     /// Why, in a user's words.
     pub reason: String,

@@ -14,7 +14,7 @@ use super::{room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::pool::together;
-use crate::job::record::{check_running, tell_again};
+use crate::job::record::{check_running, report_before, tell_again, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::model::pack::{NanosetsTarget, TextField};
@@ -341,7 +341,10 @@ impl<'a> Job<'a> {
     fn nothing(&self) -> Outcome<PackReport> {
         let inputs = Recorded::inputs_of(&self.inputs);
         tell_again::<PackPlan>(&self.layout.own, inputs.iter().map(|input| input.path.as_path()), self.context)?;
-        Ok(self.report(&Totals::default(), None, 0, true))
+        let now = self.report(&Totals::default(), None, 0, true);
+        let Some(before) = report_before::<PackReport>(&self.layout.own, PackPlan::LARGEST)? else { return Ok(now) };
+        let PackReport { files, problems, counts, elapsed, .. } = now;
+        Ok(PackReport { files, nothing_to_do: true, resumed_bytes: 0, problems, counts, elapsed, ..before })
     }
 
     fn report(&self, totals: &Totals, reference: Option<String>, resumed: u64, nothing: bool) -> PackReport {

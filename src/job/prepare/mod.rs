@@ -20,14 +20,14 @@ use super::{JobState, JobStatus};
 use crate::model::{text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::scratch::Scratch;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// One file that a run writes or wrote.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputFile {
     /// Relative to the data set's root.
     pub name: String,

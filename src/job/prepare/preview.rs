@@ -100,7 +100,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
             let own = OwnFolder::for_webdataset(&facts.root);
             let mut again = rerun::told_before(&own, facts, &chosen, true).unwrap_or_default();
             again.retain(|found| !preview.problems.contains(found));
-            preview.problems.extend(again);
+            preview.problems.extend(again.problems);
         }
         false => preview.files = files(plan, facts, &shards, &named, excludes),
     }

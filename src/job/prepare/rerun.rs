@@ -9,7 +9,7 @@ use crate::engine::recorded::{Recorded, LARGEST};
 use crate::engine::select::select;
 use crate::formats::energon::{layout, tar_idx::WORD};
 use crate::formats::python::braces;
-use crate::job::record::found_before;
+use crate::job::record::{findings_before, Findings};
 use crate::model::shard::index_name;
 use crate::model::{
     utc, DatasetFacts, Duplicates, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink,
@@ -42,7 +42,7 @@ pub(super) fn kept_of_before(
     let Some(prepared) = facts.prepared.as_ref().filter(|_| plan.rerun != Rerun::Refuse) else {
         return Ok((unchanged, judged));
     };
-    let found = found_before(&OwnFolder::for_webdataset(&facts.root), LARGEST)?;
+    let found = findings_before(&OwnFolder::for_webdataset(&facts.root), LARGEST)?.problems;
     if plan.rerun == Rerun::Update && facts.root.join(layout::NV_META).join(layout::INDEX_SQLITE).is_file() {
         let fresh: HashSet<&str> =
             prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
@@ -195,7 +195,7 @@ pub(super) fn told_before(
     facts: &DatasetFacts,
     shards: &HashSet<&str>,
     is_done: bool,
-) -> Outcome<Vec<Problem>> {
+) -> Outcome<Findings> {
     let excludes = facts.prepared.as_ref().map(|prepared| prepared.excludes.as_slice()).unwrap_or_default();
     let excluded = super::excludes::whole_shards(excludes, &facts.shards);
     // Somebody may have drawn several items together.
@@ -214,7 +214,7 @@ pub(super) fn told_before(
         let sample = found.subject.key.as_ref().map(|key| format!("{shard}/{key}"));
         found.kind != ProblemKind::SampleExcluded || sample.is_none_or(|sample| single.contains(&sample))
     };
-    let mut found = found_before(own, LARGEST)?;
+    let mut found = findings_before(own, LARGEST)?;
     found.retain(holds);
     Ok(found)
 }

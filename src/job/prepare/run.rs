@@ -218,9 +218,7 @@ fn tell_again(
     let is_update = context.plan.rerun == Rerun::Update;
     let chosen = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|shard| shard.name.as_str());
     let unread = chosen.filter(|name| !is_update || selection.unchanged.contains(*name)).collect();
-    let kept = context.shared.problems.kept();
-    let again = rerun::told_before(own, facts, &unread, is_done)?;
-    again.into_iter().filter(|found| !kept.contains(found)).try_for_each(|found| context.shared.problems.report(found))
+    rerun::told_before(own, facts, &unread, is_done)?.report_to(&context.shared.problems)
 }
 
 fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<Vec<SpooledShard>> {

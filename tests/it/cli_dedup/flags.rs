@@ -207,3 +207,24 @@ fn scratch_space_is_announced_and_gone_afterwards() {
     let wanted = slowly(&some_texts(3_000), 60);
     assert!(texts_of(&sandbox.read("out/a.jsonl")) == wanted);
 }
+
+#[test]
+fn a_run_with_nothing_to_do_has_the_figures_of_the_run_that_made_the_output() {
+    let sandbox = Sandbox::new();
+    two(&sandbox);
+    let line = "dedup data --minlen 20 --output out";
+    let first = sandbox.say(&format!("{line} --json")).ends(0).json("ok");
+    let again = sandbox.say(&format!("{line} --json")).ends(0).json("ok");
+    assert_eq!((&first["nothing_to_do"], &again["nothing_to_do"]), (&false.into(), &true.into()));
+    for field in ["totals", "per_file", "passages", "files"] {
+        assert_eq!(first[field], again[field], "{field}");
+    }
+    let removed = first["totals"]["removed_bytes"].as_u64().unwrap();
+    assert_eq!(removed, 2 * PASSAGE.len() as u64);
+    sandbox.say(line).ends(0).says("Nothing to do").says(&format!("Removed {removed} B")).says("in 2 ranges");
+    // What a run would do is what that run did, however little of the text an estimate would be from.
+    let dry = sandbox.say(&format!("{line} --dry-run --json")).ends(0).json("ok");
+    let length = &dry["lengths"][0];
+    assert_eq!((&length["removed_bytes"], &length["is_exact"]), (&removed.into(), &true.into()));
+    assert_eq!(dry["passages"], first["passages"]);
+}

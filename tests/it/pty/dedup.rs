@@ -108,3 +108,17 @@ fn what_a_run_removed_is_opened_with_its_output_and_follows_the_text_as_it_was()
     story.wait_for("2 samples").keys("q");
     assert_eq!(story.exit_code(), 0);
 }
+
+#[test]
+fn what_was_done_already_is_shown_with_the_figures_of_the_run_that_did_it() {
+    let house = corpus();
+    let arguments = ["dedup", "web", "--output", "web-dedup", "--minlen", "100", "--yes"];
+    assert_eq!(super::harness::run_plainly(&house, &arguments), Some(0));
+    let mut story = Start::new(&house).arguments(&["dedup", "web"]).size(100, 30).run();
+    story.wait_for("2 files").keys("enter").wait_for("0.0 %").keys("k k").wait_for("(•) 100").keys("enter");
+    story.wait_for("< cut out >").keys("enter").wait_for("It is there already");
+    story.wait_for("4 documents").wait_for("cut out, repeats of 100 bytes and more").wait_gone("~");
+    story.keys("enter").wait_for("2 ranges of 2 documents").wait_for("By file");
+    story.keys("esc").keys("q");
+    assert_eq!(story.exit_code(), 0);
+}

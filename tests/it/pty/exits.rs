@@ -239,3 +239,13 @@ fn child_of(parent: u32) -> rustix::process::Pid {
     let child = list.split_whitespace().next().and_then(|pid| pid.parse().ok());
     child.and_then(rustix::process::Pid::from_raw).expect("the shell has a child")
 }
+
+#[test]
+fn what_is_not_there_is_an_error_before_any_screen() {
+    let house = House::new();
+    let mut story = Start::new(&house).arguments(&["browse", "nowhere"]).run();
+    story.wait_for("no such file or folder");
+    assert_eq!(story.exit_code(), 3);
+    let raw = story.raw();
+    assert!(!raw.windows(8).any(|bytes| bytes == b"\x1b[?1049h"), "{}", String::from_utf8_lossy(&raw));
+}

@@ -47,10 +47,11 @@ fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui:
         let words = format!("{} a run that was stopped is gone on with", ui.glyphs.arrow);
         lines.extend(wrapped(&words, columns, ui.theme.accent));
     }
+    let about = if found.is_exact() { "" } else { "~" };
     let all = [
         format!("{}, {}", count(found.files, "file"), bytes(found.input_bytes)),
-        format!("~{}", count(found.documents, "document")),
-        format!("~{} of text", bytes(found.text_bytes)),
+        format!("{about}{}", count(found.documents, "document")),
+        format!("{about}{} of text", bytes(found.text_bytes)),
     ];
     lines.push(Line::from(fitted(&all.join(&format!(" {dot} ")))));
     let known = found.lengths.iter().find(|known| Some(known.min_length) == state.plan.min_length);
