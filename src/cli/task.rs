@@ -65,6 +65,7 @@ fn with_findings(
         problems.iter().cloned().partition(|problem| problem.severity == Severity::Refusal);
     // A failure that sums up refusals says nothing that they don't say one by one.
     let each = |problem: Problem| Failure {
+        kind: Some(problem.kind),
         class: failure.class,
         what: failure.what.clone(),
         subject: problem.subject,

@@ -25,7 +25,10 @@ pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Ha
     let context = lint::begin(root, options, handles)?;
     let prepared = &context.prepared;
     let bytes = if options.headers { prepared.bytes() } else { 0 };
-    each_shard(prepared.shard_count(), bytes, threads, handles, |id| lint::lint_shard(&context, id, handles))
+    let checked =
+        each_shard(prepared.shard_count(), bytes, threads, handles, |id| lint::lint_shard(&context, id, handles))?;
+    lint::finish(&context, handles)?;
+    Ok(checked)
 }
 
 /// Scans one shard by itself; `None` where the path is not one of a shard. Findings go to the handles.

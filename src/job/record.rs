@@ -107,11 +107,14 @@ pub(super) fn tell_again<'a, P: RecordedPlan>(
     found.report_to(&context.problems)
 }
 
-/// What the finished run found that is more than a note; of a report larger than so many bytes nothing.
+/// What the finished run found that is more than a note, and the notes of what it excluded; of a report larger than so many bytes
+/// nothing.
 pub(super) fn findings_before(own: &OwnFolder, largest: u64) -> Outcome<Findings> {
     let mut found: Findings = report_before(own, largest)?.unwrap_or_default();
-    found.problems.retain(|problem| problem.severity >= Severity::Problem);
-    found.counts.retain(|(severity, ..)| *severity >= Severity::Problem);
+    let is_kept =
+        |severity: Severity, kind: ProblemKind| severity >= Severity::Problem || kind == ProblemKind::AppleDouble;
+    found.problems.retain(|problem| is_kept(problem.severity, problem.kind));
+    found.counts.retain(|(severity, kind, _)| is_kept(*severity, *kind));
     Ok(found)
 }
 

@@ -258,6 +258,7 @@ impl Shared {
                 facts.state = ShardState::Scanned;
                 facts.samples = scan.samples;
                 facts.unusable |= scan.compressed && !facts.is_tgz;
+                facts.apple_double.clone_from(&scan.apple_double);
             }
             let mark = state.marks.get_mut(position).map(|mark| std::mem::replace(&mut mark.is_counted, true));
             if mark == Some(false) {
@@ -478,7 +479,7 @@ fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
     Ok(())
 }
 
-/// Finds the keys that name two samples, where the spools of all shards were kept.
+/// Finds the keys that name two samples, where the spools of all shards were kept, and which of them are pieces of one.
 fn look_for_same_keys(shared: &Shared, scratch: &Scratch) {
     let kept: Option<Vec<(u32, SpooledShard)>> = {
         let state = shared.lock();
@@ -487,10 +488,14 @@ fn look_for_same_keys(shared: &Shared, scratch: &Scratch) {
         positions.map(|at| Some((u32::try_from(at).ok()?, state.spools.get(at)?.clone()?))).collect()
     };
     let Some(kept) = kept else { return };
-    match index::same_keys(&*shared.fs, &kept, scratch.path(), &shared.no_more_questions) {
-        Ok(found) if found.is_empty() => {}
-        Ok(found) => shared.update(|state| state.facts.same_keys = found),
-        Err(failure) => tracing::debug!(%failure, "keys that name two samples were not looked for to the end"),
+    let shards: Vec<(u32, &SpooledShard)> = kept.iter().map(|(number, spool)| (*number, spool)).collect();
+    match index::same_keys(&*shared.fs, &shards, scratch.path(), &shared.no_more_questions) {
+        Ok(keys) if keys.same.is_empty() => {}
+        Ok(keys) => shared.update(|state| {
+            state.facts.same_keys = keys.same;
+            state.facts.scattered = keys.scattered;
+        }),
+        Err(failure) => tracing::debug!(%failure, "the search for keys that name two samples did not end"),
     }
 }
 

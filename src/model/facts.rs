@@ -1,5 +1,6 @@
 //! What is known of a data set so far: the input of every question and of `validate`.
 
+use super::apple_double::AppleDouble;
 use super::problem::Problem;
 use super::sample::SampleSketch;
 use super::shard::FileStamp;
@@ -87,6 +88,9 @@ pub struct ShardFacts {
     pub state: ShardState,
     /// Samples counted; final once `state` is `Scanned`.
     pub samples: u64,
+    /// AppleDouble entries among its samples, once it was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub apple_double: Option<AppleDouble>,
 }
 
 /// How many of the scanned samples have a part.
@@ -201,6 +205,8 @@ pub struct DatasetFacts {
     pub sketches: Vec<SampleSketch>,
     /// Keys that name several samples; known once every shard was read, and only where a scan looked for them.
     pub same_keys: Vec<SameKeys>,
+    /// Those of them whose samples are pieces of one: no part in common. Known as `same_keys` is.
+    pub scattered: Vec<SameKeys>,
     /// Odd things found so far.
     pub findings: Vec<Problem>,
     /// An earlier preparation, if there is one.
@@ -221,6 +227,7 @@ impl DatasetFacts {
             scan_complete: false,
             sketches: Vec::new(),
             same_keys: Vec::new(),
+            scattered: Vec::new(),
             findings: Vec::new(),
             prepared: None,
         }

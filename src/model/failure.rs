@@ -1,6 +1,6 @@
 //! Why something could not be done: one shape for every room, so that every front end prints it alike.
 
-use super::problem::Subject;
+use super::problem::{ProblemKind, Subject};
 use serde::Serialize;
 use std::fmt;
 
@@ -42,6 +42,9 @@ impl ExitClass {
 pub struct Failure {
     /// Decides the exit code.
     pub class: ExitClass,
+    /// The kind of problem that ended the work, where it was one.
+    #[serde(skip)]
+    pub kind: Option<ProblemKind>,
     /// What was being done, as a noun phrase: `reading the tar header`, `the split ratio`.
     pub what: String,
     /// On which thing.
@@ -56,7 +59,7 @@ pub struct Failure {
 impl Failure {
     /// A failure without subject or hint; add them with [`on`](Self::on) and [`hint`](Self::hint).
     pub fn new(class: ExitClass, what: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { class, what: what.into(), subject: Subject::default(), why: why.into(), hint: None }
+        Self { class, kind: None, what: what.into(), subject: Subject::default(), why: why.into(), hint: None }
     }
 
     /// Exit code 1: refused because of the data.
@@ -79,6 +82,13 @@ impl Failure {
         let mut failure = Self::environment(what, io_reason(error)).on(Subject::path(path));
         failure.hint = io_hint(&failure.what, error).map(str::to_owned);
         failure
+    }
+
+    /// Adds the kind of problem that ended the work.
+    #[must_use]
+    pub fn of_kind(mut self, kind: ProblemKind) -> Self {
+        self.kind = Some(kind);
+        self
     }
 
     /// Whether a file or folder was not there.

@@ -2,6 +2,7 @@
 //!
 //! Every other room imports from here; this one imports from nobody.
 
+mod apple_double;
 pub mod caught;
 pub mod dedup;
 pub mod facts;
@@ -22,6 +23,7 @@ pub mod shard;
 pub mod text;
 pub mod utc;
 
+pub use apple_double::{AppleDouble, AppleDoublePlace, MAX_APPLE_DOUBLE_KEYS};
 pub use dedup::DedupPlan;
 pub use facts::{DatasetFacts, DatasetKind, PartFacts, PartSets, PreparedFacts, SameKeys, ShardFacts, ShardState};
 pub use failure::{ExitClass, Failure, Outcome};

@@ -92,6 +92,10 @@ problem_kinds! {
     SampleExcluded => "sample-excluded", "sample excluded because of damage";
     /// The same key in two shards, or coming back later in one.
     DuplicateKey => "duplicate-key", "duplicate key";
+    /// Parts of one sample that are in several places, so that each place is a sample of its own.
+    ScatteredSample => "scattered-sample", "parts of a sample that are not next to each other";
+    /// Files that the tar of macOS adds (`._NAME`).
+    AppleDouble => "apple-double", "AppleDouble files of macOS";
     // Media.
     /// An entry that is picked as media and is none.
     NotMedia => "not-media", "not a picture, sound or video";
@@ -370,9 +374,11 @@ impl Problem {
     pub fn into_failure(self) -> super::Failure {
         super::Failure {
             class: self.kind.class(),
+            kind: Some(self.kind),
             what: match self.kind {
                 ProblemKind::BadRatio => "reading --split-ratio",
                 ProblemKind::UnknownSampleType => "reading --sample-type",
+                ProblemKind::ScatteredSample | ProblemKind::AppleDouble => "preparing the data set",
                 _ => "the run",
             }
             .to_owned(),

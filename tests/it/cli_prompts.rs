@@ -189,6 +189,21 @@ fn a_prepared_data_set_is_updated_by_prompts() {
 }
 
 #[test]
+fn samples_in_several_pieces_are_shown_and_cannot_be_written() {
+    let sandbox = Sandbox::new();
+    let entry = |name: &str| (name.to_owned(), b"{}".to_vec());
+    sandbox.tar_of("data/a.tar", &["0.txt", "1.txt", "0.json", "1.json"].map(entry));
+    let line = "prepare data --plain --split-ratio 1,0,0 --sample-type CrudeWebdataset";
+    let mut dialogue = Dialogue::start(&sandbox, line, "xterm");
+    dialogue.expect("Leave out shards").answer("").expect("Exclude one sample").answer("");
+    dialogue.expect("Not possible").expect("not next to each other").expect("tar --sort=name");
+    dialogue.expect("What now?").expect("Number").answer("4");
+    let text = dialogue.ends(0);
+    assert!(!text.contains("write it") && !text.contains("keep-first"), "{text}");
+    assert!(!sandbox.has("data/.nv-meta"));
+}
+
+#[test]
 fn ctrl_c_at_a_question_writes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.ten_shards();

@@ -4,6 +4,7 @@ use super::super::args::Globals;
 use super::super::context::Context;
 use super::super::end::{Done, Finished, Status};
 use super::super::{info, jsonl, lint, media, mix, paths, prepare};
+use super::fix_duplicates::without_renames;
 use crate::engine::check::LintOptions;
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::python::pattern::Pattern;
@@ -84,7 +85,7 @@ struct PrepareArgs {
     shuffle_tars: bool,
     #[command(flatten)]
     media: WayArgs,
-    /// Accepted; tars are never changed in place here
+    /// Accepted where no key occurs twice: shards are never changed in place here
     #[arg(long)]
     fix_duplicates: bool,
     /// Divide by three numbers
@@ -312,11 +313,6 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
     }
     let mut plan = plan(args, context)?;
     paths::only_folders(&plan.path)?;
-    if args.fix_duplicates {
-        let text =
-            "--fix-duplicates changes nothing here: tars are never rewritten in place; duplicate keys are reported";
-        context.printer.warning(text, None);
-    }
     let prepared = is_prepared(Path::new(&plan.path));
     if prepared && plan.rerun == Rerun::Refuse && plan.scope == Scope::Full && !context.may_ask() {
         return Err(Failure::data("preparing", "the data set is prepared already")
@@ -333,12 +329,13 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
         context.printer.warning("no shard was found; nothing was written", Some(NO_SHARDS));
         return Ok(Done::ok(serde_json::Map::from_iter([("shards".to_owned(), 0.into())])));
     }
-    let mut done = if asks_nothing(&plan, args, prepared) {
+    let finished = if asks_nothing(&plan, args, prepared) {
         prepare::refuse_missing(&plan, context, prepare::Consent::Given)?;
-        prepare::execute(plan, None, context)?
+        prepare::execute(plan, None, context)
     } else {
-        prepare::decide(plan, context)?
+        prepare::decide(plan, context)
     };
+    let mut done = finished.map_err(|stopped| if args.fix_duplicates { without_renames(stopped) } else { stopped })?;
     forgive(&mut done);
     Ok(done)
 }

@@ -1,5 +1,6 @@
 //! One shard scanned afresh, every row held against `.tar.idx` and the tables as it comes.
 
+use super::pieces::{KeySpools, Pieces};
 use super::watch::Watch;
 use super::words::Words;
 use super::{Checked, Prepared};
@@ -29,6 +30,7 @@ pub(super) fn compare_shard(
     id: ShardId,
     shard: &Shard,
     watch: &mut Watch<'_>,
+    keys: Option<&KeySpools>,
     handles: &Handles<'_>,
 ) -> Outcome<Checked> {
     let tables = prepared.tables()?;
@@ -60,12 +62,25 @@ pub(super) fn compare_shard(
         parts: Cursor::new(parts, &database),
         now: 0,
         unlisted_parts: 0,
+        pieces: Pieces::default(),
         findings: Findings::new(shard, handles.problems),
         watch,
         checked: Checked { shards: 1, bytes: shard.stamp.bytes, ..Checked::default() },
     };
     let filter = OnlyProblems { problems: handles.problems, prepared };
-    let scan = scan_shard(shard, &mut sink, &Handles { problems: &filter, ..*handles })?;
+    let filtered = Handles { problems: &filter, ..*handles };
+    let scan = match keys {
+        Some(keys) => keys.scan((shard, id), &filtered, &mut sink)?,
+        None => scan_shard(shard, &mut sink, &filtered)?,
+    };
+    let pieces = std::mem::take(&mut sink.pieces);
+    match scan.apple_double.filter(|entries| entries.is_refused()) {
+        Some(entries) => {
+            sink.watch.forget_apple_doubles();
+            handles.problems.report(entries.problem(&shard.name))?;
+        }
+        None => pieces.finish(&shard.name, prepared, handles.problems)?,
+    }
     sink.finish(scan.end_offset, prepared.entry(id).map_or(0, |(_, count)| count))
 }
 
@@ -245,6 +260,7 @@ struct Compare<'a, 's, 'p, 'w, 'k> {
     now: u64,
     /// Parts of this sample that have no row.
     unlisted_parts: u64,
+    pieces: Pieces,
     findings: Findings<'a>,
     watch: &'w mut Watch<'k>,
     checked: Checked,
@@ -260,6 +276,7 @@ impl ScanSink for Compare<'_, '_, '_, '_, '_> {
         self.extra_parts_before(self.now)?;
         let Some(stored) = self.parts.take_of(self.now)? else {
             self.unlisted_parts += 1;
+            self.pieces.add_part(row.part_name);
             return Ok(());
         };
         let same = stored.text == row.part_name
@@ -287,6 +304,17 @@ impl ScanSink for Compare<'_, '_, '_, '_, '_> {
     fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()> {
         self.word(row.byte_offset)?;
         self.watch.drop_parts();
+        self.next_sample(row.byte_offset)
+    }
+
+    /// Such a sample has no rows here; another program may have given it some.
+    fn apple_double_sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.word(row.byte_offset)?;
+        self.watch.apple_double(row.key);
+        self.samples.take_of(self.now)?;
+        if self.parts.is_there() {
+            self.parts.skip_before(self.now + 1)?;
+        }
         self.next_sample(row.byte_offset)
     }
 }
@@ -330,23 +358,29 @@ impl Compare<'_, '_, '_, '_, '_> {
                     self.findings.add(subject, message)?;
                 }
             }
-            None if self.is_kept_elsewhere(row.key)? => {}
+            None if self.compare_with_kept(row.key)? => {}
             None => self.findings.add(subject, format!("sample {} has no row in the table", self.now))?,
         }
         Ok(())
     }
 
-    /// Of a key that is there twice only the first has a row, by choice (`--duplicates keep-first`).
-    fn is_kept_elsewhere(&self, key: &str) -> Outcome<bool> {
+    /// Of a key of several samples only the first has a row, by choice (`--duplicates keep-first`). Whether it is there; the sample
+    /// without a row is a copy of it, or another piece of the same sample.
+    fn compare_with_kept(&mut self, key: &str) -> Outcome<bool> {
         let Some(tables) = self.tables else { return Ok(false) };
         let kept = tables.sample_by_key(key)?;
-        Ok(kept.is_some_and(|k| (k.tar_file_id, k.sample_index) < (self.id.0, self.now)))
+        let kept = kept.filter(|kept| (kept.tar_file_id, kept.sample_index) < (self.id.0, self.now));
+        if let Some(kept) = kept.as_ref().filter(|_| !self.watch.excludes(key)) {
+            self.pieces.compare(key, kept, tables)?;
+        }
+        Ok(kept.is_some())
     }
 
     fn next_sample(&mut self, byte_offset: u64) -> Outcome<()> {
         self.checked.samples += 1;
         self.now += 1;
         self.unlisted_parts = 0;
+        self.pieces.begin_sample();
         if self.parts.is_there() {
             let extra = self.parts.skip_before(self.now)?;
             if extra > 0 {

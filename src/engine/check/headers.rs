@@ -159,6 +159,10 @@ impl Pass<'_, '_> {
             }
             let Some(padded) = part.second.checked_next_multiple_of(BLOCK_BYTES) else { return Ok(false) };
             expected_start = part.first.saturating_add(padded);
+            // It may be an AppleDouble file: a scan reads its content.
+            if row.text.ends_with('/') && part.text.starts_with('_') {
+                return Ok(false);
+            }
             watch.part(&part.text);
             self.checked.parts += 1;
         }

@@ -11,6 +11,7 @@ mod headers;
 pub mod info;
 pub mod lint;
 pub mod media;
+mod pieces;
 mod prepared;
 pub mod single;
 pub mod verify;

@@ -48,13 +48,26 @@ pub(super) struct Watch<'a> {
     named: Vec<Vec<String>>,
     excluded: HashSet<&'a str>,
     seen: HashSet<&'a str>,
+    /// AppleDouble samples that the loader reads as samples, and the key of the first.
+    apple_doubles: u64,
+    first_apple_double: String,
 }
 
 impl<'a> Watch<'a> {
     /// `fields` is `None` for a shard that is in no split. `excluded` are keys that `split.yaml` excludes in this shard.
     pub(super) fn new(shard: &'a str, fields: Option<&'a FieldParts>, excluded: HashSet<&'a str>) -> Self {
         let n = fields.map_or(0, |f| f.fields.len());
-        Self { shard, fields, has: 0, lacking: vec![0; n], named: vec![Vec::new(); n], excluded, seen: HashSet::new() }
+        Self {
+            shard,
+            fields,
+            has: 0,
+            lacking: vec![0; n],
+            named: vec![Vec::new(); n],
+            excluded,
+            seen: HashSet::new(),
+            apple_doubles: 0,
+            first_apple_double: String::new(),
+        }
     }
     /// Nothing, for a check that compares only.
     pub(super) fn nothing(shard: &'a str) -> Self {
@@ -82,6 +95,26 @@ impl<'a> Watch<'a> {
             }
         }
     }
+    /// Whether this key is excluded in the shard.
+    pub(super) fn excludes(&self, key: &str) -> bool {
+        self.excluded.contains(key)
+    }
+    /// Takes a sample of nothing but AppleDouble entries.
+    pub(super) fn apple_double(&mut self, key: &str) {
+        self.has = 0;
+        if let Some(&excluded) = self.excluded.get(key) {
+            self.seen.insert(excluded);
+        } else if self.fields.is_some() {
+            if self.apple_doubles == 0 {
+                key.clone_into(&mut self.first_apple_double);
+            }
+            self.apple_doubles += 1;
+        }
+    }
+    /// Leaves the AppleDouble samples out of the report.
+    pub(super) fn forget_apple_doubles(&mut self) {
+        self.apple_doubles = 0;
+    }
     /// Forgets parts of a sample that turned out to have no row.
     pub(super) fn drop_parts(&mut self) {
         self.has = 0;
@@ -90,6 +123,7 @@ impl<'a> Watch<'a> {
     pub(super) fn restart(&mut self) {
         self.has = 0;
         self.seen.clear();
+        self.apple_doubles = 0;
         self.lacking.iter_mut().for_each(|n| *n = 0);
         self.named.iter_mut().for_each(Vec::clear);
     }
@@ -115,6 +149,7 @@ impl<'a> Watch<'a> {
                 }
             }
         }
+        self.report_apple_doubles(problems)?;
         let mut lost: Vec<&str> = self.excluded.difference(&self.seen).copied().collect();
         lost.sort_unstable();
         for key in lost.iter().take(NAMED as usize) {
@@ -130,5 +165,24 @@ impl<'a> Watch<'a> {
             problems.report(Problem::problem(ProblemKind::MatchesNothing, Subject::shard(self.shard), message))?;
         }
         Ok(())
+    }
+
+    /// AppleDouble files between samples are no damage once they are excluded.
+    fn report_apple_doubles(&self, problems: &dyn ProblemSink) -> Outcome<()> {
+        if self.apple_doubles == 0 {
+            return Ok(());
+        }
+        let item = crate::engine::outputs::exclude_item(self.shard, Some(&self.first_apple_double));
+        let samples = count(self.apple_doubles, "sample");
+        let verb = if self.apple_doubles == 1 { "consists" } else { "consist" };
+        let message = format!(
+            "{samples} {verb} of AppleDouble files of macOS (names that begin with ._) and {} not excluded",
+            if self.apple_doubles == 1 { "is" } else { "are" }
+        );
+        let subject = Subject::shard(self.shard).key(&self.first_apple_double);
+        problems.report(Problem::problem(ProblemKind::AppleDouble, subject, message).with_hint(format!(
+            "gristmill prepare PATH --update --exclude-sample {}",
+            crate::engine::plan::shell_quote(&item)
+        )))
     }
 }

@@ -44,6 +44,11 @@ impl RowSet {
         piece[(row % PIECE / 64) as usize] |= 1 << (row % 64);
     }
 
+    /// Whether a member may be among `count` rows from `first` on; a no is certain.
+    pub(super) fn has_any(&self, first: u64, count: u64) -> bool {
+        count > 0 && (first / PIECE..=(first + (count - 1)) / PIECE).any(|piece| self.0.contains_key(&piece))
+    }
+
     pub(super) fn contains(&self, row: u64) -> bool {
         !self.0.is_empty()
             && self.0.get(&(row / PIECE)).is_some_and(|piece| piece[(row % PIECE / 64) as usize] >> (row % 64) & 1 == 1)

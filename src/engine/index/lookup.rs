@@ -71,6 +71,10 @@ fn is_there(
     }
     for (at, _) in name.match_indices('/') {
         let Some(&id) = ids.get(&name[..at]) else { continue };
+        // AppleDouble entries have no rows, so the tables do not say whether they are there.
+        if name.ends_with('/') {
+            return Ok(true);
+        }
         let holder: Option<i64> = query.query_row([&name[at + 1..]], |row| row.get(0)).optional()?;
         if holder.is_some_and(|holder| duplicates == Duplicates::KeepFirst || i64::try_from(id) == Ok(holder)) {
             return Ok(true);

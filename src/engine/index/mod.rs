@@ -16,6 +16,7 @@ mod respool;
 mod rows;
 pub(in crate::engine) mod runs;
 mod same_keys;
+mod scattered;
 mod spool;
 mod tables;
 #[cfg(test)]
@@ -30,13 +31,13 @@ pub(in crate::engine) use media::sql_failure;
 pub use media::{carry_media_tables, CarriedMedia};
 pub use respool::{respool_unit, OldIndex};
 pub use runs::Run;
-pub use same_keys::same_keys;
+pub use same_keys::{same_keys, scattered_samples, KeyGroups};
 pub use spool::SpooledShard;
 pub use writer::IndexWriter;
 
 use crate::model::handles::KEPT_PROBLEMS;
-use crate::model::{Cancel, Duplicates, Handles, Outcome, Progress, Shard, ShardId};
-use crate::source::tar::scan_shard;
+use crate::model::{Cancel, Duplicates, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, Shard, ShardId};
+use crate::source::tar::{scan_shard, ScanSink};
 use crate::storage::fs::Fs;
 use spool::SpoolSink;
 use std::path::{Path, PathBuf};
@@ -112,6 +113,44 @@ pub fn scan_unit(
         sink.finish(scan)
     });
     scanned.inspect_err(|_| spool::discard(fs, spool_dir, id, &shard.name))
+}
+
+/// As [`scan_unit`]; `also` takes the same rows.
+pub fn scan_unit_with(
+    (shard, id): (&Shard, ShardId),
+    spool_dir: &Path,
+    fs: &dyn Fs,
+    memory: usize,
+    handles: &Handles<'_>,
+    also: &mut dyn ScanSink,
+) -> Outcome<SpooledShard> {
+    let scanned = SpoolSink::create(fs, spool_dir, (id, &shard.name), memory).and_then(|mut sink| {
+        let scan = scan_shard(shard, &mut Both(&mut sink, also), handles)?;
+        sink.finish(scan)
+    });
+    scanned.inspect_err(|_| spool::discard(fs, spool_dir, id, &shard.name))
+}
+
+/// Hands all rows to two sinks.
+struct Both<'a>(&'a mut dyn ScanSink, &'a mut dyn ScanSink);
+
+impl ScanSink for Both<'_> {
+    fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
+        self.0.part(row)?;
+        self.1.part(row)
+    }
+    fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.0.sample(row)?;
+        self.1.sample(row)
+    }
+    fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()> {
+        self.0.hidden_sample(row)?;
+        self.1.hidden_sample(row)
+    }
+    fn apple_double_sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        self.0.apple_double_sample(row)?;
+        self.1.apple_double_sample(row)
+    }
 }
 
 /// Builds `index.sqlite` in `work_dir` from all shards at once; see [`IndexWriter`] for building while scanning.

@@ -23,4 +23,6 @@ pub use command::{command_line, command_line_after_run, shell_quote, CommandLine
 pub use compare::differences;
 pub use inherit::inherited;
 pub use splits::{pattern_matches, resolve, resolve_in, Resolved};
-pub use validate::{cut_names, many_shards, same_keys, unreadable_splits, validate};
+pub use validate::{
+    cut_names, many_shards, same_keys, scattered_problem, unreadable_splits, unusable_samples, validate,
+};

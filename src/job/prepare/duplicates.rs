@@ -3,11 +3,11 @@
 use super::collect::Selection;
 use super::summary::{selected_facts, shard_names};
 use super::{rerun, Context};
-use crate::engine::index::{BuiltIndex, DuplicateKey, SpooledShard, Untrained};
-use crate::engine::plan::resolve_in;
+use crate::engine::index::{self, BuiltIndex, DuplicateKey, SpooledShard, Untrained};
+use crate::engine::plan::{resolve_in, unusable_samples};
 use crate::formats::python::braces;
 use crate::model::{
-    text, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, ShardFacts, ShardId, Subject,
+    text, Duplicates, Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, ShardFacts, ShardId, Subject,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -36,17 +36,33 @@ pub(super) fn duplicates_refused(context: &Context, selection: &Selection, built
         .on(Subject::shard(name(&first.second)).key(&first.key)),
         None => Failure::data("preparing the data set", text::count(built.duplicate_count, "duplicate key")),
     };
-    failure.with_hint(
+    failure.of_kind(ProblemKind::DuplicateKey).with_hint(
         "keys must be unique over the whole data set: leave a shard out with --exclude, keep the first copy with \
          --duplicates keep-first, or do without access by name with --skip-sample-tables",
     )
+}
+
+/// Refuses samples whose parts are in several places, whatever the plan does about keys of several samples: each place would be a
+/// sample of its own.
+pub(super) fn refuse_scattered(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> Outcome<()> {
+    let shared = &context.shared;
+    let numbers = selection.positions.iter().map(|position| u32::try_from(*position).unwrap_or(u32::MAX));
+    let shards: Vec<(u32, &SpooledShard)> = numbers.zip(spools).collect();
+    let scattered = index::scattered_samples(&*shared.fs, &shards, context.scratch.path(), &shared.cancel)?;
+    if scattered.is_empty() {
+        return Ok(());
+    }
+    shared.update(|state| state.facts.scattered = scattered);
+    let problem = unusable_samples(&context.plan, &shared.facts_now());
+    let refusal = problem.map(|problem| Problem { severity: Severity::Refusal, ..problem });
+    rerun::refuse(context, refusal.into_iter().collect())
 }
 
 fn places(duplicate: &DuplicateKey, name: &impl Fn(&(ShardId, u64)) -> String) -> String {
     let mut both = [duplicate.first, duplicate.second];
     both.sort_unstable();
     let [early, late] = both;
-    format!("the key stands in {} (sample {}) and again in {} (sample {})", name(&early), early.1, name(&late), late.1)
+    format!("the key is in {} (sample {}) and again in {} (sample {})", name(&early), early.1, name(&late), late.1)
 }
 
 /// Samples that no training will read: of shards that the loader cannot open, that are in no split or excluded as a whole,

@@ -31,9 +31,14 @@ pub(super) fn tell_stale(
 ) -> Outcome<()> {
     let plan = &context.plan;
     let Some(database) = built.database.as_ref().filter(|_| plan.scope == Scope::Full) else { return Ok(()) };
-    // What damage demands is excluded by this run itself, row or no row; what the plan adds is told elsewhere.
+    // What damage and AppleDouble files demand is excluded by this run itself, row or no row; what the plan adds is told elsewhere.
     let damaged = spools.iter().zip(shards).flat_map(|(spool, shard)| {
-        spool.scan.damaged_keys.iter().map(|key| outputs::exclude_item(&shard.name, Some(key)))
+        spool
+            .scan
+            .damaged_keys
+            .iter()
+            .chain(&spool.scan.apple_double_keys)
+            .map(|key| outputs::exclude_item(&shard.name, Some(key)))
     });
     let told: HashSet<String> = damaged.chain(plan.excludes.iter().cloned()).collect();
     let names: Vec<String> = shards.iter().map(|shard| shard.name.clone()).collect();

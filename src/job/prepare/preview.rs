@@ -5,7 +5,7 @@ use super::summary::{selected_facts, shard_names, summaries};
 use super::{OutputFile, SplitSummary};
 use crate::engine::outputs;
 use crate::engine::plan::inherit::recorded;
-use crate::engine::plan::{inherited, resolve_in, same_keys, validate};
+use crate::engine::plan::{inherited, resolve_in, same_keys, unusable_samples, validate};
 use crate::engine::select::select;
 use crate::formats::energon::layout;
 use crate::model::shard::index_name;
@@ -53,7 +53,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         nothing_to_do: false,
     };
     preview.problems.extend(validate(plan, facts));
-    if plan.duplicates == Duplicates::KeepFirst {
+    if plan.duplicates == Duplicates::KeepFirst && unusable_samples(plan, facts).is_none() {
         preview.problems.extend(same_keys(plan, facts));
     }
     let positions = match select(plan, facts) {

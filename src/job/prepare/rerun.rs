@@ -60,18 +60,26 @@ pub(super) fn kept_of_before(
     let there: HashSet<&str> = facts.shards.iter().map(|shard| shard.name.as_str()).collect();
     for problem in &found {
         let is_ours = match problem.kind {
-            ProblemKind::SampleExcluded => true,
+            ProblemKind::SampleExcluded | ProblemKind::AppleDouble => true,
             ProblemKind::DuplicateKey => !problem.message.ends_with(NEITHER),
             _ => false,
         };
         let Some(shard) = in_shard(problem).filter(|_| is_ours) else { continue };
         // One that the plan leaves out may come back.
         let is_again = !unchanged.contains(shard) && (chosen.contains(shard) || !there.contains(shard));
-        if is_again {
+        if is_again && problem.kind == ProblemKind::AppleDouble {
+            judged.extend(apple_double_excludes(shard, prepared));
+        } else if is_again {
             judged.insert(exclude_item(shard, problem.subject.key.as_deref()));
         }
     }
     Ok((unchanged, judged))
+}
+
+/// The excludes that a run made for AppleDouble files of a shard: their keys end with the slash of a folder.
+fn apple_double_excludes<'p>(shard: &str, prepared: &'p PreparedFacts) -> impl Iterator<Item = String> + 'p {
+    let prefix = format!("{}/", exclude_item(shard, None));
+    prepared.excludes.iter().filter(move |item| item.starts_with(&prefix) && item.ends_with('/')).cloned()
 }
 
 fn in_shard(problem: &Problem) -> Option<&str> {

@@ -252,6 +252,7 @@ fn build(
     shared.progress.restart(samples, 0);
     context.board.phase(Phase::Tables, format!("sorting {}, building the tables", text::count(samples, "key")));
     if context.plan.scope == Scope::WithoutSampleTables {
+        duplicates::refuse_scattered(context, selection, spools)?;
         let database = media::kept_alone(context, own)?;
         return Ok((
             BuiltIndex { database, duplicates: Vec::new(), duplicate_count: 0, samples, parts: 0, bytes: 0 },
@@ -262,6 +263,9 @@ fn build(
     let options = BuildOptions { duplicates: context.plan.duplicates, untrained, ..BuildOptions::default() };
     let fs = &*shared.fs;
     let built = index::build(fs, spools, &own.work(), context.scratch.path(), &options, &shared.handles())?;
+    if built.duplicate_count > 0 {
+        duplicates::refuse_scattered(context, selection, spools)?;
+    }
     if built.duplicate_count > 0 && context.plan.duplicates == Duplicates::Fail {
         return Err(duplicates_refused(context, selection, &built));
     }
@@ -282,7 +286,7 @@ fn build(
     Ok((built, described))
 }
 
-/// The exclude items of this run: what was there, what the plan adds, what damage and duplicates demand.
+/// The exclude items of this run: what was there, what the plan adds, what damage, AppleDouble files and duplicates demand.
 fn all_excludes(
     context: &Context,
     selection: &Selection,
@@ -295,7 +299,8 @@ fn all_excludes(
     items.extend(context.plan.excludes.iter().cloned());
     for (spool, shard) in spools.iter().zip(shards) {
         items.extend(spool.scan.damaged_start.then(|| outputs::exclude_item(&shard.name, None)));
-        items.extend(spool.scan.damaged_keys.iter().map(|key| outputs::exclude_item(&shard.name, Some(key))));
+        let keys = spool.scan.damaged_keys.iter().chain(&spool.scan.apple_double_keys);
+        items.extend(keys.map(|key| outputs::exclude_item(&shard.name, Some(key))));
     }
     if context.plan.duplicates == Duplicates::KeepFirst {
         let is_out = |id: ShardId| shards.get(id.0 as usize).is_some_and(|shard| shard.unusable || shard.is_tgz);

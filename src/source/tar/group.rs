@@ -1,5 +1,6 @@
 //! Entries into samples: rows for the sink, figures for the screens, and what was skipped or damaged on the way.
 
+use super::apple_double::{self, AppleDoubles};
 use super::names;
 use super::notes::Notes;
 use super::walk::Entry;
@@ -45,6 +46,9 @@ pub(super) struct Grouper<'a> {
     held: Option<(Vec<u8>, Entry)>,
     /// Where the global headers directly before the next entry begin.
     globals_from: Option<u64>,
+    apple_doubles: AppleDoubles,
+    /// The last sample that was closed is an ordinary one.
+    follows_sample: bool,
     statistics: Statistics,
     scan: ShardScan,
 }
@@ -67,18 +71,27 @@ impl<'a> Grouper<'a> {
             in_doubt: false,
             held: None,
             globals_from: None,
+            apple_doubles: AppleDoubles::default(),
+            follows_sample: false,
             statistics: Statistics::default(),
             scan: ShardScan::default(),
         }
     }
 
-    /// Takes one entry.
-    pub(super) fn entry(&mut self, name: &[u8], entry: &Entry) -> Outcome<()> {
+    /// Takes one entry. `begins_with` answers whether its content begins with these bytes.
+    pub(super) fn entry(
+        &mut self,
+        name: &[u8],
+        entry: &Entry,
+        begins_with: impl FnOnce(&[u8]) -> Outcome<bool>,
+    ) -> Outcome<()> {
         let globals_from = self.globals_from.take();
         if let Some(why) = entry.suspect {
             self.notes.count(ProblemKind::BadExtendedHeader, name, entry.offset, why);
         }
         let Some(dot) = self.judge(name, entry) else { return Ok(()) };
+        let is_apple_double = apple_double::has_name(name, dot) && begins_with(&apple_double::MAGIC)?;
+        let entry = &Entry { is_apple_double, ..*entry };
         let is_next = !self.open || name[..dot] != self.key[..];
         if is_next {
             self.release()?;
@@ -115,6 +128,8 @@ impl<'a> Grouper<'a> {
                 self.close(start)?;
             }
             self.open = true;
+            let previous = self.follows_sample.then_some(self.key.as_slice());
+            self.apple_doubles.begin(&name[..dot], entry, previous);
             self.key.clear();
             self.key.extend_from_slice(&name[..dot]);
             self.start = start;
@@ -128,6 +143,7 @@ impl<'a> Grouper<'a> {
             self.hand_out_parts()?;
             self.handed_out = true;
         }
+        self.apple_doubles.add(name, entry);
         let name_from = self.names.len();
         self.names.extend_from_slice(&name[dot + 1..]);
         let (content_offset, size) = (entry.content_offset, entry.size);
@@ -204,6 +220,7 @@ impl<'a> Grouper<'a> {
             self.close(end)?;
         }
         self.scan.end_offset = end;
+        (self.scan.apple_double, self.scan.apple_double_keys) = self.apple_doubles.finish();
         (self.scan.parts, self.scan.part_sets) = self.statistics.finish();
         Ok((self.scan, self.notes))
     }
@@ -213,6 +230,13 @@ impl<'a> Grouper<'a> {
         let (sample_index, byte_offset) = (self.scan.samples, self.start);
         let byte_size = end.saturating_sub(byte_offset);
         self.scan.samples += 1;
+        let is_apple_double = self.apple_doubles.end(&self.key);
+        self.follows_sample = !is_apple_double;
+        if is_apple_double {
+            self.hand_out_parts()?;
+            let key = std::str::from_utf8(&self.key).unwrap_or_default();
+            return self.sink.apple_double_sample(SampleRow { key, sample_index, byte_offset, byte_size });
+        }
         self.sketch();
         self.hand_out_parts()?;
         self.statistics.end_sample();
@@ -232,6 +256,11 @@ impl<'a> Grouper<'a> {
     }
 
     fn hand_out_parts(&mut self) -> Outcome<()> {
+        if self.apple_doubles.is_alone() {
+            self.parts.clear();
+            self.names.clear();
+            return Ok(());
+        }
         let repeated = self.repeated();
         let key_is_text = std::str::from_utf8(&self.key).is_ok();
         for (position, part) in self.parts.iter().enumerate() {

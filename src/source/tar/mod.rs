@@ -3,6 +3,7 @@
 //! Owns header parsing, the walk from entry to entry and the grouping; knows nothing of tables, threads or terminals.
 //! The rules are those of the Energon format page, "Tar entries → samples".
 
+mod apple_double;
 mod group;
 mod header;
 mod names;
@@ -15,7 +16,8 @@ mod walk;
 mod window;
 
 use crate::model::{
-    FileStamp, Handles, HiddenSample, Outcome, PartFacts, PartRow, PartSets, SampleRow, SampleSketch, Shard,
+    AppleDouble, FileStamp, Handles, HiddenSample, Outcome, PartFacts, PartRow, PartSets, SampleRow, SampleSketch,
+    Shard,
 };
 use std::collections::BTreeMap;
 
@@ -30,6 +32,11 @@ pub trait ScanSink {
     fn sample(&mut self, row: SampleRow<'_>) -> Outcome<()>;
     /// Takes a sample whose key is not UTF-8: it belongs into `.tar.idx`, not into the tables. No part precedes it.
     fn hidden_sample(&mut self, row: HiddenSample) -> Outcome<()>;
+    /// Takes a sample of nothing but AppleDouble entries, which belongs into `.tar.idx` alone as well. No part precedes it.
+    fn apple_double_sample(&mut self, row: SampleRow<'_>) -> Outcome<()> {
+        let SampleRow { sample_index, byte_offset, byte_size, .. } = row;
+        self.hidden_sample(HiddenSample { sample_index, byte_offset, byte_size })
+    }
 }
 
 pub use crate::model::facts::PART_NAMES_KEPT;
@@ -55,6 +62,12 @@ pub struct ShardScan {
     /// Something before the first sample is damaged. The loader reads that sample from the first byte of the shard, so that
     /// it comes to no sample of it, excluded or not.
     pub damaged_start: bool,
+    /// Entries that the tar of macOS adds, where they are taken for parts.
+    #[serde(default)]
+    pub apple_double: Option<AppleDouble>,
+    /// Keys of samples that have nothing but such entries: counted, not in the tables, to be excluded from training.
+    #[serde(default)]
+    pub apple_double_keys: Vec<String>,
     /// Samples of which many questions can be answered, at most [`SKETCHES_KEPT`]: the first ones, the later half of them
     /// replaced by ones from farther on as the shard turns out to be longer.
     pub sketches: Vec<SampleSketch>,

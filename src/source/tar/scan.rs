@@ -3,7 +3,7 @@
 use super::group::Grouper;
 use super::header::{is_plausible, BLOCK, BLOCK_BYTES};
 use super::notes::printable;
-use super::walk::{Step, Walker};
+use super::walk::{Entry, Step, Walker};
 use super::window::{FileWindow, StreamWindow, Window};
 use super::{ScanSink, ShardScan};
 use crate::model::text::bytes;
@@ -61,6 +61,11 @@ fn report_change(shard: &Shard, file: &ReadFile, scan: &ShardScan, handles: &Han
     handles.problems.report(problem.with_hint("wait until nobody writes to it, then run again"))
 }
 
+/// Whether the content of an entry begins with these bytes.
+fn begins_with<W: Window>(window: &mut W, entry: &Entry, start: &[u8]) -> Outcome<bool> {
+    Ok(entry.size >= start.len() as u64 && window.bytes(entry.content_offset, start.len())? == start)
+}
+
 struct Run<'a, W> {
     shard: &'a Shard,
     handles: &'a Handles<'a>,
@@ -86,7 +91,10 @@ impl<'a, W: Window> Run<'a, W> {
                 self.beat()?;
             }
             match self.walker.step()? {
-                Step::Entry(entry) => group.entry(&self.walker.name, &entry)?,
+                Step::Entry(entry) => {
+                    let Walker { window, name, .. } = &mut self.walker;
+                    group.entry(name, &entry, |start| begins_with(window, &entry, start))?;
+                }
                 Step::Global { at, suspect } => {
                     group.global(at);
                     if let Some(why) = suspect {
@@ -111,6 +119,9 @@ impl<'a, W: Window> Run<'a, W> {
         notes.report(&self.shard.name, self.handles.problems)?;
         self.report_folded()?;
         self.report_excluded(&scan.damaged_keys)?;
+        if let Some(excluded) = scan.apple_double.as_ref().filter(|entries| !entries.is_refused()) {
+            self.handles.problems.report(excluded.problem(&self.shard.name))?;
+        }
         if scan.damaged_start && scan.samples > 0 {
             let why = "something before its first sample is damaged, and the loader begins there: prepare excludes the whole \
                        shard from training";

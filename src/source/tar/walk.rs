@@ -31,6 +31,8 @@ pub(super) struct Entry {
     pub(super) is_link: bool,
     /// Why its name or size may be wrong, though it can be read.
     pub(super) suspect: Option<&'static str>,
+    /// An AppleDouble file that is named like a part; set by the grouping.
+    pub(super) is_apple_double: bool,
 }
 
 /// What one step of the walk met.
@@ -376,6 +378,7 @@ impl<'a, W: Window> Walker<'a, W> {
             is_sparse: draft.is_sparse,
             is_link: draft.is_link,
             suspect: draft.suspect,
+            is_apple_double: false,
         }))
     }
 

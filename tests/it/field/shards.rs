@@ -1,1 +1,185 @@
-//! Shards of other tar programs: unsorted, repeated, sparse, linked and foreign entries.
+//! Shards: parts in several places, files of macOS, keys of several samples.
+
+use super::*;
+use serde_json::json;
+
+/// First bytes of a file that macOS adds.
+const APPLE_DOUBLE: &[u8] = b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X        ";
+
+/// Writes a tar of entries whose content is their name; those that begin with `._` are AppleDouble files.
+fn tar(sandbox: &Sandbox, path: &str, names: &[&str]) {
+    let content = |name: &str| match name.rsplit('/').next().is_some_and(|last| last.starts_with("._")) {
+        true => APPLE_DOUBLE.to_vec(),
+        false => name.as_bytes().to_vec(),
+    };
+    let entries: Vec<_> = names.iter().map(|name| ((*name).to_owned(), content(name))).collect();
+    sandbox.tar_of(path, &entries);
+}
+
+/// Checks that nothing is published, and returns the error with its hint.
+#[track_caller]
+fn is_refused(sandbox: &Sandbox, folder: &str, ran: &Ran) -> String {
+    let report = ran.json("refused");
+    assert_eq!(ran.code, 1, "{report:#}");
+    assert!(!sandbox.has(&format!("{folder}/.nv-meta/.info.json")), "{report:#}");
+    let error = format!("{} {}", report["error"], report["errors"]);
+    assert!(!error.contains("keep-first"), "{report:#}");
+    error
+}
+
+/// The problems of `lint`, one a line.
+fn lint(sandbox: &Sandbox, folder: &str) -> String {
+    let ran = sandbox.say(&format!("lint {folder} --json"));
+    let report = ran.json(if ran.code == 0 { "ok" } else { "problems" });
+    entries(&report, "problem")
+}
+
+fn excludes(sandbox: &Sandbox, folder: &str) -> String {
+    let text = sandbox.read(&format!("{folder}/.nv-meta/split.yaml"));
+    String::from_utf8(text).unwrap().split("exclude:").nth(1).unwrap().trim().to_owned()
+}
+
+fn without_tables(sandbox: &Sandbox, folder: &str) {
+    std::fs::remove_file(sandbox.path(&format!("{folder}/.nv-meta/index.sqlite"))).unwrap();
+}
+
+#[test]
+fn parts_in_several_places_of_a_shard_are_refused_as_what_they_are() {
+    let sandbox = case("T02");
+    for flags in ["", "--duplicates keep-first", "--skip-sample-tables", "--dry-run"] {
+        let error = is_refused(&sandbox, "unsorted", &prepare_with(&sandbox, "unsorted", flags));
+        names(&error, &["pack.tar", "0000", "6 samples", "not next to each other", "tar --sort=name"]);
+    }
+    let report = is_clean(&prepare(&sandbox, "sorted"));
+    assert_eq!(report["samples"], 6);
+}
+
+#[test]
+fn lint_finds_parts_in_several_places_with_and_without_tables() {
+    let sandbox = case("T02");
+    let problems = lint(&sandbox, "prepared");
+    names(&problems, &["scattered-sample", "pack.tar", "6 samples", "tar --sort=name"]);
+    without_tables(&sandbox, "prepared");
+    let problems = lint(&sandbox, "prepared");
+    names(&problems, &["scattered-sample", "pack.tar", "6 samples"]);
+    is_clean(&prepare_with(&sandbox, "sorted", "--skip-sample-tables"));
+    assert_eq!(lint(&sandbox, "sorted"), "");
+}
+
+#[test]
+fn a_sample_divided_between_two_shards_names_both() {
+    let sandbox = Sandbox::new();
+    tar(&sandbox, "data/a.tar", &["0.jpg", "0.txt", "1.jpg"]);
+    tar(&sandbox, "data/b.tar", &["1.txt", "2.jpg", "2.txt"]);
+    for flags in ["", "--duplicates keep-first", "--skip-sample-tables"] {
+        let error = is_refused(&sandbox, "data", &prepare_with(&sandbox, "data", flags));
+        names(&error, &["'1'", "a.tar", "b.tar", "1 sample "]);
+    }
+    is_clean(&prepare_with(&sandbox, "data", "--exclude b.tar"));
+}
+
+#[test]
+fn copies_that_share_a_part_keep_their_way_out() {
+    let sandbox = Sandbox::new();
+    tar(&sandbox, "data/a.tar", &["0.jpg", "0.txt", "1.jpg", "1.txt"]);
+    tar(&sandbox, "data/b.tar", &["1.jpg", "1.json", "2.txt", "1.txt"]);
+    let ran = prepare(&sandbox, "data");
+    let report = ran.json("refused");
+    names(&report.to_string(), &["'1'", "--duplicates keep-first"]);
+    let report = prepare_with(&sandbox, "data", "--duplicates keep-first").json("problems");
+    assert!(!report.to_string().contains("scattered-sample"), "{report:#}");
+    assert_eq!(lint(&sandbox, "data"), "");
+}
+
+#[test]
+fn one_scattered_sample_among_copies_is_found() {
+    let sandbox = Sandbox::new();
+    let copies: Vec<String> = (0..1500).map(|n| format!("k{n:04}.txt")).collect();
+    let mut first: Vec<&str> = copies.iter().map(String::as_str).collect();
+    let mut second = first.clone();
+    first.push("z.jpg");
+    second.push("z.txt");
+    tar(&sandbox, "data/a.tar", &first);
+    tar(&sandbox, "data/b.tar", &second);
+    let error = is_refused(&sandbox, "data", &prepare_with(&sandbox, "data", "--duplicates keep-first"));
+    names(&error, &["'z'", "1 sample "]);
+}
+
+#[test]
+fn apple_double_files_between_parts_are_named() {
+    let sandbox = case("T05");
+    for flags in ["", "--duplicates keep-first", "--skip-sample-tables", "--dry-run"] {
+        let error = is_refused(&sandbox, "folder", &prepare_with(&sandbox, "folder", flags));
+        names(&error, &["mac.tar", "AppleDouble", "._", "COPYFILE_DISABLE=1"]);
+    }
+    let report = is_clean(&prepare(&sandbox, "top"));
+    assert_eq!(report["samples"], 3);
+    assert_eq!(lint(&sandbox, "top"), "");
+}
+
+#[test]
+fn lint_finds_apple_double_files_with_and_without_tables() {
+    let sandbox = case("T05");
+    for _ in 0..2 {
+        let problems = lint(&sandbox, "prepared");
+        names(&problems, &["apple-double", "mac.tar", "COPYFILE_DISABLE=1"]);
+        assert_eq!(problems.lines().count(), 1, "{problems}");
+        if sandbox.has("prepared/.nv-meta/index.sqlite") {
+            without_tables(&sandbox, "prepared");
+        }
+    }
+}
+
+#[test]
+fn apple_double_files_between_whole_samples_are_excluded_with_a_note() {
+    let sandbox = Sandbox::new();
+    tar(&sandbox, "data/a.tar", &["d/._0.jpg", "d/0.jpg", "d/._1.jpg", "d/1.jpg"]);
+    tar(&sandbox, "data/b.tar", &["d/2.jpg", "d/3.jpg", "d/._2.jpg", "d/._3.jpg"]);
+    let report = is_clean(&prepare(&sandbox, "data"));
+    names(&entries(&report, "note"), &["apple-double", "a.tar", "b.tar", "d/._0.jpg", "2 AppleDouble files"]);
+    assert_eq!(excludes(&sandbox, "data"), "- a.tar/d/\n- b.tar/d/");
+    assert_eq!(sandbox.read("data/a.tar.idx").len(), 8 * 5);
+    for command in ["lint", "verify"] {
+        let report = sandbox.say(&format!("{command} data --json")).json("ok");
+        assert_eq!(entries(&report, "problem"), "", "{command}");
+    }
+
+    // Without the exclude they are samples, which lint says.
+    let yaml = "data/.nv-meta/split.yaml";
+    let text = String::from_utf8(sandbox.read(yaml)).unwrap();
+    sandbox.write(yaml, text.replace("- b.tar/d/\n", "").replace("- b.tar/d/", ""));
+    names(&lint(&sandbox, "data"), &["apple-double", "b.tar/d/", "--exclude-sample"]);
+
+    // Packed again without them, the exclude is gone.
+    tar(&sandbox, "data/a.tar", &["d/0.jpg", "d/1.jpg"]);
+    tar(&sandbox, "data/b.tar", &["d/2.jpg", "d/3.jpg"]);
+    is_clean(&sandbox.say("prepare data --yes --json --update"));
+    assert!(!excludes(&sandbox, "data").contains("a.tar"), "{}", excludes(&sandbox, "data"));
+}
+
+#[test]
+fn names_like_those_of_macos_with_other_content_are_parts() {
+    let sandbox = Sandbox::new();
+    sandbox.tar_of("data/a.tar", &[("d/._0.jpg".into(), b"text".to_vec()), ("d/0.jpg".into(), b"text".to_vec())]);
+    let report = is_clean(&prepare(&sandbox, "data"));
+    assert_eq!(entries(&report, "note"), "", "{report:#}");
+    assert_eq!(excludes(&sandbox, "data"), "[]");
+}
+
+#[test]
+fn fix_duplicates_is_refused_where_keys_occur_twice() {
+    let sandbox = case("T03");
+    let line =
+        "energon prepare . --json --non-interactive --fix-duplicates --split-ratio 1,0,0 --sample-type CrudeWebdataset";
+    let error = is_refused(&sandbox, ".", &sandbox.say(line));
+    names(&error, &["--fix-duplicates", "image", "img_0.tar", "img_1.tar", "unique names in new shards"]);
+
+    // The way of the hint keeps all samples.
+    for shard in ["img_0", "img_1", "img_2", "img_3"] {
+        tar(&sandbox, &format!("new/{shard}.tar"), &[&format!("{shard}/image.cls"), &format!("{shard}/image.png")]);
+    }
+    let ran = sandbox.say(&line.replace("prepare .", "prepare new"));
+    let report = is_clean(&ran);
+    assert_eq!(report["samples"], json!(4));
+    assert!(!ran.err.contains("--fix-duplicates"), "{}", ran.err);
+}

@@ -6,6 +6,7 @@ pub(super) mod shard;
 pub(super) mod splits;
 
 use super::media::{self, Depth};
+use super::pieces::KeySpools;
 use super::watch::FieldParts;
 use super::{Checked, Prepared};
 use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
@@ -45,13 +46,15 @@ pub struct LintContext {
     trained: HashSet<String>,
     /// The rows can be walked in order without sorting.
     rows_are_indexed: bool,
+    /// Where the tables do not keep keys unique: the keys of all shards.
+    keys: Option<KeySpools>,
     headers: bool,
     media: Depth,
 }
 
 /// Checks a whole data set, one shard after the other. Findings go to the handles; one that is not prepared is a failure.
 ///
-/// Whoever has threads calls [`begin`], then [`lint_shard`] for each shard in any order.
+/// With several threads: [`begin`], then [`lint_shard`] for each shard in any order, then [`finish`].
 pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcome<Checked> {
     let context = begin(root, options, handles)?;
     let prepared = &context.prepared;
@@ -60,7 +63,13 @@ pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcom
     for id in 0..prepared.shard_count() {
         checked.add(lint_shard(&context, ShardId(id), handles)?);
     }
+    finish(&context, handles)?;
     Ok(checked)
+}
+
+/// What can be said only after all shards were checked.
+pub fn finish(context: &LintContext, handles: &Handles<'_>) -> Outcome<()> {
+    context.keys.as_ref().map_or(Ok(()), |keys| keys.finish(&context.prepared, handles))
 }
 
 /// Everything but the shards one by one: small files, splits, excludes, database, what lies around.
@@ -80,6 +89,7 @@ pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outco
         excluded_keys: splits.excluded_keys,
         trained: splits.trained,
         rows_are_indexed,
+        keys: (options.headers && !prepared.has_tables).then(KeySpools::create).transpose()?,
         headers: options.headers,
         media: if options.decode { Depth::Decode } else { Depth::Rows },
         prepared,

@@ -74,7 +74,8 @@ fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>
         }
         watch.restart();
     }
-    let checked = compare_shard(prepared, id, shard, &mut watch, handles)?;
+    let keys = context.keys.as_ref().filter(|_| fields.is_some());
+    let checked = compare_shard(prepared, id, shard, &mut watch, keys, handles)?;
     watch.finish(handles.problems)?;
     Ok(checked)
 }

@@ -98,16 +98,39 @@ fn keys_of_several_samples_are_found_before_any_table_is_built() {
         vec![one("alone")],
     ];
     let find = |memory: usize, cancel: &Cancel| {
-        let spools = (0..).zip(&shards).map(|(id, samples)| (id + 10, spool_model(&bench, id, samples, memory)));
-        same_keys(&RealFs, &spools.collect::<Vec<_>>(), &bench.dir.path().join("scratch"), cancel)
+        let spools: Vec<SpooledShard> =
+            (0..).zip(&shards).map(|(id, samples)| spool_model(&bench, id, samples, memory)).collect();
+        let numbered: Vec<_> = (10..).zip(&spools).collect();
+        same_keys(&RealFs, &numbered, &bench.dir.path().join("scratch"), cancel)
     };
     let group = |shards: &[u32], key: &str, keys| SameKeys { shards: shards.to_vec(), key: key.into(), keys };
     let wanted = [group(&[10, 10, 11], "x", 1), group(&[10, 12], "y", 1), group(&[11, 12], "both", 2)];
     for memory in [1 << 20, 1] {
-        assert_eq!(find(memory, &Cancel::default()).unwrap(), wanted, "{memory} bytes to sort in");
+        assert_eq!(find(memory, &Cancel::default()).unwrap().same, wanted, "{memory} bytes to sort in");
         assert_eq!(bench.left_in_scratch(), 0);
     }
-    assert_eq!(same_keys(&RealFs, &[], bench.dir.path(), &Cancel::default()).unwrap(), []);
+    assert_eq!(same_keys(&RealFs, &[], bench.dir.path(), &Cancel::default()).unwrap(), KeyGroups::default());
+}
+
+#[test]
+fn keys_whose_samples_have_no_part_in_common_are_pieces() {
+    let bench = Bench::new();
+    let parts = |key: &str, names: &[&str]| sample(key, &names.iter().map(|name| (*name, 1)).collect::<Vec<_>>());
+    let shards = [
+        vec![parts("torn", &["a"]), parts("whole", &["a", "b"]), parts("torn", &["b"]), parts("copy", &["a"])],
+        vec![parts("whole", &["b"]), parts("copy", &["a", "c"]), parts("divided", &["a", "b"])],
+        vec![parts("divided", &["c"]), parts("divided", &["d"]), parts("whole", &["a"])],
+    ];
+    for memory in [1 << 20, 1] {
+        let spools: Vec<SpooledShard> =
+            (0..).zip(&shards).map(|(id, samples)| spool_model(&bench, id, samples, memory)).collect();
+        let numbered: Vec<_> = (0..).zip(&spools).collect();
+        let scratch = bench.dir.path().join("scratch");
+        let keys = scattered_samples(&RealFs, &numbered, &scratch, &Cancel::default()).unwrap();
+        let group = |shards: &[u32], key: &str| SameKeys { shards: shards.to_vec(), key: key.into(), keys: 1 };
+        assert_eq!(keys, [group(&[0, 0], "torn"), group(&[1, 2, 2], "divided")], "{memory} bytes to sort in");
+        assert_eq!(bench.left_in_scratch(), 0);
+    }
 }
 
 #[test]

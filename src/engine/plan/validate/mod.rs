@@ -1,18 +1,20 @@
 //! What stands in the way of a plan, found before any work is done.
 
 mod excludes;
+mod keys;
 mod loading;
 mod rerun;
 #[cfg(test)]
 mod tests;
 
+pub use keys::{same_keys, scattered_problem, unusable_samples};
 pub use rerun::unreadable_splits;
 
 use super::{flags, splits};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{
-    text, DatasetFacts, DatasetKind, Duplicates, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem,
-    ProblemKind, Rerun, Scope, ShardState, SplitPlan, Subject, Tgz,
+    DatasetFacts, DatasetKind, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope,
+    ShardState, SplitPlan, Subject, Tgz,
 };
 use std::collections::HashSet;
 
@@ -45,7 +47,7 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
         }
         dataset_yaml_name(plan, &mut problems);
     }
-    duplicates(plan, facts, &mut problems);
+    keys::check(plan, facts, &mut problems);
     let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
     let taken = || facts.shards.iter().zip(&excluded).filter(|(_, excluded)| !**excluded).map(|(shard, _)| shard);
     problems.extend(many_shards(taken().count()));
@@ -56,7 +58,7 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     if plan.scope == Scope::WithoutSampleTables {
         let message =
             "no index.sqlite is written: training works; access by name, use as an auxiliary data set and mounting \
-                       do not, and keys that stand twice are not looked for";
+                       do not, and keys that occur twice are not looked for";
         problems.push(Problem::note(ProblemKind::Other, Subject::field(flags::SKIP_SAMPLE_TABLES), message));
     }
     problems.sort_by_key(|p| std::cmp::Reverse(p.severity));
@@ -293,40 +295,4 @@ fn dataset_yaml_name(plan: &PreparePlan, problems: &mut Vec<Problem>) {
         Problem::refusal(ProblemKind::BadName, Subject::field(name), why)
             .with_hint(format!("for example {} captions.yaml", flags::DATASET_YAML_NAME)),
     );
-}
-
-/// Keys that name two samples of the shards of this plan, as far as a scan has found them.
-fn duplicates(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
-    let Some(same) = same_keys(plan, facts).filter(|_| plan.duplicates == Duplicates::Fail) else { return };
-    let hint =
-        format!("{} keep-first, {} a shard, or {}", flags::DUPLICATES, flags::EXCLUDE, flags::SKIP_SAMPLE_TABLES);
-    problems.push(Problem::refusal(ProblemKind::DuplicateKey, same.subject, same.message).with_hint(hint));
-}
-
-/// What is said of keys that name two samples, where a scan has found any among the shards that a plan takes; with `keep-first` it is
-/// no refusal.
-pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
-    if facts.same_keys.is_empty() || plan.scope == Scope::WithoutSampleTables {
-        return None;
-    }
-    let excluded = splits::excluded(&plan.exclude_shards, &facts.shards);
-    let name = |at: u32| facts.shards.get(at as usize).map_or("", |shard| shard.name.as_str());
-    let mut keys = 0;
-    let mut first = None;
-    for group in &facts.same_keys {
-        let mut taken = group.shards.iter().copied().filter(|at| excluded.get(*at as usize) == Some(&false));
-        if let (Some(one), Some(other)) = (taken.next(), taken.next()) {
-            keys += group.keys;
-            first = first.or(Some((name(one), name(other), group.key.as_str())));
-        }
-    }
-    let (one, other, key) = first?;
-    let verb = if keys == 1 { "names" } else { "name" };
-    let places = match one == other {
-        true => format!("'{key}' stands twice in {one}"),
-        false => format!("'{key}' stands in {one} and again in {other}"),
-    };
-    let message = format!("{} {verb} more than one sample; {places}", text::count(keys, "key"));
-    let problem = Problem::problem(ProblemKind::DuplicateKey, Subject::shard(other), message);
-    Some(problem.with_hint("later copies get no row in the tables"))
 }

@@ -230,12 +230,12 @@ fn duplicate_keys_found_by_the_scan_stop_the_plan_unless_a_way_out_is_taken() {
     facts.same_keys = vec![group(&[0, 1], "k", 2), group(&[0, 1, 1], "l", 1)];
     assert_eq!(refusals(&answered(), &facts), [ProblemKind::DuplicateKey]);
     let told = |plan: &PreparePlan, facts: &DatasetFacts| same_keys(plan, facts).map(|problem| problem.message);
-    let all = "3 keys name more than one sample; 'k' stands in a.tar and again in b.tar";
+    let all = "3 keys name more than one sample; 'k' is in a.tar and again in b.tar";
     assert_eq!(told(&answered(), &facts).as_deref(), Some(all));
     let without_a = PreparePlan { exclude_shards: vec!["^a".into()], ..answered() };
     assert_eq!(
         told(&without_a, &facts).as_deref(),
-        Some("1 key names more than one sample; 'l' stands twice in b.tar"),
+        Some("1 key names more than one sample; 'l' is in b.tar twice"),
         "what is left of it"
     );
     let keeps_first = PreparePlan { duplicates: Duplicates::KeepFirst, ..answered() };

@@ -48,6 +48,8 @@ pub struct Derived {
     pub problems: Vec<Problem>,
     /// What is said of keys that name two samples.
     pub same_keys: Option<Problem>,
+    /// What is said of samples that no answer makes usable.
+    pub unusable_samples: Option<Problem>,
     /// A proposal for the splits.
     pub suggested_splits: SuggestedSplits,
     /// Sample types that fit, best first.
@@ -89,6 +91,7 @@ impl Derived {
             patterns,
             problems,
             same_keys: plan::same_keys(plan, facts),
+            unusable_samples: plan::unusable_samples(plan, facts),
             suggested_splits,
             suggested_fields: suggested_fields(plan, facts, samples),
             suggested_types: suggested_types(facts, samples),

@@ -79,7 +79,10 @@ impl SourceStep {
         if facts.shards.iter().any(|s| s.is_tgz) {
             stops.push(Stop::Tgz);
         }
-        if self.saw_duplicates || answers.derived.same_keys.is_some() || self.duplicates == Duplicates::KeepFirst {
+        let asks =
+            self.saw_duplicates || answers.derived.same_keys.is_some() || self.duplicates == Duplicates::KeepFirst;
+        // Keeping the first of several pieces would keep a part of a sample.
+        if asks && answers.derived.unusable_samples.is_none() {
             stops.push(Stop::Duplicates);
         }
         if !facts.findings.is_empty() {

@@ -92,6 +92,18 @@ fn compressed_shards_and_duplicates_bring_their_questions() {
 }
 
 #[test]
+fn samples_in_several_pieces_bring_no_question() {
+    let mut facts = facts_of(&["a.tar", "b.tar"]);
+    facts.same_keys = vec![crate::model::SameKeys { shards: vec![0, 0], key: "000001".into(), keys: 1 }];
+    facts.scattered.clone_from(&facts.same_keys);
+    let wizard = wizard(facts);
+    assert_eq!(wizard.source.stop_list(&wizard.answers), [Stop::Shards, Stop::Pattern]);
+    let problem = wizard.answers.derived.unusable_samples.as_ref().unwrap();
+    assert!(problem.message.contains("not next to each other") && problem.message.contains("a.tar"), "{problem}");
+    assert!(wizard.answers.derived.problems.iter().any(|p| p.severity == crate::model::Severity::Refusal));
+}
+
+#[test]
 fn excludes_are_forgotten_only_on_request_and_only_when_overwriting() {
     let mut wizard = wizard(facts_prepared());
     assert!(!wizard.source.stop_list(&wizard.answers).contains(&Stop::ResetExcludes));

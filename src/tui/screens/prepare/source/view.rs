@@ -26,13 +26,15 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     let findings = facts.findings.len();
     let wrong = pattern_lines(step, answers, usize::from(area.width), look);
     let doubled = duplicates_title(answers, usize::from(area.width), look);
+    let unusable = unusable_lines(answers, usize::from(area.width), look);
+    let key_lines = if has(Stop::Duplicates) { 2 + doubled.len() } else { unusable.len() };
     let sections = [
         Section::fixed(info.len() + 1, 3),
         Section::fixed(rerun_rows, rank(&[Stop::Rerun, Stop::ResetExcludes], 4)),
         Section::growing(4, facts.shards.len() + 1, rank(&[Stop::Shards], 5)),
         Section::fixed(1 + wrong.len().max(1), rank(&[Stop::Pattern], 2)),
         Section::fixed(if has(Stop::Tgz) { 3 } else { 0 }, rank(&[Stop::Tgz], 1)),
-        Section::fixed(if has(Stop::Duplicates) { 2 + doubled.len() } else { 0 }, rank(&[Stop::Duplicates], 1)),
+        Section::fixed(key_lines, rank(&[Stop::Duplicates], if unusable.is_empty() { 1 } else { 2 })),
         Section::growing(if findings > 0 { 3 } else { 0 }, (findings + 2).min(9), rank(&[Stop::Findings], 1)),
     ];
     let places = stack(area, if findings > 0 { &sections } else { &sections[..6] });
@@ -42,7 +44,11 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     draw_shards(step, frame, places[2], answers, look);
     draw_pattern(step, frame, places[3], wrong, answers, look);
     draw_tgz(step, frame, places[4], answers, look);
-    draw_duplicates(step, frame, places[5], doubled, answers, look);
+    if has(Stop::Duplicates) {
+        draw_duplicates(step, frame, places[5], doubled, answers, look);
+    } else {
+        draw_lines(frame.buffer_mut(), places[5], unusable);
+    }
     if let Some(place) = places.get(6) {
         draw_findings(step, frame, *place, answers, look);
     }
@@ -286,6 +292,17 @@ fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers,
     ];
     let focus = (step.number_of(Stop::Tgz, answers), step.stop(answers) == Stop::Tgz);
     draw_pair(frame, area, vec![title], options, focus, look);
+}
+
+/// What is wrong with samples that no answer makes usable, and the way out.
+fn unusable_lines(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+    let ui = look.ui;
+    let Some(problem) = &answers.derived.unusable_samples else { return Vec::new() };
+    let message = text::wrap(&format!("{} {}", ui.glyphs.cross, problem.message), columns);
+    let hint = text::wrap(problem.hint.as_deref().unwrap_or_default(), columns.saturating_sub(2));
+    let message = message.into_iter().take(3).map(|line| Line::from(Span::styled(line, ui.theme.error)));
+    let hint = hint.into_iter().take(2).map(|line| Line::from(Span::styled(format!("  {line}"), ui.theme.muted)));
+    message.chain(hint).collect()
 }
 
 /// What is known of keys that name two samples, in two lines at most.

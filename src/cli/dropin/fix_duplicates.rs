@@ -1,0 +1,17 @@
+//! `energon prepare --fix-duplicates`, which renames entries inside of shards there.
+
+use super::super::end::Stopped;
+use crate::model::ProblemKind;
+
+/// Names the flag where keys occur twice, and a way that keeps all samples.
+pub(super) fn without_renames(mut stopped: Stopped) -> Stopped {
+    for failure in stopped.failures.iter_mut().filter(|failure| failure.kind == Some(ProblemKind::DuplicateKey)) {
+        failure.why.push_str("; --fix-duplicates cannot be done, since entries of shards are not renamed in place");
+        failure.hint = Some(
+            "keep all samples by unique names in new shards, for example with the name of the shard as folder: \
+             mkdir NAME; tar -xf NAME.tar -C NAME; tar --sort=name -cf NEW/NAME.tar NAME"
+                .to_owned(),
+        );
+    }
+    stopped
+}
