@@ -2,9 +2,10 @@
 
 use super::Checked;
 use crate::engine::index;
-use crate::engine::plan::{cut_names, same_keys};
+use crate::engine::plan::{cut_names, same_keys, unusable_samples};
 use crate::model::{
-    DatasetFacts, DatasetKind, Handles, Outcome, PartFacts, PreparePlan, ShardFacts, ShardId, ShardState,
+    DatasetFacts, DatasetKind, Handles, Outcome, PartFacts, PreparePlan, Problem, Severity, ShardFacts, ShardId,
+    ShardState,
 };
 use crate::source::discover::single_shard;
 use crate::storage::fs::Fs;
@@ -48,11 +49,17 @@ pub fn single_shard_info(
     let spooled = index::scan_unit(&shard, ShardId(0), scratch, fs, sort_memory, handles)?;
     let mut facts = DatasetFacts::new(path.to_path_buf(), DatasetKind::RawWebDataset);
     let state = ShardState::Scanned;
-    facts.shards.push(ShardFacts { name: shard.name.clone(), stamp: shard.stamp, state, ..ShardFacts::default() });
+    let (name, apple_double) = (shard.name.clone(), spooled.scan.apple_double.clone());
+    facts.shards.push(ShardFacts { name, stamp: shard.stamp, state, apple_double, ..ShardFacts::default() });
     facts.parts.clone_from(&spooled.scan.parts);
-    facts.same_keys = index::same_keys(fs, &[(0, spooled.clone())], scratch, handles.cancel)?;
-    let found = same_keys(&PreparePlan::new(""), &facts).into_iter().chain(cut_names(&facts));
-    found.into_iter().try_for_each(|problem| handles.problems.report(problem))?;
+    let groups = index::same_keys(fs, &[(0, &spooled)], scratch, handles.cancel)?;
+    (facts.same_keys, facts.scattered) = (groups.same, groups.scattered);
+    let plan = PreparePlan::new("");
+    let keys = unusable_samples(&plan, &facts).or_else(|| same_keys(&plan, &facts));
+    for problem in keys.into_iter().chain(cut_names(&facts)) {
+        let severity = problem.severity.min(Severity::Problem);
+        handles.problems.report(Problem { severity, ..problem })?;
+    }
     let (samples, bytes) = (spooled.scan.samples, shard.stamp.bytes);
     Ok(Some(SingleShardInfo { samples, bytes, shards: 1, parts: spooled.scan.parts }))
 }

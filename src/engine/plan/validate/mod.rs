@@ -12,6 +12,7 @@ pub use rerun::unreadable_splits;
 
 use super::{flags, splits};
 use crate::model::plan::PLAN_VERSION;
+use crate::model::text;
 use crate::model::{
     DatasetFacts, DatasetKind, Loading, MediaFilter, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope,
     ShardState, SplitPlan, Subject, Tgz,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::plan::FieldExpr;
-use crate::model::{PartFacts, SameKeys, Severity, ShardFacts, ShardState};
+use crate::model::{Duplicates, PartFacts, SameKeys, Severity, ShardFacts, ShardState};
 
 fn facts(shards: &[&str], parts: &[(&str, u64)]) -> DatasetFacts {
     let mut facts = DatasetFacts::new("/data".into(), DatasetKind::RawWebDataset);

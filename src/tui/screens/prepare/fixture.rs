@@ -53,6 +53,7 @@ fn shard(name: &str, samples: u64) -> ShardFacts {
         unusable: false,
         state: ShardState::Scanned,
         samples,
+        ..ShardFacts::default()
     }
 }
 
