@@ -150,6 +150,8 @@ fn names_that_are_cut_at_a_dot_are_reported() {
     let found = entries(&report, "note");
     assert_eq!(found.matches("cut-name").count(), 1, "{found}");
     names(&found, &["'0 (Clean Version).mp3'", "first dot"]);
+    let printed = case("T01").say("prepare . --yes --split-ratio 1,0,0 --sample-type CrudeWebdataset").ends(0);
+    printed.complains("first dot");
 }
 
 #[test]
