@@ -26,13 +26,18 @@ pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
+/// Whether PyYAML writes a character beyond ASCII as it is where it may.
+fn is_printable(c: char) -> bool {
+    c == '\u{85}' || ('\u{a0}'..='\u{fffd}').contains(&c) && c != '\u{feff}' || ('\u{10000}'..'\u{10ffff}').contains(&c)
+}
+
 /// Ends a word, as far as indicators are concerned.
 fn is_blank(c: char) -> bool {
     matches!(c, '\0' | ' ' | '\t' | '\r') || is_break(c)
 }
 
-/// What the characters of `text` allow.
-pub(super) fn analyze(text: &str) -> Analysis {
+/// What the characters of `text` allow; beyond ASCII all are escaped unless `allow_unicode`.
+pub(super) fn analyze(text: &str, allow_unicode: bool) -> Analysis {
     let mut found = Findings::default();
     let starts_document = text.starts_with("---") || text.starts_with("...");
     let mut previous: Option<char> = None;
@@ -40,6 +45,7 @@ pub(super) fn analyze(text: &str) -> Analysis {
     while let Some(c) = chars.next() {
         let next = chars.peek().copied();
         found.look(c, previous, next);
+        found.special |= c != '\n' && !(' '..='~').contains(&c) && !(allow_unicode && is_printable(c));
         previous = Some(c);
     }
     let edge = |c: Option<char>| c.is_some_and(|c| c == ' ' || is_break(c));
@@ -74,8 +80,6 @@ impl Findings {
             _ => false,
         };
         self.breaks |= is_break(c);
-        // Characters beyond ASCII are always escaped, so each of them asks for double quotes.
-        self.special |= c != '\n' && !(' '..='~').contains(&c);
         self.space_after_break |= c == ' ' && previous.is_some_and(is_break);
         self.space_before_break |= is_break(c) && previous == Some(' ');
     }
@@ -137,7 +141,7 @@ pub(super) fn is_ambiguous(text: &str) -> bool {
 }
 
 /// A character as double quotes write it; `None` when it stands for itself.
-pub(super) fn escaped(c: char) -> Option<String> {
+pub(super) fn escaped(c: char, allow_unicode: bool) -> Option<String> {
     let short = match c {
         '\0' => '0',
         '\u{7}' => 'a',
@@ -151,10 +155,12 @@ pub(super) fn escaped(c: char) -> Option<String> {
         '"' => '"',
         '\\' => '\\',
         '\u{85}' => 'N',
-        '\u{a0}' => '_',
+        '\u{a0}' if !allow_unicode => '_',
         '\u{2028}' => 'L',
         '\u{2029}' => 'P',
         ' '..='~' => return None,
+        // Even then, those beyond the basic plane are escaped in double quotes.
+        '\u{a0}'..='\u{fffd}' if allow_unicode && is_printable(c) => return None,
         _ => {
             let code = u32::from(c);
             return Some(match code {

@@ -14,24 +14,24 @@ const LONG_KEY: usize = 128 - "!!str".len();
 /// PyYAML leaves a few texts unquoted that the loaders of the formats read as numbers (`08`, `1e3`, `tRue`);
 /// files for them are written by [`dump_for_loader`].
 pub fn dump(node: &Node) -> String {
-    write(node, false)
+    write(node, false, false)
 }
 
 /// Like [`dump`], but every text is quoted that [`read`](super::yaml_read::read) would take for something else.
 pub fn dump_for_loader(node: &Node) -> String {
-    write(node, true)
+    write(node, true, false)
 }
 
 /// A text as an item of [`dump_for_loader`], but on one line however long it is.
 pub fn on_one_line(text: &str) -> String {
-    let analysis = analyze(text);
+    let analysis = analyze(text, false);
     match style(text, &analysis, false, true) {
         Style::Plain => text.to_owned(),
         Style::Single if !analysis.multiline => format!("'{}'", text.replace('\'', "''")),
         _ => {
             let mut out = String::from("\"");
             for c in text.chars() {
-                match escaped(c) {
+                match escaped(c, false) {
                     Some(escape) => out.push_str(&escape),
                     None => out.push(c),
                 }
@@ -42,22 +42,23 @@ pub fn on_one_line(text: &str) -> String {
     }
 }
 
-fn write(node: &Node, for_loader: bool) -> String {
+fn write(node: &Node, for_loader: bool, allow_unicode: bool) -> String {
     let out = String::new();
-    let mut emitter = Emitter { out, column: 0, after_space: true, at_indent: true, indent: None, for_loader };
+    let mut emitter =
+        Emitter { out, column: 0, after_space: true, at_indent: true, indent: None, for_loader, allow_unicode };
     emitter.node(node, Place::Root);
     emitter.line_break();
-    if ends_open(node, for_loader) {
+    if ends_open(node, for_loader, allow_unicode) {
         emitter.out.push_str("...\n");
     }
     emitter.out
 }
 
 /// PyYAML marks the end of a document whose only value is unquoted.
-fn ends_open(node: &Node, for_loader: bool) -> bool {
+fn ends_open(node: &Node, for_loader: bool, allow_unicode: bool) -> bool {
     match node {
         Node::List(_) | Node::Map(_) => false,
-        Node::Str(text) => style(text, &analyze(text), false, for_loader) == Style::Plain,
+        Node::Str(text) => style(text, &analyze(text, allow_unicode), false, for_loader) == Style::Plain,
         _ => true,
     }
 }
@@ -67,9 +68,10 @@ pub fn dump_sorted(node: &Node) -> String {
     dump_for_loader(&sorted(node))
 }
 
-/// As PyYAML's `dump(value)` writes it: like [`dump`], with the keys of every map in code-point order.
+/// As PyYAML's `dump(value, allow_unicode=True)` writes it: like [`dump`], with the keys of every map in code-point order, and characters
+/// beyond ASCII as they are.
 pub fn dump_as_python_sorted(node: &Node) -> String {
-    dump(&sorted(node))
+    write(&sorted(node), false, true)
 }
 
 fn sorted(node: &Node) -> Node {
@@ -101,6 +103,7 @@ struct Emitter {
     at_indent: bool,
     indent: Option<usize>,
     for_loader: bool,
+    allow_unicode: bool,
 }
 
 impl Emitter {
@@ -186,7 +189,7 @@ impl Emitter {
         self.indent = Some(indent);
         for (key, value) in entries {
             self.go_to(indent);
-            let analysis = analyze(key);
+            let analysis = analyze(key, self.allow_unicode);
             if !analysis.empty && !analysis.multiline && key.chars().count() < LONG_KEY {
                 self.text(key, Place::SimpleKey);
                 self.indicator(":", false);
@@ -206,7 +209,7 @@ impl Emitter {
         let outer = self.indent;
         self.indent = Some(outer.map_or(2, |indent| indent + 2));
         let key = matches!(place, Place::SimpleKey | Place::LongKey);
-        match style(text, &analyze(text), simple_key, self.for_loader && !key) {
+        match style(text, &analyze(text, self.allow_unicode), simple_key, self.for_loader && !key) {
             Style::Plain => self.plain(text, !simple_key),
             Style::Single => self.single(text, !simple_key),
             Style::Double => self.double(text, !simple_key),
@@ -279,7 +282,7 @@ impl Emitter {
         let mut start = 0;
         for index in 0..=chars.len() {
             let c = chars.get(index).map(|(_, c)| *c);
-            let escape = c.and_then(escaped);
+            let escape = c.and_then(|c| escaped(c, self.allow_unicode));
             if c.is_none() || escape.is_some() {
                 if start < index {
                     self.write(&text[byte(start)..byte(index)]);

@@ -69,3 +69,13 @@ proptest! {
         prop_assert_eq!(yaml_read::read(&dump_for_loader(&node)).unwrap(), node);
     }
 }
+
+#[test]
+fn characters_beyond_ascii_stay_where_python_is_told_so() {
+    let list = ["°", "é x", "a: é", "\u{a0}", "日本", "🙂", "\u{2028}é", "\"\u{1}é🙂"];
+    let node = Node::List(list.iter().map(|text| Node::str(*text)).collect());
+    let text = dump_as_python_sorted(&node);
+    assert!(text.starts_with("- °\n- é x\n- 'a: é'\n- \u{a0}\n- 日本\n- 🙂\n"), "{text}");
+    assert!(text.ends_with("- \"\\\"\\x01é\\U0001F642\"\n"), "{text}");
+    assert!(dump(&node).starts_with("- \"\\xB0\"\n"));
+}

@@ -1,6 +1,6 @@
 //! The configuration of the preparation of instruction data, and the names of what it makes.
 
-use crate::engine::modalities::config::{read_yaml, Section};
+use crate::engine::modalities::config::{read_yaml, resolved, Section, Surroundings};
 use crate::formats::modalities::{with_suffix, INDEX_SUFFIX, PACKED_SUFFIX};
 use crate::formats::python::random::Seed;
 use crate::formats::python::yaml_write::dump_as_python_sorted;
@@ -60,7 +60,7 @@ pub struct Settings {
     pub template: String,
     /// What it knows as `chat_template_data`.
     pub template_data: Node,
-    /// The configuration of packing, with its references.
+    /// The configuration of packing, its references replaced by their values.
     pub packing: Node,
     /// Where that lies.
     pub packing_file: PathBuf,
@@ -128,7 +128,7 @@ impl Settings {
             roles,
             template: Section::root(tree).text("jinja2_chat_template")?,
             template_data: tree.get("chat_template_data").cloned().unwrap_or(Node::Map(Vec::new())),
-            packing: read_yaml(&packing_file)?,
+            packing: resolved_packing(&packing_file)?,
             packing_file,
             bytes,
             hash,
@@ -197,6 +197,14 @@ impl Settings {
         let text = dump_as_python_sorted(&tree);
         Ok((tree, text))
     }
+}
+
+/// The configuration of packing: its references are replaced before the paths of a partition take the place of its own.
+fn resolved_packing(path: &Path) -> Outcome<Node> {
+    resolved(&read_yaml(path)?, &Surroundings::of(path)).map_err(|failure| {
+        let subject = Subject { path: Subject::path(path).path, ..failure.subject.clone() };
+        failure.on(subject)
+    })
 }
 
 /// A path as Python's `Path` prints it: without `.` on the way.
