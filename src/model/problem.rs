@@ -119,6 +119,14 @@ problem_kinds! {
     NoText => "no-text", "document without usable text";
     /// A document that has text, and that a format cannot take all the same.
     BadDocument => "bad-document", "document that a format cannot take";
+    /// A special token of the tokenizer that is part of a text.
+    SpecialToken => "special-token", "special token in a text";
+    /// Documents that the tokenizer file truncates.
+    StoredTruncation => "stored-truncation", "documents truncated by the tokenizer file";
+    /// Documents that the tokenizer file pads.
+    StoredPadding => "stored-padding", "documents padded by the tokenizer file";
+    /// What is written holds nothing.
+    EmptyResult => "empty-result", "nothing is left to write";
     // Metadatasets.
     /// A key, value or structure that the loader refuses.
     BadMetadataset => "bad-metadataset", "mistake in a metadataset";

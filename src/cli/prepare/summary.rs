@@ -190,6 +190,8 @@ fn changes_the_plan(problem: &Problem) -> bool {
         K::BadMember,
         K::BadLine,
         K::NotMedia,
+        K::SpecialToken,
+        K::EmptyResult,
         K::Other,
     ];
     problem.severity == Severity::Note && kinds.contains(&problem.kind)

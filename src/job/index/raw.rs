@@ -10,7 +10,7 @@ use crate::job::task::{Task, TaskContext};
 use crate::job::work_place::{folder_of, still_the_same, WorkPlace};
 use crate::job::Phase;
 use crate::model::text::bytes as size;
-use crate::model::{Failure, Outcome, RunOptions, Subject};
+use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
 use crate::storage::fs::{BufferedFile, Fs, RealFs};
 use crate::storage::read::ReadFile;
 use std::path::{Path, PathBuf};
@@ -182,9 +182,14 @@ fn judge(
     context.progress.add(1, 0);
     report_bad(&plan.source, &counts, handles.problems)?;
     match refusal(&plan.source, &counts) {
-        Some(failure) if !plan.skip_bad_lines || counts.items == 0 => Err(failure),
-        _ => Ok(counts),
+        Some(failure) if !plan.skip_bad_lines => return Err(failure),
+        _ => {}
     }
+    if counts.items == 0 {
+        let why = "no line is left: the index has 0 entries";
+        context.problems.report(Problem::problem(ProblemKind::EmptyResult, Subject::path(&plan.source), why))?;
+    }
+    Ok(counts)
 }
 
 /// Makes a folder and those it lies in, as far as they are missing.

@@ -213,7 +213,11 @@ fn write(
         Rewrite::Filter(path, keep) => {
             let mut assembly = Assembly::new(vec![packed(path)?])?;
             assembly.retain(|document, tokens| keep.keeps(document, tokens));
-            refuse_empty(&assembly, "filter")?;
+            if assembly.is_empty() {
+                let why = "no document is left: the file that is written has 0 documents";
+                let note = Problem::note(ProblemKind::EmptyResult, Subject::path(path), why);
+                handles.problems.report(note.with_hint("check --documents, --min-tokens and --max-tokens"))?;
+            }
             working("document");
             assembly.write(file, handles)
         }

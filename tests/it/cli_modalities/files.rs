@@ -116,3 +116,16 @@ fn a_detour_over_a_folder_that_is_not_there_leads_over_no_file() {
     sandbox.say("modalities data create_raw_index a.jsonl --index_path new/../c.idx").ends(0);
     assert!(sandbox.has("c.idx"));
 }
+
+#[test]
+fn an_index_of_which_no_line_is_left_is_written_and_reported() {
+    let sandbox = Sandbox::new();
+    sandbox.write("bad.jsonl", "not json\n{]\n");
+    sandbox.say("index bad.jsonl --format modalities").ends(1).complains("--skip-bad-lines");
+    assert!(!sandbox.has("bad.idx"));
+    sandbox.say("index bad.jsonl --format modalities --skip-bad-lines").ends(1).complains("no line is left");
+    assert_eq!(sandbox.read("bad.idx"), [0x80, 4, b']', 0x94, b'.']);
+    sandbox.write("empty.jsonl", "");
+    sandbox.say("index empty.jsonl --format modalities --skip-bad-lines").ends(1).complains("the file is empty");
+    assert!(!sandbox.has("empty.idx"));
+}

@@ -116,6 +116,18 @@ fn parts_smaller_than_a_header_were_placed_before_the_first_token_and_are_repair
 }
 
 #[test]
+fn a_filter_that_leaves_nothing_writes_the_file_of_the_original() {
+    let sandbox = case("filter_nothing_left");
+    replayed(&sandbox, "filter_nothing_left", "input/p0.pbin", "");
+    for file in ["some.pbin", "none.pbin"] {
+        assert_eq!(sandbox.read(&format!("expected/{file}")), expected("filter_nothing_left", file), "{file}");
+    }
+    let ran = sandbox.say("modalities filter input/p0.pbin -o again.pbin --min-tokens 1000000 --json").ends(0);
+    let report = ran.json("ok");
+    assert_eq!((&report["documents"], &report["problems"][0]["severity"]), (&0.into(), &"note".into()), "{report:#}");
+}
+
+#[test]
 fn filtering_keeps_what_is_asked_for() {
     let sandbox = case("merge");
     let documents = index_of(&sandbox.read("input/p0.pbin"));
@@ -123,7 +135,8 @@ fn filtering_keeps_what_is_asked_for() {
     let lengths: Vec<u64> = index_of(&sandbox.read("some.pbin")).iter().map(|item| item.1).collect();
     assert_eq!(lengths, [documents[0].1, documents[2].1, documents[3].1]);
     sandbox.say("verify some.pbin").ends(0);
-    sandbox.say("modalities filter input/p0.pbin -o long.pbin --min-tokens 999999").ends(1).complains("empty");
+    let none = sandbox.say("modalities filter input/p0.pbin -o none.pbin --min-tokens 999999").ends(0);
+    none.complains("no document is left");
     assert!(!sandbox.has("long.pbin") && !sandbox.has("long.pbin.gristmill"));
     sandbox.say("modalities filter input/p0.pbin -o long.pbin").ends(2).complains("--documents");
     sandbox.write("list.txt", "0\n2-3\n");
