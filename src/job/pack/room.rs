@@ -31,15 +31,22 @@ pub(super) fn check(
     };
     // What a stopped run has written is used, or makes room.
     let free = free.saturating_add(bytes_in(&layout.spools()) + bytes_in(&layout.finished()));
-    if worst(plan, inputs) <= free {
+    let worst = worst(plan, inputs);
+    if worst <= free {
         return Ok(());
     }
-    context.log("the disk is nearly full: some documents are packed to see what all will take");
+    context.log(format!(
+        "up to {} may be needed, {} are free: some documents are packed to measure the need",
+        text::bytes(worst),
+        text::bytes(free)
+    ));
     let needed = preview(plan, &context.options, &context.cancel)?.needed_bytes;
+    let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
     if needed as f64 * (1.0 - DOUBT) <= free as f64 {
+        context.log(format!("the disk has room: {why}"));
         return Ok(());
     }
-    let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
+    context.log(format!("the disk is too full: {why}"));
     Err(Failure::environment("packing", why)
         .on(Subject::path(&layout.output))
         .with_hint("free some space, or name an --output on another disk"))

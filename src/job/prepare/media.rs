@@ -168,8 +168,7 @@ pub(super) fn kept_alone(context: &Context, own: &OwnFolder) -> Outcome<Option<P
     // An empty file is an empty database.
     fs.create_file(&new)?.close()?;
     let carried = carry_media_tables(fs, &old, &new, &context.shared.cancel)?;
-    context.board.log(format!("media metadata of the old database: {carried:?}"));
-    tell_lost(context, &carried)?;
+    report_carried(context, &carried)?;
     if matches!(carried, CarriedMedia::Rows { .. }) {
         return Ok(Some(new));
     }
@@ -205,8 +204,16 @@ pub(super) fn tell_outdated(context: &Context, selection: &Selection, carried: &
 }
 
 /// What became of media rows of an earlier run that cannot be read.
-pub(super) fn tell_lost(context: &Context, carried: &CarriedMedia) -> Outcome<()> {
-    let CarriedMedia::Unreadable(why) = carried else { return Ok(()) };
+pub(super) fn report_carried(context: &Context, carried: &CarriedMedia) -> Outcome<()> {
+    let why = match carried {
+        CarriedMedia::Nothing => return Ok(()),
+        CarriedMedia::Rows { metadata, .. } => {
+            let rows = text::count(*metadata, "row");
+            context.board.log(format!("{rows} of media metadata of the old database kept"));
+            return Ok(());
+        }
+        CarriedMedia::Unreadable(why) => why,
+    };
     let subject = Subject::path(layout::in_nv_meta(&context.shared.root, layout::INDEX_SQLITE));
     let message = format!("its media metadata could not be carried over: {why}");
     let hint = "where it had any, gristmill prepare-media makes it again";

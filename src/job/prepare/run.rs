@@ -273,8 +273,7 @@ fn build(
     let mut carried = CarriedMedia::Nothing;
     if let Some(database) = built.database.as_ref().filter(|_| old.is_file()) {
         carried = index::carry_media_tables(fs, &old, database, &shared.cancel)?;
-        context.board.log(format!("media metadata of the old database: {carried:?}"));
-        media::tell_lost(context, &carried)?;
+        media::report_carried(context, &carried)?;
     }
     let described = match found {
         Some(found) => media::write(context, own, selection, spools, found, (&built, &carried))?,
