@@ -136,6 +136,19 @@ impl TokenSet {
         Some(if is_tail { format!("{} left over", grouped(tokens)) } else { count(tokens, "token") })
     }
 
+    /// Whole windows of a file, and the tokens after the last of them; `None` where rows are no windows.
+    pub fn windows_of(&self, group: u32) -> Option<(u64, u64)> {
+        let file = self.files.get(group as usize).filter(|file| !file.is_text())?;
+        self.window.map(|window| (window.count(file.tokens()), window.waste(file.tokens())))
+    }
+
+    /// [`windows_of`](Self::windows_of) for all files.
+    pub fn all_windows(&self) -> Option<(u64, u64)> {
+        self.window?;
+        let each = (0..self.files.len()).filter_map(|group| self.windows_of(u32::try_from(group).ok()?));
+        Some(each.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
+    }
+
     /// The row that holds a byte of a file; `None` where nothing says so.
     pub fn row_holding(&self, group: u32, byte: u64) -> Outcome<Option<SampleAt>> {
         let file = self.file(group)?;

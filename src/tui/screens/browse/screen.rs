@@ -491,7 +491,13 @@ impl Screen for BrowseScreen {
     fn status_right(&self) -> Option<String> {
         let Stage::Open(..) = &self.stage else { return None };
         let groups = &self.state.groups;
-        let mut words = vec![count(groups.total(), self.row_word())];
+        let mut words = match self.catalog().and_then(|catalog| catalog.tokens()).and_then(|set| set.all_windows()) {
+            Some((windows, 0)) => vec![count(windows, self.row_word())],
+            Some((windows, rest)) => {
+                vec![count(windows, self.row_word()), format!("{} left over", count(rest, "token"))]
+            }
+            None => vec![count(groups.total(), self.row_word())],
+        };
         if !groups.is_complete {
             let done = groups.groups.iter().filter(|group| group.is_counted).count();
             words.insert(0, format!("scanning {}/{}", grouped(done as u64), grouped(groups.groups.len() as u64)));

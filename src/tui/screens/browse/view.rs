@@ -139,6 +139,8 @@ impl BrowseScreen {
         let groups = Arc::clone(&self.state.groups);
         let marks = Arc::clone(&self.marks);
         let marked = self.state.marked_rows().filter(|_| focused);
+        let catalog = self.catalog().map(Arc::clone);
+        let windows = |group: u32| Some(catalog.as_ref()?.tokens()?.windows_of(group)?.0);
         let foot = self.split_lines(usize::from(inner.width), ui);
         let foot_rows = u16::try_from(foot.len()).unwrap_or(0).min(inner.height / 3);
         let rest = below(inner, inner.height - foot_rows);
@@ -155,7 +157,7 @@ impl BrowseScreen {
                 (None, false) => (format!(" {}", ui.glyphs.ellipsis), ui.theme.muted),
                 (None, true) => (String::new(), ui.theme.muted),
             };
-            let number = grouped(group.samples);
+            let number = grouped(u32::try_from(index).ok().and_then(&windows).unwrap_or(group.samples));
             let room = columns.saturating_sub(text::width(&number) + text::width(&sign) + 2);
             Line::from(vec![
                 Span::raw(text::pad_end(&text::fit_middle(&group.name, room, ui.glyphs), room)),

@@ -41,6 +41,8 @@ fn windows_show_borders_of_documents_and_what_is_left_over() {
     stage.act(Action::Last);
     stage.settle();
     compare("left_over", &mut stage);
+    // The title counts whole windows, as the pane does: 4, 3 and 1 of three files.
+    assert_eq!(stage.screen.status_right().unwrap(), "8 windows  172 tokens left over");
     assert_eq!(stage.screen.label(Action::LoaderView), "documents");
 }
 
