@@ -54,6 +54,9 @@ pub struct PackPlan {
     /// What metadata files say in place of `tokenizer`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer_name: Option<String>,
+    /// Entries of the vocabulary that are special tokens besides those of the tokenizer file: texts are cut at them (`--special-token`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub special_tokens: Vec<String>,
     /// The token that ends a document; `None` leaves it to the tokenizer's own template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<EndToken>,
@@ -94,6 +97,7 @@ impl PackPlan {
             text: TextField::default(),
             tokenizer: tokenizer.into(),
             tokenizer_name: None,
+            special_tokens: Vec::new(),
             end: None,
             output: output.into(),
             seed: DEFAULT_SEED,

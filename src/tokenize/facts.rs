@@ -145,13 +145,18 @@ impl Template {
 }
 
 impl Truncation {
+    /// How many of a text's raw ids are cut off when `around` ids are to be put around them.
+    pub fn lost(&self, ids: usize, around: usize) -> usize {
+        ids.saturating_sub(self.max_length.saturating_sub(around))
+    }
+
     /// The part of a text's raw ids that is left when `around` ids are to be put around them.
     pub fn kept<'a>(&self, ids: &'a [u32], around: usize) -> Outcome<&'a [u32]> {
-        let Some(most) = self.max_length.checked_sub(around) else {
+        if self.max_length < around {
             let why = format!("{} tokens at most leave no room for the {around} of the template", self.max_length);
             return Err(Failure::usage("cutting texts to a length", why));
-        };
-        let cut = ids.len().saturating_sub(most);
+        }
+        let cut = self.lost(ids.len(), around);
         Ok(match self.side {
             Side::Left => &ids[cut..],
             Side::Right => &ids[..ids.len() - cut],

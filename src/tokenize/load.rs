@@ -1,5 +1,6 @@
 //! From what a person names to a tokenizer's bytes.
 
+use super::foreign::{foreign_kind, HINT};
 use crate::model::problem::Subject;
 use crate::model::{Failure, FileStamp, Outcome};
 use crate::storage::read::{read_whole, stamp_at};
@@ -8,6 +9,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A larger file is no tokenizer.
 const LARGEST: u64 = 256 << 20;
+
+/// Entries of a folder, and bytes of each, in which files of other tokenizers are looked for.
+const MAX_ENTRIES: usize = 1_000;
+const MAX_FOREIGN_BYTES: u64 = 64 << 20;
 
 /// A file that was written to less than so many nanoseconds ago may be written to again without its time of modification telling.
 const SETTLED_NS: i128 = 2_000_000_000;
@@ -52,10 +57,34 @@ fn in_folder(folder: &Path) -> Outcome<PathBuf> {
     }
     let why = "the folder holds no tokenizer.json";
     let failure = Failure::environment("reading the tokenizer", why).on(Subject::path(folder));
-    Err(match model_in(folder) {
-        Some(model) => failure.with_hint(format!("it holds a SentencePiece model; give its path: {}", model.display())),
+    if let Some(model) = model_in(folder) {
+        return Err(failure.with_hint(format!("it holds a SentencePiece model; give its path: {}", model.display())));
+    }
+    Err(match foreign_in(folder) {
+        Some((path, kind)) => {
+            let why = format!("the folder holds no tokenizer.json; this is {kind}, and such files are not read");
+            Failure::data("reading the tokenizer", why).on(Subject::path(path)).with_hint(HINT)
+        }
         None => failure,
     })
+}
+
+/// The first file of a folder, by name, that belongs to a tokenizer and is not read. Tokens go before settings.
+fn foreign_in(folder: &Path) -> Option<(PathBuf, &'static str)> {
+    let entries = std::fs::read_dir(folder).ok()?.take(MAX_ENTRIES).filter_map(|entry| Some(entry.ok()?.path()));
+    let mut paths: Vec<PathBuf> = entries.filter(|path| path.is_file() && has_foreign_name(path)).collect();
+    paths.sort();
+    let kind_of = |path: &PathBuf| foreign_kind(&read_whole(path, MAX_FOREIGN_BYTES).ok()??);
+    let found: Vec<(PathBuf, &str)> =
+        paths.into_iter().filter_map(|path| kind_of(&path).map(|kind| (path, kind))).collect();
+    let settings = |kind: &str| kind.starts_with("a config") || kind.starts_with("a tokenizer_config");
+    found.iter().find(|(_, kind)| !settings(kind)).or(found.first()).cloned()
+}
+
+/// Whether a file may belong to a tokenizer, by its suffix.
+fn has_foreign_name(path: &Path) -> bool {
+    let suffix = path.extension().and_then(|suffix| suffix.to_str());
+    suffix.is_none_or(|suffix| ["json", "txt", "tiktoken", "bpe"].contains(&suffix))
 }
 
 /// The first `.model` file of a folder, by name.

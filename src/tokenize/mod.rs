@@ -12,6 +12,7 @@ mod encoder;
 mod facts;
 mod fast;
 mod file;
+mod foreign;
 mod guard;
 mod json;
 mod judge;
@@ -19,9 +20,11 @@ mod lists;
 mod load;
 mod reference;
 mod sentencepiece;
+mod special;
 mod stored;
 mod together;
 mod tokenizer;
+mod warnings;
 mod wordwise;
 
 pub use encoder::{token_at_char, Batch, Encoder, TokenSpan};
@@ -29,6 +32,7 @@ pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, Tokeniz
 #[cfg(test)]
 pub use fast::DIFFERS;
 pub use guard::{Guard, Mismatch};
+pub use special::SpecialTokenFinder;
 pub use together::Together;
 pub use tokenizer::Tokenizer;
 

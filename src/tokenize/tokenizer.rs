@@ -1,21 +1,28 @@
 //! A tokenizer that any number of threads share.
 
-use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation, NO_END};
+use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
 use super::fast::Fast;
+use super::foreign::{foreign_kind, other_encoding, HINT};
 use super::json::{self, Made};
 use super::load::Seen;
 use super::reference::Reference;
 use super::sentencepiece::Model;
+use super::special::{make_special, SpecialTokenFinder};
 use super::together::{in_turn, Together};
+use super::warnings::warnings;
 use super::{adversarial, load, Encoder, Guard, Mismatch};
 use crate::model::problem::Subject;
 use crate::model::{nearest::nearest, Failure, Outcome};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use tokenizers::AddedToken;
 
 /// The tokenizer that was loaded last, while somebody uses it: loading takes longer than packing a small file, and a front end that
 /// has looked at a tokenizer hands a plan on, not the tokenizer. With the file, if that was left alone before.
 static LAST: Mutex<(Weak<Inner>, Option<Seen>)> = Mutex::new((Weak::new(), None));
+
+/// What reading a tokenizer is called in errors.
+const WHAT: &str = "reading the tokenizer";
 
 /// Tokens of the vocabulary among which a misspelt one is looked for.
 const MOST_COMPARED: u32 = 300_000;
@@ -30,6 +37,8 @@ struct Inner {
     uses_reference: AtomicBool,
     /// What came of [`Tokenizer::prove`], once that was asked for.
     proof: OnceLock<Option<Mismatch>>,
+    /// Ids of tokens that are special because a plan says so, not the file.
+    made_special: Vec<u32>,
 }
 
 /// What does the work.
@@ -83,6 +92,37 @@ impl Tokenizer {
         Ok(loaded)
     }
 
+    /// [`load_together`](Self::load_together), with more entries of the vocabulary as special tokens: texts are cut at them.
+    pub fn load_with_special(named: &str, tokens: &[String], together: Together<'_>) -> Outcome<Self> {
+        let plain = Self::load_together(named, together)?;
+        let Engine::Json(reference, _) = plain.engine() else {
+            return match tokens.is_empty() {
+                true => Ok(plain),
+                false => Err(Failure::usage(WHAT, "a SentencePiece model takes no more special tokens")
+                    .on(Subject::path(named))
+                    .with_hint("add them to the model as user-defined symbols, or use its tokenizer.json")),
+            };
+        };
+        let known = reference.tokenizer().get_added_tokens_decoder();
+        let mut new = Vec::new();
+        for token in tokens {
+            let id = plain.expect_id(token)?;
+            if !known.get(&id).is_some_and(is_plainly_special) {
+                new.push((id, token.as_str()));
+            }
+        }
+        if new.is_empty() {
+            return Ok(plain);
+        }
+        let (path, bytes) = load::read(named)?;
+        let bytes = make_special(&bytes, &new).map_err(|why| Failure::data(WHAT, why).on(Subject::path(named)))?;
+        let hash = blake3::hash(&bytes).to_hex();
+        let is_new = |id: &u32| !known.get(id).is_some_and(|token| token.special);
+        let made_special = new.iter().map(|(id, _)| *id).filter(is_new).collect();
+        let inner = Self::inner(&path.to_string_lossy(), &bytes, hash.as_str(), together)?;
+        Ok(Self(Arc::new(Inner { made_special, ..inner })))
+    }
+
     /// Makes a tokenizer of a file's bytes; `name` is for messages.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
         let made = Self::made(name, bytes, &blake3::hash(bytes).to_hex(), &in_turn)?;
@@ -91,19 +131,22 @@ impl Tokenizer {
     }
 
     fn made(name: &str, bytes: &[u8], hash: &str, together: Together<'_>) -> Outcome<Self> {
+        Self::inner(name, bytes, hash, together).map(|inner| Self(Arc::new(inner)))
+    }
+
+    fn inner(name: &str, bytes: &[u8], hash: &str, together: Together<'_>) -> Outcome<Inner> {
         let broken = |why: String| {
-            Failure::data("reading the tokenizer", why)
-                .on(Subject::path(name))
-                .with_hint("what is read are tokenizer.json files and SentencePiece .model files")
+            let (why, hint) = match foreign_kind(bytes) {
+                Some(kind) => (format!("it is {kind}; such files are not read"), HINT),
+                None => (why, "what is read are tokenizer.json files and SentencePiece .model files"),
+            };
+            Failure::data(WHAT, why).on(Subject::path(name)).with_hint(hint)
         };
         if bytes.is_empty() {
             return Err(broken("the file is empty".into()));
         }
-        if is_tiktoken(bytes) {
-            return Err(broken("it is a tiktoken file, which does not say how texts are split".into()));
-        }
         if let Some(why) = other_encoding(bytes) {
-            let failure = Failure::data("reading the tokenizer", why).on(Subject::path(name));
+            let failure = Failure::data(WHAT, why).on(Subject::path(name));
             return Err(failure.with_hint("save it as UTF-8 without a byte order mark"));
         }
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
@@ -118,8 +161,8 @@ impl Tokenizer {
             let facts = facts_of_model(&model, hash.to_owned());
             (Engine::SentencePiece(Box::new(model)), facts)
         };
-        let inner = Inner { engine, facts, uses_reference: AtomicBool::new(false), proof: OnceLock::new() };
-        Ok(Self(Arc::new(inner)))
+        let (uses_reference, proof, made_special) = (AtomicBool::new(false), OnceLock::new(), Vec::new());
+        Ok(Inner { engine, facts, uses_reference, proof, made_special })
     }
 
     /// `tokenizer.json` or SentencePiece.
@@ -254,6 +297,15 @@ impl Tokenizer {
         Encoder::new(self.clone())
     }
 
+    /// Finds the special tokens of the file that a text spells out; those that only a plan makes special are cut out on purpose.
+    pub fn special_token_finder(&self) -> SpecialTokenFinder {
+        let Inner { facts, made_special, .. } = &*self.0;
+        // Control pieces of SentencePiece are never found in a text.
+        let is_found =
+            |token: &&AddedTokenFacts| facts.kind == TokenizerKind::Json && !made_special.contains(&token.id);
+        SpecialTokenFinder::new(facts.added.iter().filter(is_found), facts.has_normalizer)
+    }
+
     /// A guard for one thread.
     pub fn guard(&self) -> Guard {
         Guard::new(self)
@@ -280,29 +332,9 @@ impl Tokenizer {
     }
 }
 
-/// That a file is text, and not as JSON has to be.
-fn other_encoding(bytes: &[u8]) -> Option<String> {
-    match bytes {
-        [0xef, 0xbb, 0xbf, ..] => Some("it begins with a byte order mark".into()),
-        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [b'{', 0, ..] | [0, b'{', ..] | [0, 0, 0, b'{', ..] => {
-            Some("it is text in UTF-16 or UTF-32".into())
-        }
-        _ => None,
-    }
-}
-
-/// No token and its rank take more bytes.
-const LONGEST_LINE: usize = 1 << 12;
-
-/// Whether the first line is a token in base64 and its rank.
-fn is_tiktoken(bytes: &[u8]) -> bool {
-    let start = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
-    let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let mut words = line.split(|byte| *byte == b' ');
-    let is_base64 = |word: &[u8]| word.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte));
-    let is_number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
-    let token = words.next().unwrap_or_default();
-    token.len() >= 4 && is_base64(token) && words.next().is_some_and(is_number) && words.next().is_none()
+/// Whether the reference already has a token as it adds special ones.
+fn is_plainly_special(token: &AddedToken) -> bool {
+    token.special && !(token.single_word || token.lstrip || token.rstrip || token.normalized)
 }
 
 fn facts_of(reference: &Reference, greatest_id: u32, hash: String) -> TokenizerFacts {
@@ -348,71 +380,6 @@ fn facts_of_model(model: &Model, hash: String) -> TokenizerFacts {
         hash,
         warnings: Vec::new(),
     }
-}
-
-/// What a person should know before packing with this tokenizer.
-fn warnings(reference: &Reference, added: &[AddedTokenFacts], greatest_id: u32) -> Vec<String> {
-    let tokenizer = reference.tokenizer();
-    let mut out = Vec::new();
-    for (text, said, id) in reference.renumbered() {
-        let id = id.map_or_else(|| "no id".to_owned(), |id| format!("the id {id}"));
-        out.push(format!("the added token `{text}` has {id}, not {said} as the file says"));
-    }
-    if let Some(dropout) = reference.dropout() {
-        out.push(format!("the file drops merges at random ({dropout}): ids come out differently each time"));
-    }
-    if let Some(truncation) = &reference.truncation {
-        out.push(format!("the file cuts texts to {} tokens", truncation.max_length));
-    }
-    if reference.padding.is_some() {
-        out.push("the file pads texts; how much depends on which documents come together".to_owned());
-    }
-    match reference.template() {
-        Ok(template) if !template.prefix.is_empty() => {
-            out.push(format!("the template puts {} before every text", spelled(reference, &template.prefix)));
-        }
-        Ok(_) => {}
-        Err(failure) => out.push(format!("the template cannot be used: {}", failure.why)),
-    }
-    let base = tokenizer.get_vocab_size(false) as u64;
-    if u64::from(greatest_id) >= tokenizer.get_vocab_size(true) as u64 {
-        out.push(format!(
-            "ids go up to {greatest_id}, although there are only {} tokens",
-            tokenizer.get_vocab_size(true)
-        ));
-    } else if token_bytes(u64::from(greatest_id) + 1) > token_bytes(base) {
-        out.push(format!(
-            "added tokens go up to {greatest_id}, which does not fit the token size of the {base} tokens of the model"
-        ));
-    }
-    if !has_end(added, reference) {
-        out.push(NO_END.to_owned());
-    }
-    out
-}
-
-/// Bytes that a vocabulary of this size asks for.
-fn token_bytes(size: u64) -> u32 {
-    (size.max(2) - 1).ilog2() / 8 + 1
-}
-
-/// Spellings of tokens, for a sentence.
-fn spelled(reference: &Reference, ids: &[u32]) -> String {
-    let name = |id: &u32| reference.tokenizer().id_to_token(*id).unwrap_or_else(|| id.to_string());
-    ids.iter().map(|id| format!("`{}`", name(id))).collect::<Vec<_>>().join(" ")
-}
-
-/// Whether the template ends texts, or a token is named as end tokens commonly are.
-fn has_end(added: &[AddedTokenFacts], reference: &Reference) -> bool {
-    let is_end = |text: &str| {
-        let text = text.to_ascii_lowercase();
-        text == "</s>"
-            || ["eos", "eod", "eot", "end_of_text", "endoftext", "end▁of▁sentence", "im_end", "[sep]"]
-                .iter()
-                .any(|word| text.contains(word))
-    };
-    let ends = reference.template().is_ok_and(|template| !template.suffix.is_empty());
-    ends || added.iter().any(|token| is_end(&token.text)) || reference.tokenizer().token_to_id("</s>").is_some()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::job::index::ExistingFile;
 use crate::job::modalities::{Existing, Rewrite, RewritePlan};
 use crate::model::{ExitClass, Failure, Outcome, ProblemKind, Subject};
 use clap::{Args, Subcommand, ValueEnum};
-use serde_json::{json, Map};
+use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
 
 /// Permission bits of folders that are made on the way.
@@ -239,11 +239,16 @@ fn pack_by(args: &PackArgs, context: &Context) -> Finished {
             .into());
     }
     let mut plan = config.plan(context.globals.compat)?;
+    let note = config::take_unknown_end(&mut plan)?;
+    note.iter().for_each(|note| context.printer.note(note));
     plan.overwrite = existing == Existing::Replace;
     if let Some(folder) = config.output.parent().and_then(Path::to_str).filter(|folder| !folder.is_empty()) {
         paths::make_folder(Path::new(folder), FOLDER_MODE)?;
     }
     let mut done = pack::execute(&plan, context)?;
+    if let (Some(note), Some(Value::Array(notes))) = (note, done.result.get_mut("notes")) {
+        notes.push(json!(note));
+    }
     forgive(&mut done);
     Ok(done)
 }

@@ -16,7 +16,7 @@ pub fn run(config: &Path, context: &Context) -> Finished {
     if context.globals.dry_run {
         return dry(config, context);
     }
-    let task = start_instruction(config, context.globals.compat, context.run_options())?;
+    let task = start_instruction(config, context.globals.compat, context.globals.drop_in, context.run_options())?;
     let report = follow(task, Some("preparing"), context)?;
     tell(&report.problems, &report.counts, context);
     let done = paint(Look::Good, &format!("Prepared {}", display_safe(&report.folder)));

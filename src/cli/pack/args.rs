@@ -103,6 +103,9 @@ pub struct PackArgs {
     /// The same by its number
     #[arg(long, value_name = "N", help_heading = "Documents")]
     pub eos_id: Option<u32>,
+    /// Entry of the vocabulary that is a special token, too: texts are cut at it (repeat)
+    #[arg(long = "special-token", value_name = "TEXT", help_heading = "Documents", allow_hyphen_values = true)]
+    pub special_tokens: Vec<String>,
     /// Seed of every shuffle [default: 42]
     #[arg(long, value_name = "N", help_heading = "Documents")]
     pub seed: Option<u64>,

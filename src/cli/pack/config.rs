@@ -56,6 +56,9 @@ pub(super) fn fill_in(plan: &mut PackPlan, args: &PackArgs, path: &Path) -> Outc
         plan.text = told.text;
     }
     let flags = &args.modalities;
+    if plan.special_tokens.is_empty() {
+        plan.special_tokens = told.special_tokens;
+    }
     // The end token of all formats, where one is given, is that of this one too.
     if flags.eod_token.is_none() && plan.end.is_none() {
         target.eod_token = by_file.eod_token.take();

@@ -56,7 +56,7 @@ pub fn execute(plan: &PackPlan, context: &Context) -> Finished {
     refuse_wrong(plan)?;
     // Held to the end: the job then need not load it once more. It is the job that proves it. And the process ends with the run: to
     // give back hundreds of thousands of spellings one by one would only put off its end.
-    let tokenizer = ManuallyDrop::new(Tokenizer::load_together(&plan.tokenizer, &together)?);
+    let tokenizer = ManuallyDrop::new(Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?);
     let told = notes(plan, &tokenizer);
     if let Some(path) = &context.globals.save_plan {
         save_plan(plan, path)?;
@@ -97,10 +97,10 @@ fn make_index(plan: &PackPlan, context: &Context) -> Result<(), Stopped> {
     Ok(())
 }
 
-/// Findings about single lines at which the reference programs for token folders go on and end well.
+/// Findings at which the reference programs for token folders go on and end well.
 pub fn peer_skips(kind: ProblemKind) -> bool {
     use ProblemKind as K;
-    matches!(kind, K::BlankLine | K::BadJson | K::OddJson | K::NoText)
+    matches!(kind, K::BlankLine | K::BadJson | K::OddJson | K::NoText | K::StoredTruncation | K::StoredPadding)
 }
 
 /// Refuses a plan with open questions, naming the flag of each, or with answers that cannot be right.

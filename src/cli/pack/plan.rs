@@ -46,6 +46,7 @@ fn fill(args: &PackArgs, formats: &[PackFormat], compat: bool) -> Outcome<PackPl
         (None, None) => TextField::default(),
     };
     plan.tokenizer_name = args.tokenizer_name.clone();
+    plan.special_tokens.clone_from(&args.special_tokens);
     plan.end = match (&args.eos_token, args.eos_id) {
         (Some(text), _) => Some(EndToken::Text(text.clone())),
         (None, Some(id)) => Some(EndToken::Id(id)),

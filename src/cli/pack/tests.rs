@@ -85,9 +85,11 @@ fn plans() -> impl Strategy<Value = PackPlan> {
         .prop_filter("a format", |(m, n, f)| m.is_some() || n.is_some() || f.is_some());
     let inputs = prop::collection::vec(text(), 1..3);
     let shared = (inputs, of(text()), field(), text(), of(text()), of(end()), text(), any::<u64>());
-    (shared, of(text()), targets, any::<[bool; 2]>()).prop_map(
-        |((inputs, glob, text, tokenizer, tokenizer_name, end, output, seed), paths_file, (m, n, f), b)| {
+    let special = prop::collection::vec(text(), 0..3);
+    (shared, of(text()), special, targets, any::<[bool; 2]>()).prop_map(
+        |((inputs, glob, text, tokenizer, tokenizer_name, end, output, seed), paths_file, special, (m, n, f), b)| {
             let mut plan = PackPlan::new(inputs, tokenizer, output);
+            plan.special_tokens = special;
             plan.paths_file = paths_file.filter(|_| n.is_some());
             (plan.glob, plan.text, plan.tokenizer_name, plan.end, plan.seed) = (glob, text, tokenizer_name, end, seed);
             (plan.modalities, plan.nanosets, plan.forager) = (m, n, f);

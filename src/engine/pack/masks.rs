@@ -5,7 +5,7 @@ use super::recipe::{End, Recipe};
 use crate::model::pack::MaskedParts;
 use crate::model::Outcome;
 use crate::source::text::{value_of, Document, Text};
-use crate::tokenize::{token_at_char, Encoder, TokenSpan};
+use crate::tokenize::{token_at_char, Encoder, SpecialTokenFinder, TokenSpan};
 use memchr::memmem;
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ pub(super) fn loss(
     whole.clear();
     whole.extend(spans.iter().map(|span| span.id));
     whole.truncate(mask.len());
-    Ok(lot.add_masked(recipe, whole, &mask))
+    Ok(lot.add_masked(recipe, whole, &mask, recipe.length_change(ids.len())))
 }
 
 /// The ranges of a document, at its top or in its `metadata`; none where it has none.
@@ -106,15 +106,23 @@ fn mask(spans: &[TokenSpan], ranges: &[(usize, usize)]) -> Vec<u8> {
 const NO_PARTS: &str = r#"it has no list of parts: {"parts":[{"type":"prompt","text":"…"},…]}"#;
 const BAD_PART: &str = r#"one of its parts has no type or no text: {"parts":[{"type":"prompt","text":"…"},…]}"#;
 
-/// Adds a document that is a list of parts, and answers how many tokens its texts have.
+/// What the texts of a document in parts gave.
+pub(super) struct PartTokens {
+    /// Tokens of the texts.
+    pub(super) tokens: u64,
+    /// Special tokens that the texts spell out, each once.
+    pub(super) special: Vec<u32>,
+}
+
+/// Adds a document that is a list of parts.
 pub(super) fn parts(
     recipe: &Recipe,
     masked: &MaskedParts,
     line: &[u8],
     document: &Document<'_>,
-    encoder: &mut Encoder,
+    (encoder, finder): (&mut Encoder, &SpecialTokenFinder),
     lot: Option<&mut Lot>,
-) -> Outcome<Result<u64, &'static str>> {
+) -> Outcome<Result<PartTokens, &'static str>> {
     match document.text {
         Text::Blank => return Ok(Err("the line is blank")),
         Text::Invalid { why, .. } | Text::NotObject(why) => return Ok(Err(why)),
@@ -125,7 +133,8 @@ pub(super) fn parts(
     };
     let (mut ids, mut mask, mut whole) = (Vec::new(), Vec::new(), Vec::new());
     let mut raw = Vec::new();
-    let mut tokens = 0;
+    let mut found = PartTokens { tokens: 0, special: Vec::new() };
+    let mut changed = (0, 0);
     for part in &parts {
         let text_of = |key: &str| part.get(key).and_then(Value::as_str);
         let (Some(kind), Some(text)) = (text_of("type"), text_of("text")) else {
@@ -133,7 +142,14 @@ pub(super) fn parts(
         };
         raw.clear();
         encoder.encode(text, &mut raw)?;
-        tokens += raw.len() as u64;
+        let (lost, filled) = recipe.length_change(raw.len());
+        changed = (changed.0 + lost, changed.1 + filled);
+        found.tokens += raw.len() as u64;
+        for id in finder.find(text, &raw) {
+            if !found.special.contains(&id) {
+                found.special.push(id);
+            }
+        }
         let shaped = shape(recipe, &raw, &mut whole)?;
         let is_masked = masked.parts.iter().any(|masked| masked == kind);
         shaped.iter().for_each(|part| ids.extend_from_slice(part));
@@ -144,8 +160,8 @@ pub(super) fn parts(
         mask.push(u8::from(masked.mask_end));
     }
     Ok(match lot {
-        Some(lot) => lot.add_masked(recipe, &ids, &mask).map(|()| tokens),
-        None => Ok(tokens),
+        Some(lot) => lot.add_masked(recipe, &ids, &mask, changed).map(|()| found),
+        None => Ok(found),
     })
 }
 

@@ -12,7 +12,7 @@ mod places;
 mod recipe;
 
 pub use identity::{differences, plan_hash};
-pub use packed::{Finding, Lot, PackedPiece, SkipCount, KEPT_FINDINGS};
+pub use packed::{Finding, Lot, PackedPiece, SkipCount, SpecialTokenCounts, KEPT_FINDINGS};
 pub use packer::{Packer, Piece};
 pub use places::{forager_names, pbin_names};
-pub use recipe::{recipes, End, Fill, Kind, Recipe};
+pub use recipe::{recipes, unknown_end, unknown_end_note, End, Fill, Kind, Recipe};

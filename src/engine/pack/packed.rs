@@ -4,6 +4,8 @@ use super::recipe::{End, Recipe};
 use crate::model::pack::TokenType;
 use crate::model::{Outcome, ProblemKind};
 use crate::tokenize::{Mismatch, Side};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// How many findings of a piece are kept with their places; more are only counted.
 pub const KEPT_FINDINGS: usize = 1_000;
@@ -49,10 +51,47 @@ pub struct Lot {
     pub lines: Vec<u64>,
     /// Characters of each document's text, where the recipe wants to know.
     pub chars: Vec<u64>,
+    /// Tokens of each document that the recipe's truncation cuts off; empty where it has none.
+    pub lost: Vec<u64>,
+    /// Tokens of each document that the recipe's filling adds; empty where it has none.
+    pub filled: Vec<u64>,
     /// Documents left out.
     pub skipped: Vec<SkipCount>,
     /// The first line that is left out, for what cannot be: where the reference program ends or begins to lose documents.
     pub first_refused: Option<(u64, &'static str)>,
+}
+
+/// Documents that have special tokens of the tokenizer in their texts.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpecialTokenCounts {
+    /// How many documents.
+    pub documents: u64,
+    /// The line of the first one, counted from 0.
+    pub first_line: u64,
+    /// Documents by the id of the token.
+    pub tokens: BTreeMap<u32, u64>,
+}
+
+impl SpecialTokenCounts {
+    pub(super) fn add(&mut self, line: u64, ids: &[u32]) {
+        if ids.is_empty() {
+            return;
+        }
+        if self.documents == 0 {
+            self.first_line = line;
+        }
+        self.documents += 1;
+        ids.iter().for_each(|id| *self.tokens.entry(*id).or_default() += 1);
+    }
+
+    /// Adds what comes after it.
+    pub fn append(&mut self, later: &Self) {
+        if self.documents == 0 {
+            self.first_line = later.first_line;
+        }
+        self.documents += later.documents;
+        later.tokens.iter().for_each(|(id, documents)| *self.tokens.entry(*id).or_default() += documents);
+    }
 }
 
 /// What comes out of a piece. Its memory is used again and again.
@@ -64,6 +103,8 @@ pub struct PackedPiece {
     pub documents: u64,
     /// Raw tokens of these documents.
     pub tokens: u64,
+    /// Documents with special tokens in their texts.
+    pub special: SpecialTokenCounts,
     /// The first findings.
     pub findings: Vec<Finding>,
     /// Findings that were only counted: by design or not, what they are about, how many.
@@ -81,6 +122,8 @@ impl Lot {
         self.lengths.clear();
         self.lines.clear();
         self.chars.clear();
+        self.lost.clear();
+        self.filled.clear();
         self.skipped.clear();
         self.first_refused = None;
     }
@@ -125,17 +168,30 @@ impl Lot {
         shaped.iter().for_each(|part| put(recipe.token, part, &mut self.bytes));
         put(recipe.token, end.as_slice(), &mut self.bytes);
         self.lengths.push((tokens + usize::from(end.is_some())) as u64);
+        self.note_lengths(recipe, recipe.length_change(ids.len()));
         Ok(Ok(()))
     }
 
-    /// Adds a document as it is, with its mask.
-    pub(super) fn add_masked(&mut self, recipe: &Recipe, ids: &[u32], mask: &[u8]) -> Result<(), &'static str> {
+    fn note_lengths(&mut self, recipe: &Recipe, (lost, filled): (u64, u64)) {
+        self.lost.extend(recipe.truncation.is_some().then_some(lost));
+        self.filled.extend(recipe.fill.is_some().then_some(filled));
+    }
+
+    /// Adds a document as it is, with its mask. `changed` is what [`Recipe::length_change`] says of its texts.
+    pub(super) fn add_masked(
+        &mut self,
+        recipe: &Recipe,
+        ids: &[u32],
+        mask: &[u8],
+        changed: (u64, u64),
+    ) -> Result<(), &'static str> {
         if recipe.may_overflow && !fits(recipe.token, ids) {
             return Err(TOO_LARGE);
         }
         put(recipe.token, ids, &mut self.bytes);
         self.mask.extend_from_slice(mask);
         self.lengths.push(ids.len() as u64);
+        self.note_lengths(recipe, changed);
         Ok(())
     }
 }
@@ -193,6 +249,7 @@ impl PackedPiece {
         self.lots.iter_mut().for_each(Lot::clear);
         self.documents = 0;
         self.tokens = 0;
+        self.special = SpecialTokenCounts::default();
         self.findings.clear();
         self.more.clear();
         self.keys.clear();

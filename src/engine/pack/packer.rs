@@ -6,7 +6,7 @@ use super::recipe::{Kind, Recipe};
 use crate::model::pack::TextField;
 use crate::model::{Cancel, Outcome, PackFormat, ProblemKind};
 use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, Held, Peer, Text, Verdict};
-use crate::tokenize::{Batch, Encoder, Guard, Tokenizer};
+use crate::tokenize::{Batch, Encoder, Guard, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
 
 /// Documents between two looks at whether to stop.
@@ -70,6 +70,7 @@ pub struct Packer<'a> {
     wants_text: bool,
     extractor: Extractor,
     encoder: Encoder,
+    finder: SpecialTokenFinder,
     guard: Option<Guard>,
     batch: Batch,
     whole: Vec<u32>,
@@ -84,6 +85,7 @@ impl<'a> Packer<'a> {
             wants_text: recipes.iter().any(|recipe| !matches!(recipe.kind, Kind::Parts(_))),
             extractor: Extractor::new(field)?,
             encoder: tokenizer.encoder(),
+            finder: tokenizer.special_token_finder(),
             guard: tokenizer.is_fast().then(|| tokenizer.guard()),
             batch: Batch::default(),
             whole: Vec::new(),
@@ -220,23 +222,25 @@ impl<'a> Packer<'a> {
     }
 
     fn document(&mut self, file: usize, waiting: &Waiting<'_>, out: &mut PackedPiece) -> Outcome<()> {
-        let Self { recipes, wants_text, extractor, encoder, guard, batch, whole, .. } = self;
+        let Self { recipes, wants_text, extractor, encoder, finder, guard, batch, whole, .. } = self;
         let Waiting { unit, reading, held, text: text_number } = *waiting;
         let document = held.document(extractor);
         let ids = text_number.and_then(|number| batch.ids(number));
         let mut is_compared = false;
         let mut is_taken = false;
+        let mut special: Vec<u32> = Vec::new();
         for (number, recipe) in recipes.iter().enumerate() {
             if !reading.wants(recipe) {
                 continue;
             }
             if let Kind::Parts(parts) = &recipe.kind {
-                let packed = masks::parts(recipe, parts, unit.bytes, &document, encoder, out.lots.get_mut(number))?;
-                match packed {
-                    Ok(tokens) => {
+                let lot = out.lots.get_mut(number);
+                match masks::parts(recipe, parts, unit.bytes, &document, (encoder, finder), lot)? {
+                    Ok(found) => {
                         is_taken = true;
+                        special.extend(found.special);
                         if !*wants_text {
-                            out.tokens += tokens;
+                            out.tokens += found.tokens;
                         }
                     }
                     Err(reason) => skip(number, unit, reason, false, kind_of(&document), out),
@@ -276,6 +280,9 @@ impl<'a> Packer<'a> {
             };
             match added {
                 Ok(()) => {
+                    if special.is_empty() {
+                        special.extend(finder.find(text, ids));
+                    }
                     is_taken = true;
                     if recipe.wants_lines {
                         lot.lines.push(unit.number);
@@ -291,6 +298,7 @@ impl<'a> Packer<'a> {
         if is_taken && reading != For::Others {
             out.documents += 1;
             out.tokens += ids.map_or(0, |ids| ids.len() as u64);
+            out.special.add(unit.number, &special);
         }
         Ok(())
     }

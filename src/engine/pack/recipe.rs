@@ -5,7 +5,8 @@ use crate::formats::nanosets::TokenSize;
 use crate::model::pack::{
     EndToken, ForagerTarget, MaskedParts, ModalitiesTarget, NanosetsTarget, SampleSize, TokenType,
 };
-use crate::model::{Failure, Outcome, PackFormat, PackPlan, Subject};
+use crate::model::text::display_safe;
+use crate::model::{Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use crate::source::text::Peer;
 use crate::tokenize::{PaddingLength, Side, Template, Tokenizer, TokenizerKind, Truncation};
 
@@ -138,19 +139,37 @@ fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokeniz
     recipe.checked()
 }
 
-/// With `--compat` a token that is not there stands for the unknown one, as it does for the reference program.
-fn modalities_end(plan: &PackPlan, tokenizer: &Tokenizer, token: &str) -> Outcome<u32> {
-    match tokenizer.expect_id(token) {
-        Err(_) if plan.compat && tokenizer.kind() == TokenizerKind::Json && tokenizer.unknown().is_some() => {
-            tokenizer.unknown().ok_or_else(|| no_end(""))
-        }
-        Ok(id) if tokenizer.kind() == TokenizerKind::SentencePiece && Some(id) == tokenizer.unknown() => {
-            Err(Failure::usage("looking up the end token", format!("`{token}` is the unknown piece of the tokenizer")))
-        }
-        found => found,
-    }
+/// The unknown token, which the reference program takes for an end token that is not in the vocabulary; `None` where the token is there
+/// or the tokenizer has no unknown token.
+pub fn unknown_end(tokenizer: &Tokenizer, token: &str) -> Option<u32> {
+    let is_missing = tokenizer.kind() == TokenizerKind::Json && tokenizer.id_of(token).is_none();
+    tokenizer.unknown().filter(|_| is_missing)
 }
 
+/// The note that the unknown token `id` ends documents.
+pub fn unknown_end_note(token: &str, id: u32) -> Problem {
+    let token = display_safe(token);
+    let why = format!(
+        "the end token `{token}` is not in the tokenizer's vocabulary: the unknown token (id {id}) ends each document, as in Modalities"
+    );
+    Problem::note(ProblemKind::Other, Subject::field(PackFormat::Modalities.word()), why)
+}
+
+/// With `--compat` the unknown token takes the place of one that is not there.
+fn modalities_end(plan: &PackPlan, tokenizer: &Tokenizer, token: &str) -> Outcome<u32> {
+    match (tokenizer.expect_id(token), unknown_end(tokenizer, token)) {
+        (Err(_), Some(id)) if plan.compat => Ok(id),
+        (Err(failure), Some(id)) => {
+            let near = failure.hint.as_ref().map_or_else(String::new, |near| format!("{near} "));
+            let hint = format!("{near}--eos-id {id} or --compat takes the unknown token, as Modalities does");
+            Err(failure.with_hint(hint))
+        }
+        (Ok(id), _) if tokenizer.kind() == TokenizerKind::SentencePiece && Some(id) == tokenizer.unknown() => {
+            Err(Failure::usage("looking up the end token", format!("`{token}` is the unknown piece of the tokenizer")))
+        }
+        (found, _) => found,
+    }
+}
 fn of_nanosets(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tokenizer) -> Outcome<Recipe> {
     // An end token takes the place of the whole template.
     let template = match &plan.end {
@@ -247,6 +266,14 @@ impl Recipe {
             wants_lines: false,
             wants_chars: false,
         }
+    }
+
+    /// How many of a text's raw ids the truncation cuts off, and how many tokens the filling adds.
+    pub(super) fn length_change(&self, ids: usize) -> (u64, u64) {
+        let around = self.template.prefix.len() + self.template.suffix.len();
+        let lost = self.truncation.as_ref().map_or(0, |truncation| truncation.lost(ids, around));
+        let added = self.fill.as_ref().map_or(0, |fill| fill.length.saturating_sub(ids - lost + around));
+        (lost as u64, added as u64)
     }
 
     /// Refuses what no document could ever be packed with.

@@ -1,7 +1,7 @@
 //! Preparing instruction data: conversations through a chat template, dealt to partitions, each with its index and packed.
 
 use super::rewrite::make_parent;
-use crate::engine::modalities::config::{resolved, PackConfig, Surroundings};
+use crate::engine::modalities::config::{take_unknown_end, PackConfig};
 use crate::engine::modalities::instruction::{deal, Partition, Settings, Written};
 use crate::formats::modalities::{with_suffix, INDEX_SUFFIX};
 use crate::formats::python::pickle::write_index;
@@ -57,12 +57,19 @@ pub struct PartitionReport {
 }
 
 /// Carries out a configuration in the background. What an earlier run of the same configuration made is replaced.
-pub fn start_instruction(config: &Path, compat: bool, options: RunOptions) -> Outcome<Task<InstructionReport>> {
+///
+/// In the drop-in, or with `compat`, the unknown token ends documents where the tokenizer lacks the end token.
+pub fn start_instruction(
+    config: &Path,
+    compat: bool,
+    is_drop_in: bool,
+    options: RunOptions,
+) -> Outcome<Task<InstructionReport>> {
     let config = config.to_owned();
-    Task::start("instruction", options, Arc::new(RealFs), move |context| run(&config, compat, context))
+    Task::start("instruction", options, Arc::new(RealFs), move |context| run(&config, compat, is_drop_in, context))
 }
 
-fn run(config: &Path, compat: bool, context: &TaskContext) -> Outcome<InstructionReport> {
+fn run(config: &Path, compat: bool, is_drop_in: bool, context: &TaskContext) -> Outcome<InstructionReport> {
     let fs = &*context.fs;
     context.phase_of(Phase::Open, "file", "reading the configuration");
     let settings = Settings::read(config)?;
@@ -70,6 +77,13 @@ fn run(config: &Path, compat: bool, context: &TaskContext) -> Outcome<Instructio
     let mut plans = Vec::new();
     for partition in settings.partitions() {
         plans.push(packing_plan(&settings, partition, compat)?);
+    }
+    if compat || is_drop_in {
+        let mut note = None;
+        for (plan, _) in &mut plans {
+            note = take_unknown_end(plan)?;
+        }
+        note.into_iter().try_for_each(|note| context.problems.report(note))?;
     }
     let folder = std::path::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
     make_parent(fs, &folder.join("any"))?;
@@ -127,7 +141,6 @@ fn packing_plan(settings: &Settings, partition: Partition, compat: bool) -> Outc
         let subject = Subject { path: Subject::path(&settings.packing_file).path, ..failure.subject.clone() };
         failure.on(subject)
     };
-    let tree = resolved(&tree, &Surroundings::of(&settings.packing_file)).map_err(named)?;
     let mut plan = PackConfig::of(&tree).and_then(|config| config.plan(compat)).map_err(named)?;
     plan.overwrite = true;
     Ok((plan, text))

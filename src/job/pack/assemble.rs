@@ -224,15 +224,18 @@ impl<'a> Assembler<'a> {
         let recipes = self.recipes;
         for (number, lot) in pass.recipes.iter().zip(&packed.lots) {
             let Some(recipe) = recipes.get(*number) else { continue };
-            match recipe.format {
-                PackFormat::Modalities if recipe.wants_lines => self.add_by_batch(role.pbin, lot)?,
-                PackFormat::Modalities => self.add_pbin(role.pbin, lot)?,
+            let all = 0..lot.lengths.len();
+            let wanted = match recipe.format {
+                PackFormat::Modalities if recipe.wants_lines => self.add_by_batch(role.pbin, lot).map(|()| all)?,
+                PackFormat::Modalities => self.add_pbin(role.pbin, lot).map(|()| all)?,
                 PackFormat::Nanosets => self.add_task(role.rank, recipe, lot)?,
-                PackFormat::Forager => self.add_samples(role.samples, recipe, lot, input)?,
-            }
+                PackFormat::Forager => self.add_samples(role.samples, recipe, lot, input).map(|()| all)?,
+            };
             if let Some(totals) = self.totals.targets.get_mut(*number) {
                 totals.documents += packed.documents;
-                totals.tokens += packed.tokens;
+                totals.tokens += packed.tokens.saturating_sub(lot.lost.iter().sum());
+                totals.truncated.add(lot.lost.get(wanted.clone()).unwrap_or_default());
+                totals.padded.add(lot.filled.get(wanted).unwrap_or_default());
                 for skipped in &lot.skipped {
                     totals.skip(skipped.reason, skipped.is_by_design, skipped.documents);
                 }
@@ -241,6 +244,13 @@ impl<'a> Assembler<'a> {
         self.totals.documents += packed.documents;
         self.totals.tokens += packed.tokens;
         self.totals.bytes += fed.piece.block.bytes.len() as u64;
+        // Another pass reads the same texts for another format.
+        if self.place.pass == 0 && packed.special.documents > 0 {
+            if self.totals.special.documents == 0 {
+                self.totals.special_file = input.path.to_string_lossy().into_owned();
+            }
+            self.totals.special.append(&packed.special);
+        }
         if self.totals.keys.is_empty() {
             self.totals.keys.clone_from(&packed.keys);
         }

@@ -2,7 +2,7 @@
 
 use super::assemble::name;
 use super::inputs::Inputs;
-use super::journal::Totals;
+use super::journal::{LengthChange, Totals};
 use super::layout::Layout;
 use super::spool::{each_chunk, Mark};
 use super::tasks;
@@ -35,6 +35,8 @@ pub(super) struct Sums {
     pub(super) documents: u64,
     pub(super) tokens: u64,
     pub(super) dropped: u64,
+    /// Documents of Nanosets that are padded.
+    pub(super) padded: LengthChange,
 }
 
 /// What the steps work with.

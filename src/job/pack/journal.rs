@@ -4,6 +4,7 @@
 //! with records of its own: each says what changed since the one before.
 
 use super::spool::Mark;
+use crate::engine::pack::SpecialTokenCounts;
 use crate::job::journal::{checked, line, Header};
 use crate::model::{Outcome, Problem, ProblemKind, Severity};
 use crate::storage::fs::{Fs, WriteFile, PRIVATE_FILE};
@@ -44,6 +45,27 @@ pub(super) struct Totals {
     pub(super) dropped_samples: u64,
     /// Keys of the first line whose text was missing.
     pub(super) keys: Vec<String>,
+    /// Documents with special tokens in their texts.
+    #[serde(default)]
+    pub(super) special: SpecialTokenCounts,
+    /// The file with the first of them.
+    #[serde(default)]
+    pub(super) special_file: String,
+}
+
+/// Documents whose length the tokenizer file changes, and the tokens by which it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct LengthChange {
+    pub(super) documents: u64,
+    pub(super) tokens: u64,
+}
+
+impl LengthChange {
+    /// Adds documents by the number of tokens that each lost or got.
+    pub(super) fn add(&mut self, tokens: &[u64]) {
+        self.documents += tokens.iter().filter(|tokens| **tokens > 0).count() as u64;
+        self.tokens += tokens.iter().sum::<u64>();
+    }
 }
 
 /// What was counted for a recipe: documents with text, and the tokens of their texts.
@@ -51,6 +73,12 @@ pub(super) struct Totals {
 pub(super) struct TargetTotals {
     pub(super) documents: u64,
     pub(super) tokens: u64,
+    /// Documents that are truncated.
+    #[serde(default)]
+    pub(super) truncated: LengthChange,
+    /// Documents that are padded as they are packed.
+    #[serde(default)]
+    pub(super) padded: LengthChange,
     /// Reason, whether by design, how many.
     pub(super) skipped: Vec<(String, bool, u64)>,
 }

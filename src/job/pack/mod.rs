@@ -6,6 +6,7 @@
 
 mod assemble;
 mod feed;
+mod findings;
 mod finish;
 mod inputs;
 mod journal;

@@ -11,6 +11,7 @@ use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::wants_some;
 use super::stats;
 use crate::engine::pack::{plan_hash, recipes, Kind, Lot, PackedPiece, Packer, Recipe};
+use crate::job::pool::together;
 use crate::job::record::stopped_run;
 use crate::model::pack::{NanosetsTarget, PackPlan, SampleSize};
 use crate::model::{text, Cancel, ExitClass, Outcome, PackFormat, Problem, ProblemKind, RunOptions, Severity, Subject};
@@ -29,7 +30,8 @@ const LONGEST: Duration = Duration::from_millis(1_200);
 /// A plan that must not run as it is gives a preview with a refusal among its problems; fails where not even that can be told.
 pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<PackPreview> {
     let mut layout = Layout::of(plan)?;
-    let tokenizer = Tokenizer::load(&plan.tokenizer)?;
+    let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
+    tokenizer.prove();
     let recipes = recipes(plan, &tokenizer)?;
     let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), cancel)?;
     check_tasks(plan, inputs.tasks)?;

@@ -10,7 +10,7 @@ use super::logs::{check_tasks, Logs};
 use super::pipeline::{self, Ended, Limits};
 use super::publish::{make_folder, publish, Outputs};
 use super::record::{decide, settled, Decision, Recorded};
-use super::{room, stats, PackReport, Skipped, TargetReport, Tuning};
+use super::{findings, room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::pool::together;
@@ -78,7 +78,7 @@ impl<'a> Job<'a> {
         let mut layout = Layout::of(plan)?;
         recover(context, &layout)?;
         // It is proven while the first texts are packed.
-        let tokenizer = Tokenizer::load_together(&plan.tokenizer, &together)?;
+        let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
         let recipes = recipes(plan, &tokenizer)?;
         let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), &context.cancel)?;
         layout.settle(plan, &inputs)?;
@@ -285,9 +285,17 @@ impl<'a> Job<'a> {
         let mut made: Vec<Vec<Made>> = Vec::new();
         let mut report = self.report(totals, reference, resumed, false);
         for (recipe, target) in self.recipes.iter().zip(&mut report.targets) {
-            let (files, Sums { documents, tokens, dropped }) = finishing.run(recipe)?;
+            let (files, Sums { documents, tokens, dropped, padded }) = finishing.run(recipe)?;
             (target.documents, target.tokens, target.dropped_tokens) = (documents, tokens, dropped);
             made.push(files);
+            let before = totals.targets.get(made.len() - 1).cloned().unwrap_or_default();
+            let padded = if recipe.format == PackFormat::Nanosets { padded } else { before.padded };
+            for problem in findings::length_changes(self.plan, recipe, before.truncated, padded) {
+                context.problems.report(problem)?;
+            }
+        }
+        if let Some(note) = findings::special_tokens(totals, &self.tokenizer) {
+            context.problems.report(note)?;
         }
         if let ([target], true) = (report.targets.as_slice(), wants_some(self.plan)) {
             (report.documents, report.tokens) = (target.documents, target.tokens);

@@ -2,6 +2,7 @@
 
 use super::assemble::name;
 use super::finish::{Finishing, Made, Sums};
+use super::journal::LengthChange;
 use super::spool::each_chunk;
 use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
 use crate::engine::pack::{Kind, Recipe};
@@ -32,6 +33,8 @@ pub(super) fn finish(finishing: &Finishing<'_>, recipe: &Recipe) -> Outcome<(Vec
         sums.documents += task.documents;
         sums.tokens += task.tokens;
         sums.dropped += task.dropped;
+        sums.padded.documents += task.padded.documents;
+        sums.padded.tokens += task.padded.tokens;
     }
     Ok((made, sums))
 }
@@ -50,8 +53,9 @@ impl Task<'_> {
         let width = self.recipe.token.bytes() as u64;
         let mut tokens = self.bytes("ds") / width;
         let documents = self.bytes("index") / 8;
+        let mut padded = LengthChange::default();
         if let Some(padding) = self.finishing.padding {
-            (data, index, tokens) = self.fill_up(padding)?;
+            (data, index, tokens, padded) = self.fill_up(padding)?;
         }
         let has_loss = self.recipe.kind == Kind::LossMask;
         let loss = self.spool("loss");
@@ -60,7 +64,7 @@ impl Task<'_> {
             let metadata = self.metadata(tokens).to_text();
             let metadata = self.finishing.write(&format!("{name}.metadata"), metadata.as_bytes())?;
             let made = self.trio(&name, data, index, has_loss.then_some(loss), metadata);
-            return Ok((made, Sums { documents, tokens, dropped: 0 }));
+            return Ok((made, Sums { documents, tokens, padded, dropped: 0 }));
         }
         let source = Source {
             data: &data,
@@ -81,7 +85,7 @@ impl Task<'_> {
         let progress = crate::model::Progress::default();
         let handles = crate::model::Handles { progress: &progress, ..self.finishing.context.handles() };
         let shuffled = shuffle(&source, &options, self.tokenizer(), (fs, &folder), &name, &handles)?;
-        let mut sums = Sums { dropped: shuffled.dropped_tokens, documents, tokens: 0 };
+        let mut sums = Sums { dropped: shuffled.dropped_tokens, documents, padded, tokens: 0 };
         let mut made = Vec::new();
         for file in shuffled.files {
             sums.tokens += file.tokens;
@@ -126,8 +130,8 @@ impl Task<'_> {
         Metadata { tokenizer: self.tokenizer().to_owned(), token_size: self.token_size(), tokens }
     }
 
-    /// Fills the documents of each batch up to one length. Gives the new files and how many tokens there are now.
-    fn fill_up(&self, padding: Padding) -> Outcome<(PathBuf, PathBuf, u64)> {
+    /// Fills the documents of each batch up to one length. Gives the new files, how many tokens there are now, and what was padded.
+    fn fill_up(&self, padding: Padding) -> Outcome<(PathBuf, PathBuf, u64, LengthChange)> {
         let dir = self.finishing.layout.finished();
         let [data, index] = ["ds", "index"].map(|end| dir.join(format!("filled-{}", name::task(self.rank, end))));
         let (mut tokens_out, mut index_out) = (self.finishing.create(&data)?, self.finishing.create(&index)?);
@@ -135,7 +139,7 @@ impl Task<'_> {
         let pad = padding.id.to_le_bytes();
         let pad = pad.get(..width).unwrap_or_default();
         let source = self.spool("ds");
-        let (mut from, mut ended) = (0_u64, 0_u64);
+        let (mut from, mut ended, mut padded) = (0_u64, 0_u64, LengthChange::default());
         let mut batch: Vec<u64> = Vec::with_capacity(BATCH);
         let mut write = |batch: &mut Vec<u64>| -> Outcome<()> {
             self.finishing.context.cancel.check()?;
@@ -144,6 +148,7 @@ impl Task<'_> {
             let length = length_of(padding, longest);
             for end in batch.drain(..) {
                 let missing = length.saturating_sub(end - from);
+                padded.add(&[missing]);
                 if padding.side == Side::Left {
                     (0..missing).try_for_each(|_| tokens_out.write_all(pad))?;
                 }
@@ -174,7 +179,7 @@ impl Task<'_> {
         write(&mut batch)?;
         tokens_out.close()?;
         index_out.close()?;
-        Ok((data, index, ended))
+        Ok((data, index, ended, padded))
     }
 }
 

@@ -4,10 +4,19 @@ use super::{case, expected, golden, replayed};
 
 #[test]
 fn instruction_data_is_prepared_as_there() {
-    let sandbox = case("instruction_tuning");
-    replayed(&sandbox, "instruction_tuning", "prepare_instruction_tuning_data", "");
-    let folder = "chat_b8419ad";
-    let mut names: Vec<_> = std::fs::read_dir(golden("instruction_tuning").join("expected").join(folder))
+    for (name, folder) in [
+        ("instruction_tuning", "chat_b8419ad"),
+        ("instruction_tuning_references", "chat_b8419ad"),
+        ("instruction_tuning_special_tokens", "chat_7f5409d"),
+    ] {
+        is_prepared_as_there(name, folder);
+    }
+}
+
+fn is_prepared_as_there(case_name: &str, folder: &str) {
+    let sandbox = case(case_name);
+    replayed(&sandbox, case_name, "prepare_instruction_tuning_data", "");
+    let mut names: Vec<_> = std::fs::read_dir(golden(case_name).join("expected").join(folder))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -15,7 +24,7 @@ fn instruction_data_is_prepared_as_there() {
     assert_eq!(names.len(), 13);
     for name in &names {
         let file = format!("{folder}/{name}");
-        assert_eq!(sandbox.read(&format!("expected/{file}")), expected("instruction_tuning", &file), "{name}");
+        assert_eq!(sandbox.read(&format!("expected/{file}")), expected(case_name, &file), "{case_name} {name}");
     }
     let mut made: Vec<_> = std::fs::read_dir(sandbox.path("expected").join(folder))
         .unwrap()

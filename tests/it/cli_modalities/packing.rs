@@ -24,10 +24,63 @@ fn packed_files_are_those_of_the_other_program() {
         "pack_jq_expression",
         "pack_sentencepiece",
         "pack_truncation",
+        "pack_special_tokens_list",
+        "pack_special_tokens_padding",
+        "pack_eod_unknown",
     ] {
         let sandbox = packs_as_there(name, "");
         assert_eq!(sandbox.read("expected/data.pbin"), expected(name, "data.pbin"), "{name}");
         sandbox.say("verify expected/data.pbin").ends(0);
+    }
+}
+
+#[test]
+fn special_tokens_of_the_plan_are_the_same_as_those_of_a_configuration() {
+    let sandbox = case("pack_special_tokens_list");
+    let flags =
+        "--eod-token <|endoftext|> --special-token ^ --special-token $ --special-token \u{b0} --special-token er \
+                 --special-token in --special-token ~";
+    let command = "pack input/data.jsonl --format modalities --tokenizer ../tokenizers/bpe1k --json";
+    let ran = sandbox.say(&format!("{command} --output a.pbin {flags}"));
+    let report = ran.json("ok");
+    assert_eq!(sandbox.read("a.pbin"), expected("pack_special_tokens_list", "data.pbin"));
+    assert!(report["equivalent_command"].as_str().unwrap().contains("--special-token er"), "{report}");
+    let told = report["problems"][0]["message"].as_str().unwrap();
+    assert!(told.contains("`<|pad|>`") && !told.contains("`er`"), "what is cut out on purpose is not reported: {told}");
+    let ran = sandbox.say(&format!("{command} --output b.pbin --eod-token <|endoftext|> --special-token notthere"));
+    ran.ends(2).complains("notthere");
+}
+
+#[test]
+fn an_unknown_end_token_is_refused_unless_the_original_is_asked_for() {
+    let sandbox = case("pack_eod_unknown");
+    let theirs = expected("pack_eod_unknown", "data.pbin");
+    let command = "pack --config input/pack.yaml --output out.pbin";
+    sandbox.say(command).ends(2).complains("--eos-id 0").complains("--compat");
+    assert!(!sandbox.has("out.pbin"));
+    sandbox.say(&format!("{command} --compat")).ends(0).complains("is not in the tokenizer's vocabulary");
+    assert_eq!(sandbox.read("out.pbin"), theirs);
+    sandbox.say("pack --config input/pack.yaml --output id.pbin --eos-id 0").ends(0);
+    assert_eq!(sandbox.read("id.pbin"), theirs);
+    sandbox.write("expected/data.idx", expected("pack_eod_unknown", "data.idx"));
+    for (ran, _) in replay(&sandbox, "pack_eod_unknown", "pack_encoded_data", "") {
+        ran.ends(0).complains("(id 0)");
+    }
+}
+
+#[test]
+fn a_special_tokens_key_has_the_kind_of_value_that_the_original_takes() {
+    let sandbox = case("pack_special_tokens_list");
+    let yaml = sandbox.text("input/pack.yaml");
+    for (from, to, names) in [
+        ("pad_token: '~'", "pad_token: ['~']", "pad_token"),
+        ("pad_token: '~'", "eot_token: '~'", "eot_token"),
+        ("      - er", "      - 7", "additional_special_tokens"),
+        ("      - er", "      - notthere", "notthere"),
+    ] {
+        assert!(yaml.contains(from));
+        sandbox.write("x.yaml", yaml.replace(from, to));
+        sandbox.say("pack --config x.yaml --output x.pbin").ends(2).complains(names);
     }
 }
 

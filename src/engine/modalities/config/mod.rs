@@ -7,12 +7,14 @@ mod tokenizer;
 
 pub use resolve::{resolved, Surroundings};
 
+use crate::engine::pack::{unknown_end, unknown_end_note};
 use crate::formats::modalities::{raw_index, with_suffix, PACKED_SUFFIX};
 use crate::formats::python::{yaml_read, Node};
-use crate::model::pack::{ModalitiesTarget, TextField};
+use crate::model::pack::{EndToken, ModalitiesTarget, TextField};
 use crate::model::problem::Subject;
-use crate::model::{Failure, Outcome, PackPlan};
+use crate::model::{Failure, Outcome, PackPlan, Problem};
 use crate::storage::read::read_whole;
+use crate::tokenize::Tokenizer;
 use std::path::{Path, PathBuf};
 use tokenizer::TokenizerConfig;
 
@@ -103,6 +105,7 @@ impl PackConfig {
         let mut plan = PackPlan::new(inputs, self.tokenizer.path.clone(), text(&self.output));
         let lengths = self.tokenizer.lengths()?;
         plan.text = TextField::Jq(self.jq.clone());
+        plan.special_tokens = self.tokenizer.special_tokens();
         plan.compat = compat;
         let mut target = ModalitiesTarget {
             eod_token: Some(self.eod_token.clone()),
@@ -116,6 +119,18 @@ impl PackConfig {
         plan.modalities = Some(target);
         Ok(plan)
     }
+}
+
+/// Lets the unknown token end the documents of a plan whose end token the tokenizer does not have, as the reference program does. The note
+/// says so; nothing where the token is there, or there is no unknown token.
+pub fn take_unknown_end(plan: &mut PackPlan) -> Outcome<Option<Problem>> {
+    let Some(token) = plan.modalities.as_ref().and_then(|target| target.eod_token.clone()) else { return Ok(None) };
+    let Some(id) = unknown_end(&Tokenizer::load_unproven(&plan.tokenizer)?, &token) else { return Ok(None) };
+    if let Some(target) = &mut plan.modalities {
+        target.eod_token = None;
+    }
+    plan.end = Some(EndToken::Id(id));
+    Ok(Some(unknown_end_note(&token, id)))
 }
 
 /// A map of the configuration, with its name for errors.

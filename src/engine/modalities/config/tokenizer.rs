@@ -2,14 +2,19 @@
 
 use super::Section;
 use crate::formats::python::{json_read, Node};
-use crate::model::text::display_safe;
-use crate::model::{Failure, Outcome, Subject};
+use crate::model::{Outcome, Subject};
 use crate::storage::read::read_whole;
 use crate::tokenize::Tokenizer;
 use std::path::Path;
 
 /// The largest `tokenizer_config.json` that is read.
 const LARGEST: u64 = 16 << 20;
+/// The key of the token that fills texts up.
+const PAD_TOKEN: &str = "pad_token";
+/// Keys of special tokens that hold one text each.
+const ONE_TOKEN: [&str; 7] = ["bos_token", "eos_token", "unk_token", "sep_token", PAD_TOKEN, "cls_token", "mask_token"];
+/// The key of the list of further special tokens.
+const ADDITIONAL: &str = "additional_special_tokens";
 /// Lengths above this mean that there is no limit.
 const NO_LIMIT: f64 = 1e20;
 
@@ -21,8 +26,8 @@ pub(super) struct TokenizerConfig {
     truncation: bool,
     pads_to_length: bool,
     max_length: Option<u32>,
-    /// Special tokens that are spelled out: `pad_token` and so on.
-    special_tokens: Vec<(String, String)>,
+    /// Special tokens by their keys, `pad_token` and so on.
+    special_tokens: Vec<(String, Vec<String>)>,
 }
 
 /// How long documents may and must be.
@@ -78,16 +83,21 @@ impl TokenizerConfig {
         };
         let mut special_tokens = Vec::new();
         if config.get("special_tokens").is_some() {
-            let section = config.section("special_tokens")?;
-            for (key, value) in section.entries() {
-                match value {
-                    Node::Str(text) => special_tokens.push((key.clone(), text.clone())),
-                    other => return Err(section.wrong(key, format!("a text is needed, not {}", other.describe()))),
-                }
-            }
+            special_tokens = special_tokens_of(&config.section("special_tokens")?)?;
         }
         let path = config.text("pretrained_model_name_or_path")?;
         Ok(Self { path, is_hf: true, truncation, pads_to_length, max_length, special_tokens })
+    }
+
+    /// All special tokens, each once.
+    pub(super) fn special_tokens(&self) -> Vec<String> {
+        let mut tokens: Vec<String> = Vec::new();
+        for token in self.special_tokens.iter().flat_map(|(_, tokens)| tokens) {
+            if !tokens.contains(token) {
+                tokens.push(token.clone());
+            }
+        }
+        tokens
     }
 
     /// What becomes of truncation and padding. Special tokens that the vocabulary does not have are a failure.
@@ -96,18 +106,11 @@ impl TokenizerConfig {
             return Ok(Lengths::default());
         }
         if !self.special_tokens.is_empty() {
-            let tokenizer = Tokenizer::load(&self.path)?;
-            let added = &tokenizer.facts().added;
-            for (key, token) in &self.special_tokens {
-                tokenizer.expect_id(token)?;
-                if !added.iter().any(|known| known.text == *token) {
-                    let why = format!(
-                        "the {key} {} is an ordinary entry of the vocabulary: the reference would cut it out of the middle of words from then on",
-                        display_safe(token)
-                    );
-                    return Err(Failure::data("reading special_tokens", why).on(Subject::path(&self.path)).with_hint(
-                        "put it among the added_tokens of tokenizer.json, or leave it out of special_tokens",
-                    ));
+            let tokenizer = Tokenizer::load_unproven(&self.path)?;
+            for (key, tokens) in &self.special_tokens {
+                for token in tokens {
+                    let field = format!("tokenizer.config.special_tokens.{key}");
+                    tokenizer.expect_id(token).map_err(|failure| failure.on(Subject::field(field)))?;
                 }
             }
         }
@@ -118,8 +121,9 @@ impl TokenizerConfig {
             Some(Node::Float(number)) if *number < NO_LIMIT => Some(*number as u32),
             _ => None,
         });
-        let named = self.special_tokens.iter().find(|(key, _)| key == "pad_token").map(|(_, token)| token.clone());
-        let pad_token = named.or_else(|| match stored.get("pad_token") {
+        let pad_tokens = self.special_tokens.iter().find(|(key, _)| key == PAD_TOKEN).map(|(_, tokens)| tokens);
+        let named = pad_tokens.and_then(|tokens| tokens.first().cloned());
+        let pad_token = named.or_else(|| match stored.get(PAD_TOKEN) {
             Some(Node::Str(token)) => Some(token.clone()),
             Some(token) => token.get("content").and_then(Node::as_str).map(str::to_owned),
             None => None,
@@ -131,6 +135,27 @@ impl TokenizerConfig {
             pad_token: pad_token.filter(|_| pad_to.is_some()),
         })
     }
+}
+
+/// Reads special tokens: a text for each key, and a list for `additional_special_tokens`.
+fn special_tokens_of(section: &Section<'_>) -> Outcome<Vec<(String, Vec<String>)>> {
+    let mut all = Vec::new();
+    for (key, value) in section.entries() {
+        let tokens: Option<Vec<String>> = match (key.as_str(), value) {
+            (ADDITIONAL, Node::List(items)) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+            (key, Node::Str(text)) if ONE_TOKEN.contains(&key) => Some(vec![text.clone()]),
+            (ADDITIONAL, _) => None,
+            (key, _) if ONE_TOKEN.contains(&key) => None,
+            _ => {
+                let known = format!("{}, {ADDITIONAL}", ONE_TOKEN.join(", "));
+                return Err(section.wrong(key, "there is no special token of this name").with_hint(known));
+            }
+        };
+        let needed = if key == ADDITIONAL { "a list of texts" } else { "a text" };
+        let wrong = || section.wrong(key, format!("{needed} is needed, not {}", value.describe()));
+        all.push((key.clone(), tokens.ok_or_else(wrong)?));
+    }
+    Ok(all)
 }
 
 /// What `tokenizer_config.json` beside the tokenizer says; nothing where there is none or it cannot be read.

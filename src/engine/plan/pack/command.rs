@@ -59,6 +59,7 @@ impl CommandLine {
         self.maybe(p::PATHS_FILE, plan.paths_file.as_deref());
         self.maybe(p::TOKENIZER, Some(plan.tokenizer.as_str()).filter(|tokenizer| !tokenizer.is_empty()));
         self.maybe(p::TOKENIZER_NAME, plan.tokenizer_name.as_deref());
+        plan.special_tokens.iter().for_each(|token| self.value(p::SPECIAL_TOKEN, token));
         match &plan.end {
             Some(EndToken::Text(text)) => self.value(p::EOS_TOKEN, text),
             Some(EndToken::Id(id)) => self.value(p::EOS_ID, &id.to_string()),

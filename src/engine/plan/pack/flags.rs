@@ -6,6 +6,8 @@ pub const FORMAT: &str = "--format";
 pub const TOKENIZER: &str = "--tokenizer";
 /// `--tokenizer-name TEXT`.
 pub const TOKENIZER_NAME: &str = "--tokenizer-name";
+/// `--special-token TEXT`.
+pub const SPECIAL_TOKEN: &str = "--special-token";
 /// `--output PATH`.
 pub const OUTPUT: &str = "--output";
 /// `--text-key KEY`.

@@ -1,6 +1,7 @@
 //! What a tokenizer and a plan come to together, and a person should know before the run: nothing of it stands in the way.
 
 use super::flags as p;
+use crate::engine::pack::{unknown_end, unknown_end_note};
 use crate::model::pack::{EndToken, SampleSize};
 use crate::model::{PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use crate::tokenize::{Template, Tokenizer, TokenizerKind};
@@ -25,7 +26,14 @@ pub fn notes(plan: &PackPlan, tokenizer: &Tokenizer) -> Vec<Problem> {
             notes.push(note(PackFormat::Forager, CUT));
         }
     }
-    if plan.modalities.is_some() {
+    if let Some(target) = &plan.modalities {
+        let end = target.eod_token.as_deref().or(match &plan.end {
+            Some(EndToken::Text(text)) => Some(text),
+            _ => None,
+        });
+        // Without --compat it is refused.
+        let unknown = end.filter(|_| plan.compat).and_then(|token| Some((token, unknown_end(tokenizer, token)?)));
+        notes.extend(unknown.map(|(token, id)| unknown_end_note(token, id)));
         let set = tokenizer.padding().is_some() || tokenizer.truncation().is_some();
         if set && tokenizer.kind() == TokenizerKind::Json {
             let why = "padding and truncation of the tokenizer file are left out, as Modalities does";

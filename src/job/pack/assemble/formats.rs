@@ -6,6 +6,7 @@ use crate::job::pack::spool::{each_chunk, Snapshot, Spool};
 use crate::model::pack::SampleSize;
 use crate::model::{Failure, Outcome, PackFormat, ProblemKind, Severity, Subject};
 use crate::source::text::TextFile;
+use std::ops::Range;
 
 /// What a spool of samples is called by the number of its file, and how many of its bytes a sample has.
 type SampleSpool = (fn(usize) -> String, u64);
@@ -144,7 +145,8 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    pub(super) fn add_task(&mut self, rank: u32, recipe: &Recipe, lot: &Lot) -> Outcome<()> {
+    /// Adds a task's documents; gives which of them `skip` and `limit` leave.
+    pub(super) fn add_task(&mut self, rank: u32, recipe: &Recipe, lot: &Lot) -> Outcome<Range<usize>> {
         let target = self.plan.nanosets.as_ref();
         let (skip, limit) = target.map_or((0, None), |target| (target.skip, target.limit));
         let counts = self.tasks.entry(rank).or_default();
@@ -179,7 +181,7 @@ impl Assembler<'_> {
         if recipe.kind == Kind::LossMask {
             self.append(&name::task(rank, "loss"), lot.mask.get(from..to).unwrap_or_default())?;
         }
-        Ok(())
+        Ok(first..last)
     }
 
     pub(super) fn add_samples(&mut self, number: usize, recipe: &Recipe, lot: &Lot, input: &TextFile) -> Outcome<()> {
