@@ -181,6 +181,8 @@ fn changes_the_plan(problem: &Problem) -> bool {
         K::AppleDouble,
         K::CutName,
         K::ManyShards,
+        K::EmptyResult,
+        K::SpecialToken,
         K::MissingFile,
         K::ShardChanged,
         K::NoSuchPart,
