@@ -73,7 +73,9 @@ impl Scanned {
             .filter_map(|p| p.subject.key.as_ref())
             .collect();
         assert_eq!(listed, self.scan.damaged_keys.iter().collect::<Vec<_>>());
-        let worse = |&(s, k): &(Severity, ProblemKind)| s >= Severity::Problem && k != ProblemKind::SampleExcluded;
+        let is_damage =
+            |k| !matches!(k, ProblemKind::SampleExcluded | ProblemKind::LinkedPart | ProblemKind::SparseEntry);
+        let worse = |&(s, k): &(Severity, ProblemKind)| s >= Severity::Problem && is_damage(k);
         self.kinds().into_iter().filter(worse).map(|(_, k)| k).collect()
     }
 }

@@ -66,7 +66,7 @@ fn a_part_name_that_is_not_utf8_hides_only_that_part() {
 }
 
 #[test]
-fn skipped_entries_and_repeated_parts_are_notes_folded_by_kind() {
+fn skipped_entries_and_repeated_parts_are_folded_by_kind() {
     let parts = [
         entry(b"__meta__/x.txt", b""),
         entry(b"noext", b""),
@@ -87,7 +87,8 @@ fn skipped_entries_and_repeated_parts_are_notes_folded_by_kind() {
         ProblemKind::ReservedName,
         ProblemKind::RepeatedPart,
     ];
-    assert_eq!(found.kinds(), kinds.map(note));
+    let linked = (Severity::Problem, ProblemKind::LinkedPart);
+    assert_eq!(found.kinds(), [kinds.map(note).as_slice(), &[linked]].concat());
     assert!(found.problems.iter().any(|p| p.message.starts_with("2 entries without a part name")));
 }
 
