@@ -14,6 +14,8 @@ pub const TEXT_KEY: &str = "text";
 pub const LEAST_COUNT: u64 = 2;
 /// The minimum length that guided modes propose, in bytes.
 pub const USUAL_MIN_LENGTH: u64 = 500;
+/// The minimum lengths that guided modes offer, in bytes. An estimate of any other is told together with them.
+pub const SHOWN_LENGTHS: [u64; 5] = [50, 100, 200, 500, 1_000];
 
 /// Which places of a repeated passage stay (bsade format page, §4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

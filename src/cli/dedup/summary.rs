@@ -101,11 +101,7 @@ pub fn of_estimate(plan: &DedupPlan, found: &DedupEstimate) -> Vec<String> {
         lines.push(format!(
             "At a minimum length of {}, {}{} ({}) would be {verb}.",
             count(length.min_length, "byte"),
-            match (length.is_least(), length.is_exact) {
-                (true, _) => "at least ",
-                (false, true) => "",
-                (false, false) => "about ",
-            },
+            if length.is_exact { "" } else { "about " },
             percent(length.share),
             bytes(length.removed_bytes)
         ));

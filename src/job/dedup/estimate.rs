@@ -1,7 +1,9 @@
 //! What a plan would do, without doing it: from a share of all different windows of as much of the text as can be read in seconds.
 
+use super::held::SearchBudget;
 use super::inputs::{self, Inputs};
 use super::layout::{settled, Layout};
+use super::likely::settle;
 use super::no_text::wrong_field;
 use super::record::{decide, Decision};
 use super::run::{journal_key, scratch_needed};
@@ -13,7 +15,7 @@ use crate::engine::dedup::output::PackedOutput;
 use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;
 use crate::job::record::{report_before, stopped_run, RecordedPlan as _};
-use crate::model::dedup::USUAL_MIN_LENGTH;
+use crate::model::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use crate::model::{text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
 use crate::source::text::Packing;
 use crate::storage::space;
@@ -31,6 +33,8 @@ const PACKING: (f64, f64) = (15.0, 4.0);
 const TO_DISK: f64 = 1e9;
 /// Time spent on reading, at most.
 const LONGEST: Duration = Duration::from_secs(4);
+/// Text that is searched so quickly that there need be no first look, in bytes.
+const AT_ONCE: u64 = 8 << 20;
 /// Passages that are told.
 const PASSAGES: usize = 20;
 
@@ -41,11 +45,25 @@ pub struct Effort {
     pub longest: Duration,
     /// Bytes on disk that are read, at most and about.
     pub most_bytes: u64,
+    /// Text that fits into memory is searched as a run does it, however long that takes.
+    pub searches: bool,
+}
+
+impl Effort {
+    /// As little as tells something, for a first look.
+    pub const FIRST: Self = Self { longest: Duration::from_millis(800), most_bytes: 256 << 20, searches: false };
+
+    /// How all of the text is searched under these rules; `None` where a sample is taken.
+    pub(super) fn search_budget(&self, inputs: &Inputs, rules: &[Rule], memory_bytes: u64) -> Option<SearchBudget> {
+        let text_bytes = inputs.text_bytes();
+        let searches = self.most_bytes >= inputs.bytes() && (self.searches || text_bytes <= AT_ONCE);
+        searches.then(|| SearchBudget::of(text_bytes, rules, memory_bytes)).flatten()
+    }
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Self { longest: LONGEST, most_bytes: u64::MAX }
+        Self { longest: LONGEST, most_bytes: u64::MAX, searches: true }
     }
 }
 
@@ -88,9 +106,9 @@ fn needs_of(
 ///
 /// # Errors
 /// See [`estimates`].
-pub fn estimate(plan: &DedupPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<DedupEstimate> {
+pub fn estimate(plan: &DedupPlan, options: &RunOptions, effort: Effort, cancel: &Cancel) -> Outcome<DedupEstimate> {
     let length = plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
-    let found = estimates(plan, &[length], options, Effort::default(), cancel)?.pop();
+    let found = estimates(plan, &[length], options, effort, cancel)?.pop();
     found.ok_or_else(|| Failure::environment("estimating", "nothing was estimated"))
 }
 
@@ -127,8 +145,13 @@ pub fn estimates(
         }
         Some(Err(failure)) => return Err(failure),
     };
-    let rules: Vec<Rule> = lengths.iter().map(|length| Rule::of(plan, *length)).collect();
-    let mut sample = Sample::take(plan, &inputs, rules, options, effort, cancel)?;
+    let rules_of = |lengths: &[u64]| -> Vec<Rule> { lengths.iter().map(|length| Rule::of(plan, *length)).collect() };
+    let is_searched = effort.search_budget(&inputs, &rules_of(lengths), options.memory_bytes).is_some();
+    // What is estimated of one length depends on others: of a longer one it is never more.
+    let others = SHOWN_LENGTHS.into_iter().filter(|other| !is_searched && !lengths.contains(other));
+    let wanted = lengths.len();
+    let lengths: &[u64] = &lengths.iter().copied().chain(others).collect::<Vec<u64>>();
+    let mut sample = Sample::take(plan, &inputs, rules_of(lengths), options, effort, cancel)?;
     problems.extend(sample.problems.iter().cloned());
     if sample.own_documents == 0 && sample.own_input_bytes > 0 {
         problems.extend(wrong_field(plan, &inputs, cancel)?);
@@ -137,6 +160,7 @@ pub fn estimates(
     let scale = inputs.bytes() as f64 / sample.input_bytes.max(1) as f64;
     let scaled = |part: u64| (part as f64 * scale) as u64;
     let all_text = scaled(sample.text_bytes);
+    let all_own_text = scaled(sample.own_text_bytes);
     let own_bytes: u64 = inputs.own().iter().map(|file| file.bytes).sum();
     let free_bytes = space::free_bytes(&layout.output)?;
     let least = lengths.iter().copied().min().unwrap_or(USUAL_MIN_LENGTH);
@@ -166,7 +190,7 @@ pub fn estimates(
         let seconds = reading * READINGS
             + choosing * (TIMES + RECORD * records as f64 / all_text.max(1) as f64 + packing)
             + own_bytes as f64 / TO_DISK;
-        let own_text = scaled(sample.own_text_bytes);
+        let own_text = all_own_text;
         let share = |bytes: u64| bytes as f64 / sample.own_text_bytes.max(1) as f64;
         let of_all = |share: f64| (share.min(1.0) * own_text as f64).round() as u64;
         let share_removed = share(found.removable);
@@ -199,11 +223,20 @@ pub fn estimates(
             problems,
         });
     }
+    let mut lengths: Vec<LengthEstimate> = all.iter().flat_map(|one| one.lengths.iter().copied()).collect();
+    settle(&mut lengths, |length| length.margin_bytes as f64 / all_own_text.max(1) as f64);
+    for (one, mut length) in all.iter_mut().zip(lengths) {
+        if !length.is_exact {
+            length.removed_bytes = (length.share * one.text_bytes as f64).round() as u64;
+        }
+        one.lengths = vec![length];
+    }
     if nothing_to_do {
         let made = report_before::<DedupReport>(&layout.own, DedupPlan::LARGEST)?;
         let of_plan = all.iter_mut().filter(|one| one.lengths.iter().any(|l| Some(l.min_length) == plan.min_length));
         of_plan.zip(&made).for_each(|(one, made)| one.take_figures(made));
     }
+    all.truncate(wanted);
     Ok(all)
 }
 

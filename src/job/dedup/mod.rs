@@ -16,6 +16,7 @@ mod held;
 mod inputs;
 mod layout;
 mod leftover;
+mod likely;
 mod merge;
 mod no_text;
 mod notes;

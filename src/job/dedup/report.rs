@@ -155,25 +155,18 @@ pub struct DedupEstimate {
 pub struct LengthEstimate {
     /// In bytes.
     pub min_length: u64,
-    /// The part of the text in ranges, from 0 to 1, about; at least, where [`most_share`](Self::most_share) is missing.
+    /// The part of the text in ranges, from 0 to 1, about. Of a longer minimum never more.
     pub share: f64,
     /// The same of all the text, in bytes.
     pub removed_bytes: u64,
     /// How far that may be off by chance, in bytes: one standard deviation.
     pub margin_bytes: u64,
-    /// The least that the share is likely to be. Where a part of the text was read: what repeats within that part.
+    /// The least that the share is likely to be.
     pub least_share: f64,
-    /// The most that it is likely to be; `None` where too little of the text was read to tell.
+    /// The most that it is likely to be, at most 0.25 more than the least.
     pub most_share: Option<f64>,
     /// All of the text was searched: it is what a run would do.
     pub is_exact: bool,
-}
-
-impl LengthEstimate {
-    /// Too little of the text was read: it is so much at least, and how much more cannot be told.
-    pub fn is_least(&self) -> bool {
-        self.most_share.is_none()
-    }
 }
 
 impl DedupEstimate {
@@ -221,13 +214,10 @@ impl DedupEstimate {
             return format!("From all {all}.");
         }
         let percent = |share: f64| share * 100.0;
-        let least = percent(length.least_share);
-        match length.most_share {
-            Some(most) if self.sampled_bytes >= self.input_bytes => {
-                format!("From samples of all {all}; likely {least:.1} to {:.1} %.", percent(most))
-            }
-            Some(most) => format!("From {read} of {all}; for all of it {least:.1} to {:.1} %.", percent(most)),
-            None => format!("From {read} of {all}: so much at least; what the rest adds cannot be told from that."),
+        let (least, most) = (percent(length.least_share), percent(length.most_share.unwrap_or(length.share)));
+        match self.sampled_bytes >= self.input_bytes {
+            true => format!("From samples of all {all}; likely {least:.1} to {most:.1} %."),
+            false => format!("From {read} of {all}; for all of it {least:.1} to {most:.1} %."),
         }
     }
 }

@@ -2,7 +2,7 @@
 //! is small is searched as a run would search it.
 
 use super::estimate::Effort;
-use super::held::{hold, Held};
+use super::held::{hold, Held, SearchBudget};
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
 use super::shown::{around, show};
@@ -22,10 +22,10 @@ const LONGEST_SHOWING: Duration = Duration::from_millis(500);
 /// Bytes of a file that are looked at together.
 const STRETCH: u64 = 1 << 20;
 /// Memory for places of windows, at most, in bytes; they are sorted in the end, which takes time, too.
-const MOST_PLACES: u64 = 64 << 20;
-/// Text that is searched as a whole, at most, in bytes; and as a part of the memory.
-const MOST_SEARCHED: u64 = 24 << 20;
-const SEARCHED: u64 = 8;
+const MOST_PLACES: u64 = 192 << 20;
+/// Text that is searched besides, in bytes, at most and as a part of the memory: what repeats very often is certain to be in it, while of
+/// few keys chance may give none.
+const SEARCHED_BESIDES: (u64, u64) = (32 << 20, 8);
 /// Bytes of one such place.
 const PLACE: u64 = 16;
 /// Windows of so many bytes have so few different keys, a few of which make up nearly all of the text, that a share of the keys tells
@@ -50,8 +50,11 @@ const CHOOSING: f64 = 1.8;
 pub(super) struct Sample {
     rules: Vec<Rule>,
     samples: Vec<Samples>,
-    /// In place of samples.
-    held: Option<Held>,
+    /// Text that is searched: all of it in place of samples, else a part besides.
+    held: Held,
+    /// How all of it is searched.
+    search: Option<SearchBudget>,
+    memory_bytes: u64,
     /// Where each file begins among all places, and behind them the end.
     starts: Vec<u64>,
     /// Where the files begin whose output is written.
@@ -101,8 +104,11 @@ struct Reading<'a> {
     rules: &'a [Rule],
     starts: &'a [u64],
     one_in: Vec<u64>,
-    is_searched: bool,
-    until: Instant,
+    search: Option<SearchBudget>,
+    /// Bytes of text that are held, and how many may be.
+    held: AtomicU64,
+    most_held: u64,
+    until: Option<Instant>,
     /// Places that are kept, and how many may be.
     kept: AtomicU64,
     most: u64,
@@ -119,17 +125,21 @@ impl Sample {
         effort: Effort,
         cancel: &Cancel,
     ) -> Outcome<Self> {
-        let memory = (options.memory_bytes / 4).clamp(1 << 20, MOST_PLACES);
+        let memory = (options.memory_bytes / 2).clamp(1 << 20, MOST_PLACES);
         let text = inputs.text_bytes().min(MOST_TEXT);
         let starts = starts(inputs);
+        let search = effort.search_budget(inputs, &rules, options.memory_bytes);
+        let besides = SEARCHED_BESIDES.0.min(options.memory_bytes / SEARCHED_BESIDES.1);
         let reading = Reading {
             plan,
             inputs,
             rules: &rules,
             starts: &starts,
             one_in: one_in(&rules, text, memory / PLACE),
-            is_searched: inputs.text_bytes() <= MOST_SEARCHED.min(options.memory_bytes / SEARCHED),
-            until: Instant::now() + effort.longest,
+            search,
+            held: AtomicU64::new(0),
+            most_held: search.map_or(besides, |search| search.text_bytes),
+            until: search.is_none().then(|| Instant::now() + effort.longest),
             kept: AtomicU64::new(0),
             // Chance gives more to some.
             most: 2 * memory / PLACE,
@@ -141,13 +151,30 @@ impl Sample {
             true => reading.part(stretch).map(Some),
             false => Ok(None),
         })?;
+        if search.is_some() && reading.held.load(Ordering::Relaxed) > reading.most_held {
+            // There is more text in packed files than it looked like.
+            return Self::take(
+                plan,
+                inputs,
+                rules,
+                options,
+                Effort {
+                    searches: false,
+                    most_bytes: inputs.bytes().saturating_sub(1).min(effort.most_bytes),
+                    ..effort
+                },
+                cancel,
+            );
+        }
         let mut sample = Self {
             samples: rules.iter().map(|_| Samples::default()).collect(),
             own: starts.get(inputs.earlier).copied().unwrap_or_default(),
-            one_in: if reading.is_searched { vec![1; rules.len()] } else { reading.one_in.clone() },
+            one_in: if search.is_some() { vec![1; rules.len()] } else { reading.one_in.clone() },
+            search,
+            memory_bytes: options.memory_bytes,
             ..Self::default()
         };
-        sample.held = reading.is_searched.then(Held::default);
+        sample.held.reserve(reading.held.load(Ordering::Relaxed));
         let mut parts: Vec<(&Stretch, Option<Part>)> = stretches.iter().zip(parts).collect();
         parts.sort_by_key(|(stretch, _)| (stretch.file, stretch.from.offset));
         for (stretch, part) in parts {
@@ -164,7 +191,7 @@ impl Sample {
 
     /// Whether nothing is left to chance: all was read, and searched as a run would.
     pub(super) fn is_exact(&self, own_bytes: u64) -> bool {
-        self.held.is_some() && self.own_input_bytes >= own_bytes
+        self.search.is_some() && self.own_input_bytes >= own_bytes
     }
 
     fn add(&mut self, part: Part, is_own: bool) {
@@ -174,9 +201,7 @@ impl Sample {
                 false => all.join_earlier(some),
             }
         }
-        if let Some(held) = &mut self.held {
-            held.join(part.held);
-        }
+        self.held.join(part.held);
         self.input_bytes += part.read;
         self.text_bytes += part.text_bytes;
         self.reading += part.time.saturating_sub(part.sampling).as_secs_f64();
@@ -196,7 +221,7 @@ impl Sample {
     fn settle_times(&mut self) {
         let hashed: u64 = self.rules.iter().zip(&self.samples).map(|(rule, some)| some.hashed(rule)).sum();
         let bytes = (self.text_bytes * self.rules.len() as u64).max(1) as f64;
-        self.choosing = match self.held {
+        self.choosing = match self.search {
             Some(_) => self.reading * CHOOSING,
             None => self.choosing / (1.0 + HASHING * hashed as f64 / bytes) / self.rules.len().max(1) as f64,
         };
@@ -205,14 +230,18 @@ impl Sample {
     /// What each rule would remove, in the order of the rules.
     pub(super) fn estimates(&mut self, most: usize, threads: usize, cancel: &Cancel) -> Outcome<Vec<Estimate>> {
         let (own, samples) = (self.own, std::mem::take(&mut self.samples));
-        match &self.held {
-            Some(held) => run_units(&self.rules, threads, cancel, |rule| held.estimate(rule, own, most, cancel)),
-            None => {
-                let seen = Seen { part: self.part, stretches: &self.stretches };
-                let estimate = |(one, rule): (Samples, &Rule)| one.estimate(rule, own, seen, most);
-                Ok(samples.into_iter().zip(&self.rules).map(estimate).collect())
-            }
+        if let Some(search) = self.search {
+            return self.held.estimates(&self.rules, own, (most, threads), search, cancel);
         }
+        let seen = Seen { part: self.part, stretches: &self.stretches };
+        let estimate = |(one, rule): (Samples, &Rule)| one.estimate(rule, own, seen, most);
+        let mut all: Vec<Estimate> = samples.into_iter().zip(&self.rules).map(estimate).collect();
+        let Some(search) = SearchBudget::of(self.held.bytes(), &self.rules, self.memory_bytes) else { return Ok(all) };
+        let besides = self.held.estimates(&self.rules, own, (0, threads), search, cancel)?;
+        for (one, besides) in all.iter_mut().zip(besides) {
+            one.at_least(besides.removable as f64 / besides.bytes.max(1) as f64);
+        }
+        Ok(all)
     }
 
     /// Passages with where they are and how they begin; those that cannot be told in time are left out.
@@ -319,7 +348,20 @@ fn within(stretches: &mut Vec<Stretch>, inputs: &Inputs, most_bytes: u64) {
 
 impl Reading<'_> {
     fn has_time(&self) -> bool {
-        self.kept.load(Ordering::Relaxed) < self.most && Instant::now() < self.until
+        let fits = self.search.is_none() || self.held.load(Ordering::Relaxed) <= self.most_held;
+        let has_time = self.until.is_none_or(|until| Instant::now() < until);
+        fits && has_time && self.kept.load(Ordering::Relaxed) < self.most
+    }
+
+    /// Holds a document, if it is one of those that are searched.
+    fn hold(&self, line: &Line<'_>, place: u64, held: &mut Held, spare: &mut String) -> Outcome<u64> {
+        if self.search.is_none() && self.held.load(Ordering::Relaxed) + line.most_bytes() > self.most_held {
+            return Ok(0);
+        }
+        let before = held.bytes();
+        let bytes = hold(line, place, held, spare)?;
+        self.held.fetch_add(held.bytes() - before, Ordering::Relaxed);
+        Ok(bytes)
     }
 
     fn part(&self, stretch: &Stretch) -> Outcome<Part> {
@@ -357,9 +399,10 @@ impl Reading<'_> {
             match line.kind() {
                 Kind::Document => {
                     part.places.1 = place;
-                    part.text_bytes += match self.is_searched {
-                        true => hold(&line, place, &mut part.held, &mut spare)?,
-                        false => {
+                    let held = self.hold(&line, place, &mut part.held, &mut spare)?;
+                    part.text_bytes += match self.search {
+                        Some(_) => held,
+                        None => {
                             let begun = Instant::now();
                             let bytes = sampled(&line, place, self.rules, &mut samplers, &mut spare)?;
                             part.sampling += begun.elapsed();

@@ -4,7 +4,7 @@ use crate::engine::dedup::find::Rule;
 use serde::{Deserialize, Serialize};
 
 /// What the program takes whatever it does, in bytes: its own pages, most of all.
-const PROGRAM: u64 = 18 << 20;
+pub(super) const PROGRAM: u64 = 18 << 20;
 /// A thread is given at least so much, in bytes: reading, unpacking and comparing take it.
 const LEAST_THREAD: u64 = 4 << 20;
 /// Windows up to this size are usual, and fit beside everything else, in bytes.

@@ -90,10 +90,15 @@ impl Guide {
         let verb = if self.plan.mode == Mode::Remove { "removed" } else { "listed" };
         for length in &found.lengths {
             let mark = if length.min_length == chosen { "  <- chosen" } else { "" };
+            let (about, bounds) = match length.most_share.filter(|_| !length.is_exact) {
+                Some(most) => {
+                    ("about ", format!(" (likely {:.0} to {:.0} %)", length.least_share * 100.0, most * 100.0))
+                }
+                None => ("", String::new()),
+            };
             self.ask.tell(format!(
-                "  from {} on: {} {:.1} % {verb}{mark}",
+                "  from {} on: {about}{:.1} % {verb}{bounds}{mark}",
                 count(length.min_length, "byte"),
-                if length.is_least() { "at least" } else { "about" },
                 length.share * 100.0
             ));
         }

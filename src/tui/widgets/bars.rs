@@ -18,6 +18,15 @@ pub fn split_bar(share: f64, columns: usize, glyphs: &Glyphs) -> String {
     super::text::pad_end(&filled, columns)
 }
 
+/// A bar for a share that is not certain: to `most` it is drawn as empty, blank after that.
+pub fn range_bar(share: f64, most: Option<f64>, columns: usize, glyphs: &Glyphs) -> String {
+    let share_bar = split_bar(share, columns, glyphs);
+    let filled = share_bar.trim_end();
+    let to = (most.unwrap_or_default().clamp(0.0, 1.0) * columns as f64).ceil() as usize;
+    let open = to.min(columns).saturating_sub(super::text::width(filled));
+    super::text::pad_end(&format!("{filled}{}", glyphs.bar_empty.repeat(open)), columns)
+}
+
 fn filled_part(ratio: f64, columns: usize, glyphs: &Glyphs) -> String {
     let ratio = if ratio.is_finite() { ratio.clamp(0.0, 1.0) } else { 0.0 };
     let steps_per_column = glyphs.bar_parts.len() + 1;

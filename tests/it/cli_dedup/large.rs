@@ -135,7 +135,7 @@ fn a_dry_run_comes_near_what_a_run_removes_however_far_apart_repeats_are() {
         let share = done["totals"]["removed_bytes"].as_f64().unwrap() / text;
         let estimate = told["lengths"][0]["share"].as_f64().unwrap();
         let margin = told["lengths"][0]["margin_bytes"].as_f64().unwrap() / text;
-        assert!(margin > 0.0 && margin < 0.1, "{length}: {margin}");
+        assert!(margin > 0.0 && margin < 0.12, "{length}: {margin}");
         let off = (share - estimate).abs();
         assert!(share > 0.2 && off < 3.0 * margin, "{length}: {share} and {estimate}, {margin}");
         assert_eq!(told["sampled_bytes"], told["input_bytes"]);

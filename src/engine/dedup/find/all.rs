@@ -11,8 +11,14 @@ pub(super) const SEPARATOR: u8 = 0xff;
 /// Bytes of text for each partition: their records then stay in the cache.
 const PARTITION: usize = 8 << 20;
 
-/// Keeps records by partition.
+/// Bytes of a document that are scanned between two looks at whether to stop.
+const PIECE: usize = 1 << 20;
+
+/// Keeps the records of some partitions.
 struct Kept<R> {
+    /// The number of the first one that is kept, and of all.
+    first: u32,
+    all: u32,
     partitions: Vec<Vec<R>>,
     intervals: Vec<Interval>,
     passages: Passages,
@@ -20,7 +26,7 @@ struct Kept<R> {
 
 impl<R: Record> Sink for Kept<R> {
     fn anchor(&mut self, anchor: Anchor) -> Outcome<()> {
-        let partition = partition_of(anchor.key, self.partitions.len() as u32);
+        let partition = partition_of(anchor.key, self.all).wrapping_sub(self.first);
         if let Some(records) = self.partitions.get_mut(partition as usize) {
             records.push(R::pack(&anchor));
         }
@@ -51,34 +57,57 @@ pub fn find_all(text: &[u8], rule: &Rule) -> Outcome<Vec<Interval>> {
 
 /// [`find_all`], with the passages that repeat most, and an ear for somebody who asks to stop.
 pub fn find_with(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> {
+    find_in_passes(text, rule, 1, cancel)
+}
+
+/// [`find_with`], with about one in `passes` of the records in memory at a time; the text is scanned as often.
+pub fn find_in_passes(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Outcome<Found> {
     match rule.fits_narrow(text.len() as u64) {
-        true => find::<Narrow>(text, rule, cancel),
-        false => find::<Anchor>(text, rule, cancel),
+        true => find::<Narrow>(text, rule, passes, cancel),
+        false => find::<Anchor>(text, rule, passes, cancel),
     }
 }
 
-fn find<R: Record>(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> {
-    let partitions = vec![Vec::new(); 1 + text.len() / PARTITION];
-    let mut kept = Kept::<R> { partitions, intervals: Vec::new(), passages: Passages::default() };
+fn find<R: Record>(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Outcome<Found> {
+    let all = u32::try_from(1 + text.len() / PARTITION).unwrap_or(u32::MAX).max(passes);
+    let mut found = Found::default();
+    let mut resolver = Resolver::new(rule);
+    let step = all.div_ceil(passes.max(1));
+    for first in (0..all).step_by(step as usize) {
+        let partitions = vec![Vec::new(); step.min(all - first) as usize];
+        let mut kept = Kept::<R> { first, all, partitions, intervals: Vec::new(), passages: Passages::default() };
+        scan(text, rule, &mut kept, cancel)?;
+        let Kept { partitions, intervals, passages, .. } = kept;
+        // What the scan itself finds is the same every time.
+        if first == 0 {
+            found.intervals = intervals;
+            found.passages = passages;
+        }
+        let mut keep = |interval| {
+            found.intervals.push(interval);
+            Ok(())
+        };
+        for mut records in partitions {
+            resolver.resolve(&mut records, text, &mut keep, cancel)?;
+        }
+        merge(&mut found.intervals);
+    }
+    found.passages.join(resolver.passages());
+    Ok(found)
+}
+
+fn scan<R: Record>(text: &[u8], rule: &Rule, kept: &mut Kept<R>, cancel: &Cancel) -> Outcome<()> {
     let mut scanner = Scanner::new(rule);
     let mut at = 0;
     for end in memchr::memchr_iter(SEPARATOR, text).chain([text.len()]) {
-        cancel.check()?;
         scanner.start_document(at as u64);
-        scanner.push(&text[at..end], &mut kept)?;
-        scanner.end_document(&mut kept)?;
+        cancel.check()?;
+        for piece in text[at..end].chunks(PIECE) {
+            cancel.check()?;
+            scanner.push(piece, kept)?;
+        }
+        scanner.end_document(kept)?;
         at = end + 1;
     }
-    let Kept { partitions, mut intervals, mut passages } = kept;
-    let mut found = |interval| {
-        intervals.push(interval);
-        Ok(())
-    };
-    let mut resolver = Resolver::new(rule);
-    for mut records in partitions {
-        resolver.resolve(&mut records, text, &mut found, cancel)?;
-    }
-    passages.join(resolver.passages());
-    merge(&mut intervals);
-    Ok(Found { intervals, passages })
+    Ok(())
 }

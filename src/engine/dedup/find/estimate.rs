@@ -9,6 +9,7 @@ use super::owners::Owned;
 use super::passages::{Passage, Passages};
 use super::periodic::Shift;
 use super::tally::{tallies, Judged, Place, Whole, GROUPS};
+use super::unseen::Unseen;
 use super::walk::{Bits, Visit, Walk};
 use super::Rule;
 use crate::model::dedup::Keep;
@@ -70,7 +71,7 @@ pub struct Estimate {
     /// How far that may be off by chance, in bytes: one standard deviation, from what groups of keys tell each for itself, and from
     /// what is told without each lot of the text that was read.
     pub margin: u64,
-    /// The least and the most that it is likely to be, in bytes. Where too little was read only the least can be told.
+    /// The least and the most that it is likely to be, in bytes. Where little was read, the most is not known.
     pub least: u64,
     /// See `least`.
     pub most: Option<u64>,
@@ -78,6 +79,16 @@ pub struct Estimate {
     pub sampled: u64,
     /// Windows that occur most often, with one place and the count of each.
     pub passages: Vec<Passage>,
+}
+
+impl Estimate {
+    /// Takes into account that this part of the text repeats in some of it, from 0 to 1: in all of it no less does.
+    pub fn at_least(&mut self, share: f64) {
+        let bytes = ((share * self.bytes as f64) as u64).min(self.bytes);
+        self.least = self.least.max(bytes);
+        self.removable = self.removable.max(bytes);
+        self.most = self.most.map(|most| most.max(self.removable));
+    }
 }
 
 /// Standard deviations by which the least and the most are apart from what is told.
@@ -216,7 +227,8 @@ impl Samples {
     pub fn estimate(mut self, rule: &Rule, own: u64, seen: Seen<'_>, most: usize) -> Estimate {
         self.kept.sort_unstable_by_key(|sample| (sample.hash, sample.place));
         let mut passages = Passages::default();
-        let mut growth = Growth::new(seen, rule, own);
+        let mut growth = Growth::new(seen, rule, own).filter(|_| seen.tells_all(rule));
+        let mut unseen = (!seen.tells_all(rule) && own == 0).then(|| Unseen::new(seen.part));
         let mut judged: Vec<Judged> = Vec::with_capacity(self.kept.len());
         for same in self.kept.chunk_by(|a, b| a.hash == b.hash) {
             let count = same.len() as u64;
@@ -229,6 +241,9 @@ impl Samples {
             };
             judged.extend(same.iter().enumerate().map(judge).filter(|one| one.place.at() >= own));
             let of_window = judged.get_mut(first..).unwrap_or_default();
+            if let Some(unseen) = &mut unseen {
+                unseen.add(seen.count_stretches(same.iter().map(|sample| sample.place.at())), same.len());
+            }
             if let Some(growth) = &mut growth {
                 let staying = of_window.iter().filter(|one| !one.is_removable).count();
                 let grown = growth.add(same.iter().map(|sample| sample.place.at()), staying);
@@ -246,9 +261,15 @@ impl Samples {
         let periodic = (self.periodic + self.stretches * (length - 1)) as f64;
         let (found, by_keys) = whole.told(&groups, |group| group.found);
         let least = found - DEVIATIONS * by_keys;
-        let (removable, margin) = match growth {
-            None => (found, by_keys),
-            Some(growth) => {
+        let gone: f64 = groups.iter().map(|group| group.found.windows).sum::<f64>() / judged.len().max(1) as f64;
+        let (removable, margin) = match (growth, unseen) {
+            (None, None) => (found, by_keys),
+            (None, Some(unseen)) => {
+                // A window that is removable stands for as many bytes as in the text that was read.
+                let bytes_each = if gone > 0.0 { found / (gone * windows).max(1.0) } else { 1.0 };
+                ((unseen.removable(rule) * windows * bytes_each).max(found), by_keys)
+            }
+            (Some(growth), _) => {
                 let (both, by_keys) = whole.told(&groups, |group| group.found.plus(&group.grown));
                 let all = both.max(found);
                 let gone: f64 = groups.iter().map(|group| group.found.plus(&group.grown).windows).sum();
@@ -259,12 +280,13 @@ impl Samples {
         };
         let off = DEVIATIONS * margin;
         let bytes = |wanted: f64| ((wanted + periodic).max(0.0) as u64).min(self.bytes);
+        // In text of which little was read, what is told may be off by more than chance.
         let tells_all = seen.tells_all(rule);
         Estimate {
             bytes: self.bytes,
             removable: bytes(removable),
             margin: margin as u64,
-            least: bytes(if tells_all { least } else { least.max(removable - off) }),
+            least: bytes(least),
             most: tells_all.then(|| bytes(removable + off)),
             sampled: judged.len() as u64,
             passages: passages.heaviest(most),

@@ -29,6 +29,17 @@ impl Seen<'_> {
     /// All of it.
     pub const WHOLE: Self = Self { part: 1.0, stretches: &[] };
 
+    /// In how many of the stretches these places are, which are in order.
+    pub(super) fn count_stretches(&self, places: impl Iterator<Item = u64>) -> usize {
+        let mut before = None;
+        places
+            .filter(|at| {
+                let stretch = self.stretches.partition_point(|start| start <= at);
+                before.replace(stretch) != Some(stretch)
+            })
+            .count()
+    }
+
     /// Whether what comes on top can be told for all of the text under a rule, and not just for some of it.
     pub fn tells_all(&self, rule: &Rule) -> bool {
         self.part >= 1.0 || (self.part * FURTHEST >= 1.0 && rule.min_count <= LEAST_COUNT)

@@ -38,9 +38,10 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod tiny;
+mod unseen;
 mod walk;
 
-pub use all::{find_all, find_with, Found};
+pub use all::{find_all, find_in_passes, find_with, Found};
 pub use anchor::{partition_of, Anchor, Narrow, Record};
 pub use estimate::{Estimate, Sampler, Samples};
 pub use growth::Seen;

@@ -72,7 +72,9 @@ impl Guide for DedupGuide {
         let is_wanted = step >= Step::Length && state.blocker(Step::Source).is_none();
         if is_wanted && state.seen.files.is_some() && !state.seen.estimates.is_stopped {
             let mut wanted = state.wanted_lengths();
-            wanted.retain(|length| !state.seen.estimates.by_length.contains_key(length));
+            let estimates = &state.seen.estimates;
+            let is_known = |length: &u64| estimates.by_length.contains_key(length);
+            wanted.retain(|length| !is_known(length) || estimates.first_looks.contains(length));
             self.workers.lengths(&state.plan, &wanted);
         }
         if step == Step::Review && state.is_complete() && self.asked.as_ref() != Some(&state.plan) {
@@ -87,8 +89,13 @@ impl Guide for DedupGuide {
             state.seen.files = Some(files);
             changed = true;
         }
-        for (length, found) in self.workers.take_lengths() {
-            state.seen.estimates.by_length.insert(length, found);
+        for (length, found, is_first_look) in self.workers.take_lengths() {
+            let estimates = &mut state.seen.estimates;
+            estimates.by_length.insert(length, found);
+            match is_first_look {
+                true => estimates.first_looks.insert(length),
+                false => estimates.first_looks.remove(&length),
+            };
             changed = true;
         }
         if let Some(review) = self.workers.take_review() {

@@ -3,7 +3,7 @@
 use crate::job::dedup::DedupEstimate;
 use crate::model::{DedupPlan, Outcome};
 use crate::source::dedup::Listing;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What minimum lengths come to, and for which answers.
@@ -13,6 +13,8 @@ pub struct Estimates {
     pub of: Option<DedupPlan>,
     /// By length in bytes; those that are still worked out are not there.
     pub by_length: BTreeMap<u64, Arc<Outcome<DedupEstimate>>>,
+    /// Lengths of which that is a first look: better figures are worked out.
+    pub first_looks: BTreeSet<u64>,
     /// Somebody asked to stop: no more are worked out.
     pub is_stopped: bool,
 }

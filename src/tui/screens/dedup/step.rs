@@ -1,5 +1,6 @@
 //! The steps of the guided dedup, and the fields in them.
 
+use crate::model::dedup::SHOWN_LENGTHS;
 use crate::tui::form::{self, Kind};
 use crate::tui::keymap::Action;
 
@@ -154,4 +155,4 @@ impl form::Field for Field {
 }
 
 /// The minimum lengths that are offered and estimated, in bytes.
-pub const LENGTHS: [u64; 5] = [50, 100, 200, 500, 1_000];
+pub const LENGTHS: [u64; 5] = SHOWN_LENGTHS;

@@ -11,16 +11,38 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 type Estimated = Arc<Outcome<DedupEstimate>>;
-type Question = (DedupPlan, Vec<u64>, Cancel);
-type Answer = (DedupPlan, Vec<(u64, Estimated)>);
+type Question = (DedupPlan, Vec<u64>, Look, Cancel);
+type Answer = (DedupPlan, Vec<(u64, Estimated)>, Look);
+type Reviewed = (DedupPlan, Look, Estimated);
+
+/// How closely the text is looked at: first figures are there soon, better ones follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    First,
+    Whole,
+}
+
+impl Look {
+    fn effort(self) -> Effort {
+        match self {
+            Self::First => Effort::FIRST,
+            Self::Whole => Effort::default(),
+        }
+    }
+
+    /// Whether better figures are to follow.
+    fn is_followed(self, found: &Estimated) -> bool {
+        self == Self::First && found.as_ref().as_ref().is_ok_and(|found| !found.is_exact())
+    }
+}
 
 /// The workers.
 pub struct Workers {
     files: Latest<(PathBuf, Cancel), Arc<Outcome<Listing>>>,
     lengths: Stream<Question, Answer>,
-    review: Latest<(DedupPlan, Cancel), (DedupPlan, Estimated)>,
-    /// Lengths that were asked for together and are not answered, and what stops them.
-    open: Vec<(Vec<u64>, Cancel)>,
+    review: Latest<(DedupPlan, Look, Cancel), Reviewed>,
+    /// Lengths that were asked for together and are not answered, how closely, and what stops them.
+    open: Vec<(Vec<u64>, Look, Cancel)>,
     /// The answers that they were asked for.
     of: Option<DedupPlan>,
     leaving: Cancel,
@@ -35,20 +57,28 @@ impl Workers {
             files: Latest::start("dedup-files", env.wake.clone(), |(folder, cancel): (PathBuf, Cancel)| {
                 Arc::new(list(&folder, &cancel))
             }),
-            lengths: Stream::start("dedup-lengths", env.wake.clone(), move |(plan, lengths, cancel): Question| {
-                // What is no longer wanted, or was answered while it waited, is not begun.
-                let found =
-                    cancel.check().and_then(|()| estimates(&plan, &lengths, &options, Effort::default(), &cancel));
-                let each: Vec<Estimated> = match found {
-                    Ok(found) => found.into_iter().map(|one| Arc::new(Ok(one))).collect(),
-                    Err(failure) => lengths.iter().map(|_| Arc::new(Err(failure.clone()))).collect(),
-                };
-                (plan, lengths.into_iter().zip(each).collect())
-            }),
-            review: Latest::start("dedup-review", env.wake.clone(), move |(plan, cancel): (DedupPlan, Cancel)| {
-                let found = estimate(&plan, &others, &cancel);
-                (plan, Arc::new(found))
-            }),
+            lengths: Stream::start(
+                "dedup-lengths",
+                env.wake.clone(),
+                move |(plan, lengths, look, cancel): Question| {
+                    // What is no longer wanted, or was answered while it waited, is not begun.
+                    let found =
+                        cancel.check().and_then(|()| estimates(&plan, &lengths, &options, look.effort(), &cancel));
+                    let each: Vec<Estimated> = match found {
+                        Ok(found) => found.into_iter().map(|one| Arc::new(Ok(one))).collect(),
+                        Err(failure) => lengths.iter().map(|_| Arc::new(Err(failure.clone()))).collect(),
+                    };
+                    (plan, lengths.into_iter().zip(each).collect(), look)
+                },
+            ),
+            review: Latest::start(
+                "dedup-review",
+                env.wake.clone(),
+                move |(plan, look, cancel): (DedupPlan, Look, Cancel)| {
+                    let found = estimate(&plan, &others, look.effort(), &cancel);
+                    (plan, look, Arc::new(found))
+                },
+            ),
             open: Vec::new(),
             of: None,
             leaving: Cancel::default(),
@@ -69,20 +99,26 @@ impl Workers {
             self.of = Some(plan.clone());
         }
         // Of some that were asked for together it is enough that one is still wanted.
-        self.open.retain(|(lengths, cancel)| {
+        self.open.retain(|(lengths, _, cancel)| {
             let stays = lengths.iter().any(|length| wanted.contains(length));
             if !stays {
                 cancel.cancel();
             }
             stays
         });
-        let is_asked = |length: &u64| self.open.iter().any(|(lengths, _)| lengths.contains(length));
+        let is_asked = |length: &u64| self.open.iter().any(|(lengths, ..)| lengths.contains(length));
         let fresh: Vec<u64> = wanted.iter().copied().filter(|length| !is_asked(length)).collect();
         if fresh.is_empty() {
             return;
         }
-        self.open.push((fresh, Cancel::default()));
-        let ask = |(lengths, cancel): &(Vec<u64>, Cancel)| (plan.clone(), lengths.clone(), cancel.clone());
+        self.open.push((fresh, Look::First, Cancel::default()));
+        self.ask_lengths();
+    }
+
+    fn ask_lengths(&mut self) {
+        let Some(plan) = &self.of else { return };
+        let ask =
+            |(lengths, look, cancel): &(Vec<u64>, Look, Cancel)| (plan.clone(), lengths.clone(), *look, cancel.clone());
         let questions: Vec<Question> = self.open.iter().map(ask).collect();
         self.lengths.want(questions);
     }
@@ -90,7 +126,7 @@ impl Workers {
     /// Ends the working out of lengths.
     pub fn stop(&mut self) {
         self.lengths.want([]);
-        std::mem::take(&mut self.open).iter().for_each(|(_, cancel)| cancel.cancel());
+        std::mem::take(&mut self.open).iter().for_each(|(.., cancel)| cancel.cancel());
         self.of = None;
     }
 
@@ -98,7 +134,7 @@ impl Workers {
     pub fn review(&mut self, plan: DedupPlan) {
         self.reviewing.cancel();
         self.reviewing = Cancel::default();
-        self.review.ask((plan, self.reviewing.clone()));
+        self.review.ask((plan, Look::First, self.reviewing.clone()));
     }
 
     /// The files, once.
@@ -106,26 +142,42 @@ impl Workers {
         self.files.take()
     }
 
-    /// What lengths came to since the last call, for the answers that were asked last.
-    pub fn take_lengths(&mut self) -> Vec<(u64, Estimated)> {
+    /// What lengths came to since the last call, for the answers that were asked last, and whether that is a first look at them.
+    pub fn take_lengths(&mut self) -> Vec<(u64, Estimated, bool)> {
         let mut taken = Vec::new();
-        for (plan, found) in self.lengths.take() {
+        for (plan, found, look) in self.lengths.take() {
             let is_stopped = |one: &Estimated| matches!(one.as_ref(), Err(failure) if failure.is_cancelled());
-            let is_open = |(lengths, _): &(Vec<u64>, Cancel)| lengths.iter().eq(found.iter().map(|(length, _)| length));
+            let is_open = |(lengths, open, _): &(Vec<u64>, Look, Cancel)| {
+                *open == look && lengths.iter().eq(found.iter().map(|(length, _)| length))
+            };
             let Some(place) = self.open.iter().position(is_open).filter(|_| self.of.as_ref() == Some(&plan)) else {
                 continue;
             };
-            if !found.iter().any(|(_, one)| is_stopped(one)) {
-                self.open.remove(place).1.cancel();
-                taken.extend(found);
+            if found.iter().any(|(_, one)| is_stopped(one)) {
+                continue;
             }
+            let (lengths, _, cancel) = self.open.remove(place);
+            cancel.cancel();
+            let is_followed = found.iter().any(|(_, one)| look.is_followed(one));
+            if is_followed {
+                self.open.insert(place, (lengths, Look::Whole, Cancel::default()));
+                self.ask_lengths();
+            }
+            taken.extend(found.into_iter().map(|(length, found)| (length, found, is_followed)));
         }
         taken
     }
 
     /// What a run would do, once.
     pub fn take_review(&mut self) -> Option<(DedupPlan, Estimated)> {
-        self.review.take().filter(|(_, found)| !matches!(found.as_ref(), Err(failure) if failure.is_cancelled()))
+        let (plan, look, found) = self.review.take()?;
+        if matches!(found.as_ref(), Err(failure) if failure.is_cancelled()) {
+            return None;
+        }
+        if look.is_followed(&found) {
+            self.review.ask((plan.clone(), Look::Whole, self.reviewing.clone()));
+        }
+        Some((plan, found))
     }
 
     /// Whether lengths are being worked out.

@@ -59,11 +59,7 @@ fn estimate_lines(state: &DedupState, found: &DedupEstimate, columns: usize, ui:
         let verb = if state.plan.mode == Mode::Remove { "cut out" } else { "listed" };
         let words = format!(
             "{}{} ({:.1} %) {verb}, repeats of {} and more",
-            match (known.is_least(), known.is_exact) {
-                (true, _) => "at least ",
-                (false, true) => "",
-                (false, false) => "~",
-            },
+            if known.is_exact { "" } else { "~" },
             bytes(known.removed_bytes),
             known.share * 100.0,
             count(known.min_length, "byte")

@@ -13,7 +13,7 @@ use crate::tui::screen::Ui;
 use crate::tui::screens::dedup::guide::DedupGuide;
 use crate::tui::screens::dedup::state::DedupState;
 use crate::tui::screens::dedup::step::{Field, LENGTHS};
-use crate::tui::widgets::bars::split_bar;
+use crate::tui::widgets::bars::range_bar;
 use crate::tui::widgets::layout::{draw_lines, heading, problem_lines};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::page::{failure_lines, waiting, wrapped};
@@ -29,9 +29,10 @@ const PASSAGES: usize = 12;
 /// Columns of a length and its sign.
 const LENGTH_COLUMNS: usize = 14;
 /// Columns of what stands behind a bar.
-const FIGURES_COLUMNS: usize = 22;
-/// Columns of the share among them.
+const FIGURES_COLUMNS: usize = 32;
+/// Columns of the share among them, and of its bounds.
 const SHARE_COLUMNS: usize = 8;
+const BOUNDS_COLUMNS: usize = 10;
 
 /// Which files.
 pub fn source(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) {
@@ -123,11 +124,13 @@ fn draw_lengths(state: &mut DedupState, frame: &mut Frame, area: Rect, ui: &Ui) 
 fn figures(found: &Outcome<DedupEstimate>, length: u64, room: usize, ui: &Ui) -> Vec<Span<'static>> {
     let known = found.as_ref().ok().and_then(|found| found.lengths.iter().find(|known| known.min_length == length));
     let Some(known) = known else { return vec![Span::styled(ui.glyphs.cross, ui.theme.error)] };
-    // Each length is told from a sample of its own.
     let about = if known.is_exact { "" } else { "~" };
+    let most = known.most_share.filter(|_| !known.is_exact);
+    let bounds = most.map(|most| format!("{:.0}{}{:.0} %", known.least_share * 100.0, ui.glyphs.dash, most * 100.0)).unwrap_or_default();
     vec![
-        Span::styled(split_bar(known.share, room, ui.glyphs), ui.theme.bar(0)),
+        Span::styled(range_bar(known.share, most, room, ui.glyphs), ui.theme.bar(0)),
         Span::raw(text::pad_start(&format!("{about}{:.1} %", known.share * 100.0), SHARE_COLUMNS)),
+        Span::styled(text::pad_start(&bounds, BOUNDS_COLUMNS), ui.theme.muted),
         Span::styled(format!(" {}", text::pad_start(&bytes(known.removed_bytes), 12)), ui.theme.muted),
     ]
 }
