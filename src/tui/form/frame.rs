@@ -2,7 +2,7 @@
 
 use crate::model::text::count;
 use crate::tui::screen::Ui;
-use crate::tui::widgets::{panel, text};
+use crate::tui::widgets::{draw_selection, panel, text};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -75,7 +75,7 @@ pub fn draw_rail(buffer: &mut Buffer, area: Rect, rows: &[RailRow], cursor: Opti
         let spans = [Span::styled(sign, style), Span::styled(second, ui.theme.error), Span::styled(name, name_style)];
         Line::from(spans.to_vec()).render(place, buffer);
         if cursor == Some(number) {
-            buffer.set_style(place, ui.theme.selected);
+            draw_selection(buffer, place, ui.theme.selected, ui);
         }
     }
     inner

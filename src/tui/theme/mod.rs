@@ -9,7 +9,10 @@ pub use file::{Mistake, BUILT_IN};
 pub use glyphs::Glyphs;
 
 use crate::preview::cells::Depth;
-use ratatui::style::{Color, Style};
+use ratatui::style::{Color, Modifier, Style};
+
+/// Marks cells of bars. No terminal knows it: it is never written.
+pub const BAR: Modifier = Modifier::from_bits_retain(1 << 15);
 
 /// Styles by role.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -75,9 +78,11 @@ impl Theme {
         Some(file::read(text).0)
     }
 
-    /// The bar style of the `index`-th split.
+    /// The bar style of the `index`-th split; marked, so that a [selection](crate::tui::widgets::draw_selection) leaves it alone.
     pub fn bar(&self, index: usize) -> Style {
-        self.bars[index % self.bars.len()]
+        let mut style = self.bars[index % self.bars.len()];
+        style.add_modifier.insert(BAR);
+        style
     }
 
     /// Every style with its role's name, as a theme file writes it.

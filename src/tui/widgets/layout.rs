@@ -1,5 +1,6 @@
 //! Panes divided from top to bottom, and the lines that screens draw alike: headings, options, problems.
 
+use super::list::draw_selection;
 use super::text;
 use crate::model::{Problem, Severity, Subject};
 use crate::tui::screen::Ui;
@@ -118,7 +119,7 @@ impl OptionLine<'_> {
         line.render(row, buffer);
         if self.focused {
             let style = if in_focus { ui.theme.selected } else { ui.theme.selected_idle };
-            buffer.set_style(row, style);
+            draw_selection(buffer, row, style, ui);
         }
     }
 }

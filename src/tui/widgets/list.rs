@@ -2,8 +2,10 @@
 
 use crate::tui::keymap::Action;
 use crate::tui::screen::Ui;
+use crate::tui::theme::BAR;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
 use std::ops::Range;
@@ -118,10 +120,25 @@ pub fn draw_list(
         text.render(rect, buffer);
         if selected {
             let style = if focused { ui.theme.selected } else { ui.theme.selected_idle };
-            buffer.set_style(rect, style);
+            draw_selection(buffer, rect, style, ui);
         }
     }
     draw_more(buffer, area, &window, state.len, ui);
+}
+
+/// Gives a row the style of a selection. Bars stay as they are: inverted, their filled part would look like what is left. Where the
+/// style inverts, the other cells have the colour of plain text: an inverted warning would be a slab of its colour.
+pub fn draw_selection(buffer: &mut Buffer, area: Rect, style: Style, ui: &Ui) {
+    let is_inverted = style.add_modifier.contains(Modifier::REVERSED);
+    for position in area.intersection(buffer.area).positions() {
+        let Some(cell) = buffer.cell_mut(position).filter(|cell| !cell.modifier.contains(BAR)) else { continue };
+        if is_inverted {
+            cell.fg = ui.theme.text.fg.unwrap_or(Color::Reset);
+            cell.bg = ui.theme.text.bg.unwrap_or(Color::Reset);
+            cell.modifier.remove(Modifier::DIM);
+        }
+        cell.set_style(style);
+    }
 }
 
 /// Little arrows on the right edge where rows are out of view.

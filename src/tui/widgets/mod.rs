@@ -21,7 +21,7 @@ pub mod toast;
 pub use bars::{progress_bar, split_bar};
 pub use chart::{Bar, Chart, Unit};
 pub use input::TextField;
-pub use list::{draw_list, ListState};
+pub use list::{draw_list, draw_selection, ListState};
 pub use mouse::{Gesture, Places};
 pub use panel::panel;
 pub use popup::popup;

@@ -1,13 +1,14 @@
 //! A table that draws only the rows in view.
 
 use super::list::{draw_list, ListState};
-use super::text::{fit_end, fit_middle, pad_end, pad_start};
+use super::text::{fit_end, fit_middle, pad_end, pad_start, width};
 use crate::tui::screen::Ui;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Widget;
+use std::collections::HashMap;
 
 /// How a column's texts stand and where they are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +73,10 @@ pub fn draw_table(
     let has_heading = columns.iter().any(|c| !c.title.is_empty()) && area.height > 1;
     let mut body = area;
     // The list keeps three columns for its marker, and one on the right for the arrows.
-    let widths = column_widths(columns, area.width.saturating_sub(4));
+    let mut widths = column_widths(columns, area.width.saturating_sub(4));
+    let mut cells: HashMap<usize, Vec<Cell>> =
+        state.clone().window(usize::from(area.height)).map(|at| (at, row(at))).collect();
+    make_room(columns, &mut widths, &cells);
     if has_heading {
         let cells = columns.iter().map(|c| Cell::new(c.title, ui.theme.muted)).collect();
         let mut line = line_of(cells, columns, &widths, ui);
@@ -80,13 +84,42 @@ pub fn draw_table(
         line.render(Rect { height: 1, ..area }, buffer);
         body = Rect { y: area.y + 1, height: area.height - 1, ..area };
     }
-    draw_list(buffer, body, state, focused, ui, |index, _| line_of(row(index), columns, &widths, ui));
+    draw_list(buffer, body, state, focused, ui, |index, _| {
+        let cells = cells.remove(&index).unwrap_or_else(|| row(index));
+        line_of(cells, columns, &widths, ui)
+    });
 }
 
 fn column_widths(columns: &[Column], width: u16) -> Vec<usize> {
     let area = Rect::new(0, 0, width, 1);
     let constraints = columns.iter().map(|c| c.width);
     Layout::horizontal(constraints).spacing(2).split(area).iter().map(|r| usize::from(r.width)).collect()
+}
+
+/// Columns that a name keeps when numbers take its room.
+const LEAST_NAME: usize = 4;
+
+/// Gives numbers the room that they need in the rows in view: names and texts give way. A column without any width is hidden.
+fn make_room(columns: &[Column], widths: &mut [usize], rows: &HashMap<usize, Vec<Cell>>) {
+    for (at, _) in columns.iter().enumerate().filter(|(_, column)| column.align == Align::Number) {
+        let needed = rows.values().filter_map(|cells| cells.get(at)).map(|cell| width(&cell.text)).max().unwrap_or(0);
+        let Some(missing) = widths.get(at).filter(|width| **width > 0).map(|width| needed.saturating_sub(*width))
+        else {
+            continue;
+        };
+        let mut left = missing;
+        for align in [Align::Name, Align::Text] {
+            for (other, _) in columns.iter().enumerate().filter(|(_, column)| column.align == align) {
+                let Some(width) = widths.get_mut(other) else { continue };
+                let given = left.min(width.saturating_sub(LEAST_NAME));
+                *width -= given;
+                left -= given;
+            }
+        }
+        if let Some(width) = widths.get_mut(at) {
+            *width += missing - left;
+        }
+    }
 }
 
 fn line_of(cells: Vec<Cell>, columns: &[Column], widths: &[usize], ui: &Ui) -> Line<'static> {

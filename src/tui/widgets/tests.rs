@@ -93,3 +93,68 @@ fn a_field_takes_pasted_text_as_one_clean_line() {
     field.paste(&"z".repeat(100_000));
     assert!(field.value().chars().count() <= 4096);
 }
+
+#[test]
+fn a_selection_changes_neither_bars_nor_leaves_slabs_of_colour() {
+    use crate::tui::theme::{Theme, BAR, BUILT_IN};
+    use ratatui::style::{Color, Modifier};
+    use ratatui::text::{Line, Span};
+    let themes = BUILT_IN.iter().filter_map(|(name, _)| Some((*name, Theme::built_in(name)?)));
+    for ((name, theme), ascii) in themes.flat_map(|theme| [(theme.clone(), false), (theme, true)]) {
+        let (glyphs, keymap) = (Glyphs::new(ascii), crate::tui::keymap::Keymap::default());
+        let ui = crate::tui::screen::Ui { theme: &theme, glyphs: &glyphs, keymap: &keymap, frame_count: 0 };
+        let row = |_, _| {
+            Line::from(vec![
+                Span::styled("! warn ", theme.warn),
+                Span::styled("dim ", theme.muted),
+                Span::styled(split_bar(0.055, 12, &glyphs), theme.bar(0)),
+                Span::raw(" 5.5 %"),
+            ])
+        };
+        let area = ratatui::layout::Rect::new(0, 0, 40, 2);
+        let drawn = |selected: usize, focused: bool| {
+            let mut buffer = ratatui::buffer::Buffer::empty(area);
+            let mut list = ListState::new(2);
+            list.select(selected);
+            draw_list(&mut buffer, area, &mut list, focused, &ui, row);
+            buffer
+        };
+        let (on, off) = (drawn(0, true), drawn(1, true));
+        let bar = |buffer: &ratatui::buffer::Buffer| -> Vec<_> {
+            let cells = buffer.content()[..40].iter();
+            cells.filter(|cell| cell.modifier.contains(BAR)).cloned().collect()
+        };
+        assert_eq!(bar(&on).len(), 12, "{name}");
+        assert_eq!(bar(&on), bar(&off), "{name}: a bar on a selected row");
+        assert_eq!(bar(&drawn(0, false)), bar(&off), "{name}: without the focus");
+        let others: Vec<_> = on.content()[..40].iter().filter(|cell| !cell.modifier.contains(BAR)).collect();
+        let is_inverted = theme.selected.add_modifier.contains(Modifier::REVERSED);
+        for cell in others {
+            assert_eq!(cell.modifier.contains(Modifier::REVERSED), is_inverted, "{name}");
+            assert!(!is_inverted || (cell.fg == Color::Reset && !cell.modifier.contains(Modifier::DIM)), "{name}");
+        }
+    }
+}
+
+#[test]
+fn numbers_of_a_table_are_never_cut_and_names_give_way() {
+    use ratatui::layout::Constraint;
+    let shown = |columns: u16| {
+        crate::tui::testing::shown((columns, 3, false), |frame, area, ui| {
+            let table = [
+                Column { title: "", width: Constraint::Fill(1), align: Align::Name },
+                Column { title: "", width: Constraint::Length(6), align: Align::Number },
+                Column { title: "", width: Constraint::Length(0), align: Align::Number },
+            ];
+            let rows = |at: usize| {
+                vec!["a_long_name_of_a_shard.tar".into(), ["9.0 GiB", "1,023.9 GiB"][at].into(), "9".into()]
+            };
+            draw_table(frame.buffer_mut(), area, &mut ListState::new(2), &table, true, ui, rows);
+        })
+    };
+    for columns in [24, 30, 60] {
+        let drawn = shown(columns);
+        assert!(drawn.contains(" 9.0 GiB") && drawn.contains(" 1,023.9 GiB"), "{drawn}");
+    }
+    assert!(shown(30).contains("▸ a_lon…d.tar "), "{}", shown(30));
+}

@@ -101,8 +101,10 @@ fn preview_lines(preview: &MediaPreview, columns: usize, ui: &Ui) -> Vec<Line<'s
     lines.push(heading("File that will be written", ui));
     for file in &preview.files {
         let what = if file.replaces { ("replaced", ui.theme.warn) } else { ("new", ui.theme.muted) };
+        let size = format!("  ~{}  ", bytes(file.bytes));
+        let room = columns.saturating_sub(text::width(&size) + text::width(what.0) + 2);
         lines.push(Line::from(vec![
-            Span::raw(text::fit_middle(&format!("  {}  ~{}  ", file.name, bytes(file.bytes)), columns, ui.glyphs)),
+            Span::raw(format!("  {}{size}", text::fit_middle(&file.name, room, ui.glyphs))),
             Span::styled(what.0, what.1),
         ]));
     }
