@@ -381,7 +381,8 @@ impl<G: Guide> Screen for FormScreen<G> {
         let kind = self.state.field().filter(|_| form.rail.is_none()).map(Field::kind);
         let mut fields = <G::Answers as Answers>::Field::ALL.iter();
         match action {
-            Action::Toggle if !matches!(kind, Some(Kind::Switch | Kind::Choice | Kind::List)) => {
+            Action::Toggle if kind == Some(Kind::Choice) => Some("left and right choose here".into()),
+            Action::Toggle if !matches!(kind, Some(Kind::Switch | Kind::List)) => {
                 Some("there is nothing to choose here".into())
             }
             Action::Left | Action::Right if form.rail.is_none() && kind != Some(Kind::Choice) => {

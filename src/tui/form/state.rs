@@ -322,7 +322,7 @@ pub trait Answers {
         match (field.kind(), action) {
             (Kind::Page, action) => self.form_mut().act_on_page(action),
             (Kind::Choice, Action::Left) => self.step_choice(field, false),
-            (Kind::Choice, Action::Right | Action::Toggle) => self.step_choice(field, true),
+            (Kind::Choice, Action::Right) => self.step_choice(field, true),
             (Kind::Switch, Action::Toggle) => self.toggle(field),
             (Kind::Text, Action::DropRow) => self.clear(field),
             (_, Action::Up) => self.step_focus_within(false),

@@ -220,3 +220,17 @@ fn a_plan_is_saved_under_a_name_that_is_free() {
     let copied = act(screen.as_mut(), &[Action::Copy]);
     assert!(matches!(&copied[0], Effect::Copy(command) if command.starts_with("gristmill dedup ")));
 }
+
+#[test]
+fn arrows_step_through_a_choice_and_the_space_bar_leaves_it() {
+    let house = House::new();
+    let mut screen = house.open();
+    act(screen.as_mut(), &[Action::GoMode]);
+    let before = shown(screen.as_mut());
+    assert!(before.contains("< cut out >"), "{before}");
+    assert!(screen.why_disabled(Action::Toggle).is_some_and(|why| why.contains("left and right")));
+    act(screen.as_mut(), &[Action::Toggle, Action::Toggle, Action::Toggle]);
+    assert_eq!(shown(screen.as_mut()), before);
+    act(screen.as_mut(), &[Action::Right]);
+    assert!(!shown(screen.as_mut()).contains("< cut out >"));
+}

@@ -68,10 +68,10 @@ fn going_back_loses_nothing_and_answers_that_were_left_are_there_again() {
     let house = corpus();
     let mut story = Start::new(&house).arguments(&["dedup", "web"]).size(80, 24).run();
     story.wait_for("2 files").keys("enter").wait_for("(•) 500").keys("j").wait_for("(•) 1,000").keys("enter");
-    story.wait_for("< cut out >").keys("space").wait_for("< listed >").wait_for("variant a").keys("enter");
+    story.wait_for("< cut out >").keys("right").wait_for("< listed >").wait_for("variant a").keys("enter");
     story.wait_for("--mode annotate").keys("esc").wait_for("< listed >").keys("esc").wait_for("(•) 1,000");
     story.keys("esc").wait_for("2 files").keys("esc").wait_for("▸ web/").keys("d").wait_for("your answers of");
-    story.keys("enter").wait_for("(•) 1,000").keys("x").keys("4").wait_for("--minlen 1000");
+    story.keys("enter").wait_for("(•) 1,000").keys("x").keys("alt-4").wait_for("--minlen 1000");
     story.keys("esc esc esc esc").wait_for("▸ web/").keys("q");
     assert_eq!(story.exit_code(), 0);
     assert!(!house.data().join("web-dedup").exists(), "nothing was written");

@@ -390,7 +390,7 @@ impl Story {
                 "f5" => "\x1b[15~".to_owned(),
                 key => match key.strip_prefix("ctrl-") {
                     Some(letter) => char::from(letter.as_bytes()[0] & 0x1f).to_string(),
-                    None => key.to_owned(),
+                    None => key.replace("alt-", "\x1b"),
                 },
             };
             self.type_text(&bytes);

@@ -54,7 +54,7 @@ fn hostile_names_do_not_change_the_state_of_the_terminal() {
     story.keys("i").wait_for("▸ info ▸ a␛[2J").keys("esc").wait_gone("▸ info ▸").wait_for("p  prepare");
     assert_eq!(state(&story), before, "the home screen, its facts and info");
     story.keys("p").wait_for("▸ prepare ▸ a␛[2J").wait_for("▸ Source").wait_for("2 samples");
-    story.keys("2").wait_for("How should").keys("esc").wait_for("▸ Source");
+    story.keys("alt-2").wait_for("How should").keys("esc").wait_for("▸ Source");
     assert_eq!(state(&story), before, "the guided prepare");
     story
         .keys("esc")

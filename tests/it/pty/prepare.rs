@@ -58,8 +58,14 @@ fn the_way_to_the_splits_is_one_key_from_everywhere() {
     let mut story = open(&house);
     // From another step, from the ratio, and from the review, where `s` saves the plan.
     story.keys("s").wait_for(SPLITS).wait_for("(•) by hand").keys("m").wait_for("val 2");
-    story.keys("u 6").wait_for(REVIEW).keys("S").wait_for("(•) by hand").keys("g g up up").wait_for("(•) by pattern");
-    story.keys("up").wait_for("(•) by ratio").keys("s").wait_for("(•) by hand").keys("6").wait_for(REVIEW);
+    story
+        .keys("u alt-6")
+        .wait_for(REVIEW)
+        .keys("S")
+        .wait_for("(•) by hand")
+        .keys("g g up up")
+        .wait_for("(•) by pattern");
+    story.keys("up").wait_for("(•) by ratio").keys("tab s").wait_for("(•) by hand").keys("alt-6").wait_for(REVIEW);
     story.wait_for("ready").keys("enter").wait_for("coco is ready to train on").wait_for("s splits");
     story.keys("s").wait_for("▸ splits ▸ coco").wait_for("Excluded  nothing").keys("esc");
     story.wait_gone("Excluded  nothing").wait_for("coco is ready to train on").keys("q");
@@ -153,7 +159,7 @@ fn a_run_is_cancelled_and_the_next_one_goes_on() {
     let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
     let mut story = Start::new(&house).arguments(&arguments).run();
     // The first x only asks; both follow at once, since the run is short.
-    story.wait_for("shard_0005.tar").keys("6").wait_for("ready").keys("enter x x");
+    story.wait_for("shard_0005.tar").keys("alt-6").wait_for("ready").keys("enter x x");
     story.wait_for("nothing was published").wait_for("tries again");
     assert!(!meta(&house, ".info.json").exists());
     story.keys("r").wait_for("coco is ready to train on");
@@ -164,7 +170,7 @@ fn a_run_is_cancelled_and_the_next_one_goes_on() {
 fn a_second_run_with_new_shards_keeps_excludes() {
     let house = House::furnished();
     let mut story = open(&house);
-    story.keys("6").wait_for(REVIEW).keys("enter").wait_for("coco is ready to train on");
+    story.keys("alt-6").wait_for(REVIEW).keys("enter").wait_for("coco is ready to train on");
     story.keys("esc").wait_for("corpus.jsonl").keys("q");
     assert_eq!(story.exit_code(), 0);
     // Somebody finds a broken sample and edits the file; then new data arrives.
@@ -176,7 +182,7 @@ fn a_second_run_with_new_shards_keeps_excludes() {
     let mut story = Start::new(&house).arguments(&["prepare", "coco"]).run();
     story.wait_for("Already prepared by gristmill").wait_for("(•) update").wait_for("1 new");
     next(&mut story, "Where does the new shard go?");
-    story.wait_for("ratio 2,1,1").keys("down").wait_for("(•) train").keys("6").wait_for(REVIEW).keys("enter");
+    story.wait_for("ratio 2,1,1").keys("down").wait_for("(•) train").keys("alt-6").wait_for(REVIEW).keys("enter");
     story.wait_for("coco is ready to train on");
     let written = read(&split);
     assert!(written.contains("shard_0001.tar/000101"), "{written}");
@@ -193,7 +199,7 @@ fn splits_by_hand_move_a_marked_range() {
     story.wait_for("2 shards").keys("down down").wait_for("(•) by hand").keys("tab").wait_for("train 2");
     story.keys("V j m").wait_for("train 0").wait_for("val 3").keys("u").wait_for("train 2").keys("a");
     story.wait_for("Name of the new split").type_text("holdout").keys("enter").wait_for("holdout 0");
-    story.keys("6").wait_for(REVIEW).wait_for("--splits-from");
+    story.keys("alt-6").wait_for(REVIEW).wait_for("--splits-from");
 }
 
 #[test]
@@ -201,7 +207,7 @@ fn a_dry_run_writes_nothing_and_comes_back() {
     let house = House::furnished();
     let mut story = open(&house);
     story
-        .keys("6")
+        .keys("alt-6")
         .wait_for(REVIEW)
         .wait_for("ready")
         .keys("d")
@@ -215,7 +221,13 @@ fn a_dry_run_writes_nothing_and_comes_back() {
 fn the_plan_is_saved_under_a_name_and_never_over_another_file() {
     let house = House::furnished();
     let mut story = open(&house);
-    story.keys("6").wait_for(REVIEW).keys("s").wait_for("Save the plan as").keys("enter").wait_for("saved; replay it");
+    story
+        .keys("alt-6")
+        .wait_for(REVIEW)
+        .keys("s")
+        .wait_for("Save the plan as")
+        .keys("enter")
+        .wait_for("saved; replay it");
     assert!(read(&house.data().join("coco.plan.yaml")).contains("ratio"));
     story.keys("s").wait_for("Save the plan as").keys("enter").wait_for("is there already");
 }
@@ -244,12 +256,17 @@ fn a_terminal_that_shrinks_in_the_middle_shows_the_step_again() {
 }
 
 #[test]
-fn letters_stay_commands_beside_a_ratio_and_help_opens() {
+fn letters_that_move_choose_beside_a_ratio_and_help_opens() {
     let house = House::furnished();
     let mut story = open(&house);
     next(&mut story, SPLITS);
-    story.wait_for("2,1,1").keys("?").wait_for("Help: what works here").keys("esc").wait_gone("Help: what works here");
-    story.keys("j").wait_for("(•) by pattern").keys("k").wait_for("(•) by ratio").keys("q");
+    story
+        .wait_for("2,1,1")
+        .keys("? q f1")
+        .wait_for("Help: what works here")
+        .keys("esc")
+        .wait_gone("Help: what works here");
+    story.keys("j").wait_for("(•) by pattern").keys("k").wait_for("(•) by ratio").keys("tab q");
     assert_eq!(story.exit_code(), 0);
     story.assert_restored();
 }

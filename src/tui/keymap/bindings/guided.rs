@@ -1,4 +1,5 @@
-//! Keys of the guided commands: what all of them have, and what each has of its own.
+//! Keys of the guided commands: what all of them have, and what each has of its own. A digit alone jumps to a step only in the list
+//! of steps: elsewhere it is part of what is typed.
 
 use super::{bar, key, Binding};
 use crate::tui::keymap::{Action as A, Context, Context as C};
@@ -72,6 +73,12 @@ const fn reviewing(context: Context) -> [Binding; 4] {
 
 const PREPARE: &[Binding] = &[
     bar(C::PrepareRail, A::Accept, &["enter", "l", "right"]),
+    key(C::PrepareRail, A::GoSource, &["1", "alt-1"]),
+    key(C::PrepareRail, A::GoSplits, &["2", "alt-2"]),
+    key(C::PrepareRail, A::GoSampleType, &["3", "alt-3"]),
+    key(C::PrepareRail, A::GoFieldMap, &["4", "alt-4"]),
+    key(C::PrepareRail, A::GoMedia, &["5", "alt-5"]),
+    key(C::PrepareRail, A::GoReview, &["6", "alt-6"]),
     bar(C::PrepareShards, A::Exclude, &["x"]),
     bar(C::PrepareHand, A::MoveToNextSplit, &["m", ">"]),
     bar(C::PrepareHand, A::Mark, &["V", "v"]),
@@ -96,12 +103,12 @@ const PREPARE: &[Binding] = &[
     key(C::Prepare, A::Splits, &["s", "S"]),
     key(C::Prepare, A::SavePlan, &["ctrl-s"]),
     key(C::Prepare, A::StartAfresh, &["N", "alt-n"]),
-    key(C::Prepare, A::GoSource, &["1", "alt-1"]),
-    key(C::Prepare, A::GoSplits, &["2", "alt-2"]),
-    key(C::Prepare, A::GoSampleType, &["3", "alt-3"]),
-    key(C::Prepare, A::GoFieldMap, &["4", "alt-4"]),
-    key(C::Prepare, A::GoMedia, &["5", "alt-5"]),
-    key(C::Prepare, A::GoReview, &["6", "alt-6"]),
+    key(C::Prepare, A::GoSource, &["alt-1"]),
+    key(C::Prepare, A::GoSplits, &["alt-2"]),
+    key(C::Prepare, A::GoSampleType, &["alt-3"]),
+    key(C::Prepare, A::GoFieldMap, &["alt-4"]),
+    key(C::Prepare, A::GoMedia, &["alt-5"]),
+    key(C::Prepare, A::GoReview, &["alt-6"]),
     bar(C::PrepareExpression, A::Complete, &["tab", "ctrl-n"]),
 ];
 
@@ -115,11 +122,16 @@ const PREPARE_TEXT: &[Binding] = &[
 ];
 
 const PACK: &[Binding] = &[
-    key(C::Pack, A::GoSource, &["1", "alt-1"]),
-    key(C::Pack, A::GoText, &["2", "alt-2"]),
-    key(C::Pack, A::GoTokenizer, &["3", "alt-3"]),
-    key(C::Pack, A::GoFormats, &["4", "alt-4"]),
-    key(C::Pack, A::GoReview, &["5", "alt-5"]),
+    key(C::PackRail, A::GoSource, &["1", "alt-1"]),
+    key(C::PackRail, A::GoText, &["2", "alt-2"]),
+    key(C::PackRail, A::GoTokenizer, &["3", "alt-3"]),
+    key(C::PackRail, A::GoFormats, &["4", "alt-4"]),
+    key(C::PackRail, A::GoReview, &["5", "alt-5"]),
+    key(C::Pack, A::GoSource, &["alt-1"]),
+    key(C::Pack, A::GoText, &["alt-2"]),
+    key(C::Pack, A::GoTokenizer, &["alt-3"]),
+    key(C::Pack, A::GoFormats, &["alt-4"]),
+    key(C::Pack, A::GoReview, &["alt-5"]),
 ];
 
 const PACK_TEXT: &[Binding] = &[
@@ -132,13 +144,17 @@ const PACK_TEXT: &[Binding] = &[
 ];
 
 const DEDUP: &[Binding] = &[
+    key(C::DedupRail, A::GoSource, &["1", "alt-1"]),
+    key(C::DedupRail, A::GoLength, &["2", "alt-2"]),
+    key(C::DedupRail, A::GoMode, &["3", "alt-3"]),
+    key(C::DedupRail, A::GoReview, &["4", "alt-4"]),
     bar(C::Dedup, A::CancelJob, &["x"]),
     bar(C::Dedup, A::Repeats, &["D"]),
     key(C::Dedup, A::Reload, &["f5"]),
-    key(C::Dedup, A::GoSource, &["1", "alt-1"]),
-    key(C::Dedup, A::GoLength, &["2", "alt-2"]),
-    key(C::Dedup, A::GoMode, &["3", "alt-3"]),
-    key(C::Dedup, A::GoReview, &["4", "alt-4"]),
+    key(C::Dedup, A::GoSource, &["alt-1"]),
+    key(C::Dedup, A::GoLength, &["alt-2"]),
+    key(C::Dedup, A::GoMode, &["alt-3"]),
+    key(C::Dedup, A::GoReview, &["alt-4"]),
 ];
 
 const DEDUP_TEXT: &[Binding] = &[

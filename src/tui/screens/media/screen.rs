@@ -188,7 +188,7 @@ impl MediaState {
                 }
             }
             // The option at the cursor is the chosen one.
-            (Stop::Strategy, Action::Toggle) => self.step_focus(true),
+            (Stop::Strategy, Action::Toggle) => return false,
             (Stop::Decode, Action::Toggle) => self.form.decode = !self.form.decode,
             (Stop::Prune, Action::Toggle) => self.prune = !self.prune,
             (Stop::Patterns, Action::DropRow) => self.form.patterns.clear(),

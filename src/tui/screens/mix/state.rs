@@ -339,7 +339,6 @@ impl MixState {
         match (self.stop(), action) {
             (_, Action::NextField | Action::NextPane) => self.step_focus(true),
             (_, Action::PreviousField | Action::PreviousPane) => self.step_focus(false),
-            (Stop::Kind, Action::Toggle) => self.choose_kind(self.kind == MixKind::Blend),
             (Stop::Kind, Action::Down) if self.kind == MixKind::Blend => self.choose_kind(true),
             (Stop::Kind, Action::Up) => self.choose_kind(false),
             (Stop::Members, Action::Toggle) => {

@@ -171,11 +171,10 @@ impl Answers for PackState {
                     self.choose_key();
                 }
             }
-            (Field::Found, Action::Toggle) => {
-                self.take_found();
-            }
             (Field::Found, action) => {
-                self.move_in_list(field, action);
+                if self.move_in_list(field, action) {
+                    self.take_found();
+                }
             }
             (Field::Files, Action::Up) if self.form.offset == 0 => self.focus_on(Field::Glob),
             (Field::Glob, Action::Up) => {}

@@ -253,7 +253,8 @@ impl Wizard {
         self.state_of(self.step).context(&self.answers)
     }
 
-    /// What a letter typed into the ratio means: no ratio holds it, so it keeps its meaning as a command.
+    /// How a letter typed into the ratio moves: no ratio holds it, so j and k choose another way to divide. No other letter is
+    /// a command there.
     pub fn command_of(&self, key: &KeyEvent, keymap: &Keymap) -> Option<Action> {
         let in_ratio = self.step == Step::Splits && self.rail.is_none() && self.splits.is_typing_ratio(&self.answers);
         let is_letter =
@@ -262,7 +263,7 @@ impl Wizard {
             return None;
         }
         match keymap.meaning(Context::Prepare, &[*key]) {
-            Meaning::Do(action) => Some(action),
+            Meaning::Do(action @ (Action::Up | Action::Down)) => Some(action),
             _ => None,
         }
     }

@@ -113,10 +113,6 @@ impl StepState for MediaStep {
             }),
             (Stop::Strategy, Action::First) => self.form.strategy = Strategy::None,
             (Stop::Strategy, Action::Last) => self.form.strategy = Strategy::Glob,
-            // The option at the cursor is the chosen one.
-            (Stop::Strategy, Action::Toggle) => {
-                self.focus_next(answers);
-            }
             (Stop::Decode, Action::Toggle) => self.form.decode = !self.form.decode,
             (Stop::Patterns, Action::DropRow) => self.form.patterns.clear(),
             (_, Action::Up) => {

@@ -43,7 +43,7 @@ impl ReviewStep {
         self.refused(answers).map(|p| p.message.clone())
     }
 
-    /// Where the refused answer was given and how to get there: `1 goes to Source`.
+    /// Where the refused answer was given and how to get there: `Alt-1 goes to Source`.
     pub fn way_out(&self, answers: &Answers) -> Option<String> {
         let step = self.refused(answers).map(|p| answers.step_of(p))?;
         let key = self.keymap.key_for(Context::PrepareReview, step.action()?)?;

@@ -197,13 +197,9 @@ impl StepState for TypeStep {
 
     fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
         match (self.stop(), action) {
-            (Stop::List, Action::Toggle) => {
-                self.focus_next(answers);
-            }
+            // The option at the cursor is the chosen one.
+            (Stop::List | Stop::Filler, Action::Toggle) => self.touched = true,
             (Stop::List, moving) => self.move_in_list(moving, answers),
-            (Stop::Filler, Action::Toggle) => {
-                self.filler = if self.filler == Filler::Loader { Filler::FieldMap } else { Filler::Loader };
-            }
             (Stop::Filler, Action::Down) if self.filler == Filler::FieldMap => self.filler = Filler::Loader,
             (Stop::Filler, Action::Up) if self.filler == Filler::Loader => self.filler = Filler::FieldMap,
             (Stop::Cooker, Action::Toggle) => self.cooker = !self.cooker,

@@ -151,15 +151,18 @@ impl SourceStep {
         }
     }
 
-    /// Moves inside a pair of options, and past its ends to the field beside.
-    fn choose_or_leave(&mut self, stop: Stop, down: bool, answers: &Answers) {
-        let second = match stop {
+    /// Whether the second of a pair of options is chosen.
+    fn is_second(&self, stop: Stop) -> bool {
+        match stop {
             Stop::Rerun => self.rerun == Rerun::Overwrite,
             Stop::Tgz => self.tgz == Tgz::Rewrite,
-            Stop::Duplicates => self.duplicates == Duplicates::KeepFirst,
-            _ => down,
-        };
-        if second == down {
+            _ => self.duplicates == Duplicates::KeepFirst,
+        }
+    }
+
+    /// Moves inside a pair of options, and past its ends to the field beside.
+    fn choose_or_leave(&mut self, stop: Stop, down: bool, answers: &Answers) {
+        if self.is_second(stop) == down {
             if down {
                 self.focus_next(answers);
             } else {
@@ -241,14 +244,8 @@ impl StepState for SourceStep {
             Action::Exclude if stop == Stop::Shards => self.toggle_shard(answers),
             Action::Toggle if stop == Stop::Shards => self.toggle_shard(answers),
             Action::Toggle if stop == Stop::ResetExcludes => self.reset_excludes = !self.reset_excludes,
-            Action::Toggle => {
-                let second = match stop {
-                    Stop::Rerun => self.rerun == Rerun::Overwrite,
-                    Stop::Tgz => self.tgz == Tgz::Rewrite,
-                    _ => self.duplicates == Duplicates::KeepFirst,
-                };
-                self.choose(stop, !second);
-            }
+            // Of a choice the option at the cursor is the chosen one.
+            Action::Toggle => self.choose(stop, self.is_second(stop)),
             Action::Details if !answers.facts.findings.is_empty() => {
                 self.focus_on(Stop::Findings, answers);
                 self.shows_detail = true;

@@ -84,6 +84,8 @@ fn compressed_shards_and_duplicates_bring_their_questions() {
     act(&mut wizard, &[Action::Down]);
     assert_eq!(wizard.answers.plan.tgz, Tgz::Rewrite);
     act(&mut wizard, &[Action::Down, Action::Toggle]);
+    assert_eq!(wizard.answers.plan.duplicates, Duplicates::Fail, "the cursor is on it");
+    act(&mut wizard, &[Action::Down, Action::Toggle, Action::Toggle]);
     assert_eq!(wizard.answers.plan.duplicates, Duplicates::KeepFirst);
     assert_eq!(wizard.flags(), "--tgz rewrite --duplicates keep-first");
     act(&mut wizard, &[Action::Up, Action::Up, Action::Up]);

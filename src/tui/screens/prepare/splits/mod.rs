@@ -358,9 +358,8 @@ impl StepState for SplitsStep {
             (Stop::Mode, Action::DropRow) => self.ratio.clear(),
             (_, Action::Up) => self.move_vertically(false, answers),
             (_, Action::Down) => self.move_vertically(true, answers),
-            (Stop::Mode, Action::Toggle) => {
-                self.focus_next(answers);
-            }
+            // The option at the cursor is the chosen one.
+            (Stop::Mode, Action::Toggle) => self.touched = true,
             _ => {}
         }
         Vec::new()

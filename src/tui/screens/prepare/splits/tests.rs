@@ -26,15 +26,15 @@ fn the_ratio_is_typed_where_it_stands_and_the_splits_follow() {
 }
 
 #[test]
-fn letters_do_not_get_into_the_ratio_and_stay_commands() {
+fn letters_do_not_get_into_the_ratio_and_only_those_that_move_are_commands() {
     let mut wizard = at_splits(facts());
     type_text(&mut wizard, "xyz");
     assert_eq!(wizard.splits.ratio.value(), "8,1,1");
     let keymap = crate::tui::keymap::Keymap::default();
     let letter = |c: char| KeyEvent::new(KeyCode::Char(c), ratatui::crossterm::event::KeyModifiers::NONE);
     assert_eq!(wizard.command_of(&letter('j'), &keymap), Some(Action::Down));
-    assert_eq!(wizard.command_of(&letter('?'), &keymap), Some(Action::Help));
-    assert_eq!(wizard.command_of(&letter('q'), &keymap), Some(Action::Quit));
+    assert_eq!(wizard.command_of(&letter('?'), &keymap), None);
+    assert_eq!(wizard.command_of(&letter('q'), &keymap), None, "a slip of the finger ends nothing");
     assert_eq!(wizard.command_of(&letter('2'), &keymap), None, "digits belong to the ratio");
     act(&mut wizard, &[Action::Down]);
     assert_eq!(wizard.splits.mode, Mode::Patterns);

@@ -225,7 +225,7 @@ fn a_pattern_that_excludes_nothing_is_not_accepted_even_right_after_typing_it() 
         act(&mut wizard, &[Action::GoReview]);
         assert!(wizard.is_broken(Step::Source));
         let why = wizard.review.refusal_and_way(&wizard.answers).unwrap_or_default();
-        assert!(why.starts_with("1 goes to Source: "), "{why}");
+        assert!(why.starts_with("Alt-1 goes to Source: "), "{why}");
         act(&mut wizard, &[Action::GoSource, Action::DropRow]);
         assert!(!wizard.is_broken(Step::Source));
         act(&mut wizard, &[Action::Next]);
@@ -240,7 +240,7 @@ fn a_refused_review_names_the_step_and_its_key() {
     clear(&mut wizard);
     type_text(&mut wizard, "8,1");
     act(&mut wizard, &[Action::GoReview]);
-    assert_eq!(wizard.review.way_out(&wizard.answers).as_deref(), Some("2 goes to Splits"));
+    assert_eq!(wizard.review.way_out(&wizard.answers).as_deref(), Some("Alt-2 goes to Splits"));
 }
 
 #[test]
@@ -326,4 +326,40 @@ fn what_was_accepted_is_not_changed_by_what_the_scan_finds_later() {
     waiting.see(Arc::new(less));
     settle(&mut waiting);
     assert_eq!(waiting.answers.plan, plan);
+}
+
+#[test]
+fn the_space_bar_leaves_every_choice_as_the_cursor_chose_it() {
+    let mut wizard = wizard(facts_prepared());
+    act(&mut wizard, &[Action::Down]);
+    assert_eq!(wizard.answers.plan.rerun, Rerun::Overwrite);
+    let mut wizards = vec![wizard];
+    for step in [Step::Splits, Step::SampleType, Step::Media] {
+        let mut wizard = super::super::fixture::wizard(facts());
+        wizard.step = step;
+        settle(&mut wizard);
+        act(&mut wizard, &[Action::Down]);
+        wizards.push(wizard);
+    }
+    for mut wizard in wizards {
+        let (plan, focus) = (wizard.answers.plan.clone(), wizard.current().0.focus());
+        act(&mut wizard, &[Action::Toggle, Action::Toggle]);
+        assert_eq!(wizard.answers.plan, plan, "{:?}", wizard.step);
+        assert_eq!(wizard.current().0.focus(), focus, "{:?}: the cursor stays", wizard.step);
+    }
+}
+
+#[test]
+fn digits_typed_on_an_answer_jump_nowhere() {
+    use crate::tui::keymap::{Keymap, Meaning};
+    let keymap = Keymap::default();
+    let digit = KeyEvent::from(KeyCode::Char('3'));
+    for step in [Step::Source, Step::Splits, Step::SampleType, Step::FieldMap, Step::Media, Step::Review] {
+        let mut wizard = wizard(facts());
+        wizard.step = step;
+        settle(&mut wizard);
+        assert_eq!(keymap.meaning(wizard.context(), &[digit]), Meaning::Nothing, "{step:?}");
+        wizard.rail = Some(step);
+        assert_eq!(keymap.meaning(wizard.context(), &[digit]), Meaning::Do(Action::GoSampleType), "{step:?}");
+    }
 }
