@@ -3,8 +3,9 @@
 //! The reader goes over the bytes once and makes tree lines as it goes; nothing is kept besides them. It takes what
 //! Python's reader takes, `NaN` and `Infinity` included, since that is what the trainer uses.
 
+use super::tree::TextSpan;
 use super::tree_build::{Builder, Tree, MAX_DEPTH, MAX_VALUE_CHARACTERS};
-use crate::model::text::{count, display_safe};
+use crate::model::text::count;
 
 /// What a document is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,8 +32,8 @@ pub struct JsonError {
 
 /// Reads a document. `is_whole` is false when `bytes` are only its beginning: then its end is not missed.
 pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, JsonError> {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut reader = Reader { bytes, at: 0 };
+    let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut reader = Reader { bytes: text, at: 0, base: (bytes.len() - text.len()) as u64, cut: String::new() };
     match reader.document(is_whole) {
         Ok(document) => Ok(document),
         Err(what) => Err(reader.error(what)),
@@ -42,6 +43,10 @@ pub fn parse(bytes: &[u8], is_whole: bool) -> Result<Document, JsonError> {
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Bytes before `bytes`.
+    base: u64,
+    /// What was read of a text whose end is not there.
+    cut: String,
 }
 
 /// What the reader ran into; `End` may be forgiven.
@@ -155,8 +160,16 @@ impl<'a> Reader<'a> {
                 builder.begin(label, next == b'{');
             }
             b'"' => {
-                let text = self.string(builder.room())?;
-                builder.scalar(label, display_safe(&text).into_owned());
+                let from = self.base + self.at as u64 + 1;
+                let span = |to| TextSpan { from, to, is_escaped: true };
+                match self.string(builder.room()) {
+                    Ok(text) => builder.text(label, &text, span(self.base + self.at as u64 - 1)),
+                    Err(Stop::End) => {
+                        builder.text(label, &std::mem::take(&mut self.cut), span(u64::MAX));
+                        return Err(Stop::End);
+                    }
+                    Err(wrong) => return Err(wrong),
+                }
             }
             _ => {
                 let word = self.word()?.to_owned();
@@ -193,6 +206,8 @@ impl<'a> Reader<'a> {
             let rest = self.bytes.get(self.at..).unwrap_or_default();
             let Some(stop) = memchr::memchr2(b'"', b'\\', rest) else {
                 self.at = self.bytes.len();
+                take_characters(rest, limit.saturating_sub(characters), &mut out);
+                self.cut = out;
                 return Err(Stop::End);
             };
             let plain = &rest[..stop];
@@ -204,7 +219,13 @@ impl<'a> Reader<'a> {
             if rest[stop] == b'"' {
                 break;
             }
-            let c = self.escape()?;
+            let c = match self.escape() {
+                Ok(c) => c,
+                Err(stop) => {
+                    self.cut = out;
+                    return Err(stop);
+                }
+            };
             if characters < limit {
                 out.push(c);
                 characters += 1;
@@ -256,6 +277,25 @@ impl<'a> Reader<'a> {
         let unit = text.and_then(|t| u32::from_str_radix(t, 16).ok());
         unit.ok_or_else(|| Stop::Wrong("four hexadecimal digits are missing".into()))
     }
+}
+
+/// Resolves the escape that `raw` begins with. Returns how many bytes it takes; `None` where its end may be missing, which
+/// cannot be when `is_end`. What is no escape stays as it is.
+pub(super) fn take_escape(raw: &[u8], is_end: bool, out: &mut Vec<u8>) -> Option<usize> {
+    let may_be_half = matches!(raw.get(1..3), Some([b'u', b'd' | b'D'])) && raw.len() < 12;
+    if may_be_half && !is_end {
+        return None;
+    }
+    let mut reader = Reader { bytes: raw, at: 1, base: 0, cut: String::new() };
+    match reader.escape() {
+        Ok(c) => out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        Err(Stop::End) if !is_end => return None,
+        Err(_) => {
+            out.push(b'\\');
+            return Some(1);
+        }
+    }
+    Some(reader.at)
 }
 
 /// Appends at most `room` characters, undecodable bytes as `\xNN`. Returns how many were taken and how many were not.

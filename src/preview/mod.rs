@@ -11,6 +11,7 @@
 //! ```
 
 pub mod cells;
+mod chat;
 pub mod hex;
 pub mod json;
 pub mod msgpack;
@@ -24,10 +25,11 @@ pub mod tree;
 pub mod tree_build;
 pub mod waveform;
 
-pub use part::{page, part, Page, PartBytes, PartPreview, PAGE_BYTES};
+pub use part::{is_prose, lead, page, part, read, Page, PartBytes, PartPreview, ReadFrom, LEAD_BYTES, PAGE_BYTES};
 
 use hex::HexView;
 use picture::Picture;
+use std::ops::Range;
 use std::sync::Arc;
 use tensor::TensorView;
 use tokens::TokenText;
@@ -43,6 +45,8 @@ pub enum Drawable {
     Text(Arc<str>),
     /// A JSON value as lines.
     Tree(Arc<[TreeLine]>),
+    /// A page of the texts of a part, as the reader shows them.
+    Reading(Arc<Reading>),
     /// One short line: a number, a shape, a size.
     Fact(Arc<str>),
     /// Arrays: one, or those of an archive.
@@ -53,6 +57,17 @@ pub enum Drawable {
     Hex(Arc<HexView>),
     /// Token ids and their text.
     Tokens(Arc<TokenText>),
+}
+
+/// Running text with headings in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Safe to show; line breaks kept.
+    pub text: String,
+    /// Lines that are headings, as bytes of the text; in order.
+    pub headings: Vec<Range<usize>>,
+    /// The byte from which it is to be looked at, when that is not the beginning.
+    pub start: Option<usize>,
 }
 
 /// Characters of a text that are kept for showing; a note tells how many more there are.

@@ -1,8 +1,10 @@
 //! MessagePack as tree lines, read once from its beginning to its end: a length that lies costs nothing, and no depth can
 //! overflow a stack.
 
+use super::part::safe_lines;
+use super::tree::TextSpan;
 use super::tree_build::{Builder, Tree, MAX_DEPTH, MAX_VALUE_CHARACTERS};
-use crate::model::text::{bytes as size_words, count, display_safe, display_safe_bytes};
+use crate::model::text::{bytes as size_words, count};
 
 /// What a document is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +48,7 @@ enum Stop {
 /// One step of a document.
 enum Item {
     Scalar(String),
+    Text(String, TextSpan),
     Array(u64),
     Map(u64),
 }
@@ -58,7 +61,7 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     fn document(&mut self, is_whole: bool) -> Result<Document, Stop> {
         let document = match self.item(MAX_VALUE_CHARACTERS)? {
-            Item::Scalar(value) => Document::Scalar(value),
+            Item::Scalar(value) | Item::Text(value, _) => Document::Scalar(value),
             Item::Array(items) => Document::Tree(self.tree(false, items, is_whole)?),
             Item::Map(pairs) => Document::Tree(self.tree(true, pairs, is_whole)?),
         };
@@ -96,6 +99,10 @@ impl<'a> Reader<'a> {
                     builder.scalar(label, value);
                     continue;
                 }
+                Item::Text(value, span) => {
+                    builder.text(label, &value, span);
+                    continue;
+                }
                 Item::Array(length) => (false, length),
                 Item::Map(length) => (true, length),
             };
@@ -110,7 +117,7 @@ impl<'a> Reader<'a> {
 
     fn key(&mut self, builder: &mut Builder) -> Result<String, Stop> {
         match self.item(builder.room())? {
-            Item::Scalar(key) => {
+            Item::Scalar(key) | Item::Text(key, _) => {
                 builder.note_key(&key);
                 Ok(key)
             }
@@ -170,16 +177,16 @@ impl<'a> Reader<'a> {
     }
 
     fn text(&mut self, length: u64, room: usize) -> Result<Item, Stop> {
+        let from = self.at as u64;
         let raw = self.take_u64(length)?;
         // A character takes at most four bytes, so no more of them have to be looked at.
         let shown = raw.get(..room.saturating_mul(4)).unwrap_or(raw);
-        let text = display_safe_bytes(shown);
+        let text = safe_lines(shown);
         let mut value: String = text.chars().take(room).collect();
         if shown.len() < raw.len() || value.len() < text.len() {
             value.push_str(&format!("… ({})", size_words(raw.len() as u64)));
         }
-        // A mark at the cut may follow on others.
-        Ok(Item::Scalar(display_safe(&value).into_owned()))
+        Ok(Item::Text(value, TextSpan { from, to: from + length, is_escaped: false }))
     }
 
     fn binary(&mut self, word: &str, length: u64) -> Result<Item, Stop> {

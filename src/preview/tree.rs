@@ -42,6 +42,25 @@ pub struct TreeLine {
     pub children: u64,
     /// The lines right after this one that are its inside.
     pub inside: u32,
+    /// Shown in the place of the label: the role of a message, the type of an item. Often empty.
+    pub title: String,
+    /// Not shown: the title of another line says the same.
+    pub is_hidden: bool,
+    /// Shown without its label, as the content of what has a title.
+    pub is_bare: bool,
+    /// Where the text is in the part, when the value is a text that was read from one.
+    pub text: Option<TextSpan>,
+}
+
+/// Bytes of a part that are the content of one text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextSpan {
+    /// The first byte of the content.
+    pub from: u64,
+    /// The byte after the last one; `u64::MAX` where the end was not read.
+    pub to: u64,
+    /// Written as in JSON, with escapes.
+    pub is_escaped: bool,
 }
 
 impl TreeLine {

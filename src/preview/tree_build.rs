@@ -1,6 +1,8 @@
 //! Makes the lines of a tree while a document is read from its beginning to its end, without recursion.
 
-use super::tree::{LineKind, TreeLine};
+use super::chat;
+use super::text::safe_lines;
+use super::tree::{LineKind, TextSpan, TreeLine};
 use crate::model::text::{count, display_safe};
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -10,7 +12,7 @@ pub const MAX_DEPTH: usize = 1_000;
 /// Lines that are made at most; one line says how much there is besides.
 pub const MAX_TREE_LINES: usize = 100_000;
 /// Characters of one name or value that are kept; what is left out is counted.
-pub const MAX_VALUE_CHARACTERS: usize = 4_000;
+pub const MAX_VALUE_CHARACTERS: usize = 16_000;
 /// Characters of all names and values together that are kept.
 const MAX_KEPT: usize = 16 << 20;
 /// Keys of one object that are looked at for repetitions.
@@ -127,6 +129,15 @@ impl Builder {
         }
     }
 
+    /// A text, raw, and where it is in the part.
+    pub fn text(&mut self, label: Option<String>, raw: &str, span: TextSpan) {
+        let value = safe_lines(raw, usize::MAX);
+        self.kept = self.kept.saturating_add(value.len());
+        if let Some(line) = self.line(label) {
+            self.lines.push(TreeLine { value, text: Some(span), ..line });
+        }
+    }
+
     /// An object or array begins.
     pub fn begin(&mut self, label: Option<String>, is_object: bool) {
         let kind = if is_object { LineKind::Object } else { LineKind::Array };
@@ -167,6 +178,7 @@ impl Builder {
             let value = format!("… {} more", count(self.left_out, "value"));
             self.lines.push(TreeLine { kind: LineKind::Note, value, ..TreeLine::default() });
         }
+        chat::title_messages(&mut self.lines, self.kind == LineKind::Array);
         Tree { lines: self.lines, kind: self.kind, children: self.children, notes: self.notes }
     }
 }

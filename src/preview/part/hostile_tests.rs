@@ -19,9 +19,13 @@ fn texts(preview: &PartPreview) -> Vec<String> {
     match &preview.body {
         Drawable::Tokens(tokens) => out.push(tokens.text.to_string()),
         Drawable::Text(text) => out.extend(text.split('\n').map(str::to_owned)),
+        Drawable::Reading(page) => out.extend(page.text.split('\n').map(str::to_owned)),
         Drawable::Fact(text) => out.push(text.to_string()),
         Drawable::Tree(lines) => {
-            out.extend(lines.iter().flat_map(|l| [l.label.clone(), l.value.clone(), l.summary()]));
+            // Texts keep their line breaks.
+            out.extend(lines.iter().flat_map(|l| l.value.split('\n').map(str::to_owned).collect::<Vec<_>>()));
+            out.extend(lines.iter().filter(|l| l.inside > 0).map(TreeLine::summary));
+            out.extend(lines.iter().flat_map(|l| [l.label.clone(), l.title.clone()]));
             out.extend((0..lines.len().min(20)).map(|at| crate::preview::tree::path("x", lines, at)));
         }
         Drawable::Tensors(views) => out.extend(views.iter().flat_map(|v| v.lines(60, false))),

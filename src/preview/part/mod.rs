@@ -4,7 +4,11 @@
 //! [`PartBytes`], so that a part of many gigabytes is never read whole.
 
 mod av;
+mod reading;
 mod text;
+
+pub use reading::{is_prose, lead, read, ReadFrom, LEAD_BYTES};
+pub(super) use text::safe_lines;
 
 use super::hex::HexView;
 use super::tree::TreeLine;
@@ -181,11 +185,7 @@ impl Look<'_> {
     /// A part that is compressed once more: its content as `inner`.
     fn unpacked(&self, inner: &str, out: &mut PartPreview) -> Outcome<()> {
         let length = self.bytes.len();
-        let packed = self.bytes.read(0, PACKED_BYTES)?;
-        let limit = packed.len().saturating_mul(1_000).min(PACKED_BYTES);
-        let mut content = Vec::new();
-        let mut reader = flate2::read::MultiGzDecoder::new(packed.as_slice()).take(limit as u64);
-        let unpacked = reader.read_to_end(&mut content);
+        let Unpacked { content, limit, is_damaged } = unpack(self.bytes)?;
         if content.is_empty() {
             out.notes.push("it is not gzip, or it is empty".into());
             return self.hex(out);
@@ -195,7 +195,7 @@ impl Look<'_> {
         seen.title = format!("{} · {} gzip", seen.title, size_words(length));
         if content.len() == limit {
             seen.notes.push(format!("only the first {} of what is in it are shown", size_words(limit as u64)));
-        } else if unpacked.is_err() {
+        } else if is_damaged {
             seen.notes.push("it is cut short, or damaged".into());
         }
         *out = seen;
@@ -336,6 +336,23 @@ impl Look<'_> {
         out.body = Drawable::Hex(Arc::new(HexView { from, bytes: content }));
         Ok(())
     }
+}
+
+/// What is in a compressed part.
+struct Unpacked {
+    content: Vec<u8>,
+    /// Bytes that are unpacked at most.
+    limit: usize,
+    is_damaged: bool,
+}
+
+fn unpack(bytes: &dyn PartBytes) -> Outcome<Unpacked> {
+    let packed = bytes.read(0, PACKED_BYTES)?;
+    let limit = packed.len().saturating_mul(1_000).min(PACKED_BYTES);
+    let mut content = Vec::new();
+    let mut reader = flate2::read::MultiGzDecoder::new(packed.as_slice()).take(limit as u64);
+    let is_damaged = reader.read_to_end(&mut content).is_err();
+    Ok(Unpacked { content, limit, is_damaged })
 }
 
 /// The part's name, then what is known of it; safe to show.

@@ -30,14 +30,19 @@ pub(super) fn page(bytes: &dyn PartBytes, from: u64) -> Outcome<TextPage> {
     Ok(TextPage { from, to, text: safe_lines(&content) })
 }
 
-/// Where a page that is not the last should end: after a line, else before a character that is cut.
-fn page_end(content: &[u8]) -> usize {
+/// Where a page that is not the last should end: after a line, else after a word, else before a character
+/// that is cut.
+pub(super) fn page_end(content: &[u8]) -> usize {
     let search = content.len().saturating_sub(LINE_SEARCH);
-    if let Some(at) = memchr::memrchr(b'\n', content.get(search..).unwrap_or_default()) {
+    let tail = content.get(search..).unwrap_or_default();
+    if let Some(at) = memchr::memrchr(b'\n', tail).or_else(|| memchr::memrchr(b' ', tail)) {
         return search + at + 1;
     }
-    // A character takes at most four bytes; those of an unfinished one go to the next page.
-    let mut end = content.len();
+    (content.len() - cut_character(content)).max(1).min(content.len())
+}
+
+/// Bytes at the end that are the beginning of a character that is cut. One takes at most four bytes.
+pub(super) fn cut_character(content: &[u8]) -> usize {
     for back in 1..=3.min(content.len()) {
         let byte = content.get(content.len() - back).copied().unwrap_or_default();
         let needs = match byte {
@@ -47,17 +52,17 @@ fn page_end(content: &[u8]) -> usize {
             _ => 0,
         };
         if needs > back {
-            end = content.len() - back;
+            return back;
         }
         if byte & 0xc0 != 0x80 {
             break;
         }
     }
-    end.max(1).min(content.len())
+    0
 }
 
 /// Bytes as safe text, line by line; undecodable bytes are written as `\xNN`, tabs widened.
-pub(super) fn safe_lines(content: &[u8]) -> String {
+pub(in crate::preview) fn safe_lines(content: &[u8]) -> String {
     let mut out = String::with_capacity(content.len());
     let content = content.strip_suffix(b"\n").unwrap_or(content);
     for (at, line) in content.split(|b| *b == b'\n').enumerate() {

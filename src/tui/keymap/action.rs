@@ -106,6 +106,9 @@ actions! {
     CopyField, "copy-field", "copy field path", "Copies where the selected line is, as an expression of the field map.";
     NextPart, "next-part", "next part", "Shows the next part of the sample.";
     PreviousPart, "previous-part", "previous part", "Shows the previous part of the sample.";
+    NextSample, "next-sample", "next sample", "Shows the next sample that is listed.";
+    PreviousSample, "previous-sample", "previous sample", "Shows the previous sample that is listed.";
+    Read, "read", "read", "Opens the text in a reader over the whole screen; folds lists of values, shows pictures large.";
     Zoom, "zoom", "large", "Gives the whole screen to what is shown of the sample, or takes it back.";
     Repeats, "repeats", "repeats", "Draws what repeats on the text of the documents; nothing is written.";
     KeptCopy, "kept-copy", "kept copy", "Goes to the copy that stays of the range that repeats.";
@@ -119,7 +122,7 @@ actions! {
     Next, "next", "next", "Accepts this step's answers and goes to the next step.";
     NextField, "next-field", "field", "Moves to the next field of this step, then to the list of steps.";
     PreviousField, "previous-field", "previous field", "Moves to the previous field of this step.";
-    Toggle, "toggle", "choose", "Chooses the option, or switches it on or off.";
+    Toggle, "toggle", "choose", "Chooses what the cursor is on; a switch goes on or off.";
     Complete, "complete", "complete", "Completes what is typed from the parts and keys seen in the data.";
     Exclude, "exclude", "exclude", "Leaves the selected shard out, or takes it back in.";
     MoveToNextSplit, "move", "move", "Moves the selected shards to the next split.";
@@ -129,8 +132,9 @@ actions! {
     DropSplit, "drop-split", "drop split", "Takes the selected split away; its shards are then in none.";
     AddAux, "add-aux", "add media source", "Adds a source of media to the selected data set of a mixture.";
     DropRow, "drop-row", "drop row", "Empties the row in focus.";
-    Undo, "undo", "undo", "Takes back the last change or jump.";
+    Undo, "undo", "undo", "Takes back the last change; moving through the data is no change.";
     Redo, "redo", "redo", "Does again what was taken back.";
+    JumpBack, "jump-back", "jump back", "Returns to where the last jump began.";
     Details, "details", "details", "Shows everything about the selected row.";
     StartAfresh, "start-afresh", "start afresh", "Forgets the answers of the draft and begins with what the data suggests.";
     BeginAnew, "begin-anew", "begin anew", "Throws away what a stopped run of another plan did here, and runs this one.";

@@ -55,6 +55,7 @@ contexts! {
     SplitsLeaks, [List, Global], "splits: leaks", "The leaks that were found.";
     Browse, [List, Global], "browse", "The browser: its lists of shards and samples.";
     BrowseDetail, [Browse, List, Global], "browse: sample", "The browser's view of one sample.";
+    BrowseReader, [BrowseDetail, Browse, List, Global], "browse: reader", "The browser's reader: the texts of one sample over the whole screen.";
     BrowseText, [Global], "browse: text", "A line to type into over the browser: letters type.";
     BrowseSheet, [List, Global], "browse: contact sheet", "The sheet of samples drawn by chance.";
     Repeats, [List, Global], "repeats", "Documents with what repeats in them.";

@@ -263,7 +263,7 @@ fn a_filter_lists_only_what_fits() {
     let house = prepared();
     let mut story = browse(&house, &["big"]);
     at(&mut story, "000000");
-    story.wait_for("train 1").keys("F").wait_for("List only samples that").keys("space space").wait_for(" val ");
+    story.wait_for("train 1").keys("F").wait_for("List only samples that").keys("right right").wait_for(" val ");
     story.keys("enter").wait_for("40 listed");
     at(&mut story, "000100");
     story.keys("esc").wait_gone("listed");
@@ -458,7 +458,7 @@ fn one_browses_while_a_preparation_runs() {
     let arguments = ["prepare", "more", "--threads", "2", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
     // Storage far away: the preparation takes seconds.
     let mut story = Start::new(&house).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70").run();
-    story.wait_for("scanning").keys("6").wait_for("Enter runs it").keys("enter").wait_for("reading shards");
+    story.wait_for("scanning").keys("alt-6").wait_for("Enter runs it").keys("enter").wait_for("reading shards");
     story
         .keys("b")
         .wait_for("1 job running")

@@ -16,6 +16,7 @@ mod media;
 mod mix;
 mod pictures;
 mod prepare;
+mod reader;
 mod settings;
 mod splits;
 mod stream;

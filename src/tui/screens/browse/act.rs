@@ -6,7 +6,7 @@ use super::screen::{BrowseScreen, Place, Sifting, Stage};
 use super::sheet::{Sheet, Source};
 use super::state::{Mode, Pane, Search};
 use crate::engine::browse::{KeyQuery, SampleAt, TokenView};
-use crate::model::text::{count, display_safe, grouped};
+use crate::model::text::{display_safe, display_safe_lines, grouped};
 use crate::model::{DatasetKind, DedupPlan};
 use crate::preview::{Drawable, PartPreview};
 use crate::tui::keymap::Action;
@@ -160,12 +160,7 @@ impl BrowseScreen {
             }
             Asked::Key | Asked::Tokens => self.find(&typed).err(),
             Asked::Words => {
-                let found = self.preview.find(&typed);
-                if !typed.is_empty() {
-                    let level = if found == 0 { Level::Warn } else { Level::Info };
-                    return told(level, count(found as u64, "place"));
-                }
-                None
+                return self.find_in_part(&typed);
             }
             Asked::Number => match number(&typed) {
                 Some(number) => return self.go_to_number(number),
@@ -222,8 +217,7 @@ impl BrowseScreen {
             }
             Action::FindText => self.prompt = Some(Prompt::new(Asked::Words, "")),
             Action::FindNext | Action::FindPrevious if self.is_in_found_text() => {
-                let place = self.preview.find_next(action == Action::FindNext);
-                return place.map(|(at, of)| told(Level::Info, format!("{at} of {of}"))).unwrap_or_default();
+                return self.step_words(action == Action::FindNext);
             }
             Action::CopyValue => return self.copy_of_preview(PreviewState::selected_value, "the value"),
             Action::CopyField => return self.copy_of_preview(PreviewState::selected_path, "the path"),
@@ -248,9 +242,10 @@ impl BrowseScreen {
                 self.preview.act(action);
             }
             Action::Left | Action::Right => self.state.step_sideways(action == Action::Right),
-            Action::Zoom => {
-                self.state.is_large = !self.state.is_large;
-                self.state.pane = if self.state.is_large { Pane::Detail } else { Pane::Samples };
+            Action::Zoom => self.zoom(),
+            Action::Read => self.read(),
+            Action::NextSample | Action::PreviousSample => {
+                self.state.step_sample(action == Action::NextSample);
             }
             Action::ExcludeSample => return self.exclude(),
             Action::Mark => self.state.toggle_mark(),
@@ -280,7 +275,7 @@ impl BrowseScreen {
     }
 
     /// Whether the keys go to a tree that folds.
-    fn is_in_tree(&self) -> bool {
+    pub(super) fn is_in_tree(&self) -> bool {
         let is_tree = |preview: &Arc<PartPreview>| matches!(preview.body, Drawable::Tree(_));
         self.state.pane == Pane::Detail && self.state.mode == Mode::Parts && self.preview.preview().is_some_and(is_tree)
     }
@@ -344,6 +339,10 @@ impl BrowseScreen {
         if self.state.mark.take().is_some() {
             return Vec::new();
         }
+        if self.state.is_reading {
+            self.close_reader();
+            return Vec::new();
+        }
         if self.state.find.is_some() {
             self.end_find();
         } else if self.state.is_large {
@@ -362,7 +361,8 @@ impl BrowseScreen {
     }
 
     fn is_in_found_text(&self) -> bool {
-        self.state.pane == Pane::Detail && self.state.mode == Mode::Parts && self.preview.matches() > 0
+        let has_words = self.preview.matches() > 0 || self.preview.is_reading_pages() && self.preview.is_searching();
+        self.state.pane == Pane::Detail && self.state.mode == Mode::Parts && has_words
     }
 
     fn copy_of_preview(&self, of: fn(&PreviewState) -> Option<String>, what: &str) -> Vec<Effect> {
@@ -410,7 +410,7 @@ impl BrowseScreen {
                     self.preview.act(Action::Toggle);
                 }
             }
-            Some(Gesture::DoubleClick { on: Place::Rows(_) | Place::Pane(_), .. }) => return self.act(Action::Zoom),
+            Some(Gesture::DoubleClick { on: Place::Rows(_) | Place::Pane(_), .. }) => return self.act(Action::Read),
             Some(Gesture::DoubleClick { on: Place::Preview, .. }) | None => {}
         }
         Vec::new()
@@ -429,6 +429,9 @@ impl BrowseScreen {
                 | A::NextPart
                 | A::PreviousPart
                 | A::Zoom
+                | A::Read
+                | A::NextSample
+                | A::PreviousSample
         );
         let of_list = of_sample
             || matches!(
@@ -463,6 +466,9 @@ impl BrowseScreen {
             A::Copy | A::SavePlan | A::AddAux if self.form.is_some() => Some("there is nothing like that here".into()),
             A::Toggle if self.form.as_ref().is_some_and(|form| form.wants_text()) => {
                 Some("the field takes letters".into())
+            }
+            A::Toggle if self.form.as_ref().is_some_and(|form| form.is_choice()) => {
+                Some("left and right choose here".into())
             }
             A::FindText | A::CopyValue | A::CopyField if self.state.mode != Mode::Parts => {
                 Some("only what a part holds can be searched and copied".into())
@@ -507,7 +513,7 @@ impl BrowseScreen {
 
 /// Puts a text from the data into the clipboard, made safe; when that changed it, the notice says so.
 fn copied(raw: &str, what: &str) -> Vec<Effect> {
-    let safe = display_safe(raw).into_owned();
+    let safe = display_safe_lines(raw).into_owned();
     let changed = safe != raw;
     let mut effects = vec![Effect::Copy(safe)];
     if changed {

@@ -5,7 +5,7 @@ use super::state::Mode;
 use crate::engine::browse::{loader, offsets, tokens, BrowseSample, Catalog, SampleAt};
 use crate::model::text::bytes;
 use crate::model::{Cancel, Outcome};
-use crate::preview::{self, PartBytes, PartPreview};
+use crate::preview::{self, PartBytes, PartPreview, ReadFrom};
 use crate::tui::screens::page::{PageLine, Tone};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{channel, RecvTimeoutError};
@@ -32,10 +32,12 @@ pub struct Question {
     pub mode: Mode,
     /// The part that is shown.
     pub part: usize,
-    /// The byte from which the part is shown.
-    pub from: u64,
-    /// One came back to the first page from a later one.
-    pub is_back: bool,
+    /// The texts of the part are read, over the whole screen.
+    pub is_reading: bool,
+    /// Which page of the part is shown.
+    pub from: ReadFrom,
+    /// Another page of what is shown already.
+    pub is_further: bool,
     /// Stops it.
     pub cancel: Cancel,
 }
@@ -49,12 +51,14 @@ pub struct Look {
     pub mode: Mode,
     /// The part that is shown; 0 where parts make no difference.
     pub part: usize,
+    /// Its texts are read.
+    pub is_reading: bool,
 }
 
 impl Question {
     /// What it is about.
     pub fn look(&self) -> Look {
-        Look { at: self.sample.at, mode: self.mode, part: self.part }
+        Look { at: self.sample.at, mode: self.mode, part: self.part, is_reading: self.is_reading }
     }
 }
 
@@ -176,12 +180,18 @@ fn part_of(catalog: &dyn Catalog, question: &Question) -> Body {
     let sample = question.sample.as_ref();
     let name = sample.parts.get(question.part).map_or("", |part| &*part.name);
     let part = PartOf { catalog, sample, part: question.part };
-    if let Some(set) = catalog.tokens().filter(|_| name != "json") {
-        let preview = Arc::new(tokens::page(set, sample, question.part, question.from, &question.cancel));
-        // Every part is another look at the same bytes: there is nothing to peek at.
-        return Body::Part { preview, is_further: question.from > 0 || question.is_back, peeks: Vec::new() };
+    let (is_further, cancel) = (question.is_further, &question.cancel);
+    if question.is_reading {
+        let preview = Arc::new(preview::read(name, &part, &question.from, cancel));
+        return Body::Part { preview, is_further, peeks: Vec::new() };
     }
-    let preview = Arc::new(preview::page(name, &part, question.from, &question.cancel));
+    let from = if let ReadFrom::Page(from) = question.from { from } else { 0 };
+    if let Some(set) = catalog.tokens().filter(|_| name != "json") {
+        let preview = Arc::new(tokens::page(set, sample, question.part, from, cancel));
+        // Every part is another look at the same bytes: there is nothing to peek at.
+        return Body::Part { preview, is_further, peeks: Vec::new() };
+    }
+    let preview = Arc::new(preview::page(name, &part, from, cancel));
     let mut peeks = Vec::new();
     for (index, part) in sample.parts.iter().enumerate().take(MOST_PEEKS) {
         let is_shown = index == question.part;
@@ -192,7 +202,7 @@ fn part_of(catalog: &dyn Catalog, question: &Question) -> Body {
             None => bytes(part.byte_size),
         });
     }
-    Body::Part { preview, is_further: question.from > 0 || question.is_back, peeks }
+    Body::Part { preview, is_further, peeks }
 }
 
 fn is_text(name: &str) -> bool {

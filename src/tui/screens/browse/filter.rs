@@ -149,6 +149,7 @@ impl FilterForm {
         match action {
             Action::Up | Action::PreviousField => self.row = (self.row + count - 1) % count,
             Action::Down | Action::NextField => self.row = (self.row + 1) % count,
+            Action::Toggle if self.row() != Row::Problems => return,
             Action::Toggle | Action::Right => self.choose(true),
             Action::Left => self.choose(false),
             Action::DropRow => self.clear_row(),
@@ -261,6 +262,11 @@ impl FilterForm {
             Row::Problems => "with or without".to_owned(),
             _ => String::new(),
         }
+    }
+
+    /// Whether the row in focus is a choice: left and right choose.
+    pub fn is_choice(&self) -> bool {
+        matches!(self.row(), Row::Split | Row::Excluded)
     }
 
     /// Does what the mouse did: a click goes to a row, and chooses where there is nothing to type.

@@ -5,14 +5,17 @@
 
 mod act;
 mod carry;
+mod columns;
 mod detail;
 mod edits;
 mod filter;
 mod found;
+mod leads;
 mod listing;
 mod marked;
 mod pages;
 mod prompt;
+mod reader;
 mod rows;
 mod sample_view;
 mod screen;

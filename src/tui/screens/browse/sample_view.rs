@@ -15,6 +15,9 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
+/// Rows of the beginning of a part that is not shown, at most.
+const MAX_PEEK_ROWS: usize = 4;
+
 impl BrowseScreen {
     pub(super) fn draw_detail(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
         let focused = self.state.pane == Pane::Detail;
@@ -61,23 +64,36 @@ impl BrowseScreen {
         text::wrap(&words, columns).into_iter().map(|line| Line::from(Span::styled(line, style))).collect()
     }
 
+    /// Number, file, split, size and place of a sample. Numbers are whole or left out; the name of the file gives way to them.
+    fn where_line(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> String {
+        /// Columns from which on a cut name still says something.
+        const LEAST_NAME: usize = 8;
+        let dot = format!(" {} ", ui.glyphs.dot);
+        let mut facts = vec![format!("#{}", grouped(self.state.groups.number(sample.at))), bytes(sample.byte_size)];
+        let width = |facts: &[String]| text::width(&facts.join(&dot));
+        let name = self.state.groups.group(sample.at.group).filter(|_| !self.state.is_drawn(Pane::Groups));
+        let name = name.map(|group| text::safe(&group.name));
+        let split = self.marks.split_of(sample.at.group).map(|name| text::safe(&name));
+        let place = format!("at byte {}", grouped(sample.byte_offset));
+        let wanted = |words: &Option<String>| words.as_ref().map_or(0, |words| text::width(words) + text::width(&dot));
+        // The place in the shard is in the offset view, too.
+        let rest = columns.saturating_sub(width(&facts) + wanted(&name));
+        if text::width(&place) + text::width(&dot) + wanted(&split) <= rest {
+            facts.push(place);
+        }
+        if let Some(split) = split.filter(|split| width(&facts) + text::width(&dot) + text::width(split) <= columns) {
+            facts.insert(1, split);
+        }
+        let room = columns.saturating_sub(width(&facts) + text::width(&dot));
+        if let Some(name) = name.filter(|name| room >= LEAST_NAME.min(text::width(name))) {
+            facts.insert(1, text::fit_middle(&name, room, ui.glyphs));
+        }
+        text::fit_end(&facts.join(&dot), columns, ui.glyphs)
+    }
+
     /// Where the sample is, what is wrong with it, and its parts.
     fn head_lines(&self, sample: &BrowseSample, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-        let mut facts = vec![format!("#{}", grouped(self.state.groups.number(sample.at)))];
-        facts.extend(self.marks.split_of(sample.at.group).map(|name| name.to_string()));
-        facts.push(bytes(sample.byte_size));
-        facts.push(format!("at byte {}", grouped(sample.byte_offset)));
-        let dot = format!(" {} ", ui.glyphs.dot);
-        if let Some(group) = self.state.groups.group(sample.at.group).filter(|_| !self.state.is_drawn(Pane::Groups)) {
-            let room = |facts: &[String]| columns.saturating_sub(text::width(&facts.join(&dot)) + text::width(&dot));
-            if room(&facts) < text::width(&text::safe(&group.name)) {
-                // The place in the shard is told by the offset view, too.
-                facts.pop();
-            }
-            facts.insert(1, text::fit_middle(&group.name, room(&facts).max(8), ui.glyphs));
-        }
-        let facts = facts.join(&dot);
-        let mut lines = vec![Line::from(Span::styled(text::fit_middle(&facts, columns, ui.glyphs), ui.theme.muted))];
+        let mut lines = vec![Line::from(Span::styled(self.where_line(sample, columns, ui), ui.theme.muted))];
         if self.is_excluded(sample) {
             let whole = self.marks.is_shard_excluded(sample.at.group);
             let words = if whole { "x excluded with its whole shard" } else { "x excluded" };
@@ -98,7 +114,7 @@ impl BrowseScreen {
             Mode::Offsets => Some("Where it lies"),
         };
         lines.extend(heading.map(|words| Line::from(Span::styled(words, ui.theme.accent))));
-        if self.state.mode == Mode::Parts && !sample.parts.is_empty() {
+        if self.state.mode == Mode::Parts && sample.parts.len() > 1 {
             lines.push(self.tab_line(sample, columns, ui));
         }
         lines
@@ -135,15 +151,16 @@ impl BrowseScreen {
             return;
         }
         let part = if self.state.mode == Mode::Parts { self.state.part_index(sample) } else { 0 };
-        let look = Look { at: sample.at, mode: self.state.mode, part };
+        let is_reading = self.state.is_reading && self.state.mode == Mode::Parts;
+        let look = Look { at: sample.at, mode: self.state.mode, part, is_reading };
         let Some(detail) = self.detail.as_ref().filter(|detail| detail.look == look) else {
             let line = Line::from(Span::styled(format!("{} reading", ui.spinner()), ui.theme.muted));
             return frame.render_widget(line, row(area, 0));
         };
         match &detail.body {
             Body::Part { peeks, .. } => {
-                let others = peek_lines(sample, part, peeks, usize::from(area.width), ui);
                 let room = area.height / 3;
+                let others = peek_lines(sample, part, peeks, (usize::from(area.width), room), ui);
                 let rows = u16::try_from(others.len()).unwrap_or(u16::MAX).min(room);
                 // A line between them.
                 let gap = u16::from(rows > 0);
@@ -178,19 +195,32 @@ impl BrowseScreen {
     }
 }
 
-/// One line of each part that is not shown.
-fn peek_lines(sample: &BrowseSample, shown: usize, peeks: &[String], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+/// The beginning of each part that is not shown: a line each, texts more of them where `rows` are free.
+fn peek_lines(
+    sample: &BrowseSample,
+    shown: usize,
+    peeks: &[String],
+    (columns, rows): (usize, u16),
+    ui: &Ui,
+) -> Vec<Line<'static>> {
     let others = || sample.parts.iter().zip(peeks).enumerate().filter(|(index, _)| *index != shown);
     let names = others().map(|(_, (part, _))| text::width(&text::safe(&part.name))).max().unwrap_or(0).min(columns / 3);
-    others()
-        .map(|(_, (part, peek))| {
-            let name = text::pad_end(&text::fit_end(&part.name, names, ui.glyphs), names);
-            let room = columns.saturating_sub(names + 2);
-            Line::from(vec![
-                Span::styled(name, ui.theme.title),
-                Span::raw("  "),
-                Span::raw(text::fit_end(peek, room, ui.glyphs)),
-            ])
-        })
-        .collect()
+    let room = columns.saturating_sub(names + 2);
+    let mut left = usize::from(rows).saturating_sub(others().count());
+    let mut lines = Vec::new();
+    for (_, (part, peek)) in others() {
+        let most = 1 + left.min(MAX_PEEK_ROWS - 1);
+        let mut wrapped = text::wrap(peek, room);
+        if wrapped.len() > most {
+            let rest = wrapped.split_off(most - 1).join(" ");
+            wrapped.push(text::fit_end(&rest, room, ui.glyphs));
+        }
+        left = left.saturating_sub(wrapped.len().saturating_sub(1));
+        let name = text::pad_end(&text::fit_end(&part.name, names, ui.glyphs), names);
+        for (at, words) in wrapped.into_iter().enumerate() {
+            let name = if at == 0 { name.clone() } else { " ".repeat(names) };
+            lines.push(Line::from(vec![Span::styled(name, ui.theme.title), Span::raw("  "), Span::raw(words)]));
+        }
+    }
+    lines
 }

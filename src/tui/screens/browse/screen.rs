@@ -3,9 +3,11 @@
 use super::carry::Carrier;
 use super::detail::{Body, Detail, Look, Question};
 use super::filter::FilterForm;
+use super::leads::Leads;
 use super::listing::Listing;
 use super::marked::Marker;
 use super::prompt::Prompt;
+use super::reader::Covered;
 use super::state::{BrowseState, Find, Mode, Pane, Search};
 use super::workers::{opener, Opened, Opener, ToOpen, Workers};
 use super::Start;
@@ -13,6 +15,7 @@ use crate::engine::browse::{Catalog, Marks, ProblemList, SampleAt, SampleFilter,
 use crate::model::text::{count, grouped};
 use crate::model::{Cancel, DatasetKind, Failure};
 use crate::preview::cells::Depth;
+use crate::preview::ReadFrom;
 use crate::tui::graphics::graphics_of;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
@@ -78,7 +81,14 @@ pub struct BrowseScreen {
     pub(super) state: BrowseState,
     pub(super) detail: Option<Detail>,
     /// What the sample was asked for last.
-    asked: Option<Look>,
+    pub(super) asked: Option<Look>,
+    /// Where the reader is to begin; at the beginning when nothing is said.
+    pub(super) read_from: Option<ReadFrom>,
+    /// What the reader covers, to be shown again when it is closed.
+    pub(super) covered: Option<Covered>,
+    /// Words are looked for on other pages of the reader.
+    pub(super) is_finding_words: bool,
+    pub(super) leads: Leads,
     /// The line that is typed into.
     pub(super) prompt: Option<Prompt>,
     /// The dialog of the filter.
@@ -137,6 +147,10 @@ impl BrowseScreen {
             state,
             detail: None,
             asked: None,
+            read_from: None,
+            covered: None,
+            is_finding_words: false,
+            leads: Leads::default(),
             prompt: None,
             form: None,
             last_form: FilterForm::default(),
@@ -177,6 +191,9 @@ impl BrowseScreen {
         self.state.rows.forget_all();
         self.detail = None;
         self.asked = None;
+        self.covered = None;
+        self.leads = Leads::start(&catalog, &self.env.wake);
+        self.state.is_lone = catalog.kind() == DatasetKind::Jsonl;
         match std::mem::take(&mut self.start) {
             Start::First => {}
             Start::Number(number) => self.state.pending = Some(number),
@@ -274,23 +291,25 @@ impl BrowseScreen {
         }
         let Some(sample) = state.sample().cloned() else { return };
         let part = if state.mode == Mode::Parts { state.part_index(&sample) } else { 0 };
-        let further = self.preview.take_wanted_page();
-        let question = Question {
+        let is_reading = state.is_reading && state.mode == Mode::Parts;
+        let look = Look { at: sample.at, mode: state.mode, part, is_reading };
+        let is_further = self.asked.as_ref() == Some(&look);
+        let wanted = self.preview.take_wanted_page().filter(|_| is_further);
+        let from = match wanted {
+            Some(from) => from,
+            None if is_further => return,
+            None => self.read_from.take().filter(|_| is_reading).unwrap_or(ReadFrom::Page(0)),
+        };
+        self.asked = Some(look);
+        workers.look(Question {
             sample,
             mode: state.mode,
             part,
-            from: further.unwrap_or(0),
-            is_back: further == Some(0),
+            is_reading,
+            from,
+            is_further,
             cancel: Cancel::default(),
-        };
-        let look = question.look();
-        if further.is_some() && self.asked.as_ref() == Some(&look) {
-            return workers.look(question);
-        }
-        if self.asked.as_ref() != Some(&look) {
-            self.asked = Some(look);
-            workers.look(question);
-        }
+        });
     }
 
     /// Picks up what the workers brought.
@@ -347,7 +366,9 @@ impl BrowseScreen {
             }
             self.detail = Some(detail);
             changed = true;
+            effects.extend(self.tell_words_found());
         }
+        changed |= self.leads.gather();
         changed |= self.gather_edits(effects);
         changed |= self.gather_carried(effects);
         changed |= self.gather_marked(effects);
@@ -440,6 +461,7 @@ impl Screen for BrowseScreen {
             _ if self.prompt.is_some() => Context::BrowseText,
             _ if self.form.as_ref().is_some_and(FilterForm::wants_text) => Context::FormText,
             _ if self.form.is_some() => Context::Form,
+            Pane::Detail if self.state.is_reading => Context::BrowseReader,
             Pane::Detail => Context::BrowseDetail,
             _ => Context::Browse,
         }
@@ -467,6 +489,7 @@ impl Screen for BrowseScreen {
                     || self.is_searching()
                     || self.is_sifting()
                     || workers.is_looking()
+                    || self.leads.is_busy()
                     || self.carrier.is_busy()
                     || self.marker.is_busy()
             }
@@ -519,6 +542,7 @@ impl Screen for BrowseScreen {
             }
             Action::FindKey if self.is_tokens() => "find text or ids",
             Action::Toggle if self.form.is_none() => "fold",
+            Action::Read => self.read_label(),
             action => action.label(),
         }
     }

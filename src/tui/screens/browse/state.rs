@@ -103,6 +103,10 @@ pub struct BrowseState {
     pub mode: Mode,
     /// The detail has the whole screen.
     pub is_large: bool,
+    /// The texts of the sample have the whole screen.
+    pub is_reading: bool,
+    /// There is one group for sure, which needs no pane.
+    pub is_lone: bool,
     /// The part that is looked at, by name: the same one in the next sample.
     pub part: Option<Arc<str>>,
     /// The search.
@@ -196,6 +200,15 @@ impl BrowseState {
         self.part = sample.parts.get(index).map(|part| Arc::clone(&part.name));
         self.mode = Mode::Parts;
         true
+    }
+
+    /// Shows the next or the previous sample that is listed, whatever pane has the keys.
+    pub fn step_sample(&mut self, forward: bool) -> bool {
+        let before = (self.at, self.group_list.selected);
+        if self.list.act(if forward { Action::Down } else { Action::Up }) {
+            self.follow_list();
+        }
+        self.settle(before)
     }
 
     /// Follows a moving action in the pane that has the keys; true when the selection changed.
@@ -299,12 +312,13 @@ impl BrowseState {
     /// Moves the focus to the next or the previous pane.
     pub fn step_pane(&mut self, forward: bool) {
         self.pane = match (self.pane, forward) {
-            (Pane::Groups, true) | (Pane::Detail, false) => Pane::Samples,
-            (Pane::Samples, true) | (Pane::Groups, false) => Pane::Detail,
-            (Pane::Detail, true) | (Pane::Samples, false) => Pane::Groups,
+            (Pane::Detail, true) | (Pane::Samples, false) if !self.is_lone => Pane::Groups,
+            (Pane::Groups, true) | (Pane::Detail, _) => Pane::Samples,
+            (Pane::Samples, _) | (Pane::Groups, false) => Pane::Detail,
         };
         if self.pane != Pane::Detail {
             self.is_large = false;
+            self.is_reading = false;
         }
     }
 
@@ -312,16 +326,18 @@ impl BrowseState {
     pub fn step_sideways(&mut self, right: bool) {
         match (self.pane, right) {
             (Pane::Groups, false) | (Pane::Detail, true) => {}
+            (Pane::Samples, false) if self.is_lone => {}
             (_, forward) => self.step_pane(forward),
         }
     }
 
     /// Whether a pane is drawn now.
     pub fn is_drawn(&self, pane: Pane) -> bool {
-        if self.is_large {
+        if self.is_large || self.is_reading {
             return pane == Pane::Detail;
         }
         match self.breadth {
+            Breadth::Three | Breadth::Two if self.is_lone => pane != Pane::Groups,
             Breadth::Three => true,
             Breadth::Two if self.pane == Pane::Groups => pane != Pane::Detail,
             Breadth::Two => pane != Pane::Groups,

@@ -1,5 +1,6 @@
 //! Drawing: the panes, and what is said when there is nothing to show.
 
+use super::columns::{Columns, Neighbour};
 use super::rows::Row;
 use super::screen::{BrowseScreen, Place, Stage};
 use super::state::{Breadth, Pane};
@@ -110,6 +111,8 @@ impl BrowseScreen {
             (_, 1) | (Pane::Detail, _) => 0,
             (Pane::Groups, _) => (area.width / 4).clamp(22, 34),
             (Pane::Samples, 2) if drawn.contains(&Pane::Groups) => 0,
+            // A list of texts takes more room, where there is no list of groups.
+            (Pane::Samples, _) if self.state.is_lone => (area.width * 2 / 5).clamp(28, 60),
             (Pane::Samples, _) => (area.width * 3 / 10).clamp(28, 46),
         };
         let fixed: u16 = drawn.iter().map(|pane| width(*pane)).sum();
@@ -222,16 +225,35 @@ impl BrowseScreen {
         self.view = window.start as u64..window.end as u64;
         let ats: Vec<Option<SampleAt>> =
             window.clone().map(|at| self.state.listing.at(at as u64, &self.state.groups)).collect();
-        let parts = |at: &SampleAt| self.state.rows.sample(*at).map_or(0, |sample| text::width(&self.measure(sample)));
-        let columns = usize::from(inner.width).saturating_sub(4);
-        let part_columns = ats.iter().flatten().map(parts).max().unwrap_or(0).min(columns / 2);
+        let columns = self.columns(usize::from(inner.width).saturating_sub(4), &ats, ui);
         let mut list = std::mem::take(&mut self.state.list);
         draw_list(frame.buffer_mut(), inner, &mut list, focused, ui, |index, _| {
             let at = index.checked_sub(window.start).and_then(|line| ats.get(line)).copied().flatten();
             let is_marked = marked.as_ref().is_some_and(|rows| rows.contains(&(index as u64)));
-            at.map_or_else(Line::default, |at| self.sample_line(at, is_marked, (columns, part_columns), ui))
+            at.map_or_else(Line::default, |at| self.sample_line(at, is_marked, &columns, ui))
         });
         self.state.list = list;
+        let rows = &self.state.rows;
+        self.leads.want(ats.iter().flatten().filter_map(|at| rows.sample(*at)));
+    }
+
+    /// How the rows in view share the columns.
+    fn columns(&self, columns: usize, ats: &[Option<SampleAt>], ui: &Ui) -> Columns {
+        let samples: Vec<_> = ats.iter().flatten().filter_map(|at| self.state.rows.sample(*at)).collect();
+        let keys: Vec<String> = samples.iter().map(|sample| text::safe(&sample.key)).collect();
+        let mut names = samples.iter().map(|sample| self.measure(sample));
+        let first = names.next().unwrap_or_default();
+        let (mut widest, mut is_equal) = (text::width(&first), true);
+        for name in names {
+            widest = widest.max(text::width(&name));
+            is_equal &= name == first;
+        }
+        let neighbour = match samples.iter().any(|sample| self.leads.get(sample).is_some()) {
+            true => Neighbour::Text,
+            false if is_equal => Neighbour::EqualNames(widest),
+            false => Neighbour::Names(widest),
+        };
+        Columns::new(columns, &keys, neighbour, ui.glyphs)
     }
 
     /// What is wrong with the one file that there is: a list of files has only room for a sign.
@@ -243,30 +265,28 @@ impl BrowseScreen {
         lines.map(|(at, words)| Line::from(Span::styled(format!(" {} {words}", sign(at)), ui.theme.warn))).collect()
     }
 
-    fn sample_line(
-        &self,
-        at: SampleAt,
-        is_marked: bool,
-        (columns, part_columns): (usize, usize),
-        ui: &Ui,
-    ) -> Line<'static> {
-        let key_columns = columns.saturating_sub(part_columns + 4);
+    fn sample_line(&self, at: SampleAt, is_marked: bool, columns: &Columns, ui: &Ui) -> Line<'static> {
         match self.state.rows.get(at) {
             Some(Row::Ready(sample)) => {
-                let key = text::pad_end(&text::fit_middle(&sample.key, key_columns, ui.glyphs), key_columns);
+                let key = text::pad_end(&columns.cut(&text::safe(&sample.key), ui.glyphs), columns.key);
                 let style = if sample.defect.is_some() { ui.theme.warn } else { ui.theme.text };
-                let parts = text::fit_end(&self.measure(sample), part_columns, ui.glyphs);
+                let (beside, beside_style) = match self.leads.get(sample) {
+                    Some(lead) => (lead.to_owned(), ui.theme.text),
+                    None => (self.measure(sample), ui.theme.muted),
+                };
+                let gap = if columns.beside > 0 { "  " } else { "" };
+                let beside = text::pad_end(&text::fit_end(&beside, columns.beside, ui.glyphs), columns.beside);
                 let (sign, sign_style) = if is_marked { ("*", ui.theme.matched) } else { self.sign_of(sample, ui) };
                 Line::from(vec![
                     Span::styled(key, style),
-                    Span::styled(format!("  {}", text::pad_end(&parts, part_columns)), ui.theme.muted),
+                    Span::styled(format!("{gap}{beside}"), beside_style),
                     Span::styled(format!(" {sign}"), sign_style),
                 ])
             }
             Some(Row::Failed(_)) => {
                 let words = format!("#{} cannot be read", grouped(self.state.groups.number(at)));
                 Line::from(vec![
-                    Span::styled(text::fit_end(&words, columns.saturating_sub(2), ui.glyphs), ui.theme.warn),
+                    Span::styled(text::fit_end(&words, columns.key + columns.beside, ui.glyphs), ui.theme.warn),
                     Span::styled(format!(" {}", ui.glyphs.warn), ui.theme.warn),
                 ])
             }

@@ -97,7 +97,6 @@ impl<R: Ranges> Screen for RangesPage<R> {
             (Action::KeptCopy, Listed::Passages) => "its text",
             (Action::KeptCopy, Listed::Files) => "its documents",
             (Action::Passages, Listed::Passages) | (Action::ByFile, Listed::Files) => "documents",
-            (Action::Undo, _) => "jump back",
             (Action::CopyPath, _) => "copy place",
             (Action::NextPane, _) => "list, text",
             (action, _) => self.ranges.label(action).unwrap_or_else(|| action.label()),
@@ -106,7 +105,7 @@ impl<R: Ranges> Screen for RangesPage<R> {
 
     fn why_disabled(&self, action: Action) -> Option<String> {
         let why = match action {
-            Action::Undo if !self.has_jumped() => Some("there was no jump"),
+            Action::JumpBack if !self.has_jumped() => Some("there was no jump"),
             Action::FindNext | Action::FindPrevious | Action::KeptCopy if self.ranges.len(Listed::Documents) == 0 => {
                 Some("no range is shown")
             }

@@ -252,7 +252,7 @@ impl<R: Ranges> RangesPage<R> {
     pub fn act(&mut self, action: Action) -> Result<(), &'static str> {
         match action {
             Action::FindNext | Action::FindPrevious => return self.step(action == Action::FindNext),
-            Action::Undo => return self.jump_back(),
+            Action::JumpBack => return self.jump_back(),
             Action::Passages => self.list(Listed::Passages),
             Action::ByFile => self.list(Listed::Files),
             Action::NextPane | Action::PreviousPane => self.in_text = !self.in_text,

@@ -1,5 +1,6 @@
 //! Draws what a preview holds.
 
+use super::rows::{piece_indent, Shows};
 use super::{Pixels, PreviewState};
 use crate::preview::cells::{fit, Depth};
 use crate::preview::hex::HexView;
@@ -9,7 +10,7 @@ use crate::preview::waveform::Waveform;
 use crate::preview::{text as wrapping, Drawable, PartPreview};
 use crate::tui::screen::Ui;
 use crate::tui::widgets::layout::{below, draw_lines};
-use crate::tui::widgets::text;
+use crate::tui::widgets::{draw_selection, text};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -52,6 +53,9 @@ pub fn draw_short(buffer: &mut Buffer, area: Rect, drawable: &Drawable, ui: &Ui)
         Drawable::Tree(tree) => {
             let lines = tree.iter().map(|l| Line::from(text::fit_end(&wrapping::tree_line(l), columns, ui.glyphs)));
             draw_lines(buffer, area, lines);
+        }
+        Drawable::Reading(page) => {
+            draw_lines(buffer, area, wrapping::wrap(&page.text, columns, rows).into_iter().map(Line::from));
         }
         Drawable::Hex(view) => {
             let row_bytes = HexView::row_bytes(columns);
@@ -127,8 +131,18 @@ impl PreviewState {
                 pixels.draw(buffer, area, picture, look.depth);
             }
             Drawable::Text(words) | Drawable::Fact(words) => {
-                let lines =
-                    rows.map_while(|row| self.rows.text_range(row)).map(|range| self.text_line(words, range, ui));
+                let lines = rows
+                    .map_while(|row| self.rows.text_range(row))
+                    .map(|range| self.text_line(words, range, Style::new(), ui));
+                draw_lines(buffer, area, lines);
+            }
+            Drawable::Reading(page) => {
+                let lines = rows.map_while(|row| self.rows.text_range(row)).map(|range| {
+                    let at = page.headings.partition_point(|heading| heading.end < range.end);
+                    let is_heading = page.headings.get(at).is_some_and(|heading| heading.start <= range.start);
+                    let style = if is_heading { ui.theme.title } else { ui.theme.text };
+                    self.text_line(&page.text, range, style, ui)
+                });
                 draw_lines(buffer, area, lines);
             }
             Drawable::Tokens(tokens) => {
@@ -162,8 +176,20 @@ impl PreviewState {
         self.draw_more(buffer, area, preview, ui);
     }
 
+    /// Goes to where the view is to begin. Lines above the text of a tree stay in view where they leave it half of the room.
+    fn begin_view(&mut self) {
+        let Some(row) = self.begin.take().and_then(|begin| self.rows.row_at(begin)) else { return };
+        if self.tree().is_none() {
+            let above = if self.search.is_some() { self.height / 3 } else { 0 };
+            self.offset = row.saturating_sub(above);
+        } else if row >= self.height / 2 {
+            (self.offset, self.selected) = (row, row);
+        }
+    }
+
     /// Keeps the view within the body, and the selection within the view.
     fn settle(&mut self) {
+        self.begin_view();
         let (count, height) = (self.rows.len(), self.height.max(1));
         self.selected = self.selected.min(count.saturating_sub(1));
         if self.tree().is_some() {
@@ -175,27 +201,43 @@ impl PreviewState {
         self.offset = self.offset.min(count.saturating_sub(height));
     }
 
-    fn text_line(&self, words: &str, range: Range<usize>, ui: &Ui) -> Line<'static> {
+    fn text_line(&self, words: &str, range: Range<usize>, style: Style, ui: &Ui) -> Line<'static> {
         let found = self.search.as_ref().map(|s| s.within(&range)).unwrap_or_default();
         let start = range.start;
         let line = words.get(range).unwrap_or_default();
         let found: Vec<_> = found.iter().map(|f| f.start.saturating_sub(start)..f.end - start).collect();
-        Line::from(marked(line, &found, Style::new(), ui.theme.matched))
+        Line::from(marked(line, &found, style, ui.theme.matched))
     }
 
     fn draw_tree(&self, buffer: &mut Buffer, area: Rect, lines: &[TreeLine], focused: bool, ui: &Ui) {
         let columns = usize::from(area.width);
         for (y, row) in (area.y..area.bottom()).zip(self.offset..) {
-            let Some((at, line)) = self.rows.tree_line(row).and_then(|at| Some((at, lines.get(at)?))) else { break };
+            let Some((shown, line)) = self.rows.tree_row(row).and_then(|row| Some((row, lines.get(row.line)?))) else {
+                break;
+            };
             let place = Rect { y, height: 1, ..area };
-            draw_lines(buffer, place, [self.tree_row(at, line, columns, ui)]);
+            let drawn = match &shown.shows {
+                Shows::Piece(piece) => self.piece_row(line, piece, columns, ui),
+                shows => self.tree_row(shown.line, lines, *shows == Shows::Whole, columns, ui),
+            };
+            draw_lines(buffer, place, [drawn]);
             if row == self.selected && focused {
-                buffer.set_style(place, ui.theme.selected);
+                draw_selection(buffer, place, ui.theme.selected, ui);
             }
         }
     }
 
-    fn tree_row(&self, at: usize, line: &TreeLine, columns: usize, ui: &Ui) -> Line<'static> {
+    /// A piece of a value that takes several rows.
+    fn piece_row(&self, line: &TreeLine, piece: &Range<usize>, columns: usize, ui: &Ui) -> Line<'static> {
+        let words = with_glyphs(line.value.get(piece.clone()).unwrap_or_default().to_owned(), ui);
+        let found = self.search.as_ref().map(|s| s.in_line(&words)).unwrap_or_default();
+        let mut spans = vec![Span::raw(" ".repeat(piece_indent(line, columns)))];
+        spans.extend(marked(&words, &found, ui.theme.text, ui.theme.matched));
+        Line::from(spans)
+    }
+
+    fn tree_row(&self, at: usize, lines: &[TreeLine], with_value: bool, columns: usize, ui: &Ui) -> Line<'static> {
+        let Some(line) = lines.get(at) else { return Line::default() };
         let is_folded = self.folded.contains(&at);
         let sign = match (line.inside > 0, is_folded) {
             (true, true) => ui.glyphs.closed,
@@ -208,12 +250,21 @@ impl PreviewState {
             true => format!("{}{} ", line.depth, ui.glyphs.ellipsis),
             false => " ".repeat(indent),
         };
-        let value = if line.inside > 0 { line.summary() } else { line.value.clone() };
-        let has_value = line.inside == 0 || is_folded;
-        let label = match (line.label.is_empty(), has_value) {
+        let value = match line.inside {
+            0 => line.value.clone(),
+            // A folded message shows how its text begins.
+            inside => lines
+                .get(at + 1..=at + inside as usize)
+                .and_then(|inside| inside.iter().find(|line| line.is_bare))
+                .map_or_else(|| line.summary(), |text| text.value.clone()),
+        };
+        let has_value = with_value && (line.inside == 0 || is_folded);
+        let name = if line.title.is_empty() { &line.label } else { &line.title };
+        let label = match (name.is_empty(), has_value) {
             (true, _) => String::new(),
-            (false, true) => format!("{}: ", line.label),
-            (false, false) => format!("{}:", line.label),
+            (false, true) => format!("{name}: "),
+            (false, false) if !line.title.is_empty() => name.clone(),
+            (false, false) => format!("{name}:"),
         };
         let lead = format!("{lead}{sign} ");
         let room = columns.saturating_sub(text::width(&lead));
@@ -223,7 +274,13 @@ impl PreviewState {
             LineKind::Scalar => Style::new(),
             _ => ui.theme.muted,
         };
-        let label_style = if line.is_index { ui.theme.muted } else { ui.theme.accent };
+        let label_style = if !line.title.is_empty() {
+            ui.theme.title
+        } else if line.is_index {
+            ui.theme.muted
+        } else {
+            ui.theme.accent
+        };
         let mut spans = vec![Span::styled(lead, ui.theme.muted)];
         let found = |words: &str| self.search.as_ref().map(|s| s.in_line(words)).unwrap_or_default();
         spans.extend(marked(&label, &found(&label), label_style, ui.theme.matched));
@@ -238,7 +295,8 @@ impl PreviewState {
     fn selected_lines(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let Some(path) = self.selected_path() else { return Vec::new() };
         let mut out = vec![Line::from(Span::styled(text::fit_middle(&path, columns, ui.glyphs), ui.theme.muted))];
-        let line = self.rows.tree_line(self.selected).and_then(|at| self.tree()?.get(at));
+        let row = self.rows.tree_row(self.selected).filter(|row| row.shows == Shows::Whole);
+        let line = row.and_then(|row| self.tree()?.get(row.line));
         if let Some(line) = line.filter(|l| l.inside == 0) {
             let indent = usize::from(line.depth) * 2 + 4;
             if indent + text::width(&line.label) + text::width(&line.value) > columns {

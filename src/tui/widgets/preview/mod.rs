@@ -18,7 +18,7 @@ pub use draw::{draw_short, token_line, PreviewLook};
 pub use pixels::{Encoded, Pixels, Wanted};
 
 use crate::preview::tree::{self, LineKind, TreeLine};
-use crate::preview::{Drawable, PartPreview};
+use crate::preview::{self, Drawable, PartPreview, ReadFrom};
 use crate::tui::keymap::Action;
 use rows::Rows;
 use search::Search;
@@ -40,7 +40,9 @@ pub struct PreviewState {
     search: Option<Search>,
     /// Where the pages before this one began.
     earlier: Vec<u64>,
-    wanted: Option<u64>,
+    wanted: Option<ReadFrom>,
+    /// What the view begins with once it is drawn: a byte of a text, a line of a tree.
+    begin: Option<usize>,
     /// The page that comes is looked at from its end.
     from_end: bool,
 }
@@ -51,8 +53,17 @@ impl PreviewState {
         let search = self.search.take().map(|s| s.words().to_owned());
         *self = Self { preview: Some(preview), height: self.height, ..Self::default() };
         self.fold_long();
+        self.begin = match self.body() {
+            Some(Drawable::Reading(page)) => page.start,
+            Some(Drawable::Tree(lines)) => lines.iter().position(preview::is_prose),
+            _ => None,
+        };
         if let Some(words) = search {
-            self.search = Some(Search::new(&words, self.body()));
+            let mut search = Search::new(&words, self.body());
+            if let Some(begin) = self.begin.filter(|_| self.is_reading()) {
+                search.go_from(begin);
+            }
+            self.search = Some(search);
         }
     }
 
@@ -61,7 +72,7 @@ impl PreviewState {
         let (earlier, from_end) = (std::mem::take(&mut self.earlier), self.from_end);
         self.show(preview);
         self.earlier = earlier;
-        if from_end {
+        if from_end && self.begin.is_none() {
             // The drawing knows how many rows there are.
             self.offset = usize::MAX;
         }
@@ -82,6 +93,23 @@ impl PreviewState {
         self.preview.as_ref().map(|p| &p.body)
     }
 
+    /// Whether pages of the reader are shown.
+    pub fn is_reading(&self) -> bool {
+        matches!(self.body(), Some(Drawable::Reading(_)))
+    }
+
+    /// Whether pages of the reader are shown and there are several.
+    pub fn is_reading_pages(&self) -> bool {
+        let page = self.preview.as_ref().map(|p| p.page).unwrap_or_default();
+        self.is_reading() && (page.from > 0 || page.has_more())
+    }
+
+    /// The line of a tree that is selected, when it holds a text.
+    pub fn selected_text(&self) -> Option<usize> {
+        let at = self.rows.tree_line(self.selected)?;
+        self.tree()?.get(at).filter(|line| line.text.is_some()).map(|_| at)
+    }
+
     fn tree(&self) -> Option<&[TreeLine]> {
         match self.body() {
             Some(Drawable::Tree(lines)) => Some(lines),
@@ -93,7 +121,9 @@ impl PreviewState {
     fn fold_long(&mut self) {
         const LONG: u32 = 40;
         let Some(lines) = self.tree() else { return };
-        let long = |(_, line): &(usize, &TreeLine)| line.kind == LineKind::Array && line.inside > LONG;
+        let is_chat = |at: usize| lines.get(at + 1).is_some_and(|first| !first.title.is_empty());
+        let is_long = |line: &TreeLine| line.kind == LineKind::Array && line.inside > LONG;
+        let long = |(at, line): &(usize, &TreeLine)| is_long(line) && !is_chat(*at);
         let long: BTreeSet<usize> = lines.iter().enumerate().filter(long).map(|(at, _)| at).collect();
         self.folded = long;
     }
@@ -143,19 +173,24 @@ impl PreviewState {
         if let Some(page) = self.preview.as_ref().map(|p| p.page).filter(|p| p.has_more()) {
             self.earlier.push(page.from);
             self.from_end = false;
-            self.wanted = Some(page.to);
+            self.wanted = Some(ReadFrom::Page(page.to));
         }
     }
 
     fn want_previous(&mut self) {
-        if let Some(from) = self.earlier.pop() {
+        let page = self.preview.as_ref().map(|p| p.page).unwrap_or_default();
+        let wanted = match self.is_reading() {
+            true => (page.from > 0).then_some(ReadFrom::Before(page.from)),
+            false => self.earlier.pop().map(ReadFrom::Page),
+        };
+        if wanted.is_some() {
             self.from_end = true;
-            self.wanted = Some(from);
+            self.wanted = wanted;
         }
     }
 
-    /// The byte from which another page is to be read; once.
-    pub fn take_wanted_page(&mut self) -> Option<u64> {
+    /// Which other page is to be read; once.
+    pub fn take_wanted_page(&mut self) -> Option<ReadFrom> {
         self.wanted.take()
     }
 
@@ -244,6 +279,7 @@ impl PreviewState {
             }
             Drawable::Text(text) | Drawable::Fact(text) => Some(text.to_string()),
             Drawable::Tokens(tokens) => Some(tokens.text.to_string()),
+            Drawable::Reading(page) => Some(page.text.clone()),
             Drawable::Tensors(_) => Some(self.rows.lines().join("\n")).filter(|lines| !lines.is_empty()),
             Drawable::Picture(_) | Drawable::Waveform(_) | Drawable::Hex(_) => None,
         }
@@ -266,11 +302,30 @@ impl PreviewState {
         self.matches()
     }
 
+    /// Goes on by a place in the pages of the reader; beyond those of this page, the next page with the words is wanted.
+    pub fn find_in_pages(&mut self, forward: bool) -> Option<(usize, usize)> {
+        let page = self.preview.as_ref().map(|p| p.page).unwrap_or_default();
+        let is_part = self.is_reading_pages();
+        let search = self.search.as_mut()?;
+        if is_part && search.is_last(forward) {
+            let words = search.words().to_owned();
+            self.from_end = false;
+            self.wanted = Some(ReadFrom::Find { words, page: page.from, is_forward: forward });
+            return None;
+        }
+        self.find_next(forward)
+    }
+
     /// Goes to the next place found, or the one before, around the ends. Returns its number from 1, and how many there are.
     pub fn find_next(&mut self, forward: bool) -> Option<(usize, usize)> {
         let place = self.search.as_mut()?.advance(forward)?;
         self.go_to_match();
         Some(place)
+    }
+
+    /// Whether words are searched for.
+    pub fn is_searching(&self) -> bool {
+        self.search.is_some()
     }
 
     /// Places found on this page.

@@ -7,6 +7,7 @@ use crate::preview::{text, Drawable};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
+use unicode_width::UnicodeWidthStr;
 
 /// The rows of a body. They are made when it is drawn for the first time, or in another width.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +21,8 @@ pub(super) struct Rows {
 enum Kind {
     /// Byte ranges of a text.
     Text(Arc<[Range<usize>]>),
-    /// Lines of a tree that no fold hides.
-    Tree(Arc<[usize]>),
+    /// Lines of a tree that no fold hides, long values wrapped.
+    Tree(Arc<[TreeRow]>),
     /// Bytes to a row, and rows.
     Hex(usize, usize),
     /// Lines that are made for the width.
@@ -29,6 +30,29 @@ enum Kind {
     /// It fills the room it is given.
     Whole,
 }
+
+/// A row of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TreeRow {
+    /// The line of the tree.
+    pub(super) line: usize,
+    /// What of the line it shows.
+    pub(super) shows: Shows,
+}
+
+/// What a row shows of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Shows {
+    /// All of it.
+    Whole,
+    /// Its label; its value is in the rows below.
+    Label,
+    /// A piece of its value, as bytes of it.
+    Piece(Range<usize>),
+}
+
+/// Bytes of the values of one tree that are wrapped; longer ones after them take a row each.
+const MAX_WRAPPED_BYTES: usize = 256 << 10;
 
 impl Rows {
     /// Makes the rows for `width` columns, unless they are there.
@@ -40,7 +64,8 @@ impl Rows {
         let kind = match body {
             Drawable::Text(words) | Drawable::Fact(words) => Kind::Text(text::wrap_ranges(words, width).into()),
             Drawable::Tokens(tokens) => Kind::Text(text::wrap_ranges(&tokens.text, width).into()),
-            Drawable::Tree(lines) => Kind::Tree(visible(lines, folded).into()),
+            Drawable::Tree(lines) => Kind::Tree(tree_rows(lines, folded, width).into()),
+            Drawable::Reading(page) => Kind::Text(text::wrap_ranges(&page.text, width).into()),
             Drawable::Hex(view) => {
                 let row = HexView::row_bytes(width);
                 Kind::Hex(row, view.rows(row))
@@ -87,15 +112,26 @@ impl Rows {
     /// The tree line of a row.
     pub(super) fn tree_line(&self, row: usize) -> Option<usize> {
         match self.kind()? {
-            Kind::Tree(lines) => lines.get(row).copied(),
+            Kind::Tree(rows) => rows.get(row).map(|row| row.line),
             _ => None,
         }
     }
 
-    /// The row of a tree line, unless a fold hides it.
+    /// The row of a tree.
+    pub(super) fn tree_row(&self, row: usize) -> Option<&TreeRow> {
+        match self.kind()? {
+            Kind::Tree(rows) => rows.get(row),
+            _ => None,
+        }
+    }
+
+    /// The first row of a tree line, unless a fold hides it.
     pub(super) fn row_of_line(&self, line: usize) -> Option<usize> {
         match self.kind()? {
-            Kind::Tree(lines) => lines.binary_search(&line).ok(),
+            Kind::Tree(rows) => {
+                let at = rows.partition_point(|row| row.line < line);
+                rows.get(at).filter(|row| row.line == line).map(|_| at)
+            }
             _ => None,
         }
     }
@@ -112,7 +148,7 @@ impl Rows {
     pub(super) fn position(&self, row: usize) -> usize {
         match self.kind() {
             Some(Kind::Text(ranges)) => ranges.get(row).map_or(0, |r| r.start),
-            Some(Kind::Tree(lines)) => lines.get(row).copied().unwrap_or(0),
+            Some(Kind::Tree(rows)) => rows.get(row).map_or(0, |row| row.line),
             Some(Kind::Hex(bytes, _)) => row.saturating_mul(*bytes),
             Some(Kind::Lines(_)) => row,
             Some(Kind::Whole) | None => 0,
@@ -123,7 +159,7 @@ impl Rows {
     pub(super) fn row_at(&self, position: usize) -> Option<usize> {
         match self.kind()? {
             Kind::Text(ranges) => ranges.partition_point(|r| r.start <= position).checked_sub(1),
-            Kind::Tree(lines) => lines.binary_search(&position).ok(),
+            Kind::Tree(_) => self.row_of_line(position),
             Kind::Hex(bytes, _) => Some(position / (*bytes).max(1)),
             Kind::Lines(lines) => Some(position.min(lines.len().saturating_sub(1))),
             Kind::Whole => None,
@@ -158,12 +194,38 @@ fn tensor_lines(views: &[TensorView], width: usize, ascii: bool) -> Vec<String> 
     out
 }
 
-fn visible(lines: &[TreeLine], folded: &BTreeSet<usize>) -> Vec<usize> {
+/// The column in which the pieces of a value begin.
+pub(super) fn piece_indent(line: &TreeLine, width: usize) -> usize {
+    let indent = usize::from(line.depth) * 2 + if line.is_bare { 2 } else { 4 };
+    if indent > width / 2 {
+        2
+    } else {
+        indent
+    }
+}
+
+fn tree_rows(lines: &[TreeLine], folded: &BTreeSet<usize>, width: usize) -> Vec<TreeRow> {
     let mut out = Vec::new();
-    let mut at = 0;
+    let (mut at, mut left) = (0, MAX_WRAPPED_BYTES);
     while let Some(line) = lines.get(at) {
-        out.push(at);
+        if !line.is_hidden {
+            push_rows(at, line, width, &mut left, &mut out);
+        }
         at += 1 + if folded.contains(&at) { line.inside as usize } else { 0 };
     }
     out
+}
+
+fn push_rows(at: usize, line: &TreeLine, width: usize, left: &mut usize, out: &mut Vec<TreeRow>) {
+    let before = usize::from(line.depth) * 2 + 4 + line.label.width();
+    let is_short = !line.is_bare && !line.value.contains('\n') && before + line.value.width() <= width;
+    if line.inside > 0 || is_short || line.value.len() > *left {
+        return out.push(TreeRow { line: at, shows: Shows::Whole });
+    }
+    *left -= line.value.len();
+    if !line.is_bare {
+        out.push(TreeRow { line: at, shows: Shows::Label });
+    }
+    let pieces = text::wrap_ranges(&line.value, width.saturating_sub(piece_indent(line, width)));
+    out.extend(pieces.into_iter().map(|piece| TreeRow { line: at, shows: Shows::Piece(piece) }));
 }

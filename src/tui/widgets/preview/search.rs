@@ -63,6 +63,16 @@ impl Search {
         Some((next + 1, count))
     }
 
+    /// Whether there is no place beyond the current one.
+    pub(super) fn is_last(&self, forward: bool) -> bool {
+        match self.current {
+            _ if self.places.is_empty() => true,
+            Some(at) if forward => at + 1 >= self.places.len(),
+            Some(at) => at == 0,
+            None => false,
+        }
+    }
+
     /// Where the current place begins.
     pub(super) fn position(&self) -> Option<usize> {
         self.places.get(self.current?).map(|p| p.start)
@@ -88,14 +98,21 @@ fn pattern(words: &str) -> Option<regex::Regex> {
 fn places(words: &str, body: &Drawable) -> Vec<Range<usize>> {
     match body {
         Drawable::Tokens(tokens) => places(words, &Drawable::Text(Arc::clone(&tokens.text))),
+        Drawable::Reading(page) => {
+            let found = pattern(words).map(|p| p.find_iter(&page.text).take(MAX_PLACES).map(|m| m.range()).collect());
+            found.unwrap_or_default()
+        }
         Drawable::Text(text) | Drawable::Fact(text) => {
             let found = pattern(words).map(|p| p.find_iter(text).take(MAX_PLACES).map(|m| m.range()).collect());
             found.unwrap_or_default()
         }
         Drawable::Tree(lines) => {
             let Some(pattern) = pattern(words) else { return Vec::new() };
-            let hits =
-                lines.iter().enumerate().filter(|(_, l)| pattern.is_match(&l.label) || pattern.is_match(&l.value));
+            let hits = lines
+                .iter()
+                .enumerate()
+                .filter(|(_, l)| !l.is_hidden)
+                .filter(|(_, l)| pattern.is_match(&l.label) || pattern.is_match(&l.value));
             hits.take(MAX_PLACES).map(|(at, _)| at..at + 1).collect()
         }
         Drawable::Hex(view) => bytes_of(words)

@@ -204,7 +204,7 @@ fn page(stage: &mut Stage, mode: Mode, lines: Vec<PageLine>) {
     stage.screen.state.mode = mode;
     let at = stage.screen.state.at.unwrap();
     stage.settle();
-    stage.screen.detail = Some(Detail { look: Look { at, mode, part: 0 }, body: Body::Page(lines) });
+    stage.screen.detail = Some(Detail { look: Look { at, mode, part: 0, is_reading: false }, body: Body::Page(lines) });
 }
 
 fn field(name: &str, field_type: &'static str, expr: &str, value: Result<Value, &str>) -> LoaderField {

@@ -39,7 +39,7 @@ fn ranges_are_drawn_on_the_text_and_lead_to_the_copy_that_stays() {
     assert_eq!((spot(&page).0, spot(&page).1), ("a.jsonl", 3), "the footer stands first in the third document");
     compare("repeats_kept_copy", &mut page);
     assert_eq!(act(&mut page, Action::KeptCopy), Err("this is the copy already"));
-    assert_eq!(act(&mut page, Action::Undo), Ok(()));
+    assert_eq!(act(&mut page, Action::JumpBack), Ok(()));
     assert_eq!(page.spot, before);
     assert_eq!(act(&mut page, Action::FindNext), Ok(()));
     assert_eq!(spot(&page), ("b.jsonl", 3, 0));

@@ -78,7 +78,7 @@ fn survive<R: Ranges>(page: &mut RangesPage<R>, mut between: impl FnMut(u16, &mu
         Action::ByFile,
         Action::PageDown,
         Action::KeptCopy,
-        Action::Undo,
+        Action::JumpBack,
         Action::Up,
         Action::FindPrevious,
     ];

@@ -42,7 +42,7 @@ fn what_was_removed_is_drawn_on_the_text_and_leads_to_the_first_copy() {
     assert_eq!(act(&mut page, Action::KeptCopy), Err("this is the copy already"));
     act(&mut page, Action::FindNext).unwrap();
     assert_eq!(spot(&page), ("b.jsonl", 1, 1), "back to where the jump came from");
-    act(&mut page, Action::Undo).unwrap();
+    act(&mut page, Action::JumpBack).unwrap();
     act(&mut page, Action::FindNext).unwrap();
     assert_eq!(spot(&page), ("b.jsonl", 3, 0));
     assert_eq!(act(&mut page, Action::FindNext), Err("this is the last range"));

@@ -1,0 +1,75 @@
+//! Recognises chats among the lines of a tree: lists of messages, each with a role and a content. Knows nothing of screens.
+
+use super::tree::{LineKind, TreeLine};
+use std::ops::Range;
+
+/// Keys whose text says who wrote a message.
+const ROLE_KEYS: [&str; 3] = ["role", "from", "speaker"];
+/// Keys that hold what a message says.
+const CONTENT_KEYS: [&str; 7] =
+    ["content", "value", "text", "parts", "tool_calls", "function_call", "reasoning_content"];
+/// Of these, those that are shown without their key.
+const BARE_KEYS: [&str; 3] = ["content", "value", "text"];
+/// Bytes of a role that is taken for one.
+const MAX_ROLE_BYTES: usize = 40;
+
+/// Gives each message its role as title, and each item of a message its type. `is_list` says whether the top is a list.
+pub(super) fn title_messages(lines: &mut [TreeLine], is_list: bool) {
+    if is_list {
+        title_items(lines, 0..lines.len());
+    }
+    for at in 0..lines.len() {
+        let inside = inside(lines, at);
+        if lines.get(at).is_some_and(|line| line.kind == LineKind::Array) {
+            title_items(lines, inside);
+        }
+    }
+}
+
+/// The lines inside of a line.
+pub(super) fn inside(lines: &[TreeLine], at: usize) -> Range<usize> {
+    let count = lines.get(at).map_or(0, |line| line.inside as usize);
+    at + 1..(at + 1 + count).min(lines.len())
+}
+
+/// The lines of a range that are not inside of another one of it.
+fn direct(lines: &[TreeLine], range: Range<usize>) -> Vec<usize> {
+    let mut out = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        out.push(at);
+        at = inside(lines, at).end;
+    }
+    out
+}
+
+fn title_items(lines: &mut [TreeLine], range: Range<usize>) {
+    for item in direct(lines, range) {
+        if lines.get(item).is_none_or(|line| line.kind != LineKind::Object) {
+            continue;
+        }
+        let children = direct(lines, inside(lines, item));
+        let named = |names: &[&str]| {
+            let is_named = |at: &&usize| lines.get(**at).is_some_and(|line| names.contains(&line.label.as_str()));
+            children.iter().find(is_named).copied()
+        };
+        let short = |at: &usize| {
+            lines.get(*at).is_some_and(|line| line.text.is_some() && (1..=MAX_ROLE_BYTES).contains(&line.value.len()))
+        };
+        let role = named(&ROLE_KEYS).filter(short).filter(|_| named(&CONTENT_KEYS).is_some());
+        let Some(role) = role.or_else(|| named(&["type"]).filter(short).filter(|_| named(&["text"]).is_some())) else {
+            continue;
+        };
+        let bare = named(&BARE_KEYS);
+        let title = lines.get_mut(role).map(|line| {
+            line.is_hidden = true;
+            line.value.clone()
+        });
+        if let (Some(line), Some(title)) = (lines.get_mut(item), title) {
+            line.title = title;
+        }
+        if let Some(line) = bare.and_then(|at| lines.get_mut(at)) {
+            line.is_bare = line.text.is_some();
+        }
+    }
+}

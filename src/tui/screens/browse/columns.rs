@@ -1,0 +1,124 @@
+//! How the columns of the list of samples share the room, and how keys are cut so that different ones look different.
+
+use crate::tui::theme::Glyphs;
+use crate::tui::widgets::text;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Columns that the names of parts keep where they differ from row to row.
+const LEAST_PARTS: usize = 6;
+/// Columns that a key keeps next to a text.
+const LEAST_KEY: usize = 8;
+
+/// What stands next to the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Neighbour {
+    /// The beginning of a text, as long as the row.
+    Text,
+    /// Names or numbers of at most so many columns.
+    Names(usize),
+    /// The same, equal in all rows.
+    EqualNames(usize),
+}
+
+/// The columns of the list.
+#[derive(Debug)]
+pub(super) struct Columns {
+    /// Of the key.
+    pub(super) key: usize,
+    /// Of what stands next to it.
+    pub(super) beside: usize,
+    /// The beginning that all keys in view have in common, in graphemes.
+    common: usize,
+    /// The end of each key that fits tells them apart.
+    has_ends: bool,
+}
+
+impl Columns {
+    /// The columns for the keys in view. `columns` is what there is for both and a sign; the keys are safe to show.
+    pub(super) fn new(columns: usize, keys: &[String], neighbour: Neighbour, glyphs: &Glyphs) -> Self {
+        // Two columns between them, two for the sign.
+        let room = columns.saturating_sub(4);
+        let widest = keys.iter().map(|key| text::width(key)).max().unwrap_or(0);
+        let graphemes = common_graphemes(keys);
+        let common = keys.first().map_or(0, |key| key.graphemes(true).take(graphemes).map(text::width).sum());
+        let beside = match neighbour {
+            // A text takes half of the room where keys are told apart by their ends, else a third.
+            Neighbour::Text => {
+                let least = room.saturating_sub(LEAST_KEY).min(room / 2);
+                let is_apart = has_ends(common, widest, room.saturating_sub(least), glyphs);
+                room.saturating_sub(widest).max(if is_apart { least } else { room / 3 })
+            }
+            Neighbour::Names(names) => {
+                room.saturating_sub(widest).clamp(names.min(LEAST_PARTS), names.max(LEAST_PARTS)).min(names)
+            }
+            Neighbour::EqualNames(names) => room.saturating_sub(widest).min(names),
+        };
+        // Names of very few columns say nothing.
+        let beside =
+            if matches!(neighbour, Neighbour::EqualNames(names) if beside < names.min(3)) { 0 } else { beside };
+        let key = if beside == 0 { room + 2 } else { room.saturating_sub(beside) };
+        Self { key, beside, common: graphemes, has_ends: has_ends(common, widest, key, glyphs) }
+    }
+
+    /// A key that is safe to show, cut to its column.
+    pub(super) fn cut(&self, key: &str, glyphs: &Glyphs) -> String {
+        if text::width(key) <= self.key || self.common == 0 {
+            return text::fit_middle(key, self.key, glyphs);
+        }
+        let room = self.key.saturating_sub(text::width(glyphs.ellipsis));
+        if self.has_ends {
+            return format!("{}{}", glyphs.ellipsis, text::suffix(key, room));
+        }
+        let rest: String = key.graphemes(true).skip(self.common).collect();
+        text::prefix(&format!("{}{}", glyphs.ellipsis, text::fit_middle(&rest, room, glyphs)), self.key).to_owned()
+    }
+}
+
+/// Whether the ends of keys that fit a column tell them apart: what is cut is common to all.
+fn has_ends(common: usize, widest: usize, column: usize, glyphs: &Glyphs) -> bool {
+    common >= widest.saturating_sub(column.saturating_sub(text::width(glyphs.ellipsis)))
+}
+
+/// How many graphemes all keys begin with.
+fn common_graphemes(keys: &[String]) -> usize {
+    let Some((first, others)) = keys.split_first() else { return 0 };
+    let same = |key: &String| key.graphemes(true).zip(first.graphemes(true)).take_while(|(a, b)| a == b).count();
+    others.iter().map(same).min().unwrap_or_else(|| first.graphemes(true).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::theme::Glyphs;
+
+    fn cut(columns: usize, keys: &[&str], neighbour: Neighbour) -> (Vec<String>, usize) {
+        let glyphs = Glyphs::new(false);
+        let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
+        let layout = Columns::new(columns, &keys, neighbour, &glyphs);
+        (keys.iter().map(|key| layout.cut(key, &glyphs)).collect(), layout.beside)
+    }
+
+    #[test]
+    fn free_columns_then_the_parts_then_the_common_beginning_make_room_for_keys() {
+        let keys = ["000000001000", "000000002000", "000000003000"];
+        assert_eq!(cut(30, &keys, Neighbour::EqualNames(8)), (keys.map(String::from).to_vec(), 8));
+        assert_eq!(cut(22, &keys, Neighbour::EqualNames(8)), (keys.map(String::from).to_vec(), 6));
+        assert_eq!(cut(16, &keys, Neighbour::EqualNames(8)), (keys.map(String::from).to_vec(), 0));
+        let (short, beside) = cut(12, &keys, Neighbour::EqualNames(8));
+        assert_eq!((short, beside), (vec!["…000001000".into(), "…000002000".into(), "…000003000".into()], 0));
+        let (short, beside) = cut(16, &keys, Neighbour::Names(12));
+        assert_eq!((short, beside), (vec!["…01000".into(), "…02000".into(), "…03000".into()], 6));
+    }
+
+    #[test]
+    fn keys_that_differ_early_are_cut_behind_what_they_share() {
+        let keys = ["folder/picture_one_of_many_000", "folder/drawing_one_of_many_000"];
+        let (short, _) = cut(20, &keys, Neighbour::Names(6));
+        assert_ne!(short[0], short[1]);
+        assert!(short[0].starts_with("…pict") && short[1].starts_with("…draw"), "{short:?}");
+        let (whole, beside) = cut(24, &["b<U+202E>txt", "c"], Neighbour::Text);
+        assert_eq!((whole, beside), (vec!["b<U+202E>txt".to_owned(), "c".to_owned()], 8));
+        let (whole, beside) = cut(40, &["1", "22"], Neighbour::Text);
+        assert_eq!((whole, beside), (vec!["1".to_owned(), "22".to_owned()], 34));
+    }
+}

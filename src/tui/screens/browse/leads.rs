@@ -1,0 +1,88 @@
+//! How the texts of the listed samples begin: read for the rows in view, while the list is shown already.
+
+use crate::engine::browse::{BrowseSample, Catalog, SampleAt};
+use crate::preview::{lead, LEAD_BYTES};
+use crate::source::decode::{part_class, PartClass};
+use crate::tui::work::{Latest, Wake};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Leads that are kept, at most.
+const MAX_KEPT: usize = 4_096;
+
+type Lead = (SampleAt, Arc<str>);
+
+/// The leads that are known.
+#[derive(Default)]
+pub(super) struct Leads {
+    known: HashMap<SampleAt, Arc<str>>,
+    asked: Vec<SampleAt>,
+    worker: Option<Latest<Vec<Arc<BrowseSample>>, Vec<Lead>>>,
+}
+
+impl Leads {
+    /// Leads of the samples of a catalog; none where samples are packed tokens.
+    pub(super) fn start(catalog: &Arc<dyn Catalog>, wake: &Wake) -> Self {
+        if catalog.tokens().is_some() {
+            return Self::default();
+        }
+        let catalog = Arc::clone(catalog);
+        let read = move |samples: Vec<Arc<BrowseSample>>| -> Vec<Lead> {
+            let of = |sample: &BrowseSample| {
+                let part = lead_part(sample)?;
+                let first = catalog.read(sample, part, 0, LEAD_BYTES).unwrap_or_default();
+                Some((sample.at, Arc::from(lead(&sample.parts.get(part)?.name, &first))))
+            };
+            samples.iter().filter_map(|sample| of(sample)).collect()
+        };
+        Self { worker: Some(Latest::start("browse-leads", wake.clone(), read)), ..Self::default() }
+    }
+
+    /// How the text of a sample begins: `None` where it is shown by its parts, empty as long as it was not read.
+    pub(super) fn get(&self, sample: &BrowseSample) -> Option<&str> {
+        self.worker.as_ref()?;
+        lead_part(sample)?;
+        Some(self.known.get(&sample.at).map_or("", |lead| lead))
+    }
+
+    /// Asks for the leads of the samples in view.
+    pub(super) fn want<'a>(&mut self, view: impl Iterator<Item = &'a Arc<BrowseSample>>) {
+        let Some(worker) = &mut self.worker else { return };
+        let is_wanted =
+            |sample: &&Arc<BrowseSample>| !self.known.contains_key(&sample.at) && lead_part(sample).is_some();
+        let wanted: Vec<Arc<BrowseSample>> = view.filter(is_wanted).cloned().collect();
+        let ats: Vec<SampleAt> = wanted.iter().map(|sample| sample.at).collect();
+        if ats.is_empty() || ats == self.asked {
+            return;
+        }
+        self.asked = ats;
+        worker.ask(wanted);
+    }
+
+    /// Takes what was read. Returns whether something came.
+    pub(super) fn gather(&mut self) -> bool {
+        let Some(leads) = self.worker.as_mut().and_then(Latest::take) else { return false };
+        if self.known.len() > MAX_KEPT {
+            self.known.clear();
+        }
+        self.known.extend(leads);
+        self.asked.clear();
+        true
+    }
+
+    /// Whether some are being read.
+    pub(super) fn is_busy(&self) -> bool {
+        self.worker.as_ref().is_some_and(Latest::is_waiting)
+    }
+}
+
+/// The part whose text is listed: of samples that hold nothing but text and JSON, their text, else their JSON.
+fn lead_part(sample: &BrowseSample) -> Option<usize> {
+    let class = |part: &crate::engine::browse::BrowsePart| part_class(&part.name);
+    let is_text = |class| matches!(class, PartClass::Text | PartClass::Json | PartClass::Int);
+    if !sample.parts.iter().all(|part| is_text(class(part))) {
+        return None;
+    }
+    let of = |wanted: PartClass| sample.parts.iter().position(|part| class(part) == wanted);
+    of(PartClass::Text).or_else(|| of(PartClass::Json))
+}

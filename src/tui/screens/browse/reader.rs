@@ -1,0 +1,155 @@
+//! The reader: the texts of a sample over the whole screen, from sample to sample, and how it is opened and closed.
+
+use super::detail::{Detail, Look};
+use super::screen::BrowseScreen;
+use super::state::{Mode, Pane};
+use crate::model::text::count;
+use crate::model::DatasetKind;
+use crate::preview::{is_prose, Drawable, ReadFrom};
+use crate::source::decode::{part_class, PartClass};
+use crate::tui::keymap::Action;
+use crate::tui::screen::Effect;
+use crate::tui::widgets::{Level, PreviewState, Toast};
+
+/// What the reader covers.
+pub(super) struct Covered {
+    pane: Pane,
+    detail: Option<Detail>,
+    asked: Option<Look>,
+    preview: PreviewState,
+}
+
+impl BrowseScreen {
+    /// What Enter does: reads the text, folds what is in a tree, gives pictures the whole screen, closes the reader.
+    pub(super) fn read(&mut self) {
+        if self.state.is_reading {
+            return self.close_reader();
+        }
+        let is_in_detail = self.state.pane == Pane::Detail && self.state.mode == Mode::Parts;
+        match self.preview.selected_text().filter(|_| is_in_detail) {
+            Some(line) => self.open_reader(ReadFrom::Line(line)),
+            None if is_in_detail && self.is_in_tree() => {
+                self.preview.act(Action::Toggle);
+            }
+            None if self.has_text() => self.open_reader(ReadFrom::Page(0)),
+            None => self.zoom(),
+        }
+    }
+
+    /// What Enter does, in a word.
+    pub(super) fn read_label(&self) -> &'static str {
+        let is_in_tree = self.is_in_tree();
+        match () {
+            () if self.state.is_reading => "back",
+            () if is_in_tree && self.preview.selected_text().is_none() => "fold",
+            () if is_in_tree || self.has_text() => "read",
+            () => "large",
+        }
+    }
+
+    /// Whether the part that is shown has text to read; as long as it was not read, whether its name says so.
+    fn has_text(&self) -> bool {
+        if self.state.mode != Mode::Parts || self.is_tokens() {
+            return false;
+        }
+        let Some(sample) = self.state.sample() else { return false };
+        let part = self.state.part_index(sample);
+        let is_shown = |detail: &Detail| (detail.look.at, detail.look.part) == (sample.at, part);
+        let preview = self.preview.preview().filter(|_| self.detail.as_ref().is_some_and(is_shown));
+        match preview.map(|preview| &preview.body) {
+            Some(Drawable::Text(_)) => true,
+            Some(Drawable::Tree(lines)) => lines.iter().any(is_prose),
+            Some(_) => false,
+            None => {
+                let class = sample.parts.get(part).map(|part| part_class(&part.name));
+                let is_jsonl = self.catalog().is_some_and(|catalog| catalog.kind() == DatasetKind::Jsonl);
+                class == Some(PartClass::Text) || is_jsonl
+            }
+        }
+    }
+
+    fn open_reader(&mut self, from: ReadFrom) {
+        self.covered = Some(Covered {
+            pane: self.state.pane,
+            detail: self.detail.take(),
+            asked: self.asked.take(),
+            preview: std::mem::take(&mut self.preview),
+        });
+        self.state.is_reading = true;
+        self.state.pane = Pane::Detail;
+        self.read_from = Some(from);
+    }
+
+    /// Closes the reader; what it covered is shown as it was, unless another sample is shown now.
+    pub(super) fn close_reader(&mut self) {
+        self.state.is_reading = false;
+        self.is_finding_words = false;
+        let Some(covered) = self.covered.take() else { return };
+        self.state.pane = covered.pane;
+        let same = covered.detail.as_ref().is_some_and(|detail| {
+            let part = self.state.sample().map(|sample| self.state.part_index(sample));
+            Some(detail.look.at) == self.state.at
+                && Some(detail.look.part) == part
+                && detail.look.mode == self.state.mode
+        });
+        if same {
+            (self.detail, self.asked, self.preview) = (covered.detail, covered.asked, covered.preview);
+        }
+    }
+
+    /// Gives the whole screen to what is shown of the sample, or takes it back.
+    pub(super) fn zoom(&mut self) {
+        if self.state.is_reading {
+            return self.close_reader();
+        }
+        self.state.is_large = !self.state.is_large;
+        self.state.pane = if self.state.is_large { Pane::Detail } else { Pane::Samples };
+    }
+
+    /// Looks for words in what is shown; in the reader also on other pages.
+    pub(super) fn find_in_part(&mut self, words: &str) -> Vec<Effect> {
+        let found = self.preview.find(words);
+        if words.is_empty() {
+            return Vec::new();
+        }
+        if found == 0 && self.preview.is_reading() {
+            return self.step_words(true);
+        }
+        self.tell_places()
+    }
+
+    /// Goes to the next or the previous place where the words are.
+    pub(super) fn step_words(&mut self, forward: bool) -> Vec<Effect> {
+        if let Some((at, of)) = self.preview.find_in_pages(forward) {
+            return vec![Effect::Toast(Toast::new(Level::Info, format!("{at} of {of}{}", self.page_words())))];
+        }
+        self.is_finding_words = self.preview.is_reading_pages();
+        match self.is_finding_words {
+            true => Vec::new(),
+            false => self.tell_places(),
+        }
+    }
+
+    /// What came of looking for words on other pages.
+    pub(super) fn tell_words_found(&mut self) -> Vec<Effect> {
+        match std::mem::take(&mut self.is_finding_words) {
+            true => self.tell_places(),
+            false => Vec::new(),
+        }
+    }
+
+    fn tell_places(&self) -> Vec<Effect> {
+        let found = self.preview.matches();
+        let level = if found == 0 { Level::Warn } else { Level::Info };
+        let where_found = if found == 0 { "" } else { self.page_words() };
+        vec![Effect::Toast(Toast::new(level, format!("{}{where_found}", count(found as u64, "place"))))]
+    }
+
+    fn page_words(&self) -> &'static str {
+        if self.preview.is_reading_pages() {
+            " on this page"
+        } else {
+            ""
+        }
+    }
+}
