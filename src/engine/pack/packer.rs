@@ -226,9 +226,7 @@ impl<'a> Packer<'a> {
         let Waiting { unit, reading, held, text: text_number } = *waiting;
         let document = held.document(extractor);
         let ids = text_number.and_then(|number| batch.ids(number));
-        let mut is_compared = false;
-        let mut is_taken = false;
-        let mut special: Vec<u32> = Vec::new();
+        let (mut is_compared, mut is_taken, mut special) = (false, false, Vec::<u32>::new());
         for (number, recipe) in recipes.iter().enumerate() {
             if !reading.wants(recipe) {
                 continue;
