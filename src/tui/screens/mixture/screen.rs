@@ -6,7 +6,8 @@ use crate::engine::nanosets::listing;
 use crate::engine::nanosets::mixture::{warnings, IndexDraft, IndexPlan, Member as Indexed, Outlook, Request};
 use crate::formats::nanosets::Metadata;
 use crate::model::plan::PLAN_VERSION;
-use crate::model::{Outcome, ProblemLog};
+use crate::model::text::display_safe;
+use crate::model::{DatasetKind, Outcome, ProblemLog};
 use crate::source::kind::token_folder_kind;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
@@ -32,6 +33,7 @@ pub struct MixtureScreen {
     folder: PathBuf,
     state: MixtureState,
     finder: Latest<(PathBuf, Vec<PathBuf>), Found>,
+    adder: Latest<PathBuf, Result<Member, String>>,
     worker: Latest<(Request, Vec<String>), Answer>,
     asked: Option<Request>,
 }
@@ -49,8 +51,10 @@ impl MixtureScreen {
             let worked = work_out(&request, &names);
             (request, Arc::new(worked))
         });
+        let base = folder.clone();
+        let adder = Latest::start("mixture-folder", env.wake.clone(), move |path: PathBuf| look_at(&base, path));
         let usual = folder.join("mixture-index");
-        Self { state: MixtureState::new(&given, chosen, &usual), env, folder, finder, worker, asked: None }
+        Self { state: MixtureState::new(&given, chosen, &usual), env, folder, finder, adder, worker, asked: None }
     }
 
     /// Asks what the answers come to, unless that is known.
@@ -61,6 +65,11 @@ impl MixtureScreen {
             let names = self.state.chosen().map(|row| row.member.name.clone()).collect();
             self.worker.ask((request, names));
         }
+    }
+
+    /// Whether the path of a folder to add is typed.
+    fn is_adding(&self) -> bool {
+        self.state.stop == Stop::Folder && !self.state.input(Stop::Folder).trim().is_empty()
     }
 
     fn write(&mut self) -> Vec<Effect> {
@@ -85,6 +94,10 @@ impl MixtureScreen {
     fn act(&mut self, action: Action) -> Vec<Effect> {
         match action {
             Action::Close => return vec![Effect::Pop],
+            Action::Run | Action::Accept if self.is_adding() => {
+                let path = self.folder.join(self.state.input(Stop::Folder).trim());
+                self.adder.ask(std::path::absolute(&path).unwrap_or(path).components().collect());
+            }
             Action::Run | Action::Accept => return self.write(),
             Action::Copy => {
                 let copied = Effect::Toast(Toast::new(Level::Ok, "copied"));
@@ -132,9 +145,19 @@ fn find(folder: &Path, also: &[PathBuf]) -> Found {
     paths.sort();
     paths.retain(|path| !also.contains(path));
     paths.splice(0..0, also.iter().cloned());
-    let is_tokens =
-        |path: &PathBuf| path.is_dir() && token_folder_kind(path) == Some(crate::model::DatasetKind::TokenFolder);
-    Ok(paths.into_iter().filter(is_tokens).map(|path| look(folder, path)).collect())
+    Ok(paths.into_iter().filter(|path| is_token_folder(path)).map(|path| look(folder, path)).collect())
+}
+
+fn is_token_folder(path: &Path) -> bool {
+    path.is_dir() && token_folder_kind(path) == Some(DatasetKind::TokenFolder)
+}
+
+/// Looks at a folder that is added by its path.
+fn look_at(folder: &Path, path: PathBuf) -> Result<Member, String> {
+    match is_token_folder(&path) {
+        true => Ok(look(folder, path)),
+        false => Err(format!("{} is not a folder of .ds files", display_safe(&path.to_string_lossy()))),
+    }
 }
 
 fn look(folder: &Path, path: PathBuf) -> Member {
@@ -187,14 +210,23 @@ impl Screen for MixtureScreen {
             }
             Input::Mouse(mouse) => self.mouse(mouse),
         }
+        self.state.follow_epoch();
         self.ask();
         effects
     }
 
-    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let mut changed = false;
         if let Some(found) = self.finder.take() {
             self.state.take_found(found);
+            self.ask();
+            changed = true;
+        }
+        if let Some(added) = self.adder.take() {
+            match added {
+                Ok(member) => self.state.add(member),
+                Err(why) => effects.push(Effect::Toast(Toast::new(Level::Warn, why))),
+            }
             self.ask();
             changed = true;
         }
@@ -206,7 +238,7 @@ impl Screen for MixtureScreen {
     }
 
     fn is_busy(&self) -> bool {
-        self.finder.is_waiting() || self.worker.is_waiting()
+        self.finder.is_waiting() || self.adder.is_waiting() || self.worker.is_waiting()
     }
 
     fn wants_text(&self) -> bool {
@@ -219,6 +251,7 @@ impl Screen for MixtureScreen {
 
     fn label(&self, action: Action) -> &'static str {
         match action {
+            Action::Run | Action::Accept if self.is_adding() => "add the folder",
             Action::Run => "write the index",
             Action::Toggle => "mix or not",
             Action::DropRow if self.state.stop == Stop::List => "by windows",

@@ -53,6 +53,8 @@ pub enum Stop {
     /// The list of folders.
     #[default]
     List,
+    /// The path of a folder that is added.
+    Folder,
     /// Tokens of a sample.
     Length,
     /// Training steps times the global batch.
@@ -65,7 +67,7 @@ pub enum Stop {
 
 impl Stop {
     /// All of them in order.
-    pub const ALL: [Self; 5] = [Self::List, Self::Length, Self::Samples, Self::Seed, Self::Output];
+    pub const ALL: [Self; 6] = [Self::List, Self::Folder, Self::Length, Self::Samples, Self::Seed, Self::Output];
 }
 
 /// What lies at a place of the screen.
@@ -103,7 +105,9 @@ pub struct MixtureState {
     /// Where the keys go.
     pub stop: Stop,
     /// The fields by [`Stop::ALL`]; the first is of no use.
-    pub inputs: [TextField; 5],
+    pub inputs: [TextField; 6],
+    /// The samples that the screen filled in itself: one epoch of the data sets that are mixed.
+    epoch: String,
     /// What the answers come to, and for which request.
     pub worked: Option<(Request, Arc<Outcome<Worked>>)>,
     /// First line in view of what is below.
@@ -127,7 +131,8 @@ impl MixtureState {
             overwrite: given.overwrite,
             list: ListState::new(0),
             stop: Stop::List,
-            inputs: ["", &length, &samples, &seed, &output].map(TextField::new),
+            inputs: ["", "", &length, &samples, &seed, &output].map(TextField::new),
+            epoch: String::new(),
             worked: None,
             offset: 0,
             places: Places::default(),
@@ -146,14 +151,36 @@ impl MixtureState {
         };
         self.rows = Some(found.map(|members| members.into_iter().map(row).collect()));
         self.list.set_len(self.rows().len());
-        if self.input(Stop::Samples).is_empty() {
-            // One epoch is the natural size to begin with.
-            if let Some(epoch) =
-                self.length().map(|length| self.chosen().map(|row| row.member.windows(length)).sum::<u64>())
-            {
-                self.set_input(Stop::Samples, &epoch.to_string());
-            }
+        self.follow_epoch();
+    }
+
+    /// Adds a folder to the list and mixes it; one that is in the list is mixed as well.
+    pub fn add(&mut self, member: Member) {
+        let Some(Ok(rows)) = &mut self.rows else { return };
+        let at = rows.iter().position(|row| row.member.path == member.path).unwrap_or_else(|| {
+            let weight = if rows.iter().all(|row| row.weight.is_empty()) { "" } else { "1" };
+            rows.push(Row { member, chosen: false, weight: weight.to_owned() });
+            rows.len() - 1
+        });
+        if let Some(row) = rows.get_mut(at) {
+            row.chosen = row.member.trouble.is_none();
         }
+        self.list.set_len(self.rows().len());
+        self.list.select(at);
+        self.set_input(Stop::Folder, "");
+        self.follow_epoch();
+    }
+
+    /// Fills in one epoch of the data sets that are mixed as the samples, unless a number was typed.
+    pub fn follow_epoch(&mut self) {
+        let typed = self.input(Stop::Samples);
+        if self.stop == Stop::Samples || !typed.trim().is_empty() && typed != self.epoch {
+            return;
+        }
+        let Some(length) = self.length().filter(|_| self.chosen().next().is_some()) else { return };
+        let windows = self.chosen().map(|row| row.member.windows(length));
+        self.epoch = windows.fold(0u64, u64::saturating_add).to_string();
+        self.set_input(Stop::Samples, &self.epoch.clone());
     }
 
     /// The rows; none while they are looked for.
@@ -337,7 +364,7 @@ impl MixtureState {
                     rows.iter_mut().for_each(|row| row.weight.clear());
                 }
             }
-            (Stop::List, Action::Down) if self.list.selected + 1 >= self.list.len => self.stop = Stop::Length,
+            (Stop::List, Action::Down) if self.list.selected + 1 >= self.list.len => self.stop = Stop::Folder,
             (Stop::List, moving) => {
                 self.list.act(moving);
             }

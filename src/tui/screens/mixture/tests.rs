@@ -30,7 +30,7 @@ fn example() -> MixtureState {
     let windows = |count: u64| count * 10 + 3;
     let mut broken = member("torn", &[]);
     broken.trouble = Some("there is no .ds file directly in it".into());
-    state.inputs[1].set("9");
+    state.inputs[2].set("9");
     state.take_found(Ok(vec![
         member("books", &[windows(5), windows(3)]),
         member("code", &[windows(2)]),
@@ -79,7 +79,7 @@ fn shares_repeats_and_unread_parts_follow_the_weights() {
     for (row, weight) in [(0, "0.1"), (1, "0.5"), (2, "0.3"), (4, "0.1")] {
         state.rows.as_mut().unwrap().as_mut().unwrap()[row].weight = weight.into();
     }
-    state.inputs[2].set("70");
+    state.inputs[3].set("70");
     work_out(&mut state);
     let worked = state.worked_now().unwrap().as_ref().unwrap().clone();
     let samples: Vec<u64> = worked.outlook.members.iter().map(|share| share.samples).collect();
@@ -117,10 +117,10 @@ fn what_cannot_be_mixed_is_said_and_nothing_is_asked_for() {
     state.list.select(3);
     state.act(Action::Toggle);
     assert_eq!(state.chosen().count(), 4, "a folder that cannot be read is not chosen");
-    state.inputs[1].set("none");
+    state.inputs[2].set("none");
     assert!(state.blocker().unwrap().contains("sequence length"));
     compare("wrong", &mut state);
-    state.inputs[1].set("9");
+    state.inputs[2].set("9");
     state.rows.as_mut().unwrap().as_mut().unwrap()[1].member.made_with = Some(("other.json".into(), 4));
     assert!(state.blocker().unwrap().contains("different tokenizers"));
     for row in [0, 1, 2, 4] {
@@ -132,4 +132,32 @@ fn what_cannot_be_mixed_is_said_and_nothing_is_asked_for() {
     empty.take_found(Ok(Vec::new()));
     compare("empty", &mut empty);
     assert!(empty.places.at(ratatui::layout::Position::new(0, 0)).is_none_or(|(_, place)| place != Place::Rows));
+}
+
+#[test]
+fn the_samples_are_one_epoch_of_all_chosen_folders_until_a_number_is_typed() {
+    let wanted = vec!["/data/books".into()];
+    let mut state = MixtureState::new(&IndexDraft::default(), wanted, Path::new("/data/index"));
+    state.inputs[2].set("9");
+    state.take_found(Ok(vec![member("books", &[53, 33]), member("code", &[23])]));
+    assert_eq!(state.input(Stop::Samples), "8");
+    state.list.select(1);
+    state.act(Action::Toggle);
+    state.follow_epoch();
+    assert_eq!(state.input(Stop::Samples), "10");
+    state.add(member("../elsewhere/news", &[53]));
+    assert_eq!((state.chosen().count(), state.input(Stop::Samples)), (3, "15"));
+    state.add(member("code", &[23]));
+    assert_eq!(state.rows().len(), 3, "a folder is in the list once");
+    state.inputs[3].set("40");
+    state.act(Action::Toggle);
+    state.follow_epoch();
+    assert_eq!((state.chosen().count(), state.input(Stop::Samples)), (2, "40"));
+    state.inputs[3].set("");
+    state.stop = Stop::Samples;
+    state.follow_epoch();
+    assert_eq!(state.input(Stop::Samples), "", "an empty field stays empty while it is typed into");
+    state.stop = Stop::Seed;
+    state.follow_epoch();
+    assert_eq!(state.input(Stop::Samples), "13");
 }

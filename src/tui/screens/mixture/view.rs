@@ -31,13 +31,16 @@ pub fn draw(state: &mut MixtureState, frame: &mut Frame, area: Rect, ui: &Ui) {
         None => return say(frame, &format!("{} looking for token folders", ui.spinner()), ui.theme.accent),
         Some(Err(why)) => return say(frame, &format!("{} {why}", ui.glyphs.cross), ui.theme.error),
         Some(Ok(rows)) if rows.is_empty() => {
-            let words = "No folder of .ds files was found here. The guided pack makes them: key t on a .jsonl file.";
-            return say(frame, words, ui.theme.text);
+            let words = "No folder of .ds files was found here. The guided pack makes them: key t on a .jsonl file. \
+                         A folder elsewhere is added by its path.";
+            say(frame, words, ui.theme.text);
+            let lines = wrapped(words, columns, ui.theme.text).len();
+            return draw_field(state, frame, row(inner, lines + 1), Stop::Folder, ui);
         }
         Some(Ok(_)) => {}
     }
     draw_lines(frame.buffer_mut(), inner, [head(columns, ui)]);
-    let rows = u16::try_from(state.list.len).unwrap_or(u16::MAX).min(inner.height.saturating_sub(10)).max(2);
+    let rows = u16::try_from(state.list.len).unwrap_or(u16::MAX).min(inner.height.saturating_sub(11)).max(2);
     let list = Rect { height: rows.min(inner.height), ..below(inner, 1) };
     draw_rows(state, frame, list, ui);
     let mut line = usize::from(rows) + 2;
@@ -105,6 +108,7 @@ fn draw_field(state: &mut MixtureState, frame: &mut Frame, place: Rect, stop: St
     state.places.put(place, Place::Field(stop));
     let (label, note) = match stop {
         Stop::List => return,
+        Stop::Folder => ("add a folder", "path of a folder of .ds files"),
         Stop::Length => ("sequence length", "tokens that training sees at a time"),
         Stop::Samples => ("samples", "training steps times the global batch"),
         Stop::Seed => ("seed", "1234"),
