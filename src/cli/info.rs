@@ -5,7 +5,7 @@ use super::end::{fields, Done, Finished};
 use super::facts::{head, item, size, title, told};
 use super::media::spread_lines;
 use super::printer::{paint, Look};
-use super::{jsonl, mix, modalities, nanosets, paths};
+use super::{jsonl, mix, modalities, nanosets, outputs, paths};
 use crate::engine::check::{info, media_folder_info, InfoOptions, InfoReport, SplitInfo};
 use crate::job::check::run_single_shard;
 use crate::job::recover::before_looking;
@@ -53,6 +53,9 @@ pub fn run(path: &Path, split_config: Option<&str>, dataset_config: &str, contex
     }
     if is_shard_file(Path::new(&path)) {
         return single_shard(&path, context);
+    }
+    if let Some(kind) = outputs::kind(&path) {
+        return outputs::info(&path, kind, context);
     }
     paths::only_folders(&path)?;
     let finished = ProblemLog::default();

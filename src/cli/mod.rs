@@ -24,6 +24,7 @@ mod misc;
 mod mix;
 mod modalities;
 mod nanosets;
+mod outputs;
 mod pack;
 mod panic;
 mod paths;

@@ -27,7 +27,11 @@ pub fn run(path: &Path, context: &Context) -> Finished {
             "packed files are repaired one by one",
             format!("gristmill lint {quoted} tells which of them is wrong; name that file"),
         ),
-        DatasetKind::TokenFolder | DatasetKind::ForagerSamples => (
+        DatasetKind::PackedFormats => (
+            "the formats of a folder are repaired one by one",
+            format!("gristmill info {quoted} names their state; give the folder of one format"),
+        ),
+        DatasetKind::TokenFolder | DatasetKind::ForagerSamples | DatasetKind::MixtureIndex => (
             "nothing is known that could be repaired in tokens of this kind",
             format!("gristmill verify {quoted} tells what is wrong; gristmill pack makes them anew"),
         ),

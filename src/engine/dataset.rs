@@ -75,6 +75,8 @@ fn check_kind(root: &Path, kind: DatasetKind) -> Outcome<()> {
         DatasetKind::PackedTokens
         | DatasetKind::PackedFolder
         | DatasetKind::TokenFolder
+        | DatasetKind::PackedFormats
+        | DatasetKind::MixtureIndex
         | DatasetKind::ForagerSamples => {
             ("it holds packed tokens, which training reads as they are", "browse shows them")
         }

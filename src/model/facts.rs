@@ -30,6 +30,10 @@ pub enum DatasetKind {
     TokenFolder,
     /// A folder with `index/sample_locations.bin`: samples, tokens or lines, indexed for Forager.
     ForagerSamples,
+    /// A folder with a folder for each of several formats: tokens packed in several formats.
+    PackedFormats,
+    /// A folder with the two files of a mixture of token folders.
+    MixtureIndex,
     /// A folder without shards.
     PlainFolder,
     /// Any other file.
@@ -47,6 +51,8 @@ impl DatasetKind {
             Self::PackedTokens | Self::PackedFolder => "Modalities",
             Self::TokenFolder => "Nanosets",
             Self::ForagerSamples => "Forager",
+            Self::PackedFormats => "packed formats",
+            Self::MixtureIndex => "mixture index",
             Self::PlainFolder => "folder",
             Self::OtherFile => "file",
         }

@@ -2,8 +2,13 @@
 
 use super::discover::{is_shard_name, walk};
 use crate::formats::modalities::packed::is_packed;
-use crate::model::{DatasetKind, Failure, Outcome};
+use crate::model::{DatasetKind, Failure, Outcome, PackFormat};
 use std::path::{Path, PathBuf};
+
+/// File of a mixture index: number of the data set of each sample, u64.
+pub const DATASET_INDEX: &str = "dataset_index.npy";
+/// File of a mixture index: number of the window in it, i64.
+pub const SAMPLE_INDEX: &str = "dataset_sample_index.npy";
 
 /// Entries looked at before a folder without shards so far is called plain.
 const LOOKED_AT: usize = 20_000;
@@ -40,6 +45,8 @@ fn kind_of_folder(path: &Path) -> DatasetKind {
         DatasetKind::Filesystem
     } else if let Some(tokens) = token_folder_kind(path) {
         tokens
+    } else if let Some(outputs) = output_folder_kind(path) {
+        outputs
     } else if has_shard(path, 1) || has_shard(path, usize::MAX) {
         DatasetKind::RawWebDataset
     } else {
@@ -58,6 +65,36 @@ pub fn token_folder_kind(path: &Path) -> Option<DatasetKind> {
         () => return None,
     };
     (!has_shard(path, 1)).then_some(kind)
+}
+
+/// The kind of a folder that `pack` made in several formats, or `mix index`; `None` for every other.
+pub fn output_folder_kind(path: &Path) -> Option<DatasetKind> {
+    let kind = match () {
+        () if [DATASET_INDEX, SAMPLE_INDEX].iter().all(|name| path.join(name).is_file()) => DatasetKind::MixtureIndex,
+        () if has_packed_formats(path) => DatasetKind::PackedFormats,
+        () => return None,
+    };
+    (!has_shard(path, 1)).then_some(kind)
+}
+
+/// Two folders that are named as formats, one of which at least has the files of its format.
+fn has_packed_formats(path: &Path) -> bool {
+    let formats = packed_formats(path);
+    let is_packed = |(format, path): &(PackFormat, PathBuf)| {
+        let kind = match format {
+            PackFormat::Modalities => DatasetKind::PackedFolder,
+            PackFormat::Nanosets => DatasetKind::TokenFolder,
+            PackFormat::Forager => DatasetKind::ForagerSamples,
+        };
+        token_folder_kind(path) == Some(kind)
+    };
+    formats.len() > 1 && formats.iter().any(is_packed)
+}
+
+/// The folders directly in a folder that are named as formats of `pack`.
+pub fn packed_formats(path: &Path) -> Vec<(PackFormat, PathBuf)> {
+    let all = [PackFormat::Modalities, PackFormat::Nanosets, PackFormat::Forager];
+    all.into_iter().map(|format| (format, path.join(format.word()))).filter(|(_, path)| path.is_dir()).collect()
 }
 
 /// The `.pbin` files of a folder, at any depth and sorted; `None` where there is none, or where there are other files. What is hidden,

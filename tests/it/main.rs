@@ -20,6 +20,7 @@ mod cli_media;
 mod cli_mix;
 mod cli_modalities;
 mod cli_nanosets;
+mod cli_outputs;
 mod cli_pack;
 mod cli_permissions;
 mod cli_prepare;

@@ -81,6 +81,8 @@ fn open(path: &Path) -> Outcome<SplitEditor> {
         DatasetKind::PackedTokens
         | DatasetKind::PackedFolder
         | DatasetKind::TokenFolder
+        | DatasetKind::PackedFormats
+        | DatasetKind::MixtureIndex
         | DatasetKind::ForagerSamples => "packed tokens have no splits",
         DatasetKind::OtherFile => "it is not a prepared data set",
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => {

@@ -12,6 +12,7 @@ pub mod info;
 pub mod lint;
 pub mod media;
 mod pieces;
+pub mod outputs;
 mod prepared;
 pub mod single;
 pub mod verify;

@@ -52,6 +52,8 @@ pub(super) fn open(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<Ta
         DatasetKind::PackedTokens
         | DatasetKind::PackedFolder
         | DatasetKind::TokenFolder
+        | DatasetKind::PackedFormats
+        | DatasetKind::MixtureIndex
         | DatasetKind::ForagerSamples => {
             refused("it holds tokens, no media", "give a prepared data set, or a folder of media")
         }

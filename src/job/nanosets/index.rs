@@ -8,16 +8,12 @@ use crate::job::task::{Task, TaskContext};
 use crate::job::work_place::WorkPlace;
 use crate::job::Phase;
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity};
+pub use crate::source::kind::{DATASET_INDEX, SAMPLE_INDEX};
 use crate::storage::fs::{Fs, RealFs};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Number of the data set of each sample, u64.
-pub const DATASET_INDEX: &str = "dataset_index.npy";
-/// Number of the window in it, i64.
-pub const SAMPLE_INDEX: &str = "dataset_sample_index.npy";
 
 /// What a run made, or would make.
 #[derive(Clone, Debug, Serialize)]

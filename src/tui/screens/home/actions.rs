@@ -275,6 +275,8 @@ fn why_not_browse(seen: &Look) -> Option<String> {
         DatasetKind::Metadataset => Some("its members are browsed, each by itself".into()),
         DatasetKind::PackedTokens | DatasetKind::PackedFolder => None,
         DatasetKind::TokenFolder | DatasetKind::ForagerSamples => None,
+        DatasetKind::PackedFormats => Some("each of its formats is browsed by itself: open the folder".into()),
+        DatasetKind::MixtureIndex => Some("the token folders of a mixture are browsed, not its index".into()),
         DatasetKind::OtherFile => Some("only shards, JSONL files, folders of media and tokens are browsed".into()),
     }
 }

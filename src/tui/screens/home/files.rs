@@ -2,12 +2,13 @@
 //! is.
 
 use super::look::{Look, State};
+use crate::engine::check::outputs::mixture_facts;
 use crate::formats::energon::jsonl_idx::{self, IndexState};
 use crate::formats::energon::metadataset::{self, Leaf, Metadataset, Node, Reference};
 use crate::formats::energon::{info::Info, layout, split_yaml::SplitFile};
 use crate::model::text::count;
-use crate::model::{DatasetKind, Failure};
-use crate::source::kind::packed_files;
+use crate::model::{Cancel, DatasetKind, Failure, Handles, ProblemLog, Progress};
+use crate::source::kind::{packed_files, packed_formats, token_folder_kind};
 use crate::storage::read::read_whole;
 use std::path::Path;
 
@@ -52,6 +53,8 @@ pub fn jsonl(path: &Path, look: Look) -> Look {
     Look { state, samples, ..look }
 }
 
+/// Samples of a mixture index that are read to count its data sets.
+const MIXTURE_SAMPLES: u64 = 1 << 17;
 /// Files looked at in a folder of tokens, at most.
 const MOST_FILES: usize = 10_000;
 
@@ -82,6 +85,31 @@ pub fn tokens(path: &Path, look: Look) -> Look {
         }
     }
     found
+}
+
+/// Tokens packed in several formats, or the index of a mixture.
+pub fn outputs(path: &Path, look: Look) -> Look {
+    if look.kind == DatasetKind::PackedFormats {
+        let looked = packed_formats(path).into_iter().map(|(format, path)| match token_folder_kind(&path) {
+            Some(kind) => (format.word(), tokens(&path, Look { state: State::Prepared, ..Look::of(kind) })),
+            None => (format.word(), Look::of(DatasetKind::PlainFolder)),
+        });
+        let formats: Vec<_> = looked.collect();
+        let lacks = formats.iter().find(|(_, look)| look.state != State::Prepared);
+        let why = lacks.map(|(format, _)| format!("no files of its format are in the folder '{format}'"));
+        let state = why.map_or(State::Prepared, State::Broken);
+        let bytes = formats.iter().map(|(_, look)| look.bytes).sum();
+        return Look { bytes, state, formats, ..look };
+    }
+    let (progress, cancel, log) = (Progress::default(), Cancel::default(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    match mixture_facts(path, MIXTURE_SAMPLES, &handles) {
+        Ok(facts) => {
+            let (samples, datasets) = (Some(facts.samples), facts.datasets.len() as u64);
+            Look { samples, datasets, bytes: facts.bytes, more: facts.more, ..look }
+        }
+        Err(failure) => Look { state: State::Broken(failure.to_string()), ..look },
+    }
 }
 
 /// How a prepared data set stands by the files that a loader opens first. Large ones are not read to tell.

@@ -5,6 +5,7 @@ mod tokens;
 
 use super::{headline, Entry, Look, State};
 use crate::engine::check::forager::forager_facts;
+use crate::engine::check::outputs::{format_facts, mixture_facts};
 use crate::engine::check::{info, media_folder_info, InfoOptions};
 use crate::engine::jsonl::facts_of;
 use crate::engine::mix;
@@ -92,6 +93,11 @@ fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: 
             let facts = forager_facts(path, &handles)?;
             Ok(tokens::samples(&facts, &log.kept()))
         }
+        DatasetKind::PackedFormats => {
+            let (formats, problems) = format_facts(path, &handles)?;
+            Ok(tokens::formats(&formats, &problems))
+        }
+        DatasetKind::MixtureIndex => mixture_facts(path, u64::MAX, &handles).map(|facts| tokens::mixture(&facts)),
         DatasetKind::Metadataset => mix::check(path, handles).map(|facts| lines::mixture(&facts, prepare, glyphs)),
         DatasetKind::Filesystem => media_folder_info(path).map(|report| lines::media_folder(&report)),
         _ => info(path, &InfoOptions::default()).map(|report| lines::webdataset(&report)),
@@ -100,8 +106,9 @@ fn read(path: &Path, kind: DatasetKind, prepare: &str, glyphs: &Glyphs, cancel: 
 
 /// Whether the engine has more to tell of a kind than the list shows.
 fn is_read(kind: DatasetKind) -> bool {
-    use DatasetKind::{Filesystem, Jsonl, Metadataset, PreparedWebDataset};
-    kind.is_tokens() || matches!(kind, PreparedWebDataset | Jsonl | Metadataset | Filesystem)
+    use DatasetKind::{Filesystem, Jsonl, Metadataset, MixtureIndex, PackedFormats, PreparedWebDataset};
+    kind.is_tokens()
+        || matches!(kind, PackedFormats | MixtureIndex | PreparedWebDataset | Jsonl | Metadataset | Filesystem)
 }
 
 impl Screen for InfoPage {

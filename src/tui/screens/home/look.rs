@@ -10,7 +10,7 @@ use crate::formats::modalities::packed::may_be_packed;
 use crate::job::unfinished::Begun;
 use crate::model::text::{bytes, count};
 use crate::model::DatasetKind;
-use crate::source::kind::{kind_of, token_folder_kind};
+use crate::source::kind::{kind_of, output_folder_kind, token_folder_kind};
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::{is_beside_output, OwnFolder};
 use std::ffi::OsStr;
@@ -70,6 +70,10 @@ pub struct Look {
     pub more: bool,
     /// Part names of the first sample, in archive order.
     pub parts: Vec<String>,
+    /// Each format of a folder with several: its name, and what its folder is.
+    pub formats: Vec<(&'static str, Look)>,
+    /// Data sets of a mixture index.
+    pub datasets: u64,
 }
 
 /// How far the preparation of a data set is.
@@ -101,7 +105,8 @@ impl State {
             (Self::Raw, DatasetKind::PlainFolder | DatasetKind::Filesystem) => "no metadata",
             (Self::Raw, _) => "not prepared",
             (Self::Prepared, DatasetKind::Jsonl) => "indexed",
-            (Self::Prepared, kind) if kind.is_tokens() => "packed",
+            (Self::Prepared, kind) if kind.is_tokens() || kind == DatasetKind::PackedFormats => "packed",
+            (Self::Prepared, DatasetKind::MixtureIndex) => "readable",
             (Self::Prepared, DatasetKind::Filesystem) => "described",
             (Self::Prepared, DatasetKind::Metadataset) => "readable",
             (Self::Prepared, _) => "prepared",
@@ -135,6 +140,8 @@ impl Look {
             begun: None,
             more: false,
             parts: Vec::new(),
+            formats: Vec::new(),
+            datasets: 0,
         }
     }
 
@@ -191,6 +198,17 @@ impl Look {
             return mixture.amount(dot);
         }
         let size = bytes(self.bytes);
+        if !self.formats.is_empty() {
+            let of = |(format, look): &(&str, Look)| match look.state {
+                State::Prepared => format!("{format} {}", bytes(look.bytes)),
+                _ => format!("{format} unusable"),
+            };
+            return self.formats.iter().map(of).collect::<Vec<_>>().join(&format!(" {dot} "));
+        }
+        if let (DatasetKind::MixtureIndex, Some(samples)) = (self.kind, self.samples) {
+            let datasets = count(self.datasets, "data set");
+            return format!("{} {dot} {datasets}{plus} {dot} {size}", count(samples, "sample"));
+        }
         if self.files > 0 {
             return format!("{}{plus} {dot} {size}{plus}", count(self.files, "file"));
         }
@@ -286,6 +304,9 @@ fn look_at_folder(path: &Path) -> Look {
             Look { state: State::Prepared, members: walk.members, texts: walk.texts, ..Look::of(kind) },
         );
     }
+    if let Some(kind) = output_folder_kind(path).filter(|_| !described) {
+        return files::outputs(path, Look { state: State::Prepared, texts: walk.texts, ..Look::of(kind) });
+    }
     let kind = if prepared {
         DatasetKind::PreparedWebDataset
     } else if walk.shards > 0 {
@@ -342,6 +363,7 @@ fn state_of(path: &Path, prepared: bool) -> State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::python::npy::{header, Dtype};
     use crate::storage::fs::RealFs;
     use crate::storage::publish::write_file;
 
@@ -426,6 +448,33 @@ mod tests {
         assert_eq!(told("forager"), ("Forager", "packed", "1 file - 4 B".to_owned()));
         let size = crate::model::text::bytes(packed.len() as u64);
         assert_eq!(told("a.pbin"), ("Modalities", "packed", size));
+    }
+
+    #[test]
+    fn folders_of_outputs_name_their_formats_and_data_sets() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        put(&at("out/nanosets/a.ds"), b"1234");
+        put(&at("out/modalities/a.pbin"), b"12345678");
+        let both = look(&at("out"));
+        assert_eq!((both.kind, both.word()), (DatasetKind::PackedFormats, "packed"));
+        assert_eq!(both.amount("·"), "modalities 8 B · nanosets 4 B");
+        fs::remove_file(at("out/modalities/a.pbin")).unwrap();
+        let one = look(&at("out"));
+        assert_eq!(one.amount("·"), "modalities unusable · nanosets 4 B");
+        assert!(matches!(one.state, State::Broken(_)));
+        let array = |numbers: &[u64]| {
+            let mut bytes = header(Dtype::U64, numbers.len() as u64);
+            numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+            bytes
+        };
+        put(&at("mix/dataset_index.npy"), &array(&[0, 2, 0]));
+        put(&at("mix/dataset_sample_index.npy"), &array(&[0, 0, 1]));
+        let mixture = look(&at("mix"));
+        assert_eq!((mixture.kind, mixture.word()), (DatasetKind::MixtureIndex, "readable"));
+        assert_eq!(mixture.amount("·"), "3 samples · 2 data sets · 304 B");
+        put(&at("mix/dataset_index.npy"), b"no array");
+        assert!(matches!(look(&at("mix")).state, State::Broken(_)));
     }
 
     #[test]

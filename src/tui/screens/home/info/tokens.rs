@@ -2,6 +2,7 @@
 
 use super::lines::{heading, item, problems};
 use crate::engine::check::forager::ForagerFacts;
+use crate::engine::check::outputs::{FormatFacts, MixtureFacts};
 use crate::engine::modalities::check::PackedFacts;
 use crate::engine::modalities::folder::{PackedFile, PackedFolder};
 use crate::engine::nanosets::FolderFacts;
@@ -50,6 +51,31 @@ pub fn packed_folder(facts: &PackedFolder) -> Vec<PageLine> {
         (file.name.clone(), told)
     };
     listed(facts.files.iter().map(row), facts.files.len(), &mut lines);
+    lines
+}
+
+/// Tokens packed in several formats.
+pub fn formats(formats: &[FormatFacts], found: &[Problem]) -> Vec<PageLine> {
+    let mut lines: Vec<PageLine> = formats
+        .iter()
+        .map(|format| {
+            let files = count(format.files, "file");
+            item(format.format, format!("{files}, {}, {}", bytes(format.bytes), format.state))
+        })
+        .collect();
+    problems(found, &mut lines);
+    lines
+}
+
+/// The index of a mixture.
+pub fn mixture(facts: &MixtureFacts) -> Vec<PageLine> {
+    let mut lines = vec![
+        item("samples", grouped(facts.samples)),
+        item("data sets", grouped(facts.datasets.len() as u64)),
+        item("size", bytes(facts.bytes)),
+    ];
+    let row = |(number, samples): (&u64, &u64)| (format!("data set {number}"), count(*samples, "sample"));
+    listed(facts.datasets.iter().map(row), facts.datasets.len(), &mut lines);
     lines
 }
 

@@ -1,0 +1,70 @@
+//! `info` of folders of outputs: tokens packed in several formats, and indexes of mixtures.
+
+use super::context::Context;
+use super::end::{fields, Finished};
+use super::facts::{head, item, more, size, told, LISTED};
+use super::table::{Align, Table};
+use crate::engine::check::outputs::{format_facts, mixture_facts, FormatFacts, MixtureFacts};
+use crate::model::text::grouped;
+use crate::model::{DatasetKind, Handles, ProblemLog, Progress};
+use crate::source::kind::kind_of;
+use serde_json::{json, Map};
+use std::path::Path;
+
+/// The kind of a folder of outputs; `None` for every other path.
+pub fn kind(path: &str) -> Option<DatasetKind> {
+    let kind = kind_of(Path::new(path)).ok()?;
+    matches!(kind, DatasetKind::PackedFormats | DatasetKind::MixtureIndex).then_some(kind)
+}
+
+/// Prints what a folder of this kind holds.
+pub fn info(path: &str, kind: DatasetKind, context: &Context) -> Finished {
+    let (progress, cancel, log) = (Progress::default(), context.signals.listen(), ProblemLog::default());
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
+    if kind == DatasetKind::MixtureIndex {
+        let facts = mixture_facts(Path::new(path), u64::MAX, &handles)?;
+        return Ok(told((path, kind), mixture_lines(path, &facts), &log.kept(), fields(&facts), context));
+    }
+    let (formats, problems) = format_facts(Path::new(path), &handles)?;
+    let mut result = Map::new();
+    result.insert("formats".into(), json!(formats));
+    Ok(told((path, kind), format_lines(path, &formats), &problems, result, context))
+}
+
+fn format_lines(path: &str, formats: &[FormatFacts]) -> Vec<String> {
+    let mut lines = head(path, DatasetKind::PackedFormats.title());
+    lines.push(item("size", &size(formats.iter().map(|format| format.bytes).sum())));
+    let right = Align::Right;
+    let mut table = Table::new(&[
+        ("format", Align::Left),
+        ("files", right),
+        ("documents or samples", right),
+        ("size", right),
+        ("state", Align::Left),
+    ]);
+    for format in formats {
+        table.row([
+            format.format.to_owned(),
+            grouped(format.files),
+            grouped(format.items),
+            size(format.bytes),
+            format.state.to_owned(),
+        ]);
+    }
+    lines.extend(table.lines());
+    lines
+}
+
+fn mixture_lines(path: &str, facts: &MixtureFacts) -> Vec<String> {
+    let mut lines = head(path, DatasetKind::MixtureIndex.title());
+    lines.push(item("samples", &grouped(facts.samples)));
+    lines.push(item("data sets", &grouped(facts.datasets.len() as u64)));
+    lines.push(item("size", &size(facts.bytes)));
+    let mut table = Table::new(&[("data set", Align::Left), ("samples", Align::Right)]);
+    for (number, samples) in facts.datasets.iter().take(LISTED) {
+        table.row([number.to_string(), grouped(*samples)]);
+    }
+    lines.extend(table.lines());
+    lines.extend(more(facts.datasets.len()));
+    lines
+}
