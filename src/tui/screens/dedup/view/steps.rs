@@ -126,7 +126,9 @@ fn figures(found: &Outcome<DedupEstimate>, length: u64, room: usize, ui: &Ui) ->
     let Some(known) = known else { return vec![Span::styled(ui.glyphs.cross, ui.theme.error)] };
     let about = if known.is_exact { "" } else { "~" };
     let most = known.most_share.filter(|_| !known.is_exact);
-    let bounds = most.map(|most| format!("{:.0}{}{:.0} %", known.least_share * 100.0, ui.glyphs.dash, most * 100.0)).unwrap_or_default();
+    let bounds = most
+        .map(|most| format!("{:.0}{}{:.0} %", known.least_share * 100.0, ui.glyphs.dash, most * 100.0))
+        .unwrap_or_default();
     vec![
         Span::styled(range_bar(known.share, most, room, ui.glyphs), ui.theme.bar(0)),
         Span::raw(text::pad_start(&format!("{about}{:.1} %", known.share * 100.0), SHARE_COLUMNS)),
