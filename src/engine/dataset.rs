@@ -142,6 +142,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
                 let subject = Subject::field(item.item.clone());
                 findings.push(Problem::problem(ProblemKind::BadBraces, subject, format!("split.yaml: {}", item.error)));
             }
+            findings.extend(file.repeated_excludes(root));
             prepared.excludes = file.exclude;
         }
         Ok(None) => findings.push(Problem::problem(
@@ -157,6 +158,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
         let indexed: HashSet<&str> = prepared.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
         let names = shards.iter().map(|shard| &shard.name).filter(|name| indexed.contains(name.as_str()));
         prepared.changed_shards = names.cloned().collect();
+        prepared.retimed_shards.clear();
         let message =
             "index.sqlite has rows of more shards than .info.json lists; which rows belong to which is unknown";
         findings.push(
@@ -190,15 +192,18 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
     let on_disk: HashSet<&str> = shards.iter().map(|shard| shard.name.as_str()).collect();
     let stamps = recorded.map(Recorded::stamps).unwrap_or_default();
     let mut new_shards = Vec::new();
-    let mut changed = Vec::new();
+    let (mut changed, mut retimed) = (Vec::new(), Vec::new());
     let on_purpose = left_out_on_purpose(prepared.plan.as_deref());
     for shard in shards {
         if !indexed.contains(shard.name.as_str()) {
             if !on_purpose(&shard.name) && !has_indexed_twin(&shard.name, &indexed) {
                 new_shards.push(shard.name.clone());
             }
-        } else if has_changed(root, shard, &stamps) {
+        } else if let Some(change) = change_of(root, shard, &stamps) {
             changed.push(shard.name.clone());
+            if change == Change::Time {
+                retimed.push(shard.name.clone());
+            }
         }
     }
     let missing: Vec<String> = prepared
@@ -210,6 +215,7 @@ fn compare(root: &Path, shards: &[Shard], recorded: Option<&Recorded>, prepared:
         .collect();
     prepared.new_shards = new_shards;
     prepared.changed_shards = changed;
+    prepared.retimed_shards = retimed;
     prepared.missing_shards = missing;
 }
 
@@ -233,20 +239,38 @@ pub(crate) fn has_indexed_twin(name: &str, indexed: &HashSet<&str>) -> bool {
     name.strip_suffix(".tgz").is_some_and(|stem| indexed.contains(format!("{stem}.tar").as_str()))
 }
 
+/// How a shard differs from its state at the last run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// Its time or inode alone, as in a copy that does not keep times.
+    Time,
+    /// Its size, or it has no index.
+    Content,
+}
+
 /// Compares with the state our last run recorded; for a data set that another program prepared, a shard newer than its
 /// `.tar.idx`, or too short for it, counts as changed.
-fn has_changed(root: &Path, shard: &Shard, stamps: &HashMap<&str, crate::model::FileStamp>) -> bool {
+fn change_of(root: &Path, shard: &Shard, stamps: &HashMap<&str, FileStamp>) -> Option<Change> {
     if let Some(stamp) = stamps.get(shard.name.as_str()) {
-        return *stamp != shard.stamp;
+        let change = if stamp.bytes == shard.stamp.bytes { Change::Time } else { Change::Content };
+        return (*stamp != shard.stamp).then_some(change);
     }
     let index = root.join(shard.index_name());
-    let Ok(meta) = std::fs::metadata(&index) else { return true };
+    let Ok(meta) = std::fs::metadata(&index) else { return Some(Change::Content) };
     let index_ns =
         meta.modified().ok().and_then(|t| t.duration_since(std::time::UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
     let shard_ns = u128::try_from(shard.stamp.modified_ns).unwrap_or(0);
-    if shard_ns > index_ns {
-        return true;
-    }
     let end = TarIdx::open(&index).and_then(|offsets| offsets.end());
-    !shard.is_tgz && end.map_or(true, |end| end > shard.stamp.bytes)
+    if !shard.is_tgz && end.map_or(true, |end| end > shard.stamp.bytes) {
+        return Some(Change::Content);
+    }
+    (shard_ns > index_ns).then_some(Change::Time)
+}
+
+/// Counts shards as unchanged again whose time alone differs, once their headers were found to agree with the index.
+pub fn accept_times(opened: &mut Opened, unchanged: &HashSet<String>) {
+    let Some(prepared) = &mut opened.facts.prepared else { return };
+    prepared.retimed_shards.clear();
+    prepared.changed_shards.retain(|name| !unchanged.contains(name));
+    take_counts(prepared, &mut opened.facts.shards);
 }

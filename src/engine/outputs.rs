@@ -39,7 +39,7 @@ pub fn split_yaml(splits: &[(String, Vec<String>)], excludes: Vec<String>) -> St
             (name.clone(), collapse(&escaped))
         })
         .collect();
-    SplitFile { split_parts, exclude: excludes }.render()
+    SplitFile { split_parts, exclude: excludes, ..SplitFile::default() }.render()
 }
 
 /// An `exclude` item for one sample, or for one shard.

@@ -38,18 +38,30 @@ impl Recorded {
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
+    /// A report with these states of its shards in place of those it has; `None` where none differs, or it cannot be understood.
+    pub fn with_stamps(report: &[u8], now: &HashMap<String, FileStamp>) -> Option<Vec<u8>> {
+        let mut report: serde_json::Value = serde_json::from_slice(report).ok()?;
+        let mut has_changed = false;
+        for input in report.get_mut("inputs")?.as_array_mut()? {
+            let recorded: RecordedShard = serde_json::from_value(input.clone()).ok()?;
+            if let Some(stamp) = now.get(&recorded.name).filter(|stamp| **stamp != recorded.stamp) {
+                *input.get_mut("stamp")? = serde_json::to_value(stamp).ok()?;
+                has_changed = true;
+            }
+        }
+        has_changed.then(|| serde_json::to_vec_pretty(&report).ok()).flatten()
+    }
+
     /// Name → stamp, for comparing many shards.
     pub fn stamps(&self) -> HashMap<&str, FileStamp> {
         self.inputs.iter().map(|input| (input.name.as_str(), input.stamp)).collect()
     }
 
-    /// Whether exactly these shards, in this state, were indexed.
-    pub fn matches(&self, shards: &[Shard]) -> bool {
+    /// Whether exactly these shards were indexed, none of which is one of `changed`.
+    pub fn matches(&self, shards: &[Shard], changed: &[String]) -> bool {
         self.inputs.len() == shards.len()
-            && self
-                .inputs
-                .iter()
-                .zip(shards)
-                .all(|(input, shard)| input.name == shard.name && input.stamp == shard.stamp)
+            && self.inputs.iter().zip(shards).all(|(input, shard)| {
+                input.name == shard.name && (input.stamp == shard.stamp || !changed.contains(&shard.name))
+            })
     }
 }

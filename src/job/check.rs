@@ -1,6 +1,7 @@
 //! `lint` and `verify` with several threads: one shard is one unit.
 
 use super::pool::run_units;
+use super::times;
 use crate::engine::check::forager::{counted, forager_facts};
 use crate::engine::check::forager_data::Samples;
 use crate::engine::check::media::{self, Depth};
@@ -9,11 +10,12 @@ use crate::engine::check::{lint, verify, Checked, LintOptions};
 use crate::engine::modalities::check::Vocabulary;
 use crate::engine::modalities::folder;
 use crate::engine::nanosets;
-use crate::model::{DatasetKind, Handles, Outcome, RunOptions, ShardId};
+use crate::model::{DatasetKind, Handles, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity, ShardId};
 use crate::source::kind::kind_of;
 use crate::storage::fs::RealFs;
 use crate::storage::scratch::Scratch;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Runs `lint`; findings go to the handles, in no fixed order among shards. One that is not prepared is a failure.
 pub fn run_lint(root: &Path, options: &LintOptions, threads: usize, handles: &Handles<'_>) -> Outcome<Checked> {
@@ -44,10 +46,38 @@ pub fn run_verify(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome
     if kind_of(root)? == DatasetKind::Filesystem {
         return media_folder(root, Depth::Probe, threads, handles);
     }
+    let sink = Findings { inner: handles.problems, any: AtomicBool::new(false) };
+    let handles = &Handles { problems: &sink, ..*handles };
     let prepared = verify::begin(root, handles)?;
-    each_shard(prepared.shard_count(), prepared.bytes(), threads, handles, |id| {
+    let states = times::states(&prepared);
+    let checked = each_shard(prepared.shard_count(), prepared.bytes(), threads, handles, |id| {
         verify::verify_shard(&prepared, id, handles)
-    })
+    })?;
+    if !sink.any.load(Ordering::Relaxed) {
+        times::record(root, states, handles.problems)?;
+    }
+    Ok(checked)
+}
+
+/// Notices whether anything more than a note is found.
+struct Findings<'a> {
+    inner: &'a dyn ProblemSink,
+    any: AtomicBool,
+}
+
+impl ProblemSink for Findings<'_> {
+    fn report(&self, problem: Problem) -> Outcome<()> {
+        if problem.severity > Severity::Note {
+            self.any.store(true, Ordering::Relaxed);
+        }
+        self.inner.report(problem)
+    }
+    fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
+        if severity > Severity::Note {
+            self.any.store(true, Ordering::Relaxed);
+        }
+        self.inner.count_more(severity, kind, number);
+    }
 }
 
 /// Checks a folder of token files: one file is one unit. `vocabulary` counts only where tokens are read.

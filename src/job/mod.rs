@@ -25,6 +25,7 @@ pub mod scan;
 pub mod splits;
 mod status;
 pub mod task;
+pub mod times;
 pub mod unfinished;
 pub mod watch;
 mod work_place;

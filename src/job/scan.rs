@@ -5,7 +5,8 @@
 
 use super::pool;
 use super::rate::Rate;
-use crate::engine::dataset::{self, Opened};
+use super::times;
+use crate::engine::dataset::Opened;
 use crate::engine::index::{self, OldIndex, SpooledShard};
 use crate::formats::energon::layout;
 use crate::model::facts::PART_NAMES_KEPT;
@@ -447,7 +448,7 @@ impl Drop for LiveScan {
 fn run(shared: &Shared, scratch: &Scratch) -> Outcome<()> {
     // Where we may only read, looking goes on; a run will say it again.
     super::recover::before_looking(&shared.root, &shared.problems)?;
-    let opened = dataset::open(&shared.root)?;
+    let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
     let (fresh, indexed) = fresh_and_indexed(&opened);
     let bytes = opened.shards.iter().map(|shard| shard.stamp.bytes).sum();
     shared.progress.expect(opened.shards.len() as u64, bytes);

@@ -172,6 +172,8 @@ pub struct PreparedFacts {
     pub new_shards: Vec<String>,
     /// Shards whose size or time differ from the last run (only known when it was ours).
     pub changed_shards: Vec<String>,
+    /// Those of them that have the recorded size: the time alone may differ. Empty once their headers were compared.
+    pub retimed_shards: Vec<String>,
     /// Shards in the index that are gone from the disk.
     pub missing_shards: Vec<String>,
 }

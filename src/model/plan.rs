@@ -174,9 +174,17 @@ pub struct PreparePlan {
     /// What to do with compressed shards.
     #[serde(default)]
     pub tgz: Tgz,
+    /// Of a JSONL file with bad lines: index a copy without them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub skip_bad_lines: bool,
     /// Reproduce the reference program's bytes even where they lose data.
     #[serde(default)]
     pub compat: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_false(answer: &bool) -> bool {
+    !*answer
 }
 
 /// `dataset.yaml`.
@@ -206,6 +214,7 @@ impl PreparePlan {
             media: None,
             duplicates: Duplicates::default(),
             tgz: Tgz::default(),
+            skip_bad_lines: false,
             compat: false,
         }
     }

@@ -153,6 +153,8 @@ problem_kinds! {
     BadBraces => "bad-braces", "brace expression cannot be expanded";
     /// A name that cannot be used for a split or a file.
     BadName => "bad-name", "name cannot be used";
+    /// A key that is written twice in one file, so that one of its values has no effect.
+    RepeatedKey => "repeated-key", "key twice in one file";
     /// A sample type that is not known.
     UnknownSampleType => "unknown-sample-type", "unknown sample type";
     /// A field that the sample type does not have.

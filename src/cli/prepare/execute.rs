@@ -10,7 +10,8 @@ use crate::engine::media::outlook;
 use crate::engine::plan::{command_line_after_run, file, inherited, validate, CommandLine};
 use crate::job::prepare::{preview, PrepareJob, PrepareReport, Preview};
 use crate::job::scan::LiveScan;
-use crate::model::{Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity, Subject};
+use crate::job::times;
+use crate::model::{Cancel, Failure, Outcome, PreparePlan, Problem, ProblemKind, Rerun, Severity, Subject};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
 use crate::storage::read::read_whole;
@@ -36,7 +37,8 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
     if context.globals.dry_run {
         return dry_run(&plan, context);
     }
-    let differences = if plan.rerun == Rerun::Update { differences(&plan) } else { Vec::new() };
+    let differences =
+        if plan.rerun == Rerun::Update { differences(&plan, context.run_options().threads) } else { Vec::new() };
     let report = work(&plan, scan, context)?;
     for problem in summary::worth_a_line(&report.problems, context.printer.is_verbose()) {
         context.printer.problem(problem);
@@ -63,8 +65,8 @@ pub fn execute(plan: PreparePlan, scan: Option<LiveScan>, context: &Context) -> 
 /// What an update changes, one line each, told from names and sizes alone.
 ///
 /// What cannot be opened is told of by the run, which also finishes an interrupted one first.
-fn differences(plan: &PreparePlan) -> Vec<String> {
-    let opened = dataset::open(Path::new(&plan.path));
+fn differences(plan: &PreparePlan, threads: usize) -> Vec<String> {
+    let opened = times::open(Path::new(&plan.path), threads, &Cancel::default());
     opened.map(|opened| preview(plan, &opened.facts).differences).unwrap_or_default()
 }
 

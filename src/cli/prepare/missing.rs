@@ -2,9 +2,13 @@
 
 use super::super::context::Context;
 use super::super::end::Stopped;
+use crate::engine::dataset;
 use crate::engine::plan::classes;
+use crate::engine::plan::flags::{FORCE_OVERWRITE, UPDATE};
 use crate::model::sample_type;
+use crate::model::text::count;
 use crate::model::{Failure, Loading, PreparePlan, Problem, Rerun, Scope, SplitPlan, Subject};
+use std::path::Path;
 
 /// Whether somebody said that the plan may run without questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,9 +29,28 @@ pub fn refuse_missing(plan: &PreparePlan, context: &Context, consent: Consent) -
     }
     if failures.is_empty() {
         Ok(())
+    } else if let Some(failure) = new_shards(plan) {
+        Err(failure.into())
     } else {
         Err(failures.into())
     }
+}
+
+/// Why a prepared data set with new shards is not prepared by a plan with open questions: an update has answers for all of them.
+fn new_shards(plan: &PreparePlan) -> Option<Failure> {
+    if plan.rerun != Rerun::Refuse || plan.scope == Scope::TarIndexOnly {
+        return None;
+    }
+    let prepared = dataset::open(Path::new(&plan.path)).ok()?.facts.prepared?;
+    let first = prepared.new_shards.first()?;
+    let (shards, verb) = match prepared.new_shards.len() as u64 {
+        1 => ("1 new shard".to_owned(), "is"),
+        many => (count(many, "new shard"), "are"),
+    };
+    let why = format!("it is prepared already, and {shards} {verb} not indexed (the first: {first})");
+    Some(Failure::data("preparing the data set", why).on(Subject::path(&plan.path)).with_hint(format!(
+        "{UPDATE} takes them in and keeps splits and excludes; {FORCE_OVERWRITE} with all answers does everything again"
+    )))
 }
 
 /// One failure per unanswered question.

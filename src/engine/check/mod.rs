@@ -11,8 +11,8 @@ mod headers;
 pub mod info;
 pub mod lint;
 pub mod media;
-mod pieces;
 pub mod outputs;
+mod pieces;
 mod prepared;
 pub mod single;
 pub mod verify;
@@ -20,6 +20,7 @@ mod watch;
 mod words;
 
 pub use info::{info, media_folder_info, InfoOptions, InfoReport, MediaFolderInfo, SplitInfo};
+pub use lint::shard::has_same_headers;
 pub use lint::{lint, LintOptions};
 pub use prepared::Prepared;
 pub use verify::verify;

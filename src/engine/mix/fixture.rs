@@ -49,7 +49,10 @@ impl Set<'_> {
         put(".nv-meta/.info.json", Info::new(counts).to_json().as_bytes());
         let texts = |items: &[&str]| items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>();
         let split_parts = self.splits.iter().map(|(name, shards)| ((*name).to_owned(), texts(shards))).collect();
-        put(".nv-meta/split.yaml", SplitFile { split_parts, exclude: texts(&self.exclude) }.render().as_bytes());
+        put(
+            ".nv-meta/split.yaml",
+            SplitFile { split_parts, exclude: texts(&self.exclude), ..SplitFile::default() }.render().as_bytes(),
+        );
         put(".nv-meta/dataset.yaml", self.dataset_yaml.as_bytes());
         put(".nv-meta/index.uuid", self.uuid.as_bytes());
         let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);

@@ -102,6 +102,7 @@ impl CommandLine {
         self.flag_if(plan.reset_excludes, f::RESET_EXCLUDES);
         self.flag_if(plan.scope == Scope::TarIndexOnly, f::TAR_INDEX_ONLY);
         self.flag_if(plan.scope == Scope::WithoutSampleTables, f::SKIP_SAMPLE_TABLES);
+        self.flag_if(plan.skip_bad_lines, f::SKIP_BAD_LINES);
     }
 
     fn splits(&mut self, plan: &PreparePlan) {
@@ -115,7 +116,7 @@ impl CommandLine {
             }
             SplitPlan::Listed(lists) => {
                 let split_parts = lists.iter().map(|l| (l.name.clone(), l.shards.clone())).collect();
-                let file = SplitFile { split_parts, exclude: plan.excludes.clone() };
+                let file = SplitFile { split_parts, exclude: plan.excludes.clone(), ..SplitFile::default() };
                 self.value(f::SPLITS_FROM, SPLITS_FILE);
                 self.files.push((SPLITS_FILE.to_owned(), file.render()));
             }

@@ -46,6 +46,8 @@ pub const NEW_TO: &str = "--new-to";
 pub const FORCE_OVERWRITE: &str = "--force-overwrite";
 /// `--reset-excludes`.
 pub const RESET_EXCLUDES: &str = "--reset-excludes";
+/// `--skip-bad-lines`.
+pub const SKIP_BAD_LINES: &str = "--skip-bad-lines";
 /// `--compat`.
 pub const COMPAT: &str = "--compat";
 /// `--media-metadata-by-extension`.

@@ -66,7 +66,7 @@ fn plans() -> impl Strategy<Value = PreparePlan> {
     let rerun = prop_oneof![Just(Rerun::Refuse), Just(Rerun::Update), Just(Rerun::Overwrite)];
     let scope = prop_oneof![Just(Scope::Full), Just(Scope::TarIndexOnly), Just(Scope::WithoutSampleTables)];
     let lists = (prop::collection::vec(text(), 0..3), prop::collection::vec(text(), 0..12));
-    let bools = any::<[bool; 6]>();
+    let bools = any::<[bool; 7]>();
     (text(), rerun, scope, prop::option::of(text()), splits(), lists, loading(), text(), bools).prop_map(
         |(path, rerun, scope, new_to, splits, (exclude_shards, excludes), loading, yaml, b)| PreparePlan {
             rerun,
@@ -83,6 +83,7 @@ fn plans() -> impl Strategy<Value = PreparePlan> {
             duplicates: if b[3] { Duplicates::KeepFirst } else { Duplicates::Fail },
             tgz: if b[4] { Tgz::Rewrite } else { Tgz::Skip },
             compat: b[5],
+            skip_bad_lines: b[6],
             ..PreparePlan::new(path)
         },
     )
@@ -174,6 +175,7 @@ fn read_back(words: &[String], files: &[(String, String)]) -> PreparePlan {
             f::UPDATE => plan.rerun = Rerun::Update,
             f::FORCE_OVERWRITE => plan.rerun = Rerun::Overwrite,
             f::NEW_TO => plan.new_to = Some(value()),
+            f::SKIP_BAD_LINES => plan.skip_bad_lines = true,
             f::RESET_EXCLUDES => plan.reset_excludes = true,
             f::TAR_INDEX_ONLY => plan.scope = Scope::TarIndexOnly,
             f::SKIP_SAMPLE_TABLES => plan.scope = Scope::WithoutSampleTables,

@@ -215,13 +215,20 @@ impl SplitEditor {
         }
         let before = self.doc.clone();
         let mut applied = Applied { message: String::new(), problems: Vec::new() };
+        let is_joined = !matches!(edit, Edit::ReplaceText { .. }) && self.doc.join_excludes();
+        if is_joined {
+            self.refresh();
+        }
         match self.run(&edit, &mut applied) {
             Err(failure) => {
                 self.set_doc(before);
                 Err(failure)
             }
-            Ok(false) => Ok(applied),
-            Ok(true) => {
+            Ok(false) if !is_joined => Ok(applied),
+            Ok(_) => {
+                if is_joined {
+                    applied.message.push_str("; the lists of excludes are joined");
+                }
                 self.undo.push(Step { edit, before, after: self.doc.clone() });
                 self.redo.clear();
                 self.version += 1;

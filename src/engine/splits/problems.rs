@@ -3,6 +3,7 @@
 use super::editor::SplitEditor;
 use super::view::{Matches, Names};
 use crate::engine::plan::nearest;
+use crate::formats::energon::split_yaml::repeated_excludes;
 use crate::formats::python::braces;
 use crate::model::text::count;
 use crate::model::{Problem, ProblemKind, Subject};
@@ -19,6 +20,7 @@ pub(super) fn all(editor: &SplitEditor) -> Vec<Problem> {
         let message = "a list is left out or null, and the loader stops at it; the next edit writes [] there";
         problems.push(Problem::problem(ProblemKind::BadFile, Subject::path(editor.path()), message));
     }
+    problems.extend(repeated_excludes(editor.doc.exclude_lines(), editor.path()));
     broken(editor, &mut problems);
     unknown(editor, &mut problems);
     empty(editor, &mut problems);

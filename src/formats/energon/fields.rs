@@ -63,15 +63,26 @@ pub(super) const MARKER: (&str, &str) = (
 );
 
 pub(super) fn parse_yaml(text: &str) -> Result<Node, ContentError> {
+    check_marker(text)?;
+    yaml_read::read(text).map_err(yaml_error)
+}
+
+/// The same where one key may be repeated, see [`yaml_read::read_repeated`].
+pub(super) fn parse_repeated(text: &str, key: &str) -> Result<(Node, Vec<u64>), ContentError> {
+    check_marker(text)?;
+    yaml_read::read_repeated(text, key).map_err(yaml_error)
+}
+
+fn check_marker(text: &str) -> Result<(), ContentError> {
     if let Some(line) = yaml_read::line_of_marker(text) {
         let (message, hint) = MARKER;
         return Err(ContentError { message: message.into(), line: Some(line), hint: Some(hint.into()) });
     }
-    yaml_read::read(text).map_err(|error| ContentError {
-        message: format!("{} (column {})", error.message, error.column),
-        line: Some(error.line),
-        hint: None,
-    })
+    Ok(())
+}
+
+fn yaml_error(error: yaml_read::YamlError) -> ContentError {
+    ContentError { message: format!("{} (column {})", error.message, error.column), line: Some(error.line), hint: None }
 }
 
 pub(super) fn parse_json(text: &str) -> Result<Node, ContentError> {

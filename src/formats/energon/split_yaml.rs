@@ -4,7 +4,7 @@ use super::fields::{self, ContentError};
 use super::layout;
 use crate::formats::python::braces::{self, BraceError};
 use crate::formats::python::{json_write, yaml_read, yaml_write, Node};
-use crate::model::Outcome;
+use crate::model::{Outcome, Problem, ProblemKind, Subject};
 use std::path::Path;
 
 /// The most names that the brace expressions of one file stand for together: a small file cannot fill the memory.
@@ -20,6 +20,8 @@ pub struct SplitFile {
     pub split_parts: Vec<(String, Vec<String>)>,
     /// `SHARD` or `SHARD/KEY` expressions.
     pub exclude: Vec<String>,
+    /// The lines of the key `exclude`, counted from 1, where it is written more than once: the last list counts.
+    pub exclude_lines: Vec<u64>,
 }
 
 /// An item whose braces cannot be expanded.
@@ -53,7 +55,15 @@ impl SplitFile {
 
     /// Reads the text of a `split.yaml`.
     pub fn parse(text: &str) -> Result<Self, ContentError> {
-        Self::from_node(fields::parse_yaml(text)?)
+        let (node, lines) = fields::parse_repeated(text, KEYS[1])?;
+        let mut file = Self::from_node(node)?;
+        file.exclude_lines = if lines.len() > 1 { lines } else { Vec::new() };
+        Ok(file)
+    }
+
+    /// [`repeated_excludes`] of the `split.yaml` of a data set.
+    pub fn repeated_excludes(&self, root: &Path) -> Option<Problem> {
+        repeated_excludes(&self.exclude_lines, &layout::in_nv_meta(root, layout::SPLIT_YAML))
     }
 
     /// Reads the text of a `split.json`.
@@ -116,6 +126,23 @@ impl SplitFile {
         let (mut bad, mut left) = (Vec::new(), MAX_EXPANDED);
         (expand_all(None, &self.exclude, &mut left, &mut bad), bad)
     }
+}
+
+/// The problem of a file in which the key `exclude` is written on several lines; `None` where it is not.
+pub fn repeated_excludes(lines: &[u64], path: &Path) -> Option<Problem> {
+    let (last, earlier) = lines.split_last()?;
+    let earlier: Vec<String> = earlier.iter().map(u64::to_string).collect();
+    let (lines, lists) = match earlier.as_slice() {
+        [one] => (format!("line {one}"), "the list there has"),
+        many => (format!("lines {}", many.join(", ")), "the lists there have"),
+    };
+    let message = format!(
+        "the key 'exclude' is on {lines} and again on line {last}; the loader takes the last one, {lists} no effect"
+    );
+    let mut subject = Subject::path(path);
+    subject.line = Some(*last);
+    let hint = "join the lists under one key; gristmill splits does so with the first change it writes";
+    Some(Problem::problem(ProblemKind::RepeatedKey, subject, message).with_hint(hint))
 }
 
 /// Expands what still fits: `left` names may come out of items that stand for more than one.

@@ -98,7 +98,8 @@ fn the_json_form_is_the_fallback() {
 #[test]
 fn three_hundred_thousand_excludes_are_read_back() {
     let exclude: Vec<String> = (0..300_000).map(|i| format!("shards/shard_{:06}.tar/sample_{i:09}", i % 977)).collect();
-    let splits = SplitFile { split_parts: vec![("train".into(), vec!["a.tar".into()])], exclude };
+    let splits =
+        SplitFile { split_parts: vec![("train".into(), vec!["a.tar".into()])], exclude, ..SplitFile::default() };
     let text = splits.render();
     assert_eq!(SplitFile::parse(&text).unwrap(), splits);
 }
@@ -109,7 +110,7 @@ proptest! {
         parts in prop::collection::btree_map(any::<String>(), prop::collection::vec(any::<String>(), 0..5), 0..5),
         exclude in prop::collection::vec("[ -~]{0,100}", 0..5),
     ) {
-        let splits = SplitFile { split_parts: parts.into_iter().collect(), exclude };
+        let splits = SplitFile { split_parts: parts.into_iter().collect(), exclude, ..SplitFile::default() };
         prop_assert_eq!(&SplitFile::parse(&splits.render()).unwrap(), &splits);
         prop_assert_eq!(&SplitFile::parse_json(&splits.render_json()).unwrap(), &splits);
     }

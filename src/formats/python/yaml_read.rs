@@ -38,6 +38,13 @@ pub fn read(text: &str) -> Result<Node, YamlError> {
     Ok(read_as(text)?.unwrap_or(Node::Null))
 }
 
+/// Reads one document in which one key of the outermost map may be repeated: its last value counts. Also returns the lines on which
+/// that key is written, counted from 1.
+pub fn read_repeated(text: &str, key: &str) -> Result<(Node, Vec<u64>), YamlError> {
+    let builder = build(text, Some(key))?;
+    Ok((builder.root.unwrap_or(Node::Null), builder.lines))
+}
+
 /// Reads one document and keeps where everything is. `None` for a text without a value.
 pub fn read_marked(text: &str) -> Result<Option<Marked>, YamlError> {
     read_as(text)
@@ -154,12 +161,16 @@ impl Tree for Marked {
 }
 
 fn read_as<T: Tree>(text: &str) -> Result<Option<T>, YamlError> {
+    Ok(build(text, None)?.root)
+}
+
+fn build<'k, T: Tree>(text: &str, repeatable: Option<&'k str>) -> Result<Builder<'k, T>, YamlError> {
     if text.len() > MAX_BYTES {
         let message = format!("longer than {} MiB", MAX_BYTES >> 20);
         return Err(YamlError { message, line: 1, column: 1 });
     }
     let options = options! { emit_comments: false, emit_unresolved_aliases: true, flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH, simple_key_max_lookahead: 1 << 20 };
-    let mut builder = Builder { open: Vec::new(), root: None, documents: 0 };
+    let mut builder = Builder { open: Vec::new(), root: None, documents: 0, repeatable, lines: Vec::new() };
     for next in Parser::new_from_str_with_options(text, options) {
         let (event, span) = next.map_err(|error| {
             let mark = error.marker();
@@ -167,7 +178,7 @@ fn read_as<T: Tree>(text: &str) -> Result<Option<T>, YamlError> {
         })?;
         builder.take(event, &span)?;
     }
-    Ok(builder.root)
+    Ok(builder)
 }
 
 fn capitals_off(message: &str) -> String {
@@ -185,13 +196,17 @@ enum Open<T> {
 }
 
 /// Events in, a tree out, without recursion.
-struct Builder<T> {
+struct Builder<'k, T> {
     open: Vec<Open<T>>,
     root: Option<T>,
     documents: usize,
+    /// A key of the outermost map that may be repeated.
+    repeatable: Option<&'k str>,
+    /// The lines on which it is written.
+    lines: Vec<u64>,
 }
 
-impl<T: Tree> Builder<T> {
+impl<T: Tree> Builder<'_, T> {
     fn take(&mut self, event: Event<'_>, span: &Span) -> Result<(), YamlError> {
         let here = |message: &str| error_at(message, span.start.line(), span.start.col() + 1);
         if event.tag().is_some() {
@@ -240,8 +255,12 @@ impl<T: Tree> Builder<T> {
     }
 
     fn scalar(&mut self, text: &str, style: ScalarStyle, span: &Span) -> Result<(), YamlError> {
-        if let Some(Open::Map { seen, key: key @ None, .. }) = self.open.last_mut() {
-            if !seen.insert(text.to_owned()) {
+        let is_repeatable = self.open.len() == 1 && self.repeatable == Some(text);
+        if let Some(Open::Map { entries, seen, key: key @ None, .. }) = self.open.last_mut() {
+            if is_repeatable {
+                self.lines.push(span.start.line().max(1) as u64);
+                entries.retain(|(earlier, ..)| earlier != text);
+            } else if !seen.insert(text.to_owned()) {
                 let message = format!("the key '{text}' is there twice");
                 return Err(error_at(message, span.start.line(), span.start.col() + 1));
             }

@@ -37,7 +37,7 @@ pub fn preview(plan: &PrepareMediaPlan, options: &RunOptions, cancel: &Cancel) -
     let (progress, problems) = (Progress::default(), ProblemLog::default());
     let handles = Handles { progress: &progress, cancel, problems: &problems };
     before_looking(root, &problems)?;
-    let seen = match target::open(plan, &handles)? {
+    let seen = match target::open(plan, options.threads, &handles)? {
         Target::Files(files) => of_files(root, &plan.media, &files, cancel),
         Target::Shards(_) => of_shards(plan, options, cancel)?,
     };

@@ -24,7 +24,7 @@ pub(super) fn run(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<Med
     context.phase_of(Phase::Open, "file", "looking for media");
     let own = OwnFolder::for_webdataset(root);
     roll_forward(&*context.fs, root, &context.problems)?;
-    let target = target::open(plan, &context.handles())?;
+    let target = target::open(plan, context.options.threads, &context.handles())?;
     let result = locked(context, plan, &own, &target);
     // A folder that has no results has no folder for them either.
     own.remove_if_empty(&*context.fs);

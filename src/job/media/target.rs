@@ -1,11 +1,12 @@
 //! What a plan for media is about: the shards of a prepared WebDataset, or the files of a folder.
 
-use crate::engine::dataset::{self, Opened};
+use crate::engine::dataset::Opened;
 use crate::engine::index::{self, OldIndex, SpooledShard};
 use crate::engine::media::{picks_file, Probing};
 use crate::engine::media::{probe_files, probe_shard, MediaRows};
 use crate::formats::energon::layout;
 use crate::job::pool;
+use crate::job::times;
 use crate::model::{
     DatasetKind, ExitClass, Failure, Handles, MediaFilter, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemLog,
     Progress, RunOptions, Shard, ShardId, Subject,
@@ -32,12 +33,12 @@ pub(super) struct Shards {
 }
 
 /// Finds out what there is. A path that the command is not for is a usage failure that says what is.
-pub(super) fn open(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<Target> {
+pub(super) fn open(plan: &PrepareMediaPlan, threads: usize, handles: &Handles<'_>) -> Outcome<Target> {
     let root = Path::new(&plan.path);
     let refused =
         |why: &str, hint: &str| Err(Failure::usage("preparing media", why).on(Subject::path(root)).with_hint(hint));
     match kind_of(root)? {
-        DatasetKind::PreparedWebDataset => shards(root, handles).map(Target::Shards),
+        DatasetKind::PreparedWebDataset => shards(root, threads, handles).map(Target::Shards),
         DatasetKind::PlainFolder | DatasetKind::Filesystem => files(plan, handles).map(Target::Files),
         DatasetKind::RawWebDataset => refused(
             "the folder holds tar shards that are not prepared",
@@ -79,8 +80,8 @@ fn files(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<FileList> {
     Ok(found.files)
 }
 
-fn shards(root: &Path, handles: &Handles<'_>) -> Outcome<Shards> {
-    let Opened { shards, facts, .. } = dataset::open(root)?;
+fn shards(root: &Path, threads: usize, handles: &Handles<'_>) -> Outcome<Shards> {
+    let Opened { shards, facts, .. } = times::open(root, threads, handles.cancel)?;
     let Some(prepared) = facts.prepared else {
         return Err(Failure::data("preparing media", "its .info.json is gone").on(Subject::path(root)));
     };

@@ -12,7 +12,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 
-pub use preview::{preview, Preview};
+pub use preview::{no_access, preview, Preview};
 
 use super::scan::{LiveScan, Shared};
 use super::status::StatusBoard;

@@ -16,6 +16,7 @@ use crate::model::{
 use crate::storage::own::OwnFolder;
 use crate::storage::space;
 use serde::Serialize;
+use std::collections::HashSet;
 use std::path::Path;
 
 /// What a run would do.
@@ -79,11 +80,11 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
     let named = shard_names(&resolved, &shards);
     let chosen = shards.iter().map(|shard| shard.name.as_str()).collect();
     // A report that cannot be read is the business of the run.
-    let (_, judged) = rerun::kept_of_before(plan, facts, &chosen).unwrap_or_default();
+    let (unchanged, judged) = rerun::kept_of_before(plan, facts, &chosen).unwrap_or_default();
     let mut excludes = rerun::kept_excludes(plan, facts, &judged);
     excludes.extend(plan.excludes.iter().cloned());
     preview.samples = shards.iter().map(|shard| shard.samples).sum();
-    preview.excludes = excludes.iter().collect::<std::collections::HashSet<_>>().len() as u64;
+    preview.excludes = excludes.iter().collect::<HashSet<_>>().len() as u64;
     preview.splits = summaries(&named, &shards, &excludes);
     preview.differences = rerun::differences(plan, facts, &chosen, &judged);
     preview.differences.extend(moves(&named, facts));
@@ -102,17 +103,17 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
             again.retain(|found| !preview.problems.contains(found));
             preview.problems.extend(again.problems);
         }
-        false => preview.files = files(plan, facts, &shards, &named, excludes),
+        false => preview.files = files(plan, facts, (&shards, &unchanged), &named, excludes),
     }
     preview.problems.extend(want_of_space(&preview.files, facts));
     if !preview.nothing_to_do {
-        preview.problems.extend(want_of_access(facts));
+        preview.problems.extend(no_access(facts));
     }
     preview
 }
 
-/// Told where a run could write nothing.
-fn want_of_access(facts: &DatasetFacts) -> Option<Problem> {
+/// The problem of a data set in which a run could write nothing.
+pub fn no_access(facts: &DatasetFacts) -> Option<Problem> {
     let meta = facts.root.join(layout::NV_META);
     let folder = if meta.is_dir() { meta } else { facts.root.clone() };
     use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
@@ -145,7 +146,7 @@ const NAMED: usize = 10;
 /// Where new shards go, and which are gone, by name.
 fn moves(named: &[(String, Vec<String>)], facts: &DatasetFacts) -> Vec<String> {
     let Some(prepared) = &facts.prepared else { return Vec::new() };
-    let new: std::collections::HashSet<&str> = prepared.new_shards.iter().map(String::as_str).collect();
+    let new: HashSet<&str> = prepared.new_shards.iter().map(String::as_str).collect();
     let mut lines = Vec::new();
     for (split, members) in named {
         let joined: Vec<&str> = members.iter().map(String::as_str).filter(|name| new.contains(name)).collect();
@@ -175,7 +176,7 @@ const PART_ROW_BYTES: u64 = 60;
 fn files(
     plan: &PreparePlan,
     facts: &DatasetFacts,
-    shards: &[ShardFacts],
+    (shards, unchanged): (&[ShardFacts], &HashSet<String>),
     named: &[(String, Vec<String>)],
     excludes: Vec<String>,
 ) -> Vec<OutputFile> {
@@ -185,7 +186,8 @@ fn files(
         let replaces = root.join(&name).exists();
         list.push(OutputFile { name, bytes, replaces });
     };
-    for shard in shards {
+    // Of shards that did not change the index stays as it is.
+    for shard in shards.iter().filter(|shard| !unchanged.contains(&shard.name)) {
         add(index_name(&shard.name), 8 * (shard.samples + 1));
     }
     let samples: u64 = shards.iter().map(|shard| shard.samples).sum();

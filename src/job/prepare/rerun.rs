@@ -138,7 +138,8 @@ pub(super) fn nothing_to_do(
                 let state = context.shared.lock();
                 selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
             };
-            let is_same = recorded.plan_hash == plan_file::hash(&context.recorded_plan) && recorded.matches(&shards);
+            let is_same = recorded.plan_hash == plan_file::hash(&context.recorded_plan)
+                && recorded.matches(&shards, &prepared.changed_shards);
             let splits = facts.root.join(layout::NV_META).join(layout::SPLIT_YAML);
             let has_splits = context.plan.scope == Scope::TarIndexOnly || splits.is_file();
             Ok(is_same && has_splits && is_whole(&context.plan, facts, prepared))

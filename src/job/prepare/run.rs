@@ -14,6 +14,7 @@ use crate::engine::plan::{fields, file as plan_file, resolve_in, validate};
 use crate::formats::energon::layout;
 use crate::job::journal::Journal;
 use crate::job::recover::roll_forward;
+use crate::job::times;
 use crate::job::Phase;
 use crate::model::problem::settle_media;
 use crate::model::{
@@ -56,7 +57,7 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
         return run_or_clear(context, &own, selection);
     }
     // Another run was faster: what it made may be what is wanted, or what may not be overwritten.
-    shared.set_opened(dataset::open(&shared.root)?);
+    shared.set_opened(times::open(&shared.root, shared.options.threads, &shared.cancel)?);
     let (selection, to_do) = decide(context, &asked, &own)?;
     if to_do {
         run_or_clear(context, &own, selection)
@@ -150,7 +151,7 @@ fn open(context: &Context) -> Outcome<()> {
         return Ok(());
     }
     roll_forward(&*shared.fs, &shared.root, &shared.problems)?;
-    let opened = dataset::open(&shared.root)?;
+    let opened = times::open(&shared.root, shared.options.threads, &shared.cancel)?;
     shared.set_opened(opened);
     Ok(())
 }
@@ -175,7 +176,7 @@ fn rewrite_compressed(context: &Context, own: &OwnFolder, selection: &Selection)
         any = true;
     }
     if any {
-        shared.set_opened(dataset::open(&shared.root)?);
+        shared.set_opened(times::open(&shared.root, shared.options.threads, &shared.cancel)?);
     }
     Ok(any)
 }

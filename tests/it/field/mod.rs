@@ -9,6 +9,7 @@ use std::path::Path;
 mod dedup;
 mod media;
 mod mixtures;
+mod prepared;
 mod samples;
 mod shards;
 mod single;

@@ -88,7 +88,7 @@ fn look(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<
             )?;
         }
     }
-    uuid(prepared, handles)?;
+    uuid(prepared, tables, handles)?;
     Ok(true)
 }
 
@@ -129,12 +129,17 @@ pub(in crate::engine::check) fn is_indexed(prepared: &Prepared) -> bool {
     INDEXES[..2].iter().all(|index| has_index(&tables, index).unwrap_or(false))
 }
 
+fn has_rows(tables: &Tables) -> Outcome<bool> {
+    let sql = "SELECT EXISTS(SELECT 1 FROM samples)";
+    tables.connection().query_row(sql, [], |row| row.get(0)).map_err(plain)
+}
+
 /// Caches and joins take any UUID, and none at all is noted.
-fn uuid(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
+fn uuid(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<()> {
     let path = layout::in_nv_meta(&prepared.root, layout::INDEX_UUID);
     let (kind, message) = match read_whole(&path, 4096)? {
         // Tables without a row get none.
-        None if prepared.info.samples() == 0 => return Ok(()),
+        None if !has_rows(tables)? => return Ok(()),
         None => (ProblemKind::MissingFile, "index.uuid is missing: caches cannot tell this index from another"),
         Some(bytes) if std::str::from_utf8(&bytes).is_ok_and(|t| uuid::Uuid::try_parse(t).is_ok()) => return Ok(()),
         Some(_) => (ProblemKind::BadFile, "index.uuid does not hold a UUID"),

@@ -11,10 +11,12 @@ use super::watch::FieldParts;
 use super::{Checked, Prepared};
 use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSource};
 use crate::formats::energon::layout;
+use crate::model::text::count;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
 use crate::storage::own::OwnFolder;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What to look at.
 #[derive(Clone, Debug)]
@@ -50,6 +52,8 @@ pub struct LintContext {
     keys: Option<KeySpools>,
     headers: bool,
     media: Depth,
+    /// Shards whose time differs from the recorded one while their size and headers agree with the index.
+    retimed: AtomicU64,
 }
 
 /// Checks a whole data set, one shard after the other. Findings go to the handles; one that is not prepared is a failure.
@@ -67,9 +71,22 @@ pub fn lint(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outcom
     Ok(checked)
 }
 
-/// What can be said only after all shards were checked.
+/// Reports what concerns several shards together; to be called once all of them were checked.
 pub fn finish(context: &LintContext, handles: &Handles<'_>) -> Outcome<()> {
-    context.keys.as_ref().map_or(Ok(()), |keys| keys.finish(&context.prepared, handles))
+    if let Some(keys) = &context.keys {
+        keys.finish(&context.prepared, handles)?;
+    }
+    let (shards, verb) = match context.retimed.load(Ordering::Relaxed) {
+        0 => return Ok(()),
+        1 => ("1 shard".to_owned(), "has"),
+        many => (count(many, "shard"), "have"),
+    };
+    let message = format!(
+        "{shards} {verb} another modification time than when indexed, as in a copy without times; sizes and headers \
+         agree with the index"
+    );
+    let problem = Problem::note(ProblemKind::ShardChanged, Subject::path(&context.prepared.root), message);
+    handles.problems.report(problem.with_hint("gristmill verify PATH compares everything and records the new times"))
 }
 
 /// Everything but the shards one by one: small files, splits, excludes, database, what lies around.
@@ -92,6 +109,7 @@ pub fn begin(root: &Path, options: &LintOptions, handles: &Handles<'_>) -> Outco
         keys: (options.headers && !prepared.has_tables).then(KeySpools::create).transpose()?,
         headers: options.headers,
         media: if options.decode { Depth::Decode } else { Depth::Rows },
+        retimed: AtomicU64::new(0),
         prepared,
     })
 }
@@ -112,7 +130,7 @@ pub(super) fn interrupted(prepared: &Prepared, problems: &dyn ProblemSink) -> Ou
     let own = OwnFolder::for_webdataset(&prepared.root);
     let message = format!(
         "publishing was interrupted: {} may be old or new ({})",
-        crate::model::text::count(files.len() as u64, "file"),
+        count(files.len() as u64, "file"),
         files.iter().take(3).map(String::as_str).collect::<Vec<_>>().join(", ")
     );
     problems.report(

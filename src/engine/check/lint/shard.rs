@@ -3,13 +3,18 @@
 use super::LintContext;
 use crate::engine::check::compare::{compare_shard, REDO};
 use crate::engine::check::headers::{check_rows, Verdict};
+use crate::engine::check::pieces::KeySpools;
 use crate::engine::check::watch::Watch;
 use crate::engine::check::words::Words;
 use crate::engine::check::{Checked, Prepared};
 use crate::model::text::{bytes, grouped};
-use crate::model::{ExitClass, Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, Shard, ShardId, Subject};
+use crate::model::{
+    Cancel, ExitClass, Handles, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink, Progress, Severity, Shard,
+    ShardId, Subject,
+};
 use crate::storage::read::stamp_at;
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> Outcome<Checked> {
     let prepared = &context.prepared;
@@ -27,7 +32,13 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
         }
     };
     empty(name, count, handles.problems)?;
-    changed(prepared, &shard, handles.problems)?;
+    let change = change_of(prepared, &shard);
+    if let Change::Size(message) = &change {
+        let problem = Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message.as_str());
+        handles.problems.report(problem.with_hint(UPDATE))?;
+    }
+    let mismatches = Mismatches::new(handles.problems);
+    let handles = &Handles { problems: &mismatches, ..*handles };
     let end = index_length(prepared, id, &shard, handles.problems)?;
     if let Some(end) = end.filter(|end| !shard.is_tgz && *end > shard.stamp.bytes) {
         let message = format!(
@@ -39,11 +50,62 @@ pub(super) fn check(context: &LintContext, id: ShardId, handles: &Handles<'_>) -
             .problems
             .report(Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message).with_hint(FETCH))?;
     }
-    if !context.headers {
+    // Where the time alone differs only the headers show whether the shard is another one.
+    let is_retimed = matches!(change, Change::Time | Change::NewerThanIndex);
+    if !context.headers && !is_retimed {
         handles.progress.add(1, 0);
         return Ok(Checked { shards: 1, ..Checked::default() });
     }
-    rows(context, id, &shard, handles)
+    let checked = rows(context, id, &shard, handles)?;
+    if is_retimed && mismatches.has_any() {
+        let message =
+            "it was written to since it was indexed (its size is the same): its headers do not agree with the index";
+        handles
+            .problems
+            .report(Problem::problem(ProblemKind::ShardChanged, Subject::shard(name), message).with_hint(UPDATE))?;
+    } else if matches!(change, Change::Time) {
+        context.retimed.fetch_add(1, Ordering::Relaxed);
+    }
+    Ok(checked)
+}
+
+/// Whether every header of a shard is where the index says; content is not compared.
+pub fn has_same_headers(prepared: &Prepared, id: ShardId, cancel: &Cancel) -> Outcome<bool> {
+    let Some((name, _)) = prepared.entry(id) else { return Ok(false) };
+    let shard = prepared.shard(id)?;
+    let (progress, log) = (Progress::default(), ProblemLog::new(false));
+    let mismatches = Mismatches::new(&log);
+    let handles = Handles { progress: &progress, cancel, problems: &mismatches };
+    index_length(prepared, id, &shard, &mismatches)?;
+    walk((prepared, super::database::is_indexed(prepared)), id, &shard, &mut Watch::nothing(name), None, &handles)?;
+    Ok(!mismatches.has_any())
+}
+
+/// Notices whether a shard and its index were found to disagree.
+struct Mismatches<'a> {
+    inner: &'a dyn ProblemSink,
+    any: AtomicBool,
+}
+
+impl<'a> Mismatches<'a> {
+    fn new(inner: &'a dyn ProblemSink) -> Self {
+        Self { inner, any: AtomicBool::new(false) }
+    }
+    fn has_any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+}
+
+impl ProblemSink for Mismatches<'_> {
+    fn report(&self, problem: Problem) -> Outcome<()> {
+        if matches!(problem.kind, ProblemKind::IndexMismatch | ProblemKind::BadFile | ProblemKind::MissingFile) {
+            self.any.store(true, Ordering::Relaxed);
+        }
+        self.inner.report(problem)
+    }
+    fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
+        self.inner.count_more(severity, kind, number);
+    }
 }
 
 /// A shard that is recorded with no sample.
@@ -63,42 +125,60 @@ fn rows(context: &LintContext, id: ShardId, shard: &Shard, handles: &Handles<'_>
     let excluded = context.excluded_keys.get(&shard.name).unwrap_or(&empty);
     let fields = context.trained.contains(&shard.name).then_some(&context.fields);
     let mut watch = Watch::new(&shard.name, fields, excluded.iter().map(String::as_str).collect());
-    let tables = if context.rows_are_indexed && !shard.is_tgz { prepared.tables()? } else { None };
-    if let Some(tables) = tables {
-        let own = Progress::default();
-        let verdict = check_rows(prepared, &tables, id, shard, &mut watch, &Handles { progress: &own, ..*handles })?;
-        if let Verdict::Sound(checked) = verdict {
-            handles.progress.add(1, shard.stamp.bytes);
-            watch.finish(handles.problems)?;
-            return Ok(checked);
-        }
-        watch.restart();
-    }
     let keys = context.keys.as_ref().filter(|_| fields.is_some());
-    let checked = compare_shard(prepared, id, shard, &mut watch, keys, handles)?;
+    let checked = walk((prepared, context.rows_are_indexed), id, shard, &mut watch, keys, handles)?;
     watch.finish(handles.problems)?;
     Ok(checked)
 }
 
-/// The shard's file against its state when it was indexed; without a record, against the age of its index.
-fn changed(prepared: &Prepared, shard: &Shard, problems: &dyn ProblemSink) -> Outcome<()> {
-    let subject = || Subject::shard(&shard.name);
+/// Compares every header with its row: from row to row where that is enough, else by a scan.
+fn walk(
+    (prepared, rows_are_indexed): (&Prepared, bool),
+    id: ShardId,
+    shard: &Shard,
+    watch: &mut Watch<'_>,
+    keys: Option<&KeySpools>,
+    handles: &Handles<'_>,
+) -> Outcome<Checked> {
+    let tables = if rows_are_indexed && !shard.is_tgz { prepared.tables()? } else { None };
+    if let Some(tables) = tables {
+        let own = Progress::default();
+        let verdict = check_rows(prepared, &tables, id, shard, watch, &Handles { progress: &own, ..*handles })?;
+        if let Verdict::Sound(checked) = verdict {
+            handles.progress.add(1, shard.stamp.bytes);
+            return Ok(checked);
+        }
+        watch.restart();
+    }
+    compare_shard(prepared, id, shard, watch, keys, handles)
+}
+
+/// How a shard differs from its state when it was indexed.
+enum Change {
+    None,
+    /// In size, in words.
+    Size(String),
+    /// In its time alone, as in a copy that does not keep times.
+    Time,
+    /// There is no record of its state, and it is newer than its index.
+    NewerThanIndex,
+}
+
+fn change_of(prepared: &Prepared, shard: &Shard) -> Change {
     let Some(then) = prepared.stamps.get(&shard.name) else {
         let index = stamp_at(&prepared.root.join(shard.index_name()));
-        if index.is_ok_and(|i| shard.stamp.modified_ns > i.modified_ns) {
-            let message = "this shard is newer than its index; it may have changed since";
-            return problems.report(Problem::note(ProblemKind::ShardChanged, subject(), message).with_hint(UPDATE));
-        }
-        return Ok(());
+        let is_newer = index.is_ok_and(|index| shard.stamp.modified_ns > index.modified_ns);
+        return if is_newer { Change::NewerThanIndex } else { Change::None };
     };
-    let message = if then.bytes != shard.stamp.bytes {
-        format!("its size was {} when it was indexed and is {} now", bytes(then.bytes), bytes(shard.stamp.bytes))
-    } else if then.modified_ns != shard.stamp.modified_ns {
-        "it was written to since it was indexed (its size is the same)".to_owned()
+    if then.bytes != shard.stamp.bytes {
+        let (then, now) = (bytes(then.bytes), bytes(shard.stamp.bytes));
+        return Change::Size(format!("its size was {then} when it was indexed and is {now} now"));
+    }
+    if then.modified_ns == shard.stamp.modified_ns {
+        Change::None
     } else {
-        return Ok(());
-    };
-    problems.report(Problem::problem(ProblemKind::ShardChanged, subject(), message).with_hint(UPDATE))
+        Change::Time
+    }
 }
 
 /// Whether `.tar.idx` is there, has one word more than there are samples, and never goes down; hands back its last word.

@@ -39,6 +39,9 @@ pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn Proble
         }
         return Ok(Splits::default());
     };
+    if let Some(problem) = file.repeated_excludes(&prepared.root) {
+        problems.report(problem)?;
+    }
     let names: HashSet<&str> = prepared.info.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
     let (splits, bad) = file.expanded();
     let (items, bad_excludes) = file.expanded_excludes();

@@ -9,6 +9,11 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
         let message = format!("{} only means something together with {}", flags::NEW_TO, flags::UPDATE);
         problems.push(Problem::refusal(ProblemKind::MissingAnswer, Subject::field(flags::NEW_TO), message));
     }
+    if plan.skip_bad_lines {
+        let message = format!("{} is for .jsonl files, and this is a folder of shards", flags::SKIP_BAD_LINES);
+        let subject = Subject::field(flags::SKIP_BAD_LINES);
+        problems.push(Problem::refusal(ProblemKind::MissingAnswer, subject, message).with_hint("leave it out"));
+    }
     if plan.reset_excludes && plan.rerun != Rerun::Overwrite {
         let message =
             format!("{} only means something together with {}", flags::RESET_EXCLUDES, flags::FORCE_OVERWRITE);

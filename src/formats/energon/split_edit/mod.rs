@@ -15,6 +15,7 @@ pub use list::Item;
 use super::fields::ContentError;
 use list::{split_lead, Around, Form, Layout, ListText};
 use scalar::{written, Manner, Quote};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// One of the lists of the file.
@@ -111,6 +112,18 @@ pub struct SplitDoc {
     offset: usize,
     gap: Arc<str>,
     no_items: Shared<Item>,
+    /// Lists of excludes that have no effect, since the key is repeated behind them.
+    repeated: Vec<Repeated>,
+    /// The lines of the key where it is repeated.
+    exclude_lines: Vec<u64>,
+}
+
+/// A list of excludes without effect.
+#[derive(Clone, Debug)]
+struct Repeated {
+    /// Its text from the key on, which is part of what precedes another key.
+    text: Arc<str>,
+    items: Vec<Item>,
 }
 
 impl SplitDoc {
@@ -137,6 +150,8 @@ impl SplitDoc {
             offset: 0,
             gap: " ".into(),
             no_items: Shared::default(),
+            repeated: Vec::new(),
+            exclude_lines: Vec::new(),
         }
     }
 
@@ -189,6 +204,45 @@ impl SplitDoc {
     /// Whether a list is left out or null, which the loader refuses. The first edit writes `[]` there.
     pub fn has_nothing(&self) -> bool {
         self.had_nothing
+    }
+
+    /// The lines of the key `exclude`, counted from 1, where it is written more than once; see [`join_excludes`](Self::join_excludes).
+    pub fn exclude_lines(&self) -> &[u64] {
+        &self.exclude_lines
+    }
+
+    /// Joins all lists of excludes in the last one, behind its items. Answers whether there was more than one.
+    pub fn join_excludes(&mut self) -> bool {
+        let repeated = std::mem::take(&mut self.repeated);
+        if repeated.is_empty() {
+            return false;
+        }
+        self.exclude_lines.clear();
+        let mut known: HashSet<Arc<str>> = self.excludes().iter().map(|item| Arc::clone(item.value())).collect();
+        let mut inserted = Vec::new();
+        for Repeated { text, items } in repeated {
+            let new = items.into_iter().filter(|item| known.insert(Arc::clone(item.value())));
+            let new: Vec<NewItem> = new.map(|item| NewItem { value: item.value, note: item.note }).collect();
+            let is_note =
+                |comment: &str| new.iter().any(|item| item.note.as_deref().is_some_and(|n| n.contains(comment)));
+            let comments = text.split_inclusive('\n').filter(|line| {
+                let comment = line.trim_start().strip_prefix('#').map(str::trim);
+                comment.is_some_and(|comment| !is_note(comment))
+            });
+            let comments: String = comments.collect();
+            for place in [&mut self.before_splits, &mut self.before_exclude] {
+                if let Some((before, after)) = place.split_once(&*text) {
+                    *place = format!("{before}{comments}{after}").into();
+                    break;
+                }
+            }
+            inserted.extend(new);
+        }
+        let at = self.excludes().len();
+        if !inserted.is_empty() {
+            self.change(List::Exclude, vec![Splice { at, removed: 0, inserted }]);
+        }
+        true
     }
 
     /// The items of a list; nothing for a split that is not there.

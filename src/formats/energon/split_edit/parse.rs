@@ -3,7 +3,7 @@
 use super::items::Shared;
 use super::list::{skip, Form, Item, ListText};
 use super::scalar::Quote;
-use super::{SplitDoc, SplitEntry, Splits};
+use super::{Repeated, SplitDoc, SplitEntry, Splits};
 use crate::formats::energon::fields::{self, ContentError};
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::python::{yaml_read, Node};
@@ -33,7 +33,18 @@ pub(super) fn parse(text: &str) -> Parsed<SplitDoc> {
     let mut doc = SplitDoc::empty(text);
     doc.had_nothing = had_nothing;
     doc.in_flow = in_flow;
-    for (key, name, value) in entries {
+    doc.exclude_lines.clone_from(&file.exclude_lines);
+    let last_exclude = entries.iter().rposition(|(_, name, _)| name == "exclude");
+    for (number, (key, name, value)) in entries.into_iter().enumerate() {
+        if name == "exclude" && Some(number) != last_exclude {
+            if in_flow {
+                return Err(odd(text, key.start));
+            }
+            let (list, end) = reader.list(&key, value, in_flow)?;
+            let items = list.items.iter().cloned().collect();
+            doc.repeated.push(Repeated { text: reader.slice(key.start..end)?.into(), items });
+            continue;
+        }
         let before = reader.slice(at..key.start)?;
         if name == "split_parts" {
             doc.exclude_first = doc.exclude.is_some();
@@ -76,7 +87,7 @@ fn read(body: &str) -> Parsed<(SplitFile, bool)> {
     match SplitFile::parse(body) {
         Ok(file) => Ok((file, false)),
         Err(error) => {
-            let mut node = fields::parse_yaml(body).map_err(|_| error.clone())?;
+            let (mut node, lines) = fields::parse_repeated(body, "exclude").map_err(|_| error.clone())?;
             let Node::Map(entries) = &mut node else { return Err(error) };
             let empty = |node: &mut Node| {
                 if *node == Node::Null {
@@ -90,7 +101,9 @@ fn read(body: &str) -> Parsed<(SplitFile, bool)> {
                     value => empty(value),
                 }
             }
-            Ok((SplitFile::from_node(node)?, true))
+            let mut file = SplitFile::from_node(node)?;
+            file.exclude_lines = if lines.len() > 1 { lines } else { Vec::new() };
+            Ok((file, true))
         }
     }
 }

@@ -61,6 +61,7 @@ fn model(doc: &SplitDoc) -> SplitFile {
     SplitFile {
         split_parts: doc.splits().iter().map(|split| (split.name().to_string(), texts(split.items()))).collect(),
         exclude: texts(doc.excludes()),
+        ..SplitFile::default()
     }
 }
 

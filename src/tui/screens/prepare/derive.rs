@@ -4,8 +4,11 @@ use crate::engine::plan::fields::{self, DecodedSample};
 use crate::engine::plan::splits::{self, PatternMatches, Resolved};
 use crate::engine::plan::{self, suggest, CommandLine};
 use crate::formats::python::braces;
+use crate::job::prepare::no_access;
 use crate::model::plan::FieldExpr;
-use crate::model::{DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, ShardFacts, ShardId, SplitPlan};
+use crate::model::{
+    DatasetFacts, Loading, PreparePlan, Problem, ProblemKind, Severity, ShardFacts, ShardId, SplitPlan,
+};
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
@@ -76,6 +79,10 @@ impl Derived {
         let meant = excluded.as_ref().and_then(|m| m.as_ref().ok()).and_then(|m| m.meant.clone()).map(|m| m.pattern);
         let mut problems = plan::validate(plan, facts);
         problems.extend(fields::try_on(plan, samples));
+        // Known before any question is answered; a data set that is done needs no access.
+        if !problems.iter().any(|problem| problem.kind == ProblemKind::NothingToDo) {
+            problems.extend(no_access(facts).map(|problem| Problem { severity: Severity::Refusal, ..problem }));
+        }
         let patterns = match &plan.splits {
             SplitPlan::Patterns(patterns) => splits::preview_patterns(patterns, &facts.shards).each,
             _ => Vec::new(),
