@@ -102,7 +102,7 @@ enum Plan {
     /// It is made again in a moment, so it is not left to another process.
     Mixture(Box<IndexPlan>),
     /// The index of a JSONL file.
-    Lines(PathBuf),
+    Lines(Box<PreparePlan>),
     /// The check of a metadataset, with the indexes of its joins.
     Metadataset(PathBuf),
 }
@@ -190,9 +190,10 @@ impl Jobs {
     }
 
     /// Starts indexing a JSONL file in the background.
-    pub fn start_jsonl(&self, path: PathBuf, options: RunOptions) -> Outcome<JobId> {
-        let order = (Plan::Lines(path.clone()), options.clone());
-        let job = job::jsonl::start(&path, options)?;
+    pub fn start_jsonl(&self, plan: PreparePlan, options: RunOptions) -> Outcome<JobId> {
+        let path = PathBuf::from(&plan.path);
+        let job = job::jsonl::start_plan(&plan, options.clone())?;
+        let order = (Plan::Lines(Box::new(plan)), options);
         Ok(self.enter(format!("prepare {}", name_of(&path)), path, Box::new(job), Some(order)))
     }
 
@@ -220,7 +221,7 @@ impl Jobs {
             Plan::Pack(plan) => self.start_pack(*plan, options),
             Plan::Dedup(plan) => self.start_dedup(*plan, options),
             Plan::Mixture(plan) => self.start_mixture(*plan, options),
-            Plan::Lines(path) => self.start_jsonl(path, options),
+            Plan::Lines(plan) => self.start_jsonl(*plan, options),
             Plan::Metadataset(path) => self.start_metadataset(path, options),
         };
         if let (Ok(started), Some(draft)) = (&started, draft) {

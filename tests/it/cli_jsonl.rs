@@ -211,3 +211,74 @@ fn a_line_of_64_mb_is_indexed_without_being_held() {
     sandbox.say("lint a.jsonl -v").ends(0).complains("longer than 64 MiB");
     sandbox.say("info a.jsonl").ends(0);
 }
+
+/// Nine lines, of which five are reported by `lint`: no object, no JSON, a key twice, not UTF-8, a byte order mark.
+const BAD_LINES: &[u8] =
+    b"{\"text\": \"a\"}\nno\n{\"text\": \"b\"}\n{\"text\": }\n\n{\"t\": 1, \"t\": 2}\n{\"text\": \"\xff\"}\n\
+                           \xef\xbb\xbf{\"text\": \"c\"}\n{\"text\": \"d\"}";
+const GOOD_LINES: &str = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n\n{\"text\": \"d\"}";
+
+#[test]
+fn bad_lines_are_left_out_of_a_copy_that_is_indexed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("my docs.jsonl", BAD_LINES);
+    sandbox.run(["prepare", "my docs.jsonl"]).ends(1).complains("gristmill prepare 'my docs.jsonl' --skip-bad-lines");
+    let dry = sandbox.run(["prepare", "my docs.jsonl", "--skip-bad-lines", "--dry-run"]).ends(1);
+    dry.says("my docs.clean.jsonl").says("gristmill prepare 'my docs.jsonl' --skip-bad-lines");
+    assert!(!sandbox.has("my docs.clean.jsonl"));
+    let ran = sandbox.run(["prepare", "my docs.jsonl", "--skip-bad-lines", "--json"]).ends(1);
+    let report = ran.json("problems");
+    let problems = report["problems"].as_array().unwrap();
+    let lines: Vec<u64> = problems.iter().filter_map(|problem| problem["subject"]["line"].as_u64()).collect();
+    assert_eq!(lines, [2, 4, 6, 7, 8], "{report:#}");
+    assert!(problems.iter().all(|problem| problem["message"].as_str().unwrap().ends_with("the line is left out")));
+    assert_eq!((report["samples"].as_u64(), report["lines_left_out"].as_u64()), (Some(3), Some(5)));
+    assert_eq!(sandbox.read("my docs.jsonl"), BAD_LINES, "the file stays as it is");
+    assert_eq!(sandbox.text("my docs.clean.jsonl"), GOOD_LINES);
+    assert!(!sandbox.has("my docs.jsonl.idx"));
+    sandbox.run(["lint", "my docs.clean.jsonl"]).ends(0);
+    sandbox.run(["verify", "my docs.clean.jsonl"]).ends(0);
+    let again = sandbox.run(["prepare", "my docs.jsonl", "--skip-bad-lines"]).ends(1);
+    again.says("Nothing to do").complains("the line is left out");
+}
+
+#[test]
+fn another_file_in_the_place_of_the_copy_stays() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", BAD_LINES);
+    sandbox.write("a.clean.jsonl", "mine\n");
+    let flags = "prepare a.jsonl --skip-bad-lines";
+    sandbox.say(flags).ends(1).complains("a.clean.jsonl").complains("--force-overwrite");
+    assert_eq!(sandbox.text("a.clean.jsonl"), "mine\n");
+    assert!(!sandbox.has("a.clean.jsonl.idx") && !sandbox.has("a.clean.jsonl.idx.gristmill"));
+    sandbox.say(&format!("{flags} --force-overwrite --problems-ok")).ends(0).says("5 bad lines");
+    assert_eq!(sandbox.text("a.clean.jsonl"), GOOD_LINES);
+    sandbox.write("b.jsonl", "no\n[]\n");
+    sandbox.say("prepare b.jsonl --skip-bad-lines").ends(1).complains("no line is left");
+    assert!(!sandbox.has("b.clean.jsonl"));
+}
+
+#[test]
+fn a_file_without_bad_lines_is_indexed_itself() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", GOOD_LINES);
+    sandbox.say("prepare a.jsonl --skip-bad-lines --save-plan plan.yaml").ends(0);
+    assert!(sandbox.has("a.jsonl.idx") && !sandbox.has("a.clean.jsonl"));
+    sandbox.write("a.jsonl", BAD_LINES);
+    sandbox.say("run plan.yaml").ends(1).says("5 bad lines");
+    assert_eq!(sandbox.text("a.clean.jsonl"), GOOD_LINES);
+    sandbox.tar("data/a.tar", ["one"]);
+    let flags = "--split-ratio 1,0,0 --sample-type CrudeWebdataset --skip-bad-lines";
+    sandbox.say(&format!("prepare data --yes {flags}")).complains("--skip-bad-lines is for .jsonl files");
+}
+
+#[test]
+fn facts_go_on_after_a_bad_line() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", BAD_LINES);
+    let facts = gristmill::engine::jsonl::facts_of(&sandbox.path("a.jsonl"), 1_000).unwrap();
+    assert!(facts.is_complete);
+    assert_eq!((facts.bad_lines, facts.problems.len()), (2, 2));
+    assert_eq!(facts.records.last().map(|record| record.line), Some(9));
+    assert_eq!(facts.text_lengths().map(|lengths| lengths.count), Some(3));
+}

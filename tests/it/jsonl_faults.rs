@@ -2,8 +2,8 @@
 //! next run leaves nothing but the index.
 
 use crate::support::put;
-use gristmill::job::jsonl::{start_on, JsonlReport};
-use gristmill::model::{ExitClass, Outcome, RunOptions};
+use gristmill::job::jsonl::{start_on, start_plan_on, JsonlReport};
+use gristmill::model::{ExitClass, Outcome, PreparePlan, RunOptions};
 use gristmill::storage::fs::fault::{Fault, FaultFs};
 use gristmill::storage::fs::{Fs, RealFs};
 use rustix::io::Errno;
@@ -148,4 +148,41 @@ fn many_runs_at_once_end_with_one_whole_index() {
     });
     assert_eq!(index(folder.path()), Some(wanted));
     assert_eq!(names(folder.path()), ["a.jsonl", INDEX]);
+}
+
+const COPY: [&str; 2] = ["a.clean.jsonl", "a.clean.jsonl.idx"];
+
+fn run_without_bad_lines(root: &Path, fs: Arc<dyn Fs>) -> Outcome<JsonlReport> {
+    let mut plan = PreparePlan::new(root.join("a.jsonl").to_string_lossy());
+    plan.skip_bad_lines = true;
+    start_plan_on(&plan, RunOptions { threads: 1, ..RunOptions::default() }, fs)?.wait()
+}
+
+#[test]
+fn a_copy_without_bad_lines_is_there_with_its_index_or_not_at_all() {
+    let put_lines = |root: &Path| {
+        let lines: String = (0..2_000).map(|number| format!("{{\"n\": {number}}}\n")).collect();
+        put(&root.join("a.jsonl"), format!("{lines}bad\n{lines}").as_bytes());
+    };
+    let copy = |root: &Path| COPY.map(|name| std::fs::read(root.join(name)).ok());
+    let whole = tempfile::tempdir().unwrap();
+    put_lines(whole.path());
+    let fs = Arc::new(FaultFs::new(Fault::Nothing));
+    run_without_bad_lines(whole.path(), fs.clone()).unwrap();
+    let wanted = copy(whole.path());
+    assert!(wanted.iter().all(Option::is_some) && fs.ops() > 10);
+    for at in 0..fs.ops() {
+        for fault in [Fault::Kill { at }, Fault::PowerCut { at }, Fault::Full { at, errno: Errno::NOSPC }] {
+            let folder = tempfile::tempdir().unwrap();
+            put_lines(folder.path());
+            let shown = format!("operation {at}, {fault:?}");
+            let result = run_without_bad_lines(folder.path(), Arc::new(FaultFs::new(fault)));
+            let after = copy(folder.path());
+            assert!(after[1].is_none() || after == wanted, "{shown}: an index without its lines ({result:?})");
+            run_without_bad_lines(folder.path(), Arc::new(RealFs))
+                .unwrap_or_else(|failure| panic!("{shown}: {failure}"));
+            assert_eq!(copy(folder.path()), wanted, "{shown}");
+            assert_eq!(names(folder.path()), [COPY[0], COPY[1], "a.jsonl"], "{shown}");
+        }
+    }
 }

@@ -43,6 +43,7 @@ pub fn given(plan: &PreparePlan) -> Given {
         when(!plan.exclude_shards.is_empty(), "--exclude"),
         // A `split.yaml` brings its excludes with it.
         when(!plan.excludes.is_empty() && !matches!(plan.splits, SplitPlan::Listed(_)), "--exclude-sample"),
+        when(plan.skip_bad_lines && !plan.path.ends_with(".jsonl"), "--skip-bad-lines"),
         when(plan.shuffle_tars, "--shuffle-tars"),
         when(plan.allow_empty_splits, "--allow-empty-splits"),
         when(plan.dataset_yaml_name != DATASET_YAML, "--dataset-yaml-name"),

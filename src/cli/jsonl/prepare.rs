@@ -7,20 +7,26 @@ use super::super::prepare::summary;
 use super::super::printer::{paint, Look};
 use super::super::task::follow;
 use super::flags::given;
+use crate::engine::plan::flags::{FORCE_OVERWRITE, SKIP_BAD_LINES};
 use crate::engine::plan::shell_quote;
-use crate::job::jsonl::{start, start_dry, JsonlReport};
+use crate::job::jsonl::{clean_path, look_plan, start_plan, JsonlReport};
 use crate::model::text::{bytes, count, display_safe, duration};
-use crate::model::{Failure, Outcome, PreparePlan, Subject};
+use crate::model::{Failure, Outcome, PreparePlan, Rerun, Subject};
+use crate::prompt::confirm;
 use std::path::Path;
 
 /// Indexes the file that a plan names. Under a drop-in name flags that mean nothing are noted, else they are refused.
 pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     begin(plan, "a JSONL file", context)?;
-    let path = Path::new(&plan.path);
     let dry = context.globals.dry_run;
     let options = context.run_options();
-    let task = if dry { start_dry(path, options)? } else { start(path, options)? };
-    let report = follow(task, None, context)?;
+    let task = if dry { look_plan(plan, options)? } else { start_plan(plan, options)? };
+    let report = match follow(task, None, context) {
+        Err(failure) if may_leave_out(plan, &failure, context)? => {
+            return prepare(&PreparePlan { skip_bad_lines: true, ..plan.clone() }, context);
+        }
+        result => result?,
+    };
     let lines = lines(plan, &report, dry);
     let told = Told {
         problems: &report.problems,
@@ -30,6 +36,18 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
         command: command(plan),
     };
     Ok(end(plan, &report, told, context))
+}
+
+/// Asks, where questions may be asked, whether the bad lines that a run was refused for are to be left out.
+fn may_leave_out(plan: &PreparePlan, failure: &Failure, context: &Context) -> Outcome<bool> {
+    let has_bad_lines = failure.hint.as_ref().is_some_and(|hint| hint.contains(SKIP_BAD_LINES));
+    if plan.skip_bad_lines || !has_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_ask()
+    {
+        return Ok(false);
+    }
+    let copy = clean_path(Path::new(&plan.path));
+    let why = display_safe(&failure.why).into_owned();
+    confirm(&format!("{why}. Index a copy without them, {}?", display_safe(&copy.to_string_lossy())), false)
 }
 
 /// Refuses flags that mean nothing for `what`; under a drop-in name they are noted.
@@ -58,12 +76,23 @@ pub fn refuse_flags(plan: &PreparePlan, what: &str, context: &Context) -> Outcom
 }
 
 fn command(plan: &PreparePlan) -> String {
-    format!("gristmill prepare {}", shell_quote(&plan.path))
+    let mut line = format!("gristmill prepare {}", shell_quote(&plan.path));
+    if plan.skip_bad_lines {
+        line = format!("{line} {SKIP_BAD_LINES}");
+        if plan.rerun == Rerun::Overwrite {
+            line = format!("{line} {FORCE_OVERWRITE}");
+        }
+    }
+    line
 }
 
 fn lines(plan: &PreparePlan, report: &JsonlReport, dry: bool) -> Vec<String> {
-    let next = format!("{} gristmill info {}", paint(Look::Strong, "Next:"), shell_quote(&plan.path));
-    let path = display_safe(&plan.path);
+    let indexed = match report.lines_left_out {
+        0 => plan.path.clone(),
+        _ => clean_path(Path::new(&plan.path)).to_string_lossy().into_owned(),
+    };
+    let next = format!("{} gristmill info {}", paint(Look::Strong, "Next:"), shell_quote(&indexed));
+    let path = display_safe(&indexed);
     let (samples, size) = (count(report.samples, "sample"), bytes(report.bytes));
     if report.nothing_to_do {
         let done = paint(Look::Good, "Nothing to do.");
@@ -72,10 +101,15 @@ fn lines(plan: &PreparePlan, report: &JsonlReport, dry: bool) -> Vec<String> {
             next,
         ];
     }
-    let file = report.files.first().map_or_else(String::new, |file| {
-        let how = if file.replaces { ", replacing an older one" } else { "" };
-        format!("{} ({}{how})", display_safe(&file.name), bytes(file.bytes))
-    });
+    let files: Vec<String> = report
+        .files
+        .iter()
+        .map(|file| {
+            let how = if file.replaces { ", replacing an older one" } else { "" };
+            format!("{} ({}{how})", display_safe(&file.name), bytes(file.bytes))
+        })
+        .collect();
+    let file = files.join(", ");
     if dry {
         return vec![
             format!("Would index {path}: {samples}, {size}. Nothing was written."),
@@ -86,6 +120,11 @@ fn lines(plan: &PreparePlan, report: &JsonlReport, dry: bool) -> Vec<String> {
     let done = paint(Look::Good, &format!("Indexed {path}"));
     let mut lines =
         vec![format!("{done}: {samples}, {size} in {}.", duration(report.elapsed)), format!("Written: {file}")];
+    if report.lines_left_out > 0 {
+        let verb = if report.lines_left_out == 1 { "is" } else { "are" };
+        let left_out = count(report.lines_left_out, "bad line");
+        lines.push(format!("{left_out} of {} {verb} left out; the file stays as it is.", display_safe(&plan.path)));
+    }
     lines.extend(summary::count_lines(&report.counts));
     lines.push(next);
     lines

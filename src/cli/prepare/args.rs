@@ -90,6 +90,10 @@ pub struct PrepareArgs {
     #[arg(long, value_enum, value_name = "HOW", default_value = "skip", help_heading = "Index")]
     pub tgz: TgzArg,
 
+    /// Of a .jsonl file: index a copy, NAME.clean.jsonl, without the lines that lint reports
+    #[arg(long, help_heading = "Index")]
+    pub skip_bad_lines: bool,
+
     #[command(flatten)]
     pub media: MediaArgs,
 

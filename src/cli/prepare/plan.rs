@@ -23,6 +23,7 @@ pub fn from_args(args: &PrepareArgs, globals: &Globals) -> Outcome<PreparePlan> 
         _ => Rerun::Refuse,
     };
     plan.reset_excludes = args.reset_excludes;
+    plan.skip_bad_lines = args.skip_bad_lines;
     plan.new_to = args.new_to.clone();
     plan.scope = match (args.tar_index_only, args.skip_sample_tables) {
         (true, _) => Scope::TarIndexOnly,

@@ -8,7 +8,7 @@ use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
 use crate::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
-use crate::source::jsonl::{is_white, start_of, FileStart};
+use crate::source::jsonl::{each_line, is_white, start_of, Checker, Ends, FileStart, Unit};
 use crate::source::text::Packing;
 use crate::storage::read::{open_read, ReadFile};
 use crate::storage::scratch::Scratch;
@@ -18,6 +18,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Bytes read at a time while lines are looked for.
 const PIECE: usize = 256 << 10;
+/// Lines that begin beyond this are not parsed before somebody looks at them, in bytes.
+const MOST_CHECKED: u64 = 4 << 30;
+/// Longer lines are not, in bytes.
+const LONGEST_CHECKED: usize = 8 << 20;
 /// Samples between two looks whether to stop.
 const BEAT: u64 = 512;
 
@@ -43,6 +47,7 @@ pub(super) fn open(path: &Path) -> Outcome<Opening> {
     };
     shared.begin(file.len(), None);
     let mut background: Vec<Background> = Vec::new();
+    let (checked, checks) = (Arc::clone(&file), Arc::clone(&shared));
     match &index {
         Some(index) => shared.state.finish(0, index.samples(), None),
         None => {
@@ -50,6 +55,7 @@ pub(super) fn open(path: &Path) -> Outcome<Opening> {
             background.push(Box::new(move |cancel| shared.find_lines(Plain::new(file), cancel)));
         }
     }
+    background.push(Box::new(move |cancel| checks.check_lines(&checked, cancel)));
     Ok(Opening { catalog: Arc::new(Jsonl { shared, index, stop: stop.clone(), _scratch: None }), stop, background })
 }
 
@@ -129,6 +135,32 @@ impl Shared {
             Ok(()) => source.cut_short(),
         };
         self.state.finish(0, self.lines().len(), failure.map(Arc::from));
+    }
+
+    /// Parses the lines that are objects by their ends. What cannot be read is reported where it is looked at.
+    fn check_lines(&self, file: &ReadFile, cancel: &Cancel) {
+        let (mut checker, mut index) = (Checker::default(), 0);
+        let unit = Unit { start: 0, end: file.len().min(MOST_CHECKED) };
+        let checked = each_line(file, unit, LONGEST_CHECKED, &Mutex::new(()), cancel, |line| {
+            let Some(ends) = Ends::of(line.start, line.bytes) else { return Ok(true) };
+            let mut why: Option<Arc<str>> = None;
+            if line.is_whole() && ends.is_object() {
+                checker.check(line.bytes, |at, issue| {
+                    if why.is_none() && issue.is_problem() {
+                        why = Some(format!("column {}: {}", at + 1, issue.title()).into());
+                    }
+                });
+            }
+            if let Some(why) = why {
+                let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
+                Arc::make_mut(&mut problems).add(SampleAt { group: 0, index }, why);
+            }
+            index += 1;
+            Ok(true)
+        });
+        if let Err(failure) = checked {
+            tracing::debug!("the lines were not checked to the end: {failure}");
+        }
     }
 
     fn scan(&self, source: &mut impl Bytes, cancel: &Cancel) -> Outcome<()> {

@@ -19,6 +19,8 @@ const LONGEST_RECORD: usize = 1 << 20;
 const MOST_KEYS: usize = 200;
 /// Records that are kept whole.
 const KEPT_RECORDS: usize = 20;
+/// Bad lines that are reported one by one.
+const KEPT_PROBLEMS: usize = 20;
 /// Bytes of a record that are kept as text.
 const KEPT_TEXT: usize = 16 << 10;
 
@@ -80,7 +82,9 @@ pub struct JsonlFacts {
     pub records: Vec<RecordFacts>,
     /// Records looked at that cannot be parsed.
     pub unparsed: u64,
-    /// Why `prepare` would refuse it, as far as was looked.
+    /// Lines looked at that are no JSON objects.
+    pub bad_lines: u64,
+    /// Why `prepare` would refuse it, as far as was looked: the first of those lines.
     pub problems: Vec<Problem>,
 }
 
@@ -110,6 +114,7 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
         text_key: None,
         records: Vec::new(),
         unparsed: 0,
+        bad_lines: 0,
         problems: Vec::new(),
     };
     match start_of(&file)? {
@@ -133,9 +138,10 @@ pub fn facts_of(path: &Path, sample_limit: u64) -> Outcome<JsonlFacts> {
             None => {}
             Some(ends) if line.is_whole() && !ends.is_object() => {
                 let bad = crate::source::jsonl::BadLine { line: line.number, start: line.start, ends };
-                seen.facts.problems.push(words::bad_line(&file, &bad));
-                was_stopped = true;
-                return Ok(false);
+                seen.facts.bad_lines += 1;
+                if seen.facts.problems.len() < KEPT_PROBLEMS {
+                    seen.facts.problems.push(words::bad_line(&file, &bad));
+                }
             }
             Some(_) => seen.record(line),
         }

@@ -59,7 +59,7 @@ fn begins_a_line(file: &ReadFile, unit: Unit) -> Outcome<bool> {
     Ok(byte == *b"\n")
 }
 
-fn problem(place: Subject, line: Line<'_>, at: usize, issue: Issue) -> Problem {
+pub(super) fn problem(place: Subject, line: Line<'_>, at: usize, issue: Issue) -> Problem {
     let from = at.saturating_sub(SHOWN.0);
     let near = line.bytes.get(from..(at + SHOWN.1).min(line.bytes.len())).unwrap_or_default();
     let (before, behind) =

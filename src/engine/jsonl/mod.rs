@@ -1,5 +1,6 @@
 //! The index of a JSONL file: ranges are scanned in any order and put together in theirs (Energon format page §11).
 
+mod clean;
 mod compare;
 mod facts;
 mod lengths;
@@ -9,6 +10,7 @@ mod merge;
 mod tests;
 mod words;
 
+pub use clean::{clean_lines, has_bad_line, CleanLines};
 pub use compare::IndexCompare;
 pub use facts::{facts_of, JsonlFacts, KeyFacts, RecordFacts};
 pub use lengths::Lengths;

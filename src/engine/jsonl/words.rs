@@ -48,7 +48,11 @@ pub fn refusal(file: &ReadFile, counts: &Counts) -> Option<Failure> {
             many => format!("{} of {lines} are not JSON objects; nothing was written", grouped(many)),
         };
         let subject = Subject::path(path).line(first.line + 1).at(first.start);
-        let hint = "an index has no place for such lines, and the loader fails on them: correct them or take them out, then run it again";
+        let quoted = shell_quote(&path.to_string_lossy());
+        let hint = format!(
+            "the loader fails on such lines: correct them, or leave them out: gristmill prepare {quoted} --skip-bad-lines \
+             indexes a copy without them, NAME.clean.jsonl"
+        );
         return Some(Failure::data("indexing the lines", why).on(subject).with_hint(hint));
     }
     (counts.samples == 0).then(|| {

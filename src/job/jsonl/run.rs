@@ -27,7 +27,7 @@ pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> 
     judge(&file, &counts, context)?;
     context.phase_of(Phase::Publish, "file", "writing the index");
     context.progress.restart(1, 0);
-    let mut report = report(&file, &counts, &target);
+    let mut report = counted(&file, &counts, &target);
     report.nothing_to_do = is_same(&draft, &target, mode)?;
     if report.nothing_to_do {
         report.files.clear();
@@ -46,15 +46,15 @@ pub(super) fn look(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
     begin_scan(&file, context);
     let counts = pooled::scan(&file, &context.options, &context.handles(), |_| Ok(()))?;
     judge(&file, &counts, context)?;
-    Ok(ended(report(&file, &counts, &index_path(path)), context))
+    Ok(ended(counted(&file, &counts, &index_path(path)), context))
 }
 
-fn begin_scan(file: &ReadFile, context: &TaskContext) {
+pub(super) fn begin_scan(file: &ReadFile, context: &TaskContext) {
     context.progress.restart(1, file.len());
     context.phase_of(Phase::Scan, "file", format!("reading {}", text::bytes(file.len())));
 }
 
-fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) -> Outcome<Counts> {
+pub(super) fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) -> Outcome<Counts> {
     begin_scan(file, context);
     let mut out = context.fs.create_file(draft)?;
     let counts = pooled::scan(file, &context.options, &context.handles(), |piece| out.write_all(piece))?;
@@ -73,22 +73,27 @@ fn judge(file: &ReadFile, counts: &Counts, context: &TaskContext) -> Outcome<()>
     refusal(file, counts).map_or(Ok(()), Err)
 }
 
-fn report(file: &ReadFile, counts: &Counts, target: &Path) -> JsonlReport {
+fn counted(file: &ReadFile, counts: &Counts, target: &Path) -> JsonlReport {
+    JsonlReport { blank_lines: counts.blank, ..report(file, target, counts.samples) }
+}
+
+pub(super) fn report(file: &ReadFile, target: &Path, samples: u64) -> JsonlReport {
     let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let replaces = std::fs::symlink_metadata(target).is_ok();
     JsonlReport {
-        samples: counts.samples,
+        samples,
         bytes: file.len(),
-        blank_lines: counts.blank,
+        blank_lines: 0,
+        lines_left_out: 0,
         nothing_to_do: false,
-        files: vec![OutputFile { name, bytes: (counts.samples + 1) * 8, replaces }],
+        files: vec![OutputFile { name, bytes: (samples + 1) * 8, replaces }],
         problems: Vec::new(),
         counts: Vec::new(),
         elapsed: std::time::Duration::ZERO,
     }
 }
 
-fn ended(mut report: JsonlReport, context: &TaskContext) -> JsonlReport {
+pub(super) fn ended(mut report: JsonlReport, context: &TaskContext) -> JsonlReport {
     report.problems = context.problems.kept();
     report.counts = context.problems.counts();
     report.elapsed = context.elapsed();

@@ -39,6 +39,10 @@ impl Issue {
     pub fn is_fatal(self) -> bool {
         matches!(self, Self::Syntax(_) | Self::NotUtf8 | Self::TooDeep)
     }
+    /// Whether readers refuse the line or lose a value of it.
+    pub fn is_problem(self) -> bool {
+        matches!(self, Self::Syntax(_) | Self::NotUtf8 | Self::TooDeep | Self::DuplicateKey)
+    }
     /// In a user's words.
     pub fn title(self) -> &'static str {
         match self {

@@ -116,6 +116,9 @@ impl BrowseScreen {
     }
 
     fn step_problem(&mut self, forward: bool) -> Vec<Effect> {
+        if let Some(known) = self.catalog().map(|catalog| catalog.problems()) {
+            Arc::make_mut(&mut self.problems).merge(&known);
+        }
         let here = self.state.at.unwrap_or_default();
         let step = |at| if forward { self.problems.after(at) } else { self.problems.before(at) };
         let listed = |at: &SampleAt| self.state.listing.contains(*at);

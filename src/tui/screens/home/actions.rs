@@ -183,8 +183,10 @@ impl Home {
             _ => {}
         }
         let run = RunScreen::new(orders::jsonl(&path), self.env.clone());
+        let without = RunScreen::new(orders::jsonl_without_bad_lines(&path), self.env.clone());
         let answers = vec![
             Answer::new("Write the index", vec![Effect::Push(Box::new(run))]),
+            Answer::new("Leave bad lines out, in a copy", vec![Effect::Push(Box::new(without))]),
             Answer::new("Leave it", Vec::new()),
         ];
         Box::new(Question::new("Prepare JSONL", lines, answers))

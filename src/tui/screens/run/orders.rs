@@ -4,8 +4,9 @@ use super::screen::Start;
 use super::view::Words;
 use super::{Made, Order};
 use crate::engine::nanosets::mixture::IndexPlan;
+use crate::engine::plan::flags::SKIP_BAD_LINES;
 use crate::engine::plan::shell_quote;
-use crate::model::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan};
+use crate::model::{DedupPlan, PackFormat, PackPlan, PrepareMediaPlan, PreparePlan};
 use crate::source::kind::packed_files;
 use crate::tui::{recent, widgets::text};
 use std::path::{Path, PathBuf};
@@ -39,9 +40,20 @@ fn words(what: &str, [ready, done, idle]: [&str; 3], back: &'static str) -> Word
 
 /// Indexing a JSONL file.
 pub fn jsonl(path: &Path) -> Order {
-    let (name, file) = (name_of(path), path.to_owned());
+    lines(PreparePlan::new(path.to_string_lossy()), path)
+}
+
+/// Indexing a copy of a JSONL file without its bad lines; where it has none, the file itself.
+pub fn jsonl_without_bad_lines(path: &Path) -> Order {
+    let plan = PreparePlan { skip_bad_lines: true, ..PreparePlan::new(path.to_string_lossy()) };
+    let order = lines(plan, path);
+    Order { command: format!("{} {SKIP_BAD_LINES}", order.command), ..order }
+}
+
+fn lines(plan: PreparePlan, path: &Path) -> Order {
+    let name = name_of(path);
     let ends = ["is ready to train on", "is indexed", "was indexed like this already"];
-    let start: Start = Box::new(move |env| env.jobs.start_jsonl(file.clone(), env.options.clone()));
+    let start: Start = Box::new(move |env| env.jobs.start_jsonl(plan.clone(), env.options.clone()));
     let command = format!("gristmill prepare {}", argument(path));
     Order {
         next: vec![format!("To check it again: gristmill lint {}", argument(path))],

@@ -213,7 +213,14 @@ fn jsonl(report: &JsonlReport, dot: &str) -> Vec<String> {
     if report.blank_lines > 0 {
         words.push_str(&format!(" {dot} {}, no samples", count(report.blank_lines, "blank line")));
     }
-    vec![words]
+    let mut lines = vec![words];
+    if report.lines_left_out > 0 {
+        lines.push(format!(
+            "{} left out of the copy; the file stays as it is",
+            count(report.lines_left_out, "bad line")
+        ));
+    }
+    lines
 }
 
 /// Files with their sizes.
