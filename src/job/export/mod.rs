@@ -8,6 +8,7 @@ use crate::model::text::is_printable;
 use crate::model::{Cancel, Failure, Outcome, Subject};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::scratch::Scratch;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Bytes that are read and written in one go.
@@ -50,16 +51,36 @@ pub fn export(
     folder: &Path,
     cancel: &Cancel,
 ) -> Outcome<Exported> {
-    let mut targets = Vec::with_capacity(parts.len());
-    for &part in parts {
-        let name = sample.parts.get(part).map(|part| &*part.name);
-        let Some(name) = name else { return Err(Failure::usage("exporting", "the sample has no such part")) };
-        targets.push((part, safe_path(&sample.key, name)?));
+    export_all(catalog, &[(sample.clone(), parts.to_vec())], folder, cancel)
+}
+
+/// [`export`] of several samples, each with the positions of its parts. All names are judged before the first byte is written.
+pub fn export_all(
+    catalog: &dyn Catalog,
+    samples: &[(BrowseSample, Vec<usize>)],
+    folder: &Path,
+    cancel: &Cancel,
+) -> Outcome<Exported> {
+    let mut targets = Vec::new();
+    let mut known = HashSet::new();
+    for (sample, parts) in samples {
+        for &part in parts {
+            let name = sample.parts.get(part).map(|part| &*part.name);
+            let Some(name) = name else { return Err(Failure::usage("exporting", "the sample has no such part")) };
+            let target = safe_path(&sample.key, name)?;
+            if !known.insert(target.clone()) {
+                let why = "two of the samples have a part of this name";
+                return Err(Failure::data("exporting", why)
+                    .on(Subject::path(&target))
+                    .with_hint("export them one by one, into different folders"));
+            }
+            targets.push((sample, part, target));
+        }
     }
     if folder.as_os_str().is_empty() {
         return Err(Failure::usage("exporting", "no folder is named"));
     }
-    for (_, target) in &targets {
+    for (_, _, target) in &targets {
         let path = folder.join(target);
         if std::fs::symlink_metadata(&path).is_ok() {
             return Err(Failure::data("exporting", "there is a file of that name already")
@@ -69,7 +90,7 @@ pub fn export(
     }
     make_folders(folder)?;
     let mut exported = Exported { files: Vec::new(), bytes: 0 };
-    for (part, target) in targets {
+    for (sample, part, target) in targets {
         let path = folder.join(&target);
         make_inner_folders(folder, &target)?;
         exported.bytes += write_part(catalog, sample, part, &path, FILE_MODE, cancel)?;

@@ -100,7 +100,7 @@ actions! {
     CopyKey, "copy-key", "copy key", "Copies the sample's key to the clipboard (OSC 52, works over SSH).";
     CopyPath, "copy-path", "copy path", "Copies the path of the file that the sample lies in to the clipboard.";
     OpenPart, "open-part", "edit a copy", "Opens a read-only copy of the part in your editor ($VISUAL, $EDITOR).";
-    Export, "export", "export", "Writes the part or the whole sample into a folder of your choice.";
+    Export, "export", "export", "Writes the part, the whole sample or all marked samples into a folder of your choice.";
     FindText, "find-text", "find text", "Looks for words in what is shown of the part.";
     CopyValue, "copy-value", "copy value", "Copies the value of the selected line, or the whole short text, to the clipboard.";
     CopyField, "copy-field", "copy field path", "Copies where the selected line is, as an expression of the field map.";

@@ -200,6 +200,19 @@ fn parts_are_exported_and_nothing_is_written_over() {
 }
 
 #[test]
+fn all_marked_samples_are_exported() {
+    let house = prepared();
+    let mut story = browse(&house, &["big", "--number", "3"]);
+    at(&mut story, "000003");
+    story.keys("V j j E").wait_for("the 3 marked samples").keys("j enter").wait_for("Into which folder");
+    story.type_text("~/marked").keys("enter").wait_for("wrote 9 files");
+    for key in ["000003", "000004", "000005"] {
+        assert!(house.home().join(format!("marked/{key}.txt")).is_file(), "{key}");
+    }
+    quit(&mut story);
+}
+
+#[test]
 fn names_that_lead_out_of_a_folder_are_shown_and_not_exported() {
     let house = House::new();
     house.file("bad/shard_0.tar", &hostile_tar());
@@ -501,5 +514,25 @@ fn the_jobs_panel_and_the_facts_lie_over_the_browser() {
     at(&mut story, "000000");
     story.keys("f").wait_for("samples with part").keys("esc");
     at(&mut story, "000000");
+    quit(&mut story);
+}
+
+#[test]
+fn the_search_for_problems_goes_on_after_a_bad_line() {
+    let house = House::new();
+    let mut lines: Vec<String> = (0..3_000).map(|number| format!("{{\"n\": {number}}}")).collect();
+    lines[40] = "no object".into();
+    lines[1_500] = "{\"n\": }".into();
+    lines[2_900] = "[]".into();
+    house.file("corpus.jsonl", lines.join("\n").as_bytes());
+    let mut story = browse(&house, &["corpus.jsonl"]);
+    at(&mut story, "0");
+    story.keys("]");
+    at(&mut story, "40");
+    story.keys("]").wait_for("column 7");
+    at(&mut story, "1500");
+    story.keys("]");
+    at(&mut story, "2900");
+    story.keys("]").wait_for("no further problem");
     quit(&mut story);
 }

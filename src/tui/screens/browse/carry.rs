@@ -1,33 +1,77 @@
 //! Taking parts out: into a folder, or as a copy for the person's editor. Done on a worker.
 
+use super::marked::{each_sample, MOST};
+use super::rows::Span;
 use super::screen::BrowseScreen;
+use super::state::Pane;
 use crate::engine::browse::{BrowseSample, Catalog};
-use crate::job::export::{copy_of, export, Exported, PartCopy};
-use crate::model::text::{bytes, count};
-use crate::model::{Cancel, Outcome};
+use crate::job::export::{copy_of, export, export_all, Exported, PartCopy};
+use crate::model::text::{bytes, count, grouped};
+use crate::model::{Cancel, Failure, Outcome};
 use crate::tui::screen::{Effect, TerminalProgram, UiEnv};
 use crate::tui::screens::splits::{Choice, Offer, Prompt};
 use crate::tui::widgets::{Level, Toast};
 use crate::tui::work::Latest;
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// What is to be carried.
 pub struct Errand {
     catalog: Arc<dyn Catalog>,
-    sample: Arc<BrowseSample>,
+    from: From,
     what: What,
     cancel: Cancel,
 }
 
+/// The samples it is taken from.
+#[derive(Clone)]
+enum From {
+    Shown(Arc<BrowseSample>),
+    Marked(Vec<Span>),
+}
+
 enum What {
-    /// A copy of a part for an editor.
+    /// A copy of a part of the shown sample for an editor.
     Copy(usize),
     /// Parts into a folder.
-    Export(Vec<usize>, PathBuf),
+    Export(Parts, PathBuf),
+}
+
+#[derive(Clone)]
+enum Parts {
+    /// The part that is shown, by its name and place.
+    Shown(Arc<str>, usize),
+    All,
+}
+
+impl Parts {
+    /// Their positions in a sample; of marked samples those of this name.
+    fn of(&self, sample: &BrowseSample, is_marked: bool) -> Vec<usize> {
+        match self {
+            Self::All => (0..sample.parts.len()).collect(),
+            Self::Shown(name, _) if is_marked => {
+                sample.parts.iter().position(|part| part.name == *name).into_iter().collect()
+            }
+            Self::Shown(_, at) => vec![*at],
+        }
+    }
+}
+
+fn exported(catalog: &dyn Catalog, from: &From, parts: &Parts, folder: &Path, cancel: &Cancel) -> Outcome<Exported> {
+    match from {
+        From::Shown(sample) => export(catalog, sample, &parts.of(sample, false), folder, cancel),
+        From::Marked(spans) => {
+            let mut samples = Vec::new();
+            each_sample(catalog, spans, cancel, |sample| {
+                let parts = parts.of(&sample, true);
+                samples.push((sample, parts));
+            })?;
+            export_all(catalog, &samples, folder, cancel)
+        }
+    }
 }
 
 /// What came of it.
@@ -53,11 +97,16 @@ impl Carrier {
     pub fn start(env: &UiEnv) -> Self {
         let scratch = env.options.scratch.clone();
         let worker = Latest::start("browse-carry", env.wake.clone(), move |errand: Errand| {
-            let (catalog, sample) = (errand.catalog.as_ref(), errand.sample.as_ref());
-            match errand.what {
-                What::Copy(part) => Carried::Copy(copy_of(catalog, sample, part, scratch.as_deref(), &errand.cancel)),
-                What::Export(parts, folder) => {
-                    Carried::Exported(export(catalog, sample, &parts, &folder, &errand.cancel))
+            let catalog = errand.catalog.as_ref();
+            match (errand.what, &errand.from) {
+                (What::Copy(part), From::Shown(sample)) => {
+                    Carried::Copy(copy_of(catalog, sample, part, scratch.as_deref(), &errand.cancel))
+                }
+                (What::Copy(_), From::Marked(_)) => {
+                    Carried::Copy(Err(Failure::usage("copying the part", "several samples are marked")))
+                }
+                (What::Export(parts, folder), from) => {
+                    Carried::Exported(exported(catalog, from, &parts, &folder, &errand.cancel))
                 }
             }
         });
@@ -82,16 +131,16 @@ impl Drop for Carrier {
 }
 
 impl BrowseScreen {
-    fn errand(&self, what: What) -> Option<Errand> {
-        let (catalog, sample) = (self.catalog()?, self.state.sample()?);
-        let cancel = self.carrier.cancel.clone();
-        Some(Errand { catalog: Arc::clone(catalog), sample: Arc::clone(sample), what, cancel })
+    fn errand(&self, from: From, what: What) -> Option<Errand> {
+        let (catalog, cancel) = (Arc::clone(self.catalog()?), self.carrier.cancel.clone());
+        Some(Errand { catalog, from, what, cancel })
     }
 
     /// A copy of the part for the person's editor.
     pub(super) fn open_part(&mut self) -> Vec<Effect> {
         let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
-        if let Some(errand) = self.errand(What::Copy(self.state.part_index(&sample))) {
+        let part = self.state.part_index(&sample);
+        if let Some(errand) = self.errand(From::Shown(sample), What::Copy(part)) {
             self.carrier.worker.ask(errand);
         }
         Vec::new()
@@ -102,13 +151,35 @@ impl BrowseScreen {
         let Some(sample) = self.state.sample().cloned() else { return Vec::new() };
         let shown = self.state.part_index(&sample);
         let Some(part) = sample.parts.get(shown) else { return Vec::new() };
-        let whole: u64 = sample.parts.iter().map(|part| part.byte_size).sum();
-        let offers = vec![
-            Offer::new(format!("part {}", part.name), bytes(part.byte_size)),
-            Offer::new("the whole sample", format!("{}, {}", count(sample.parts.len() as u64, "part"), bytes(whole))),
-        ];
-        let choices = [vec![shown], (0..sample.parts.len()).collect()];
-        let errands = choices.map(|parts| self.errand(What::Export(parts, PathBuf::new())));
+        let part_name = Arc::clone(&part.name);
+        let marked = self.state.marked_rows().filter(|_| self.state.pane != Pane::Groups);
+        let number = marked.as_ref().map_or(0, |rows| rows.end() - rows.start() + 1);
+        if number > MOST {
+            let words =
+                format!("{} samples are marked, and {} at most are exported at once", grouped(number), grouped(MOST));
+            return vec![Effect::Toast(Toast::new(Level::Warn, words))];
+        }
+        let (from, title, offers) = match marked {
+            Some(rows) => {
+                let samples = count(number, "marked sample");
+                let offers = vec![
+                    Offer::new(format!("part {part_name} of the {samples}"), ""),
+                    Offer::new(format!("the {samples}, all parts"), ""),
+                ];
+                (From::Marked(self.state.marked_spans(rows)), samples, offers)
+            }
+            None => {
+                let whole: u64 = sample.parts.iter().map(|part| part.byte_size).sum();
+                let parts = count(sample.parts.len() as u64, "part");
+                let offers = vec![
+                    Offer::new(format!("part {part_name}"), bytes(part.byte_size)),
+                    Offer::new("the whole sample", format!("{parts}, {}", bytes(whole))),
+                ];
+                (From::Shown(Arc::clone(&sample)), sample.key.to_string(), offers)
+            }
+        };
+        let choices = [Parts::Shown(part_name, shown), Parts::All];
+        let errands = choices.map(|parts| self.errand(from.clone(), What::Export(parts, PathBuf::new())));
         let (orders, home) = (Rc::clone(&self.carrier.orders), self.env.home.clone());
         let errands = Rc::new(RefCell::new(errands));
         let chosen = move |row: usize| {
@@ -128,7 +199,7 @@ impl BrowseScreen {
             let line = "Into which folder? It is made if it is not there; nothing in it is written over.";
             vec![Effect::Push(Box::new(Prompt::new("Export", line, "", "~/export", accept)))]
         };
-        vec![Effect::Push(Box::new(Choice::new("Export", vec![sample.key.to_string()], offers, chosen)))]
+        vec![Effect::Push(Box::new(Choice::new("Export", vec![title], offers, chosen)))]
     }
 
     /// Picks up what was ordered, and what was carried.

@@ -4,7 +4,7 @@ use super::listing::Listing;
 use super::rows::Span;
 use super::screen::BrowseScreen;
 use super::state::{BrowseState, Pane};
-use crate::engine::browse::{Catalog, Marks, SampleAt};
+use crate::engine::browse::{BrowseSample, Catalog, Marks, SampleAt};
 use crate::engine::splits::{Edit, ExcludeItem};
 use crate::formats::energon::collapse::collapse;
 use crate::formats::python::braces;
@@ -18,7 +18,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 /// Samples that are taken at once, at most: beyond them a whole shard is meant.
-const MOST: u64 = 20_000;
+pub(super) const MOST: u64 = 20_000;
 /// Samples that are read between two looks at whether it was called off.
 const PIECE: usize = 1_024;
 /// Edits of one change that are made together.
@@ -64,34 +64,45 @@ impl Marker {
 
 fn sorted(question: Question, cancel: &Cancel) -> Outcome<Sorted> {
     let mut sorted = Sorted::default();
-    for span in &question.spans {
+    each_sample(&*question.catalog, &question.spans, cancel, |sample| {
+        let group = sample.at.group;
+        if question.marks.is_shard_excluded(group) {
+            return;
+        }
+        let is_excluded = question.marks.is_sample_named(group, &sample.key);
+        let list = if is_excluded { &mut sorted.excluded } else { &mut sorted.fresh };
+        match list.last_mut().filter(|keys| keys.group == group) {
+            Some(keys) => keys.keys.push(sample.key.to_string()),
+            None => list.push(Keys { group, keys: vec![sample.key.to_string()] }),
+        }
+    })?;
+    Ok(sorted)
+}
+
+/// Hands out the samples of the spans, in order.
+pub(super) fn each_sample(
+    catalog: &dyn Catalog,
+    spans: &[Span],
+    cancel: &Cancel,
+    mut take: impl FnMut(BrowseSample),
+) -> Outcome<()> {
+    for span in spans {
         let (mut from, mut left) = (span.from, span.count);
         while left > 0 {
             cancel.check()?;
-            let samples = question.catalog.samples(from, left.min(PIECE), cancel)?;
+            let samples = catalog.samples(from, left.min(PIECE), cancel)?;
             let Some(last) = samples.last() else { break };
             left = left.saturating_sub(samples.len());
-            let groups = question.catalog.groups();
+            let groups = catalog.groups();
             let next = groups.locate(groups.number(last.at) + 1);
-            for sample in &samples {
-                let group = sample.at.group;
-                if question.marks.is_shard_excluded(group) {
-                    continue;
-                }
-                let is_excluded = question.marks.is_sample_named(group, &sample.key);
-                let list = if is_excluded { &mut sorted.excluded } else { &mut sorted.fresh };
-                match list.last_mut().filter(|keys| keys.group == group) {
-                    Some(keys) => keys.keys.push(sample.key.to_string()),
-                    None => list.push(Keys { group, keys: vec![sample.key.to_string()] }),
-                }
-            }
+            samples.into_iter().for_each(&mut take);
             match next {
                 Some(next) => from = next,
                 None => break,
             }
         }
     }
-    Ok(sorted)
+    Ok(())
 }
 
 /// Exclude items for the keys of a shard: a run of numbers is one brace range.
@@ -139,7 +150,7 @@ impl BrowseState {
     }
 
     /// The marked samples as spans of the data set.
-    fn marked_spans(&self, rows: RangeInclusive<u64>) -> Vec<Span> {
+    pub(super) fn marked_spans(&self, rows: RangeInclusive<u64>) -> Vec<Span> {
         let count = usize::try_from(rows.end() - rows.start() + 1).unwrap_or(usize::MAX);
         if let Listing::All = self.listing {
             return self.groups.locate(*rows.start()).map(|from| Span { from, count }).into_iter().collect();
