@@ -22,7 +22,7 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
     let options = context.run_options();
     let task = if dry { look_plan(plan, options)? } else { start_plan(plan, options)? };
     let report = match follow(task, None, context) {
-        Err(failure) if may_leave_out(plan, &failure, context)? => {
+        Err(stopped) if may_leave_out(plan, &stopped.failures, context)? => {
             return prepare(&PreparePlan { skip_bad_lines: true, ..plan.clone() }, context);
         }
         result => result?,
@@ -39,10 +39,10 @@ pub fn prepare(plan: &PreparePlan, context: &Context) -> Finished {
 }
 
 /// Asks, where questions may be asked, whether the bad lines that a run was refused for are to be left out.
-fn may_leave_out(plan: &PreparePlan, failure: &Failure, context: &Context) -> Outcome<bool> {
-    let has_bad_lines = failure.hint.as_ref().is_some_and(|hint| hint.contains(SKIP_BAD_LINES));
-    if plan.skip_bad_lines || !has_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_ask()
-    {
+fn may_leave_out(plan: &PreparePlan, failures: &[Failure], context: &Context) -> Outcome<bool> {
+    let is_refusal = |failure: &&Failure| failure.hint.as_ref().is_some_and(|hint| hint.contains(SKIP_BAD_LINES));
+    let Some(failure) = failures.iter().find(is_refusal) else { return Ok(false) };
+    if plan.skip_bad_lines || context.globals.drop_in || context.globals.dry_run || !context.may_ask() {
         return Ok(false);
     }
     let copy = clean_path(Path::new(&plan.path));
