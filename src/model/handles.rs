@@ -115,6 +115,16 @@ pub trait ProblemSink: Send + Sync {
     fn count_more(&self, _severity: Severity, _kind: ProblemKind, _number: u64) {}
 }
 
+/// Drops every problem.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NullProblemSink;
+
+impl ProblemSink for NullProblemSink {
+    fn report(&self, _problem: Problem) -> Outcome<()> {
+        Ok(())
+    }
+}
+
 /// The way out of a run that ended at its first problem.
 const GOES_ON: &str = "without --strict the run goes on, and lists such problems at its end";
 

@@ -2,8 +2,7 @@
 
 use super::tar::{scan_shard, ScanSink};
 use crate::model::{
-    Cancel, Failure, Handles, HiddenSample, Outcome, PartRow, Problem, ProblemSink, Progress, SampleRow, SampleSketch,
-    Shard,
+    Cancel, Failure, Handles, HiddenSample, NullProblemSink, Outcome, PartRow, Progress, SampleRow, SampleSketch, Shard,
 };
 
 /// Parts that a peeked sample may have; a sample with more is not fit for a question.
@@ -13,7 +12,7 @@ const MOST_PARTS: usize = 1_000;
 pub fn peek(shard: &Shard, count: usize) -> Outcome<Vec<SampleSketch>> {
     let mut sink = Peek { shard: &shard.name, count, parts: Vec::new(), found: Vec::new() };
     let (progress, cancel) = (Progress::default(), Cancel::default());
-    let handles = Handles { progress: &progress, cancel: &cancel, problems: &Silent };
+    let handles = Handles { progress: &progress, cancel: &cancel, problems: &NullProblemSink };
     match scan_shard(shard, &mut sink, &handles) {
         Ok(_) => Ok(sink.found),
         Err(failure) if failure.is_cancelled() => Ok(sink.found),
@@ -49,14 +48,6 @@ impl ScanSink for Peek<'_> {
 
     fn hidden_sample(&mut self, _row: HiddenSample) -> Outcome<()> {
         self.parts.clear();
-        Ok(())
-    }
-}
-
-struct Silent;
-
-impl ProblemSink for Silent {
-    fn report(&self, _problem: Problem) -> Outcome<()> {
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! position takes so many milliseconds longer (at most ten seconds), as on storage far away: for tests and benches of what
 //! must not wait. What SQLite reads is slowed down once per question, by the catalogs.
 
+use crate::model::lfs::{is_lfs_pointer, LFS_HINT, LFS_POINTER, MAX_LFS_POINTER_BYTES};
 use crate::model::problem::Subject;
 use crate::model::{Failure, FileStamp, Outcome};
 use rustix::fs::{Mode, OFlags};
@@ -41,8 +42,18 @@ pub fn pause() {
     }
 }
 
-/// Opens a regular file, following symbolic links. A folder, fifo, device or socket is refused without waiting for it.
+/// Opens a regular file, following symbolic links. A folder, fifo, device or socket is refused without waiting for it, and so is a Git
+/// LFS pointer in place of the file.
 pub fn open_read(path: &Path) -> Outcome<ReadFile> {
+    let file = open_any(path)?;
+    match file.is_lfs_pointer()? {
+        true => Err(Failure::data("reading", LFS_POINTER).on(Subject::path(path)).with_hint(LFS_HINT)),
+        false => Ok(file),
+    }
+}
+
+/// [`open_read`], also of a Git LFS pointer.
+pub fn open_any(path: &Path) -> Outcome<ReadFile> {
     pause();
     let failed = |error: &io::Error| Failure::io("opening", path, error);
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -129,6 +140,18 @@ impl ReadFile {
     pub fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> io::Result<()> {
         pause();
         self.file.read_exact_at(buf, offset)
+    }
+    /// Whether the file is a Git LFS pointer. Only files of the size of one are read.
+    pub fn is_lfs_pointer(&self) -> Outcome<bool> {
+        if self.bytes == 0 || self.bytes > MAX_LFS_POINTER_BYTES {
+            return Ok(false);
+        }
+        let mut content = vec![0; usize::try_from(self.bytes).unwrap_or_default()];
+        match self.file.read_exact_at(&mut content, 0) {
+            Ok(()) => Ok(is_lfs_pointer(&content)),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            Err(error) => Err(Failure::io("reading", &self.path, &error)),
+        }
     }
     /// It will be read at places in no order: the system need not read ahead. Where it cannot be told so, nothing changes.
     pub fn expect_no_order(&self) {

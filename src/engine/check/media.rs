@@ -1,13 +1,16 @@
 //! Media rows held against the entries that they describe: of a prepared data set shard by shard, of a folder in slices.
 
+use super::lint::bad_file;
 use super::Prepared;
 use crate::engine::media::{is_in_samples, picks, picks_file, Prober, Verdict, WHOLE};
 use crate::formats::energon::layout;
 use crate::formats::energon::media_json::{from_json, to_json};
 use crate::formats::energon::tables::{failure, open_readonly};
 use crate::media::{ByteSource, Part};
+use crate::model::lfs::{LFS_HINT, LFS_POINTER};
 use crate::model::{
-    text, Failure, Handles, MediaFilter, MediaPlan, MediaType, Outcome, Problem, ProblemKind, ShardId, Subject,
+    text, ExitClass, Failure, Handles, MediaFilter, MediaPlan, MediaType, Outcome, Problem, ProblemKind, ShardId,
+    Subject,
 };
 use crate::source::media_folder;
 use crate::storage::read::open_read;
@@ -163,6 +166,11 @@ impl Look<'_> {
                 }
                 Ok(())
             }
+            Verdict::NotMedia(why) if why == LFS_POINTER => {
+                let message = format!("it has a media row, but {why}");
+                let problem = Problem::problem(ProblemKind::NotMedia, subject(), message);
+                self.handles.problems.report(problem.with_hint(LFS_HINT))
+            }
             Verdict::NotMedia(why) => report(ProblemKind::NotMedia, format!("it has a media row, but: {why}")),
             Verdict::Broken(why) => report(ProblemKind::BrokenMedia, format!("it has a media row, but: {why}")),
             Verdict::Unreadable(error) => {
@@ -317,8 +325,11 @@ pub fn check_files(root: &Path, slice: &Slice, depth: Depth, handles: &Handles<'
             continue;
         }
         if depth != Depth::Rows {
-            let file = open_read(&path)?;
-            look.at(&found, &file, || Subject::path(&path))?;
+            match open_read(&path) {
+                Ok(file) => look.at(&found, &file, || Subject::path(&path))?,
+                Err(failure) if failure.class == ExitClass::Data => handles.problems.report(bad_file(failure))?,
+                Err(failure) => return Err(failure),
+            }
         }
     }
     Ok(count)

@@ -3,6 +3,7 @@
 use crate::media::kind::{globs_match, type_by_extension, type_by_header, HEADER_BYTES};
 use crate::media::{self, ByteSource, ProbeError, Probed, Reader};
 use crate::model::caught::caught;
+use crate::model::lfs::{is_lfs_pointer, LFS_POINTER, MAX_LFS_POINTER_BYTES};
 use crate::model::{Cancel, Failure, MediaFacts, MediaFilter, MediaPlan, MediaType, Outcome};
 
 /// Whether an entry may be media, as far as its name tells; only then it is opened.
@@ -88,8 +89,9 @@ impl<'a> Prober<'a> {
         match looked {
             Ok(verdict) => Ok(verdict),
             Err(ProbeError::Cancelled) => Err(Failure::cancelled()),
-            Err(ProbeError::NotMedia(why)) => Ok(Verdict::NotMedia(why)),
             Err(ProbeError::Io(error)) => Ok(Verdict::Unreadable(error)),
+            Err(_) if is_pointer(source) => Ok(Verdict::NotMedia(LFS_POINTER.to_owned())),
+            Err(ProbeError::NotMedia(why)) => Ok(Verdict::NotMedia(why)),
             Err(error @ ProbeError::Broken { .. }) => Ok(Verdict::Broken(error.to_string())),
         }
     }
@@ -124,4 +126,13 @@ impl<'a> Prober<'a> {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Whether a Git LFS pointer is in place of a medium.
+fn is_pointer(source: &dyn ByteSource) -> bool {
+    let size = source.len();
+    let mut content = vec![0; usize::try_from(size.min(MAX_LFS_POINTER_BYTES)).unwrap_or_default()];
+    size <= MAX_LFS_POINTER_BYTES
+        && source.read_at(&mut content, 0).is_ok_and(|count| count == content.len())
+        && is_lfs_pointer(&content)
 }

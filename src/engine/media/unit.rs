@@ -4,6 +4,7 @@ use super::pick::{picks, Prober, Verdict};
 use super::spool::{MediaRows, RowsWriter};
 use crate::engine::index::{Entries, SpooledShard};
 use crate::media::{ByteSource, Part};
+use crate::model::lfs::{LFS_HINT, LFS_POINTER};
 use crate::model::{Failure, Handles, MediaPlan, Outcome, Problem, ProblemKind, Shard, Subject};
 use crate::source::media_folder::FileList;
 use crate::storage::fs::Fs;
@@ -69,7 +70,8 @@ fn shard_entries(
         Ok(file) => file,
         Err(failure) => {
             let message = format!("its media cannot be described: {}", failure.why);
-            return Ok(Some(Problem::problem(ProblemKind::Unreadable, subject(), message)));
+            let problem = Problem::problem(ProblemKind::Unreadable, subject(), message);
+            return Ok(Some(Problem { hint: failure.hint, ..problem }));
         }
     };
     if file.stamp().ok() != Some(spool.scan.stamp) {
@@ -145,7 +147,9 @@ impl Work<'_> {
                 }
             }
             Verdict::NotMedia(why) => {
-                report(Problem::problem(ProblemKind::NotMedia, subject(), format!("it gets no row: {why}")))?;
+                let hint = (why == LFS_POINTER).then(|| LFS_HINT.to_owned());
+                let problem = Problem::problem(ProblemKind::NotMedia, subject(), format!("it gets no row: {why}"));
+                report(Problem { hint, ..problem })?;
             }
             Verdict::Broken(why) => {
                 report(Problem::problem(ProblemKind::BrokenMedia, subject(), format!("it gets no row: {why}")))?;
@@ -161,7 +165,7 @@ impl Work<'_> {
 
     fn unreadable(&mut self, subject: Subject, failure: &Failure) -> Outcome<()> {
         self.rows.count_entry();
-        let message = format!("it gets no row: {}", failure.why);
-        self.handles.problems.report(Problem::problem(ProblemKind::Unreadable, subject, message))
+        let problem = Problem::problem(ProblemKind::Unreadable, subject, format!("it gets no row: {}", failure.why));
+        self.handles.problems.report(Problem { hint: failure.hint.clone(), ..problem })
     }
 }

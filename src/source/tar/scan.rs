@@ -6,10 +6,11 @@ use super::notes::printable;
 use super::walk::{Entry, Step, Walker};
 use super::window::{FileWindow, StreamWindow, Window};
 use super::{ScanSink, ShardScan};
+use crate::model::lfs::{LFS_HINT, LFS_POINTER};
 use crate::model::text::bytes;
-use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Shard, Subject};
+use crate::model::{Failure, Handles, NullProblemSink, Outcome, Problem, ProblemKind, Shard, Subject};
 use crate::source::compressed::{Compression, Decompressed};
-use crate::storage::read::{open_read, ReadFile};
+use crate::storage::read::{open_any, ReadFile};
 use std::sync::Arc;
 
 /// Bytes behind the end of the archive that are looked at.
@@ -26,8 +27,17 @@ pub(super) fn scan(shard: &Shard, sink: &mut dyn ScanSink, handles: &Handles<'_>
         let subject = Subject { shard: Some(shard.name.clone()), ..failure.subject.clone() };
         failure.on(subject)
     };
-    let file = Arc::new(open_read(&shard.path).map_err(named)?);
+    let file = Arc::new(open_any(&shard.path).map_err(named)?);
     let before = file.stamp().map_err(|e| Failure::io("reading the shard", &shard.path, &e))?;
+    if file.is_lfs_pointer()? {
+        let problem = Problem::problem(ProblemKind::BadFile, Subject::shard(&shard.name), LFS_POINTER);
+        handles.problems.report(problem.with_hint(LFS_HINT))?;
+        // What its bytes are as an archive says nothing to a person.
+        let handles = Handles { problems: &NullProblemSink, ..*handles };
+        let scan = Run::new(shard, FileWindow::new(file), &handles).scan(sink)?;
+        handles.progress.add(1, 0);
+        return Ok(ShardScan { stamp: before, ..scan });
+    }
     let compression = Compression::of(&file)?;
     let mut scan = match compression {
         None => Run::new(shard, FileWindow::new(Arc::clone(&file)), handles).scan(sink)?,

@@ -1,0 +1,35 @@
+//! Pointer files of Git LFS: the small text that a checkout holds in place of a large file that was not fetched.
+
+/// The largest pointer file in bytes, by the specification of Git LFS.
+pub const MAX_LFS_POINTER_BYTES: u64 = 1023;
+/// What is said of one.
+pub const LFS_POINTER: &str = "it is a Git LFS pointer in place of the file, whose content was not fetched";
+/// The way out.
+pub const LFS_HINT: &str = "fetch the content with `git lfs pull`";
+
+/// Whether the whole content of a file is a Git LFS pointer.
+pub fn is_lfs_pointer(content: &[u8]) -> bool {
+    // The second is the address of its first releases.
+    let starts: [&[u8]; 2] = [b"version https://git-lfs.github.com/spec/", b"version https://hawser.github.com/spec/"];
+    let is_known = starts.iter().any(|start| content.starts_with(start));
+    let has_oid = content.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"oid sha256:"));
+    is_known && has_oid && content.len() as u64 <= MAX_LFS_POINTER_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_are_recognised_by_their_first_line_and_their_object() {
+        let pointer = |url: &str| format!("version {url}/v1\noid sha256:{}\nsize 12345\n", "7".repeat(64));
+        assert!(is_lfs_pointer(pointer("https://git-lfs.github.com/spec").as_bytes()));
+        assert!(is_lfs_pointer(pointer("https://git-lfs.github.com/spec").replace('\n', "\r\n").as_bytes()));
+        assert!(is_lfs_pointer(pointer("https://hawser.github.com/spec").as_bytes()));
+        for other in ["", "version ", "version https://git-lfs.github.com/spec/v1\n", &pointer("https://example.com")] {
+            assert!(!is_lfs_pointer(other.as_bytes()), "{other}");
+        }
+        let long = pointer("https://git-lfs.github.com/spec") + &"ext-0-x y\n".repeat(200);
+        assert!(!is_lfs_pointer(long.as_bytes()));
+    }
+}
