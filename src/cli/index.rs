@@ -11,7 +11,7 @@ use crate::job::index::{start_forager, start_raw, ExistingFile, ForagerIndexPlan
 use crate::job::task::Task;
 use crate::model::text::{bytes, count, display_safe, duration};
 use crate::model::{ExitClass, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
-use crate::source::text::{list, Peer};
+use crate::source::text::{list, Peer, Selection};
 use clap::{Args, ValueEnum};
 use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
@@ -99,7 +99,8 @@ fn each(named: &[String], args: &IndexArgs, context: &Context) -> Finished {
     }
     let inputs: Vec<PathBuf> = named.iter().map(PathBuf::from).collect();
     let cancel = context.signals.listen();
-    let listing = list(&inputs, None, None, Peer::Modalities, &cancel)?;
+    let selection = Selection { follows_reference: true, ..Selection::default() };
+    let listing = list(&inputs, selection, Peer::Modalities, &cancel)?;
     for problem in &listing.problems {
         context.printer.problem(problem);
     }

@@ -8,6 +8,7 @@ mod in_order;
 pub mod index;
 pub mod journal;
 pub mod jsonl;
+mod layouts;
 pub mod leaks;
 pub mod media;
 pub mod metadataset;

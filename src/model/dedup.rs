@@ -3,6 +3,7 @@
 
 use super::plan::PLAN_VERSION;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Where the ranges go in annotate mode, unless something else is said.
 pub const ANNOTATE_KEY: &str = "metadata.sa_remove_ranges";
@@ -152,6 +153,18 @@ impl DedupPlan {
     /// What the text is read from: the folder, or the index in its place.
     pub fn source(&self) -> &str {
         self.from_index.as_deref().unwrap_or(&self.input)
+    }
+
+    /// The folder that is proposed for the result: next to what is read, named after it.
+    pub fn proposed_output(&self) -> String {
+        let source = Path::new(self.source());
+        let Some(name) = source.file_name().map(|name| name.to_string_lossy().into_owned()) else {
+            return String::new();
+        };
+        // `a.jsonl.gz` and `a.jsonl` are named `a`.
+        let end = name.to_ascii_lowercase().find(".json").filter(|at| *at > 0).unwrap_or(name.len());
+        let name = format!("{}-dedup", name.get(..end).unwrap_or(&name));
+        source.with_file_name(name).to_string_lossy().into_owned()
     }
 
     /// Where the result is visible at last: the output as given, or with `_annotated` where the reference names it so.

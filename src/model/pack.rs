@@ -109,6 +109,11 @@ impl PackPlan {
         }
     }
 
+    /// Whether files are chosen and bad ones passed over as the reference program does it: with `--compat`, and as nanotron's own tool does.
+    pub fn follows_reference(&self) -> bool {
+        self.compat || self.nanosets.as_ref().is_some_and(|target| target.names == NameProfile::Classic)
+    }
+
     /// The formats that are asked for, in the order in which they are made and named.
     pub fn formats(&self) -> Vec<PackFormat> {
         [

@@ -59,6 +59,8 @@ problem_kinds! {
     Unreadable => "unreadable", "cannot be read";
     /// A file of text that a format leaves aside by its name.
     FileLeftOut => "file-left-out", "file left out by its name";
+    /// A file of text without any content.
+    EmptyFile => "empty-file", "empty file";
     /// The shard grew, shrank, vanished or was replaced while it was read.
     ChangedDuringScan => "changed-during-scan", "changed while it was read";
     // Found inside tars.

@@ -215,7 +215,7 @@ pub fn open(path: &Path, view: &TokenView) -> Outcome<Opening> {
 /// Whether a name is that of a packed JSONL file: `a.jsonl.gz`, `a.jsonl.zst`.
 pub fn is_packed_jsonl(path: &Path) -> bool {
     let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    name.contains(".jsonl.") && [".gz", ".zst", ".bz2", ".xz", ".lzma", ".zip"].iter().any(|end| name.ends_with(end))
+    name.contains(".jsonl.") && !crate::source::text::Packing::of_name(&name).is_plain()
 }
 
 /// What is said of a compressed shard.

@@ -1,6 +1,7 @@
 //! Is an index of Forager samples what the files beside it hold (Forager format page §1)?
 
 use super::Checked;
+use crate::engine::nanosets::check::no_document;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use crate::storage::read::{open_read, read_whole};
 use serde::{Deserialize, Serialize};
@@ -145,6 +146,9 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
         first += count;
     }
     after_rows(root, &files, handles)?;
+    if table.is_empty() {
+        handles.problems.report(no_document(root))?;
+    }
     Ok(ForagerFacts {
         path: root.to_string_lossy().into_owned(),
         samples: files.iter().map(|file| file.samples).sum(),

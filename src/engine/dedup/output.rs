@@ -28,9 +28,8 @@ enum Way {
 impl PackedOutput {
     /// How the output of this name is packed.
     pub fn packing(name: &str) -> Packing {
-        match name.rsplit_once('.').map(|(_, end)| end) {
-            Some("gz") => Packing::Gzip,
-            Some("zst") => Packing::Zstd,
+        match Packing::of_name(name) {
+            packing @ (Packing::Gzip | Packing::Zstd) => packing,
             _ => Packing::Plain,
         }
     }

@@ -43,7 +43,17 @@ pub fn begin(folder: &Path, handles: &Handles<'_>) -> Outcome<FolderFacts> {
             message,
         ))?;
     }
+    if facts.tokens == 0 {
+        handles.problems.report(no_document(folder))?;
+    }
     Ok(facts)
+}
+
+/// A set without any document.
+pub(in crate::engine) fn no_document(folder: &Path) -> Problem {
+    let message = "it has no document: a loader fails at its first sample";
+    let problem = Problem::problem(ProblemKind::EmptyShard, Subject::path(folder), message);
+    problem.with_hint("pack it again from files that have documents")
 }
 
 /// Checks one file of a folder. `vocabulary` counts only where tokens are read.

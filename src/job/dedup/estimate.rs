@@ -14,9 +14,12 @@ use crate::engine::dedup::find::Rule;
 use crate::engine::dedup::output::PackedOutput;
 use crate::engine::plan::dedup::plan_hash;
 use crate::job::journal::Journal;
+use crate::job::layouts;
 use crate::job::record::{report_before, stopped_run, RecordedPlan as _};
 use crate::model::dedup::{SHOWN_LENGTHS, USUAL_MIN_LENGTH};
-use crate::model::{text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Subject};
+use crate::model::{
+    text, Cancel, DedupPlan, ExitClass, Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject,
+};
 use crate::source::text::Packing;
 use crate::storage::space;
 use std::time::Duration;
@@ -145,6 +148,9 @@ pub fn estimates(
         }
         Some(Err(failure)) => return Err(failure),
     };
+    let found = layouts::preview(&inputs.line_files(), "deduplicating", options.threads, cancel)?;
+    let is_refused = found.iter().any(|problem| problem.severity == Severity::Refusal);
+    problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Refusal));
     let rules_of = |lengths: &[u64]| -> Vec<Rule> { lengths.iter().map(|length| Rule::of(plan, *length)).collect() };
     let is_searched = effort.search_budget(&inputs, &rules_of(lengths), options.memory_bytes).is_some();
     // What is estimated of one length depends on others: of a longer one it is never more.
@@ -152,8 +158,10 @@ pub fn estimates(
     let wanted = lengths.len();
     let lengths: &[u64] = &lengths.iter().copied().chain(others).collect::<Vec<u64>>();
     let mut sample = Sample::take(plan, &inputs, rules_of(lengths), options, effort, cancel)?;
-    problems.extend(sample.problems.iter().cloned());
-    if sample.own_documents == 0 && sample.own_input_bytes > 0 {
+    if !is_refused {
+        problems.extend(sample.problems.iter().cloned());
+    }
+    if sample.own_documents == 0 && sample.own_input_bytes > 0 && !is_refused {
         problems.extend(wrong_field(plan, &inputs, cancel)?);
     }
     // More than was looked at is like what was.

@@ -47,27 +47,20 @@ pub(super) struct Inputs {
 pub(super) fn find(plan: &DedupPlan, cancel: &Cancel) -> Outcome<Inputs> {
     let mut inputs = Inputs::default();
     if let Some(against) = &plan.against {
-        inputs.add(Path::new(against), cancel)?;
+        inputs.add(Path::new(against), plan.compat, cancel)?;
         inputs.earlier = inputs.files.len();
     }
     match &plan.from_index {
         Some(index) => inputs.add_index(Path::new(index))?,
-        None => inputs.add(Path::new(&plan.input), cancel)?,
+        None => inputs.add(Path::new(&plan.input), plan.compat, cancel)?,
     }
     inputs.look_into_packed(cancel)?;
     Ok(inputs)
 }
 
 impl Inputs {
-    fn add(&mut self, dir: &Path, cancel: &Cancel) -> Outcome<()> {
-        if !dir.is_dir() {
-            let facts = std::fs::metadata(dir).map_err(|error| Failure::io("deduplicating", dir, &error))?;
-            let why = if facts.is_file() { "it is a file, not a folder" } else { "it is not a folder" };
-            return Err(Failure::usage("deduplicating", why)
-                .on(Subject::path(dir))
-                .with_hint("name the folder that holds the .jsonl files"));
-        }
-        let found = list(dir, cancel)?;
+    fn add(&mut self, path: &Path, follows_reference: bool, cancel: &Cancel) -> Outcome<()> {
+        let found = list(path, follows_reference, cancel)?;
         self.files.extend(found.files);
         self.problems.extend(found.problems);
         Ok(())
@@ -126,13 +119,17 @@ impl Inputs {
     /// Refuses an output in which one of the files lies, or that lies in a folder that is read, whatever links lead there.
     pub(super) fn check_apart(&self, plan: &DedupPlan, layout: &Layout) -> Outcome<()> {
         // The shards of an index have no place among files.
-        let files = self.files.iter().take(if self.index.is_some() { self.earlier } else { self.files.len() });
+        let files = self.line_files();
         let refuse = |why: String, name: &str| {
             let failure = Failure::usage("deduplicating", why).on(Subject::field("--output"));
             Err(failure.with_hint(format!("{} is read, too; name another folder", text::display_safe(name))))
         };
-        let roots: Vec<PathBuf> =
-            [Some(&plan.input), plan.against.as_ref()].into_iter().flatten().map(PathBuf::from).collect();
+        // A file that is named itself may lie in any folder.
+        let root = |named: &String| match Path::new(named) {
+            path if path.is_file() => path.parent().unwrap_or(path).to_owned(),
+            path => path.to_owned(),
+        };
+        let roots: Vec<PathBuf> = [Some(&plan.input), plan.against.as_ref()].into_iter().flatten().map(root).collect();
         let places: Vec<PathBuf> = layout.places().map(real).collect();
         let mut seen: HashMap<&Path, PathBuf> = HashMap::new();
         for file in files {
@@ -196,6 +193,12 @@ impl Inputs {
     /// Files whose output is written.
     pub(super) fn own(&self) -> &[TextFile] {
         self.files.get(self.earlier..).unwrap_or_default()
+    }
+
+    /// Every file that is read line by line.
+    pub(super) fn line_files(&self) -> Vec<&TextFile> {
+        let count = if self.index.is_some() { self.earlier } else { self.files.len() };
+        self.files.iter().take(count).collect()
     }
 
     /// Every file, as it was found.

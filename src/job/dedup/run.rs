@@ -13,6 +13,7 @@ use crate::engine::dedup::find::Rule;
 use crate::engine::plan::dedup::plan_hash;
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::job::journal::{DoneUnit, Journal, SpoolDigest};
+use crate::job::layouts;
 use crate::job::record::{check_running, report_before, tell_again, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -99,6 +100,9 @@ pub(super) fn run(context: &TaskContext, plan: &DedupPlan, tuning: Tuning) -> Ou
         opened.clear_finished();
         return opened.nothing();
     }
+    let (threads, cancel) = (context.options.threads, &context.cancel);
+    // Of an empty file there is nothing to say: its output is empty as well.
+    layouts::check(&opened.inputs.line_files(), "deduplicating", threads, cancel)?;
     let mut made = Vec::new();
     if let Some(parent) = opened.layout.output.parent() {
         make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;

@@ -11,7 +11,7 @@ use crate::job::work_place::{folder_of, WorkPlace};
 use crate::job::Phase;
 use crate::model::text::{bytes as size, count};
 use crate::model::{Failure, Outcome, RunOptions, Subject};
-use crate::source::text::{list, Peer, TextFile};
+use crate::source::text::{list, Peer, Selection, TextFile};
 use crate::storage::fs::{BufferedFile, Fs, RealFs};
 use crate::storage::read::{open_read, stamp_at, ReadFile};
 use std::os::unix::fs::MetadataExt as _;
@@ -68,7 +68,8 @@ fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
             .with_hint("take it away to make a new one, or name another with --index-folder"));
     }
     let handles = context.handles();
-    let listing = list(std::slice::from_ref(&plan.base), None, None, Peer::Forager, handles.cancel)?;
+    let selection = Selection { follows_reference: true, ..Selection::default() };
+    let listing = list(std::slice::from_ref(&plan.base), selection, Peer::Forager, handles.cancel)?;
     for problem in listing.problems {
         handles.problems.report(problem)?;
     }

@@ -5,7 +5,7 @@
 
 use crate::engine::pack::{forager_names, pbin_names};
 use crate::model::{Cancel, Failure, Outcome, PackFormat, PackPlan, Problem, Subject};
-use crate::source::text::{list, Listing, Peer, TextFile};
+use crate::source::text::{list, Listing, Peer, Selection, TextFile};
 use crate::storage::read::stamp_at;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -142,8 +142,7 @@ fn follows_tasks(found: &[usize], roles: &[Role]) -> bool {
 impl Inputs {
     fn listed(&mut self, plan: &PackPlan, peer: Peer, cancel: &Cancel) -> Outcome<Vec<TextFile>> {
         let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
-        let paths = plan.paths_file.as_deref().map(Path::new);
-        let Listing { files, problems } = list(&inputs, plan.glob.as_deref(), paths, peer, cancel)?;
+        let Listing { files, problems, .. } = list(&inputs, Selection::of(plan), peer, cancel)?;
         for problem in problems {
             if !self.problems.contains(&problem) {
                 self.problems.push(problem);
@@ -195,6 +194,13 @@ impl Inputs {
     pub(super) fn files(&self) -> Vec<&TextFile> {
         let mut seen = BTreeSet::new();
         self.passes.iter().flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
+    }
+
+    /// Every file that is read line by line, once.
+    pub(super) fn line_files(&self) -> Vec<&TextFile> {
+        let mut seen = BTreeSet::new();
+        let passes = self.passes.iter().filter(|pass| pass.index.is_none());
+        passes.flat_map(|pass| &pass.files).filter(|file| seen.insert(&file.path)).collect()
     }
 
     /// Relative names of the files of a task of Nanosets, in its order.

@@ -8,9 +8,10 @@ use super::preview_outputs::{expected, outputs, share, shown, task_names, LISTED
 use super::preview_places::{places, stretch};
 use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
-use super::run::wants_some;
+use super::run::{no_text, wants_some, NO_TEXT_HINT};
 use super::stats;
 use crate::engine::pack::{plan_hash, recipes, Kind, Lot, PackedPiece, Packer, Recipe};
+use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
 use crate::model::pack::{NanosetsTarget, PackPlan, SampleSize};
@@ -49,14 +50,19 @@ pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcom
         }
         Err(failure) => return Err(failure),
     };
+    if !plan.follows_reference() && !nothing_to_do {
+        problems.extend(layouts::preview(&inputs.line_files(), "packing", options.threads, cancel)?);
+    }
     problems.extend(stopped_run(plan, &layout.own)?.filter(|_| !options.restart && !nothing_to_do));
     let mut sampling = Sampling::new(recipes.len());
     for pass in &inputs.passes {
         sampling.pass(plan, pass, &recipes, &tokenizer, cancel)?;
     }
-    match sampling.refusal() {
-        Some(refusal) => problems.push(refusal),
-        None => problems.extend(sampling.left_out()),
+    if !problems.iter().any(|problem| problem.severity == Severity::Refusal) {
+        match sampling.refusal(plan, &inputs) {
+            Some(refusal) => problems.push(refusal),
+            None => problems.extend(sampling.left_out()),
+        }
     }
     let targets: Vec<TargetPreview> =
         recipes.iter().enumerate().map(|(at, recipe)| sampling.target(at, recipe, plan, &layout, &inputs)).collect();
@@ -314,10 +320,14 @@ impl Sampling {
         PackSample { bytes_per_second: if self.sample.bytes == 0 { 0.0 } else { self.rate() }, ..self.sample }
     }
 
-    /// Lines, and none of them a document.
-    fn refusal(&self) -> Option<Problem> {
-        if self.sample.documents > 0 || self.sample.lines == 0 {
+    /// No line, or none that is a document.
+    fn refusal(&self, plan: &PackPlan, inputs: &Inputs) -> Option<Problem> {
+        if self.sample.documents > 0 {
             return None;
+        }
+        if self.sample.lines == 0 {
+            let (subject, why) = no_text(plan, inputs)?;
+            return Some(Problem::refusal(ProblemKind::NoText, subject, why).with_hint(NO_TEXT_HINT));
         }
         let reason = self.rows.iter().flat_map(|row| &row.skipped).max_by_key(|skipped| skipped.documents)?;
         let message = format!("no line that was looked at gave a document ({})", reason.reason);

@@ -13,11 +13,12 @@ use super::record::{decide, settled, Decision, Recorded};
 use super::{findings, room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
+use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::{check_running, report_before, tell_again, RecordedPlan as _};
 use crate::job::task::TaskContext;
 use crate::job::Phase;
-use crate::model::pack::{NanosetsTarget, TextField};
+use crate::model::pack::TextField;
 use crate::model::{
     text, ExitClass, Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, ProblemSink as _, Subject,
 };
@@ -57,6 +58,7 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
         job.clear_finished();
         return job.nothing();
     }
+    job.check_layouts()?;
     let mut made = Vec::new();
     if let Some(parent) = job.layout.output.parent() {
         make_folder(&*context.fs, parent, FOLDER_MODE, &mut made)?;
@@ -92,6 +94,16 @@ impl<'a> Job<'a> {
         }
         let hash = plan_hash(&settled(plan), &tokenizer.facts().hash);
         Ok(Self { context, plan, tokenizer, recipes, layout, inputs, hash, tuning })
+    }
+
+    /// Refuses files that hold no lines of JSON, and reports empty ones.
+    fn check_layouts(&self) -> Outcome<()> {
+        let context = self.context;
+        if self.plan.follows_reference() {
+            return Ok(());
+        }
+        let notes = layouts::check(&self.inputs.line_files(), "packing", context.options.threads, &context.cancel)?;
+        notes.into_iter().try_for_each(|note| context.problems.report(note))
     }
 
     /// Removes what a run left that was killed after everything was visible. Trouble with it is logged and not reported.
@@ -319,19 +331,23 @@ impl<'a> Job<'a> {
         Ok(report)
     }
 
-    /// A run that found lines and no text in any of them was given the wrong field.
+    /// Refuses a run without a document: there is no text at all, or the field is another one.
     fn refuse_nothing_but_bad(&self, totals: &Totals) -> Outcome<()> {
-        let skipped: u64 = totals.targets.iter().flat_map(|target| &target.skipped).map(|(_, _, count)| count).sum();
-        if totals.documents > 0 || skipped == 0 {
+        if totals.documents > 0 {
             return Ok(());
         }
-        // One task of many may have nothing, and what watches over tasks as datatrove does waits for the files of each.
+        let skipped: u64 = totals.targets.iter().flat_map(|target| &target.skipped).map(|(_, _, count)| count).sum();
+        if skipped == 0 {
+            return match no_text(self.plan, &self.inputs) {
+                Some((subject, why)) => Err(Failure::data("packing", why).on(subject).with_hint(NO_TEXT_HINT)),
+                None => Ok(()),
+            };
+        }
         let has_field = match &self.plan.text {
             TextField::Key(key) => totals.keys.is_empty() || totals.keys.contains(key),
             TextField::Jq(_) => totals.keys.is_empty(),
         };
-        let watched = |target: &NanosetsTarget| target.rank.is_some() || target.logging_dir.is_some();
-        if has_field && self.plan.nanosets.as_ref().is_some_and(watched) {
+        if has_field && is_watched(self.plan) {
             return Ok(());
         }
         let mut reasons: Vec<&(String, bool, u64)> = totals.targets.iter().flat_map(|target| &target.skipped).collect();
@@ -395,6 +411,26 @@ impl<'a> Job<'a> {
             elapsed: context.elapsed(),
         }
     }
+}
+
+/// One task of many may have nothing, and what watches over tasks as datatrove does waits for the files of each.
+fn is_watched(plan: &PackPlan) -> bool {
+    plan.nanosets.as_ref().is_some_and(|target| target.rank.is_some() || target.logging_dir.is_some())
+}
+
+/// The way out of a run without any text.
+pub(super) const NO_TEXT_HINT: &str =
+    "name files that have documents; loaders fail at the first sample of an empty set";
+
+/// Where and why a run without a line is refused; `None` where an empty result is what is asked for.
+pub(super) fn no_text(plan: &PackPlan, inputs: &Inputs) -> Option<(Subject, String)> {
+    let files = inputs.line_files();
+    let first = files.first().filter(|_| !plan.follows_reference() && !is_watched(plan))?;
+    let why = match files.len() {
+        1 => "it has no document".to_owned(),
+        more => format!("none of {} has a document", text::count(more as u64, "file")),
+    };
+    Some((Subject::path(&first.path), why))
 }
 
 /// Whether only some documents are wanted of each task.

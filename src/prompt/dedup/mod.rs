@@ -38,9 +38,11 @@ impl Guide {
     fn input(&mut self) -> Outcome<()> {
         while self.plan.from_index.is_none() {
             if self.plan.input.is_empty() {
-                self.plan.input = self.ask.text("Folder of JSONL files", None, false)?;
+                self.plan.input = self.ask.text("Folder of JSONL files, or one file", None, false)?;
             }
-            if let Some(found) = self.ask.or_refuse(list(Path::new(&self.plan.input), &Cancel::default()))? {
+            if let Some(found) =
+                self.ask.or_refuse(list(Path::new(&self.plan.input), self.plan.compat, &Cancel::default()))?
+            {
                 let size = found.files.iter().map(|file| file.bytes).sum();
                 self.ask.tell(format!("{}, {}", count(found.files.len() as u64, "file"), bytes(size)));
                 found.problems.iter().for_each(|problem| self.ask.tell(format!("Warning: {problem}")));
@@ -65,9 +67,10 @@ impl Guide {
 
     fn output(&mut self) -> Outcome<()> {
         if self.plan.output.is_empty() {
-            let proposed = format!("{}-dedup", self.plan.source().trim_end_matches('/'));
+            let proposed = self.plan.proposed_output();
             let question = format!("Folder for the result ({} says the same)", d::OUTPUT);
-            self.plan.output = self.ask.text(&question, Some(&proposed), false)?;
+            self.plan.output =
+                self.ask.text(&question, Some(proposed.as_str()).filter(|name| !name.is_empty()), false)?;
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use crate::model::pack::TextField;
 use crate::model::text::{bytes, count, display_safe};
 use crate::model::{Cancel, Outcome};
 use crate::preview::text::cut_end;
-use crate::source::text::{keys_of, list, Blocks, Extractor, Peer, Position, Text, TextFile};
-use std::path::{Path, PathBuf};
+use crate::source::text::{keys_of, list, Blocks, Extractor, Peer, Position, Selection, Text, TextFile};
+use std::path::PathBuf;
 
 /// Documents that are shown.
 const SHOWN: usize = 3;
@@ -37,8 +37,7 @@ impl Guide {
     /// By the rules of the first format that is chosen; before that by the widest.
     fn files(&self) -> Outcome<Vec<TextFile>> {
         let inputs: Vec<PathBuf> = self.plan.inputs.iter().map(PathBuf::from).collect();
-        let paths_file = self.plan.paths_file.as_deref().map(Path::new);
-        let listing = list(&inputs, self.plan.glob.as_deref(), paths_file, Peer::Nanosets, &Cancel::default())?;
+        let listing = list(&inputs, Selection::of(&self.plan), Peer::Nanosets, &Cancel::default())?;
         Ok(listing.files)
     }
 

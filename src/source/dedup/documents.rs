@@ -6,7 +6,7 @@ use super::tracker::Tracker;
 use super::HELD_LINE;
 use crate::formats::python::json_fields::Fields;
 use crate::model::{Cancel, Failure, Outcome, Subject};
-use crate::source::text::{Damage, LineJudge, Position, TextFile, Unpacked};
+use crate::source::text::{Damage, LineJudge, Position, TextFile, Unpacked, BYTE_ORDER_MARK};
 use crate::storage::read::{open_read, ReadFile};
 use memchr::memchr;
 use std::sync::Arc;
@@ -15,8 +15,6 @@ use std::sync::Arc;
 const STEP: usize = 128 << 10;
 /// What is said of bytes that are not UTF-8.
 const NOT_UTF8: &str = "a byte that is not UTF-8";
-/// What is said of a byte-order mark, which Python refuses in text.
-const MARK: &str = "a byte-order mark stands in front";
 
 /// The lines of one file, in order.
 pub struct Documents {
@@ -295,7 +293,7 @@ fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
         let is_blank = line.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
         return match is_blank {
             true => (Kind::Blank, ""),
-            false if text.starts_with('\u{feff}') => invalid(0, MARK),
+            false if text.starts_with('\u{feff}') => invalid(0, BYTE_ORDER_MARK),
             false => invalid(stop.at, stop.why),
         };
     }
@@ -361,7 +359,7 @@ impl LongReading {
             return invalid(at, NOT_UTF8);
         }
         if self.has_mark {
-            return invalid(0, MARK);
+            return invalid(0, BYTE_ORDER_MARK);
         }
         if !self.judge.is_json() {
             return invalid(self.judge.seen(), "it is no JSON");

@@ -6,7 +6,7 @@ use crate::formats::python::json_text::unescape;
 use crate::formats::python::json_walk::Kind as JsonKind;
 use crate::model::text::grouped;
 use crate::model::{Outcome, Problem, ProblemKind, Subject};
-use crate::source::text::TextFile;
+use crate::source::text::{mark_hint, TextFile, BYTE_ORDER_MARK};
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +112,8 @@ impl<'a> Record<'a> {
         let (kind, why) = match passed {
             Passed::Invalid { at, why } => {
                 let message = format!("{why} (byte {at} of the line); the line is copied as it is");
-                return Some(Problem::problem(ProblemKind::BadJson, subject, message));
+                let hint = (why == BYTE_ORDER_MARK).then(|| mark_hint(file, self.start));
+                return Some(Problem { hint, ..Problem::problem(ProblemKind::BadJson, subject, message) });
             }
             Passed::NoText(why) => (ProblemKind::NoText, why),
             Passed::TooMuch(why) => (ProblemKind::BadDocument, why),

@@ -51,6 +51,15 @@ impl Glob {
         Ok(Self { components })
     }
 
+    /// Whether it names something hidden: a component begins with a dot.
+    pub(super) fn has_hidden(&self) -> bool {
+        let is_hidden = |component: &Component| match component {
+            Component::AnyDepth => false,
+            Component::Name(pieces) => pieces.first() == Some(&Piece::One('.')),
+        };
+        self.components.iter().any(is_hidden)
+    }
+
     /// Whether a relative path with `/` separators fits.
     pub(super) fn fits(&self, path: &str) -> bool {
         let names: Vec<&str> = path.split('/').collect();

@@ -1,11 +1,13 @@
 //! Finding the files of a data set of text, by each program's own rules.
 
 use super::glob::Glob;
+use super::packing::packed_name;
+use super::set_aside::{finished_name, is_set_aside, SetAside};
 use super::{Packing, Peer, TextFile};
 use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use crate::formats::python::natural_order;
 use crate::model::text::display_safe_bytes;
-use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
+use crate::model::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use crate::storage::own::is_beside_output;
 use crate::storage::read::{open_read, read_whole};
 use std::collections::HashMap;
@@ -16,9 +18,8 @@ use std::path::{Path, PathBuf};
 const WHAT: &str = "looking for text files";
 /// The largest file of paths, in bytes.
 const PATHS_LIMIT: u64 = 256 << 20;
-/// Ends of names in folders for Modalities, packed or not.
-const LINES_ENDS: [&str; 7] =
-    [".jsonl", ".jsonl.gz", ".jsonl.zst", ".jsonl.bz2", ".jsonl.xz", ".jsonl.lzma", ".jsonl.zip"];
+/// How to have files read all the same that are set aside.
+const CHOOSE: &str = "--glob chooses files by their names, these included; a file that is named itself is read, too";
 
 /// Files, in the order in which they are read.
 #[derive(Clone, Debug, Default)]
@@ -27,23 +28,41 @@ pub struct Listing {
     pub files: Vec<TextFile>,
     /// What is left out though it looks like data.
     pub problems: Vec<Problem>,
+    /// Hidden copies and the like.
+    pub(in crate::source) set_aside: SetAside,
 }
 
-/// Finds the files that `inputs` stand for: files as they are given, folders with what is in them that fits `glob` or the program's own
-/// rule. With `paths_file` the one input is a folder, and the file lists one relative path a line, in the order wanted.
+/// Which files of a folder are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Selection<'a> {
+    /// Those whose relative path fits this pattern, in place of the program's own rule.
+    pub glob: Option<&'a str>,
+    /// Those that this file lists, one relative path a line, in the order wanted.
+    pub paths_file: Option<&'a Path>,
+    /// Hidden copies and files that are not finished as well, where the program itself reads them.
+    pub follows_reference: bool,
+}
+
+impl<'a> Selection<'a> {
+    /// The selection of a plan.
+    pub fn of(plan: &'a PackPlan) -> Self {
+        Self {
+            glob: plan.glob.as_deref(),
+            paths_file: plan.paths_file.as_deref().map(Path::new),
+            follows_reference: plan.follows_reference(),
+        }
+    }
+}
+
+/// Finds the files that `inputs` stand for: files as they are given, folders with what is in them that is selected. With a file of paths
+/// the one input is a folder.
 ///
 /// An input that is not there, a pattern that fits nothing, and a file that two inputs hold are usage errors; what cannot be looked at
 /// inside a folder is a problem.
-pub fn list(
-    inputs: &[PathBuf],
-    glob: Option<&str>,
-    paths_file: Option<&Path>,
-    peer: Peer,
-    cancel: &Cancel,
-) -> Outcome<Listing> {
-    let glob = glob.map(Glob::new).transpose()?;
+pub fn list(inputs: &[PathBuf], selection: Selection<'_>, peer: Peer, cancel: &Cancel) -> Outcome<Listing> {
+    let glob = selection.glob.map(Glob::new).transpose()?;
     let mut listing = Listing::default();
-    if let Some(paths_file) = paths_file {
+    if let Some(paths_file) = selection.paths_file {
         let [folder] = inputs else {
             return Err(Failure::usage(
                 WHAT,
@@ -59,15 +78,16 @@ pub fn list(
         let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
         if facts.is_dir() {
             let first = listing.files.len();
-            let wants = |name: &str| match is_wanted(name, glob.as_ref(), peer) {
-                true if glob.is_none() && is_packed_already(name) => Wanted::Ours(OURS),
-                true => Wanted::Yes,
-                false if glob.is_none() && is_text(name) => Wanted::Missed(MISSED),
-                false => Wanted::No,
-            };
-            let sees_hidden = peer == Peer::Nanosets;
-            Walk { folder: input, wants: &wants, sees_hidden, listing: &mut listing, cancel }.run()?;
+            let chooser = Chooser { glob: glob.as_ref(), peer, follows_reference: selection.follows_reference };
+            let wants = |name: &str| chooser.wants(name);
+            Walk { folder: input, wants: &wants, sees_hidden: chooser.sees_hidden(), listing: &mut listing, cancel }
+                .run()?;
             sort(listing.files.get_mut(first..).unwrap_or_default(), peer);
+            let found = listing.files.get(first..).unwrap_or_default();
+            let mut aside = std::mem::take(&mut listing.set_aside);
+            let is_read = glob.is_none() && selection.follows_reference;
+            found.iter().filter(|file| is_read && is_set_aside(&file.name)).for_each(|file| aside.add(&file.name));
+            listing.problems.extend(aside.note(input, is_read, CHOOSE));
         } else {
             let name = input.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
             listing.files.push(text_file(input.clone(), name)?);
@@ -76,8 +96,11 @@ pub fn list(
     }
     none_twice(&listing.files, &ends)?;
     if listing.files.is_empty() && listing.problems.iter().all(|problem| problem.kind == ProblemKind::FileLeftOut) {
-        let (why, hint) = nothing(glob.is_some(), peer);
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
+        let (why, hint) = match listing.problems.iter().find(|problem| problem.hint.as_deref() == Some(CHOOSE)) {
+            Some(aside) => (aside.message.as_str(), CHOOSE),
+            None => nothing(glob.is_some(), peer),
+        };
         return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
     }
     Ok(listing)
@@ -127,8 +150,8 @@ fn missing(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-/// Opens a file to tell its packing.
-fn text_file(path: PathBuf, name: String) -> Outcome<TextFile> {
+/// Opens a file to recognise its packing.
+pub(in crate::source) fn text_file(path: PathBuf, name: String) -> Outcome<TextFile> {
     let file = open_read(&path)?;
     let stamp = file.stamp().map_err(|error| Failure::io(WHAT, &path, &error))?;
     let packing = Packing::of(&file)?;
@@ -173,18 +196,51 @@ fn sort(found: &mut [TextFile], peer: Peer) {
     }
 }
 
-fn is_wanted(name: &str, glob: Option<&Glob>, peer: Peer) -> bool {
-    match (glob, peer) {
-        (Some(glob), _) => glob.fits(name),
-        (None, Peer::Nanosets) => true,
-        (None, Peer::Forager) => name.ends_with(".jsonl") || name.ends_with(".JSONL"),
-        (None, Peer::Modalities) => is_text(name),
+/// Which names of a folder are wanted.
+struct Chooser<'a> {
+    glob: Option<&'a Glob>,
+    peer: Peer,
+    follows_reference: bool,
+}
+
+impl Chooser<'_> {
+    /// Whether hidden files are looked at: to read them, or to say that they are left out.
+    fn sees_hidden(&self) -> bool {
+        match self.glob {
+            Some(glob) => self.peer == Peer::Nanosets || glob.has_hidden(),
+            None => self.peer == Peer::Nanosets || !self.follows_reference,
+        }
+    }
+
+    fn wants(&self, name: &str) -> Wanted {
+        if let Some(glob) = self.glob {
+            return if glob.fits(name) { Wanted::Yes } else { Wanted::No };
+        }
+        if !self.follows_reference && is_set_aside(name) {
+            let is_data = self.is_wanted(name) || is_text(finished_name(name));
+            return if is_data { Wanted::SetAside } else { Wanted::No };
+        }
+        match self.is_wanted(name) {
+            true if is_packed_already(name) => Wanted::Ours(OURS),
+            true => Wanted::Yes,
+            false if is_text(name) => Wanted::Missed(MISSED),
+            false => Wanted::No,
+        }
+    }
+
+    /// The program's own rule.
+    fn is_wanted(&self, name: &str) -> bool {
+        match self.peer {
+            Peer::Nanosets => true,
+            Peer::Forager => name.ends_with(".jsonl") || name.ends_with(".JSONL"),
+            Peer::Modalities => is_text(name),
+        }
     }
 }
 
 /// Whether a name says that lines of JSON are in a file, packed or not.
 fn is_text(name: &str) -> bool {
-    LINES_ENDS.iter().any(|end| name.ends_with(end))
+    name.ends_with(".jsonl") || packed_name(name).is_some_and(|(rest, _)| rest.ends_with(".jsonl"))
 }
 
 /// Whether a name is one of those that packing and indexing give to what they write. A program that reads every file of a folder takes
@@ -210,6 +266,8 @@ pub(in crate::source) enum Wanted {
     Missed((&'static str, &'static str)),
     /// It would be, and is no data by its name: what is said of it.
     Ours((&'static str, &'static str)),
+    /// It is left out as a hidden copy or one that is not finished, and counted.
+    SetAside,
 }
 
 /// What is said of text that one of the programs does not look for in folders.
@@ -256,6 +314,10 @@ impl Walk<'_> {
         match (self.wants)(&name) {
             Wanted::Yes => {}
             Wanted::No => return Ok(()),
+            Wanted::SetAside => {
+                self.listing.set_aside.add(&name);
+                return Ok(());
+            }
             Wanted::Ours((message, hint)) => {
                 self.listing.problems.push(Problem::note(ProblemKind::FileLeftOut, subject, message).with_hint(hint));
                 return Ok(());
@@ -282,7 +344,8 @@ impl Walk<'_> {
             Ok(file) => self.listing.files.push(file),
             Err(failure) => {
                 let message = format!("it is left out: {}", failure.why);
-                self.listing.problems.push(Problem::problem(ProblemKind::Unreadable, subject, message));
+                let problem = Problem::problem(ProblemKind::Unreadable, subject, message);
+                self.listing.problems.push(Problem { hint: failure.hint, ..problem });
             }
         }
         Ok(())
@@ -291,6 +354,9 @@ impl Walk<'_> {
     fn error(&mut self, error: &walkdir::Error) {
         let path = error.path().unwrap_or(self.folder);
         let relative = path.strip_prefix(self.folder).unwrap_or(path).to_string_lossy();
+        if is_set_aside(&relative) && (self.wants)(&relative) != Wanted::Yes {
+            return;
+        }
         let problem = |kind, message: String| Problem::problem(kind, Subject::path(path), message);
         if let Some(ancestor) = error.loop_ancestor() {
             let message = format!("it leads back to {}, and is not followed", ancestor.to_string_lossy());

@@ -1,6 +1,6 @@
 //! Listing by each program's rules.
 
-use super::{list, Packing, Peer};
+use super::{list, Packing, Peer, Selection};
 use crate::model::{Cancel, ExitClass, ProblemKind};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
@@ -14,7 +14,8 @@ fn put(root: &Path, name: &str) -> PathBuf {
 }
 
 fn names(root: &Path, glob: Option<&str>, peer: Peer) -> Vec<String> {
-    let listing = list(&[root.to_owned()], glob, None, peer, &Cancel::default()).unwrap();
+    let selection = Selection { glob, follows_reference: true, ..Selection::default() };
+    let listing = list(&[root.to_owned()], selection, peer, &Cancel::default()).unwrap();
     listing.files.into_iter().map(|file| file.name).collect()
 }
 
@@ -50,7 +51,7 @@ fn each_program_sees_its_own_files() {
 fn files_given_by_name_keep_their_order_and_need_no_ending() {
     let folder = tempfile::tempdir().unwrap();
     let inputs = [put(folder.path(), "x10.txt"), put(folder.path(), "x9")];
-    let listing = list(&inputs, None, None, Peer::Forager, &Cancel::default()).unwrap();
+    let listing = list(&inputs, Selection::default(), Peer::Forager, &Cancel::default()).unwrap();
     assert_eq!(listing.files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["x10.txt", "x9"]);
     assert_eq!(listing.files[0].packing, Packing::Plain);
 }
@@ -65,12 +66,12 @@ fn what_packing_wrote_is_no_text_for_a_program_that_reads_every_file() {
         put(root, name);
     }
     assert_eq!(names(root, None, Peer::Nanosets), ["a.jsonl", "index/notes.txt"]);
-    let listing = list(&[root.to_path_buf()], None, None, Peer::Nanosets, &Cancel::default()).unwrap();
+    let listing = list(&[root.to_path_buf()], Selection::default(), Peer::Nanosets, &Cancel::default()).unwrap();
     assert_eq!(listing.problems.len(), 6);
     assert!(listing.problems.iter().all(|told| told.severity == crate::model::Severity::Note));
     // Whoever asks for one has it.
     assert_eq!(names(root, Some("*.idx"), Peer::Nanosets), ["a.jsonl.idx"]);
-    let named = list(&[root.join("a.jsonl.idx")], None, None, Peer::Nanosets, &Cancel::default()).unwrap();
+    let named = list(&[root.join("a.jsonl.idx")], Selection::default(), Peer::Nanosets, &Cancel::default()).unwrap();
     assert_eq!(named.files.len(), 1);
 }
 
@@ -79,7 +80,7 @@ fn a_file_that_two_inputs_hold_is_refused_and_one_reached_twice_by_one_is_not() 
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let (a, b) = (put(root, "s/a.jsonl"), put(root, "b.jsonl"));
-    let find = |inputs: &[PathBuf]| list(inputs, None, None, Peer::Modalities, &Cancel::default());
+    let find = |inputs: &[PathBuf]| list(inputs, Selection::default(), Peer::Modalities, &Cancel::default());
     for inputs in
         [vec![a.clone(), a.clone()], vec![root.to_path_buf(), b.clone()], vec![root.join("s"), root.join("s/../s")]]
     {
@@ -100,7 +101,10 @@ fn a_file_of_paths_decides_the_order_and_has_to_be_right() {
     }
     let paths = put(root, "paths");
     write_file(&RealFs, &paths, b"sub/b\n  a \n\nc", 0o644).unwrap();
-    let list = || list(&[root.to_owned()], None, Some(&paths), Peer::Nanosets, &Cancel::default());
+    let list = || {
+        let selection = Selection { paths_file: Some(&paths), ..Selection::default() };
+        list(&[root.to_owned()], selection, Peer::Nanosets, &Cancel::default())
+    };
     assert_eq!(list().unwrap().files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["sub/b", "a", "c"]);
     write_file(&RealFs, &paths, b"a\nmissing\n", 0o644).unwrap();
     let failure = list().unwrap_err();
@@ -110,8 +114,9 @@ fn a_file_of_paths_decides_the_order_and_has_to_be_right() {
 #[test]
 fn what_is_not_there_or_fits_nothing_is_a_usage_error() {
     let folder = tempfile::tempdir().unwrap();
-    let list =
-        |path: &Path, glob: Option<&str>| list(&[path.to_owned()], glob, None, Peer::Forager, &Cancel::default());
+    let list = |path: &Path, glob: Option<&str>| {
+        list(&[path.to_owned()], Selection { glob, ..Selection::default() }, Peer::Forager, &Cancel::default())
+    };
     put(folder.path(), "a.txt");
     for failure in [
         list(&folder.path().join("no"), None).unwrap_err(),
@@ -133,7 +138,7 @@ fn folders_behind_links_are_entered_and_circles_are_not() {
     std::os::unix::fs::symlink(&root, root.join("again")).unwrap();
     std::os::unix::fs::symlink("nowhere", root.join("dangling.jsonl")).unwrap();
     rustix::fs::mkfifoat(rustix::fs::CWD, root.join("fifo.jsonl"), rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
-    let listing = list(&[root], None, None, Peer::Forager, &Cancel::default()).unwrap();
+    let listing = list(&[root], Selection::default(), Peer::Forager, &Cancel::default()).unwrap();
     assert_eq!(listing.files.iter().map(|file| &*file.name).collect::<Vec<_>>(), ["a.jsonl", "link/b.jsonl"]);
     let mut kinds: Vec<ProblemKind> = listing.problems.iter().map(|problem| problem.kind).collect();
     kinds.sort();

@@ -7,28 +7,32 @@ mod blocks;
 mod extract;
 mod glob;
 mod jq;
+mod layout;
 mod list;
 mod members;
 pub(in crate::source) mod packing;
 mod python_json;
+mod set_aside;
 mod share;
 mod stream;
 mod unit;
 mod verdict;
 mod zip;
 
-pub(in crate::source) use list::{Walk, Wanted};
+pub(in crate::source) use list::{text_file, Walk, Wanted};
+pub(in crate::source) use set_aside::is_set_aside;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};
 pub use extract::{keys_of, value_of, Document, Extractor, Held, Text};
-pub use list::{list, Listing};
+pub use layout::{layout_of, Layout};
+pub use list::{list, Listing, Selection};
 pub use packing::Packing;
 pub(crate) use packing::Unpacked;
 pub use python_json::{python_line, python_lines, NotJson};
 pub use share::unpacked_share;
 pub use stream::LineJudge;
 pub use unit::{plain_units, read_unit, unit_text, UnitText};
-pub use verdict::{Quirks, Verdict};
+pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK};
 
 use crate::model::FileStamp;
 use std::path::PathBuf;

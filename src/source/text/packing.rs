@@ -38,6 +38,26 @@ const READING: &str = "reading the text";
 /// Packed bytes read at a time.
 const INPUT: usize = 128 << 10;
 
+/// Ends of names, and the packing that each stands for; capital letters mean the same.
+const SUFFIXES: [(&str, Packing); 9] = [
+    ("gz", Packing::Gzip),
+    ("gzip", Packing::Gzip),
+    ("zst", Packing::Zstd),
+    ("zstd", Packing::Zstd),
+    ("bz2", Packing::Bzip2),
+    ("bzip2", Packing::Bzip2),
+    ("xz", Packing::Xz),
+    ("lzma", Packing::Xz),
+    ("zip", Packing::Zip),
+];
+
+/// The name of what is packed, and how it is packed; `None` where the end of the name stands for no packing.
+pub(super) fn packed_name(name: &str) -> Option<(&str, Packing)> {
+    let (rest, end) = name.rsplit_once('.')?;
+    let (_, packing) = SUFFIXES.iter().find(|(suffix, _)| end.eq_ignore_ascii_case(suffix))?;
+    Some((rest, *packing))
+}
+
 impl Packing {
     /// In a user's words.
     pub fn title(self) -> &'static str {
@@ -51,21 +71,26 @@ impl Packing {
         }
     }
 
+    /// The command that writes the text of a packed file to its standard output.
+    pub fn unpack_command(self) -> Option<&'static str> {
+        match self {
+            Self::Plain => None,
+            Self::Gzip => Some("gzip -dc"),
+            Self::Zstd => Some("zstd -dc"),
+            Self::Bzip2 => Some("bzip2 -dc"),
+            Self::Xz => Some("xz -dc"),
+            Self::Zip => Some("unzip -p"),
+        }
+    }
+
     /// Whether positions in the file are positions in its text.
     pub fn is_plain(self) -> bool {
         self == Self::Plain
     }
 
-    /// What the end of a name stands for.
+    /// The packing that the end of a name stands for.
     pub fn of_name(name: &str) -> Self {
-        match name.rsplit_once('.').map(|(_, end)| end) {
-            Some("gz") => Self::Gzip,
-            Some("zst") => Self::Zstd,
-            Some("bz2") => Self::Bzip2,
-            Some("xz" | "lzma") => Self::Xz,
-            Some("zip") => Self::Zip,
-            _ => Self::Plain,
-        }
+        packed_name(name).map_or(Self::Plain, |(_, packing)| packing)
     }
 
     fn of_bytes(start: &[u8]) -> Option<Self> {

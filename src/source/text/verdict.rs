@@ -1,7 +1,7 @@
 //! What each program makes of a line.
 
 use super::extract::{Document, Text};
-use super::Peer;
+use super::{Peer, TextFile};
 
 /// What strict readers refuse in a line that Python's `json` takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -64,7 +64,7 @@ impl Quirks {
         let told = [
             (Self::NON_FINITE, "a number that is not finite, as NaN, is no JSON for this target"),
             (Self::OVERFLOW, "a number is beyond what a float holds"),
-            (Self::BOM, "a byte-order mark stands in front"),
+            (Self::BOM, BYTE_ORDER_MARK),
             (Self::SURROGATE_IN_TEXT, "half of a character (a lone surrogate) is in the text"),
             (Self::SECOND_HALF_IN_TEXT, "half of a character (a lone surrogate) is in the text"),
             (Self::SURROGATE_ELSEWHERE, "half of a character (a lone surrogate) is in it"),
@@ -72,6 +72,21 @@ impl Quirks {
         ];
         let refused = Self(self.0 & Self::refused(peer).0);
         told.iter().find(|(quirk, _)| refused.has(*quirk)).map(|(_, why)| *why)
+    }
+}
+
+/// What is said of a line that starts with a byte-order mark.
+pub const BYTE_ORDER_MARK: &str = "it starts with a byte-order mark, which is not part of JSON";
+
+/// How to remove the byte-order mark of a line, by where the line begins in its file.
+pub fn mark_hint(file: &TextFile, start: u64) -> String {
+    let remove = match start {
+        0 => "tail -c +4",
+        _ => r"LC_ALL=C sed 's/^\xEF\xBB\xBF//'",
+    };
+    match file.packing.unpack_command() {
+        None => format!("remove the mark: {remove} FILE > NEW.jsonl"),
+        Some(unpack) => format!("remove the mark: {unpack} FILE | {remove} > NEW.jsonl"),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::engine::pack::{Finding, PackedPiece, Recipe};
 use crate::job::pack::inputs::Pass;
 use crate::model::handles::KEPT_PROBLEMS;
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
-use crate::source::text::TextFile;
+use crate::source::text::{mark_hint, TextFile, BYTE_ORDER_MARK};
 
 impl Assembler<'_> {
     /// Reports what a piece left out.
@@ -65,9 +65,10 @@ fn problem_of(finding: &Finding, pass: &Pass, recipes: &[Recipe], input: &TextFi
     };
     let subject = Subject::path(&input.path).line(finding.line + 1).at(finding.start);
     let message = format!("{whom}{}", finding.reason);
-    if finding.is_by_design {
-        Problem::note(finding.kind, subject, message)
-    } else {
-        Problem::problem(finding.kind, subject, message)
-    }
+    let hint = (finding.reason == BYTE_ORDER_MARK).then(|| mark_hint(input, finding.start));
+    let problem = match finding.is_by_design {
+        true => Problem::note(finding.kind, subject, message),
+        false => Problem::problem(finding.kind, subject, message),
+    };
+    Problem { hint, ..problem }
 }

@@ -3,9 +3,7 @@
 use super::state::DedupState;
 use super::step::{Field, LENGTHS};
 use crate::model::dedup::{Keep, Mode, Variant, ANNOTATE_KEY, FIELD_OF_VARIANT_B, LEAST_COUNT, TEXT_KEY};
-use crate::model::DedupPlan;
 use crate::tui::form::{number_of, Field as _};
-use std::path::Path;
 
 impl DedupState {
     /// Takes what was typed into the plan.
@@ -98,19 +96,8 @@ impl DedupState {
     /// Proposes where the result goes, where nobody has said.
     pub fn propose(&mut self) {
         if self.proposes_output {
-            self.plan.output = usual_output(&self.plan);
+            self.plan.output = self.plan.proposed_output();
             self.form.set(Field::Output, &self.plan.output);
         }
-    }
-}
-
-/// Where the result goes unless somebody says otherwise: beside the input.
-fn usual_output(plan: &DedupPlan) -> String {
-    let source = Path::new(plan.source());
-    let name = source.file_name().map(|name| name.to_string_lossy().into_owned());
-    let Some(name) = name.map(|name| format!("{name}-dedup")) else { return String::new() };
-    match source.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => parent.join(name).to_string_lossy().into_owned(),
-        None => name,
     }
 }

@@ -55,7 +55,7 @@ impl Workers {
         let (options, others) = (env.dedup_options(), env.dedup_options());
         Self {
             files: Latest::start("dedup-files", env.wake.clone(), |(folder, cancel): (PathBuf, Cancel)| {
-                Arc::new(list(&folder, &cancel))
+                Arc::new(list(&folder, false, &cancel))
             }),
             lengths: Stream::start(
                 "dedup-lengths",

@@ -288,8 +288,7 @@ fn why_not_pack(entry: &Entry, seen: &Look) -> Option<String> {
         return Some("a shard is no text to pack".into());
     }
     match seen.kind {
-        DatasetKind::Jsonl => None,
-        DatasetKind::OtherFile if entry.name.contains(".jsonl.") && !entry.name.ends_with(".idx") => None,
+        _ if is_text_file(entry, seen) => None,
         DatasetKind::PlainFolder | DatasetKind::ForagerSamples if seen.texts > 0 => None,
         kind if kind.is_tokens() => Some("it is packed already".into()),
         _ if entry.is_folder && seen.texts > 0 => None,
@@ -297,9 +296,19 @@ fn why_not_pack(entry: &Entry, seen: &Look) -> Option<String> {
     }
 }
 
+/// Whether it is a file of JSON lines, packed or not.
+fn is_text_file(entry: &Entry, seen: &Look) -> bool {
+    match seen.kind {
+        DatasetKind::Jsonl => true,
+        DatasetKind::OtherFile => entry.name.contains(".jsonl.") && !entry.name.ends_with(".idx"),
+        _ => false,
+    }
+}
+
 fn why_not_dedup(entry: &Entry, seen: &Look) -> Option<String> {
     match seen.texts {
-        _ if !entry.is_folder => Some("dedup works on its folder: what repeats lies in several files, too".into()),
+        _ if is_text_file(entry, seen) => None,
+        _ if !entry.is_folder => Some("it is no .jsonl file".into()),
         0 => Some("no .jsonl file was seen in it".into()),
         _ => None,
     }

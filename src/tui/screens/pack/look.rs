@@ -5,7 +5,7 @@ use crate::model::pack::{EndToken, TextField};
 use crate::model::text::{display_safe, grouped};
 use crate::model::{Cancel, Outcome, PackFormat, PackPlan};
 use crate::preview::tokens::{TokenText, TokenTone};
-use crate::source::text::{self, keys_of, Blocks, Extractor, Peer, Position, TextFile, Verdict};
+use crate::source::text::{self, keys_of, Blocks, Extractor, Peer, Position, Selection, TextFile, Verdict};
 use crate::tokenize::{TokenSpan, Tokenizer};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -45,12 +45,11 @@ const FORMATS: [PackFormat; 3] = [PackFormat::Modalities, PackFormat::Nanosets, 
 /// Finds the files of a plan, by the rules of each format.
 pub fn files(plan: &PackPlan, cancel: &Cancel) -> Outcome<Files> {
     let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
-    let paths_file = plan.paths_file.as_ref().map(PathBuf::from);
     let mut found = Files { is_one_file: matches!(inputs.as_slice(), [one] if one.is_file()), ..Files::default() };
     let mut first_failure = None;
     for format in FORMATS {
         cancel.check()?;
-        match text::list(&inputs, plan.glob.as_deref(), paths_file.as_deref(), peer_of(format), cancel) {
+        match text::list(&inputs, Selection::of(plan), peer_of(format), cancel) {
             Ok(listing) => {
                 let bytes = listing.files.iter().map(|file| file.bytes).sum();
                 found.by_format.push((format, Ok((listing.files.len() as u64, bytes))));

@@ -8,7 +8,7 @@ use crate::model::dedup::{ANNOTATE_KEY, FIELD_OF_VARIANT_B, USUAL_MIN_LENGTH};
 use crate::model::text::{bytes, count};
 use crate::model::{Cancel, DedupPlan, Failure, Outcome};
 use crate::source::dedup::list;
-use crate::source::text::{self as texts, Peer};
+use crate::source::text::{self as texts, Peer, Selection};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
@@ -104,8 +104,8 @@ impl Asked {
     /// Lists the files, reads them and looks for what repeats.
     fn answer(&self, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
         let files = match self.lone_file() {
-            Some(file) => texts::list(&[file.to_owned()], None, None, Peer::Modalities, cancel)?.files,
-            None => list(self.folder(), cancel)?.files,
+            Some(file) => texts::list(&[file.to_owned()], Selection::default(), Peer::Modalities, cancel)?.files,
+            None => list(self.folder(), false, cancel)?.files,
         };
         let listed_under = [self.plan.annotate_key.as_str(), ANNOTATE_KEY, FIELD_OF_VARIANT_B];
         let scope = Scope {
