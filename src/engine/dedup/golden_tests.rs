@@ -84,7 +84,7 @@ fn split(ranges: &[Range], separator: u64, text_bytes: u64) -> (Vec<Range>, &[Ra
 fn outputs_and_index_match_the_reference() {
     for case in CASES {
         let dir = tempfile::tempdir().unwrap();
-        let listing = list(&golden(case).join("input"), &Cancel::default()).unwrap();
+        let listing = list(&golden(case).join("input"), false, &Cancel::default()).unwrap();
         assert!(listing.problems.is_empty());
         let shards = shards_of(case);
         let index = golden(case).join("expected/index");

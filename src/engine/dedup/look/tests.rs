@@ -16,7 +16,7 @@ fn looked(files: &[(&str, &[&str])], min_length: u64, most_text: usize) -> Repea
         std::fs::write(folder.path().join(name), texts.iter().map(line).collect::<String>()).unwrap();
     }
     let cancel = Cancel::default();
-    let listing = list(folder.path(), &cancel).unwrap();
+    let listing = list(folder.path(), false, &cancel).unwrap();
     let scope = Scope {
         files: &listing.files,
         text_key: TEXT_KEY,
@@ -78,7 +78,7 @@ fn what_records_list_is_shown_and_nonsense_is_not() {
     ];
     std::fs::write(folder.path().join("a.jsonl"), lines.concat()).unwrap();
     let cancel = Cancel::default();
-    let listing = list(folder.path(), &cancel).unwrap();
+    let listing = list(folder.path(), false, &cancel).unwrap();
     let listed_under = &[ANNOTATE_KEY][..];
     let scope = Scope { files: &listing.files, text_key: TEXT_KEY, rule: rule(8), listed_under, most_text: 1 << 20 };
     let seen = look(&scope, &AtomicU64::new(0), &cancel).unwrap();
@@ -99,7 +99,7 @@ fn lines_without_text_are_troubles_and_stop_nothing() {
     let lines = "{\"text\": \"again and again\"}\nno json\n\n{\"text\": 5}\n{\"text\": \"again and again\"}\n";
     std::fs::write(folder.path().join("a.jsonl"), lines).unwrap();
     let cancel = Cancel::default();
-    let listing = list(folder.path(), &cancel).unwrap();
+    let listing = list(folder.path(), false, &cancel).unwrap();
     let scope =
         Scope { files: &listing.files, text_key: TEXT_KEY, rule: rule(6), listed_under: &[], most_text: 1 << 20 };
     let seen = look(&scope, &AtomicU64::new(0), &cancel).unwrap();

@@ -35,15 +35,16 @@ fn listing() -> Listing {
         packing,
     };
     let problem = "it is left out: its name ends in .xz, which is not read here";
-    Listing {
-        files: vec![
-            file("2024/a.jsonl.zst", 812, Packing::Zstd),
-            file("2024/b.jsonl.zst", 790, Packing::Zstd),
-            file("2025/a.jsonl", 1_403, Packing::Plain),
-        ],
-        problems: vec![Problem::problem(ProblemKind::Unreadable, Subject::path("/data/web/old.jsonl.xz"), problem)
-            .with_hint("xz -d unpacks it")],
-    }
+    let mut listing = Listing::default();
+    listing.files = vec![
+        file("2024/a.jsonl.zst", 812, Packing::Zstd),
+        file("2024/b.jsonl.zst", 790, Packing::Zstd),
+        file("2025/a.jsonl", 1_403, Packing::Plain),
+    ];
+    listing.problems =
+        vec![Problem::problem(ProblemKind::Unreadable, Subject::path("/data/web/old.jsonl.xz"), problem)
+            .with_hint("xz -d unpacks it")];
+    listing
 }
 
 fn answered() -> DedupState {
