@@ -279,7 +279,6 @@ fn questionable_flags_of_mix_new_are_usage_errors() {
         ("mix new --blend a --split-part z=val --output x.yaml", "none of the members"),
         ("mix new --blend a --subset a=5 --output x.yaml", "is no range"),
         ("mix new --blend a --subset a=5,3 --output x.yaml", "ends before it begins"),
-        ("mix", "new"),
     ] {
         sandbox.say(line).ends(2).complains(why);
     }

@@ -197,7 +197,7 @@ fn samples_in_several_pieces_are_shown_and_cannot_be_written() {
     let mut dialogue = Dialogue::start(&sandbox, line, "xterm");
     dialogue.expect("Leave out shards").answer("").expect("Exclude one sample").answer("");
     dialogue.expect("Not possible").expect("not next to each other").expect("tar --sort=name");
-    dialogue.expect("What now?").expect("Number").answer("4");
+    dialogue.expect("What now?").expect("Number").answer("5");
     let text = dialogue.ends(0);
     assert!(!text.contains("write it") && !text.contains("keep-first"), "{text}");
     assert!(!sandbox.has("data/.nv-meta"));

@@ -100,7 +100,7 @@ fn a_hostile_data_set_is_browsed_from_end_to_end() {
     press(&mut story, "n n N ] [");
     story.keys("esc").wait_gone("found");
     press(&mut story, "F");
-    story.wait_for("List only samples that").keys("space enter");
+    story.wait_for("List only samples that").keys("right enter");
     story.wait_for("listed").keys("esc").wait_gone("listed");
     // What is marked names hostile shards; what would be written shows them.
     press(&mut story, "home j x");

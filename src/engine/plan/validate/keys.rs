@@ -57,10 +57,10 @@ pub fn scattered_problem(samples: u64, key: &str, one: &str, other: &str) -> Pro
     Problem::problem(ProblemKind::ScatteredSample, Subject::shard(other).key(key), message).with_hint(hint)
 }
 
-/// What is said of keys of several samples, where a scan has found any among the shards that a plan takes; with `keep-first` it is
-/// no refusal.
+/// The problem of keys of several samples, where a scan has found any among the shards that a plan takes; with `keep-first` it is
+/// no refusal. `None` while there are [`unusable_samples`]: pieces are not copies.
 pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
-    if plan.scope == Scope::WithoutSampleTables {
+    if plan.scope == Scope::WithoutSampleTables || unusable_samples(plan, facts).is_some() {
         return None;
     }
     let (keys, (one, other, key)) = taken(plan, facts, &facts.same_keys)?;

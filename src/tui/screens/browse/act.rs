@@ -6,7 +6,7 @@ use super::screen::{BrowseScreen, Place, Sifting, Stage};
 use super::sheet::{Sheet, Source};
 use super::state::{Mode, Pane, Search};
 use crate::engine::browse::{KeyQuery, SampleAt, TokenView};
-use crate::model::text::{display_safe, display_safe_lines, grouped};
+use crate::model::text::{display_safe, grouped};
 use crate::model::{DatasetKind, DedupPlan};
 use crate::preview::{Drawable, PartPreview};
 use crate::tui::keymap::Action;
@@ -514,9 +514,10 @@ impl BrowseScreen {
     }
 }
 
-/// Puts a text from the data into the clipboard, made safe; when that changed it, the notice says so.
+/// Puts a text from the data into the clipboard, made safe: a line break that is pasted into a shell would run what precedes it. When
+/// that changed it, the notice says so.
 fn copied(raw: &str, what: &str) -> Vec<Effect> {
-    let safe = display_safe_lines(raw).into_owned();
+    let safe = display_safe(raw).into_owned();
     let changed = safe != raw;
     let mut effects = vec![Effect::Copy(safe)];
     if changed {

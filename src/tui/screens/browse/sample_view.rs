@@ -73,7 +73,7 @@ impl BrowseScreen {
         let width = |facts: &[String]| text::width(&facts.join(&dot));
         let name = self.state.groups.group(sample.at.group).filter(|_| !self.state.is_drawn(Pane::Groups));
         let name = name.map(|group| text::safe(&group.name));
-        let split = self.marks.split_of(sample.at.group).map(|name| text::safe(&name));
+        let split = self.marks.split_of(sample.at.group).map(|name| text::safe(name));
         let place = format!("at byte {}", grouped(sample.byte_offset));
         let wanted = |words: &Option<String>| words.as_ref().map_or(0, |words| text::width(words) + text::width(&dot));
         // The place in the shard is in the offset view, too.

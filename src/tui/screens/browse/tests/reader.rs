@@ -125,10 +125,11 @@ fn a_text_in_the_tree_opens_the_reader_and_what_was_there_comes_back() {
 
 #[test]
 fn what_has_no_text_gets_the_whole_screen_instead() {
-    let mut fake = Fake::default();
-    fake.parts = |_| vec!["bin", "txt"];
-    fake.content = |_, part| if part == "bin" { vec![0, 1, 2, 3] } else { b"a text".to_vec() };
-    let mut stage = Stage::new(fake);
+    let mut stage = Stage::new(Fake {
+        parts: |_| vec!["bin", "txt"],
+        content: |_, part| if part == "bin" { vec![0, 1, 2, 3] } else { b"a text".to_vec() },
+        ..Fake::default()
+    });
     stage.settle();
     assert_eq!(stage.screen.label(Action::Read), "large");
     stage.act(Action::Read);
