@@ -174,7 +174,7 @@ fn unpacked(path: &Path) -> Box<dyn BufRead> {
 
 /// Does something with all files, some at a time.
 fn each_file(folder: &Path, work: impl Fn(&TextFile) + Sync) {
-    let files = list(folder, &Cancel::default()).unwrap().files;
+    let files = list(folder, false, &Cancel::default()).unwrap().files;
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..THREADS {

@@ -242,7 +242,7 @@ fn digits_jump_only_in_the_list_of_steps_and_with_alt_everywhere() {
     for binding in bindings().filter(|binding| jumps(&binding.action)) {
         let is_rail = matches!(binding.context, Context::PrepareRail | Context::PackRail | Context::DedupRail);
         let is_digit = |key: &&str| key.len() == 1;
-        assert_eq!(binding.keys.iter().any(|key| is_digit(key)), is_rail, "{binding:?}");
+        assert_eq!(binding.keys.iter().any(is_digit), is_rail, "{binding:?}");
         assert!(binding.keys.iter().any(|key| key.starts_with("alt-")), "{binding:?}");
     }
 }

@@ -225,7 +225,7 @@ fn nothing_that_is_read_is_written_over() {
 #[test]
 fn the_lines_that_loss_masks_of_forager_need_are_named() {
     let sandbox = Sandbox::new();
-    sandbox.write("a.jsonl", jsonl(&texts(3)));
+    sandbox.write("a.jsonl", jsonl(texts(3)));
     let ran = sandbox.say(&format!(
         "pack a.jsonl --tokenizer {} --output o --eos-token {END} --format forager --sample-size 4 --loss-masks",
         bpe()

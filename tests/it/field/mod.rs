@@ -1,6 +1,5 @@
 //! Situations that users of similar programs reported, as small inputs in `tests/golden/field`: damaged, unusual and
 //! misleading data must be named, and good data next to them must stay without a message.
-#![allow(unused_imports, dead_code, reason = "each part uses some")]
 
 use super::cli_support::{copy_tree, Ran, Sandbox};
 use serde_json::Value;
