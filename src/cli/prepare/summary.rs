@@ -181,7 +181,9 @@ fn changes_the_plan(problem: &Problem) -> bool {
         K::AppleDouble,
         K::CutName,
         K::ManyShards,
+        K::EmptyFile,
         K::EmptyResult,
+        K::FileLeftOut,
         K::SpecialToken,
         K::MissingFile,
         K::ShardChanged,
@@ -193,7 +195,9 @@ fn changes_the_plan(problem: &Problem) -> bool {
         K::BadLine,
         K::NotMedia,
         K::SpecialToken,
+        K::EmptyFile,
         K::EmptyResult,
+        K::FileLeftOut,
         K::Other,
     ];
     problem.severity == Severity::Note && kinds.contains(&problem.kind)

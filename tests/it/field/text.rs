@@ -71,6 +71,8 @@ fn hidden_copies_and_unfinished_files_are_left_out() {
     names(&entries(&report, "note"), &["part-00000-checkpoint.jsonl", "part-00003.jsonl.tmp", "--glob"]);
     let sandbox = case("K20");
     assert_eq!(is_clean(&pack(&sandbox, "out/part-00003.jsonl.tmp"))["documents"], 1);
+    let line = "pack out --format nanosets --tokenizer tokenizer.json --eos-token <|endoftext|> --output OUT";
+    case("K20").say(line).ends(0).complains("part-00003.jsonl.tmp").complains("--glob");
 }
 
 #[test]
