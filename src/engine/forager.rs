@@ -1,4 +1,4 @@
-//! The plain index of Forager: every line of every file is a sample, whatever it holds (Forager format page §2).
+//! The plain index of Forager: every line of every file is a sample, whatever it holds (docs/formats/forager.md §2).
 
 use crate::formats::forager::sample_locations::{Row, ROW};
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};

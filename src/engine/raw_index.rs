@@ -1,5 +1,5 @@
 //! Raw indexes for Modalities: where each line of a file begins and how long it is, of lines that Python's `json` takes
-//! (Modalities format page §2). Ranges are judged in any order and put together in theirs.
+//! (docs/formats/modalities.md §2). Ranges are judged in any order and put together in theirs.
 
 use crate::formats::python::pickle::IndexWriter;
 use crate::model::handles::KEPT_PROBLEMS;

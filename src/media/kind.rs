@@ -1,4 +1,4 @@
-//! What sort of media an entry is: by its name, by its first bytes, by a shell pattern (Energon format page §12).
+//! What sort of media an entry is: by its name, by its first bytes, by a shell pattern (docs/formats/energon.md §12).
 
 use crate::model::MediaType;
 

@@ -1,4 +1,4 @@
-//! Header readers: what a picture, sound or video is, from the fewest bytes (Energon format page §12).
+//! Header readers: what a picture, sound or video is, from the fewest bytes (docs/formats/energon.md §12).
 //!
 //! Everything read here is hostile: no reader allocates by a size it was told, loops without bound, or trusts an offset.
 

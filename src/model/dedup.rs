@@ -18,7 +18,7 @@ pub const USUAL_MIN_LENGTH: u64 = 500;
 /// The minimum lengths that guided modes offer, in bytes. An estimate of any other is told together with them.
 pub const SHOWN_LENGTHS: [u64; 5] = [50, 100, 200, 500, 1_000];
 
-/// Which places of a repeated passage stay (bsade format page, §4).
+/// Which places of a repeated passage stay (docs/formats/bsade.md §4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Keep {
@@ -29,7 +29,7 @@ pub enum Keep {
     None,
 }
 
-/// What happens to the ranges that are found (bsade format page, §6).
+/// What happens to the ranges that are found (docs/formats/bsade.md §6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -40,7 +40,7 @@ pub enum Mode {
     Annotate,
 }
 
-/// Where annotate mode lists the ranges (bsade format page, §6).
+/// Where annotate mode lists the ranges (docs/formats/bsade.md §6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Variant {
@@ -86,10 +86,10 @@ pub struct DedupPlan {
     /// An earlier set: it counts as coming first and stays untouched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<String>,
-    /// Where the index goes that the reference would make (bsade format page, §3), with the ranges.
+    /// Where the index goes that the reference would make (docs/formats/bsade.md §3), with the ranges.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub export_index: Option<String>,
-    /// Where the ranges alone go (bsade format page, §5).
+    /// Where the ranges alone go (docs/formats/bsade.md §5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub export_ranges: Option<String>,
     /// Shards of what is exported.

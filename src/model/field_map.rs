@@ -18,7 +18,7 @@ pub struct FieldExpression {
 
 impl FieldExpression {
     /// Parses an expression. Never fails: an option that does not fit the grammar is read as one whose part has the *whole*
-    /// text as its name, as the reference reads it; the other options stay (Energon format page, "dataset.yaml").
+    /// text as its name, as the reference reads it; the other options stay (docs/formats/energon.md §10).
     pub fn parse(text: &str) -> Self {
         let whole = || FieldOption { part: text.to_owned(), steps: Vec::new() };
         Self { options: text.split(',').map(|option| parse_option(option).unwrap_or_else(whole)).collect() }

@@ -1,4 +1,4 @@
-//! What is known of one picture, sound or video, and how media are picked (Energon format page §12).
+//! What is known of one picture, sound or video, and how media are picked (docs/formats/energon.md §12).
 
 use serde::{Deserialize, Serialize};
 

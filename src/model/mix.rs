@@ -1,4 +1,4 @@
-//! A mixture of data sets as a person asks for it: what `mix new` writes (Energon format page §14).
+//! A mixture of data sets as a person asks for it: what `mix new` writes (docs/formats/energon.md §14).
 
 use serde::{Deserialize, Serialize};
 

@@ -158,7 +158,7 @@ impl PackFormat {
     }
 }
 
-/// What Modalities gets: one `.pbin` a file (format page, §3 and §4).
+/// What Modalities gets: one `.pbin` a file (docs/formats/modalities.md §3 and §4).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ModalitiesTarget {
@@ -217,7 +217,7 @@ pub enum DocumentShuffle {
     Documents,
 }
 
-/// How shuffled token files are named (Nanosets format page, §1).
+/// How shuffled token files are named (docs/formats/nanosets.md §1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameProfile {
@@ -228,7 +228,7 @@ pub enum NameProfile {
     Classic,
 }
 
-/// What Nanosets gets: a folder of `.ds` files (format page, §1 to §4).
+/// What Nanosets gets: a folder of `.ds` files (docs/formats/nanosets.md §1 to §4).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct NanosetsTarget {
@@ -350,7 +350,7 @@ pub struct MaskedParts {
     pub mask_end: bool,
 }
 
-/// What Forager gets: samples and their index (format page, §3).
+/// What Forager gets: samples and their index (docs/formats/forager.md §3).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct ForagerTarget {

@@ -1,4 +1,4 @@
-//! The sample types a trainer can ask for, with their fields. See the Energon format page, "Sample types".
+//! The sample types a trainer can ask for, with their fields. See docs/formats/energon.md §10.3.
 
 /// What a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

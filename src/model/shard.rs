@@ -19,7 +19,7 @@ pub struct FileStamp {
     pub inode: u64,
 }
 
-/// One tar shard, as found on disk. See the Energon format page, "Finding shards".
+/// One tar shard, as found on disk. See docs/formats/energon.md §2.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Path relative to the data set's root, with `/` separators; always valid UTF-8.

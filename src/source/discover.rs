@@ -1,4 +1,4 @@
-//! Finding the shards of a data set. See the Energon format page, "Finding shards".
+//! Finding the shards of a data set. See docs/formats/energon.md §2.
 
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Shard, Subject};
 use crate::storage::own::is_beside_output;

@@ -1,4 +1,4 @@
-//! What a path is: the question every command asks first. See the Energon format page, "Kinds of dataset".
+//! What a path is: the question every command asks first. See docs/formats/energon.md §1.
 
 use super::discover::{is_shard_name, walk};
 use crate::formats::modalities::packed::is_packed;

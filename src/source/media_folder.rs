@@ -1,4 +1,4 @@
-//! Folders of loose media: every file below a root that a filter may pick (Energon format page §12).
+//! Folders of loose media: every file below a root that a filter may pick (docs/formats/energon.md §12).
 //!
 //! A name is kept as its bytes in one piece of memory, so that 10⁶ files take little more than the text of their names.
 

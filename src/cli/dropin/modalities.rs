@@ -1,4 +1,4 @@
-//! `gristmill modalities data …`: the arguments of the `modalities data` program (Modalities format page §2, §4, §5).
+//! `gristmill modalities data …`: the arguments of the `modalities data` program (docs/formats/modalities.md §2, §4, §5).
 
 use super::super::args::Globals;
 use super::super::context::Context;

@@ -1,4 +1,4 @@
-//! `gristmill nanotron preprocess_data …`: the arguments of nanotron's `tools/preprocess_data.py` (Nanosets format page, §9).
+//! `gristmill nanotron preprocess_data …`: the arguments of nanotron's `tools/preprocess_data.py` (docs/formats/nanosets.md §9).
 
 use super::super::context::Context;
 use super::super::end::{Done, Finished, Status};

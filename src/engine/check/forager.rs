@@ -1,4 +1,4 @@
-//! Is an index of Forager samples what the files beside it hold (Forager format page §1)?
+//! Is an index of Forager samples what the files beside it hold (docs/formats/forager.md §1)?
 
 use super::Checked;
 use crate::engine::nanosets::check::no_document;

@@ -1,5 +1,5 @@
 //! Are the samples themselves what Forager's readers take? Ids within the tokenizer, masks of 0 and 1, lines that are JSON
-//! (Forager format page, §1 to §4).
+//! (docs/formats/forager.md §1 to §4).
 
 use super::forager::{ForagerFacts, ForagerFile, Schema};
 use crate::engine::browse::tokens::forager_code;

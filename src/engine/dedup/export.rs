@@ -1,4 +1,4 @@
-//! Writing what the reference keeps: the index, its suffix table, and the ranges (bsade format page, §3 and §5).
+//! Writing what the reference keeps: the index, its suffix table, and the ranges (docs/formats/bsade.md §3 and §5).
 
 use super::compose::{Composer, Out, Parts};
 use super::write_back::RangesGo;

@@ -1,4 +1,4 @@
-//! An index that is there, made by the reference or by us: its documents in order (bsade format page, §3).
+//! An index that is there, made by the reference or by us: its documents in order (docs/formats/bsade.md §3).
 
 use super::write_back::Pieces;
 use crate::formats::bsade::{ranges_folder, shard_folder, DocumentPlace, Places, RangesReader, Shard, REMOVE_RANGES};

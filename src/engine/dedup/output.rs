@@ -1,4 +1,4 @@
-//! A file of output, packed by the end of its name (bsade format page, §6).
+//! A file of output, packed by the end of its name (docs/formats/bsade.md §6).
 
 use crate::model::Outcome;
 use crate::source::text::Packing;

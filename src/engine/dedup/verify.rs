@@ -1,4 +1,4 @@
-//! Is an index what it says? Every file of a shard against the others (bsade format page, §3 and §5).
+//! Is an index what it says? Every file of a shard against the others (docs/formats/bsade.md §3 and §5).
 
 use super::original::{describe, read_line};
 use crate::formats::bsade::{

@@ -1,4 +1,4 @@
-//! A line of input and its ranges as the line of output (bsade format page, §6): what Python's `json.dumps` would write, text first.
+//! A line of input and its ranges as the line of output (docs/formats/bsade.md §6): what Python's `json.dumps` would write, text first.
 
 use super::compose::{string, Composer, Out, Parts};
 use crate::formats::bsade::{Range, Shortener};

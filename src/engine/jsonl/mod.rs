@@ -1,4 +1,4 @@
-//! The index of a JSONL file: ranges are scanned in any order and put together in theirs (Energon format page §11).
+//! The index of a JSONL file: ranges are scanned in any order and put together in theirs (docs/formats/energon.md §11).
 
 mod clean;
 mod compare;

@@ -1,4 +1,4 @@
-//! Media metadata: which entries are media, what they hold, and the two tables that say so (Energon format page §12).
+//! Media metadata: which entries are media, what they hold, and the two tables that say so (docs/formats/energon.md §12).
 //!
 //! A unit ([`probe_shard`], [`probe_files`]) reads headers through one small window and leaves its rows in a spool file;
 //! [`write_rows`] then puts the rows of all units into a private copy of the database. What is broken is a problem, costs its own

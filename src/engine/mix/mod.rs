@@ -1,4 +1,4 @@
-//! Metadatasets: what they come down to, what is wrong with them, and writing them (Energon format page §14).
+//! Metadatasets: what they come down to, what is wrong with them, and writing them (docs/formats/energon.md §14).
 
 pub mod author;
 mod aux;

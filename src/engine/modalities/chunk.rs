@@ -1,4 +1,4 @@
-//! Cutting files into chunks that are shuffled on their own (Modalities format page §5).
+//! Cutting files into chunks that are shuffled on their own (docs/formats/modalities.md §5.4).
 
 use crate::formats::modalities::with_suffix;
 use crate::model::problem::Subject;

@@ -1,5 +1,5 @@
 //! Is an index right? Documents lie one after the other and fill the tokens; the reference's merger puts those of the second and
-//! later files some multiple of twelve bytes too early (Modalities format page §5).
+//! later files some multiple of twelve bytes too early (docs/formats/modalities.md §5.1).
 
 use crate::formats::modalities::packed::{Packed, HEADER_BYTES};
 use crate::model::{Cancel, Outcome};

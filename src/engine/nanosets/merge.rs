@@ -1,5 +1,5 @@
 //! Several token files into one sequence: which file the next document comes from is drawn, the order inside a file stays
-//! (format page §5).
+//! (docs/formats/nanosets.md §5.1).
 
 use super::copy::{changed, fill};
 use super::listing::{files, TokenFile};

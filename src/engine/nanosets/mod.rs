@@ -1,6 +1,6 @@
 //! Token folders: what comes after tokenising (shuffles, merges) and before training (mixture indexes).
 //!
-//! See the Nanosets format page. Everything here reads at positions and writes through an `Fs` into a folder for work; whoever owns
+//! See docs/formats/nanosets.md. Everything here reads at positions and writes through an `Fs` into a folder for work; whoever owns
 //! that folder makes the files visible.
 
 pub mod check;

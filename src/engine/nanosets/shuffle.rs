@@ -1,4 +1,4 @@
-//! Documents and chunks of a finished task in a new order (format page §4).
+//! Documents and chunks of a finished task in a new order (docs/formats/nanosets.md §4).
 //!
 //! The reference writes the shuffled documents to a file and then its chunks to another. Here both steps are one: what a chunk of the
 //! shuffled documents consists of is looked up, and read where it stands.

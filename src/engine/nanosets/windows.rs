@@ -1,4 +1,4 @@
-//! The context shuffler: windows of equal length of each file in a new order (format page §5).
+//! The context shuffler: windows of equal length of each file in a new order (docs/formats/nanosets.md §5.2).
 
 use super::copy::Copier;
 use super::folder::metadata_problems;

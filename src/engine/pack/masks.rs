@@ -1,4 +1,5 @@
-//! Loss masks: of documents that say where they are not trained on (Nanosets §2), and of documents in parts (Forager §3).
+//! Loss masks: of documents that say where they are not trained on (docs/formats/nanosets.md §2), and of documents
+//! in parts (docs/formats/forager.md §3.4).
 
 use super::packed::{shape, Lot};
 use super::recipe::{End, Recipe};

@@ -37,9 +37,9 @@ pub struct Fill {
 pub enum Kind {
     /// Nothing.
     Plain,
-    /// A byte a token, 1 where it is trained on; the document says where it is not (Nanosets §2).
+    /// A byte a token, 1 where it is trained on; the document says where it is not (docs/formats/nanosets.md §2).
     LossMask,
-    /// Documents are lists of parts; a byte a token, 1 where it is not trained on (Forager §3).
+    /// Documents are lists of parts; a byte a token, 1 where it is not trained on (docs/formats/forager.md §3.4).
     Parts(MaskedParts),
 }
 

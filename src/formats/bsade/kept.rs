@@ -1,4 +1,4 @@
-//! `kept_in_the_middle_lengths.txt` (bsade format page, §5).
+//! `kept_in_the_middle_lengths.txt` (docs/formats/bsade.md §5).
 
 use super::Range;
 use crate::model::Outcome;

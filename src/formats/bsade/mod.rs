@@ -1,4 +1,4 @@
-//! The index of exact substring dedup as the reference lays it out, and the ranges found in it (bsade format page, §2 to §6).
+//! The index of exact substring dedup as the reference lays it out, and the ranges found in it (docs/formats/bsade.md §2 to §6).
 //!
 //! An index is a folder with one folder for each shard, `0`, `1` and so on. Shards hold whole files, in the global order of documents.
 

@@ -1,4 +1,4 @@
-//! Ranges of bytes that are removable: cut to whole characters, and the file `remove_ranges` (bsade format page, §5 and §6).
+//! Ranges of bytes that are removable: cut to whole characters, and the file `remove_ranges` (docs/formats/bsade.md §5 and §6).
 
 use super::DocumentPlace;
 use crate::model::{Cancel, Failure, Outcome, Subject};

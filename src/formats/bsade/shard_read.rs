@@ -1,4 +1,4 @@
-//! Reading a shard, by positions (bsade format page, §3).
+//! Reading a shard, by positions (docs/formats/bsade.md §3).
 
 use super::{METADATA, METAOFF, OFFSET, TABLE, TOKENIZED};
 use crate::model::{Cancel, Failure, Outcome, Subject};

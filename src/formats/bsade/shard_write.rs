@@ -1,4 +1,4 @@
-//! Writing the four files of a shard (bsade format page, §3).
+//! Writing the four files of a shard (docs/formats/bsade.md §3).
 
 use super::{METADATA, METAOFF, OFFSET, SEPARATOR, TOKENIZED};
 use crate::model::Outcome;

@@ -1,4 +1,4 @@
-//! The suffix array of a shard (bsade format page, §3): built in memory, and checked.
+//! The suffix array of a shard (docs/formats/bsade.md §3): built in memory, and checked.
 
 use crate::model::{Cancel, Outcome};
 

@@ -1,4 +1,4 @@
-//! Runs of numbered names folded into brace ranges, as `split.yaml` has them (Energon format page §9.3).
+//! Runs of numbered names folded into brace ranges, as `split.yaml` has them (docs/formats/energon.md §9.3).
 
 /// Folds runs of names that count up by one into `prefix{first..last}suffix`, keeping the order.
 ///

@@ -1,4 +1,4 @@
-//! `dataset.yaml`: what a sample becomes when it is loaded (Energon format page §10).
+//! `dataset.yaml`: what a sample becomes when it is loaded (docs/formats/energon.md §10).
 
 use super::fields::{self, ContentError};
 use super::layout;

@@ -1,4 +1,4 @@
-//! `.info.json` and its older form `.info.yaml`: the shards and how many samples each has (Energon format page §6).
+//! `.info.json` and its older form `.info.yaml`: the shards and how many samples each has (docs/formats/energon.md §6).
 
 use super::fields::{self, ContentError};
 use super::{layout, ENERGON_VERSION};

@@ -1,4 +1,4 @@
-//! Join index files: which samples of several data sets belong together (Energon format page §14).
+//! Join index files: which samples of several data sets belong together (docs/formats/energon.md §14.2).
 //!
 //! `JIDX0001`, the number of columns as i64, then row by row and column by column three i64: place of the shard in the split,
 //! byte offset and byte size of the sample; -1 thrice where a member has none. Little-endian.

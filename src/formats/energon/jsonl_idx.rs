@@ -1,4 +1,4 @@
-//! `<file>.jsonl.idx`: where each sample of a JSONL file begins, then the file's size (Energon format page §11).
+//! `<file>.jsonl.idx`: where each sample of a JSONL file begins, then the file's size (docs/formats/energon.md §11).
 //!
 //! The layout is that of `.tar.idx`: u64 values, little-endian. Value 0 is always 0, so that blank lines at the beginning belong
 //! to the first sample; blank lines anywhere else belong to the sample before them.

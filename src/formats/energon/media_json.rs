@@ -1,5 +1,5 @@
 //! `metadata_json` of a media row: compact, in the reference program's key order, floats as Python prints them, nothing for
-//! what is not known (Energon format page §12).
+//! what is not known (docs/formats/energon.md §12).
 
 use crate::formats::python::number::float_repr;
 use crate::model::{AvFacts, ImageFacts, MediaFacts, MediaType};

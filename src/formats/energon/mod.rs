@@ -1,4 +1,4 @@
-//! The files of a data set prepared for Energon (Energon format page).
+//! The files of a data set prepared for Energon (docs/formats/energon.md).
 
 pub mod collapse;
 pub mod dataset_yaml;

@@ -1,4 +1,4 @@
-//! Shards divided into train, val and test by three numbers (Energon format page §9.1).
+//! Shards divided into train, val and test by three numbers (docs/formats/energon.md §9.1).
 
 /// Names of the three parts, in order.
 pub const PARTS: [&str; 3] = ["train", "val", "test"];

@@ -1,4 +1,4 @@
-//! `split.yaml` and its fallback `split.json`: splits and excludes (Energon format page §7).
+//! `split.yaml` and its fallback `split.json`: splits and excludes (docs/formats/energon.md §7).
 
 use super::fields::{self, ContentError};
 use super::layout;

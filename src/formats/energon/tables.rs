@@ -1,4 +1,4 @@
-//! `index.sqlite`: its schema, and reading it without trusting it (Energon format page §5).
+//! `index.sqlite`: its schema, and reading it without trusting it (docs/formats/energon.md §5).
 
 use crate::model::problem::Subject;
 use crate::model::{Failure, Outcome};

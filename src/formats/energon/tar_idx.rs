@@ -1,4 +1,4 @@
-//! `<shard>.tar.idx`: where each sample begins, then where the last one ends (Energon format page §4).
+//! `<shard>.tar.idx`: where each sample begins, then where the last one ends (docs/formats/energon.md §4).
 
 use crate::model::problem::Subject;
 use crate::model::{Failure, Outcome};

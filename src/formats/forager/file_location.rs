@@ -1,4 +1,4 @@
-//! `file_location.txt`: the data files in the order of their first sample, relative to the base folder (Forager format page §1).
+//! `file_location.txt`: the data files in the order of their first sample, relative to the base folder (docs/formats/forager.md §1.1).
 
 use crate::model::{Failure, Outcome, Subject};
 use crate::storage::read::read_whole;

@@ -1,4 +1,4 @@
-//! The files of Forager: an index of samples that lie in other files, and the samples of tokens it may point at (Forager format page).
+//! The files of Forager: an index of samples that lie in other files, and the samples of tokens it may point at (docs/formats/forager.md).
 
 pub mod file_location;
 pub mod sample_locations;

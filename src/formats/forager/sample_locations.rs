@@ -1,4 +1,4 @@
-//! `sample_locations.bin`: where each sample is, 24 bytes a sample (Forager format page §1).
+//! `sample_locations.bin`: where each sample is, 24 bytes a sample (docs/formats/forager.md §1.2).
 
 use crate::model::{Failure, Outcome, Subject};
 use crate::storage::read::ReadFile;

@@ -1,4 +1,4 @@
-//! `sample_schema.json`: which arrays a sample is made of (Forager format page §1).
+//! `sample_schema.json`: which arrays a sample is made of (docs/formats/forager.md §1.3).
 
 use crate::model::pack::TokenType;
 use crate::model::{Failure, Outcome, Subject};

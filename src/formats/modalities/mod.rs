@@ -1,4 +1,4 @@
-//! The files of Modalities: packed tokens (`.pbin`) and raw indexes (`.idx`) (Modalities format page).
+//! The files of Modalities: packed tokens (`.pbin`) and raw indexes (`.idx`) (docs/formats/modalities.md).
 
 pub mod packed;
 pub mod raw_index;

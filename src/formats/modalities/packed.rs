@@ -1,5 +1,5 @@
 //! Packed files: a header, the tokens of all documents, and the pickled list of where each document lies
-//! (Modalities format page §3). Every layout that was ever written is read; only the latest is written.
+//! (docs/formats/modalities.md §3). Every layout that was ever written is read; only the latest is written.
 
 use crate::formats::python::pickle::{IndexReader, PROTO, STOP};
 use crate::model::problem::Subject;

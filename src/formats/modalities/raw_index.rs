@@ -1,4 +1,4 @@
-//! Raw indexes: where each line of a JSONL file begins and how long it is (Modalities format page §2).
+//! Raw indexes: where each line of a JSONL file begins and how long it is (docs/formats/modalities.md §2).
 
 use super::{with_suffix, INDEX_SUFFIX};
 use crate::formats::python::pickle::IndexReader;

@@ -1,4 +1,4 @@
-//! `X.ds.index`: after which token each document ends (format page §1).
+//! `X.ds.index`: after which token each document ends (docs/formats/nanosets.md §1).
 
 use crate::model::problem::Subject;
 use crate::model::{Failure, Outcome};

@@ -1,4 +1,4 @@
-//! `X.ds.metadata`: which tokenizer, how large a token, how many tokens (format page §1).
+//! `X.ds.metadata`: which tokenizer, how large a token, how many tokens (docs/formats/nanosets.md §1).
 
 use super::TokenSize;
 use crate::model::problem::Subject;

@@ -1,5 +1,5 @@
 //! Token folders as datatrove writes and nanotron reads them: `X.ds`, `X.ds.index`, `X.ds.metadata`, `X.ds.loss`
-//! (Nanosets format page).
+//! (docs/formats/nanosets.md).
 
 pub mod index;
 pub mod metadata;

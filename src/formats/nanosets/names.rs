@@ -1,4 +1,4 @@
-//! Names of token files, in both generations of the writer (format page §1).
+//! Names of token files, in both generations of the writer (docs/formats/nanosets.md §1).
 
 use crate::model::pack::NameProfile;
 

@@ -1,4 +1,4 @@
-//! How a folder of token files is cut into training windows (format page §6).
+//! How a folder of token files is cut into training windows (docs/formats/nanosets.md §6).
 
 use super::{Index, Shard, TokenSize};
 use crate::formats::python::numpy_random::Generator;

@@ -1,4 +1,4 @@
-//! The order of natsort 8.4.0 with case ignored, by which Forager sorts its files (Forager format page §2).
+//! The order of natsort 8.4.0 with case ignored, by which Forager sorts its files (docs/formats/forager.md §2).
 
 use std::cmp::Ordering;
 use unicode_normalization::UnicodeNormalization as _;

@@ -1,5 +1,5 @@
 //! numpy's two generators as far as they decide an order: `default_rng(seed)` (PCG64) and the legacy `RandomState(seed)` (MT19937).
-//! See the Nanosets format page §8.
+//! See docs/formats/nanosets.md §8.
 
 use super::random::MersenneTwister;
 

@@ -1,4 +1,4 @@
-//! The one pickle that the formats need: a list of pairs of non-negative numbers (Modalities format page §1).
+//! The one pickle that the formats need: a list of pairs of non-negative numbers (docs/formats/modalities.md §1).
 //!
 //! [`IndexWriter`] writes it as CPython 3.8 to 3.13 does, to the byte. [`IndexReader`] walks through one piece by piece and
 //! refuses everything that is not a list of such pairs: a pickle is a program, and nothing of it is ever run here.

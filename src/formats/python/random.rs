@@ -1,5 +1,5 @@
-//! CPython's `random.Random`: the Mersenne Twister, and the shuffle and the choices built on it (Energon format page §9.1,
-//! Modalities format page, "Random generators").
+//! CPython's `random.Random`: the Mersenne Twister, and the shuffle and the choices built on it (docs/formats/energon.md §9.1,
+//! docs/formats/modalities.md §5.8).
 
 const LENGTH: usize = 624;
 const MIDDLE: usize = 397;

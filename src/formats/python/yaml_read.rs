@@ -1,4 +1,4 @@
-//! YAML as the loaders of the formats read it: rapidyaml's structure, and their own rules for unquoted scalars (Energon format page §8).
+//! YAML as the loaders of the formats read it: rapidyaml's structure, and their own rules for unquoted scalars (docs/formats/energon.md §8).
 //!
 //! Quoted text is text. Unquoted: `null`, `~` and nothing at all; `true`/`yes` and `false`/`no` in any case; with a `.` or an `e` a
 //! float if it is one; else a whole number if it is one, so that `00000` is 0 and `1_000` is 1000; else text. Map keys are always text.

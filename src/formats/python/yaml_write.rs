@@ -1,4 +1,4 @@
-//! YAML as PyYAML's `dump(value, sort_keys=False)` writes it (Energon format page §8): block style, 80 columns, ASCII only.
+//! YAML as PyYAML's `dump(value, sort_keys=False)` writes it (docs/formats/energon.md §8): block style, 80 columns, ASCII only.
 
 pub use super::node::Node;
 use super::number::float_repr;

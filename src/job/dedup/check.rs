@@ -9,7 +9,7 @@ use crate::model::{Handles, Outcome};
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Whether a folder looks like an index (bsade format page, §3): it has a shard, whichever.
+/// Whether a folder looks like an index (docs/formats/bsade.md §3): it has a shard, whichever.
 pub fn is_index(folder: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
     let is_number = |name: &OsStr| !name.is_empty() && name.as_encoded_bytes().iter().all(u8::is_ascii_digit);

@@ -1,4 +1,4 @@
-//! Last stage before everything becomes visible: what the reference keeps, written shard by shard (bsade format page, §3 and §5).
+//! Last stage before everything becomes visible: what the reference keeps, written shard by shard (docs/formats/bsade.md §3 and §5).
 
 use super::merge::{Ranges, UnitRanges};
 use super::notes::Notes;

@@ -1,4 +1,4 @@
-//! `dedup` as a job: a folder of JSONL in, the same files without what repeats out (bsade format page).
+//! `dedup` as a job: a folder of JSONL in, the same files without what repeats out (docs/formats/bsade.md).
 //!
 //! Stages, each in units that are done in any order and by any thread: *read* (some files: their text, and records of anchors), *find* (some
 //! of the keys: intervals that repeat), *merge* (the ranges of some files), *write* (one file), *export* (one shard). Text and records stay in

@@ -1,4 +1,4 @@
-//! The plain index of Forager: lock, find the lines, publish the folder by one rename (Forager format page §2).
+//! The plain index of Forager: lock, find the lines, publish the folder by one rename (docs/formats/forager.md §2).
 
 use super::IndexReport;
 use crate::engine::forager::{line_ends, listed, units, FileUnit, Merge, WHAT};

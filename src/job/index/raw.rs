@@ -1,4 +1,4 @@
-//! `create_raw_index`: lock, judge the lines, publish the index (Modalities format page §2).
+//! `create_raw_index`: lock, judge the lines, publish the index (docs/formats/modalities.md §2).
 
 use super::IndexReport;
 use crate::engine::raw_index::{index_unit, open, refusal, report_bad, units, Counts, Merge, UnitIndex, WHAT};

@@ -238,7 +238,7 @@ fn listed_name(sample_file: &str) -> Outcome<String> {
     Ok(format!("{}\n", Layout::samples_in_index(sample_file)))
 }
 
-/// `sample_schema.json` (Forager §1).
+/// `sample_schema.json` (docs/formats/forager.md §1.3).
 fn schema(size: u64, recipe: &Recipe) -> String {
     let tokens = recipe.token.numpy_name();
     let mask_at = size * recipe.token.bytes() as u64;

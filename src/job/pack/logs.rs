@@ -1,5 +1,6 @@
 //! What datatrove's own tools ask a log folder beside its statistics: `executor.json` says how many tasks there are, `logs/` what became
-//! of each (Nanosets §10). Both are written before any text is read, so that a run that is stopped can be told from one that never was.
+//! of each (docs/formats/nanosets.md §10). Both are written before any text is read, so that a run that is
+//! stopped can be told from one that never was.
 
 use super::inputs::Inputs;
 use super::publish::{make_folder, Text};

@@ -1,4 +1,4 @@
-//! The log folder of datatrove: which ranks are finished, and what they counted (Nanosets §10).
+//! The log folder of datatrove: which ranks are finished, and what they counted (docs/formats/nanosets.md §10).
 
 use super::assemble::name;
 use super::finish::Finishing;

@@ -13,7 +13,7 @@ use crate::model::Outcome;
 use crate::tokenize::{Padding, PaddingLength, Side};
 use std::path::PathBuf;
 
-/// Documents that are filled up together (Nanosets §2).
+/// Documents that are filled up together (docs/formats/nanosets.md §2).
 const BATCH: usize = 10_000;
 
 /// Finishes all tasks.

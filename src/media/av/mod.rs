@@ -1,4 +1,4 @@
-//! Sound and video: which container it is, and what its first video and first audio stream are (Energon format page §12).
+//! Sound and video: which container it is, and what its first video and first audio stream are (docs/formats/energon.md §12).
 //!
 //! Values follow FFmpeg 8 as the peer calls it, to the last digit.
 

@@ -1,4 +1,4 @@
-//! Pictures: size, format and mode, named as Pillow names them after it has loaded the picture (Energon format page §12).
+//! Pictures: size, format and mode, named as Pillow names them after it has loaded the picture (docs/formats/energon.md §12).
 //!
 //! The content decides, never the name. The readers are asked in Pillow's order; one that does not know the picture, or finds
 //! in its header what Pillow's reader of that format calls "not mine", lets the next one try.

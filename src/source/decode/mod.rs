@@ -1,7 +1,7 @@
 //! Parts as values: what the trainer's default decoder makes of each, and what a field-map expression finds in them.
 //!
 //! Decoding never runs code from the data (no pickle) and never holds more than it was given: pictures are read up to their
-//! header only. See the Energon format page, "dataset.yaml".
+//! header only. See docs/formats/energon.md §10.
 //!
 //! ```ignore
 //! let value = decode_part("detail.json", br#"{"caption": "a cat"}"#)?;

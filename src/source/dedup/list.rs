@@ -1,4 +1,4 @@
-//! Finding the files, in the global order of the documents (bsade format page, §1).
+//! Finding the files, in the global order of the documents (docs/formats/bsade.md §1).
 
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use crate::source::text::{is_set_aside, text_file, Listing, Packing, TextFile, Walk, Wanted};

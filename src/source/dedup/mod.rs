@@ -1,4 +1,4 @@
-//! Reading documents for dedup: files in the global order, lines of any length, the text of each (bsade format page, §1).
+//! Reading documents for dedup: files in the global order, lines of any length, the text of each (docs/formats/bsade.md §1).
 //!
 //! A line up to [`HELD_LINE`] bytes is held in memory. A longer one is read piece by piece and noted where it lies, in its own file when
 //! that is plain, else in a [`Spool`]; whoever wants its text gets it in pieces of whole characters.

@@ -1,4 +1,4 @@
-//! The lines of a JSONL file as the Energon loader takes them (Energon format page §11), read in ranges that several threads
+//! The lines of a JSONL file as the Energon loader takes them (docs/formats/energon.md §11), read in ranges that several threads
 //! share. Lines of any length are streamed: of each only the first and the last byte that is no white space count.
 
 mod each;

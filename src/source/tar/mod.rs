@@ -1,7 +1,7 @@
 //! The tar scan: one pass over a shard's headers, grouped into samples by the key rule.
 //!
 //! Owns header parsing, the walk from entry to entry and the grouping; knows nothing of tables, threads or terminals.
-//! The rules are those of the Energon format page, "Tar entries → samples".
+//! The rules are those of docs/formats/energon.md §3.
 
 mod apple_double;
 mod group;

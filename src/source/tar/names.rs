@@ -1,6 +1,6 @@
 //! The two name rules: which entries are reserved, and how a name is split into key and part.
 //!
-//! Written by hand for speed; the tests hold them against the regular expressions of the format page.
+//! Written by hand for speed; the tests hold them against the regular expressions of docs/formats/energon.md §3.2.
 
 /// Whether the first component of the name is `__…__`: such entries are skipped.
 ///

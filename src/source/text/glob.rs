@@ -1,4 +1,4 @@
-//! Patterns for relative paths as fsspec has them (Nanosets format page §3): `*` and `?` stay within a component, `**` as a whole
+//! Patterns for relative paths as fsspec has them (docs/formats/nanosets.md §3): `*` and `?` stay within a component, `**` as a whole
 //! component stands for any number of them, `[…]` for one character.
 
 use crate::model::{Failure, Outcome, Subject};

@@ -1,5 +1,6 @@
 //! Text files of one JSON document a line: found, unpacked, cut into blocks of whole lines, and the text of each line taken out,
-//! by the rules of the program that the tokens are for (Modalities §2 and §4, Nanosets §3, Forager §2 and §3).
+//! by the rules of the program that the tokens are for (docs/formats/modalities.md §2 and §4, docs/formats/nanosets.md §3,
+//! docs/formats/forager.md §2 and §3).
 //!
 //! A line ends at `\n` and nowhere else; where a reader ends lines at `\r` too, [`cr_lines`] cuts them further.
 

@@ -1,4 +1,4 @@
-//! Is a line JSON for Python's `json.loads` when it is given the bytes (Modalities format page §2)?
+//! Is a line JSON for Python's `json.loads` when it is given the bytes (docs/formats/modalities.md §2)?
 
 use crate::formats::python::json_walk::{walk, Nobody, Stop};
 use memchr::memchr;

@@ -116,7 +116,7 @@ fn some_texts(count: usize) -> Vec<String> {
     texts
 }
 
-/// What the rule says, said the slow way (bsade format page, §4 and §6): a set of all windows seen so far.
+/// What the rule says, said the slow way (docs/formats/bsade.md §4 and §6): a set of all windows seen so far.
 fn slowly(texts: &[String], length: usize) -> Vec<String> {
     let mut seen: HashSet<&[u8]> = HashSet::new();
     let mut out = Vec::new();

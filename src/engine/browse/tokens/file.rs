@@ -248,7 +248,7 @@ mod tests {
         assert_eq!((nanosets.count(14), nanosets.waste(14), nanosets.rows(14)), (2, 4, 3));
         assert_eq!((nanosets.count(4), nanosets.waste(4), nanosets.rows(0)), (0, 4, 0));
         let modalities = Window::of(DatasetKind::PackedTokens, 4);
-        // The format page: (T - B) div (B - 1) + 1 samples.
+        // docs/formats/modalities.md §6: (T - B) div (B - 1) + 1 samples.
         assert_eq!((modalities.count(14), modalities.waste(14), modalities.rows(13)), (3, 1, 3));
         let places = modalities.places(14, TokenCode::little(2), 1, 9);
         let spans: Vec<_> = places.iter().map(|place| (place.from, place.to)).collect();

@@ -1,4 +1,4 @@
-//! A folder of `.ds` files (Nanosets format page, §1).
+//! A folder of `.ds` files (docs/formats/nanosets.md §1).
 
 use super::file::{Loss, Table, TokenFile};
 use super::named::Named;

@@ -1,4 +1,4 @@
-//! Samples by `index/sample_locations.bin` (Forager format page, §1): tokens, or the lines of text files.
+//! Samples by `index/sample_locations.bin` (docs/formats/forager.md §1): tokens, or the lines of text files.
 
 use super::file::{location, Loss, Table, TokenFile, ROW};
 use super::named::Named;

@@ -1,4 +1,4 @@
-//! A `.pbin`, or a folder of them (Modalities format page, §3): the index is walked through in the background and kept packed.
+//! A `.pbin`, or a folder of them (docs/formats/modalities.md §3): the index is walked through in the background and kept packed.
 
 use super::documents::DocumentList;
 use super::file::{Table, TokenFile};

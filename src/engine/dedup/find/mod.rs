@@ -1,4 +1,4 @@
-//! Which bytes are removable: windows of a fixed length that occur elsewhere (bsade format page, §4), found near the speed of reading.
+//! Which bytes are removable: windows of a fixed length that occur elsewhere (docs/formats/bsade.md §4), found near the speed of reading.
 //!
 //! Every window is owned by one *anchor*, the leftmost of its k-byte pieces with the least hash. Equal windows have equal anchors
 //! at the same distance, so only windows around anchors with equal keys need to be compared, and there is one anchor in about half a

@@ -1,4 +1,4 @@
-//! The configuration of `pack_encoded_data`: YAML with references, read into a plan (Modalities format page §4).
+//! The configuration of `pack_encoded_data`: YAML with references, read into a plan (docs/formats/modalities.md §4.1).
 
 mod resolve;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Instruction data: conversations are put through a chat template and dealt to partitions (Modalities format page §5,
+//! Instruction data: conversations are put through a chat template and dealt to partitions (docs/formats/modalities.md §5.6,
 //! `prepare_instruction_tuning_data`).
 
 mod settings;

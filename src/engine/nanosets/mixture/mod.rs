@@ -1,4 +1,4 @@
-//! Which window of which data set each training sample is, exactly as nanotron's Nanoset decides it (format page §7).
+//! Which window of which data set each training sample is, exactly as nanotron's Nanoset decides it (docs/formats/nanosets.md §7).
 //!
 //! [`Request`] is what is asked for. [`Outlook`] says what comes of it, quickly enough to follow keys; [`index::build`] makes the index
 //! itself.

@@ -136,7 +136,7 @@ fn the_worked_examples_hold() {
     assert_eq!(windows, [1, 2, 0, 3, 3, 0, 0, 0, 0, 2, 0, 2, 0, 1, 1, 1, 2, 0, 3, 3]);
 }
 
-/// The rule as the format page has it, without any of our shortcuts.
+/// The rule as docs/formats/nanosets.md §7 has it, without any of our shortcuts.
 fn plainly(request: &Request) -> Vec<(u32, u64)> {
     let weights = request.normalised();
     let mut used = vec![0_u64; weights.len()];

@@ -9,7 +9,7 @@ use crate::model::pack::{
 use crate::model::{PackPlan, Problem, ProblemKind, Subject};
 use std::path::{Component, Path};
 
-/// Forager's reader of samples with masks knows the index by this name only (Forager format page, §1).
+/// Forager's reader of samples with masks knows the index by this name only (docs/formats/forager.md §1).
 const INDEX_OF_MASKS: &str = "index";
 /// Where Forager's samples stand, beside the index.
 const SAMPLES: &str = "tokenized-samples";

@@ -9,7 +9,7 @@ use crate::model::pack::{
 };
 use crate::model::PackPlan;
 
-/// The types of parts that are not trained on unless others are named (Forager format page, §3).
+/// The types of parts that are not trained on unless others are named (docs/formats/forager.md §3.4).
 pub const MASKED_BY_DEFAULT: [&str; 2] = ["system", "prompt"];
 
 impl CommandLine {

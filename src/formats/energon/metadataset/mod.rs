@@ -1,4 +1,4 @@
-//! Metadatasets: a YAML file that mixes and joins prepared data sets (Energon format page §14).
+//! Metadatasets: a YAML file that mixes and joins prepared data sets (docs/formats/energon.md §14).
 //!
 //! [`read`] knows what one file says and finds every mistake that shows in it alone, with line and column. Whether the members
 //! exist and fit together is told by whoever opens them.

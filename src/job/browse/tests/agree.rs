@@ -17,7 +17,7 @@ fn rows(catalog: &dyn Catalog) -> Vec<Row> {
     all(catalog).iter().map(row).collect()
 }
 
-/// The same by the `tar` crate and the rules of the format page, written down once more.
+/// The same by the `tar` crate and the rules of docs/formats/energon.md §3, written down once more.
 fn listing(path: &Path) -> Vec<Row> {
     let mut archive = tar::Archive::new(std::fs::File::open(path).unwrap());
     let mut rows: Vec<Row> = Vec::new();

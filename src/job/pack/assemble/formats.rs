@@ -11,7 +11,7 @@ use std::ops::Range;
 /// What a spool of samples is called by the number of its file, and how many of its bytes a sample has.
 type SampleSpool = (fn(usize) -> String, u64);
 
-/// The work item of the reference program that is at work (Modalities §4).
+/// The work item of the reference program that is at work (docs/formats/modalities.md §4).
 #[derive(Default)]
 pub(super) struct Batch {
     number: Option<u64>,
@@ -34,7 +34,7 @@ impl Assembler<'_> {
         spools
     }
 
-    /// A sample that the file before has begun goes on in this one (Forager §3).
+    /// A sample that the file before has begun goes on in this one (docs/formats/forager.md §3.1).
     pub(super) fn begin_samples(&mut self, recipe: &Recipe, number: usize) -> Outcome<()> {
         let fixed = self.sample_spools(recipe);
         if fixed.is_empty() {
@@ -94,7 +94,8 @@ impl Assembler<'_> {
         self.append(&name::pbin_lengths(number), &numbers(&lot.lengths))
     }
 
-    /// As the reference program loses documents: a bad one takes its batch with it, and no later batch is written (Modalities §4).
+    /// As the reference program loses documents: a bad one takes its batch with it,
+    /// and no later batch is written (docs/formats/modalities.md §4.4).
     pub(super) fn add_by_batch(&mut self, number: usize, lot: &Lot) -> Outcome<()> {
         let size = self.plan.modalities.as_ref().map_or(1, |target| target.batch_lines.max(1));
         let lost_from = lot.first_refused.map(|(line, _)| line / size);

@@ -24,7 +24,7 @@ fn member(name: &str, tokens: &[u64]) -> Member {
     }
 }
 
-/// The example of the format page: 8, 2, 5 and 5 windows.
+/// The example of docs/formats/nanosets.md §7.1: 8, 2, 5 and 5 windows.
 fn example() -> MixtureState {
     let mut state = MixtureState::new(&IndexDraft::default(), Vec::new(), Path::new("/data/mixture-index"));
     let windows = |count: u64| count * 10 + 3;
