@@ -33,6 +33,7 @@ mod cli_small;
 mod cli_splits;
 mod cli_support;
 mod cli_usage;
+mod docs;
 mod field;
 mod hostile;
 mod job_faults;
