@@ -1,6 +1,6 @@
 //! Gristmill turns raw training data into what training frameworks read.
 //!
-//! The rooms, from the top floor down; each imports only from rooms below it (see `docs/DESIGN.md`):
+//! The layers, from the top down; each imports only from layers below it (see `docs/ARCHITECTURE.md`):
 //! `cli`, `tui`, `prompt` → `job` → `engine` → `preview` → `source` → `media`, `tokenize` → `formats` → `storage` → `model`.
 
 pub mod cli;
