@@ -4,6 +4,7 @@ use super::context::Context;
 use super::end::{fields, Done, Finished};
 use super::paths;
 use super::printer::{paint, Look};
+use crate::engine::browse::places::place_of;
 use crate::engine::browse::{BrowseSample, Catalog, Groups, SampleAt, TokenView};
 use crate::model::text::{bytes, count, display_safe, grouped};
 use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
@@ -140,6 +141,7 @@ fn print(path: &Path, start: &At, view: &TokenView, context: &Context) -> Finish
         At::First => (SampleAt::default(), PRINTED),
         At::Number(number) => (numbered(catalog.as_ref(), *number)?, 1),
         At::Key(key) => (keyed(catalog.as_ref(), key, &cancel)?, 1),
+        At::Subject(subject) => (placed(catalog.as_ref(), subject, &cancel)?, 1),
     };
     let groups =
         wait_until(catalog.as_ref(), |groups| groups.total() >= groups.number(from).saturating_add(wanted as u64));
@@ -182,6 +184,15 @@ fn keyed(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<SampleAt>
     Err(Failure::usage(format!("finding sample {key}"), "no sample has that key")
         .on(Subject::path(catalog.root()))
         .with_hint("--number N goes to a sample by its number; / in the browser finds keys by a part of them"))
+}
+
+/// The sample that a problem is about, or the nearest one.
+fn placed(catalog: &dyn Catalog, subject: &Subject, cancel: &Cancel) -> Outcome<SampleAt> {
+    wait_until(catalog, |_| false);
+    let place = place_of(catalog, subject, cancel)?;
+    place
+        .sample(catalog)
+        .ok_or_else(|| Failure::usage("finding the sample", "it is not in the data set any more").on(subject.clone()))
 }
 
 fn listing(catalog: &dyn Catalog, groups: &Groups, samples: &[BrowseSample]) -> Listing {

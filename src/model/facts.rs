@@ -58,6 +58,24 @@ impl DatasetKind {
         }
     }
 
+    /// Why it has no splits and excludes; `None` where it has.
+    pub fn why_no_splits(self) -> Option<&'static str> {
+        Some(match self {
+            Self::PreparedWebDataset => return None,
+            Self::RawWebDataset => "it is not prepared, so it has no splits yet",
+            Self::Jsonl => "a JSONL file has no splits",
+            Self::Metadataset => "a metadataset names its splits itself",
+            Self::Filesystem | Self::PlainFolder => "a folder without tar shards has no splits",
+            Self::PackedTokens
+            | Self::PackedFolder
+            | Self::TokenFolder
+            | Self::PackedFormats
+            | Self::MixtureIndex
+            | Self::ForagerSamples => "packed tokens have no splits",
+            Self::OtherFile => "it is not a prepared data set",
+        })
+    }
+
     /// Whether it holds token ids, made by `pack` or by a framework's own tool.
     pub fn is_tokens(self) -> bool {
         matches!(self, Self::PackedTokens | Self::PackedFolder | Self::TokenFolder | Self::ForagerSamples)

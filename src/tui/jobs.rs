@@ -35,6 +35,8 @@ pub struct JobView {
     pub title: String,
     /// The data set.
     pub path: PathBuf,
+    /// The data set that its problems are about: what it reads.
+    pub root: PathBuf,
     /// How it stands.
     pub status: JobStatus,
 }
@@ -108,6 +110,18 @@ enum Plan {
 }
 
 impl Plan {
+    /// The data set that problems with names of shards are about.
+    fn root(&self) -> Option<PathBuf> {
+        Some(PathBuf::from(match self {
+            Self::Prepare(plan) | Self::Lines(plan) => plan.path.as_str(),
+            Self::Media(plan) => plan.path.as_str(),
+            Self::Dedup(plan) => plan.input.as_str(),
+            Self::Pack(plan) => plan.inputs.first()?.as_str(),
+            Self::Mixture(_) => return None,
+            Self::Metadataset(path) => return Some(path.clone()),
+        }))
+    }
+
     /// As it is written for another process; nothing for what has no plan file.
     fn to_yaml(&self) -> Option<Outcome<String>> {
         Some(match self {
@@ -400,7 +414,8 @@ fn view(entry: &mut Entry) -> JobView {
         (None, Some(last)) => last.clone(),
         (None, None) => JobStatus::ended(JobState::Failed),
     };
-    JobView { id: entry.id, title: entry.title.clone(), path: entry.path.clone(), status }
+    let root = entry.order.as_ref().and_then(|(plan, _)| plan.root()).unwrap_or_else(|| entry.path.clone());
+    JobView { id: entry.id, title: entry.title.clone(), path: entry.path.clone(), root, status }
 }
 
 /// Whether a job ended without having done all, and can be started again.

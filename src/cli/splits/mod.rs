@@ -74,18 +74,10 @@ fn suggest_command(failure: Failure, path: &Path) -> Failure {
 /// Opens the splits of a data set. What has none is a failure that says so.
 fn open(path: &Path) -> Outcome<SplitEditor> {
     let path = PathBuf::from(paths::local(path)?);
-    let why = match kind_of(&path)? {
-        DatasetKind::Jsonl => "a JSONL file has no splits",
-        DatasetKind::Metadataset => "a metadataset names its splits itself",
-        DatasetKind::Filesystem | DatasetKind::PlainFolder => "a folder without tar shards has no splits",
-        DatasetKind::PackedTokens
-        | DatasetKind::PackedFolder
-        | DatasetKind::TokenFolder
-        | DatasetKind::PackedFormats
-        | DatasetKind::MixtureIndex
-        | DatasetKind::ForagerSamples => "packed tokens have no splits",
-        DatasetKind::OtherFile => "it is not a prepared data set",
-        DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset => {
+    let kind = kind_of(&path)?;
+    let why = match kind.why_no_splits() {
+        Some(why) if kind != DatasetKind::RawWebDataset => why,
+        _ => {
             // An interrupted run is finished first; what it tells, info and lint tell too.
             before_looking(&path, &ProblemLog::default())?;
             return SplitEditor::open(&path, None);

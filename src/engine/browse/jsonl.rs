@@ -3,12 +3,12 @@
 
 use super::bytes::{Bytes, Plain, Spilled, WHAT};
 use super::packed::PackedOffsets;
-use super::problems::ProblemList;
+use super::problems::{Known, ProblemList};
 use super::state::GroupsState;
 use super::{Background, BrowsePart, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
 use crate::formats::energon::jsonl_idx::{index_path, state_of, IndexState, JsonlIdx};
-use crate::model::{Cancel, DatasetKind, Failure, Outcome, Subject};
-use crate::source::jsonl::{each_line, is_white, start_of, Checker, Ends, FileStart, Unit};
+use crate::model::{Cancel, DatasetKind, Failure, Outcome, ProblemKind, Subject};
+use crate::source::jsonl::{each_line, is_white, start_of, Checker, Ends, FileStart, Issue, Unit};
 use crate::source::text::Packing;
 use crate::storage::read::{open_read, ReadFile};
 use crate::storage::scratch::Scratch;
@@ -143,17 +143,21 @@ impl Shared {
         let unit = Unit { start: 0, end: file.len().min(MOST_CHECKED) };
         let checked = each_line(file, unit, LONGEST_CHECKED, &Mutex::new(()), cancel, |line| {
             let Some(ends) = Ends::of(line.start, line.bytes) else { return Ok(true) };
-            let mut why: Option<Arc<str>> = None;
+            let mut found: Option<Known> = None;
             if line.is_whole() && ends.is_object() {
                 checker.check(line.bytes, |at, issue| {
-                    if why.is_none() && issue.is_problem() {
-                        why = Some(format!("column {}: {}", at + 1, issue.title()).into());
+                    if found.is_none() && issue.is_problem() {
+                        let kind = match issue {
+                            Issue::DuplicateKey => ProblemKind::RepeatedField,
+                            _ => ProblemKind::BadJson,
+                        };
+                        found = Some(Known::new(kind, format!("column {}: {}", at + 1, issue.title())));
                     }
                 });
             }
-            if let Some(why) = why {
+            if let Some(known) = found {
                 let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
-                Arc::make_mut(&mut problems).add(SampleAt { group: 0, index }, why);
+                Arc::make_mut(&mut problems).add(SampleAt { group: 0, index }, with_key(known, index));
             }
             index += 1;
             Ok(true)
@@ -247,12 +251,19 @@ impl Found<'_> {
         if !bad.is_empty() {
             let mut problems = self.shared.problems.lock().unwrap_or_else(PoisonError::into_inner);
             let list = Arc::make_mut(&mut problems);
+            let why: Arc<str> = Arc::from(NO_OBJECT);
             for index in bad {
-                list.add(SampleAt { group: 0, index }, Arc::from(NO_OBJECT));
+                let known = Known::new(ProblemKind::BadLine, Arc::clone(&why));
+                list.add(SampleAt { group: 0, index }, with_key(known, index));
             }
         }
         self.shared.state.grow(0, count);
     }
+}
+
+/// The key of a line is its number.
+fn with_key(known: Known, index: u64) -> Known {
+    Known { key: Some(Arc::from(index.to_string())), ..known }
 }
 
 /// What is said of a line that is no object by its ends.
@@ -331,6 +342,27 @@ impl Catalog for Jsonl {
     fn locate(&self, _group: Option<&str>, key: &str, _cancel: &Cancel) -> Outcome<Option<SampleAt>> {
         let index = key.parse::<u64>().ok().filter(|index| index.to_string() == key);
         Ok(index.filter(|&index| index < self.groups().total()).map(|index| SampleAt { group: 0, index }))
+    }
+
+    fn line_start(&self, line: u64, cancel: &Cancel) -> Outcome<Option<u64>> {
+        let file = open_read(&self.shared.text)?;
+        let (mut piece, mut at, mut left) = (vec![0; PIECE], 0u64, line.saturating_sub(1));
+        while left > 0 {
+            cancel.check()?;
+            let read = match file.read_at(&mut piece, at) {
+                Ok(0) => return Ok(None),
+                Ok(read) => read,
+                Err(error) => return Err(Failure::io(WHAT, &self.shared.text, &error)),
+            };
+            let text = piece.get(..read).unwrap_or_default();
+            let ends = memchr::memchr_iter(b'\n', text);
+            match ends.enumerate().find(|(number, _)| *number as u64 + 1 == left) {
+                Some((_, end)) => return Ok(Some(at + end as u64 + 1)),
+                None => left -= memchr::memchr_iter(b'\n', text).count() as u64,
+            }
+            at += read as u64;
+        }
+        Ok(Some(0))
     }
 
     fn visit(

@@ -15,6 +15,7 @@ mod marks;
 mod matches;
 pub mod offsets;
 mod packed;
+pub mod places;
 mod prepared;
 pub mod problems;
 mod query;
@@ -28,7 +29,8 @@ pub use filter::{SampleFilter, SplitChoice};
 pub use groups::{Group, Groups};
 pub use marks::{Marks, SplitCount};
 pub use matches::Matches;
-pub use problems::ProblemList;
+pub use places::Place;
+pub use problems::{Known, ProblemList};
 pub use query::KeyQuery;
 pub use tokens::TokenView;
 
@@ -148,6 +150,11 @@ pub trait Catalog: Send + Sync {
     /// The sample of exactly this key; in the group of this name, when one is given. `None` when there is none.
     fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>>;
 
+    /// The first byte of a line, counted from 1, in a file of lines; `None` where there are no lines, or not so many.
+    fn line_start(&self, _line: u64, _cancel: &Cancel) -> Outcome<Option<u64>> {
+        Ok(None)
+    }
+
     /// Samples with problems that are known without looking: findings of a scan. Never waits.
     fn problems(&self) -> Arc<ProblemList> {
         Arc::default()
@@ -191,24 +198,51 @@ pub struct Opening {
     pub background: Vec<Background>,
 }
 
+/// How a path is looked at.
+enum Way {
+    Prepared,
+    Raw,
+    Jsonl,
+    Tokens(DatasetKind),
+    Folder(DatasetKind),
+}
+
+/// How a path is looked at, by names only; what cannot be browsed is a failure that says what can.
+fn way_of(path: &Path) -> Outcome<Way> {
+    Ok(match kind_of(path)? {
+        DatasetKind::PreparedWebDataset => Way::Prepared,
+        DatasetKind::RawWebDataset => Way::Raw,
+        DatasetKind::Jsonl => Way::Jsonl,
+        DatasetKind::OtherFile if is_packed_jsonl(path) => Way::Jsonl,
+        DatasetKind::OtherFile if is_shard_file(path) => Way::Raw,
+        kind if kind.is_tokens() => Way::Tokens(kind),
+        kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => Way::Folder(kind),
+        kind => {
+            return Err(Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
+                .on(Subject::path(path))
+                .with_hint(
+                    "give a folder of tar shards, one .tar, a .jsonl file (packed or not), packed tokens, or a folder of media files",
+                ))
+        }
+    })
+}
+
+/// Whether a path can be browsed; if not, why.
+pub fn can_open(path: &Path) -> Outcome<()> {
+    way_of(path).map(drop)
+}
+
 /// Opens a data set for looking at it: a WebDataset, prepared or not, a JSONL file, a folder of loose files, or packed tokens, which
 /// are looked at as `view` says. Reads only small files, and of a `.pbin` its index.
 ///
 /// What cannot be browsed is a failure that says what can.
 pub fn open(path: &Path, view: &TokenView) -> Outcome<Opening> {
-    match kind_of(path)? {
-        DatasetKind::PreparedWebDataset => prepared::open(path),
-        DatasetKind::RawWebDataset => raw::open(path),
-        DatasetKind::Jsonl => jsonl::open(path),
-        DatasetKind::OtherFile if is_packed_jsonl(path) => jsonl::open(path),
-        DatasetKind::OtherFile if is_shard_file(path) => raw::open(path),
-        kind if kind.is_tokens() => tokens::open(path, kind, view),
-        kind @ (DatasetKind::PlainFolder | DatasetKind::Filesystem) => folder::open(path, kind),
-        kind => Err(Failure::usage("opening the data set", format!("a {} cannot be browsed", kind.title()))
-            .on(Subject::path(path))
-            .with_hint(
-                "give a folder of tar shards, one .tar, a .jsonl file (packed or not), packed tokens, or a folder of media files",
-            )),
+    match way_of(path)? {
+        Way::Prepared => prepared::open(path),
+        Way::Raw => raw::open(path),
+        Way::Jsonl => jsonl::open(path),
+        Way::Tokens(kind) => tokens::open(path, kind, view),
+        Way::Folder(kind) => folder::open(path, kind),
     }
 }
 

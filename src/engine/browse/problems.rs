@@ -1,8 +1,9 @@
 //! Samples with something wrong, in the order of the data set: what the last run reported, what the scan found, and what was met
 //! while looking.
 
+use super::places::{place_of, Place};
 use super::{BrowseSample, Catalog, SampleAt};
-use crate::model::{Cancel, Outcome};
+use crate::model::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, Severity, Subject};
 use crate::storage::own::OwnFolder;
 use crate::storage::read::read_whole;
 use serde::Deserialize;
@@ -12,33 +13,70 @@ use std::sync::Arc;
 /// The largest report that is read, in bytes.
 const LARGEST_REPORT: u64 = 1 << 28;
 /// Problems that are kept; a report keeps far fewer.
-const MOST: usize = 100_000;
+pub const MOST: usize = 100_000;
 
-/// Places with problems; each has the first reason that was given for it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What is wrong with one sample.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// What it is about.
+    pub kind: ProblemKind,
+    /// The key of the sample, raw, where it was known when the problem was found.
+    pub key: Option<Arc<str>>,
+    /// What is wrong. Raw.
+    pub why: Arc<str>,
+}
+
+impl Known {
+    /// A problem of a sample whose key is not known.
+    pub fn new(kind: ProblemKind, why: impl Into<Arc<str>>) -> Self {
+        Self { kind, key: None, why: why.into() }
+    }
+}
+
+/// Places with problems; each has the first problem that was found there.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProblemList {
-    places: BTreeMap<SampleAt, Arc<str>>,
+    places: BTreeMap<SampleAt, Known>,
+    /// Reported problems that are about no sample: of a whole shard, of the plan.
+    others: Vec<Arc<Problem>>,
+    /// There were more than are kept.
+    is_cut: bool,
 }
 
 impl ProblemList {
-    /// How many there are.
+    /// How many there are at samples.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether there is none.
+    /// Whether no sample has one.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
     }
 
     /// What is wrong with a sample.
     pub fn get(&self, at: SampleAt) -> Option<&Arc<str>> {
+        self.known(at).map(|known| &known.why)
+    }
+
+    /// The problem of a sample.
+    pub fn known(&self, at: SampleAt) -> Option<&Known> {
         self.places.get(&at)
     }
 
     /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = (SampleAt, &Arc<str>)> {
-        self.places.iter().map(|(at, why)| (*at, why))
+    pub fn iter(&self) -> impl Iterator<Item = (SampleAt, &Known)> {
+        self.places.iter().map(|(at, known)| (*at, known))
+    }
+
+    /// Reported problems that are about no sample.
+    pub fn others(&self) -> &[Arc<Problem>] {
+        &self.others
+    }
+
+    /// Whether there were more than are kept.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// The first one behind a sample.
@@ -53,20 +91,30 @@ impl ProblemList {
     }
 
     /// Adds one; whether it is new.
-    pub fn add(&mut self, at: SampleAt, why: Arc<str>) -> bool {
-        if self.places.len() >= MOST || self.places.contains_key(&at) {
+    pub fn add(&mut self, at: SampleAt, known: Known) -> bool {
+        if self.places.contains_key(&at) {
             return false;
         }
-        self.places.insert(at, why);
+        if self.places.len() >= MOST {
+            self.is_cut = true;
+            return false;
+        }
+        self.places.insert(at, known);
         true
     }
 
-    /// Adds the defects of a window; whether there was a new one.
-    pub fn add_defects(&mut self, window: &[BrowseSample]) -> bool {
+    /// Adds the defects of a window of a data set of this kind; whether there was a new one.
+    pub fn add_defects(&mut self, window: &[BrowseSample], kind: DatasetKind) -> bool {
+        let kind = match kind {
+            DatasetKind::PlainFolder | DatasetKind::Filesystem => ProblemKind::Unreadable,
+            DatasetKind::RawWebDataset => ProblemKind::Other,
+            _ => ProblemKind::IndexMismatch,
+        };
         let mut is_new = false;
         for sample in window {
             if let Some(defect) = &sample.defect {
-                is_new |= self.add(sample.at, Arc::clone(defect));
+                let key = Some(&sample.key).filter(|key| !key.is_empty()).map(Arc::clone);
+                is_new |= self.add(sample.at, Known { kind, key, why: Arc::clone(defect) });
             }
         }
         is_new
@@ -74,9 +122,21 @@ impl ProblemList {
 
     /// Adds what another list has.
     pub fn merge(&mut self, other: &Self) {
-        for (at, why) in other.iter() {
-            self.add(at, Arc::clone(why));
+        for (at, known) in other.iter() {
+            // A key that became known meanwhile is taken over.
+            match self.places.get_mut(&at) {
+                Some(here) if here.key.is_none() => here.key.clone_from(&known.key),
+                Some(_) => {}
+                None => {
+                    self.add(at, known.clone());
+                }
+            }
         }
+        // They have one source: the report.
+        if self.others.is_empty() {
+            self.others.clone_from(&other.others);
+        }
+        self.is_cut |= other.is_cut;
     }
 }
 
@@ -97,21 +157,18 @@ struct ReportedResult {
 struct Reported {
     #[serde(default)]
     severity: String,
+    /// As it is written: a kind of a newer version is another one, not a report that cannot be read.
+    #[serde(default)]
+    kind: serde_json::Value,
     #[serde(default)]
     message: String,
     #[serde(default)]
-    subject: ReportedSubject,
+    hint: Option<String>,
+    #[serde(default)]
+    subject: Subject,
 }
 
-#[derive(Default, Deserialize)]
-struct ReportedSubject {
-    shard: Option<String>,
-    key: Option<String>,
-    byte_offset: Option<u64>,
-}
-
-/// The problems (not the notes) in the report of the last run that are about a sample or a place in a shard. A report that is not
-/// there, or cannot be understood, has none.
+/// The problems (not the notes) in the report of the last run. A report that is not there, or cannot be understood, has none.
 pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> {
     let mut list = ProblemList::default();
     let own = OwnFolder::for_webdataset(catalog.root());
@@ -119,50 +176,20 @@ pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> 
     let Ok(report) = serde_json::from_slice::<Report>(&bytes) else { return Ok(list) };
     for problem in report.result.problems.into_iter().filter(|problem| problem.severity != "note") {
         cancel.check()?;
-        let subject = problem.subject;
-        let at = match (&subject.key, &subject.shard, subject.byte_offset) {
-            (Some(key), shard, _) => named(catalog, shard.as_deref(), key, cancel)?,
-            (None, Some(shard), Some(offset)) => sample_over(catalog, shard, offset, cancel)?,
-            _ => None,
-        };
-        if let Some(at) = at {
-            list.add(at, Arc::from(problem.message));
+        let kind = serde_json::from_value(problem.kind).unwrap_or(ProblemKind::Other);
+        let Reported { message, hint, subject, .. } = problem;
+        match place_of(catalog, &subject, cancel)? {
+            Place::Sample { at, key } => {
+                list.add(at, Known { kind, key: Some(key), why: Arc::from(message) });
+            }
+            Place::Near(_) | Place::Group(_) | Place::Nowhere if list.others.len() < MOST => {
+                let problem = Problem { subject, kind, severity: Severity::Problem, message, hint };
+                list.others.push(Arc::new(problem));
+            }
+            Place::Near(_) | Place::Group(_) | Place::Nowhere => list.is_cut = true,
         }
     }
     Ok(list)
-}
-
-/// A report names a sample, or an entry of it.
-fn named(catalog: &dyn Catalog, shard: Option<&str>, name: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
-    if let Some(at) = catalog.locate(shard, name, cancel)? {
-        return Ok(Some(at));
-    }
-    match crate::source::tar::split_name(name) {
-        Some((key, _)) => catalog.locate(shard, key, cancel),
-        None => Ok(None),
-    }
-}
-
-/// The sample whose bytes hold an offset of a shard.
-fn sample_over(catalog: &dyn Catalog, shard: &str, offset: u64, cancel: &Cancel) -> Outcome<Option<SampleAt>> {
-    let groups = catalog.groups();
-    let Some(group) = groups.named(shard) else { return Ok(None) };
-    let (mut low, mut high) = (0, groups.group(group).map_or(0, |group| group.samples));
-    while low < high {
-        let index = low + (high - low) / 2;
-        let Some(sample) = catalog.samples(SampleAt { group, index }, 1, cancel)?.pop() else { return Ok(None) };
-        if sample.at.group != group {
-            return Ok(None);
-        }
-        if sample.byte_offset.saturating_add(sample.byte_size) <= offset {
-            low = index + 1;
-        } else if sample.byte_offset > offset {
-            high = index;
-        } else {
-            return Ok(Some(sample.at));
-        }
-    }
-    Ok(None)
 }
 
 #[cfg(test)]
@@ -173,8 +200,9 @@ mod tests {
     fn problems_are_gone_through_forward_and_back_and_keep_their_first_reason() {
         let at = |group, index| SampleAt { group, index };
         let mut list = ProblemList::default();
-        assert!(list.add(at(1, 5), Arc::from("a")) && list.add(at(0, 9), Arc::from("b")));
-        assert!(!list.add(at(1, 5), Arc::from("c")));
+        let known = |why: &str| Known::new(ProblemKind::Other, why);
+        assert!(list.add(at(1, 5), known("a")) && list.add(at(0, 9), known("b")));
+        assert!(!list.add(at(1, 5), known("c")));
         assert_eq!(list.get(at(1, 5)).map(|why| &**why), Some("a"));
         assert_eq!(list.after(at(0, 0)), Some(at(0, 9)));
         assert_eq!(list.after(at(0, 9)), Some(at(1, 5)));
@@ -184,5 +212,14 @@ mod tests {
         let mut all = ProblemList::default();
         all.merge(&list);
         assert_eq!(all, list);
+    }
+
+    #[test]
+    fn no_more_than_so_many_are_kept_and_it_is_known_that_there_were_more() {
+        let mut list = ProblemList::default();
+        for index in 0..1_000_000 {
+            list.add(SampleAt { group: 0, index }, Known::new(ProblemKind::BadLine, Arc::from("")));
+        }
+        assert_eq!((list.len(), list.is_cut()), (MOST, true));
     }
 }

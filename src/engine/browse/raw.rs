@@ -2,7 +2,7 @@
 //! its place is kept.
 
 use super::packed::PackedOffsets;
-use super::problems::ProblemList;
+use super::problems::{Known, ProblemList};
 use super::state::{GroupsState, Turns};
 use super::{headers, Background, BrowseSample, Catalog, Groups, KeyQuery, Opening, SampleAt, Visited, Wanted};
 use crate::model::{
@@ -129,11 +129,11 @@ impl Shared {
         let offsets = shard.offsets();
         let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
         let list = Arc::make_mut(&mut problems);
-        for (offset, why) in found {
+        for (offset, known) in found {
             // Damage lies between samples, too; the one before it is then the nearest.
             let index = offsets.holding(offset).or_else(|| offsets.len().checked_sub(1));
             if let Some(index) = index {
-                list.add(SampleAt { group, index }, why);
+                list.add(SampleAt { group, index }, known);
             }
         }
     }
@@ -146,7 +146,7 @@ impl Shared {
 
 /// Problems of one shard that say where they are.
 #[derive(Default)]
-struct Findings(Mutex<Vec<(u64, Arc<str>)>>);
+struct Findings(Mutex<Vec<(u64, Known)>>);
 
 impl ProblemSink for Findings {
     fn report(&self, problem: Problem) -> Outcome<()> {
@@ -154,7 +154,7 @@ impl ProblemSink for Findings {
         if let (Some(offset), true) =
             (problem.subject.byte_offset, problem.severity > Severity::Note && kept.len() < KEPT)
         {
-            kept.push((offset, Arc::from(problem.message)));
+            kept.push((offset, Known::new(problem.kind, problem.message)));
         }
         Ok(())
     }

@@ -89,6 +89,7 @@ actions! {
     Random, "random", "random", "Moves to a sample drawn by chance from all that are listed.";
     NextProblem, "next-problem", "next problem", "Moves to the next sample with a problem.";
     PreviousProblem, "previous-problem", "previous problem", "Moves to the previous sample with a problem.";
+    Problems, "problems", "problems", "Lists the problems that are known of the data set; Enter goes to the sample, x excludes it.";
     FilterSamples, "filter-samples", "filter", "Lists only samples of a split, with or without a part, excluded, of a size, or with problems.";
     ExcludeSample, "exclude-sample", "exclude", "Excludes the sample (in the list of shards: the shard) or all that is marked, or takes it back in; written by w.";
     LoaderView, "loader-view", "as loaded", "Shows the sample as the training loader gets it; of packed tokens the windows that training reads, by a sequence length.";
@@ -116,7 +117,11 @@ actions! {
     ByFile, "by-file", "by file", "Lists the text of each file before and after; again, the documents.";
     // Jobs.
     CancelJob, "cancel-job", "cancel job", "Asks the selected job to stop at the next safe point; nothing half-written stays.";
-    ShowLog, "log", "log", "Switches between the job's log and its problems.";
+    ShowProblems, "show-problems", "problems", "Shows the problems of the job; once it has ended, with a cursor for opening and excluding.";
+    ShowLog, "log", "log", "Shows the log of the job; again, what was shown before.";
+    OpenProblem, "open-problem", "open", "Opens the sample, shard or line that the problem is about in the browser.";
+    ExcludeProblem, "exclude-problem", "exclude", "Excludes the sample or shard that the problem is about, the problem as its note, or takes it back in; written by w.";
+    ExcludeKind, "exclude-kind", "exclude kind", "Excludes what all listed problems of the selected kind are about, as one change that undo takes back.";
     ClearFinished, "clear-finished", "clear finished", "Takes finished jobs off the list.";
     // Guided prepare.
     Next, "next", "next", "Accepts this step's answers and goes to the next step.";

@@ -12,6 +12,7 @@ pub mod pack;
 pub mod page;
 pub mod picker;
 pub mod prepare;
+pub mod problems;
 pub mod repeats;
 pub mod run;
 pub mod splits;

@@ -51,7 +51,9 @@ fn loose_media_are_described_from_the_home_screen() {
     story.keys("m").wait_for("Media metadata of").wait_for("Would be looked into: 6 entries");
     story.wait_for("p0.png").wait_for("no row").wait_for("gristmill prepare-media");
     story.keys("enter").wait_for("are described, with 1 problem").wait_for("5 rows written");
-    story.keys("enter").wait_for("deep/broken.jpg");
+    story.keys("enter").wait_for("deep/broken.jpg").wait_for("Enter open").keys("enter");
+    story.wait_for("▸ browse ▸ recordings").wait_for("▸ broken").keys("esc").wait_for("deep/broken.jpg").keys("x");
+    story.wait_for("a folder without tar shards has no splits");
     assert_eq!(rows(&house.data().join("recordings")).len(), 5);
     story.keys("esc").wait_for("media folder, described").keys("f").wait_for("5 rows of media").wait_for("PNG");
     story.keys("esc").wait_for("▸ recordings/").keys("q");

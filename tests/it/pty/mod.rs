@@ -16,6 +16,7 @@ mod media;
 mod mix;
 mod pictures;
 mod prepare;
+mod problems;
 mod reader;
 mod settings;
 mod splits;

@@ -70,7 +70,7 @@ pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
         false => format!("'{key}' is in {one} and again in {other}"),
     };
     let message = format!("{} {verb} more than one sample; {places}", text::count(keys, "key"));
-    let problem = Problem::problem(ProblemKind::DuplicateKey, Subject::shard(other), message);
+    let problem = Problem::problem(ProblemKind::DuplicateKey, Subject::shard(other).key(key), message);
     Some(problem.with_hint("later copies get no row in the tables"))
 }
 

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::engine::browse::loader::{FieldValue, LoaderKind};
+use crate::engine::browse::places::{place_of, Place};
 use crate::engine::browse::{loader, offsets, problems};
+use crate::model::{ProblemKind, Subject};
 use crate::source::decode::Value;
 
 fn view(catalog: &dyn Catalog, at: usize) -> offsets::OffsetView {
@@ -143,8 +145,53 @@ fn problems_of_the_last_run_lead_to_their_samples() {
     ]);
     put(&report, json.to_string().as_bytes());
     let list = problems::reported(&*scanned(dir.path()), &Cancel::default()).unwrap();
-    let places: Vec<(u32, u64, &str)> = list.iter().map(|(at, why)| (at.group, at.index, &**why)).collect();
+    let places: Vec<(u32, u64, &str)> = list.iter().map(|(at, known)| (at.group, at.index, &*known.why)).collect();
     assert_eq!(places, [(0, 1, "broken"), (0, 2, "place"), (1, 1, "entry")]);
+    let kinds: Vec<(ProblemKind, &str)> =
+        list.iter().map(|(_, known)| (known.kind, known.key.as_deref().unwrap_or_default())).collect();
+    let expected = [(ProblemKind::BrokenMedia, "001"), (ProblemKind::DamagedHeader, "002")];
+    assert_eq!(kinds, [expected[0], expected[1], (ProblemKind::NotMedia, "x/101")]);
+    let others: Vec<&str> = list.others().iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(others, ["gone"], "a problem of no sample is kept, too");
     put(&report, b"not json");
     assert!(problems::reported(&*scanned(dir.path()), &Cancel::default()).unwrap().is_empty());
+}
+
+#[test]
+fn the_subject_of_a_problem_is_found_by_key_byte_line_or_file() {
+    let cancel = Cancel::default();
+    let sample = |group, index, key: &str| Place::Sample { at: SampleAt { group, index }, key: key.into() };
+    let dir = small_set();
+    prepare(dir.path());
+    let set = scanned(dir.path());
+    let place = |subject: Subject| place_of(&*set, &subject, &cancel).unwrap();
+    assert_eq!(place(Subject::shard("a.tar").key("001")), sample(0, 1, "001"));
+    assert_eq!(place(Subject::shard("c/b.tar").key("x/101.txt")), sample(1, 1, "x/101"), "an entry of a sample");
+    assert_eq!(place(Subject::shard("a.tar").key("gone").at(3_500)), sample(0, 2, "002"));
+    assert_eq!(place(Subject::shard("a.tar").at(u64::MAX)), Place::Near(SampleAt { group: 0, index: 2 }));
+    assert_eq!(place(Subject::shard("c/b.tar")), Place::Group(1));
+    assert_eq!(place(Subject::shard("gone.tar").key("1")), Place::Nowhere);
+    assert_eq!(place(Subject::field("train")), Place::Nowhere);
+
+    let file = dir.path().join("lines.jsonl");
+    put(&file, b"\n{\"a\":1}\n\n \n{\"b\":2}\nno json\n");
+    let lines = scanned(&file);
+    let place = |subject: Subject| place_of(&*lines, &subject, &cancel).unwrap();
+    let at = |line| place(Subject::path(&file).line(line));
+    assert_eq!([at(2), at(5), at(6)], [sample(0, 0, "0"), sample(0, 1, "1"), sample(0, 2, "2")]);
+    assert_eq!(at(4), sample(0, 0, "0"), "a blank line belongs to the line before it");
+    assert_eq!(at(u64::MAX), Place::Nowhere);
+    assert_eq!(place(Subject::path(&file).at(14)), sample(0, 1, "1"));
+    assert_eq!(place(Subject::path("elsewhere.jsonl").line(2)), Place::Nowhere);
+
+    let media = tempfile::tempdir().unwrap();
+    put(&media.path().join("b/c.tar.jpg"), b"p");
+    put(&media.path().join("b/c.txt"), b"t");
+    put(&media.path().join("b/noend"), b"t");
+    let folder = scanned(media.path());
+    let place = |name: &str| place_of(&*folder, &Subject::path(media.path().join(name)), &cancel).unwrap();
+    assert_eq!(place("b/c.txt"), sample(0, 1, "c"));
+    assert_eq!(place("b/c.tar.jpg"), sample(0, 0, "c.tar"));
+    assert_eq!(place("b/noend"), sample(0, 2, "noend"));
+    assert_eq!([place("b/gone.txt"), place("d/c.txt")], [Place::Group(0), Place::Nowhere]);
 }

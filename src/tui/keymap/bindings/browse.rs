@@ -23,6 +23,7 @@ pub const BROWSE: &[Binding] = &[
     key(C::Browse, A::FindPrevious, &["N"]),
     key(C::Browse, A::NextProblem, &["]"]),
     key(C::Browse, A::PreviousProblem, &["["]),
+    key(C::Browse, A::Problems, &["P"]),
     key(C::Browse, A::FilterSamples, &["F"]),
     key(C::Browse, A::Undo, &["u"]),
     key(C::Browse, A::Redo, &["ctrl-r"]),

@@ -116,9 +116,7 @@ impl BrowseScreen {
     }
 
     fn step_problem(&mut self, forward: bool) -> Vec<Effect> {
-        if let Some(known) = self.catalog().map(|catalog| catalog.problems()) {
-            Arc::make_mut(&mut self.problems).merge(&known);
-        }
+        self.know_problems();
         let here = self.state.at.unwrap_or_default();
         let step = |at| if forward { self.problems.after(at) } else { self.problems.before(at) };
         let listed = |at: &SampleAt| self.state.listing.contains(*at);
@@ -234,6 +232,7 @@ impl BrowseScreen {
             }
             Action::Random => self.state.go_random(),
             Action::NextProblem | Action::PreviousProblem => return self.step_problem(action == Action::NextProblem),
+            Action::Problems => return self.list_problems(),
             Action::FilterSamples => self.open_form(),
             Action::LoaderView => self.switch(Mode::Loader),
             Action::OffsetView => self.switch(Mode::Offsets),

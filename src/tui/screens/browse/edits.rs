@@ -6,9 +6,11 @@ use crate::engine::browse::BrowseSample;
 use crate::engine::splits::{Edit, ExcludeItem};
 use crate::model::text::{count, grouped};
 use crate::model::DatasetKind;
-use crate::tui::screen::Effect;
+use crate::tui::screen::{Effect, Screen as _};
+use crate::tui::screens::problems::{Feed, ProblemScreen};
 use crate::tui::screens::splits::{self, SplitSession};
 use crate::tui::widgets::{Level, Toast};
+use std::rc::Rc;
 use std::sync::Arc;
 
 fn told(level: Level, words: impl Into<String>) -> Vec<Effect> {
@@ -43,12 +45,51 @@ impl BrowseScreen {
     /// Why splits and excludes cannot be changed here.
     pub(super) fn why_no_edit(&self) -> Option<String> {
         match (&self.stage, &self.session) {
-            (Stage::Open(catalog, _), None) => Some(match catalog.kind() {
-                DatasetKind::RawWebDataset => "it is not prepared, so it has no splits yet".to_owned(),
-                kind => format!("a {} has no splits", kind.title()),
-            }),
+            (Stage::Open(catalog, _), None) => {
+                Some(catalog.kind().why_no_splits().unwrap_or("its splits are not open").to_owned())
+            }
             (Stage::Open(..), Some(session)) => session.why_not(),
             _ => Some("it is not open".to_owned()),
+        }
+    }
+
+    /// The list of the problems that are known.
+    pub(super) fn list_problems(&mut self) -> Vec<Effect> {
+        self.know_problems();
+        let mut crumbs = self.title();
+        crumbs.push("problems".to_owned());
+        let (feed, chosen) = (Rc::clone(&self.feed), Rc::clone(&self.chosen));
+        *self.feed.borrow_mut() = self.to_feed();
+        vec![Effect::Push(Box::new(ProblemScreen::new(feed, chosen, crumbs, self.state.at.unwrap_or_default())))]
+    }
+
+    /// Takes over what the scan has found.
+    pub(super) fn know_problems(&mut self) {
+        let Some(known) = self.catalog().map(|catalog| catalog.problems()) else { return };
+        if !self.merged.as_ref().is_some_and(|merged| Arc::ptr_eq(merged, &known)) {
+            Arc::make_mut(&mut self.problems).merge(&known);
+            self.merged = Some(known);
+        }
+    }
+
+    fn to_feed(&self) -> Feed {
+        Feed {
+            problems: Arc::clone(&self.problems),
+            groups: Arc::clone(&self.state.groups),
+            marks: Arc::clone(&self.marks),
+            why_no_edit: self.why_no_edit(),
+            session: self.session.clone(),
+        }
+    }
+
+    /// Tells the open list of problems what is known by now. A list that is closed holds nothing.
+    pub(super) fn feed_list(&mut self) {
+        if Rc::strong_count(&self.feed) > 1 {
+            self.know_problems();
+            let feed = self.to_feed();
+            *self.feed.borrow_mut() = feed;
+        } else if self.feed.borrow().session.is_some() || !self.feed.borrow().problems.is_empty() {
+            self.feed.replace(Feed::default());
         }
     }
 

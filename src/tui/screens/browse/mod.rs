@@ -4,6 +4,7 @@
 //! and a row that is not there yet is drawn as its number. [`state`] is pure; nothing here waits for storage.
 
 mod act;
+mod begin;
 mod carry;
 mod columns;
 mod detail;
@@ -30,8 +31,10 @@ mod tests;
 pub use workers::locate;
 
 use crate::engine::browse::TokenView;
+use crate::model::Subject;
 use crate::tui::screen::{Screen, UiEnv};
 use crate::tui::screens::repeats;
+use crate::tui::screens::splits::SplitSession;
 use std::path::PathBuf;
 
 /// Where the browser begins.
@@ -44,6 +47,8 @@ pub enum Start {
     Number(u64),
     /// At the sample of this key; `shard/key` names its shard, too.
     Key(String),
+    /// At the sample that a problem is about, or the nearest one.
+    Subject(Box<Subject>),
 }
 
 /// The browser on a data set. Nothing is read on this thread but whether a run left its ranges beside a folder.
@@ -54,6 +59,17 @@ pub fn open(path: PathBuf, env: UiEnv) -> Box<dyn Screen> {
 /// The browser on a data set, at a sample.
 pub fn open_at(path: PathBuf, start: Start, env: UiEnv) -> Box<dyn Screen> {
     open_tokens(path, start, TokenView::default(), env)
+}
+
+/// The browser on a data set whose splits may be edited by somebody else already: then both make the same changes.
+pub fn open_shared(path: PathBuf, start: Start, session: Option<SplitSession>, env: &UiEnv) -> Box<dyn Screen> {
+    match session {
+        None => open_at(path, start, env.clone()),
+        session => {
+            let screen = screen::BrowseScreen::new(path, start, TokenView::default(), env.clone());
+            Box::new(screen.with_session(session))
+        }
+    }
 }
 
 /// The browser on packed tokens, looked at in a way of one's own. What a run of dedup made is shown by what the run removed.

@@ -19,6 +19,7 @@ use crate::preview::ReadFrom;
 use crate::tui::graphics::graphics_of;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::problems::Feed;
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::preview::{Encoded, Pixels, Wanted};
@@ -26,7 +27,7 @@ use crate::tui::widgets::{Level, Places, PreviewState, Scroll, Toast};
 use crate::tui::work::Latest;
 use ratatui::layout::Rect;
 use ratatui::Frame;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -100,6 +101,8 @@ pub struct BrowseScreen {
     pub(super) marker: Marker,
     /// The sample that was chosen on a contact sheet.
     pub(super) chosen: Rc<Cell<Option<SampleAt>>>,
+    /// What an open list of problems shows.
+    pub(super) feed: Rc<RefCell<Feed>>,
     pub(super) session: Option<SplitSession>,
     /// Whether splits may be changed; a catalog of a test has none.
     pub(super) edits: bool,
@@ -107,6 +110,8 @@ pub struct BrowseScreen {
     pub(super) page: Scroll,
     pub(super) marks: Arc<Marks>,
     pub(super) problems: Arc<ProblemList>,
+    /// What the scan had found when it was taken over last.
+    pub(super) merged: Option<Arc<ProblemList>>,
     /// The key that writes, as it is shown.
     pub(super) write_key: String,
     pub(super) start: Start,
@@ -158,11 +163,13 @@ impl BrowseScreen {
             carrier,
             marker,
             chosen: Rc::default(),
+            feed: Rc::default(),
             session: None,
             edits: true,
             page: Scroll::default(),
             marks: Arc::default(),
             problems: Arc::default(),
+            merged: None,
             write_key: "w".to_owned(),
             start,
             opener,
@@ -173,6 +180,11 @@ impl BrowseScreen {
             encoder,
             view: 0..FIRST_HEIGHT,
         }
+    }
+
+    /// The browser with the splits that somebody else edits, too.
+    pub(super) fn with_session(self, session: Option<SplitSession>) -> Self {
+        Self { session, ..self }
     }
 
     /// The browser on a catalog that is open.
@@ -197,9 +209,9 @@ impl BrowseScreen {
         match std::mem::take(&mut self.start) {
             Start::First => {}
             Start::Number(number) => self.state.pending = Some(number),
-            Start::Key(key) => {
-                workers.locate(key.clone());
-                self.start = Start::Key(key);
+            start @ (Start::Key(_) | Start::Subject(_)) => {
+                self.start = start;
+                self.start.look_up(&mut workers);
             }
         }
         self.state.groups = Arc::default();
@@ -332,7 +344,7 @@ impl BrowseScreen {
         for fetched in workers.take_rows() {
             for samples in fetched.spans.iter().flatten() {
                 if samples.iter().any(|sample| sample.defect.is_some()) {
-                    Arc::make_mut(&mut self.problems).add_defects(samples);
+                    Arc::make_mut(&mut self.problems).add_defects(samples, catalog.kind());
                 }
             }
             changed |= self.state.rows.take(fetched, &self.state.groups);
@@ -398,32 +410,9 @@ impl BrowseScreen {
             let words = format!("there is no sample {}; there are {}", grouped(number), grouped(total));
             effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
         }
+        self.feed_list();
         self.ask();
         changed
-    }
-
-    /// Goes to the sample of the key that the browser was opened with.
-    fn gather_start(&mut self, effects: &mut Vec<Effect>) {
-        let Stage::Open(catalog, workers) = &mut self.stage else { return };
-        let Start::Key(key) = &self.start else { return };
-        match workers.take_located() {
-            None => {}
-            Some(Ok(Some(at))) => {
-                self.state.go_to(at);
-                self.start = Start::First;
-            }
-            // It may be in what is not scanned yet.
-            Some(Ok(None)) if !catalog.groups().is_complete => workers.locate(key.clone()),
-            Some(Ok(None)) => {
-                let words = format!("no sample has the key {key}");
-                effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
-                self.start = Start::First;
-            }
-            Some(Err(failure)) => {
-                effects.push(Effect::failure(&failure));
-                self.start = Start::First;
-            }
-        }
     }
 
     /// Whether something is looked for.

@@ -3,10 +3,11 @@
 use super::detail::{look_at, Detail, Question};
 use super::rows::{Fetched, Piece, Span};
 use super::state::Search;
+use crate::engine::browse::places::{place_of, Place};
 use crate::engine::browse::{
     filter, problems, Catalog, KeyQuery, Marks, Matches, ProblemList, SampleAt, SampleFilter, TokenView,
 };
-use crate::model::{Cancel, Outcome};
+use crate::model::{Cancel, Outcome, Subject};
 use crate::tui::work::{Latest, Stream, Wake};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,7 +77,15 @@ pub struct Workers {
     sifting: Cancel,
     sifted: Arc<Mutex<Sifted>>,
     problems: Latest<(), Outcome<ProblemList>>,
-    locator: Latest<String, Outcome<Option<SampleAt>>>,
+    locator: Latest<ToFind, Outcome<Place>>,
+}
+
+/// Where the browser is to begin.
+pub enum ToFind {
+    /// At the sample of this key; `shard/key` names its shard, too.
+    Key(String),
+    /// At what a problem is about.
+    Subject(Box<Subject>),
 }
 
 /// A filter to be applied.
@@ -145,7 +154,7 @@ impl Workers {
             Latest::start("browse-problems", wake.clone(), move |()| problems::reported(from.as_ref(), &cancel));
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
         let locator =
-            Latest::start("browse-locate", wake.clone(), move |key: String| locate(from.as_ref(), &key, &cancel));
+            Latest::start("browse-locate", wake.clone(), move |wanted| find_place(from.as_ref(), wanted, &cancel));
         let [looking, hunting, sifting] = std::array::from_fn(|_| Cancel::default());
         Self {
             rows,
@@ -197,13 +206,13 @@ impl Workers {
         self.problems.take()
     }
 
-    /// Looks for the sample of a key.
-    pub fn locate(&mut self, key: String) {
-        self.locator.ask(key);
+    /// Looks for where the browser begins.
+    pub fn locate(&mut self, wanted: ToFind) {
+        self.locator.ask(wanted);
     }
 
-    /// Where that sample is, once.
-    pub fn take_located(&mut self) -> Option<Outcome<Option<SampleAt>>> {
+    /// Where that is, once.
+    pub fn take_located(&mut self) -> Option<Outcome<Place>> {
         self.locator.take()
     }
 
@@ -268,6 +277,16 @@ impl Drop for Workers {
 /// What a worker holds this for is a few stores; it never reads meanwhile.
 fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome<Place> {
+    match wanted {
+        ToFind::Subject(subject) => place_of(catalog, &subject, cancel),
+        ToFind::Key(key) => Ok(match locate(catalog, &key, cancel)? {
+            Some(at) => Place::Sample { at, key: Arc::from(key) },
+            None => Place::Nowhere,
+        }),
+    }
 }
 
 /// The sample of a key; where no sample has that whole key, `shard/key` names the shard, too. Reads, so it runs on a worker.

@@ -149,27 +149,6 @@ pub(super) fn log_lines(view: &JobView, columns: usize, ui: &Ui) -> Vec<Line<'st
     lines
 }
 
-pub(super) fn problem_lines(view: &JobView, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
-    let mut lines = Vec::new();
-    for problem in &view.status.problems {
-        let (glyph, style) = match problem.severity {
-            Severity::Note => (ui.glyphs.dot, ui.theme.muted),
-            Severity::Problem => (ui.glyphs.warn, ui.theme.warn),
-            Severity::Refusal => (ui.glyphs.cross, ui.theme.error),
-        };
-        for line in text::wrap(&format!("{glyph} {problem}"), columns) {
-            lines.push(Line::from(Span::styled(line, style)));
-        }
-        for hint in problem.hint.iter().flat_map(|h| text::wrap(&format!("  hint: {h}"), columns.saturating_sub(1))) {
-            lines.push(Line::from(Span::styled(hint, ui.theme.muted)));
-        }
-    }
-    if lines.is_empty() {
-        lines.push(Line::from(Span::styled("no problems", ui.theme.muted)));
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,7 +165,7 @@ mod tests {
         let line = |phase| {
             let progress = ProgressReading { items_done: 1_234, items_total: 20_000, ..ProgressReading::default() };
             let status = JobStatus { phase, progress, item: phase.item(), ..JobStatus::ended(JobState::Running) };
-            let view = JobView { id: JobId(1), title: "prepare x".into(), path: "x".into(), status };
+            let view = JobView { id: JobId(1), title: "prepare x".into(), path: "x".into(), root: "x".into(), status };
             progress_line(&view, 100, &ui).to_string()
         };
         assert!(line(Phase::Scan).contains("1,234/20,000 shards"), "{}", line(Phase::Scan));

@@ -3,11 +3,13 @@
 
 pub mod elsewhere;
 pub mod lines;
+mod problems;
 
 use crate::job::JobState;
 use crate::tui::jobs::JobView;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::problems::ProblemTable;
 use crate::tui::widgets::toast::Level;
 use crate::tui::widgets::{draw_list, panel, text, Gesture, ListState, Places, Toast};
 use ratatui::crossterm::event::MouseEvent;
@@ -17,7 +19,8 @@ use ratatui::Frame;
 use std::path::PathBuf;
 
 use elsewhere::{absolute, Elsewhere, Lookout};
-use lines::{elsewhere_line, elsewhere_lines, log_lines, problem_lines, progress_line, title_line};
+use lines::{elsewhere_line, elsewhere_lines, log_lines, progress_line, title_line};
+use problems::JobProblems;
 
 /// The panel of `J`.
 pub struct JobsPanel {
@@ -28,6 +31,8 @@ pub struct JobsPanel {
     list: ListState,
     /// The lower pane shows problems in place of the log.
     problems: bool,
+    /// The list of problems of the selected job.
+    table: JobProblems,
     /// Lines of the lower pane away from where it starts: the end of the log, the first problem.
     scrolled: usize,
     details_height: usize,
@@ -41,6 +46,7 @@ pub struct JobsPanel {
 enum Pane {
     Jobs,
     Details,
+    Problems,
 }
 
 /// A row of the list.
@@ -65,6 +71,7 @@ impl JobsPanel {
             views,
             list,
             problems: false,
+            table: JobProblems::default(),
             scrolled: 0,
             details_height: 0,
             rows: ListState::default(),
@@ -96,6 +103,7 @@ impl JobsPanel {
         let own: Vec<PathBuf> = self.views.iter().map(|view| absolute(&view.path)).collect();
         self.others = self.lookout.others(&own);
         self.list.set_len(self.views.len() + self.others.len());
+        self.show_problems();
         if let Some(at) = selected.and_then(|path| self.others.iter().position(|run| run.path == path)) {
             self.list.select(self.views.len() + at);
         }
@@ -108,6 +116,7 @@ impl JobsPanel {
             Some(Row::Own(view)) => self.env.jobs.again(view.id),
             None => None,
         };
+        self.table.leave();
         let told = match started {
             Some(Ok(_)) => Toast::new(Level::Info, "Started again; what was done before is gone on with"),
             Some(Err(failure)) => return vec![Effect::failure(&failure)],
@@ -128,7 +137,7 @@ impl JobsPanel {
     /// Scrolls the lower pane towards its end or its beginning.
     fn scroll(&mut self, down: bool, lines: usize) {
         // A log is read from its end.
-        let from_the_top = self.problems || self.selected_own().is_none();
+        let from_the_top = self.selected_own().is_none();
         if down == from_the_top {
             self.scrolled = self.scrolled.saturating_add(lines);
         } else {
@@ -137,37 +146,59 @@ impl JobsPanel {
     }
 
     fn act(&mut self, action: Action) {
+        if self.problems && self.table.has_cursor() {
+            self.table.table.list.act(action);
+            return;
+        }
         let page = self.details_height.max(2);
         match action {
             Action::PageDown => self.scroll(true, page),
             Action::PageUp => self.scroll(false, page),
             Action::HalfDown => self.scroll(true, page / 2),
             Action::HalfUp => self.scroll(false, page / 2),
-            action if self.list.act(action) => self.scrolled = 0,
+            action if self.list.act(action) => {
+                self.scrolled = 0;
+                self.show_problems();
+            }
             _ => {}
         }
     }
 
     fn mouse(&mut self, mouse: MouseEvent) -> Vec<Effect> {
         match self.places.gesture(mouse) {
+            Some(Gesture::Wheel { on: Pane::Problems, rows }) => self.table.table.list.scroll(rows),
             Some(Gesture::Wheel { on: Pane::Jobs, rows }) => {
+                self.table.leave();
                 self.act(if rows < 0 { Action::Up } else { Action::Down });
             }
             Some(Gesture::Wheel { on: Pane::Details, rows }) => self.scroll(rows > 0, rows.unsigned_abs()),
             Some(Gesture::Click { on: Pane::Jobs, line, .. }) => {
                 if let Some(row) = self.rows.row_at(line) {
+                    self.table.leave();
                     self.list.select(row / JOB_LINES);
                     self.scrolled = 0;
+                    self.show_problems();
                 }
             }
-            Some(Gesture::DoubleClick { .. }) => return vec![Effect::Do(Action::ShowLog)],
+            Some(Gesture::Click { on: Pane::Problems, line, .. }) => {
+                if let Some(row) = self.table.table.list.row_at(line) {
+                    self.table.table.list.select(row);
+                }
+                self.enter_problems();
+            }
+            Some(Gesture::DoubleClick { on: Pane::Problems, .. }) if self.table.has_cursor() => {
+                return vec![Effect::Do(Action::OpenProblem)];
+            }
+            Some(Gesture::DoubleClick { on: Pane::Problems, .. }) => {}
+            Some(Gesture::DoubleClick { .. }) => return vec![Effect::Do(Action::ShowProblems)],
             Some(Gesture::Click { .. }) | None => {}
         }
         Vec::new()
     }
 
     fn draw_jobs(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
-        let block = panel("Jobs", true, ui);
+        let focused = !self.table.has_cursor();
+        let block = panel("Jobs", focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
         self.places.put(inner, Pane::Jobs);
@@ -181,7 +212,7 @@ impl JobsPanel {
         rows.select(self.list.selected * JOB_LINES + 1);
         rows.window(usize::from(inner.height));
         rows.select(self.list.selected * JOB_LINES);
-        draw_list(frame.buffer_mut(), inner, &mut rows, true, ui, |line, columns| {
+        draw_list(frame.buffer_mut(), inner, &mut rows, focused, ui, |line, columns| {
             match (self.row(line / JOB_LINES), line % JOB_LINES) {
                 (Some(Row::Own(view)), 0) => title_line(view, columns, ui),
                 (Some(Row::Own(view)), _) => progress_line(view, columns, ui),
@@ -197,9 +228,11 @@ impl JobsPanel {
     }
 
     fn draw_details(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        if self.problems && self.selected_own().is_some() {
+            return self.draw_problems(frame, area, ui);
+        }
         let columns = usize::from(area.width).saturating_sub(4);
         let (title, lines) = match self.selected() {
-            Some(Row::Own(view)) if self.problems => ("Problems", problem_lines(view, columns, ui)),
             Some(Row::Own(view)) => ("Log", log_lines(view, columns, ui)),
             Some(Row::Other(run)) => ("Run", elsewhere_lines(run, columns, ui)),
             None => return,
@@ -230,7 +263,10 @@ impl JobsPanel {
 
 impl Screen for JobsPanel {
     fn context(&self) -> Context {
-        Context::Jobs
+        match self.table.has_cursor() {
+            true => Context::JobsProblems,
+            false => Context::Jobs,
+        }
     }
     fn title(&self) -> Vec<String> {
         vec!["jobs".to_owned()]
@@ -238,8 +274,6 @@ impl Screen for JobsPanel {
 
     fn label(&self, action: Action) -> &'static str {
         match action {
-            Action::ShowLog if self.problems => "log",
-            Action::ShowLog => "problems",
             Action::Retry if matches!(self.selected(), Some(Row::Other(_))) => "go on",
             action => action.label(),
         }
@@ -249,12 +283,17 @@ impl Screen for JobsPanel {
         let ended = |view: &JobView| !matches!(view.status.state, JobState::Pending | JobState::Running);
         match action {
             Action::Jobs => Some("they are shown already".into()),
-            Action::CancelJob | Action::ShowLog if self.list.len == 0 => Some("there is no job".into()),
+            Action::CancelJob | Action::ShowLog | Action::ShowProblems if self.list.len == 0 => {
+                Some("there is no job".into())
+            }
             Action::CancelJob => match self.selected_own() {
                 Some(view) => ended(view).then(|| "it does not run".into()),
                 None => Some("it is none of this process".into()),
             },
-            Action::ShowLog if self.selected_own().is_none() => Some("only its own process keeps a log of it".into()),
+            Action::ShowLog | Action::ShowProblems if self.selected_own().is_none() => {
+                Some("only its own process keeps a log of it".into())
+            }
+            Action::ShowLog if !self.problems => Some("it is shown already".into()),
             Action::Retry => match self.selected() {
                 Some(Row::Own(view)) if !ended(view) => Some("it runs".into()),
                 Some(Row::Own(view)) if view.status.state == JobState::Done => Some("it is done".into()),
@@ -264,23 +303,28 @@ impl Screen for JobsPanel {
                 None => Some("there is no job".into()),
             },
             Action::ClearFinished if !self.views.iter().any(ended) => Some("no job has finished".into()),
-            _ => None,
+            action => self.table.why_not(action),
         }
     }
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
+            Input::Action(Action::Close) if self.table.leave() => return self.table.unwritten_told(),
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::ShowLog) => {
-                self.problems = !self.problems;
+                self.table.leave();
+                self.problems = false;
                 self.scrolled = 0;
             }
+            Input::Action(Action::ShowProblems) => self.open_problems(),
+            Input::Action(action) if ProblemTable::takes(action) => return self.table.act(action),
             Input::Action(Action::CancelJob) => {
                 self.cancel();
                 return vec![Effect::Toast(Toast::new(Level::Info, "Stopping at the next safe point"))];
             }
             Input::Action(Action::Retry) => return self.again(),
             Input::Action(Action::ClearFinished) => {
+                self.table.leave();
                 self.env.jobs.clear_finished();
                 self.refresh();
             }
@@ -291,14 +335,26 @@ impl Screen for JobsPanel {
         Vec::new()
     }
 
-    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+    fn tick(&mut self, effects: &mut Vec<Effect>) -> bool {
         let came = self.lookout.follow();
         self.refresh();
-        came || !self.views.is_empty()
+        self.table.follow(effects) || came || !self.views.is_empty()
     }
 
     fn is_busy(&self) -> bool {
-        self.others.iter().any(Elsewhere::is_running)
+        self.others.iter().any(Elsewhere::is_running) || self.table.is_busy()
+    }
+
+    fn status_right(&self) -> Option<String> {
+        self.table.table.status()
+    }
+
+    fn unwritten(&self) -> Option<String> {
+        self.table.unwritten()
+    }
+
+    fn closing(&mut self) {
+        self.table.closing();
     }
 
     fn interrupt(&mut self) -> bool {

@@ -4,7 +4,11 @@ use super::step::{Ask, Step};
 use super::{draft, PrepareScreen};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Effect;
-use crate::tui::widgets::{Level, Toast};
+use crate::tui::screens::problems::ProblemDesk;
+use crate::tui::screens::run::too_late;
+use crate::tui::screens::splits::SplitSession;
+use crate::tui::screens::{browse, splits};
+use crate::tui::widgets::{Gesture, Level, Toast};
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
@@ -43,13 +47,23 @@ impl PrepareScreen {
                     effects.push(Effect::Toast(Toast::new(Level::Ok, "copied")));
                 }
                 Ask::Browse => {
-                    let screen = crate::tui::screens::browse::open(self.path.clone(), self.env.clone());
-                    effects.push(Effect::Push(screen));
+                    let (path, start) = (self.path.clone(), browse::Start::First);
+                    effects.push(Effect::Push(browse::open_shared(path, start, self.session(), &self.env)));
                 }
                 Ask::Splits => {
-                    let screen = crate::tui::screens::splits::open(self.path.clone(), self.env.clone());
+                    let screen = match self.session() {
+                        Some(session) => splits::open_shared(session),
+                        None => splits::open(self.path.clone(), self.env.clone()),
+                    };
                     effects.push(Effect::Push(screen));
                 }
+                Ask::Problems(action) => {
+                    if let Some(desk) = &mut self.desk {
+                        effects.extend(desk.act(action, &mut self.wizard.run.problems));
+                    }
+                }
+                Ask::TooLate => effects.push(too_late()),
+                Ask::Do(action) => effects.push(Effect::Do(action)),
                 Ask::Facts => {
                     let facts = crate::tui::screens::facts::of_scan(&self.wizard.answers.facts);
                     effects.push(Effect::Push(facts));
@@ -70,6 +84,23 @@ impl PrepareScreen {
             }
         }
         effects
+    }
+
+    /// The splits that are edited in the list of problems.
+    fn session(&self) -> Option<SplitSession> {
+        self.desk.as_ref().and_then(|desk| desk.session_of(&self.path))
+    }
+
+    /// Lets the list of problems of the run find out where its rows lead.
+    pub(super) fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
+        let run = &mut self.wizard.run;
+        if run.is_running() {
+            self.desk = None;
+        }
+        if self.desk.is_none() && run.has_cursor() {
+            self.desk = Some(ProblemDesk::new(self.path.clone(), &self.env));
+        }
+        self.desk.as_mut().is_some_and(|desk| desk.follow(&mut run.problems, effects))
     }
 
     pub(super) fn has_draft(&self) -> bool {
@@ -98,10 +129,11 @@ impl PrepareScreen {
                 step.map(|_| self.wizard.act(Action::Accept)).unwrap_or_default()
             }
             _ => {
-                if let Some(gesture) = self.spots.gesture(mouse) {
-                    self.wizard.point(gesture);
-                }
-                Vec::new()
+                let Some(gesture) = self.spots.gesture(mouse) else { return Vec::new() };
+                self.wizard.point(gesture);
+                let is_twice = matches!(gesture, Gesture::DoubleClick { .. });
+                let opens = is_twice && self.wizard.step == Step::Run && self.wizard.run.has_cursor();
+                opens.then_some(Ask::Do(Action::OpenProblem)).into_iter().collect()
             }
         }
     }

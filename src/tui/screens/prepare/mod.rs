@@ -43,6 +43,7 @@ use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::problems::ProblemDesk;
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::layout::{below, draw_lines};
 use crate::tui::widgets::preview::Pixels;
@@ -62,6 +63,8 @@ pub struct PrepareScreen {
     workers: Workers,
     scan: Option<LiveScan>,
     job: Option<JobId>,
+    /// Looks after the list of problems of the run, once it has ended.
+    desk: Option<ProblemDesk>,
     /// Answers that were given before the screen was opened.
     given: Option<PreparePlan>,
     /// A draft that was found, until it can be taken over.
@@ -121,6 +124,7 @@ impl PrepareScreen {
             workers,
             scan: None,
             job: None,
+            desk: None,
             given,
             found: None,
             resumes: false,
@@ -219,6 +223,7 @@ impl Screen for PrepareScreen {
         changed |= self.follow_scan(effects);
         effects.extend(self.notice.take().map(Effect::Toast));
         changed |= self.follow_job();
+        changed |= self.follow_problems(effects);
         self.ask_workers();
         changed
     }
@@ -228,6 +233,7 @@ impl Screen for PrepareScreen {
             || self.wizard.is_scanning
             || self.wizard.run.is_running()
             || self.workers.is_waiting()
+            || self.desk.as_ref().is_some_and(ProblemDesk::is_busy)
     }
 
     fn wants_text(&self) -> bool {
@@ -236,7 +242,10 @@ impl Screen for PrepareScreen {
 
     fn status_right(&self) -> Option<String> {
         let facts = &self.wizard.answers.facts;
-        if !self.is_open || self.wizard.step == Step::Run {
+        if self.wizard.step == Step::Run {
+            return self.wizard.run.problems.status();
+        }
+        if !self.is_open {
             return None;
         }
         let scan = self.scan.as_ref().filter(|_| self.wizard.is_scanning);
@@ -263,8 +272,19 @@ impl Screen for PrepareScreen {
         Some(self.wizard.flags()).filter(|f| self.is_open && !f.is_empty())
     }
 
+    fn label(&self, action: Action) -> &'static str {
+        match action {
+            Action::ShowLog => self.wizard.run.log_label(),
+            action => action.label(),
+        }
+    }
+
     fn why_disabled(&self, action: Action) -> Option<String> {
         self.wizard.why_disabled(action)
+    }
+
+    fn unwritten(&self) -> Option<String> {
+        self.desk.as_ref().and_then(ProblemDesk::unwritten)
     }
 
     fn interrupt(&mut self) -> bool {
@@ -283,5 +303,8 @@ impl Screen for PrepareScreen {
 
     fn closing(&mut self) {
         self.save_draft_now();
+        if let Some(desk) = &self.desk {
+            desk.closing();
+        }
     }
 }

@@ -7,8 +7,8 @@ use super::run::tests::{status, without_report};
 use super::state::Wizard;
 use super::step::Step;
 use crate::job::prepare::{OutputFile, PrepareReport, SplitSummary};
-use crate::job::JobState;
-use crate::model::Failure;
+use crate::job::{JobState, JobStatus};
+use crate::model::{Failure, Problem, ProblemKind, Severity, Subject};
 use crate::tui::keymap::Action;
 use crate::tui::testing;
 use std::sync::Arc;
@@ -246,6 +246,31 @@ fn a_run_that_failed() {
         .with_hint("free some space and run the same command again");
     wizard.run.observe(status(JobState::Failed), Some(without_report(failure)));
     compare("run_failed", &mut wizard);
+}
+
+#[test]
+fn a_run_that_found_problems_lists_them() {
+    let mut wizard = at(Step::Review);
+    wizard.show_run();
+    let broken = |shard: &str, key: &str| {
+        let subject = Subject::shard(shard).key(key);
+        Problem::problem(ProblemKind::BrokenMedia, subject, "it gets no row: the PNG file ends before its picture data")
+    };
+    let problems = vec![
+        broken("shard_0003.tar", "000032.jpg"),
+        broken("shard_0011.tar", "000109.jpg"),
+        Problem::problem(
+            ProblemKind::CutShort,
+            Subject::shard("shard_0019.tar").at(225_443_840),
+            "the file ends inside a header; the last sample may lack parts and is excluded",
+        ),
+    ];
+    let counts = vec![(Severity::Problem, ProblemKind::BrokenMedia, 2), (Severity::Problem, ProblemKind::CutShort, 1)];
+    let failed = JobStatus { problems, counts, ..status(JobState::Failed) };
+    let failure = Failure::environment("writing the index", "no space left on the device");
+    wizard.run.observe(failed, Some(without_report(failure)));
+    act(&mut wizard, &[Action::ShowProblems, Action::Down]);
+    compare("run_problems", &mut wizard);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::step::{Answers, Ask, Step, StepState};
 use crate::model::text::count;
 use crate::model::{DatasetFacts, Loading, PreparePlan, ProblemKind, Rerun, Severity};
 use crate::tui::keymap::{Action, Context, Keymap, Meaning};
+use crate::tui::screens::problems::ProblemTable;
 use crate::tui::screens::run::RunState;
 use crate::tui::widgets::Level;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
@@ -359,16 +360,16 @@ impl Wizard {
         match action {
             Action::Next if self.step != Step::Run && self.step != Step::Review => self.next(),
             Action::Close => self.back(),
-            Action::NextField | Action::NextPane => {
+            Action::NextField | Action::NextPane if self.step != Step::Run => {
                 let (state, answers) = self.current();
-                if !state.focus_next(answers) && self.step != Step::Run {
+                if !state.focus_next(answers) {
                     self.rail = Some(self.step);
                 }
                 Vec::new()
             }
-            Action::PreviousField | Action::PreviousPane => {
+            Action::PreviousField | Action::PreviousPane if self.step != Step::Run => {
                 let (state, _) = self.current();
-                if !state.focus_previous() && self.step != Step::Run {
+                if !state.focus_previous() {
                     self.rail = Some(self.step);
                 }
                 Vec::new()
@@ -531,6 +532,8 @@ impl Wizard {
             Action::Run | Action::DryRun => self.review.refusal_and_way(&self.answers),
             Action::Background | Action::Retry | Action::CancelJob | Action::Browse => self.run.why_disabled(action),
             Action::Splits if self.step == Step::Run => self.run.why_disabled(action),
+            Action::ShowProblems => self.run.why_disabled(action),
+            action if self.step == Step::Run && ProblemTable::takes(action) => self.run.why_disabled(action),
             Action::Facts if self.answers.facts.samples_seen == 0 => Some("no sample was read yet".into()),
             Action::Undo | Action::Redo if self.step != Step::Splits => Some("nothing to take back here".into()),
             other => Step::of_action(other).and_then(|step| self.why_not(step)),

@@ -154,6 +154,12 @@ pub enum Ask {
     Browse,
     /// Edit the splits that are on disk.
     Splits,
+    /// Do this with the list of problems of the run.
+    Problems(Action),
+    /// A key that would have stopped the run came when it had just ended.
+    TooLate,
+    /// Do what the key of this action does.
+    Do(Action),
     /// Puts text into the clipboard.
     Copy(String),
     /// Forgets the draft.

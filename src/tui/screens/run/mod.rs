@@ -7,11 +7,13 @@ mod screen;
 pub mod summary;
 pub mod view;
 
-pub use screen::{Made, Order, RunScreen};
+pub use screen::{too_late, Made, Order, RunScreen};
 
 use crate::job::{JobState, JobStatus};
+use crate::model::{Problem, ProblemKind, Severity};
 use crate::tui::jobs::JobResult;
-use crate::tui::keymap::Action;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screens::problems::ProblemTable;
 use crate::tui::widgets::ListState;
 
 /// What is shown below the bar.
@@ -43,6 +45,10 @@ pub enum RunAsk {
     Browse,
     /// Edit the splits of what was made.
     Splits,
+    /// Do this with the list of problems.
+    Problems(Action),
+    /// A key that would have stopped it came when it had just ended.
+    TooLate,
 }
 
 /// How a run stands, and what of it is on the screen.
@@ -56,6 +62,10 @@ pub struct RunState {
     pub result: Option<JobResult>,
     /// What is shown below the bar.
     pub tab: Tab,
+    /// What the log took the place of.
+    before_log: Tab,
+    /// The problems; once it has ended, with a cursor.
+    pub problems: ProblemTable,
     /// Rows in view below the bar.
     pub list: ListState,
     /// The log stays at its end when lines are added.
@@ -64,6 +74,8 @@ pub struct RunState {
     pub asks_cancel: bool,
     /// A stop was asked for; it takes a moment.
     pub is_stopping: bool,
+    /// It ended while stopping was being asked for: the next press of that key is not meant for the problems.
+    ended_meanwhile: bool,
 }
 
 impl RunState {
@@ -89,6 +101,10 @@ impl RunState {
 
     /// Takes a new reading.
     pub fn observe(&mut self, status: JobStatus, result: Option<JobResult>) {
+        let ends_now = self.result.is_none() && result.is_some();
+        if ends_now {
+            self.ended_meanwhile = self.asks_cancel || self.is_stopping;
+        }
         if status.state != JobState::Running {
             self.asks_cancel = false;
         }
@@ -97,16 +113,52 @@ impl RunState {
             self.is_stopping = false;
             self.result = result;
         }
+        if ends_now || self.result.is_none() {
+            let mut table = std::mem::take(&mut self.problems);
+            let (problems, counts) = self.found();
+            table.report(problems, counts, ends_now);
+            self.problems = table;
+        }
     }
 
-    fn next_tab(&mut self) {
-        self.tab = match self.tab {
-            Tab::Overview => Tab::Problems,
-            Tab::Problems => Tab::Log,
-            Tab::Log => Tab::Overview,
-        };
+    /// Its problems, the first of each severity, and how many there are in all.
+    fn found(&self) -> (&[Problem], &[(Severity, ProblemKind, u64)]) {
+        match (self.result.as_ref().map(JobResult::report), &self.status) {
+            (Some(Ok(report)), _) => (report.problems(), report.counts()),
+            (_, Some(status)) => (&status.problems, &status.counts),
+            (_, None) => (&[], &[]),
+        }
+    }
+
+    /// Where keys are pressed.
+    pub fn context(&self) -> Context {
+        if self.has_cursor() {
+            Context::RunProblems
+        } else {
+            Context::Run
+        }
+    }
+
+    /// Whether the list of problems takes keys of its own: while it runs, they stop it.
+    pub fn has_cursor(&self) -> bool {
+        self.tab == Tab::Problems && self.result.is_some() && !self.problems.is_empty()
+    }
+
+    fn show(&mut self, tab: Tab) {
+        if tab == Tab::Log && self.tab != Tab::Log {
+            self.before_log = self.tab;
+        }
+        self.tab = tab;
         self.list.select(0);
-        self.follows = self.tab == Tab::Log;
+        self.follows = tab == Tab::Log;
+    }
+
+    fn step_tab(&mut self, forward: bool) {
+        self.show(match (self.tab, forward) {
+            (Tab::Overview, true) | (Tab::Log, false) => Tab::Problems,
+            (Tab::Problems, true) | (Tab::Overview, false) => Tab::Log,
+            (Tab::Log, true) | (Tab::Problems, false) => Tab::Overview,
+        });
     }
 
     /// The person asked to stop: the first time it is only a question.
@@ -127,21 +179,41 @@ impl RunState {
         if action != Action::CancelJob && std::mem::take(&mut self.asks_cancel) {
             return None;
         }
+        let is_late = std::mem::take(&mut self.ended_meanwhile);
         match action {
+            Action::ExcludeProblem if is_late => return Some(RunAsk::TooLate),
             Action::CancelJob => return self.cancel(),
+            action if ProblemTable::takes(action) => {
+                return self.has_cursor().then_some(RunAsk::Problems(action));
+            }
             Action::Background if self.is_running() => return Some(RunAsk::Background),
             Action::Background => return Some(RunAsk::Leave),
             Action::Retry if self.has_failed() => return Some(RunAsk::Retry),
             Action::Copy => return Some(RunAsk::Copy),
             Action::Browse if self.is_done() => return Some(RunAsk::Browse),
             Action::Splits if self.is_done() => return Some(RunAsk::Splits),
-            Action::ShowLog => self.next_tab(),
+            Action::ShowProblems => self.show(Tab::Problems),
+            Action::ShowLog if self.tab == Tab::Log => self.show(self.before_log),
+            Action::ShowLog => self.show(Tab::Log),
+            Action::NextPane | Action::PreviousPane => self.step_tab(action == Action::NextPane),
+            moving if self.tab == Tab::Problems => {
+                self.problems.list.act(moving);
+            }
             moving => {
                 self.list.act(moving);
                 self.follows = self.tab == Tab::Log && self.list.selected + 1 >= self.list.len;
             }
         }
         None
+    }
+
+    /// What the key of the log does, in the bottom bar.
+    pub fn log_label(&self) -> &'static str {
+        match (self.tab, self.before_log) {
+            (Tab::Log, Tab::Problems) => "problems",
+            (Tab::Log, _) => "overview",
+            _ => Action::ShowLog.label(),
+        }
     }
 
     /// Why an action on a run cannot be done now.
@@ -152,7 +224,11 @@ impl RunState {
             Action::Splits if !self.is_done() => Some("there are no splits yet".into()),
             Action::Retry if !self.has_failed() => Some("the run did not fail".into()),
             Action::CancelJob if !self.is_running() => Some("nothing runs".into()),
-            _ => None,
+            // Told by `follow` where it is.
+            Action::ExcludeProblem if self.ended_meanwhile => None,
+            Action::ShowProblems if self.tab == Tab::Problems => Some("they are shown already".into()),
+            action if ProblemTable::takes(action) && !self.has_cursor() => Some("no problem is selected".into()),
+            action => self.problems.why_not(action),
         }
     }
 }

@@ -1,14 +1,16 @@
 //! A whole screen for one job: started here, followed, stopped, tried again.
 
 use super::view::{draw_frame, draw_page, Words};
-use super::{summary, RunAsk, RunState};
+use super::{summary, RunAsk, RunState, Tab};
 use crate::model::{DedupPlan, Outcome};
 use crate::tui::jobs::{JobId, JobResult};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
+use crate::tui::screens::problems::ProblemDesk;
+use crate::tui::screens::splits::SplitSession;
 use crate::tui::screens::{browse, repeats};
 use crate::tui::widgets::layout::draw_lines;
-use crate::tui::widgets::mouse::wheel;
+use crate::tui::widgets::mouse::{wheel, Gesture, Places};
 use crate::tui::widgets::page::{command_lines, wrapped};
 use crate::tui::widgets::{panel, Level, Toast};
 use ratatui::layout::Rect;
@@ -49,14 +51,19 @@ pub enum Made {
 }
 
 impl Made {
-    fn open(&self, env: &UiEnv) -> Box<dyn Screen> {
+    fn open(&self, session: Option<SplitSession>, env: &UiEnv) -> Box<dyn Screen> {
         match self {
-            Self::Samples(path) => browse::open(path.clone(), env.clone()),
+            Self::Samples(path) => browse::open_shared(path.clone(), browse::Start::First, session, env),
             Self::Repeats(plan) => repeats::open_run(Path::new(&plan.visible_output()), env).unwrap_or_else(|| {
                 repeats::open(repeats::Target::Folder(PathBuf::from(&plan.input)), plan, env.clone())
             }),
         }
     }
+}
+
+/// What is told where a key that would have stopped a run came too late.
+pub fn too_late() -> Effect {
+    Effect::Toast(Toast::new(Level::Info, "the run has ended; nothing is excluded by that key press"))
 }
 
 /// The screen of one job.
@@ -65,12 +72,16 @@ pub struct RunScreen {
     order: Order,
     job: Option<JobId>,
     run: RunState,
+    /// Looks after the list of problems, once it is shown and the run has ended.
+    desk: Option<ProblemDesk>,
+    places: Places<()>,
 }
 
 impl RunScreen {
     /// A screen whose job starts as soon as it is on the screen.
     pub fn new(order: Order, env: UiEnv) -> Self {
-        Self { env, order, job: None, run: RunState::default() }
+        let run = RunState::default();
+        Self { env, order, job: None, run, desk: None, places: Places::default() }
     }
 
     fn begin(&mut self) -> Outcome<()> {
@@ -82,6 +93,7 @@ impl RunScreen {
         }
         self.job = Some(id);
         self.run.begin();
+        self.desk = None;
         self.observe();
         Ok(())
     }
@@ -91,6 +103,25 @@ impl RunScreen {
         if let Some(view) = self.env.jobs.view(id) {
             self.run.observe(view.status, self.env.jobs.result(id));
         }
+    }
+
+    /// Lets the list of problems find out where its rows lead.
+    fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
+        if self.desk.is_none() && self.run.has_cursor() {
+            let view = self.job.and_then(|id| self.env.jobs.view(id));
+            self.desk = view.map(|view| ProblemDesk::new(view.root, &self.env));
+        }
+        self.desk.as_mut().is_some_and(|desk| desk.follow(&mut self.run.problems, effects))
+    }
+
+    /// Opens what was made; with the splits that are edited here, where they are its own.
+    fn open_made(&self) -> Option<Effect> {
+        let made = self.order.browse.as_ref()?;
+        let session = match made {
+            Made::Samples(path) => self.desk.as_ref().and_then(|desk| desk.session_of(path)),
+            Made::Repeats(_) => None,
+        };
+        Some(Effect::Push(made.open(session, &self.env)))
     }
 
     /// Away from this screen, and from those that led to it.
@@ -128,7 +159,12 @@ impl RunScreen {
                 Ok(()) => Vec::new(),
                 Err(failure) => vec![Effect::failure(&failure)],
             },
-            Some(RunAsk::Browse) => self.order.browse.iter().map(|made| Effect::Push(made.open(&self.env))).collect(),
+            Some(RunAsk::Browse) => self.open_made().into_iter().collect(),
+            Some(RunAsk::Problems(action)) => match &mut self.desk {
+                Some(desk) => desk.act(action, &mut self.run.problems),
+                None => Vec::new(),
+            },
+            Some(RunAsk::TooLate) => vec![too_late()],
             // Refused by `why_disabled`: none of these jobs makes splits.
             Some(RunAsk::Splits) => Vec::new(),
             Some(RunAsk::Copy) => {
@@ -162,7 +198,7 @@ impl RunScreen {
 
 impl Screen for RunScreen {
     fn context(&self) -> Context {
-        Context::Run
+        self.run.context()
     }
 
     fn title(&self) -> Vec<String> {
@@ -173,6 +209,18 @@ impl Screen for RunScreen {
         match input {
             Input::Action(action) => self.act(action),
             Input::Mouse(mouse) => {
+                match self.places.gesture(mouse) {
+                    Some(Gesture::Click { line, .. }) => {
+                        if let Some(row) = self.run.problems.list.row_at(line) {
+                            self.run.problems.list.select(row);
+                        }
+                        return Vec::new();
+                    }
+                    Some(Gesture::DoubleClick { .. }) if self.run.has_cursor() => {
+                        return vec![Effect::Do(Action::OpenProblem)];
+                    }
+                    _ => {}
+                }
                 let rows = wheel(mouse).unwrap_or(0);
                 for _ in 0..rows.unsigned_abs() {
                     self.run.follow(if rows < 0 { Action::Up } else { Action::Down });
@@ -197,16 +245,30 @@ impl Screen for RunScreen {
         }
         let was_running = self.run.is_running();
         self.observe();
-        was_running
+        self.follow_problems(effects) || was_running
     }
 
     fn is_busy(&self) -> bool {
-        self.job.is_none() || self.run.is_running()
+        self.job.is_none() || self.run.is_running() || self.desk.as_ref().is_some_and(ProblemDesk::is_busy)
+    }
+
+    fn status_right(&self) -> Option<String> {
+        self.run.problems.status()
+    }
+
+    fn unwritten(&self) -> Option<String> {
+        self.desk.as_ref().and_then(ProblemDesk::unwritten)
+    }
+
+    fn closing(&mut self) {
+        if let Some(desk) = &self.desk {
+            desk.closing();
+        }
     }
 
     fn label(&self, action: Action) -> &'static str {
         match action {
-            Action::ShowLog => "problems, log",
+            Action::ShowLog => self.run.log_label(),
             Action::Browse if matches!(self.order.browse, Some(Made::Repeats(_))) => "what repeated",
             action => action.label(),
         }
@@ -234,9 +296,15 @@ impl Screen for RunScreen {
         let block = panel("Run", true, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
+        self.places.clear();
         let inner = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
         let words = self.order.words.clone();
-        let Some(place) = draw_frame(&mut self.run, frame, inner, &words, true, ui) else { return };
+        let Some(place) = draw_frame(&mut self.run, frame, inner, &words, true, ui) else {
+            if self.run.tab == Tab::Problems {
+                self.places.put(self.run.problems.area, ());
+            }
+            return;
+        };
         let lines = self.overview(usize::from(place.width), ui);
         match self.run.result.as_ref().is_some_and(JobResult::is_ok) {
             true => draw_page(&mut self.run, frame, place, lines, ui),

@@ -4,11 +4,10 @@ use super::{RunState, Tab};
 use crate::engine::plan::fields::percent;
 use crate::job::{JobStatus, Phase};
 use crate::model::text::{bytes, count, duration, grouped};
-use crate::model::{ExitClass, Failure, Problem, Severity, Subject};
+use crate::model::{ExitClass, Failure, Severity};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
-use crate::tui::widgets::layout::{draw_lines, problem_lines, severity_sign, stack, Section};
-use crate::tui::widgets::list::draw_list;
+use crate::tui::widgets::layout::{draw_lines, stack, Section};
 use crate::tui::widgets::page::{draw_scrolled, wrapped};
 use crate::tui::widgets::{progress_bar, text};
 use ratatui::layout::Rect;
@@ -65,7 +64,10 @@ pub fn draw_frame(
     draw_lines(frame.buffer_mut(), places[0], head);
     draw_lines(frame.buffer_mut(), places[2], [tabs(step, words, usize::from(area.width), ui)]);
     match (step.tab, step.result.clone()) {
-        (Tab::Problems, _) => draw_problems(step, frame, places[3], focused, ui),
+        (Tab::Problems, _) => {
+            let acts = step.has_cursor();
+            step.problems.draw(frame, places[3], focused, acts, ui);
+        }
         (Tab::Log, _) => draw_log(step, frame, places[3], ui),
         (Tab::Overview, Some(result)) if !result.is_ok() => {
             if let Some(failure) = result.failure() {
@@ -124,7 +126,7 @@ fn state_line(step: &RunState, status: &JobStatus, words: &Words, columns: usize
         }
         Ok(_) if result.found() > 0 => {
             let with = format!("{} {}, with {}", ui.glyphs.warn, words.done, count(result.found(), "problem"));
-            let key = ui.key(Context::Run, Action::ShowLog);
+            let key = ui.key(Context::Run, Action::ShowProblems);
             let with = text::fit_middle(&with, columns, ui.glyphs);
             let left = columns.saturating_sub(text::width(&with));
             // A sentence that does not fit is left out whole: the bar has the key too.
@@ -172,15 +174,10 @@ fn figures(status: &JobStatus, ui: &Ui) -> String {
     parts.join(&format!(" {dot} "))
 }
 
-/// The three tabs, and where there is room the key that switches.
+/// The three tabs, and where there is room the keys that switch.
 fn tabs(step: &RunState, words: &Words, columns: usize, ui: &Ui) -> Line<'static> {
     let counted = |at_least: Severity| -> u64 {
-        let counts = match (step.result.as_ref().map(|r| r.report()), &step.status) {
-            (Some(Ok(report)), _) => report.counts(),
-            (_, Some(status)) => &status.counts,
-            (_, None) => return 0,
-        };
-        counts.iter().filter(|(s, _, _)| *s >= at_least).map(|(_, _, n)| n).sum()
+        step.found().1.iter().filter(|(s, _, _)| *s >= at_least).map(|(_, _, n)| n).sum()
     };
     let bad = counted(Severity::Problem);
     // The same number as the line above tells; what needs no action is counted apart.
@@ -200,7 +197,7 @@ fn tabs(step: &RunState, words: &Words, columns: usize, ui: &Ui) -> Line<'static
         spans.push(Span::styled(format!(" {name} "), style));
         spans.push(Span::raw(" "));
     }
-    let key = ui.key(Context::Run, Action::ShowLog);
+    let key = ui.key(Context::Run, Action::NextPane);
     let switches = format!(" {key} switches");
     let used: usize = spans.iter().map(|span| text::width(&span.content)).sum();
     if used + text::width(&switches) <= columns {
@@ -249,78 +246,10 @@ pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure:
     draw_page(step, frame, area, lines, ui);
 }
 
-fn problems_of(step: &RunState) -> Vec<Problem> {
-    match (step.result.as_ref().map(|r| r.report()), &step.status) {
-        (Some(Ok(report)), _) => report.problems().to_vec(),
-        (_, Some(status)) => status.problems.clone(),
-        _ => Vec::new(),
-    }
-}
-
-/// Length of the path of a folder that all rows begin with, which tells nothing in a list; 0 where there is none.
-fn shared_folder(rows: &[String]) -> usize {
-    let Some((first, others)) =
-        rows.split_first().filter(|(first, others)| first.starts_with('/') && !others.is_empty())
-    else {
-        return 0;
-    };
-    let path_end = first.find(": ").unwrap_or(first.len());
-    let shared = others
-        .iter()
-        .fold(path_end, |end, row| first.bytes().take(end).zip(row.bytes()).take_while(|(a, b)| a == b).count());
-    // Of bytes: what is shared may end within a character.
-    let path = first.as_bytes().get(..shared).unwrap_or_default();
-    path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1)
-}
-
-fn draw_problems(step: &mut RunState, frame: &mut Frame, area: Rect, focused: bool, ui: &Ui) {
-    let mut problems = problems_of(step);
-    // The gravest first, then by place: workers find them in any order.
-    problems.sort_by_cached_key(|p| {
-        let Subject { path, shard, line, byte_offset, .. } = p.subject.clone();
-        (std::cmp::Reverse(p.severity), path, shard, line, byte_offset, p.to_string())
-    });
-    if problems.is_empty() {
-        let words = format!("{} no problems", ui.glyphs.check);
-        return draw_lines(frame.buffer_mut(), area, [Line::from(Span::styled(words, ui.theme.ok))]);
-    }
-    step.list.set_len(problems.len());
-    let rows: Vec<String> = problems.iter().map(ToString::to_string).collect();
-    let shared = shared_folder(&rows);
-    let sections = [Section::growing(2, problems.len(), 2), Section::growing(3, 5, 1)];
-    let places = stack(area, &sections);
-    draw_list(frame.buffer_mut(), places[0], &mut step.list, focused, ui, |at, columns| {
-        let (Some(problem), Some(row)) = (problems.get(at), rows.get(at)) else { return Line::default() };
-        let (sign, style) = severity_sign(problem.severity, ui);
-        let words = text::fit_end(row.get(shared..).unwrap_or(row), columns.saturating_sub(2), ui.glyphs);
-        Line::from(vec![Span::styled(format!("{sign} "), style), Span::raw(words)])
-    });
-    if let Some(problem) = step.list.get().and_then(|at| problems.get(at)) {
-        draw_lines(frame.buffer_mut(), places[1], problem_lines(problem, usize::from(area.width), ui));
-    }
-}
-
 fn draw_log(step: &mut RunState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let log: Vec<String> = step.status.as_ref().map(|s| s.log.clone()).unwrap_or_default();
     let columns = usize::from(area.width);
     // Newest last, as in the panel of jobs; the page begins at the end.
     let lines = log.iter().flat_map(|l| text::wrap(l, columns)).map(Line::from).collect();
     draw_page(step, frame, area, lines, ui);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_that_all_problems_share_is_left_out_of_their_list() {
-        let rows = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
-        assert_eq!(shared_folder(&rows(&["/d/av/a.mp4: cut", "/d/av/b.mp4: cut"])), "/d/av/".len());
-        assert_eq!(shared_folder(&rows(&["/d/av/a.mp4: cut", "/d/b.mp4: see a/b"])), "/d/".len());
-        assert_eq!(shared_folder(&rows(&["/d/a: b/c", "/d/a: b/d"])), "/d/".len(), "what is said is no path");
-        assert_eq!(shared_folder(&rows(&["/d/a.mp4: cut"])), 0, "one row shares nothing");
-        assert_eq!(shared_folder(&rows(&["s_0.tar: cut", "s_1.tar: cut"])), 0);
-        assert_eq!(shared_folder(&rows(&["/d/é: x", "/d/è: x"])), "/d/".len());
-        assert_eq!(shared_folder(&[]), 0);
-    }
 }

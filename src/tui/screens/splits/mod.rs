@@ -24,6 +24,7 @@ pub use draft::{load as load_draft, place as draft_place, Found};
 pub use prompt::Prompt;
 pub use screen::{ask_note, choose_split, open, open_shared};
 pub use session::SplitSession;
+pub use work::{marker, Marker};
 
 #[cfg(test)]
 mod tests;

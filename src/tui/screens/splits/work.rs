@@ -11,7 +11,7 @@ use crate::model::text::count;
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemLog, RunOptions};
 use crate::tui::screen::UiEnv;
 use crate::tui::widgets::{Level, Toast};
-use crate::tui::work::Latest;
+use crate::tui::work::{Latest, Wake};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,6 +66,14 @@ pub struct Checked {
     pub problems: Arc<Vec<Problem>>,
 }
 
+/// Works out what splits and excludes say about the shards and samples of a catalog.
+pub type Marker = Latest<(SplitEditor, Arc<Groups>), Arc<Marks>>;
+
+/// Starts the worker that does.
+pub fn marker(wake: &Wake) -> Marker {
+    Latest::start("marks", wake.clone(), |(editor, groups): (SplitEditor, Arc<Groups>)| marked(&editor, &groups))
+}
+
 /// All workers of a session. Dropping them ends their threads.
 pub struct Workers {
     /// Opens: the data set, and the state folder.
@@ -81,7 +89,7 @@ pub struct Workers {
     /// Writes.
     pub write: Latest<(SplitEditor, bool), WriteEnd>,
     /// Marks shards and samples for the browser.
-    pub marks: Latest<(SplitEditor, Arc<Groups>), Arc<Marks>>,
+    pub marks: Marker,
     /// Removes the copy of a text that is given up.
     pub drop_text: Latest<PathBuf, ()>,
     /// Writes the text for an editor: the text, and the state folder.
@@ -110,7 +118,7 @@ pub fn start_workers(env: &UiEnv) -> Workers {
         write: Latest::start("splits-write", wake(), move |(editor, overwrite): (SplitEditor, bool)| {
             write_editor(editor, &options, overwrite)
         }),
-        marks: Latest::start("marks", wake(), |(editor, groups): (SplitEditor, Arc<Groups>)| marked(&editor, &groups)),
+        marks: marker(&env.wake),
         drop_text: Latest::start("splits-drop", wake(), |file: PathBuf| text_edit::remove(&file)),
         text: Latest::start("splits-copy", wake(), |(editor, state_dir): (SplitEditor, PathBuf)| {
             text_edit::put(&editor, &state_dir)

@@ -2,6 +2,7 @@
 
 pub(super) mod view;
 
+use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
 use crate::model::PreparePlan;
 use crate::tui::keymap::{Action, Context};
@@ -19,7 +20,7 @@ impl StepState for RunState {
     fn set_focus(&mut self, _: usize) {}
 
     fn context(&self, _: &Answers) -> Context {
-        Context::Run
+        RunState::context(self)
     }
 
     fn act(&mut self, action: Action, answers: &Answers) -> Vec<Ask> {
@@ -30,6 +31,8 @@ impl StepState for RunState {
             RunAsk::Retry => Ask::Start,
             RunAsk::Browse => Ask::Browse,
             RunAsk::Splits => Ask::Splits,
+            RunAsk::Problems(action) => Ask::Problems(action),
+            RunAsk::TooLate => Ask::TooLate,
             RunAsk::Copy => Ask::Copy(view::loader_snippet(answers)),
         });
         ask.into_iter().collect()
@@ -51,6 +54,10 @@ impl StepState for RunState {
 
     fn has_inner(&self) -> bool {
         self.asks_cancel
+    }
+
+    fn point(&mut self, _: Spot, pointed: Pointed, _: &Answers) {
+        pointed.apply(&mut self.problems.list);
     }
 }
 

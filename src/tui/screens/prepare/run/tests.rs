@@ -5,9 +5,11 @@ use super::*;
 use crate::job::prepare::{PrepareReport, SplitSummary};
 use crate::job::{JobState, JobStatus, Phase};
 use crate::model::handles::ProgressReading;
-use crate::model::{Failure, Outcome};
+use crate::model::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use crate::tui::jobs::JobResult;
+use crate::tui::keymap::{Keymap, Meaning};
 use crate::tui::screens::run::Tab;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::time::Duration;
 
 fn running() -> Wizard {
@@ -59,6 +61,38 @@ fn stopping_asks_once_and_any_other_key_goes_on() {
     assert_eq!(wizard.act(Action::CancelJob), [], "it is stopping already");
 }
 
+fn with_problem(state: JobState) -> JobStatus {
+    let problem = Problem::problem(ProblemKind::EmptyShard, Subject::shard("s.tar"), "the file is empty");
+    let counts = vec![(Severity::Problem, ProblemKind::EmptyShard, 1)];
+    JobStatus { problems: vec![problem], counts, ..status(state) }
+}
+
+#[test]
+fn while_it_runs_the_problems_have_no_keys_and_a_late_press_of_x_excludes_nothing() {
+    let key = |wizard: &Wizard, key: char| {
+        let pressed = [KeyEvent::new(KeyCode::Char(key), KeyModifiers::NONE)];
+        Keymap::default().meaning(wizard.context(), &pressed)
+    };
+    let mut wizard = running();
+    wizard.run.observe(with_problem(JobState::Running), None);
+    act(&mut wizard, &[Action::ShowProblems]);
+    assert_eq!(key(&wizard, 'x'), Meaning::Do(Action::CancelJob));
+    assert_eq!(key(&wizard, 'X'), Meaning::Nothing);
+    assert_eq!(key(&wizard, 'l'), Meaning::Do(Action::ShowLog));
+    assert_eq!(wizard.act(Action::ExcludeProblem), [], "not even by name");
+    assert!(wizard.why_disabled(Action::ExcludeProblem).is_some());
+    act(&mut wizard, &[Action::CancelJob]);
+    assert!(wizard.run.asks_cancel);
+    // It ends between the two presses of x.
+    let failure = Failure::environment("writing the index", "no space left on the device");
+    wizard.run.observe(with_problem(JobState::Failed), Some(without_report(failure)));
+    assert_eq!(key(&wizard, 'x'), Meaning::Do(Action::ExcludeProblem));
+    assert_eq!(wizard.why_disabled(Action::ExcludeProblem), None);
+    assert_eq!(wizard.act(Action::ExcludeProblem), [Ask::TooLate]);
+    assert_eq!(wizard.act(Action::ExcludeProblem), [Ask::Problems(Action::ExcludeProblem)]);
+    assert!(wizard.why_disabled(Action::OpenProblem).unwrap().contains("still being looked up"));
+}
+
 #[test]
 fn esc_leaves_a_run_to_itself_and_b_does_the_same() {
     let mut wizard = running();
@@ -94,10 +128,17 @@ fn duplicate_keys_that_only_a_run_finds_bring_their_question() {
 #[test]
 fn problems_and_log_are_a_key_away() {
     let mut wizard = running();
-    act(&mut wizard, &[Action::ShowLog]);
+    act(&mut wizard, &[Action::ShowProblems]);
     assert_eq!(wizard.run.tab, Tab::Problems);
     act(&mut wizard, &[Action::ShowLog]);
     assert_eq!(wizard.run.tab, Tab::Log);
+    act(&mut wizard, &[Action::ShowLog]);
+    assert_eq!(wizard.run.tab, Tab::Problems, "the log goes back to what it took the place of");
+    let tabs = [Action::NextPane, Action::NextPane, Action::PreviousPane].map(|action| {
+        act(&mut wizard, &[action]);
+        wizard.run.tab
+    });
+    assert_eq!(tabs, [Tab::Log, Tab::Overview, Tab::Log]);
     act(&mut wizard, &[Action::ShowLog]);
     assert_eq!(wizard.run.tab, Tab::Overview);
 }
@@ -154,7 +195,7 @@ fn the_log_has_its_newest_line_last_and_follows_it_until_it_is_scrolled() {
         let log = (0..n).map(|i| format!("0:00  line {i};")).collect();
         JobStatus { log, ..status(JobState::Running) }
     };
-    act(&mut wizard, &[Action::ShowLog, Action::ShowLog]);
+    act(&mut wizard, &[Action::ShowLog]);
     wizard.run.observe(with_lines(50), None);
     let shown = screen(&mut wizard, 80, 24, false);
     assert!(shown.contains("line 49;") && !shown.contains("line 0;"), "{shown}");

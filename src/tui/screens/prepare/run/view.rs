@@ -2,6 +2,7 @@
 
 use super::super::draw::Look;
 use super::super::source::view::samples_cell;
+use super::super::spots::Spot;
 use super::super::step::Answers;
 use crate::job::prepare::PrepareReport;
 use crate::model::text::{bytes, count};
@@ -10,7 +11,7 @@ use crate::tui::jobs::JobResult;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Ui;
 use crate::tui::screens::run::view::{draw_frame, draw_page, Words};
-use crate::tui::screens::run::RunState;
+use crate::tui::screens::run::{RunState, Tab};
 use crate::tui::widgets::layout::heading;
 use crate::tui::widgets::page::wrapped;
 use crate::tui::widgets::{draw_table, text, Align, Column};
@@ -28,7 +29,12 @@ pub fn draw(step: &mut RunState, frame: &mut Frame, area: Rect, answers: &Answer
         _ => true,
     };
     let words = words(answers, is_trainable, look.ui);
-    let Some(place) = draw_frame(step, frame, area, &words, look.focused, look.ui) else { return };
+    let Some(place) = draw_frame(step, frame, area, &words, look.focused, look.ui) else {
+        if step.tab == Tab::Problems {
+            look.spots.put(step.problems.area, Spot::Rows(0, 0));
+        }
+        return;
+    };
     match step.result.clone() {
         Some(JobResult::Prepare(end)) => {
             if let Ok(report) = end.as_ref() {

@@ -187,7 +187,13 @@ fn no_leak_and_a_check_that_runs_are_told() {
     status.item = "shard";
     status.progress.items_done = 7;
     status.progress.items_total = 20;
-    let view = JobView { id: JobId(1), title: "leak check of coco".into(), path: "/data/coco".into(), status };
+    let view = JobView {
+        id: JobId(1),
+        title: "leak check of coco".into(),
+        path: "/data/coco".into(),
+        root: "/data/coco".into(),
+        status,
+    };
     compare("leaks_running", ALL_SIZES, &mut |frame, area, ui| draw_running(Some(&view), frame, area, ui));
 }
 

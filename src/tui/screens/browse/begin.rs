@@ -1,0 +1,78 @@
+//! Where the browser begins: the sample of a key, or what a problem is about, as soon as the scan has got there.
+
+use super::screen::{BrowseScreen, Stage};
+use super::workers::{ToFind, Workers};
+use super::Start;
+use crate::engine::browse::{Catalog, Place, SampleAt};
+use crate::tui::screen::Effect;
+use crate::tui::widgets::{Level, Toast};
+
+impl Start {
+    /// Asks where that is.
+    pub(super) fn look_up(&self, workers: &mut Workers) {
+        match self {
+            Self::Key(key) => workers.locate(ToFind::Key(key.clone())),
+            Self::Subject(subject) => workers.locate(ToFind::Subject(subject.clone())),
+            Self::First | Self::Number(_) => {}
+        }
+    }
+
+    /// What is told where there is no such sample.
+    fn why_not_there(&self) -> String {
+        match self {
+            Self::Key(key) => format!("no sample has the key {key}"),
+            Self::Subject(subject) => format!("{subject} is not in the data set any more"),
+            Self::First | Self::Number(_) => String::new(),
+        }
+    }
+
+    /// What is told where one is led to a sample near the place, which is in none.
+    fn why_near(&self, place: &Place) -> Option<String> {
+        let Self::Subject(subject) = self else { return None };
+        match place {
+            Place::Sample { .. } | Place::Nowhere => None,
+            Place::Near(_) => Some("the place is in no sample; this is the last one before it".to_owned()),
+            Place::Group(_) if subject.key.is_some() || subject.byte_offset.is_some() => {
+                Some("the place is in no sample; this is the first one of its shard".to_owned())
+            }
+            Place::Group(_) => Some("the problem is about the whole of it; this is its first sample".to_owned()),
+        }
+    }
+}
+
+/// Whether more of a group may still be found, so that another place in it would be nearer.
+fn may_grow(catalog: &dyn Catalog, place: &Place) -> bool {
+    let groups = catalog.groups();
+    let group = match place {
+        Place::Sample { .. } => return false,
+        Place::Nowhere => return !groups.is_complete,
+        Place::Near(SampleAt { group, .. }) | Place::Group(group) => *group,
+    };
+    !groups.is_complete && groups.group(group).is_none_or(|group| !group.is_counted)
+}
+
+impl BrowseScreen {
+    /// Goes to where the browser was opened at.
+    pub(super) fn gather_start(&mut self, effects: &mut Vec<Effect>) {
+        let Stage::Open(catalog, workers) = &mut self.stage else { return };
+        let place = match workers.take_located() {
+            None => return,
+            Some(Ok(place)) if may_grow(&**catalog, &place) => return self.start.look_up(workers),
+            Some(Ok(place)) => place,
+            Some(Err(failure)) => {
+                effects.push(Effect::failure(&failure));
+                self.start = Start::First;
+                return;
+            }
+        };
+        let told = match place.sample(&**catalog) {
+            Some(at) => {
+                self.state.go_to(at);
+                self.start.why_near(&place)
+            }
+            None => Some(self.start.why_not_there()),
+        };
+        effects.extend(told.map(|words| Effect::Toast(Toast::new(Level::Warn, words))));
+        self.start = Start::First;
+    }
+}

@@ -1,0 +1,141 @@
+//! What a list of problems of a run needs besides its state: where the problems lead, and the splits that `x` changes.
+
+use super::find::{find, Found};
+use super::rows::Goal;
+use super::table::ProblemTable;
+use crate::engine::browse::Groups;
+use crate::engine::splits::Edit;
+use crate::model::Problem;
+use crate::tui::keymap::Action;
+use crate::tui::screen::{Effect, UiEnv};
+use crate::tui::screens::browse;
+use crate::tui::screens::splits::{marker, Marker, SplitSession};
+use crate::tui::widgets::{Level, Toast};
+use crate::tui::work::Stoppable;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Carries out what is asked of the list of problems of one run that has ended.
+pub struct ProblemDesk {
+    env: UiEnv,
+    root: PathBuf,
+    finder: Stoppable<Vec<Problem>, Found>,
+    marker: Marker,
+    is_asked: bool,
+    session: Option<SplitSession>,
+    groups: Option<Arc<Groups>>,
+    /// The version of the splits that the marks were asked for last.
+    marked: Option<u64>,
+}
+
+impl ProblemDesk {
+    /// For a run on the data set at `root`: the one that names of shards in its problems belong to.
+    pub fn new(root: PathBuf, env: &UiEnv) -> Self {
+        let place = root.clone();
+        let finder = Stoppable::start("problems", env.wake.clone(), move |problems: Vec<Problem>, cancel| {
+            find(&place, &problems, cancel)
+        });
+        Self {
+            env: env.clone(),
+            root,
+            finder,
+            marker: marker(&env.wake),
+            is_asked: false,
+            session: None,
+            groups: None,
+            marked: None,
+        }
+    }
+
+    /// Picks up what the workers brought. Returns whether something to be drawn changed.
+    pub fn follow(&mut self, table: &mut ProblemTable, effects: &mut Vec<Effect>) -> bool {
+        let mut changed = false;
+        if !std::mem::replace(&mut self.is_asked, true) {
+            table.why_no_edit = Some(Arc::from("the splits are still being read"));
+            self.finder.ask(table.rows().reported().to_vec());
+        }
+        if let Some(found) = self.finder.take() {
+            changed = true;
+            table.rows_mut().take_ways(found.ways);
+            match found.edit {
+                Ok(groups) => {
+                    self.groups = Some(groups);
+                    self.session = Some(SplitSession::open(&self.root, &self.env));
+                }
+                Err(why) => table.why_no_edit = Some(why),
+            }
+        }
+        let (Some(session), Some(groups)) = (&self.session, &self.groups) else { return changed };
+        changed |= session.tick(effects);
+        if let Some(editor) = session.editor() {
+            let version = Some(session.version());
+            if self.marked != version && !self.marker.is_waiting() {
+                self.marked = version;
+                self.marker.ask((editor.clone(), Arc::clone(groups)));
+            }
+        }
+        if let Some(marks) = self.marker.take() {
+            table.marks = marks;
+            changed = true;
+        }
+        table.why_no_edit = session.why_not().map(Arc::from);
+        table.pending = session.pending();
+        changed
+    }
+
+    /// Does what a key of the list means.
+    pub fn act(&mut self, action: Action, table: &mut ProblemTable) -> Vec<Effect> {
+        let effects = match action {
+            Action::OpenProblem => match table.goal() {
+                Ok(Goal::Data { path, subject }) => {
+                    let start = browse::Start::Subject(subject);
+                    vec![Effect::Push(browse::open_shared(path.clone(), start, self.session_of(&path), &self.env))]
+                }
+                // Only the browser's own list has such rows.
+                Ok(Goal::Sample(_)) => Vec::new(),
+                Err(why) => vec![Effect::Toast(Toast::new(Level::Warn, why))],
+            },
+            action => self.session.as_ref().map(|session| edit(session, action, table)).unwrap_or_default(),
+        };
+        table.pending = self.session.as_ref().map_or(0, SplitSession::pending);
+        effects
+    }
+
+    /// The splits of a data set, where it is the one that is edited here.
+    pub fn session_of(&self, path: &Path) -> Option<SplitSession> {
+        self.session.clone().filter(|session| session.root() == path)
+    }
+
+    /// Whether something is looked up that is waited for.
+    pub fn is_busy(&self) -> bool {
+        self.finder.is_waiting() || self.marker.is_waiting() || self.session.as_ref().is_some_and(SplitSession::is_busy)
+    }
+
+    /// What would be left undone if the UI ended now.
+    pub fn unwritten(&self) -> Option<String> {
+        self.session.as_ref().and_then(SplitSession::unwritten)
+    }
+
+    /// Keeps the changes that are not written as a draft.
+    pub fn closing(&self) {
+        if let Some(session) = &self.session {
+            session.keep_now();
+        }
+    }
+}
+
+/// Changes the splits as a key of the list says.
+pub(super) fn edit(session: &SplitSession, action: Action, table: &ProblemTable) -> Vec<Effect> {
+    let apply = |edit: Result<Edit, String>| match edit {
+        Ok(edit) => session.apply(edit),
+        Err(why) => vec![Effect::Toast(Toast::new(Level::Warn, why))],
+    };
+    match action {
+        Action::ExcludeProblem => apply(table.exclude()),
+        Action::ExcludeKind => apply(table.exclude_kind()),
+        Action::Undo => session.undo(),
+        Action::Redo => session.redo(),
+        Action::Write => session.write(),
+        _ => Vec::new(),
+    }
+}

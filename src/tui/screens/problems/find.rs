@@ -1,0 +1,112 @@
+//! Finds out where the problems of a run lead. Reads, so it runs on a worker.
+
+use super::rows::{is_about_whole_shard, no_place, no_sample_there, Goal, Target, Way};
+use crate::engine::browse::places::{place_of, Place};
+use crate::engine::browse::{can_open, Catalog, Groups};
+use crate::job::browse::open;
+use crate::model::{Cancel, DatasetKind, Outcome, Problem};
+use crate::source::kind::kind_of;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What was found out.
+pub struct Found {
+    /// Where each problem leads, in the order of the question.
+    pub ways: Vec<Way>,
+    /// The shards of the data set, where it has excludes; else why not.
+    pub edit: Result<Arc<Groups>, Arc<str>>,
+}
+
+/// Looks each problem up in the data set at `root` that the run was about.
+pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> Found {
+    let kind = kind_of(root);
+    let catalog = match &kind {
+        Ok(DatasetKind::PreparedWebDataset) => open(root).map(Some),
+        _ => Ok(None),
+    };
+    let (catalog, edit) = match (kind, catalog) {
+        (_, Ok(Some(catalog))) => {
+            let groups = catalog.groups();
+            (Some(catalog), Ok(groups))
+        }
+        (_, Err(failure)) | (Err(failure), _) => (None, Err(Arc::from(failure.why))),
+        (Ok(kind), Ok(None)) => (None, Err(why_no_edit(kind))),
+    };
+    let mut finder = Finder { root, catalog, edit: &edit, cancel, openable: HashMap::new() };
+    let ways = problems.iter().map(|problem| finder.way(problem)).collect();
+    Found { ways, edit }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn why_no_edit(kind: DatasetKind) -> Arc<str> {
+    let why = kind.why_no_splits().unwrap_or("it has no splits");
+    Arc::from(match kind {
+        DatasetKind::RawWebDataset => why.to_owned(),
+        _ => format!("{why}, so nothing of it can be excluded"),
+    })
+}
+
+struct Finder<'a> {
+    root: &'a Path,
+    catalog: Option<Arc<dyn Catalog>>,
+    edit: &'a Result<Arc<Groups>, Arc<str>>,
+    cancel: &'a Cancel,
+    /// Whether paths can be browsed; many problems name the same one.
+    openable: HashMap<PathBuf, Result<(), Arc<str>>>,
+}
+
+impl Finder<'_> {
+    fn way(&mut self, problem: &Problem) -> Way {
+        let subject = Box::new(problem.subject.clone());
+        let open = self.path_of(problem).and_then(|path| match self.can_open(&path) {
+            Ok(()) => Ok(Goal::Data { path, subject }),
+            Err(why) => Err(why),
+        });
+        let exclude = self.target(problem).unwrap_or_else(|failure| Err(Arc::from(failure.why)));
+        Way { open, exclude }
+    }
+
+    /// The data set or file to look at.
+    fn path_of(&self, problem: &Problem) -> Result<PathBuf, Arc<str>> {
+        let subject = &problem.subject;
+        if subject.shard.is_some() || subject.key.is_some() && subject.path.is_none() {
+            return Ok(self.root.to_owned());
+        }
+        let path = Path::new(subject.path.as_deref().ok_or_else(|| no_place(subject))?);
+        let (whole, root) = (absolute(path), absolute(self.root));
+        // A medium of a folder is shown among the others.
+        let is_in_folder = whole.starts_with(&root)
+            && kind_of(self.root).is_ok_and(|kind| matches!(kind, DatasetKind::PlainFolder | DatasetKind::Filesystem));
+        Ok(if is_in_folder { self.root } else { path }.to_owned())
+    }
+
+    fn can_open(&mut self, path: &Path) -> Result<(), Arc<str>> {
+        if let Some(known) = self.openable.get(path) {
+            return known.clone();
+        }
+        let known = can_open(path).map_err(|failure| Arc::from(format!("{}: {}", path.display(), failure.why)));
+        self.openable.insert(path.to_owned(), known.clone());
+        known
+    }
+
+    fn target(&self, problem: &Problem) -> Outcome<Result<Target, Arc<str>>> {
+        let subject = &problem.subject;
+        let (catalog, groups) = match (&self.catalog, self.edit) {
+            (Some(catalog), Ok(groups)) => (catalog, groups),
+            (_, Err(why)) => return Ok(Err(Arc::clone(why))),
+            (None, Ok(_)) => return Ok(Err(no_place(subject))),
+        };
+        let name = |group: u32| groups.group(group).map(|group| Arc::clone(&group.name)).unwrap_or_default();
+        Ok(match place_of(&**catalog, subject, self.cancel)? {
+            Place::Sample { at, key } => Ok(Target { group: at.group, shard: name(at.group), key: Some(key) }),
+            Place::Group(group) if is_about_whole_shard(problem) => Ok(Target { group, shard: name(group), key: None }),
+            Place::Group(group) => Err(no_sample_there(&name(group))),
+            Place::Near(at) => Err(no_sample_there(&name(at.group))),
+            Place::Nowhere => Err(no_place(subject)),
+        })
+    }
+}

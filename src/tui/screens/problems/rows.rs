@@ -1,0 +1,273 @@
+//! The rows of a list of problems: those that a run reported, or those that the browser knows.
+
+use crate::engine::browse::{Groups, ProblemList, SampleAt};
+use crate::model::{Problem, ProblemKind, Severity, Subject};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What Enter opens.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Goal {
+    /// A place in this data set or file, in the browser.
+    Data {
+        /// The data set or file.
+        path: PathBuf,
+        /// The place.
+        subject: Box<Subject>,
+    },
+    /// A sample of the data set that the browser shows already.
+    Sample(SampleAt),
+}
+
+/// What `x` excludes: a sample, or a whole shard.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// The number of the shard in the data set.
+    pub group: u32,
+    /// Its name.
+    pub shard: Arc<str>,
+    /// The key of the sample; `None` is the whole shard.
+    pub key: Option<Arc<str>>,
+}
+
+/// Where a problem leads; where it does not, why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Way {
+    /// What Enter opens.
+    pub open: Result<Goal, Arc<str>>,
+    /// What `x` excludes.
+    pub exclude: Result<Target, Arc<str>>,
+}
+
+/// The problems of a run, worst first.
+#[derive(Clone, Debug, Default)]
+pub struct Reported {
+    problems: Vec<Problem>,
+    texts: Vec<String>,
+    /// Where each leads, once that was found out.
+    ways: Vec<Way>,
+    /// Bytes of the folder that all texts begin with.
+    shared: usize,
+}
+
+/// The problems of the data set in the browser. Rows are made when they are asked for: there may be very many.
+#[derive(Clone, Debug, Default)]
+pub struct KnownRows {
+    list: Arc<ProblemList>,
+    order: Vec<SampleAt>,
+    groups: Arc<Groups>,
+}
+
+/// The rows of a list of problems.
+#[derive(Clone, Debug)]
+pub enum Rows {
+    /// Those of a run.
+    Reported(Reported),
+    /// Those that the browser knows.
+    Known(KnownRows),
+}
+
+impl Default for Rows {
+    fn default() -> Self {
+        Self::Reported(Reported::default())
+    }
+}
+
+impl Reported {
+    /// The problems of a run in order: the worst first, then by place, since workers find them in any order.
+    pub fn new(mut problems: Vec<Problem>) -> Self {
+        problems.sort_by_cached_key(|p| {
+            let Subject { path, shard, line, byte_offset, .. } = p.subject.clone();
+            (Reverse(p.severity), path, shard, line, byte_offset, p.to_string())
+        });
+        let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        let shared = shared_folder(&texts);
+        Self { problems, texts, ways: Vec::new(), shared }
+    }
+}
+
+impl KnownRows {
+    /// The problems of a data set with these groups.
+    pub fn new(list: Arc<ProblemList>, groups: Arc<Groups>) -> Self {
+        let order = list.iter().map(|(at, _)| at).collect();
+        Self { list, order, groups }
+    }
+
+    fn other(&self, row: usize) -> Option<&Arc<Problem>> {
+        self.list.others().get(row.checked_sub(self.order.len())?)
+    }
+
+    fn problem(&self, row: usize) -> Option<Problem> {
+        let Some(&at) = self.order.get(row) else { return self.other(row).map(|problem| Problem::clone(problem)) };
+        let known = self.list.known(at)?;
+        let shard = self.groups.group(at.group).map(|group| group.name.to_string());
+        let number = || format!("#{}", self.groups.number(at));
+        let key = known.key.as_ref().map_or_else(number, ToString::to_string);
+        let subject = Subject { shard, key: Some(key), ..Subject::default() };
+        Some(Problem::problem(known.kind, subject, known.why.to_string()))
+    }
+
+    fn way(&self, row: usize) -> Option<Way> {
+        if let Some(&at) = self.order.get(row) {
+            let key = self.list.known(at)?.key.clone();
+            let shard = self.groups.group(at.group).map(|group| Arc::clone(&group.name));
+            let target = shard.zip(key).map(|(shard, key)| Target { group: at.group, shard, key: Some(key) });
+            return Some(Way {
+                open: Ok(Goal::Sample(at)),
+                exclude: target.ok_or_else(|| Arc::from("its key cannot be read")),
+            });
+        }
+        let problem = self.other(row)?;
+        let named = problem.subject.shard.as_deref().and_then(|shard| self.groups.named(shard));
+        let Some(group) = named.and_then(|at| self.groups.group(at).map(|group| (at, group))) else {
+            let why = no_place(&problem.subject);
+            return Some(Way { open: Err(Arc::clone(&why)), exclude: Err(why) });
+        };
+        let (at, group) = group;
+        let open = match group.samples {
+            0 => Err(Arc::from(format!("{} has no sample", group.name))),
+            _ => Ok(Goal::Sample(SampleAt { group: at, index: 0 })),
+        };
+        let exclude = match is_about_whole_shard(problem) {
+            true => Ok(Target { group: at, shard: Arc::clone(&group.name), key: None }),
+            false => Err(no_sample_there(&group.name)),
+        };
+        Some(Way { open, exclude })
+    }
+}
+
+impl Rows {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Reported(rows) => rows.problems.len(),
+            Self::Known(rows) => rows.order.len() + rows.list.others().len(),
+        }
+    }
+
+    /// The problem of a row.
+    pub fn problem(&self, row: usize) -> Option<Problem> {
+        match self {
+            Self::Reported(rows) => rows.problems.get(row).cloned(),
+            Self::Known(rows) => rows.problem(row),
+        }
+    }
+
+    /// What the problem of a row is about.
+    pub fn kind(&self, row: usize) -> Option<ProblemKind> {
+        match self {
+            Self::Reported(rows) => rows.problems.get(row).map(|problem| problem.kind),
+            Self::Known(rows) => match rows.order.get(row) {
+                Some(at) => rows.list.known(*at).map(|known| known.kind),
+                None => rows.other(row).map(|problem| problem.kind),
+            },
+        }
+    }
+
+    /// Where the problem of a row leads; `None` while that is being looked up.
+    pub fn way(&self, row: usize) -> Option<Way> {
+        match self {
+            Self::Reported(rows) => rows.ways.get(row).cloned(),
+            Self::Known(rows) => rows.way(row),
+        }
+    }
+
+    /// Severity and text of a row, without what all rows begin with.
+    pub(super) fn text(&self, row: usize) -> Option<(Severity, String)> {
+        match self {
+            Self::Reported(rows) => {
+                let (problem, text) = (rows.problems.get(row)?, rows.texts.get(row)?);
+                Some((problem.severity, text.get(rows.shared..).unwrap_or(text).to_owned()))
+            }
+            Self::Known(rows) => rows.problem(row).map(|problem| (problem.severity, problem.to_string())),
+        }
+    }
+
+    /// The problems of a run, in the order of the rows.
+    pub(super) fn reported(&self) -> &[Problem] {
+        match self {
+            Self::Reported(rows) => &rows.problems,
+            Self::Known(_) => &[],
+        }
+    }
+
+    /// Takes what was found out about the problems of a run.
+    pub(super) fn take_ways(&mut self, ways: Vec<Way>) {
+        if let Self::Reported(rows) = self {
+            if ways.len() == rows.problems.len() {
+                rows.ways = ways;
+            }
+        }
+    }
+
+    /// Whether there were more than are listed.
+    pub(super) fn is_cut(&self) -> bool {
+        matches!(self, Self::Known(rows) if rows.list.is_cut())
+    }
+
+    /// How many rows there are of each kind.
+    pub(super) fn kinds(&self) -> BTreeMap<ProblemKind, u64> {
+        let mut kinds = BTreeMap::new();
+        for kind in (0..self.len()).filter_map(|row| self.kind(row)) {
+            *kinds.entry(kind).or_insert(0) += 1;
+        }
+        kinds
+    }
+}
+
+/// Whether a problem of a shard concerns all of it: it names no place in it. A key that is twice in the data set is no reason to
+/// leave a shard out.
+pub(super) fn is_about_whole_shard(problem: &Problem) -> bool {
+    let Subject { shard, key, byte_offset, .. } = &problem.subject;
+    shard.is_some() && key.is_none() && byte_offset.is_none() && problem.kind != ProblemKind::DuplicateKey
+}
+
+/// Why nothing is excluded for damage between samples.
+pub(super) fn no_sample_there(shard: &str) -> Arc<str> {
+    Arc::from(format!("no sample of {shard} holds that place; the list of shards in the browser excludes whole shards"))
+}
+
+/// Why a problem without a place leads nowhere.
+pub(super) fn no_place(subject: &Subject) -> Arc<str> {
+    Arc::from(match (&subject.shard, &subject.path, &subject.field) {
+        (Some(shard), ..) => format!("{shard} is not in the data set"),
+        (None, Some(path), _) => format!("{path} is not in the data set"),
+        (None, None, Some(field)) => format!("the problem is about '{field}', not about a place in the data"),
+        (None, None, None) => "the problem is about no place in the data".to_owned(),
+    })
+}
+
+/// Length of the path of a folder that all rows begin with, which tells nothing in a list; 0 where there is none.
+fn shared_folder(rows: &[String]) -> usize {
+    let Some((first, others)) =
+        rows.split_first().filter(|(first, others)| first.starts_with('/') && !others.is_empty())
+    else {
+        return 0;
+    };
+    let path_end = first.find(": ").unwrap_or(first.len());
+    let shared = others
+        .iter()
+        .fold(path_end, |end, row| first.bytes().take(end).zip(row.bytes()).take_while(|(a, b)| a == b).count());
+    // Of bytes: what is shared may end within a character.
+    let path = first.as_bytes().get(..shared).unwrap_or_default();
+    path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_all_problems_share_is_left_out_of_their_list() {
+        let rows = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
+        assert_eq!(shared_folder(&rows(&["/d/av/a.mp4: cut", "/d/av/b.mp4: cut"])), "/d/av/".len());
+        assert_eq!(shared_folder(&rows(&["/d/av/a.mp4: cut", "/d/b.mp4: see a/b"])), "/d/".len());
+        assert_eq!(shared_folder(&rows(&["/d/a: b/c", "/d/a: b/d"])), "/d/".len(), "what is said is no path");
+        assert_eq!(shared_folder(&rows(&["/d/a.mp4: cut"])), 0, "one row shares nothing");
+        assert_eq!(shared_folder(&rows(&["s_0.tar: cut", "s_1.tar: cut"])), 0);
+        assert_eq!(shared_folder(&rows(&["/d/é: x", "/d/è: x"])), "/d/".len());
+        assert_eq!(shared_folder(&[]), 0);
+    }
+}

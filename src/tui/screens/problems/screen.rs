@@ -1,0 +1,168 @@
+//! The list of problems over the browser: what is chosen there is shown in the browser.
+
+use super::desk::edit;
+use super::rows::{Goal, KnownRows, Rows};
+use super::table::ProblemTable;
+use crate::engine::browse::{Groups, Marks, ProblemList, SampleAt};
+use crate::model::text::grouped;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::screen::{Effect, Input, Screen, Ui};
+use crate::tui::screens::splits::SplitSession;
+use crate::tui::widgets::mouse::{Gesture, Places};
+use crate::tui::widgets::panel;
+use ratatui::layout::Rect;
+use ratatui::Frame;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What the browser knows at this moment; it goes on looking while the list is open.
+#[derive(Clone, Default)]
+pub struct Feed {
+    /// The problems.
+    pub problems: Arc<ProblemList>,
+    /// The shards, files or folders.
+    pub groups: Arc<Groups>,
+    /// What is excluded.
+    pub marks: Arc<Marks>,
+    /// Why nothing can be excluded now.
+    pub why_no_edit: Option<String>,
+    /// The splits, where there are some.
+    pub session: Option<SplitSession>,
+}
+
+/// The screen.
+pub struct ProblemScreen {
+    feed: Rc<RefCell<Feed>>,
+    /// Where the sample that is chosen is put.
+    chosen: Rc<Cell<Option<SampleAt>>>,
+    crumbs: Vec<String>,
+    table: ProblemTable,
+    /// The problems that are listed now.
+    shown: Option<Arc<ProblemList>>,
+    places: Places<()>,
+}
+
+impl ProblemScreen {
+    /// The list of what the browser knows, with the problem of this sample selected, or the next one.
+    pub fn new(
+        feed: Rc<RefCell<Feed>>,
+        chosen: Rc<Cell<Option<SampleAt>>>,
+        crumbs: Vec<String>,
+        here: SampleAt,
+    ) -> Self {
+        let row = feed.borrow().problems.iter().position(|(at, _)| at >= here);
+        let mut screen =
+            Self { feed, chosen, crumbs, table: ProblemTable::default(), shown: None, places: Places::default() };
+        screen.refresh();
+        screen.table.list.select(row.unwrap_or(0));
+        screen
+    }
+
+    /// Takes what the browser has found meanwhile. Returns whether that is something new.
+    fn refresh(&mut self) -> bool {
+        let feed = self.feed.borrow();
+        let is_same = self.shown.as_ref().is_some_and(|shown| Arc::ptr_eq(shown, &feed.problems));
+        if !is_same {
+            let selected = match self.table.goal() {
+                Ok(Goal::Sample(at)) => feed.problems.iter().position(|(place, _)| place == at),
+                _ => None,
+            };
+            let rows = KnownRows::new(Arc::clone(&feed.problems), Arc::clone(&feed.groups));
+            self.table.set_rows(Rows::Known(rows));
+            self.shown = Some(Arc::clone(&feed.problems));
+            if let Some(row) = selected {
+                self.table.list.select(row);
+            }
+        }
+        let pending = feed.session.as_ref().map_or(0, SplitSession::pending);
+        let why = feed.why_no_edit.as_deref().map(Arc::from);
+        let is_changed = !is_same
+            || !Arc::ptr_eq(&self.table.marks, &feed.marks)
+            || self.table.pending != pending
+            || self.table.why_no_edit != why;
+        self.table.marks = Arc::clone(&feed.marks);
+        self.table.pending = pending;
+        self.table.why_no_edit = why;
+        is_changed
+    }
+
+    fn open(&self) -> Vec<Effect> {
+        if let Ok(Goal::Sample(at)) = self.table.goal() {
+            self.chosen.set(Some(at));
+            return vec![Effect::Pop];
+        }
+        Vec::new()
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Close => return vec![Effect::Pop],
+            Action::OpenProblem => return self.open(),
+            action if ProblemTable::takes(action) => {
+                let session = self.feed.borrow().session.clone();
+                let effects = session.map(|session| edit(&session, action, &self.table)).unwrap_or_default();
+                self.refresh();
+                return effects;
+            }
+            moving => {
+                self.table.list.act(moving);
+            }
+        }
+        Vec::new()
+    }
+}
+
+impl Screen for ProblemScreen {
+    fn context(&self) -> Context {
+        Context::Problems
+    }
+
+    fn title(&self) -> Vec<String> {
+        self.crumbs.clone()
+    }
+
+    fn status_right(&self) -> Option<String> {
+        self.table.status()
+    }
+
+    fn why_disabled(&self, action: Action) -> Option<String> {
+        self.table.why_not(action)
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Action(action) => return self.act(action),
+            Input::Mouse(mouse) => match self.places.gesture(mouse) {
+                Some(Gesture::Wheel { rows, .. }) => self.table.list.scroll(rows),
+                Some(Gesture::Click { line, .. }) => {
+                    if let Some(row) = self.table.list.row_at(line) {
+                        self.table.list.select(row);
+                    }
+                }
+                Some(Gesture::DoubleClick { .. }) => return vec![Effect::Do(Action::OpenProblem)],
+                None => {}
+            },
+            Input::Key(_) | Input::Paste(_) => {}
+        }
+        Vec::new()
+    }
+
+    fn tick(&mut self, _: &mut Vec<Effect>) -> bool {
+        self.refresh()
+    }
+
+    fn draw(&mut self, frame: &mut Frame, area: Rect, ui: &Ui) {
+        let number = grouped(self.table.rows().len() as u64);
+        let title = match self.table.rows().is_cut() {
+            true => format!("Problems  the first {number}"),
+            false => format!("Problems  {number}"),
+        };
+        let block = panel(&title, true, ui);
+        let inner = block.inner(area);
+        frame.render_widget(block, area);
+        self.table.draw(frame, inner, true, true, ui);
+        self.places.clear();
+        self.places.put(self.table.area, ());
+    }
+}

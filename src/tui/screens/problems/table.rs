@@ -1,0 +1,215 @@
+//! The state of the list: which problem is selected, and what a key does with it. Pure.
+
+use super::rows::{Goal, Reported, Rows, Target};
+use crate::engine::browse::Marks;
+use crate::engine::splits::{Edit, ExcludeItem};
+use crate::model::text::{count, display_safe, grouped};
+use crate::model::{Problem, ProblemKind, Severity};
+use crate::tui::keymap::Action;
+use crate::tui::widgets::ListState;
+use ratatui::layout::Rect;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// Characters of a problem that become the note of its exclude, at most.
+const LONGEST_NOTE: usize = 160;
+/// Excludes of one edit; many edits are made by a worker.
+const TOGETHER: usize = 50;
+
+/// A list of problems with a cursor.
+#[derive(Clone, Debug, Default)]
+pub struct ProblemTable {
+    /// Selection and view.
+    pub list: ListState,
+    rows: Rows,
+    /// Rows of each kind.
+    kinds: BTreeMap<ProblemKind, u64>,
+    /// What the run counted of each kind, where it counted more than it keeps.
+    counted: BTreeMap<ProblemKind, u64>,
+    /// What is excluded by now.
+    pub marks: Arc<Marks>,
+    /// Why nothing can be excluded now.
+    pub why_no_edit: Option<Arc<str>>,
+    /// Changes that are not written.
+    pub pending: usize,
+    /// The key that writes them, as it was when the list was drawn last.
+    pub(super) write_key: String,
+    /// Where the rows were drawn last.
+    pub area: Rect,
+}
+
+impl ProblemTable {
+    /// Lists the problems of a run; those that are listed already stay as they are.
+    pub fn report(&mut self, problems: &[Problem], counts: &[(Severity, ProblemKind, u64)], is_over: bool) {
+        if problems.len() != self.rows.reported().len() || is_over {
+            self.set_rows(Rows::Reported(Reported::new(problems.to_vec())));
+        }
+        self.counted.clear();
+        for (_, kind, number) in counts {
+            *self.counted.entry(*kind).or_insert(0) += number;
+        }
+    }
+
+    /// Lists other rows; the selection stays as near as it can.
+    pub fn set_rows(&mut self, rows: Rows) {
+        self.kinds = rows.kinds();
+        self.list.set_len(rows.len());
+        self.rows = rows;
+    }
+
+    /// The rows.
+    pub fn rows(&self) -> &Rows {
+        &self.rows
+    }
+
+    /// The same, to be filled.
+    pub(super) fn rows_mut(&mut self) -> &mut Rows {
+        &mut self.rows
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == 0
+    }
+
+    /// The selected problem.
+    pub fn selected(&self) -> Option<Problem> {
+        self.rows.problem(self.list.get()?)
+    }
+
+    /// How many problems of a kind there are, listed or not.
+    pub(super) fn of_kind(&self, kind: ProblemKind) -> (u64, u64) {
+        let listed = self.kinds.get(&kind).copied().unwrap_or(0);
+        let counted = self.counted.get(&kind).copied().unwrap_or(0);
+        (listed, counted.max(listed))
+    }
+
+    /// The changes that are not written, for the title line.
+    pub fn status(&self) -> Option<String> {
+        (self.pending > 0).then(|| format!("{} not written ({})", count(self.pending as u64, "change"), self.write_key))
+    }
+
+    /// Whether an action belongs to the list.
+    pub fn takes(action: Action) -> bool {
+        use Action as A;
+        matches!(action, A::OpenProblem | A::ExcludeProblem | A::ExcludeKind | A::Undo | A::Redo | A::Write)
+    }
+
+    /// Why an action of the list cannot be done now.
+    pub fn why_not(&self, action: Action) -> Option<String> {
+        let no_edit = || self.why_no_edit.as_deref().map(str::to_owned);
+        match action {
+            Action::OpenProblem => self.goal().err(),
+            Action::ExcludeProblem => no_edit().or_else(|| self.target().err()),
+            Action::ExcludeKind if self.list.get().is_none() => Some(NONE.to_owned()),
+            Action::ExcludeKind | Action::Redo => no_edit(),
+            Action::Undo => no_edit().or_else(|| (self.pending == 0).then(|| "there is nothing to undo".to_owned())),
+            Action::Write => no_edit().or_else(|| (self.pending == 0).then(|| "there is nothing to write".to_owned())),
+            _ => None,
+        }
+    }
+
+    /// What Enter opens.
+    pub fn goal(&self) -> Result<Goal, String> {
+        let row = self.list.get().ok_or(NONE)?;
+        let way = self.rows.way(row).ok_or(LOOKING)?;
+        way.open.map_err(|why| why.to_string())
+    }
+
+    /// What `x` excludes.
+    fn target(&self) -> Result<Target, String> {
+        let row = self.list.get().ok_or(NONE)?;
+        let way = self.rows.way(row).ok_or(LOOKING)?;
+        way.exclude.map_err(|why| why.to_string())
+    }
+
+    /// Whether what a row is about is excluded.
+    pub(super) fn is_row_excluded(&self, row: usize) -> bool {
+        self.rows.way(row).and_then(|way| way.exclude.ok()).is_some_and(|target| self.is_excluded(&target))
+    }
+
+    fn is_excluded(&self, target: &Target) -> bool {
+        let named = |key: &Arc<str>| self.marks.is_sample_named(target.group, key);
+        self.marks.is_shard_excluded(target.group) || target.key.as_ref().is_some_and(named)
+    }
+
+    /// The change that `x` makes: excludes what the selected problem is about, or takes it back in.
+    pub fn exclude(&self) -> Result<Edit, String> {
+        let target = self.target()?;
+        let is_whole = self.marks.is_shard_excluded(target.group);
+        if is_whole && target.key.is_some() {
+            return Err(format!("{} is excluded as a whole", target.shard));
+        }
+        if self.is_excluded(&target) {
+            return Ok(Edit::Include { shard: target.shard, key: target.key });
+        }
+        let note = self.selected().map(|problem| note(&problem));
+        Ok(Edit::Exclude { items: vec![item(&target).with_note(note)] })
+    }
+
+    /// The change that `X` makes: excludes what all listed problems of the selected kind are about, as one step.
+    pub fn exclude_kind(&self) -> Result<Edit, String> {
+        let row = self.list.get().ok_or(NONE)?;
+        let kind = self.rows.kind(row).ok_or(NONE)?;
+        let (mut seen, mut items, mut is_looking, mut why) = (HashSet::new(), Vec::new(), false, None);
+        let (mut shards, mut samples) = (0u64, 0u64);
+        for row in (0..self.rows.len()).filter(|row| self.rows.kind(*row) == Some(kind)) {
+            let target = match self.rows.way(row).map(|way| way.exclude) {
+                None => {
+                    is_looking = true;
+                    continue;
+                }
+                Some(Err(reason)) => {
+                    why.get_or_insert(reason);
+                    continue;
+                }
+                Some(Ok(target)) => target,
+            };
+            if self.is_excluded(&target) || !seen.insert(target.clone()) {
+                continue;
+            }
+            let note = self.rows.problem(row).map(|problem| note(&problem));
+            *(if target.key.is_some() { &mut samples } else { &mut shards }) += 1;
+            items.push(item(&target).with_note(note));
+        }
+        if is_looking {
+            return Err(LOOKING.to_owned());
+        }
+        if items.is_empty() {
+            let all = "everything that the listed problems of this kind are about is excluded already";
+            return Err(why.filter(|_| seen.is_empty()).map_or(all.to_owned(), |why| why.to_string()));
+        }
+        let what: Vec<String> = [(samples, "sample"), (shards, "shard")]
+            .into_iter()
+            .filter(|(number, _)| *number > 0)
+            .map(|(number, word)| count(number, word))
+            .collect();
+        let (listed, all) = self.of_kind(kind);
+        let unlisted = match all - listed {
+            0 => String::new(),
+            more => format!("; {} more problems of this kind are not listed", grouped(more)),
+        };
+        let title = format!("exclude {}: {}{unlisted}", what.join(" and "), kind.title());
+        let edits = items.chunks(TOGETHER).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
+        Ok(Edit::Many { title, edits })
+    }
+}
+
+const NONE: &str = "no problem is selected";
+const LOOKING: &str = "its place is still being looked up";
+
+fn item(target: &Target) -> ExcludeItem {
+    match &target.key {
+        Some(key) => ExcludeItem::sample(&target.shard, key),
+        None => ExcludeItem::shard(&target.shard),
+    }
+}
+
+/// The problem as the comment of an exclude: one line, safe to print.
+fn note(problem: &Problem) -> String {
+    let safe = display_safe(&problem.message);
+    match safe.char_indices().nth(LONGEST_NOTE) {
+        None => safe.into_owned(),
+        Some((end, _)) => format!("{}…", safe.get(..end).unwrap_or_default().trim_end()),
+    }
+}

@@ -1,0 +1,124 @@
+//! The list of problems: of a run, of the browser and of the jobs.
+
+use super::harness::{run_plainly, House, Start, Story, TINY_PNG};
+
+/// `coco`: four shards of three samples; the pictures of 000101 and 000200 are none.
+fn damaged() -> House {
+    let house = House::new();
+    for number in 0..4 {
+        let mut builder = tar::Builder::new(Vec::new());
+        for index in number * 100..number * 100 + 3 {
+            let picture = if matches!(index, 101 | 200) { b"no picture at all".as_slice() } else { TINY_PNG };
+            for (part, bytes) in [("jpg", picture), ("txt", b"a cat".as_slice())] {
+                let mut header = tar::Header::new_ustar();
+                header.set_size(bytes.len() as u64);
+                header.set_mode(0o644);
+                builder.append_data(&mut header, format!("{index:06}.{part}"), bytes).unwrap();
+            }
+        }
+        house.file(&format!("coco/shard_{number:04}.tar"), &builder.into_inner().unwrap());
+    }
+    house
+}
+
+const ANSWERS: [&str; 7] =
+    ["prepare", "coco", "--split-ratio", "2,1,1", "--sample-type", "TextSample", "--media-metadata-by-extension"];
+
+fn split(house: &House) -> String {
+    std::fs::read_to_string(house.data().join("coco/.nv-meta/split.yaml")).unwrap()
+}
+
+/// Waits until the named sample is the selected one in the browser.
+#[track_caller]
+fn at(story: &mut Story, key: &str) {
+    let marked = format!("▸ {key}");
+    story.wait_until(&format!("{key} is selected"), |screen| screen.contents().contains(&marked));
+}
+
+/// Writes the two excludes from the list, and checks the file.
+#[track_caller]
+fn write_both(story: &mut Story, house: &House) {
+    story.keys("w").wait_for("What would be written").wait_for("+ - shard_0001.tar/000101");
+    story.wait_for("+ - shard_0002.tar/000200").keys("enter").wait_for("Written");
+    let written = split(house);
+    for item in ["- shard_0001.tar/000101  # it gets no row", "- shard_0002.tar/000200  # it gets no row"] {
+        assert!(written.contains(item), "{written}");
+    }
+}
+
+#[test]
+fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
+    let house = damaged();
+    let mut story = Start::new(&house).arguments(&ANSWERS).run();
+    story.wait_for("12 samples").keys("alt-6").wait_for("ready").keys("enter");
+    story.wait_for("coco is prepared, with 2 problems").wait_for("Enter shows them").keys("enter");
+    // The keys of the list are in the bar as soon as it is known where the problems lead.
+    story.wait_for("▸ ! shard_0001.tar, '000101.jpg'").wait_for("Enter open").wait_for("x exclude");
+    story.wait_for("X excludes all 2 of this kind");
+    story.keys("enter").wait_for("▸ browse ▸ coco");
+    at(&mut story, "000101");
+    story.wait_for("train 2").keys("x").wait_for("1 change not written (w)").keys("u").wait_gone("not written");
+    story.keys("esc").wait_for("▸ ! shard_0001.tar, '000101.jpg'").keys("x").wait_for("1 change not written (w)");
+    story.keys("u").wait_for("undone: exclude shard_0001.tar/000101").wait_gone("not written");
+    story.keys("X").wait_for("exclude 2 samples").wait_for("1 change not written (w)");
+    let before = split(&house);
+    assert!(!before.contains("000101"), "{before}");
+    write_both(&mut story, &house);
+    story.keys("esc").wait_for("▸ ! shard_0001.tar, '000101.jpg'").wait_gone("not written").keys("j");
+    story.wait_for("▸ ! shard_0002.tar, '000200.jpg'").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn the_browser_lists_its_problems_and_goes_to_them() {
+    let house = damaged();
+    let flags: Vec<&str> = ANSWERS.iter().copied().chain(["--yes"]).collect();
+    assert_eq!(run_plainly(&house, &flags), Some(1));
+    let mut story = Start::new(&house).arguments(&["browse", "coco"]).size(80, 24).run();
+    at(&mut story, "000000");
+    story.wait_for("12 samples").keys("P").wait_for("Problems  2").wait_for("x exclude");
+    story.keys("j").wait_for("▸ ! shard_0002.tar, '000200'").keys("enter").wait_gone("Problems  2");
+    at(&mut story, "000200");
+    // The list begins where one is.
+    story.keys("P").wait_for("▸ ! shard_0002.tar, '000200'").keys("x").wait_for("1 change not written (w)");
+    story.keys("u").wait_gone("not written").keys("ctrl-r").wait_for("1 change not written (w)");
+    story.keys("u").wait_gone("not written").keys("X").wait_for("exclude 2 samples");
+    write_both(&mut story, &house);
+    story.keys("esc").wait_for("Problems  2").keys("esc").wait_for("2 excluded").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
+
+#[test]
+fn while_a_run_goes_on_x_stops_it_and_does_nothing_else() {
+    let house = House::new();
+    house.file("coco/shard_0000.tar", b"");
+    for number in 1..6 {
+        house.shard(&format!("coco/shard_{number:04}.tar"), number * 100_000, 6_000);
+    }
+    let arguments = ["prepare", "coco", "--threads", "1", "--split-ratio", "4,1,1", "--sample-type", "TextSample"];
+    let mut story = Start::new(&house).arguments(&arguments).run();
+    // The problems are shown while it runs; the first x only asks, and all follow at once, since the run is short.
+    story.wait_for("shard_0005.tar").keys("alt-6").wait_for("ready").keys("enter enter x x");
+    story.wait_for("nothing was published").wait_for("shard_0000.tar");
+    story.keys("l").wait_for("stopping").wait_gone("not written").keys("r").wait_for("shard_0000.tar").keys("q");
+    assert_eq!(story.exit_code(), 0);
+}
+
+#[test]
+fn a_line_of_text_is_opened_and_x_says_why_it_cannot_be_excluded() {
+    let house = House::new();
+    let words = "some words that are in no other document of this file, and that are long enough for the method";
+    let lines = format!("{{\"text\":\"{words} a\"}}\n\n\n{{\"text\":\"{words} b\"}}\n{{\"id\":77}}\n");
+    house.file("web/a.jsonl", lines.as_bytes());
+    let mut story = Start::new(&house).arguments(&["dedup", "web", "--minlen", "100"]).run();
+    story.wait_for("1 file").keys("alt-4").wait_for("everything is answered").keys("enter");
+    story.wait_for("with 1 problem").keys("J").wait_for("dedup web").keys("enter");
+    story.wait_for("line 5").wait_for("Enter open").keys("x").wait_for("has no splits");
+    // Two of the lines are blank: they are no samples.
+    story.keys("enter").wait_for("▸ browse ▸ a.jsonl").wait_for("Samples  #2");
+    story.keys("esc").wait_for("line 5").keys("esc l").wait_for("Log").keys("esc q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
