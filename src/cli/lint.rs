@@ -131,7 +131,15 @@ pub fn checked(
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &log };
     let mut view = ProgressView::named(context, "checking");
     let start = Instant::now();
-    let result = watch::watched(|| work(&handles), || view.update(&status(&progress, words.item, start)));
+    // Some checks go through the files several times.
+    let mut most = 0.0_f64;
+    let look = || {
+        let mut status = status(&progress, words.item, start);
+        most = status.share.map_or(most, |share| share.max(most));
+        status.share = status.share.map(|_| most);
+        view.update(&status);
+    };
+    let result = watch::watched(|| work(&handles), look);
     view.finish();
     let mut problems = log.kept();
     // Shards are checked side by side; the list shall not depend on which was faster.
@@ -186,6 +194,7 @@ fn status(progress: &Progress, item: &'static str, start: Instant) -> JobStatus 
         phase: Phase::Scan,
         progress: reading,
         elapsed,
+        share: reading.fraction().map(|share| share.min(0.999)),
         remaining: told.then(|| Duration::from_secs_f64(left)),
         bytes_per_second: rate,
         tokens_per_second: 0.0,

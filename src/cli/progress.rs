@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::printer::Printer;
 use crate::job::{JobStatus, Phase};
-use crate::model::text::{bytes, count, duration};
+use crate::model::text::{bytes, count, duration, grouped};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::json;
 use std::io::IsTerminal;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// A line at least this often while something moves.
 const LINE_EVERY: Duration = Duration::from_secs(10);
-/// A line whenever this much of the phase is done.
+/// A line whenever this much more of the job is done.
 const LINE_PERCENT: u64 = 5;
 
 enum Kind {
@@ -60,7 +60,6 @@ impl<'a> ProgressView<'a> {
         let new_phase = self.phase != Some(status.phase);
         if new_phase {
             self.phase = Some(status.phase);
-            self.last_percent = 0;
         }
         let percent = percent(status);
         let verb = self.verb.unwrap_or_else(|| verb(status.phase));
@@ -105,8 +104,8 @@ fn is_dumb() -> bool {
 }
 
 fn bar(printer: &Printer, ascii: bool) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(1), ProgressDrawTarget::stderr_with_hz(10));
-    if let Ok(style) = ProgressStyle::with_template("{prefix:>9} [{bar:20}] {percent:>3} %  {wide_msg}") {
+    let bar = ProgressBar::with_draw_target(Some(100), ProgressDrawTarget::stderr_with_hz(10));
+    if let Ok(style) = ProgressStyle::with_template("{prefix:>10} [{bar:20}] {percent:>3} %  {wide_msg}") {
         bar.set_style(style.progress_chars(if ascii { "#-" } else { "█▉▊▋▌▍▎▏ " }));
     }
     printer.attach_bar(Some(bar.clone()));
@@ -114,14 +113,11 @@ fn bar(printer: &Printer, ascii: bool) -> ProgressBar {
 }
 
 fn draw(bar: &ProgressBar, status: &JobStatus, verb: &'static str) {
-    let p = status.progress;
-    let by_bytes = p.bytes_total > 0;
-    bar.set_length(if by_bytes { p.bytes_total } else { p.items_total.max(1) });
-    bar.set_position(if by_bytes { p.bytes_done } else { p.items_done });
+    bar.set_position(percent(status));
     bar.set_prefix(verb);
     // What does not fit is cut off, so what people wait for comes first.
-    let left = status.remaining.map(|left| format!("{} left  ", duration(left)));
-    bar.set_message(format!("{}{}", left.unwrap_or_default(), speeds(status)));
+    let figures: Vec<String> = left(status).into_iter().chain(speeds(status)).collect();
+    bar.set_message(figures.join("  "));
 }
 
 fn verb(phase: Phase) -> &'static str {
@@ -132,43 +128,39 @@ fn verb(phase: Phase) -> &'static str {
         Phase::Tables => "indexing",
         Phase::Find => "finding",
         Phase::Write => "rewriting",
-        Phase::Publish => "writing",
+        Phase::Publish => "publishing",
     }
 }
 
+/// Of the whole job, rounded down: 100 only at its end.
 fn percent(status: &JobStatus) -> u64 {
-    let p = status.progress;
-    let (done, total) = if p.bytes_total > 0 { (p.bytes_done, p.bytes_total) } else { (p.items_done, p.items_total) };
-    if total == 0 {
-        0
-    } else {
-        (u128::from(done) * 100 / u128::from(total)).min(100) as u64
-    }
-}
-
-fn figures(status: &JobStatus) -> String {
-    let left = status.remaining.map(|left| format!("  {} left", duration(left)));
-    format!("{}{}", speeds(status), left.unwrap_or_default())
+    status.share.map_or(0, |share| (share * 100.0) as u64)
 }
 
 /// What is done, and how fast it goes.
-fn speeds(status: &JobStatus) -> String {
+fn speeds(status: &JobStatus) -> Vec<String> {
     let p = status.progress;
-    let mut text = match p.items_total {
-        0 => count(p.items_done, status.item),
-        total => format!("{} of {}", p.items_done, count(total, status.item)),
+    let mut texts = match (p.items_done, p.items_total) {
+        (0, 0) => Vec::new(),
+        (done, 0) => vec![count(done, status.item)],
+        (done, total) => vec![format!("{} of {}", grouped(done), count(total, status.item))],
     };
     if status.bytes_per_second >= 1.0 {
-        text.push_str(&format!("  {}/s", bytes(status.bytes_per_second as u64)));
+        texts.push(format!("{}/s", bytes(status.bytes_per_second as u64)));
     }
     if status.tokens_per_second >= 1.0 {
-        text.push_str(&format!("  {}/s", count(status.tokens_per_second as u64, "token")));
+        texts.push(format!("{}/s", count(status.tokens_per_second as u64, "token")));
     }
-    text
+    texts
+}
+
+fn left(status: &JobStatus) -> Option<String> {
+    status.remaining.map(|left| format!("{} left", duration(left)))
 }
 
 fn line(status: &JobStatus, percent: u64, verb: &str) -> String {
-    format!("{}: {percent} %, {}", verb, figures(status).replace("  ", ", "))
+    let figures: Vec<String> = speeds(status).into_iter().chain(left(status)).collect();
+    format!("{verb}: {percent} %, {}", figures.join(", "))
 }
 
 fn event(status: &JobStatus) -> serde_json::Value {
@@ -177,6 +169,7 @@ fn event(status: &JobStatus) -> serde_json::Value {
         "phase": status.phase,
         "state": status.state,
         "progress": status.progress,
+        "share": status.share,
         "elapsed_seconds": status.elapsed.as_secs_f64(),
         "remaining_seconds": status.remaining.map(|left| left.as_secs_f64()),
         "bytes_per_second": status.bytes_per_second,

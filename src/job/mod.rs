@@ -15,6 +15,7 @@ pub mod metadataset;
 pub mod mix;
 pub mod modalities;
 pub mod nanosets;
+mod overall;
 pub mod pack;
 pub mod pool;
 pub mod prepare;
@@ -82,6 +83,15 @@ impl Phase {
             Self::Find => "part",
         }
     }
+
+    /// What it and everything after it may take, where nothing more is known.
+    fn forecast(self) -> overall::Forecast {
+        match self {
+            Self::Open => overall::Forecast::default(),
+            Self::Publish => overall::Forecast::publishing(2),
+            _ => overall::Forecast::new(1.0, 0.1),
+        }
+    }
 }
 
 /// One reading of a running job, cheap to take ten times a second.
@@ -97,7 +107,10 @@ pub struct JobStatus {
     pub item: &'static str,
     /// Since its start.
     pub elapsed: Duration,
-    /// Left of the current phase, from a moving rate; `None` in the first seconds or while the total is unknown.
+    /// How much of the whole job is done, publishing included; `None` while nothing of it is known. Never goes back, and is 1 only
+    /// for a job that is done.
+    pub share: Option<f64>,
+    /// Left of the whole job; `None` in the first seconds or while the total is unknown.
     pub remaining: Option<Duration>,
     /// Bytes per second, from a moving rate.
     pub bytes_per_second: f64,
@@ -120,6 +133,7 @@ impl JobStatus {
             progress: ProgressReading::default(),
             item: Phase::Open.item(),
             elapsed: Duration::ZERO,
+            share: (state == JobState::Done).then_some(1.0),
             remaining: None,
             bytes_per_second: 0.0,
             tokens_per_second: 0.0,

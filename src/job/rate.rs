@@ -49,6 +49,11 @@ impl Rate {
         if last.duration_since(self.started?) < HIDDEN {
             return None;
         }
+        self.seconds_left(reading).filter(|seconds| *seconds < 1e9).map(Duration::from_secs_f64)
+    }
+
+    /// The same in seconds as soon as anything moves, however little was seen.
+    pub(super) fn seconds_left(&self, reading: ProgressReading) -> Option<f64> {
         let (left, speed) = if reading.bytes_total > 0 {
             (reading.bytes_total.saturating_sub(reading.bytes_done), self.bytes_per_second())
         } else if reading.items_total > 0 {
@@ -56,8 +61,7 @@ impl Rate {
         } else {
             return None;
         };
-        let seconds = left as f64 / speed;
-        (speed > 0.0 && seconds < 1e9).then(|| Duration::from_secs_f64(seconds))
+        (speed > 0.0).then(|| left as f64 / speed)
     }
 
     fn speed(&self, pick: impl Fn(&(Instant, u64, u64, u64)) -> u64) -> f64 {

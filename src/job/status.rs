@@ -1,8 +1,8 @@
 //! What a front end reads of a running job: state, phase, log lines, times.
 
+use super::overall::{Forecast, Overall};
 use super::{JobState, JobStatus, Phase};
-use crate::model::handles::ProgressReading;
-use crate::model::ProblemLog;
+use crate::model::{ProblemLog, Progress};
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -23,6 +23,9 @@ struct Inner {
     state: JobState,
     phase: Phase,
     item: &'static str,
+    overall: Overall,
+    /// The fraction of the phase that is done, if it cannot be computed from items and bytes.
+    part: Option<f64>,
     log: VecDeque<String>,
     ended: Option<Duration>,
 }
@@ -33,6 +36,8 @@ impl StatusBoard {
             state: JobState::Running,
             phase: Phase::Open,
             item: Phase::Open.item(),
+            overall: Overall::default(),
+            part: None,
             log: VecDeque::new(),
             ended: None,
         };
@@ -43,17 +48,27 @@ impl StatusBoard {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Enters a phase and says so in the log.
-    pub(super) fn phase(&self, phase: Phase, line: impl Into<String>) {
-        self.counting(phase, phase.item());
-        self.log(line);
+    /// Enters a phase with items of this name, in the singular. What its progress counts begins anew, unless `progress` is `None`:
+    /// then it has begun already.
+    pub(super) fn enter(&self, progress: Option<&Progress>, phase: Phase, item: &'static str, forecast: Forecast) {
+        let mut inner = self.inner();
+        // Under the lock: a reading of the phase before must not count as one of this.
+        if let Some(progress) = progress {
+            progress.restart(0, 0);
+        }
+        inner.overall.enter(forecast);
+        (inner.phase, inner.item, inner.part) = (phase, item, None);
     }
 
-    /// Enters a phase whose items are called `item`, in the singular.
-    pub(super) fn counting(&self, phase: Phase, item: &'static str) {
+    /// Gives what is being done another name; it goes on.
+    pub(super) fn rename(&self, phase: Phase, item: &'static str) {
         let mut inner = self.inner();
-        inner.phase = phase;
-        inner.item = item;
+        (inner.phase, inner.item) = (phase, item);
+    }
+
+    /// Sets the fraction of the phase that is done, if it cannot be computed from items and bytes.
+    pub(super) fn done_in_part(&self, part: Option<f64>) {
+        self.inner().part = part;
     }
 
     /// Adds a line with the time since the start.
@@ -90,24 +105,26 @@ impl StatusBoard {
     }
 
     /// One reading.
-    pub(super) fn read(
-        &self,
-        progress: ProgressReading,
-        (bytes_per_second, tokens_per_second, remaining): (f64, f64, Option<Duration>),
-        problems: &ProblemLog,
-    ) -> JobStatus {
+    pub(super) fn read(&self, progress: &Progress, problems: &ProblemLog) -> JobStatus {
         let elapsed = self.elapsed();
-        let inner = self.inner();
+        let mut inner = self.inner();
+        let reading = progress.read();
         let running = inner.state == JobState::Running;
+        if running {
+            let part = inner.part;
+            inner.overall.observe(Instant::now(), reading, part);
+        }
+        let (bytes_per_second, tokens_per_second) = if running { inner.overall.rates() } else { (0.0, 0.0) };
         JobStatus {
             state: inner.state,
             phase: inner.phase,
-            progress,
+            progress: reading,
             item: inner.item,
             elapsed,
-            remaining: remaining.filter(|_| running),
-            bytes_per_second: if running { bytes_per_second } else { 0.0 },
-            tokens_per_second: if running { tokens_per_second } else { 0.0 },
+            share: if inner.state == JobState::Done { Some(1.0) } else { inner.overall.share() },
+            remaining: inner.overall.remaining().filter(|_| running),
+            bytes_per_second,
+            tokens_per_second,
             problems: problems.kept(),
             counts: problems.counts(),
             log: inner.log.iter().cloned().collect(),

@@ -1,15 +1,15 @@
 //! A job that is not `prepare`: something that runs in a thread of its own and can be asked how it stands.
 
-use super::rate::Rate;
+use super::overall::Forecast;
 use super::status::StatusBoard;
 use super::{JobState, JobStatus, Phase};
 use crate::model::{
     Cancel, Failure, Handles, Outcome, Problem, ProblemKind, ProblemLog, Progress, RunOptions, Severity,
 };
 use crate::storage::fs::Fs;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What the thread of a task works with.
 pub struct TaskContext {
@@ -24,7 +24,6 @@ pub struct TaskContext {
     /// What was found.
     pub problems: ProblemLog,
     board: StatusBoard,
-    rate: Mutex<Rate>,
 }
 
 impl TaskContext {
@@ -36,21 +35,36 @@ impl TaskContext {
             options,
             fs,
             board: StatusBoard::new(),
-            rate: Mutex::new(Rate::default()),
         }
     }
     /// The three handles.
     pub fn handles(&self) -> Handles<'_> {
         Handles { progress: &self.progress, cancel: &self.cancel, problems: &self.problems }
     }
-    /// Enters a phase and says so in the log.
+    /// Enters a phase of which nothing more is known, and says so in the log: what is done in it is still to be
+    /// [expected](Progress::expect).
     pub fn phase(&self, phase: Phase, line: impl Into<String>) {
-        self.board.phase(phase, line);
+        self.phase_of(phase, phase.item(), line);
     }
     /// As [`phase`](Self::phase), of items that are called `item`, in the singular.
     pub fn phase_of(&self, phase: Phase, item: &'static str, line: impl Into<String>) {
-        self.board.counting(phase, item);
+        self.stage(phase, item, phase.forecast(), line);
+    }
+    /// As [`phase_of`](Self::phase_of), where it is known how long it may take.
+    pub(super) fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
+        self.board.enter(Some(&self.progress), phase, item, forecast);
         self.board.log(line);
+    }
+    /// Gives what is being done another name, and says so in the log; it goes on, and so does its progress.
+    pub fn rename(&self, phase: Phase, item: &'static str, line: impl Into<String>) {
+        self.board.rename(phase, item);
+        self.board.log(line);
+    }
+    /// Shows how far another job is that does the work of this phase.
+    pub(super) fn show(&self, status: &JobStatus) {
+        self.board.done_in_part(status.share);
+        self.progress.restart(status.progress.items_total, status.progress.bytes_total);
+        self.progress.add(status.progress.items_done, status.progress.bytes_done);
     }
     /// Adds a line to the log.
     pub fn log(&self, line: impl Into<String>) {
@@ -61,11 +75,7 @@ impl TaskContext {
         self.board.elapsed()
     }
     fn status(&self) -> JobStatus {
-        let mut rate = self.rate.lock().unwrap_or_else(PoisonError::into_inner);
-        let reading = self.progress.read();
-        rate.observe(Instant::now(), reading);
-        let rates = (rate.bytes_per_second(), rate.tokens_per_second(), rate.remaining(reading));
-        self.board.read(reading, rates, &self.problems)
+        self.board.read(&self.progress, &self.problems)
     }
 }
 

@@ -37,6 +37,17 @@ pub struct ProgressReading {
     pub tokens_done: u64,
 }
 
+impl ProgressReading {
+    /// How much is done, from 0 to 1, in bytes where their total is known, else in items; `None` while no total is known.
+    pub fn fraction(&self) -> Option<f64> {
+        let (done, total) = match self.bytes_total {
+            0 => (self.items_done, self.items_total),
+            total => (self.bytes_done, total),
+        };
+        (total > 0).then(|| (done as f64 / total as f64).min(1.0))
+    }
+}
+
 fn is_none(count: &u64) -> bool {
     *count == 0
 }

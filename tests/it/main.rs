@@ -43,6 +43,7 @@ mod layers;
 mod media_av;
 mod pictures;
 mod plan;
+mod progress;
 mod pty;
 mod readme;
 mod safe_text;

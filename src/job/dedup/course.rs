@@ -2,6 +2,7 @@
 
 use super::export::{check_table, export_all, Placed as PlacedFile, PlacedPart};
 use super::find::find_all;
+use super::forecast;
 use super::merge::{merge_unit, UnitRanges};
 use super::no_text::wrong_field;
 use super::notes::Notes;
@@ -16,6 +17,7 @@ use super::texts::Texts;
 use super::write::{write_files, Written, WrittenFile};
 use super::{DedupReport, Figures, FileReport, RepeatedPassage};
 use crate::engine::dedup::find::{Passages, TextAt as _};
+use crate::job::overall::Forecast;
 use crate::job::pool::run_units;
 use crate::job::prepare::OutputFile;
 use crate::job::Phase;
@@ -93,8 +95,8 @@ pub(super) fn course(
         resumed_units: if is_known { units.len() as u64 } else { merged.resumed } + resumed,
         ..report(totals)
     };
-    job.context.progress.restart(1, 0);
-    job.context.phase(Phase::Publish, "making the result visible");
+    let files = all_files(&written).count() as u64;
+    job.context.stage(Phase::Publish, "file", Forecast::publishing(files), "making the result visible");
     job.context.cancel.check()?;
     if !lock.is_still_ours() {
         return Err(Failure::environment("deduplicating", "somebody removed the lock of this run")
@@ -111,7 +113,6 @@ pub(super) fn course(
     report.exported = exported.iter().map(outputs_of).collect();
     all.extend(exported);
     publish(job, &all, ranges, recorded, &report, first)?;
-    job.context.progress.add(1, 0);
     report.elapsed = job.context.elapsed();
     Ok(report)
 }
@@ -131,13 +132,13 @@ fn still_there(job: &Job<'_>, merged: Merged) -> Outcome<Option<Merged>> {
 /// Reads, finds and merges.
 fn merge_all(job: &Job<'_>, units: &[Vec<Stretch>]) -> Outcome<Merged> {
     let context = job.context;
-    context.progress.restart(0, job.inputs.bytes());
     let files = text::count(job.inputs.files.len() as u64, "file");
-    context.phase_of(Phase::Scan, "document", format!("reading {files}"));
+    context.stage(Phase::Scan, "document", forecast::reading(job), format!("reading {files}"));
+    context.progress.expect(0, job.inputs.bytes());
     let read = read_all(job, units)?;
     check_text(job, units, &read)?;
-    context.progress.restart(u64::from(job.division.parts), 0);
-    context.phase_of(Phase::Find, "part", "finding what repeats");
+    context.stage(Phase::Find, "part", forecast::finding(job), "finding what repeats");
+    context.progress.expect(u64::from(job.division.parts), 0);
     let open = OpenFiles::default();
     let found = find_all(job, &read, &open)?;
     context.log("joining ranges");
@@ -292,8 +293,9 @@ fn placed_files(units: &[Vec<Stretch>], merged: &Merged) -> Vec<PlacedFile> {
 /// Writes all files of the result.
 fn write_all(job: &Job<'_>, files: &[PlacedFile], merged: &Merged) -> Outcome<Vec<Written>> {
     let context = job.context;
-    context.progress.restart(0, job.inputs.own().iter().map(|file| file.bytes).sum());
-    context.phase_of(Phase::Write, "document", format!("writing {}", text::count(files.len() as u64, "file")));
+    let line = format!("writing {}", text::count(files.len() as u64, "file"));
+    context.stage(Phase::Write, "document", forecast::writing(job), line);
+    context.progress.expect(0, forecast::own_bytes(job));
     let places: Vec<(usize, u64)> = merged.passages.iter().map(|one| (one.file, one.at)).collect();
     write_files(job, files, &places)
 }

@@ -1,5 +1,6 @@
 //! Last stage before everything becomes visible: what the reference keeps, written shard by shard (docs/formats/bsade.md §3 and §5).
 
+use super::forecast;
 use super::merge::{Ranges, UnitRanges};
 use super::notes::Notes;
 use super::publish::Made;
@@ -80,12 +81,10 @@ pub(super) fn export_all(job: &Job<'_>, files: &[Placed]) -> Outcome<Vec<Made>> 
     if job.layout.index.is_none() && job.layout.ranges.is_none() {
         return Ok(Vec::new());
     }
-    context.progress.restart(0, job.inputs.own().iter().map(|file| file.bytes).sum());
-    context.phase_of(
-        Phase::Write,
-        "document",
-        format!("exporting {}", text::count(u64::from(job.inputs.shards().unwrap_or(plan.shards)), "shard")),
-    );
+    let shards = u64::from(job.inputs.shards().unwrap_or(plan.shards));
+    let line = format!("exporting {}", text::count(shards, "shard"));
+    context.stage(Phase::Write, "document", forecast::exporting(job), line);
+    context.progress.expect(0, forecast::own_bytes(job));
     let count = job.inputs.shards().unwrap_or(plan.shards);
     let shards: Vec<u32> = (0..count).collect();
     let made = run_units(&shards, job.memory.threads, &context.cancel, |shard| {

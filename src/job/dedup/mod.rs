@@ -12,6 +12,7 @@ mod course;
 mod estimate;
 mod export;
 mod find;
+mod forecast;
 mod held;
 mod inputs;
 mod layout;

@@ -31,7 +31,9 @@ pub(super) fn publish(
     let (context, plan, layout) = (job.context, job.plan, job.layout);
     let fs = &*context.fs;
     Folders::with(fs, first_input, |folders| {
-        let mut publication = Publication::begin(fs, layout.root(), &layout.own)?;
+        // With the ranges, the plan and the report.
+        let publication = Publication::begin(fs, layout.root(), &layout.own)?;
+        let mut publication = publication.counting(&context.progress, made.len() as u64 + 3);
         // Even of an input without any document something is visible: the empty folder.
         folders.make(&layout.output)?;
         for file in made {

@@ -126,7 +126,7 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
     let samples = scan(files, context, |piece| lock().write_all(piece))?;
     context.phase_of(Phase::Publish, "file", "writing the index");
-    context.progress.restart(1, 0);
+    context.progress.expect(1, 0);
     context.cancel.check()?;
     let bytes = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
     fs.set_mode(&rows, file_mode)?;
@@ -143,9 +143,9 @@ fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: 
 /// Finds every line and hands the rows on, in order.
 fn scan(files: &[TextFile], context: &TaskContext, sink: impl FnMut(&[u8]) -> Outcome<()> + Send) -> Outcome<u64> {
     let bytes: u64 = files.iter().map(|file| file.bytes).sum();
-    context.progress.restart(files.len() as u64, bytes);
     let line = format!("reading {}, {}", count(files.len() as u64, "file"), size(bytes));
     context.phase_of(Phase::Scan, "file", line);
+    context.progress.expect(files.len() as u64, bytes);
     let handles = context.handles();
     let threads = context.options.threads;
     let mut merge = Merge::new(sink);

@@ -141,7 +141,7 @@ fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskConte
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);
     let counts = judge(file, plan, context, |piece| lock().write_all(piece))?;
     context.phase_of(Phase::Publish, "file", "writing the index");
-    context.progress.restart(1, 0);
+    context.progress.expect(1, 0);
     context.cancel.check()?;
     let written = out.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
     fs.set_mode(&draft, (file.mode() & 0o777) | 0o600)?;
@@ -158,8 +158,8 @@ fn judge(
     context: &TaskContext,
     sink: impl FnMut(&[u8]) -> Outcome<()> + Send,
 ) -> Outcome<Counts> {
-    context.progress.restart(1, file.len());
     context.phase_of(Phase::Scan, "file", format!("reading {}", size(file.len())));
+    context.progress.expect(1, file.len());
     let before = file.stamp().map_err(|error| Failure::io("opening", file.path(), &error))?;
     let handles = context.handles();
     let mut merge = Merge::new(sink);

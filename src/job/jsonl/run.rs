@@ -26,7 +26,7 @@ pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> 
     let counts = write_draft(&file, &draft, mode, context)?;
     judge(&file, &counts, context)?;
     context.phase_of(Phase::Publish, "file", "writing the index");
-    context.progress.restart(1, 0);
+    context.progress.expect(1, 0);
     let mut report = counted(&file, &counts, &target);
     report.nothing_to_do = is_same(&draft, &target, mode)?;
     if report.nothing_to_do {
@@ -50,8 +50,8 @@ pub(super) fn look(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
 }
 
 pub(super) fn begin_scan(file: &ReadFile, context: &TaskContext) {
-    context.progress.restart(1, file.len());
     context.phase_of(Phase::Scan, "file", format!("reading {}", text::bytes(file.len())));
+    context.progress.expect(1, file.len());
 }
 
 pub(super) fn write_draft(file: &ReadFile, draft: &Path, mode: u32, context: &TaskContext) -> Outcome<Counts> {

@@ -91,7 +91,7 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
     let sacks: Mutex<Vec<Sack>> = Mutex::new((0..threads).map(sack).collect());
     let taking = if content { "reading the shards" } else { "reading the names" };
     context.phase_of(Phase::Scan, "shard", taking);
-    context.progress.restart(units.len() as u64, bytes);
+    context.progress.expect(units.len() as u64, bytes);
     let taken = run_units(&units, threads, &context.cancel, |unit| {
         let free = sacks.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let mut sack = free.ok_or_else(|| {

@@ -5,6 +5,7 @@ use super::MediaReport;
 use crate::engine::media::{is_in_samples, write_rows, MediaRows, OldRows, Written};
 use crate::formats::energon::layout;
 use crate::formats::energon::tables::{failure, open_readonly, Tables};
+use crate::job::overall::{cost, Forecast};
 use crate::job::prepare::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -32,10 +33,11 @@ pub(super) fn fill(
     let root = Path::new(&plan.path);
     let database = layout::in_nv_meta(root, layout::INDEX_SQLITE);
     let draft = own.media_work().join(layout::INDEX_SQLITE);
-    let has_samples = copy_old(context, &database, &draft)?;
     let count = rows.iter().map(MediaRows::rows).sum();
-    context.progress.restart(count, 0);
-    context.phase_of(Phase::Tables, "row", format!("writing {}", text::count(count, "row")));
+    let has_samples = copy_old(context, &database, &draft, count)?;
+    let forecast = Forecast::new(cost::rows(count), cost::publishing(2));
+    context.stage(Phase::Tables, "row", forecast, format!("writing {}", text::count(count, "row")));
+    context.progress.expect(count, 0);
     let mut still_there = |connection: &rusqlite::Connection, key: &str| match target {
         Target::Files(files) => Ok(is_in_folder(root, files, key)),
         Target::Shards(_) if has_samples => is_in_samples(connection, &draft, key),
@@ -48,8 +50,8 @@ pub(super) fn fill(
     Ok((draft, written))
 }
 
-/// Copies the database as it is now; where there is none, nothing. Answers whether it has sample tables.
-fn copy_old(context: &TaskContext, database: &Path, draft: &Path) -> Outcome<bool> {
+/// Copies the database as it is now; `rows` are written into the copy later. Where there is none, nothing. Answers whether it has sample tables.
+fn copy_old(context: &TaskContext, database: &Path, draft: &Path, rows: u64) -> Outcome<bool> {
     let Ok(facts) = std::fs::metadata(database) else { return Ok(false) };
     // Refuses what is no database, and one whose last change was not finished.
     let connection = open_readonly(database)?;
@@ -64,9 +66,10 @@ fn copy_old(context: &TaskContext, database: &Path, draft: &Path) -> Outcome<boo
             .on(Subject::path(database))
             .with_hint("free some space and run the same command again"));
     }
-    context.progress.restart(0, bytes);
     let size = if bytes >= WORTH_TELLING { format!(", {}", text::bytes(bytes)) } else { String::new() };
-    context.phase_of(Phase::Tables, "row", format!("copying the database{size}"));
+    let forecast = Forecast::new(cost::copying(bytes), cost::rows(rows) + cost::publishing(2));
+    context.stage(Phase::Tables, "row", forecast, format!("copying the database{size}"));
+    context.progress.expect(0, bytes);
     context.fs.copy_file_watched(database, draft, &mut |count| {
         context.progress.add(0, count);
         context.cancel.check()

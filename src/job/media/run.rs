@@ -4,6 +4,8 @@ use super::target::{self, Target};
 use super::{apply, MediaReport};
 use crate::engine::media::{MediaRows, Probing};
 use crate::engine::plan::file as plan_file;
+use crate::formats::energon::layout;
+use crate::job::overall::{cost, Forecast};
 use crate::job::recover::roll_forward;
 use crate::job::task::TaskContext;
 use crate::job::Phase;
@@ -82,8 +84,7 @@ fn work(
         let message = "the filter picks no entry of this data set";
         context.problems.report(Problem::note(ProblemKind::MatchesNothing, Subject::path(&plan.path), message))?;
     }
-    context.progress.restart(1, 0);
-    context.phase(Phase::Publish, "making the result visible");
+    context.stage(Phase::Publish, "file", Forecast::publishing(2), "making the result visible");
     context.cancel.check()?;
     if !lock.is_still_ours() {
         return Err(Failure::environment("preparing media", "somebody removed the lock of this run")
@@ -99,12 +100,35 @@ fn work(
     Ok(report)
 }
 
+/// Bytes of a shard for each entry, where nothing is known of it.
+const ENTRY_BYTES: u64 = 20_000;
+
+/// What looking, and then writing, is thought to take.
+fn forecast(plan: &PrepareMediaPlan, target: &Target) -> Forecast {
+    let (read, entries) = match target {
+        Target::Files(files) => (files.len() as f64 * cost::FILE_READ, files.len() as u64),
+        Target::Shards(shards) => {
+            let bytes: u64 = shards.list.iter().map(|(shard, _)| shard.stamp.bytes).sum();
+            (cost::reading(shards.list.len() as u64, 0), bytes / ENTRY_BYTES)
+        }
+    };
+    let database = layout::in_nv_meta(Path::new(&plan.path), layout::INDEX_SQLITE);
+    let copied = std::fs::metadata(database).map_or(0, |facts| facts.len());
+    let later = cost::copying(copied) + cost::rows(entries) + cost::publishing(2);
+    Forecast::new(read + entries as f64 * cost::MEDIUM, later)
+}
+
 fn probe(context: &TaskContext, plan: &PrepareMediaPlan, target: &Target, dir: &Path) -> Outcome<Vec<MediaRows>> {
     let (item, count) = match target {
         Target::Files(files) => ("file", files.len()),
         Target::Shards(shards) => ("shard", shards.list.len()),
     };
-    context.phase_of(Phase::Media, item, format!("looking at {}", text::count(count as u64, item)));
+    context.stage(
+        Phase::Media,
+        item,
+        forecast(plan, target),
+        format!("looking at {}", text::count(count as u64, item)),
+    );
     let probing = Probing { plan: &plan.media, compat: plan.compat, fs: &*context.fs, dir };
     target::probe(target, Path::new(&plan.path), &probing, &context.options, &context.handles())
 }

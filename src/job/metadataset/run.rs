@@ -5,6 +5,7 @@ use crate::engine::mix::join::{build, steps, JoinCounts, JoinWork};
 use crate::engine::mix::join_plan::{cache_folder, JoinPlan};
 use crate::engine::mix::{joins, unreadable_rows, Joins};
 use crate::formats::energon::join_idx::JoinIdx;
+use crate::job::overall::{cost, Forecast};
 use crate::job::prepare::OutputFile;
 use crate::job::task::TaskContext;
 use crate::job::work_place::WorkPlace;
@@ -34,7 +35,10 @@ pub(super) fn run(path: &Path, compat: bool, aim: Aim, context: &TaskContext) ->
         elapsed: std::time::Duration::ZERO,
     };
     let scratch = Scratch::create(context.options.scratch.as_deref())?;
-    context.progress.restart(found.plans.iter().map(steps).sum(), 0);
+    let samples = found.plans.iter().map(steps).sum();
+    let forecast = Forecast::new(cost::rows(samples), cost::publishing(found.plans.len() as u64));
+    context.stage(Phase::Tables, "sample", forecast, "looking at the joins");
+    context.progress.expect(samples, 0);
     // By file: each has a cache and a lock of its own. The outermost file comes along even without a join, to tidy its cache.
     let mut by_file: BTreeMap<&Path, Vec<&JoinPlan>> =
         found.files.iter().map(|file| (file.as_path(), Vec::new())).collect();
@@ -97,7 +101,8 @@ struct FileWork<'a> {
 impl FileWork<'_> {
     fn build(&self, plan: &JoinPlan, path: &Path) -> Outcome<JoinCounts> {
         let split = crate::model::text::display_safe(&plan.split);
-        self.context.phase_of(Phase::Tables, "sample", format!("joining split {split}"));
+        // Of all files together: the progress goes on.
+        self.context.rename(Phase::Tables, "sample", format!("joining split {split}"));
         let memory = usize::try_from(self.context.options.memory_bytes).unwrap_or(usize::MAX);
         let work = JoinWork { fs: &*self.context.fs, scratch: self.scratch, memory, compat: self.compat };
         let counts = build(plan, path, &work, &self.context.handles())?;
@@ -155,7 +160,7 @@ impl FileWork<'_> {
             self.note(plan, &counts);
             made.push((plan, draft));
         }
-        self.context.phase_of(Phase::Publish, "file", "writing the join indexes");
+        self.context.rename(Phase::Publish, "sample", "writing the join indexes");
         self.context.cancel.check()?;
         let facts = std::fs::metadata(self.file).map_err(|error| Failure::io("opening", self.file, &error))?;
         let mode = (facts.mode() & 0o777) | 0o600;

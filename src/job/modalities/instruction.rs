@@ -5,6 +5,7 @@ use crate::engine::modalities::config::{take_unknown_end, PackConfig};
 use crate::engine::modalities::instruction::{deal, Partition, Settings, Written};
 use crate::formats::modalities::{with_suffix, INDEX_SUFFIX};
 use crate::formats::python::pickle::write_index;
+use crate::job::overall::{cost, Forecast};
 use crate::job::pack::{self, PackReport};
 use crate::job::task::{Task, TaskContext};
 use crate::job::work_place::WorkPlace;
@@ -88,8 +89,13 @@ fn run(config: &Path, compat: bool, is_drop_in: bool, context: &TaskContext) -> 
     let folder = std::path::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
     make_parent(fs, &folder.join("any"))?;
     let place = WorkPlace::take(fs, &folder, &context.options)?;
+    // In seconds: the lines are about as many bytes as the conversations.
+    let packing = std::fs::metadata(&settings.source).map_or(0, |facts| facts.len()) as f64 * cost::BYTE_PACKED;
+    let forecast = Forecast::new(packing, packing + cost::publishing(4 * settings.partitions().len() as u64));
+    context.stage(Phase::Scan, "line", forecast, "putting conversations through the template");
     let lengths = write_lines(&settings, compat, &place, context)?;
-    context.phase(Phase::Publish, "making lines and indexes visible");
+    let files = cost::publishing(4 * lengths.len() as u64);
+    context.stage(Phase::Publish, "file", Forecast::new(files, packing), "making lines and indexes visible");
     write_file(fs, &settings.copy(), &settings.bytes, FILE_MODE)?;
     let mut kept = Vec::new();
     for (at, ((partition, (plan, text)), lengths)) in
@@ -112,8 +118,12 @@ fn run(config: &Path, compat: bool, is_drop_in: bool, context: &TaskContext) -> 
     }
     drop(place);
     let mut partitions = Vec::new();
+    let mut left: u64 = kept.iter().map(|(_, lines, _)| lines).sum();
+    let line_packed = packing / left.max(1) as f64;
     for (partition, lines, plan) in kept {
-        context.phase_of(Phase::Scan, "document", format!("packing {}", partition.word()));
+        left -= lines;
+        let forecast = Forecast::new(lines as f64 * line_packed, left as f64 * line_packed);
+        context.stage(Phase::Scan, "document", forecast, format!("packing {}", partition.word()));
         let packed = plan.output.clone();
         let report = packed_by(plan, context)?;
         let target = report.targets.first();
@@ -153,7 +163,6 @@ fn write_lines(
     place: &WorkPlace<'_>,
     context: &TaskContext,
 ) -> Outcome<Vec<Vec<u64>>> {
-    context.phase_of(Phase::Scan, "line", "putting conversations through the template");
     let mut written = Vec::new();
     for at in 0..settings.partitions().len() {
         // They are packed next.
@@ -191,9 +200,7 @@ fn packed_by(plan: PackPlan, context: &TaskContext) -> Outcome<PackReport> {
         if context.cancel.is_cancelled() {
             task.cancel();
         }
-        let reading = task.status().progress;
-        context.progress.restart(reading.items_total, reading.bytes_total);
-        context.progress.add(reading.items_done, reading.bytes_done);
+        context.show(&task.status());
     }
     let (problems, _) = task.findings();
     for problem in problems {

@@ -109,7 +109,7 @@ fn write(index: &MixtureIndex, before: &Before, context: &TaskContext) -> Outcom
     let place = WorkPlace::take(fs, output, &context.options)?;
     let samples = index.samples();
     context.phase_of(Phase::Tables, "sample", "writing the index");
-    context.progress.restart(samples, 16 * samples);
+    context.progress.expect(samples, 16 * samples);
     let draft = |name: &str| place.own.work().join(name);
     let mut members = NpyWriter::create(fs, &draft(DATASET_INDEX), Dtype::U64, samples)?;
     let mut windows = NpyWriter::create(fs, &draft(SAMPLE_INDEX), Dtype::I64, samples)?;

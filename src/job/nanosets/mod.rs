@@ -114,7 +114,7 @@ fn publish(
     make_folder(fs, output)?;
     let facts = std::fs::metadata(output).map_err(|error| Failure::io("opening the folder", output, &error))?;
     let root = output.parent().unwrap_or(Path::new("/"));
-    let mut publication = Publication::begin(fs, root, &place.own)?;
+    let mut publication = Publication::begin(fs, root, &place.own)?.counting(&context.progress, 0);
     let done = stage(&mut publication, (facts.mode() & 0o666) | 0o600).and_then(|last| {
         if publication.changes_nothing()? {
             return Ok(false);

@@ -160,6 +160,7 @@ impl Finishing<'_> {
                 listed += 1;
             }
             made.push(Made { written, target: self.layout.samples(sample_file), completes: false });
+            self.context.progress.add(1, 0);
         }
         rows.close()?;
         made.push(Made {

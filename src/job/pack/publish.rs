@@ -58,7 +58,10 @@ fn stage(
     folders: &mut Folders<'_>,
 ) -> Outcome<()> {
     let (fs, mode) = (&*context.fs, folders.file_mode);
-    let mut publication = Publication::begin(fs, layout.root(), &layout.own)?;
+    // With the report and the plan.
+    let expected = outputs.made.iter().map(Vec::len).sum::<usize>() + outputs.texts.len() + 2;
+    let publication = Publication::begin(fs, layout.root(), &layout.own)?;
+    let mut publication = publication.counting(&context.progress, expected as u64);
     let mut recorded = Recorded {
         plan_hash: outputs.plan_hash.to_owned(),
         plan: settled(plan),

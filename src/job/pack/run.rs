@@ -14,6 +14,7 @@ use super::{findings, room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::layouts;
+use crate::job::overall::{cost, Forecast};
 use crate::job::pool::together;
 use crate::job::record::{check_running, report_before, tell_again, RecordedPlan as _};
 use crate::job::task::TaskContext;
@@ -235,9 +236,10 @@ impl<'a> Job<'a> {
     fn passes<'b>(&'b self, assembler: &mut Assembler<'b>) -> Outcome<Ended> {
         let context = self.context;
         let start = assembler.place();
-        context.progress.restart(0, self.inputs.bytes());
         let files = self.inputs.files().len() as u64;
-        context.phase_of(Phase::Scan, "document", format!("packing {}", text::count(files, "file")));
+        let forecast = self.forecast(assembler.totals());
+        context.stage(Phase::Scan, "document", forecast, format!("packing {}", text::count(files, "file")));
+        context.progress.expect(0, self.inputs.bytes());
         context.progress.go_on(assembler.totals().documents, self.done_before(start.pass, start.file, start.offset));
         for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
             assembler.enter(pass);
@@ -263,6 +265,22 @@ impl<'a> Job<'a> {
         Ok(Ended::Done)
     }
 
+    /// What packing and everything after it is thought to take.
+    fn forecast(&self, totals: &Totals) -> Forecast {
+        let bytes = self.inputs.bytes().saturating_sub(totals.bytes);
+        Forecast::new(bytes as f64 * cost::BYTE_PACKED, self.finishing() + cost::publishing(self.made_files()))
+    }
+
+    /// Finishing the files, in seconds: tokens are about as many bytes as the text.
+    fn finishing(&self) -> f64 {
+        cost::reading(self.made_files(), 0) + cost::copying(self.inputs.bytes())
+    }
+
+    /// Files that are finished one by one.
+    fn made_files(&self) -> u64 {
+        (self.inputs.pbins.len() + self.inputs.ranks.len() + self.inputs.samples.len()) as u64
+    }
+
     /// Bytes on disk before a place.
     fn done_before(&self, pass: usize, file: usize, offset: u64) -> u64 {
         let passes = self.inputs.passes.iter().take(pass).flat_map(|pass| &pass.files);
@@ -283,8 +301,10 @@ impl<'a> Job<'a> {
         self.inputs.check_unchanged()?;
         fs.remove_dir_all(&self.layout.finished())?;
         fs.create_dir(&self.layout.finished(), 0o700)?;
-        context.progress.restart((self.inputs.pbins.len() + self.inputs.ranks.len()) as u64, 0);
-        context.phase_of(Phase::Tables, "file", "finishing the files");
+        let files = self.made_files();
+        let forecast = Forecast::new(self.finishing(), cost::publishing(files));
+        context.stage(Phase::Tables, "file", forecast, "finishing the files");
+        context.progress.expect(files, 0);
         let finishing = Finishing {
             context,
             plan: self.plan,
@@ -312,8 +332,8 @@ impl<'a> Job<'a> {
         if let ([target], true) = (report.targets.as_slice(), wants_some(self.plan)) {
             (report.documents, report.tokens) = (target.documents, target.tokens);
         }
-        context.progress.restart(1, 0);
-        context.phase(Phase::Publish, "making the result visible");
+        let forecast = Forecast::publishing(made.iter().map(Vec::len).sum::<usize>() as u64);
+        context.stage(Phase::Publish, "file", forecast, "making the result visible");
         context.cancel.check()?;
         if !lock.is_still_ours() {
             return Err(Failure::environment("packing", "somebody removed the lock of this run")
@@ -325,7 +345,6 @@ impl<'a> Job<'a> {
         report.elapsed = context.elapsed();
         let outputs = Outputs { made: &made, texts, plan_hash: &self.hash };
         publish(context, self.plan, &self.layout, &self.inputs, outputs, &mut report)?;
-        context.progress.add(1, 0);
         report.elapsed = context.elapsed();
         context.log(format!("packed {}", text::count(report.documents, "document")));
         Ok(report)

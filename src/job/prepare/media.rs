@@ -1,10 +1,11 @@
 //! Media metadata on the way: a pass over the scanned shards, and its rows beside those of earlier runs.
 
 use super::collect::Selection;
-use super::{Context, MediaSummary};
+use super::{forecast, Context, MediaSummary};
 use crate::engine::index::{carry_media_tables, BuiltIndex, CarriedMedia, SpooledShard};
 use crate::engine::media::{has_filter, is_in_samples, probe_shard, write_rows, MediaRows, OldRows, Probing, Written};
 use crate::formats::energon::layout;
+use crate::job::overall::{cost, Forecast};
 use crate::job::{pool, Phase};
 use crate::model::{
     text, Duplicates, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun, Subject,
@@ -69,9 +70,12 @@ fn look(
 ) -> Outcome<()> {
     let Some(plan) = &context.plan.media else { return Ok(()) };
     let shared = &context.shared;
-    shared.progress.restart(units.len() as u64, 0);
-    context.board.counting(Phase::Media, "shard");
-    context.board.log(format!("looking at the media of {}", text::count(units.len() as u64, "shard")));
+    let samples = spools.iter().map(|spool| spool.scan.samples).sum();
+    let tables = forecast::tables(context, samples, spools.len() as u64);
+    let forecast = Forecast::new(forecast::media(context, samples), tables.stage + tables.later);
+    let line = format!("looking at the media of {}", text::count(units.len() as u64, "shard"));
+    context.stage(Phase::Media, "shard", forecast, line);
+    shared.progress.expect(units.len() as u64, 0);
     let dir = own.media_work();
     shared.fs.remove_dir_all(&dir)?;
     shared.fs.create_dir(&dir, 0o700)?;
@@ -111,9 +115,9 @@ pub(super) fn write(
     }
     let shared = &context.shared;
     let count = found.rows.iter().map(MediaRows::rows).sum();
-    shared.progress.restart(count, 0);
-    context.board.counting(Phase::Tables, "row");
-    context.board.log(format!("writing {} of media", text::count(count, "row")));
+    let forecast = Forecast::new(cost::rows(count), cost::publishing(spools.len() as u64));
+    context.stage(Phase::Tables, "row", forecast, format!("writing {} of media", text::count(count, "row")));
+    shared.progress.expect(count, 0);
     let dropped = later_copies(&context.plan, built);
     let keep = |unit: usize, entry: &str| dropped.is_empty() || !dropped.contains(&(unit, sample_key(entry)));
     let old = OldRows { still_there: &mut |connection, key| is_in_samples(connection, database, key), prune: false };

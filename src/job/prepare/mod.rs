@@ -3,6 +3,7 @@
 mod collect;
 mod duplicates;
 mod excludes;
+mod forecast;
 mod media;
 mod preview;
 mod publish;
@@ -14,9 +15,10 @@ mod tests;
 
 pub use preview::{no_access, preview, Preview};
 
+use super::overall::Forecast;
 use super::scan::{LiveScan, Shared};
 use super::status::StatusBoard;
-use super::{JobState, JobStatus};
+use super::{JobState, JobStatus, Phase};
 use crate::model::{text, DatasetFacts, Failure, Outcome, PreparePlan, Problem, ProblemKind, RunOptions, Severity};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::scratch::Scratch;
@@ -129,6 +131,14 @@ struct Context {
     live: Option<JoinHandle<()>>,
 }
 
+impl Context {
+    /// Enters a phase whose items are called `item`, in the singular, and says so in the log.
+    fn stage(&self, phase: Phase, item: &'static str, forecast: Forecast, line: impl Into<String>) {
+        self.board.enter(Some(&self.shared.progress), phase, item, forecast);
+        self.board.log(line);
+    }
+}
+
 impl PrepareJob {
     /// Starts a plan in the background. A scan that already runs on the same data set is taken over with what it found.
     pub fn start(plan: PreparePlan, options: RunOptions, scan: Option<LiveScan>) -> Outcome<Self> {
@@ -176,8 +186,7 @@ impl PrepareJob {
 
     /// One reading.
     pub fn status(&self) -> JobStatus {
-        let (bytes, remaining) = self.shared.rate();
-        self.board.read(self.shared.progress.read(), (bytes, 0.0, remaining), &self.shared.problems)
+        self.board.read(&self.shared.progress, &self.shared.problems)
     }
 
     /// The data set's facts, which go on growing while the job scans.

@@ -40,12 +40,13 @@ pub(super) fn publish(
         outputs.selection.positions.iter().filter_map(|&p| state.shards.get(p).cloned()).collect()
     };
     let mode = shards.first().map_or(0o644, |shard| file_mode(shard.mode));
-    let mut publication = Publication::begin(&*context.shared.fs, root, own)?;
+    // With the database, its uuid, the report and the plan.
+    let expected = (shards.len() + outputs.texts.len() + 4) as u64;
+    let publication = Publication::begin(&*context.shared.fs, root, own)?;
+    let mut publication = publication.counting(&context.shared.progress, expected);
     let mut files = Files { root, list: &mut report.files };
-    context.shared.progress.restart(shards.len() as u64, 0);
     for (shard, spool) in shards.iter().zip(outputs.spools) {
         context.shared.cancel.check()?;
-        context.shared.progress.add(1, 0);
         let target = root.join(shard.index_name());
         if outputs.selection.unchanged.contains(&shard.name) && is_same(&target, &spool.tar_idx_path()) {
             continue;

@@ -4,7 +4,7 @@ use super::collect::{self, Selection};
 use super::duplicates::{self, duplicates_refused, shard_name, tell_duplicates};
 use super::publish::{self, Outputs};
 use super::summary::{report_nothing, selected_facts, shard_names, summaries};
-use super::{media, rerun};
+use super::{forecast, media, rerun};
 use super::{Context, MediaSummary, PrepareReport};
 use crate::engine::dataset;
 use crate::engine::index::{self, BuildOptions, BuiltIndex, CarriedMedia, SpooledShard};
@@ -13,6 +13,7 @@ use crate::engine::plan::inherit::{inherited, recorded};
 use crate::engine::plan::{fields, file as plan_file, resolve_in, validate};
 use crate::formats::energon::layout;
 use crate::job::journal::Journal;
+use crate::job::overall::{cost, Forecast};
 use crate::job::recover::roll_forward;
 use crate::job::times;
 use crate::job::Phase;
@@ -42,7 +43,8 @@ pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
 }
 
 fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
-    context.board.phase(Phase::Open, "opening the data set");
+    context.board.enter(None, Phase::Open, Phase::Open.item(), Forecast::default());
+    context.board.log("opening the data set");
     let own = OwnFolder::for_webdataset(&context.shared.root);
     open(context)?;
     let asked = context.plan.clone();
@@ -226,12 +228,12 @@ fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Se
     let shared = &context.shared;
     let shards = selection.positions.len() as u64;
     let bytes: u64 = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.stamp.bytes).sum();
-    if context.live.is_none() {
-        shared.progress.restart(shards, bytes);
-    } else {
-        shared.progress.expect(shards, bytes);
-    }
-    context.board.phase(Phase::Scan, format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
+    let forecast = Forecast::new(cost::reading(shards, bytes), forecast::after_scan(context, shards, bytes));
+    // A scan that was taken over goes on.
+    let fresh = context.live.is_none().then_some(&shared.progress);
+    context.board.enter(fresh, Phase::Scan, Phase::Scan.item(), forecast);
+    context.board.log(format!("scanning {}, {}", text::count(shards, "shard"), text::bytes(bytes)));
+    shared.progress.expect(shards, bytes);
     report_findings(context, facts)?;
     if context.plan.rerun == Rerun::Update {
         tell_again(context, own, facts, selection, false)?;
@@ -250,8 +252,10 @@ fn build(
 ) -> Outcome<(BuiltIndex, Option<MediaSummary>)> {
     let shared = &context.shared;
     let samples: u64 = spools.iter().map(|spool| spool.scan.samples).sum();
-    shared.progress.restart(samples, 0);
-    context.board.phase(Phase::Tables, format!("sorting {}, building the tables", text::count(samples, "key")));
+    let forecast = forecast::tables(context, samples, spools.len() as u64);
+    let line = format!("sorting {}, building the tables", text::count(samples, "key"));
+    context.stage(Phase::Tables, Phase::Tables.item(), forecast, line);
+    shared.progress.expect(samples, 0);
     if context.plan.scope == Scope::WithoutSampleTables {
         duplicates::refuse_scattered(context, selection, spools)?;
         let database = media::kept_alone(context, own)?;
@@ -323,7 +327,8 @@ fn finish(
     (built, media): (&BuiltIndex, Option<MediaSummary>),
 ) -> Outcome<PrepareReport> {
     let shared = &context.shared;
-    context.board.phase(Phase::Publish, "making the result visible");
+    let forecast = Forecast::publishing(spools.len() as u64);
+    context.stage(Phase::Publish, Phase::Publish.item(), forecast, "making the result visible");
     let shards: Vec<ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
     let counts = shards.iter().zip(spools).map(|(shard, spool)| (shard.name.clone(), spool.scan.samples)).collect();
     let resolved = resolve_in(&context.plan, &selected_facts(facts, shards.clone()));

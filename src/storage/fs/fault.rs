@@ -93,8 +93,12 @@ pub struct FaultFs {
 struct Shared {
     fault: Fault,
     other_filesystem: Option<PathBuf>,
+    watch: Option<Watch>,
     state: Mutex<State>,
 }
+
+/// Is called before each operation.
+type Watch = Box<dyn Fn(Op) + Send + Sync>;
 
 #[derive(Default)]
 struct State {
@@ -116,12 +120,17 @@ enum Verdict {
 impl FaultFs {
     /// A file system with one fault.
     pub fn new(fault: Fault) -> Self {
-        Self { shared: Arc::new(Shared { fault, other_filesystem: None, state: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { fault, other_filesystem: None, watch: None, state: Mutex::default() }) }
+    }
+    /// A file system without faults that calls `watch` before each operation.
+    pub fn watched(watch: impl Fn(Op) + Send + Sync + 'static) -> Self {
+        let (fault, watch) = (Fault::Nothing, Some(Box::new(watch) as Watch));
+        Self { shared: Arc::new(Shared { fault, other_filesystem: None, watch, state: Mutex::default() }) }
     }
     /// The same, and everything below `folder` behaves as if it were on another file system.
     pub fn with_other_filesystem(fault: Fault, folder: &Path) -> Self {
         let other_filesystem = Some(folder.to_owned());
-        Self { shared: Arc::new(Shared { fault, other_filesystem, state: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { fault, other_filesystem, watch: None, state: Mutex::default() }) }
     }
     /// Fails like the system does when two paths lie on different file systems.
     fn stay_here(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -146,6 +155,9 @@ impl FaultFs {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
     fn judge(&self, op: Op, path: &Path) -> Verdict {
+        if let Some(watch) = &self.shared.watch {
+            watch(op);
+        }
         let mut state = self.state();
         let now = state.count;
         state.count += 1;

@@ -41,8 +41,8 @@ impl<'a> Mover<'a> {
         Self { fs, own, root, list, staging: super::staging_of(own), copied: HashSet::new() }
     }
 
-    /// Moves everything to its place, durably; the list stays.
-    pub(super) fn forward(&mut self) -> Outcome<()> {
+    /// Moves everything to its place, durably; the list stays. `placed` is called for each file that is there.
+    pub(super) fn forward(&mut self, placed: &mut dyn FnMut()) -> Outcome<()> {
         let (last, others) = self.split();
         for (number, entry) in &last {
             self.put_aside(*number, entry)?;
@@ -52,11 +52,11 @@ impl<'a> Mover<'a> {
         }
         for (number, entry) in &others {
             self.put_aside(*number, entry)?;
-            self.put_in(*number, entry)?;
+            self.put_in(*number, entry, placed)?;
         }
         self.sync_folders(&others)?;
         for (number, entry) in &last {
-            self.put_in(*number, entry)?;
+            self.put_in(*number, entry, placed)?;
         }
         self.sync_folders(&last)
     }
@@ -144,10 +144,15 @@ impl<'a> Mover<'a> {
         Ok(())
     }
 
-    fn put_in(&mut self, number: usize, entry: &Entry) -> Outcome<()> {
-        if !entry.action.has_staged() {
-            return Ok(());
+    fn put_in(&mut self, number: usize, entry: &Entry, placed: &mut dyn FnMut()) -> Outcome<()> {
+        if entry.action.has_staged() {
+            self.place(number, entry)?;
+            placed();
         }
+        Ok(())
+    }
+
+    fn place(&mut self, number: usize, entry: &Entry) -> Outcome<()> {
         let from = staged(&self.staging, number);
         let target = self.target(entry);
         if !is_there(&from) {

@@ -11,7 +11,7 @@ use super::fs::{BufferedFile, Fs};
 use super::own::OwnFolder;
 use super::read::open_read;
 use crate::model::problem::Subject;
-use crate::model::{ExitClass, Failure, Outcome};
+use crate::model::{ExitClass, Failure, Outcome, Progress};
 use apply::{is_there, Mover};
 use list::{Action, Entry, RenameList, State};
 use std::path::{Path, PathBuf};
@@ -120,6 +120,7 @@ pub struct Publication<'a> {
     staging: PathBuf,
     /// Targets as absolute paths, in the order in which they are put in place. The staged file's name is its position.
     entries: Vec<(Action, PathBuf)>,
+    counter: Counter<'a>,
     /// The staging folder is somebody else's business now.
     is_settled: bool,
 }
@@ -132,7 +133,15 @@ impl<'a> Publication<'a> {
         let staging = staging_of(own);
         fs.create_dir(&staging, super::fs::PRIVATE_FOLDER)?;
         fs.sync_dir(parent_of(&staging))?;
-        Ok(Self { fs, root: root.to_owned(), own, staging, entries: Vec::new(), is_settled: false })
+        let counter = Counter::default();
+        Ok(Self { fs, root: root.to_owned(), own, staging, entries: Vec::new(), counter, is_settled: false })
+    }
+
+    /// Counts the files in a progress in which nothing else is counted. `files` is how many there will be, as far as it is known.
+    pub fn counting(mut self, progress: &'a Progress, files: u64) -> Self {
+        progress.expect(files, 0);
+        self.counter = Counter { progress: Some(progress), ..Counter::default() };
+        self
     }
 
     /// Adds a file with this content. `target` is absolute; its folder exists; a symbolic link there is replaced, not followed.
@@ -228,11 +237,15 @@ impl<'a> Publication<'a> {
         }
         self.mark_last(commit_target);
         let list = self.list(commit_target)?;
+        self.counter.expect(self.entries.iter().filter(|(action, _)| action.has_staged()).count() as u64);
         self.sync_staged()?;
         // From here on the list decides what becomes of the staging folder.
         self.is_settled = true;
         let mut mover = Mover::new(self.fs, self.own, &self.root, &list);
-        let moved = write_list(self.fs, self.own, &list).and_then(|()| mover.forward()).and_then(|()| mover.finish());
+        let counter = &mut self.counter;
+        let moved = write_list(self.fs, self.own, &list)
+            .and_then(|()| mover.forward(&mut || counter.add(Counter::PUT_IN_PLACE)))
+            .and_then(|()| mover.finish());
         match moved {
             Ok(()) => {
                 if self.fs.sync_dir(self.own.path()).is_ok() {
@@ -280,12 +293,15 @@ impl<'a> Publication<'a> {
     }
 
     /// Makes all staged files durable. All at once, after the last one: most of them then wait for one and the same write-out.
-    fn sync_staged(&self) -> Outcome<()> {
+    fn sync_staged(&mut self) -> Outcome<()> {
         for (number, (action, _)) in self.entries.iter().enumerate() {
             let path = apply::staged(&self.staging, number);
             // A backup may be a symbolic link, which has no content of its own.
             if action.has_staged() && !path.is_symlink() {
                 self.fs.sync_file(&path)?;
+            }
+            if action.has_staged() {
+                self.counter.add(Counter::SYNCED);
             }
         }
         self.fs.sync_dir(&self.staging)
@@ -304,7 +320,37 @@ impl<'a> Publication<'a> {
             return Err(failure);
         }
         self.entries.push((action, target.to_owned()));
+        self.counter.add(Counter::STAGED);
         Ok(())
+    }
+}
+
+/// Counts files in a progress by what is done for each, in tenths.
+#[derive(Default)]
+struct Counter<'a> {
+    progress: Option<&'a Progress>,
+    tenths: u64,
+    counted: u64,
+}
+
+impl Counter<'_> {
+    const STAGED: u64 = 1;
+    /// Waiting for the disk takes nearly all the time.
+    const SYNCED: u64 = 8;
+    const PUT_IN_PLACE: u64 = 1;
+
+    fn expect(&self, files: u64) {
+        if let Some(progress) = self.progress {
+            progress.expect(files, 0);
+        }
+    }
+
+    fn add(&mut self, tenths: u64) {
+        let Some(progress) = self.progress else { return };
+        self.tenths += tenths;
+        let files = self.tenths / 10;
+        progress.add(files - self.counted, 0);
+        self.counted = files;
     }
 }
 
@@ -328,7 +374,7 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &OwnFolder) -> Outcome<Option<Roll
     };
     let mut mover = Mover::new(fs, own, root, &list);
     if list.state == State::Moving {
-        if let Err(failure) = mover.forward() {
+        if let Err(failure) = mover.forward(&mut || {}) {
             if failure.class == ExitClass::Data {
                 // It can never be finished; the commit file is away, so the set reads as unprepared. Said once.
                 fs.remove_file(&own.renames())?;

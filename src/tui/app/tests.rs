@@ -235,6 +235,7 @@ fn job(state: JobState) -> Box<StillJob> {
             ..ProgressReading::default()
         },
         elapsed: Duration::from_secs(64),
+        share: Some(if state == JobState::Done { 1.0 } else { 0.6 }),
         remaining: Some(Duration::from_secs(4)),
         bytes_per_second: 1.9 * 1024.0 * 1024.0 * 1024.0,
         tokens_per_second: 0.0,

@@ -319,7 +319,7 @@ fn a_second_jobs_panel_is_not_opened() {
 fn a_job_that_did_not_finish_never_says_a_hundred_percent() {
     let mut stage = stage();
     let mut failed = job(JobState::Failed);
-    failed.status.progress.bytes_done = failed.status.progress.bytes_total;
+    failed.status.share = Some(0.999);
     stage.app.jobs().add("prepare coco".into(), stage.folder.path().join("data/coco"), failed);
     stage.keys("J").assert_shows("failed");
     stage.assert_hides("100 %");

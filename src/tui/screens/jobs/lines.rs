@@ -61,19 +61,6 @@ fn title_and_state(title: &str, (word, style): (String, Style), time: &str, colu
     ])
 }
 
-/// Share of the work done, in bytes where they are known, else in items; `None` while the total is unknown.
-pub fn share(view: &JobView) -> Option<f64> {
-    let p = view.status.progress;
-    let share = match view.status.state {
-        JobState::Done => return Some(1.0),
-        _ if p.bytes_total > 0 => p.bytes_done as f64 / p.bytes_total as f64,
-        _ if p.items_total > 0 => p.items_done as f64 / p.items_total as f64,
-        _ => return None,
-    };
-    // Everything is done only when everything is published.
-    Some(share.min(0.99))
-}
-
 pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'static> {
     let p = view.status.progress;
     // In the order of what is missed most where there is no room for all.
@@ -104,7 +91,7 @@ pub(super) fn progress_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'st
     }
     let problems: u64 = view.status.counts.iter().filter(|(s, ..)| *s >= Severity::Problem).map(|(.., n)| n).sum();
     let bar_columns = (columns / 4).min(24);
-    let bar = match share(view) {
+    let bar = match view.status.share {
         Some(share) => format!("{} {:>3.0} %", progress_bar(share, bar_columns, ui.glyphs), (share * 100.0).floor()),
         None => " ".repeat(bar_columns + 6),
     };

@@ -40,7 +40,7 @@ fn phase_words(phase: Phase, item: &str) -> String {
         Phase::Tables => "building the index".into(),
         Phase::Find => "finding repeats".into(),
         Phase::Write => "rewriting".into(),
-        Phase::Publish => "making it visible".into(),
+        Phase::Publish => format!("publishing {item}s"),
     }
 }
 
@@ -86,18 +86,11 @@ pub fn head_lines(step: &RunState, words: &Words, columns: usize, ui: &Ui) -> Ve
     };
     let mut lines = vec![state_line(step, status, words, columns, ui)];
     if step.result.is_none() {
-        let reading = status.progress;
-        let (done, total) = if reading.bytes_total > 0 && status.phase != Phase::Tables {
-            (reading.bytes_done, reading.bytes_total)
-        } else {
-            (reading.items_done, reading.items_total)
-        };
         // A total that is not known gets no bar: it would be made up.
-        if total > 0 {
-            let ratio = done as f64 / total as f64;
-            let share = text::pad_start(&format!("{} %", percent(ratio.min(0.999))), 8);
-            let bar = progress_bar(ratio.min(0.999), columns.saturating_sub(8), ui.glyphs);
-            lines.push(Line::from(vec![Span::styled(bar, ui.theme.accent), Span::raw(share)]));
+        if let Some(share) = status.share {
+            let words = text::pad_start(&format!("{} %", percent(share)), 8);
+            let bar = progress_bar(share, columns.saturating_sub(8), ui.glyphs);
+            lines.push(Line::from(vec![Span::styled(bar, ui.theme.accent), Span::raw(words)]));
         }
         lines.push(Line::from(Span::styled(text::fit_end(&figures(status, ui), columns, ui.glyphs), ui.theme.muted)));
     }
@@ -155,7 +148,7 @@ fn figures(status: &JobStatus, ui: &Ui) -> String {
     let r = status.progress;
     let mut parts = Vec::new();
     match (status.phase, r.items_total) {
-        (Phase::Open | Phase::Publish, _) => {}
+        (Phase::Open, _) | (Phase::Publish, 0) => {}
         (_, 0) => parts.push(count(r.items_done, status.item)),
         (_, total) => parts.push(format!("{} of {}", grouped(r.items_done), count(total, status.item))),
     }

@@ -12,7 +12,7 @@ use crate::model::text::{count, duration, grouped};
 use crate::tui::jobs::{JobId, JobResult, JobView};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui};
-use crate::tui::screens::jobs::lines::{phase_word, share};
+use crate::tui::screens::jobs::lines::phase_word;
 use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::{Gesture, Places};
 use crate::tui::widgets::{draw_list, panel, progress_bar, text, Level, ListState, Toast};
@@ -363,7 +363,7 @@ pub fn draw_running(view: Option<&JobView>, frame: &mut Frame, area: Rect, ui: &
     let word = if running { phase_word(view.status.phase) } else { "waiting" };
     let done = view.status.progress;
     let mut lines = vec![Line::from(Span::styled(format!("{} {word}", ui.spinner()), ui.theme.accent))];
-    if let Some(share) = share(view) {
+    if let Some(share) = view.status.share {
         let bar = progress_bar(share, usize::from(inner.width / 2), ui.glyphs);
         let shards = format!("{}/{} {}s", grouped(done.items_done), grouped(done.items_total), view.status.item);
         lines.push(Line::from(vec![

@@ -39,6 +39,7 @@ pub(in super::super) fn status(state: JobState) -> JobStatus {
             ..ProgressReading::default()
         },
         elapsed: Duration::from_secs(8),
+        share: Some(if state == JobState::Done { 1.0 } else { 0.6 }),
         remaining: Some(Duration::from_secs(5)),
         bytes_per_second: 1.9 * gib as f64,
         tokens_per_second: 0.0,

@@ -187,6 +187,7 @@ fn no_leak_and_a_check_that_runs_are_told() {
     status.item = "shard";
     status.progress.items_done = 7;
     status.progress.items_total = 20;
+    status.share = status.progress.fraction();
     let view = JobView {
         id: JobId(1),
         title: "leak check of coco".into(),

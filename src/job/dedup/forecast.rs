@@ -1,0 +1,39 @@
+//! What the stages of a dedup are thought to take.
+
+use super::run::Job;
+use crate::job::overall::{cost, Forecast};
+
+/// A byte of text that is sorted to find what repeats, in seconds.
+const BYTE_SORTED: f64 = 1e-7;
+
+/// Bytes of the files that are deduplicated, without those of an earlier set.
+pub(super) fn own_bytes(job: &Job<'_>) -> u64 {
+    job.inputs.own().iter().map(|file| file.bytes).sum()
+}
+
+pub(super) fn reading(job: &Job<'_>) -> Forecast {
+    let own = cost::reading(job.inputs.files.len() as u64, job.inputs.bytes());
+    let finding = finding(job);
+    Forecast::new(own, finding.stage + finding.later)
+}
+
+/// Finding, with joining the ranges.
+pub(super) fn finding(job: &Job<'_>) -> Forecast {
+    let writing = writing(job);
+    Forecast::new(job.inputs.bytes() as f64 * BYTE_SORTED, writing.stage + writing.later)
+}
+
+pub(super) fn writing(job: &Job<'_>) -> Forecast {
+    let exporting = exporting(job);
+    let exported = if is_exported(job) { exporting.stage } else { 0.0 };
+    Forecast::new(cost::copying(own_bytes(job)), exported + exporting.later)
+}
+
+pub(super) fn exporting(job: &Job<'_>) -> Forecast {
+    let files = if is_exported(job) { 2 } else { 1 } * job.inputs.own().len() as u64;
+    Forecast::new(cost::copying(own_bytes(job)), cost::publishing(files + 3))
+}
+
+fn is_exported(job: &Job<'_>) -> bool {
+    job.layout.index.is_some() || job.layout.ranges.is_some()
+}
