@@ -86,6 +86,8 @@ impl Context {
         env.mistakes = settings.told();
         env.ascii = self.globals.ascii || settings.config.ascii.unwrap_or(false);
         env.mouse = settings.config.mouse.unwrap_or(true);
+        env.title = settings.config.title.unwrap_or(true);
+        env.bell = settings.config.bell.unwrap_or(false);
         env.pictures = settings.config.pictures;
         env.keymap = Arc::new(settings.config.keymap);
         let theme = match &self.globals.theme {

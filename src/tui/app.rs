@@ -18,8 +18,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 mod draw;
+mod ends;
 mod save;
 
+use ends::Ends;
 use save::Saver;
 
 /// What the frame waits for.
@@ -58,6 +60,8 @@ pub enum Request {
     Redraw,
     /// Puts a text into the clipboard.
     Copy(String),
+    /// Rings the terminal's bell.
+    Ring,
 }
 
 /// Opens the guided prepare on a data set: the frame is told how, so that it need not know that screen.
@@ -73,6 +77,8 @@ pub struct App {
     open_prepare: OpenPrepare,
     pressed: Vec<KeyEvent>,
     toast: Option<Toast>,
+    /// Ends of jobs that a notice shows.
+    ends: Ends,
     /// The items of the bottom bar, for the mouse.
     bar: Places<Action>,
     /// The next frame is to be saved as a picture, and who does it.
@@ -117,6 +123,7 @@ impl App {
             open_prepare,
             pressed: Vec::new(),
             toast: None,
+            ends: Ends::default(),
             bar: Places::default(),
             wants_picture: false,
             saver: None,
@@ -215,6 +222,7 @@ impl App {
         if self.env.animate {
             self.frame_count += 1;
         }
+        self.expire();
         let had_to = self.needs_tick();
         // Asked before the screens look: what ends while they do is looked at once more.
         self.jobs_seen = self.env.jobs.started();
@@ -232,6 +240,7 @@ impl App {
             self.changed |= screen.tick(&mut effects);
         }
         self.run(effects);
+        self.announce_ends();
     }
 
     /// After another program had the terminal.
@@ -263,7 +272,8 @@ impl App {
         let Some(screen) = self.stack.last() else { return };
         if screen.wants_text() && self.pressed.is_empty() && is_for_text_field(&key) {
             self.interrupted_once = false;
-            return self.input(Input::Key(key));
+            self.dismiss_by_typing();
+            return self.give(Input::Key(key));
         }
         self.pressed.push(key);
         match self.keymap.meaning(screen.context(), &self.pressed) {
@@ -299,7 +309,11 @@ impl App {
     }
 
     fn input(&mut self, input: Input) {
-        self.toast = None;
+        self.dismiss();
+        self.give(input);
+    }
+
+    fn give(&mut self, input: Input) {
         self.changed = true;
         let effects = self.stack.last_mut().map(|s| s.handle(input)).unwrap_or_default();
         self.run(effects);
@@ -309,7 +323,7 @@ impl App {
         if action != Action::Interrupt {
             self.interrupted_once = false;
         }
-        self.toast = None;
+        self.dismiss();
         self.changed = true;
         if let Some(why) = self.stack.last().and_then(|screen| screen.why_disabled(action)) {
             return self.notify(Toast::new(Level::Warn, format!("{}: {why}", action.label())));

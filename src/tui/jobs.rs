@@ -18,8 +18,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+mod ended;
 mod result;
 
+pub use ended::Ended;
 pub use result::{JobResult, Report};
 
 /// Number of a job in this process, counted from 1.
@@ -147,6 +149,8 @@ struct Entry {
     result: Option<JobResult>,
     /// Answers that are kept until it has succeeded.
     draft: Option<PathBuf>,
+    /// Its end was taken by [`Jobs::take_ended`].
+    is_announced: bool,
 }
 
 /// All jobs started by this process, oldest first. Clones share the list.
@@ -257,9 +261,18 @@ impl Jobs {
     fn enter(&self, title: String, path: PathBuf, job: Box<dyn RunningJob>, order: Option<Order>) -> JobId {
         let mut entries = self.lock();
         let id = JobId(self.ever.fetch_add(1, Ordering::AcqRel) + 1);
-        let entry =
-            Entry { id, title, path, running: Some(job), order, last: None, facts: None, result: None, draft: None };
-        entries.push(entry);
+        entries.push(Entry {
+            id,
+            title,
+            path,
+            running: Some(job),
+            order,
+            last: None,
+            facts: None,
+            result: None,
+            draft: None,
+            is_announced: false,
+        });
         id
     }
 

@@ -24,6 +24,7 @@ pub mod term;
 #[cfg(test)]
 mod testing;
 pub mod theme;
+mod title;
 pub mod widgets;
 pub mod work;
 

@@ -6,6 +6,7 @@ use super::input::{Reader, SignalEar};
 use super::screen::{TerminalProgram, UiEnv};
 use super::screens::Home;
 use super::term::{install_panic_hook, Term};
+use super::title::Title;
 use super::widgets::toast::Level;
 use super::widgets::Toast;
 use crate::engine::browse::TokenView;
@@ -66,7 +67,7 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
         let _ = panics.send(Event::WorkerPanicked(message));
     });
     let signals = SignalEar::start(sender.clone()).map_err(|e| terminal_failure(&e))?;
-    let mut term = Term::enter(env.mouse, env.wake.clone()).map_err(|e| terminal_failure(&e))?;
+    let mut term = Term::enter(env.mouse, env.title, env.wake.clone()).map_err(|e| terminal_failure(&e))?;
     let asks = graphics::is_to_be_asked(&env);
     let reader = Reader::start(sender, asks).map_err(|e| terminal_failure(&e))?;
     let code = Loop {
@@ -78,6 +79,7 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
         later: Vec::new(),
         asks,
         pixels: Vec::new(),
+        title: Title::default(),
     }
     .run()?;
     app.close();
@@ -168,6 +170,7 @@ struct Loop<'a> {
     asks: bool,
     /// Where pixels are that stay until they are wiped off.
     pixels: Vec<Rect>,
+    title: Title,
 }
 
 impl Loop<'_> {
@@ -181,6 +184,7 @@ impl Loop<'_> {
                 self.wait(&mut next_tick);
             }
             self.serve();
+            self.see_to_title();
             if let Some(code) = self.app.exit_code() {
                 return Ok(code);
             }
@@ -223,6 +227,17 @@ impl Loop<'_> {
         self.pixels = drawn;
     }
 
+    /// Brings the title of the window up to date.
+    fn see_to_title(&mut self) {
+        if self.app.exit_code().is_some() || !self.term.is_free() {
+            return;
+        }
+        if let Some(title) = self.title.next(Instant::now(), || self.app.window_title()) {
+            // A terminal that cannot be written to is noticed with the next frame.
+            let _ = self.term.set_title(&title);
+        }
+    }
+
     /// Waits for an event, or for the next tick while something runs, then takes everything that waits.
     fn wait(&mut self, next_tick: &mut Instant) {
         // While the terminal still takes the last frame there is nothing to be drawn; it tells when it has.
@@ -241,6 +256,11 @@ impl Loop<'_> {
             if Instant::now() >= *next_tick {
                 self.app.tick();
                 *next_tick = Instant::now() + TICK;
+            }
+        } else if let Some(until) = self.app.notice_ends().into_iter().chain(self.title.due).min() {
+            match self.events.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(event) => self.app.handle(event),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => self.app.expire(),
             }
         } else {
             match self.events.recv() {
@@ -283,6 +303,7 @@ impl Loop<'_> {
             let was_away = matches!(request, Request::Run(_) | Request::Suspend | Request::Retake);
             let done = match request {
                 Request::Copy(text) => self.copy(&text),
+                Request::Ring => self.term.ring(),
                 Request::Redraw => {
                     self.term.forget();
                     // A frame may have been drawn between the request and now.
@@ -297,6 +318,7 @@ impl Loop<'_> {
                 self.app.notify(Toast::failure(&terminal_failure(&error)));
             }
             if was_away {
+                self.title = Title::default();
                 self.app.resumed();
                 for event in std::mem::take(&mut self.later) {
                     self.app.handle(event);

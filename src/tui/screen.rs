@@ -5,7 +5,7 @@
 //! [`Latest`](super::work::Latest) worker or a job, and [`Screen::tick`] picks up what came back.
 
 use super::config::PICTURES;
-use super::jobs::Jobs;
+use super::jobs::{JobId, Jobs};
 use super::keymap::{Action, Context, Keymap};
 use super::theme::{ColourMode, Glyphs, Theme};
 use super::widgets::Toast;
@@ -67,6 +67,10 @@ pub struct UiEnv {
     pub variables: Vec<(String, String)>,
     /// What is wrong with the settings, each with its way out; shown at the start.
     pub mistakes: Vec<(String, Option<String>)>,
+    /// Whether the title of the terminal's window says what runs.
+    pub title: bool,
+    /// Whether the terminal's bell rings when a job ends.
+    pub bell: bool,
     /// Whether spinners turn.
     pub animate: bool,
     /// The person's own folder, written as `~`.
@@ -96,6 +100,8 @@ impl UiEnv {
             save_dir: PathBuf::from("."),
             variables: Vec::new(),
             mistakes: Vec::new(),
+            title: true,
+            bell: false,
             animate: true,
             home: std::env::var_os("HOME").filter(|home| !home.is_empty()).map(PathBuf::from),
             state_dir,
@@ -269,6 +275,12 @@ pub trait Screen {
 
     /// Ctrl-C: stops the job in focus, if there is one. Returns whether something was stopped.
     fn interrupt(&mut self) -> bool {
+        false
+    }
+
+    /// Whether it shows the state of this job: no notice announces its end then.
+    fn shows_job(&self, id: JobId) -> bool {
+        let _ = id;
         false
     }
 

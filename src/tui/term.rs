@@ -16,7 +16,7 @@ use ratatui::crossterm::terminal::{
 use ratatui::crossterm::{execute, queue};
 use ratatui::layout::{Position, Rect};
 use ratatui::{Frame, Terminal};
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::ThreadId;
 
@@ -24,6 +24,14 @@ use std::thread::ThreadId;
 static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The mouse is listened to while the terminal is ours.
 static MOUSE: AtomicBool = AtomicBool::new(true);
+
+/// The title of the terminal's window is ours while the terminal is.
+static TITLE: AtomicBool = AtomicBool::new(false);
+
+/// Keeps the title of the window, and the name of its icon, on the terminal's stack of titles.
+const KEEP_TITLE: &str = "\x1b[22;0t";
+/// Takes them from there again.
+const RESTORE_TITLE: &str = "\x1b[23;0t";
 
 /// Asks for presses and the wheel, told by numbers of any size (modes 1000 and 1006). Moves and drags are not asked for: they
 /// would only flood a slow line.
@@ -39,6 +47,9 @@ fn take() -> io::Result<()> {
     execute!(io::stdout(), EnterAlternateScreen, DisableLineWrap, EnableBracketedPaste, Hide)?;
     if MOUSE.load(Ordering::SeqCst) {
         execute!(io::stdout(), Print(MOUSE_ON))?;
+    }
+    if TITLE.load(Ordering::SeqCst) {
+        execute!(io::stdout(), Print(KEEP_TITLE))?;
     }
     Ok(())
 }
@@ -56,6 +67,9 @@ pub fn give_back() {
         let _ = out.write_all(line::CUT);
     }
     let _ = queue!(out, EndSynchronizedUpdate, EnableLineWrap, LeaveAlternateScreen);
+    if TITLE.load(Ordering::SeqCst) {
+        let _ = queue!(out, Print(RESTORE_TITLE));
+    }
     let _ = queue!(out, DisableMouseCapture, DisableBracketedPaste, ResetColor, Show);
     let _ = out.flush();
 }
@@ -70,9 +84,12 @@ pub struct Term {
 }
 
 impl Term {
-    /// Takes the terminal; its mouse, too, if it is wanted. The frame is told when the terminal took what was drawn.
-    pub fn enter(mouse: bool, wake: Wake) -> io::Result<Self> {
+    /// Takes the terminal; its mouse and its title, too, if they are wanted. The frame gets an event when the terminal took what was drawn.
+    pub fn enter(mouse: bool, title: bool, wake: Wake) -> io::Result<Self> {
         MOUSE.store(mouse, Ordering::SeqCst);
+        // The console of Linux has no window; what it makes of the sequences depends on its age.
+        let has_window = std::env::var_os("TERM").is_none_or(|term| term != "linux");
+        TITLE.store(title && has_window && io::stdout().is_terminal(), Ordering::SeqCst);
         let line = Line::start(io::stdout(), wake)?;
         let free = line.busy();
         let backend = ClusterBackend::new(line);
@@ -123,6 +140,23 @@ impl Term {
     pub fn copy(&mut self, text: &str) -> io::Result<()> {
         let backend = self.terminal.backend_mut();
         write!(backend, "\x1b]52;c;{}\x07", base64(text.as_bytes()))?;
+        Write::flush(backend)
+    }
+
+    /// Gives the window a title (OSC 2), where it is ours. There must be no control characters in it.
+    pub(super) fn set_title(&mut self, title: &str) -> io::Result<()> {
+        if !TITLE.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let backend = self.terminal.backend_mut();
+        write!(backend, "\x1b]2;{title}\x1b\\")?;
+        Write::flush(backend)
+    }
+
+    /// Rings the bell.
+    pub(super) fn ring(&mut self) -> io::Result<()> {
+        let backend = self.terminal.backend_mut();
+        backend.write_all(b"\x07")?;
         Write::flush(backend)
     }
 

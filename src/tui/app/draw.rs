@@ -36,10 +36,11 @@ impl App {
             self.draw_head(frame, head, screen.as_ref(), &ui);
         }
         // A notice takes its place of the bar: the frame around the screen stays whole.
-        let taken = self.toast.as_ref().map_or(0, |toast| toast.columns(foot, &ui));
+        let notice = self.notice(stack.last().map(AsRef::as_ref), usize::from(foot.width), &ui);
+        let taken = notice.as_ref().map_or(0, |toast| toast.columns(foot, &ui));
         let place = Rect { width: foot.width - taken, ..foot };
         let bar = stack.last().map(|screen| draw_bar(frame, place, screen.as_ref(), &ui)).unwrap_or_default();
-        if let Some(toast) = &self.toast {
+        if let Some(toast) = &notice {
             toast.draw(frame, foot, &ui);
         }
         self.stack = stack;

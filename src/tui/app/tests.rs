@@ -259,6 +259,7 @@ fn snapshot(stage: &mut Stage, name: &str, columns: u16, rows: u16) {
     testing::compare_one(&format!("{name}_{columns}x{rows}"), &screen);
 }
 
+mod ends;
 mod frame;
 mod home;
 mod looks;

@@ -1,4 +1,4 @@
-//! The settings file: theme, pictures, mouse, signs, keys.
+//! The settings file: theme, pictures, mouse, signs, title and bell, keys.
 //!
 //! ```yaml
 //! # $XDG_CONFIG_HOME/gristmill/config.yaml
@@ -6,6 +6,8 @@
 //! pictures: cells        # auto, cells, kitty, iterm2, sixel
 //! mouse: false
 //! ascii: true
+//! title: false
+//! bell: true
 //! keys:
 //!   home:
 //!     prepare: [P, ctrl-k]
@@ -37,7 +39,7 @@ const MOST_BYTES: u64 = 1 << 20;
 const MOST_MISTAKES: usize = 100;
 
 /// The keys of the file, in the order of the documentation.
-const KEYS: [&str; 5] = ["theme", "pictures", "mouse", "ascii", "keys"];
+const KEYS: [&str; 7] = ["theme", "pictures", "mouse", "ascii", "title", "bell", "keys"];
 
 /// How pictures may be shown.
 pub const PICTURES: [&str; 5] = ["auto", "cells", "kitty", "iterm2", "sixel"];
@@ -53,6 +55,10 @@ pub struct Config {
     pub mouse: Option<bool>,
     /// Whether only ASCII signs are drawn.
     pub ascii: Option<bool>,
+    /// Whether the title of the terminal's window says what runs.
+    pub title: Option<bool>,
+    /// Whether the terminal's bell rings when a job ends.
+    pub bell: Option<bool>,
     /// The key table with the person's own keys in it.
     pub keymap: Keymap,
 }
@@ -182,6 +188,8 @@ pub fn read(text: &str) -> (Config, Vec<Mistake>) {
             "pictures" => config.pictures = pictures(&value, &mut mistakes),
             "mouse" => config.mouse = switch("mouse", &value, &mut mistakes),
             "ascii" => config.ascii = switch("ascii", &value, &mut mistakes),
+            "title" => config.title = switch("title", &value, &mut mistakes),
+            "bell" => config.bell = switch("bell", &value, &mut mistakes),
             "keys" => keys::read(value, &mut config.keymap, &mut mistakes),
             unknown => {
                 let hint = match nearest(unknown, KEYS) {

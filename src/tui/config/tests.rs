@@ -29,6 +29,8 @@ theme: dark
 pictures: cells
 mouse: no
 ascii: true
+title: no
+bell: yes
 keys:
   home:
     prepare: [P, ctrl-k]
@@ -43,6 +45,7 @@ keys:
     assert_eq!(mistakes, []);
     assert_eq!(config.theme.as_ref().map(|(at, name)| (at.line, name.as_str())), Some((2, "dark")));
     assert_eq!((config.pictures, config.mouse, config.ascii), (Some("cells"), Some(false), Some(true)));
+    assert_eq!((config.title, config.bell), (Some(false), Some(true)));
     assert_eq!(keys(&config, Context::Home, Action::Prepare), ["P", "Ctrl-k"]);
     assert_eq!(keys(&config, Context::Home, Action::Mix), Vec::<String>::new());
     assert_eq!(keys(&config, Context::Home, Action::Info), ["I"], "one key needs no list");

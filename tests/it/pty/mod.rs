@@ -10,6 +10,7 @@ pub mod harness;
 mod home;
 mod hostile;
 mod hostile_tour;
+mod jobs;
 mod lines;
 mod looks;
 mod media;

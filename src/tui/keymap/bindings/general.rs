@@ -67,7 +67,7 @@ pub const GENERAL: &[Binding] = &[
     key(C::List, A::HalfDown, &["ctrl-d"]),
     key(C::List, A::PageUp, &["pageup", "ctrl-b"]),
     key(C::List, A::PageDown, &["pagedown", "ctrl-f"]),
-    bar(C::Global, A::Jobs, &["J"]),
+    bar(C::Global, A::Jobs, &["J", "f3"]),
     bar(C::Global, A::Help, &["?", "f1"]),
     bar(C::Global, A::Palette, &[":", "ctrl-p"]),
     bar(C::Global, A::Quit, &["q"]),

@@ -6,7 +6,7 @@ pub mod lines;
 mod problems;
 
 use crate::job::JobState;
-use crate::tui::jobs::JobView;
+use crate::tui::jobs::{JobId, JobView};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::problems::ProblemTable;
@@ -339,6 +339,10 @@ impl Screen for JobsPanel {
         let came = self.lookout.follow();
         self.refresh();
         self.table.follow(effects) || came || !self.views.is_empty()
+    }
+
+    fn shows_job(&self, _: JobId) -> bool {
+        true
     }
 
     fn is_busy(&self) -> bool {

@@ -236,6 +236,10 @@ impl Screen for PrepareScreen {
             || self.desk.as_ref().is_some_and(ProblemDesk::is_busy)
     }
 
+    fn shows_job(&self, id: JobId) -> bool {
+        self.wizard.step == Step::Run && self.job == Some(id)
+    }
+
     fn wants_text(&self) -> bool {
         self.is_open && matches!(self.wizard.context(), Context::PrepareText | Context::PrepareExpression)
     }

@@ -248,6 +248,10 @@ impl Screen for RunScreen {
         self.follow_problems(effects) || was_running
     }
 
+    fn shows_job(&self, id: JobId) -> bool {
+        self.job == Some(id)
+    }
+
     fn is_busy(&self) -> bool {
         self.job.is_none() || self.run.is_running() || self.desk.as_ref().is_some_and(ProblemDesk::is_busy)
     }

@@ -261,6 +261,10 @@ impl Screen for LeakScreen {
         }
     }
 
+    fn shows_job(&self, id: JobId) -> bool {
+        self.job == id
+    }
+
     fn is_busy(&self) -> bool {
         self.is_running() || self.session.is_busy()
     }

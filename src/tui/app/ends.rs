@@ -1,0 +1,169 @@
+//! Notices about the ends of jobs on every screen, and the title of the window.
+
+use super::{App, Request};
+use crate::job::JobState;
+use crate::model::text::count;
+use crate::tui::jobs::Ended;
+use crate::tui::keymap::{Action, Chord};
+use crate::tui::screen::{Screen, Ui};
+use crate::tui::widgets::toast::Level;
+use crate::tui::widgets::{text, Toast};
+use std::time::{Duration, Instant};
+
+/// How long a notice of an end stays where no key is pressed.
+const SHOWN: Duration = Duration::from_secs(20);
+/// What is typed into a text field takes no notice away before it was there for so long.
+const READ: Duration = Duration::from_secs(2);
+/// The most columns that the name of a job takes in the title.
+const TITLE_COLUMNS: usize = 60;
+/// What the title is when nothing runs, and how it ends otherwise.
+const PROGRAM: &str = "gristmill";
+
+/// The ends that a notice shows.
+#[derive(Debug, Default)]
+pub(super) struct Ends {
+    list: Vec<Ended>,
+    since: Option<Instant>,
+}
+
+impl Ends {
+    /// When the notice goes away.
+    fn until(&self) -> Option<Instant> {
+        self.since.map(|since| since + SHOWN)
+    }
+
+    /// How it ended, in words; of several jobs how each of them did.
+    fn words(&self) -> String {
+        let state = |state: JobState| match state {
+            JobState::Failed => "failed",
+            JobState::Cancelled => "cancelled",
+            JobState::Done | JobState::Pending | JobState::Running => "done",
+        };
+        let problems: u64 = self.list.iter().map(|ended| ended.problems).sum();
+        let mut words: Vec<String> = match self.list.as_slice() {
+            [one] => vec![state(one.state).to_owned()],
+            several => [JobState::Done, JobState::Failed, JobState::Cancelled]
+                .into_iter()
+                .map(|wanted| (state(wanted), several.iter().filter(|ended| ended.state == wanted).count()))
+                .filter(|(_, count)| *count > 0)
+                .map(|(word, count)| format!("{count} {word}"))
+                .collect(),
+        };
+        if problems > 0 {
+            words.push(count(problems, "problem"));
+        }
+        words.join(", ")
+    }
+
+    fn name(&self) -> Option<String> {
+        match self.list.as_slice() {
+            [] => None,
+            [one] => Some(one.title.clone()),
+            several => Some(count(several.len() as u64, "job")),
+        }
+    }
+
+    fn level(&self) -> Level {
+        let has = |state: JobState| self.list.iter().any(|ended| ended.state == state);
+        if has(JobState::Failed) {
+            Level::Error
+        } else if has(JobState::Cancelled) || self.list.iter().any(|ended| ended.problems > 0) {
+            Level::Warn
+        } else {
+            Level::Ok
+        }
+    }
+}
+
+impl App {
+    /// Takes the jobs that ended. Those that a screen in view is about are seen there.
+    pub(super) fn announce_ends(&mut self) {
+        let base = self.stack.iter().rposition(|screen| !screen.is_popup()).unwrap_or(0);
+        let ended = self.env.jobs.take_ended();
+        if self.env.bell && ended.iter().any(|ended| ended.state != JobState::Cancelled) {
+            self.requests.push(Request::Ring);
+        }
+        let is_seen = |ended: &Ended| self.stack.iter().skip(base).any(|screen| screen.shows_job(ended.id));
+        let news: Vec<Ended> = ended.into_iter().filter(|ended| !is_seen(ended)).collect();
+        if news.is_empty() {
+            return;
+        }
+        // A warning stays until it is read; this notice is shown after it.
+        if self.toast.as_ref().is_some_and(|toast| matches!(toast.level, Level::Ok | Level::Info)) {
+            self.toast = None;
+        }
+        self.ends.list.extend(news);
+        self.ends.since = Some(Instant::now());
+        self.changed = true;
+    }
+
+    /// Takes the notice away that is in view.
+    pub(super) fn dismiss(&mut self) {
+        if self.toast.take().is_some() {
+            self.ends.since = self.ends.since.map(|_| Instant::now());
+        } else {
+            self.ends = Ends::default();
+        }
+    }
+
+    /// The same when something was typed into a text field: who types fast has not read it yet.
+    pub(super) fn dismiss_by_typing(&mut self) {
+        let is_new = self.ends.since.is_some_and(|since| since.elapsed() < READ);
+        if self.toast.is_some() || !is_new {
+            self.dismiss();
+        }
+    }
+
+    /// When the notice in view goes away by itself.
+    pub fn notice_ends(&self) -> Option<Instant> {
+        self.ends.until().filter(|_| self.toast.is_none())
+    }
+
+    /// Takes it away once it is time.
+    pub fn expire(&mut self) {
+        if self.notice_ends().is_some_and(|until| Instant::now() >= until) {
+            self.ends = Ends::default();
+            self.changed = true;
+        }
+    }
+
+    /// The notice in view.
+    pub(super) fn notice(&self, screen: Option<&dyn Screen>, columns: usize, ui: &Ui) -> Option<Toast> {
+        if self.toast.is_some() {
+            return self.toast.clone();
+        }
+        let words = self.ends.words();
+        let key = screen.and_then(|screen| {
+            let entry = ui.keymap.entries(screen.context()).find(|entry| entry.action == Action::Jobs)?;
+            let works = |key: &&Chord| !screen.wants_text() || !key.types_text();
+            entry.keys.iter().find(works).map(|key| key.label_in(ui.glyphs.ascii))
+        });
+        let rest = match key {
+            Some(key) => format!(": {words}; {key} shows it"),
+            None => format!(": {words}"),
+        };
+        // The sign and the spaces around it.
+        let room = columns.saturating_sub(text::width(&rest) + 5).max(8);
+        let name = text::fit_middle(&self.ends.name()?, room, ui.glyphs);
+        Some(Toast::new(self.ends.level(), format!("{name}{rest}")))
+    }
+
+    /// What the title of the terminal's window is to say: what runs and how far it is, or how it ended. Without control characters.
+    pub fn window_title(&self) -> String {
+        let name = |title: &str| text::fit_middle(title, TITLE_COLUMNS, &self.glyphs);
+        let views = self.env.jobs.views();
+        let running: Vec<_> = views.iter().filter(|view| view.status.state == JobState::Running).collect();
+        let Some(newest) = running.last() else {
+            return match self.ends.name() {
+                Some(title) => format!("{}: {} {} {PROGRAM}", name(&title), self.ends.words(), self.glyphs.dot),
+                None => PROGRAM.to_owned(),
+            };
+        };
+        let share = newest.status.share.map_or(String::new(), |share| format!("{} % ", (share * 100.0) as u64));
+        let others = match running.len() - 1 {
+            0 => String::new(),
+            others => format!(" and {others} more"),
+        };
+        format!("{share}{}{others} {} {PROGRAM}", name(&newest.title), self.glyphs.dot)
+    }
+}

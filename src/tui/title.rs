@@ -1,0 +1,50 @@
+//! When the title of the terminal's window is written: whenever it is another one, but not more than once a second.
+
+use std::time::{Duration, Instant};
+
+/// Between two looks at what it is to be, at least.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What was written.
+#[derive(Debug, Default)]
+pub(super) struct Title {
+    written: Option<String>,
+    looked: Option<Instant>,
+    /// When it is to be looked again, because of what happened since the last look.
+    pub(super) due: Option<Instant>,
+}
+
+impl Title {
+    /// The title that is to be written now, if any.
+    pub(super) fn next(&mut self, now: Instant, wanted: impl FnOnce() -> String) -> Option<String> {
+        self.due = self.looked.map(|looked| looked + PAUSE).filter(|due| now < *due);
+        if self.due.is_some() {
+            return None;
+        }
+        self.looked = Some(now);
+        let wanted = wanted();
+        if self.written.as_ref() == Some(&wanted) {
+            return None;
+        }
+        self.written = Some(wanted.clone());
+        Some(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_title_is_written_once_and_the_next_one_a_second_later_at_the_earliest() {
+        let start = Instant::now();
+        let after = |millis: u64| start + Duration::from_millis(millis);
+        let mut title = Title::default();
+        assert_eq!(title.next(start, || "a".into()), Some("a".into()));
+        assert_eq!((title.next(after(999), || "b".into()), title.due), (None, Some(after(1_000))));
+        assert_eq!((title.next(after(1_000), || "b".into()), title.due), (Some("b".into()), None));
+        assert_eq!((title.next(after(5_000), || "b".into()), title.due), (None, None));
+        assert_eq!((title.next(after(5_400), || "c".into()), title.due), (None, Some(after(6_000))));
+        assert_eq!(title.next(after(6_000), || "c".into()), Some("c".into()));
+    }
+}

@@ -1,0 +1,59 @@
+//! Jobs that end while another screen is open: notice, title and bell.
+
+use super::harness::{House, Start, Story};
+
+/// A data set that takes a second or so to prepare: the storage is far away.
+fn prepares<'a>(house: &'a House, settings: &str) -> Start<'a> {
+    for shard in 0..6_usize {
+        house.shard(&format!("more/shard_{shard:04}.tar"), shard * 100, 3);
+    }
+    house.file("../config/gristmill/config.yaml", settings.as_bytes());
+    let arguments = ["prepare", "more", "--threads", "2", "--split-ratio", "2,1,1", "--sample-type", "CrudeWebdataset"];
+    Start::new(house).arguments(&arguments).variable("GRISTMILL_SLOW_READS_MS", "70")
+}
+
+fn runs_in_the_background(story: &mut Story) {
+    story.wait_for("scanning").keys("alt-6").wait_for("Enter runs it").keys("enter").wait_for("reading shards");
+    story.keys("b").wait_for("1 job running").wait_for("▸ coco/");
+}
+
+fn has(story: &Story, bytes: &[u8]) -> bool {
+    story.raw().windows(bytes.len()).any(|window| window == bytes)
+}
+
+#[test]
+fn the_end_of_a_background_job_is_announced_on_the_home_screen_and_in_the_title() {
+    let house = House::furnished();
+    let mut story = prepares(&house, "").run();
+    runs_in_the_background(&mut story);
+    story.wait_for_bytes(b" % prepare more \xc2\xb7 gristmill\x1b\\");
+    story.wait_for("prepare more: done; J shows it").wait_gone("1 job running");
+    story.wait_for_bytes(b"\x1b]2;prepare more: done \xc2\xb7 gristmill\x1b\\");
+    story.keys("j").wait_gone("shows it");
+    story.keys("J").wait_for("prepare more").wait_for("done").keys("esc").wait_for("coco/").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+    assert!(has(&story, b"\x1b[22;0t"), "the title of before is kept");
+    assert!(has(&story, b"\x1b[23;0t"), "and given back");
+    assert!(!has(&story, b"\x07"), "the bell is not rung by default");
+}
+
+#[test]
+fn a_job_that_ends_during_typing_is_announced_below_the_text() {
+    let house = House::furnished();
+    let mut story = prepares(&house, "").run();
+    runs_in_the_background(&mut story);
+    story.keys("/").type_text("co").wait_for("prepare more: done; F3 shows it").wait_for("co");
+    story.keys("f3").wait_for("Jobs").wait_for("prepare more").wait_gone("shows it");
+}
+
+#[test]
+fn the_bell_rings_and_the_title_is_left_alone_where_the_settings_say_so() {
+    let house = House::furnished();
+    let mut story = prepares(&house, "title: false\nbell: true\n").run();
+    runs_in_the_background(&mut story);
+    story.wait_for("prepare more: done; J shows it").wait_for_bytes(b"\x07").keys("j q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+    assert!(!has(&story, b"\x1b]2;") && !has(&story, b"\x1b[22;0t") && !has(&story, b"\x1b[23;0t"));
+}
