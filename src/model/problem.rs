@@ -188,6 +188,8 @@ problem_kinds! {
     ShardNotIndexed => "shard-not-indexed", "shard not indexed";
     /// A row that points at something else than it says.
     IndexMismatch => "index-mismatch", "index and file disagree";
+    /// The tokenizer of token files is not the one that training is configured for.
+    TokenizerMismatch => "tokenizer-mismatch", "tokenizer and training configuration disagree";
     /// A publish that was interrupted and can be finished.
     InterruptedPublish => "interrupted-publish", "interrupted publish";
     /// A sample that lacks a part the field map needs.

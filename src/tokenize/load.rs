@@ -14,6 +14,9 @@ const LARGEST: u64 = 256 << 20;
 const MAX_ENTRIES: usize = 1_000;
 const MAX_FOREIGN_BYTES: u64 = 64 << 20;
 
+/// Folders above a file from which a relative name in it may be meant.
+const ABOVE: usize = 4;
+
 /// A file that was written to less than so many nanoseconds ago may be written to again without its time of modification telling.
 const SETTLED_NS: i128 = 2_000_000_000;
 
@@ -47,6 +50,20 @@ pub(super) fn read(named: &str) -> Outcome<(PathBuf, Vec<u8>)> {
             None => Err(missing(named)),
         },
     }
+}
+
+/// What the name of a tokenizer in a file in `folder` may mean: as it is written, or from one of the folders above. A name of the hub
+/// has no path at all.
+pub fn meant_by(folder: &Path, name: &str) -> Vec<String> {
+    let path = Path::new(name);
+    let mut meant = Vec::new();
+    if !path.is_absolute() {
+        let above = folder.ancestors().take(ABOVE).map(|folder| folder.join(path));
+        meant.extend(above.filter(|path| path.exists()).map(|path| path.to_string_lossy().into_owned()));
+    }
+    // Where the program was called is as good a guess as any.
+    meant.insert(if path.exists() { 0 } else { meant.len() }, name.to_owned());
+    meant
 }
 
 /// The tokenizer that a folder holds.

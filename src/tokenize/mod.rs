@@ -32,6 +32,7 @@ pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, Tokeniz
 #[cfg(test)]
 pub use fast::DIFFERS;
 pub use guard::{Guard, Mismatch};
+pub use load::meant_by;
 pub use special::SpecialTokenFinder;
 pub use together::Together;
 pub use tokenizer::Tokenizer;

@@ -121,6 +121,88 @@ fn the_index_takes_folders_or_a_training_configuration() {
     sandbox.say("mix index --config text.yaml --output c").ends(1);
 }
 
+/// A folder `web` whose metadata names a tokenizer of 844 tokens as `tok.json`, and a training configuration with these lines.
+fn trained_with(lines: &str) -> Sandbox {
+    let sandbox = with_folder("02_modern_noshuffle/expected", "web");
+    sandbox.write("tok.json", std::fs::read(golden("tokenizers/bpe1k.json")).unwrap());
+    for name in names(&sandbox.path("web")).iter().filter(|name| name.ends_with(".metadata")) {
+        let text = sandbox.text(&format!("web/{name}"));
+        sandbox.write(&format!("web/{name}"), text.replace("../tokenizers/bpe1k.json", "tok.json"));
+    }
+    let yaml = "data_stages:\n- name: first\n  data: {dataset: {dataset_folder: web}}\n\
+                tokens: {train_steps: 25, micro_batch_size: 2, sequence_length: 32}\n";
+    sandbox.write("train.yaml", format!("{yaml}{lines}"));
+    sandbox
+}
+
+const TRAINED: &str = "mix index --config train.yaml --output index";
+
+#[test]
+fn a_vocab_size_that_nanotron_refuses_is_a_problem_and_the_index_is_written() {
+    let sandbox = trained_with("model: {model_config: {vocab_size: 1000}}\n");
+    let ran = sandbox.say(TRAINED).ends(1);
+    ran.complains("vocab_size of the training configuration is 1000")
+        .complains("has 844 tokens")
+        .complains("vocab_size: 844");
+    assert!(sandbox.has("index/dataset_index.npy"));
+    sandbox.say(&format!("{TRAINED} --vocab-size 844")).ends(0);
+    sandbox.say(&format!("{TRAINED}2 --strict")).ends(1).complains("vocab_size");
+    assert!(!sandbox.has("index2"));
+    // What is saved and what is printed compare the same.
+    let value = sandbox.say(&format!("{TRAINED} --dry-run --save-plan plan.yaml --json")).ends(1).json("problems");
+    let command = value["equivalent_command"].as_str().unwrap();
+    assert!(command.contains("--vocab-size 1000"), "{command}");
+    sandbox.say(command.strip_prefix("gristmill ").unwrap()).ends(1).complains("vocab_size");
+    sandbox.say("run plan.yaml").ends(1).complains("vocab_size");
+}
+
+#[test]
+fn what_fits_the_training_configuration_or_is_left_open_there_is_no_problem() {
+    for lines in [
+        "model: {model_config: {vocab_size: 844}}\ntokenizer: {tokenizer_name_or_path: tok.json}\n",
+        "model: {model_config: {vocab_size: -1}}\n",
+        "model: {model_config: {vocab_size: null}}\ntokenizer: {tokenizer_name_or_path: null}\n",
+        "model: {model_config: {hidden_size: 8}}\ntokenizer: null\n",
+    ] {
+        let value = trained_with(lines).say(&format!("{TRAINED} --json")).ends(0).json("ok");
+        assert!(!value["problems"].to_string().contains("tokenizer"), "{lines}: {}", value["problems"]);
+    }
+}
+
+#[test]
+fn another_tokenizer_than_that_of_the_training_configuration_is_a_problem() {
+    // The same file by another name: nanotron compares the names.
+    let sandbox = trained_with("tokenizer: {tokenizer_name_or_path: ./tok.json}\n");
+    let ran = sandbox.say(TRAINED).ends(1);
+    ran.complains("tokenizer_name_or_path of the training configuration is \"./tok.json\"").complains("\"tok.json\"");
+    sandbox.say(&format!("{TRAINED} --tokenizer tok.json")).ends(0);
+    sandbox.say("mix index --lengths 3 --samples 3 --tokenizer x --output y").ends(2);
+}
+
+#[test]
+fn the_size_of_a_tokenizer_that_is_not_here_is_not_compared() {
+    let sandbox = trained_with("model: {model_config: {vocab_size: 1000}}\n");
+    std::fs::remove_file(sandbox.path("tok.json")).unwrap();
+    let value = sandbox.say(&format!("{TRAINED} --json")).ends(0).json("ok");
+    let notes = value["problems"].as_array().unwrap();
+    let note = notes.iter().find(|note| note["kind"] == "tokenizer-mismatch").unwrap();
+    assert_eq!(note["severity"], "note");
+    assert!(note["message"].as_str().unwrap().contains("was not compared with vocab_size"), "{note}");
+    // It is found from the folder, too.
+    std::fs::copy(golden("tokenizers/bpe1k.json"), sandbox.path("web/tok.json")).unwrap();
+    sandbox.say(&format!("{TRAINED} --force-overwrite")).ends(1).complains("has 844 tokens");
+}
+
+#[test]
+fn a_pack_for_nanotron_says_the_vocab_size_to_set() {
+    let sandbox = trained_with("");
+    sandbox.write("text.jsonl", "{\"text\": \"some words\"}\n");
+    let pack = "pack text.jsonl --format nanosets --tokenizer tok.json --output tokens";
+    sandbox.say(pack).ends(0).says("the training configuration needs vocab_size: 844");
+    let value = sandbox.say(&format!("{pack} --json")).ends(0).json("ok");
+    assert_eq!(value["targets"][0]["vocab_size"], 844);
+}
+
 #[test]
 fn samples_are_verified_down_to_their_ids() {
     let sandbox = Sandbox::new();

@@ -46,7 +46,8 @@ pub struct IndexArgs {
     /// Windows of each data set, in place of folders: 8,2,5,5
     #[arg(long, value_name = "N,N,…", value_delimiter = ',', help_heading = "Members", conflicts_with = "config")]
     pub lengths: Vec<u64>,
-    /// Training configuration of nanotron: its folders, weights, sequence length, samples and seed count where no flag does
+    /// Training configuration of nanotron: its folders, weights, sequence length, samples, seed, tokenizer and vocab_size count where
+    /// no flag does
     #[arg(long, value_name = "TRAINING.yaml", help_heading = "Members")]
     pub config: Option<PathBuf>,
     /// Stage of the training configuration
@@ -64,6 +65,12 @@ pub struct IndexArgs {
     /// Seed of the shuffle [default: 1234]
     #[arg(long, value_name = "S", help_heading = "Mixture")]
     pub seed: Option<u64>,
+    /// tokenizer_name_or_path of the training configuration, compared with the metadata of the folders
+    #[arg(long, value_name = "NAME", help_heading = "Training", conflicts_with = "lengths")]
+    pub tokenizer: Option<String>,
+    /// vocab_size of the training configuration, compared with the tokenizer of the folders
+    #[arg(long, value_name = "N", help_heading = "Training", conflicts_with = "lengths")]
+    pub vocab_size: Option<u64>,
     /// Folder for dataset_index.npy and dataset_sample_index.npy
     #[arg(short, long, value_name = "DIR", help_heading = "Output")]
     pub output: Option<PathBuf>,

@@ -8,7 +8,7 @@ use super::super::table::{Align, Table};
 use super::super::task::{follow, tell};
 use super::super::{jsonl, nanosets, paths};
 use super::args::IndexArgs;
-use crate::engine::nanosets::mixture::{IndexDraft, IndexPlan, Member, Outlook, DEFAULT_SEED};
+use crate::engine::nanosets::mixture::{IndexDraft, IndexPlan, Member, Outlook, TokenizerSettings, DEFAULT_SEED};
 use crate::engine::nanosets::training::{read_training, Training};
 use crate::engine::plan::{file, CommandLine};
 use crate::job::nanosets::{start_index, start_index_dry, IndexReport};
@@ -150,6 +150,13 @@ fn given(args: &IndexArgs) -> Outcome<IndexDraft> {
         sequence_length: args.sequence_length.or(of(|training| training.sequence_length)),
         samples: args.samples.or(of(|training| training.samples)),
         seed,
+        training: TokenizerSettings {
+            tokenizer: args
+                .tokenizer
+                .clone()
+                .or(training.as_ref().and_then(|training| training.tokenizer.tokenizer.clone())),
+            vocab_size: args.vocab_size.or(of(|training| training.tokenizer.vocab_size)),
+        },
         output: args.output.as_deref().map(paths::local).transpose()?.map(PathBuf::from),
         overwrite: args.force_overwrite,
     })

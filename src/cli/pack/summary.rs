@@ -45,6 +45,9 @@ pub fn of_report(plan: &PackPlan, report: &PackReport) -> Vec<String> {
             let tokens = count(target.dropped_tokens, "token");
             lines.push(format!("{}: {tokens} at the end {what} and are left out.", target.format.word()));
         }
+        if let Some(size) = target.vocab_size {
+            lines.push(format!("{}: the training configuration needs vocab_size: {size}", target.format.word()));
+        }
         if !report.nothing_to_do {
             lines.extend(written(&format!("Written for {}", target.format.word()), &target.outputs));
         }

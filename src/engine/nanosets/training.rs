@@ -1,5 +1,6 @@
 //! What a training configuration of nanotron says of its token folders.
 
+use super::mixture::TokenizerSettings;
 use crate::formats::python::{yaml_read, Node};
 use crate::model::nearest::nearest;
 use crate::model::{Failure, Outcome, Subject};
@@ -22,6 +23,8 @@ pub struct Training {
     pub samples: Option<u64>,
     /// Seed of the data.
     pub seed: Option<u64>,
+    /// What it says of the tokenizer.
+    pub tokenizer: TokenizerSettings,
 }
 
 /// Reads a configuration. `dataset_folder` may be one folder, a list (with or without `dataset_weights` beside it), or a map from
@@ -45,6 +48,14 @@ pub fn read_training(path: &Path, text: &str, stage: Option<&str>) -> Outcome<Tr
     if let Some(list) = set.get("dataset_weights").filter(|node| **node != Node::Null) {
         weights = Some(numbers(list).ok_or_else(|| failed("dataset_weights is not a list of numbers".into()))?);
     }
+    let tokenizer = match root.get("tokenizer").and_then(|node| node.get("tokenizer_name_or_path")) {
+        None | Some(Node::Null) => None,
+        Some(Node::Str(name)) => Some(name.clone()),
+        Some(other) => return Err(failed(format!("tokenizer_name_or_path is {}, not text", other.describe()))),
+    };
+    // nanotron itself puts the size of the tokenizer in the place of -1.
+    let model = root.get("model").and_then(|model| model.get("model_config"));
+    let model = model.filter(|model| model.get("vocab_size") != Some(&Node::Int(-1)));
     let tokens = root.get("tokens");
     let number = |node: Option<&Node>, key: &str| match node.and_then(|node| node.get(key)) {
         None | Some(Node::Null) => Ok(None),
@@ -67,6 +78,7 @@ pub fn read_training(path: &Path, text: &str, stage: Option<&str>) -> Outcome<Tr
         sequence_length: number(tokens, "sequence_length")?,
         samples,
         seed: number(Some(data), "seed")?,
+        tokenizer: TokenizerSettings { tokenizer, vocab_size: number(model, "vocab_size")? },
     })
 }
 
@@ -147,6 +159,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_left_open_about_the_tokenizer_is_not_compared() {
+        let of =
+            |rest: &str| read(&format!("data: {{dataset: {{dataset_folder: a}}}}\n{rest}"), None).unwrap().tokenizer;
+        let settings = of("tokenizer: {tokenizer_name_or_path: a/b}\nmodel: {model_config: {vocab_size: 1024}}");
+        assert_eq!((settings.tokenizer.as_deref(), settings.vocab_size), (Some("a/b"), Some(1024)));
+        for open in [
+            "",
+            "tokenizer: null\nmodel: null",
+            "tokenizer: {tokenizer_name_or_path: null}\nmodel: {model_config: null}",
+            "tokenizer: {tokenizer_max_length: 5}\nmodel: {model_config: {vocab_size: null}}",
+            "model: {model_config: {vocab_size: -1}}",
+        ] {
+            assert!(of(open).is_empty(), "{open}");
+        }
+    }
+
+    #[test]
     fn of_several_stages_one_has_to_be_named() {
         let text = "data_stages:\n- {name: base, data: {dataset: {dataset_folder: a}}}\n\
                     - {name: decay, data: {dataset: {dataset_folder: b}}}\n\
@@ -170,6 +199,9 @@ mod tests {
             "data: {dataset: {dataset_folder: a, dataset_weights: 3}}",
             "data: {seed: x, dataset: {dataset_folder: a}}",
             "data: {dataset: {dataset_folder: a}}\ntokens: {train_steps: -1}",
+            "data: {dataset: {dataset_folder: a}}\ntokenizer: {tokenizer_name_or_path: 3}",
+            "data: {dataset: {dataset_folder: a}}\nmodel: {model_config: {vocab_size: -2}}",
+            "data: {dataset: {dataset_folder: a}}\nmodel: {model_config: {vocab_size: many}}",
         ] {
             let failure = read(text, None).unwrap_err();
             assert_eq!(failure.subject.path.as_deref(), Some("train.yaml"), "{text}");

@@ -64,6 +64,12 @@ impl CommandLine {
         }
         line.value("--samples", &plan.samples.to_string());
         line.unusual("--seed", plan.seed.into(), MIXTURE_SEED.into());
+        if let Some(tokenizer) = &plan.training.tokenizer {
+            line.value("--tokenizer", tokenizer);
+        }
+        if let Some(size) = plan.training.vocab_size {
+            line.value("--vocab-size", &size.to_string());
+        }
         line.value("--output", &plan.output.to_string_lossy());
         line.flag_if(plan.overwrite, FORCE_OVERWRITE);
         Some(line)

@@ -1,7 +1,7 @@
 //! The index of a mixture as two `.npy` files.
 
 use super::{absolute, check_room, make_folder, names_there, publish, Before};
-use crate::engine::nanosets::mixture::{build, resolve, warnings, IndexPlan, MixtureIndex, Outlook};
+use crate::engine::nanosets::mixture::{build, resolve, warnings, FolderTokenizer, IndexPlan, MixtureIndex, Outlook};
 use crate::formats::python::npy::{Dtype, NpyWriter};
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
@@ -69,6 +69,9 @@ fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<Ind
     before.refuse_others(&[DATASET_INDEX, SAMPLE_INDEX].map(|name| (name.to_owned(), bytes)))?;
     let resolved = resolve(plan, &context.handles())?;
     let (request, names) = (&resolved.request, &resolved.names);
+    for problem in plan.training.compare(resolved.tokenizer().as_ref(), FolderTokenizer::vocabulary_size) {
+        context.problems.report(problem)?;
+    }
     let mut nothing_to_do = false;
     let outlook = match is_written {
         false => {

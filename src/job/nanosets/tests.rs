@@ -102,6 +102,7 @@ fn index_plan(output: &Path) -> IndexPlan {
         weights: Some(vec![0.1, 0.5, 0.3, 0.1]),
         sequence_length: None,
         samples: 70,
+        training: Default::default(),
         seed: 1234,
         output: output.to_owned(),
         overwrite: false,

@@ -51,6 +51,9 @@ pub struct TargetReport {
     pub dropped_tokens: u64,
     /// Bytes of one token.
     pub token_bytes: u8,
+    /// Nanosets: tokens of the tokenizer, those added included. nanotron requires this number as the `vocab_size` of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vocab_size: Option<u64>,
     /// Documents that are not in them, by reason.
     pub skipped: Vec<Skipped>,
 }

@@ -411,6 +411,7 @@ impl<'a> Job<'a> {
                 tokens: 0,
                 dropped_tokens: 0,
                 token_bytes: u8::try_from(recipe.token.bytes()).unwrap_or(u8::MAX),
+                vocab_size: (recipe.format == PackFormat::Nanosets).then(|| self.tokenizer.full_size()),
                 skipped: skipped.iter().map(of).collect(),
             }
         };

@@ -7,13 +7,12 @@ use crate::model::PackPlan;
 use crate::preview::tokens::TokenCode;
 use crate::storage::own::OwnFolder;
 use crate::storage::read::read_whole;
+use crate::tokenize::meant_by;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A plan is read up to this size, in bytes.
 const MOST_PLAN: u64 = 1 << 20;
-/// Folders above the tokens from which a relative name may be meant.
-const ABOVE: usize = 4;
 
 /// See the module.
 #[derive(Default)]
@@ -77,7 +76,7 @@ impl Named {
         self.loaded.get_or_init(|| {
             let mut first: Option<String> = None;
             for name in &self.tokenizers {
-                for path in self.meant_by(name) {
+                for path in meant_by(&self.root, name) {
                     match Vocabulary::load(&path) {
                         Ok(vocabulary) => return Ok(Arc::new(vocabulary)),
                         Err(failure) => first = first.or(Some(format!("{name}: {}", failure.why))),
@@ -86,19 +85,6 @@ impl Named {
             }
             Err(first.unwrap_or_else(|| "nothing beside the files names it".to_owned()))
         })
-    }
-
-    /// What a name may mean: as it stands, or from a folder above the tokens.
-    fn meant_by(&self, name: &str) -> Vec<String> {
-        let path = Path::new(name);
-        let mut meant = Vec::new();
-        if !path.is_absolute() {
-            let above = self.root.ancestors().take(ABOVE).map(|folder| folder.join(path));
-            meant.extend(above.filter(|path| path.exists()).map(|path| path.to_string_lossy().into_owned()));
-        }
-        // Where the program was called is as good a guess as any; names of the hub have no path at all.
-        meant.insert(if path.exists() { 0 } else { meant.len() }, name.to_owned());
-        meant
     }
 
     /// The vocabulary, or why there is none.

@@ -7,12 +7,14 @@ mod epoch;
 pub mod index;
 mod outlook;
 mod plan;
+mod tokenizer;
 mod warnings;
 mod weights;
 
 pub use index::{build, MixtureIndex};
 pub use outlook::{Outlook, Share, EXACT_UP_TO};
 pub use plan::{resolve, IndexDraft, IndexPlan, Member, Resolved};
+pub use tokenizer::{FolderTokenizer, TokenizerSettings};
 pub use warnings::warnings;
 pub use weights::normalise;
 

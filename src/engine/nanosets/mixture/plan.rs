@@ -1,6 +1,6 @@
 //! From folders and lengths to a request.
 
-use super::{Request, DEFAULT_SEED, WHAT};
+use super::{Request, TokenizerSettings, DEFAULT_SEED, WHAT};
 use crate::engine::nanosets::folder::{folder_facts, FolderFacts};
 use crate::model::plan::PLAN_VERSION;
 use crate::model::{Failure, Handles, Outcome, Subject};
@@ -36,6 +36,9 @@ pub struct IndexPlan {
     /// Seed of the shuffle.
     #[serde(default = "default_seed")]
     pub seed: u32,
+    /// What the tokenizer of the folders is compared with.
+    #[serde(default, skip_serializing_if = "TokenizerSettings::is_empty")]
+    pub training: TokenizerSettings,
     /// Folder of the index.
     pub output: PathBuf,
     /// Replace an index that is there.
@@ -61,6 +64,8 @@ pub struct IndexDraft {
     /// As in [`IndexPlan`].
     pub seed: u32,
     /// As in [`IndexPlan`].
+    pub training: TokenizerSettings,
+    /// As in [`IndexPlan`].
     pub output: Option<PathBuf>,
     /// As in [`IndexPlan`].
     pub overwrite: bool,
@@ -74,6 +79,7 @@ impl Default for IndexDraft {
             sequence_length: None,
             samples: None,
             seed: DEFAULT_SEED,
+            training: TokenizerSettings::default(),
             output: None,
             overwrite: false,
         }
@@ -105,6 +111,7 @@ impl IndexDraft {
             sequence_length: self.sequence_length,
             samples,
             seed: self.seed,
+            training: self.training,
             output,
             overwrite: self.overwrite,
         })

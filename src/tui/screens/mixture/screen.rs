@@ -1,9 +1,9 @@
 //! The screen of the mixture: finds the folders, works out what the weights come to, writes the index as a job.
 
-use super::state::{Member, MixtureState, Place, Stop, Worked};
+use super::state::{Member, MixtureState, Place, Question, Stop, Worked};
 use super::view;
 use crate::engine::nanosets::listing;
-use crate::engine::nanosets::mixture::{warnings, IndexDraft, IndexPlan, Member as Indexed, Outlook, Request};
+use crate::engine::nanosets::mixture::{warnings, FolderTokenizer, IndexDraft, IndexPlan, Member as Indexed, Outlook};
 use crate::formats::nanosets::Metadata;
 use crate::model::plan::PLAN_VERSION;
 use crate::model::text::display_safe;
@@ -24,8 +24,10 @@ use std::sync::Arc;
 const MOST_FOLDERS: usize = 2_000;
 
 type Found = Result<Vec<Member>, String>;
-/// What a request comes to.
-type Answer = (Request, Arc<Outcome<Worked>>);
+/// What the answers come to.
+type Answer = (Question, Arc<Outcome<Worked>>);
+/// The size of the vocabulary that was looked up last: a tokenizer takes a while to load.
+pub(super) type LastSize = Option<(FolderTokenizer, Result<u64, String>)>;
 
 /// The screen.
 pub struct MixtureScreen {
@@ -34,8 +36,8 @@ pub struct MixtureScreen {
     state: MixtureState,
     finder: Latest<(PathBuf, Vec<PathBuf>), Found>,
     adder: Latest<PathBuf, Result<Member, String>>,
-    worker: Latest<(Request, Vec<String>), Answer>,
-    asked: Option<Request>,
+    worker: Latest<Question, Answer>,
+    asked: Option<Question>,
 }
 
 impl MixtureScreen {
@@ -47,9 +49,10 @@ impl MixtureScreen {
                 find(&folder, &also)
             });
         finder.ask((folder.clone(), chosen.clone()));
-        let worker = Latest::start("mixture", env.wake.clone(), |(request, names): (Request, Vec<String>)| {
-            let worked = work_out(&request, &names);
-            (request, Arc::new(worked))
+        let mut size = LastSize::None;
+        let worker = Latest::start("mixture", env.wake.clone(), move |question: Question| {
+            let worked = work_out(&question, &mut size);
+            (question, Arc::new(worked))
         });
         let base = folder.clone();
         let adder = Latest::start("mixture-folder", env.wake.clone(), move |path: PathBuf| look_at(&base, path));
@@ -59,11 +62,10 @@ impl MixtureScreen {
 
     /// Asks what the answers come to, unless that is known.
     fn ask(&mut self) {
-        let Ok(request) = self.state.request() else { return };
-        if self.asked.as_ref() != Some(&request) {
-            self.asked = Some(request.clone());
-            let names = self.state.chosen().map(|row| row.member.name.clone()).collect();
-            self.worker.ask((request, names));
+        let Ok(question) = self.state.question() else { return };
+        if self.asked.as_ref() != Some(&question) {
+            self.asked = Some(question.clone());
+            self.worker.ask(question);
         }
     }
 
@@ -84,6 +86,7 @@ impl MixtureScreen {
             sequence_length: self.state.length(),
             samples: request.samples,
             seed: request.seed,
+            training: self.state.training.clone(),
             output: PathBuf::from(self.state.input(Stop::Output).trim()),
             overwrite: self.state.overwrite,
         };
@@ -173,9 +176,15 @@ fn look(folder: &Path, path: PathBuf) -> Member {
     }
 }
 
-fn work_out(request: &Request, names: &[String]) -> Outcome<Worked> {
+/// What the answers come to. Problems go before notes.
+pub(super) fn work_out(question: &Question, last: &mut LastSize) -> Outcome<Worked> {
+    let Question { request, names, training, made_with } = question;
     let outlook = Outlook::of_request(request, names)?;
-    let notes = warnings(request, &outlook, names);
+    let mut notes = training.compare(made_with.as_ref(), |made_with| match last {
+        Some((known, size)) if known == made_with => size.clone(),
+        _ => last.insert((made_with.clone(), made_with.vocabulary_size())).1.clone(),
+    });
+    notes.extend(warnings(request, &outlook, names));
     Ok(Worked { outlook, notes })
 }
 

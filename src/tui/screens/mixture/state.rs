@@ -1,6 +1,6 @@
 //! The answers of a mixture index, and what they come to. Pure.
 
-use crate::engine::nanosets::mixture::{IndexDraft, Outlook, Request};
+use crate::engine::nanosets::mixture::{FolderTokenizer, IndexDraft, Outlook, Request, TokenizerSettings};
 use crate::engine::plan::shell_quote;
 use crate::formats::nanosets::windows;
 use crate::model::{Outcome, Problem};
@@ -81,6 +81,19 @@ pub enum Place {
     Below,
 }
 
+/// Everything that decides what the answers come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The mixture.
+    pub request: Request,
+    /// Names of the data sets.
+    pub names: Vec<String>,
+    /// What the tokenizer is compared with.
+    pub training: TokenizerSettings,
+    /// The tokenizer of the data sets.
+    pub made_with: Option<FolderTokenizer>,
+}
+
 /// What an index would come to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Worked {
@@ -98,6 +111,8 @@ pub struct MixtureState {
     pub wanted: Vec<PathBuf>,
     /// Their weights, as they are typed; none where each counts by its windows.
     weights: Vec<String>,
+    /// What the tokenizer of the data sets is compared with.
+    pub training: TokenizerSettings,
     /// Replace an index that is there.
     pub overwrite: bool,
     /// The selected row.
@@ -108,8 +123,8 @@ pub struct MixtureState {
     pub inputs: [TextField; 6],
     /// The samples that the screen filled in itself: one epoch of the data sets that are mixed.
     epoch: String,
-    /// What the answers come to, and for which request.
-    pub worked: Option<(Request, Arc<Outcome<Worked>>)>,
+    /// What the answers come to, and for which of them.
+    pub worked: Option<(Question, Arc<Outcome<Worked>>)>,
     /// First line in view of what is below.
     pub offset: usize,
     /// Where things were drawn last.
@@ -128,6 +143,7 @@ impl MixtureState {
             rows: None,
             wanted,
             weights: given.weights.iter().flatten().map(f64::to_string).collect(),
+            training: given.training.clone(),
             overwrite: given.overwrite,
             list: ListState::new(0),
             stop: Stop::List,
@@ -252,10 +268,24 @@ impl MixtureState {
         Ok(Request { lengths, weights, samples, seed })
     }
 
+    /// What is to be worked out; `Err` says what is missing.
+    pub fn question(&self) -> Result<Question, String> {
+        let made_with = self.chosen().find_map(|row| {
+            let (name, _) = row.member.made_with.clone()?;
+            Some(FolderTokenizer { folder: row.member.path.clone(), name })
+        });
+        Ok(Question {
+            request: self.request()?,
+            names: self.chosen().map(|row| row.member.name.clone()).collect(),
+            training: self.training.clone(),
+            made_with,
+        })
+    }
+
     /// What the answers come to, when that was found out for them.
     pub fn worked_now(&self) -> Option<&Outcome<Worked>> {
-        let request = self.request().ok()?;
-        self.worked.as_ref().filter(|(of, _)| *of == request).map(|(_, worked)| worked.as_ref())
+        let question = self.question().ok()?;
+        self.worked.as_ref().filter(|(of, _)| *of == question).map(|(_, worked)| worked.as_ref())
     }
 
     /// Why it cannot be written as it is.
@@ -283,6 +313,12 @@ impl MixtureState {
         ];
         for (flag, stop) in flags {
             words.push(format!("{flag} {}", shell_quote(self.input(stop).trim())));
+        }
+        if let Some(tokenizer) = &self.training.tokenizer {
+            words.push(format!("--tokenizer {}", shell_quote(tokenizer)));
+        }
+        if let Some(size) = self.training.vocab_size {
+            words.push(format!("--vocab-size {size}"));
         }
         if self.overwrite {
             words.push("--force-overwrite".to_owned());

@@ -1,6 +1,6 @@
-use super::state::{Member, MixtureState, Place, Stop, Worked};
+use super::state::{Member, MixtureState, Place, Stop};
 use super::view;
-use crate::engine::nanosets::mixture::{warnings, IndexDraft, Outlook};
+use crate::engine::nanosets::mixture::{FolderTokenizer, IndexDraft, TokenizerSettings};
 use crate::tui::keymap::Action;
 use crate::tui::testing;
 use std::path::Path;
@@ -42,13 +42,9 @@ fn example() -> MixtureState {
 }
 
 fn work_out(state: &mut MixtureState) {
-    let request = state.request().unwrap();
-    let names: Vec<String> = state.chosen().map(|row| row.member.name.clone()).collect();
-    let worked = Outlook::of_request(&request, &names).map(|outlook| {
-        let notes = warnings(&request, &outlook, &names);
-        Worked { outlook, notes }
-    });
-    state.worked = Some((request, Arc::new(worked)));
+    let question = state.question().unwrap();
+    let worked = super::screen::work_out(&question, &mut None);
+    state.worked = Some((question, Arc::new(worked)));
 }
 
 #[test]
@@ -86,6 +82,36 @@ fn shares_repeats_and_unread_parts_follow_the_weights() {
     assert_eq!(samples, [7, 34, 21, 8], "the figures of the format page");
     compare("weighted", &mut state);
     assert!(state.command().contains("--weights 0.1,0.5,0.3,0.1 --sequence-length 9 --samples 70 --seed 1234"));
+}
+
+#[test]
+fn the_tokenizer_is_compared_with_the_training_configuration() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/nanosets/tokenizers/bpe1k.json");
+    let shown_with = |vocab_size, name: &str| {
+        let training = TokenizerSettings { tokenizer: Some("other/name".into()), vocab_size: Some(vocab_size) };
+        let given = IndexDraft { sequence_length: Some(9), training, ..IndexDraft::default() };
+        let mut state = MixtureState::new(&given, Vec::new(), Path::new("/data/mixture-index"));
+        let mut web = member("web", &[103]);
+        web.made_with = Some((name.to_owned(), 2));
+        state.take_found(Ok(vec![web]));
+        assert!(state.command().ends_with(&format!("--tokenizer other/name --vocab-size {vocab_size}")));
+        work_out(&mut state);
+        state
+    };
+    let notes = |state: &MixtureState| match state.worked_now() {
+        Some(Ok(worked)) => worked.notes.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        other => panic!("{other:?}"),
+    };
+    let here = golden.to_str().unwrap();
+    let differs = notes(&shown_with(7, here));
+    assert!(differs[0].contains("tokenizer_name_or_path") && differs[1].contains("vocab_size"), "{differs:?}");
+    let size = FolderTokenizer { folder: "/data/web".into(), name: here.into() }.vocabulary_size().unwrap();
+    assert!(!notes(&shown_with(size, here)).iter().any(|note| note.contains("vocab_size")));
+    compare("tokenizer", &mut shown_with(7, "tokenizer.json"));
+    // Other answers with the same lengths are worked out again.
+    let mut state = shown_with(7, "tokenizer.json");
+    state.rows.as_mut().unwrap().as_mut().unwrap()[0].member.made_with = Some((here.into(), 2));
+    assert!(state.worked_now().is_none());
 }
 
 #[test]

@@ -125,6 +125,10 @@ fn pack(report: &PackReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
                 format!("  {} at the end filled no sample and were left out", count(target.dropped_tokens, "token"));
             lines.extend(wrapped(&words, columns, ui.theme.text));
         }
+        if let Some(size) = target.vocab_size {
+            let words = format!("  the training configuration needs vocab_size: {size}");
+            lines.extend(wrapped(&words, columns, ui.theme.text));
+        }
         for skipped in &target.skipped {
             let style = if skipped.is_by_design { ui.theme.muted } else { ui.theme.warn };
             let words = format!("  {} left out: {}", count(skipped.documents, "document"), skipped.reason);
