@@ -201,5 +201,6 @@ fn status(progress: &Progress, item: &'static str, start: Instant) -> JobStatus 
         problems: Vec::new(),
         counts: Vec::new(),
         log: Vec::new(),
+        outputs: Default::default(),
     }
 }

@@ -15,6 +15,7 @@ pub mod metadataset;
 pub mod mix;
 pub mod modalities;
 pub mod nanosets;
+pub mod outputs;
 mod overall;
 pub mod pack;
 pub mod pool;
@@ -122,6 +123,8 @@ pub struct JobStatus {
     pub counts: Vec<(Severity, ProblemKind, u64)>,
     /// One line per state change, newest last, bounded.
     pub log: Vec<String>,
+    /// The files that it writes, where it lists them.
+    pub outputs: outputs::OutputsStatus,
 }
 
 impl JobStatus {
@@ -140,6 +143,7 @@ impl JobStatus {
             problems: Vec::new(),
             counts: Vec::new(),
             log: Vec::new(),
+            outputs: outputs::OutputsStatus::default(),
         }
     }
 }

@@ -128,6 +128,7 @@ impl StatusBoard {
             problems: problems.kept(),
             counts: problems.counts(),
             log: inner.log.iter().cloned().collect(),
+            outputs: Default::default(),
         }
     }
 }

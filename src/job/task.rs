@@ -1,5 +1,6 @@
 //! A job that is not `prepare`: something that runs in a thread of its own and can be asked how it stands.
 
+use super::outputs::OutputBoard;
 use super::overall::Forecast;
 use super::status::StatusBoard;
 use super::{JobState, JobStatus, Phase};
@@ -23,6 +24,8 @@ pub struct TaskContext {
     pub cancel: Cancel,
     /// What was found.
     pub problems: ProblemLog,
+    /// The files that it writes.
+    pub outputs: OutputBoard,
     board: StatusBoard,
 }
 
@@ -32,6 +35,7 @@ impl TaskContext {
             progress: Progress::default(),
             cancel: Cancel::default(),
             problems: ProblemLog::new(options.strict),
+            outputs: OutputBoard::default(),
             options,
             fs,
             board: StatusBoard::new(),
@@ -75,7 +79,7 @@ impl TaskContext {
         self.board.elapsed()
     }
     fn status(&self) -> JobStatus {
-        self.board.read(&self.progress, &self.problems)
+        JobStatus { outputs: self.outputs.read(), ..self.board.read(&self.progress, &self.problems) }
     }
 }
 

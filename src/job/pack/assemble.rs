@@ -9,6 +9,7 @@ use super::journal::{Journal, Place, Record, TaskCounts, Totals};
 use super::spool::{Mark, Snapshot, Spool};
 use crate::engine::pack::{Kind, PackedPiece, Recipe};
 use crate::formats::modalities::packed::HEADER_BYTES;
+use crate::job::outputs::OutputState;
 use crate::job::task::TaskContext;
 use crate::model::pack::{NanosetsTarget, PackPlan};
 use crate::model::{Outcome, PackFormat, Problem, ProblemKind, Severity};
@@ -270,6 +271,7 @@ impl<'a> Assembler<'a> {
                 counts.documents.add(std::mem::take(&mut counts.in_file));
             }
             self.end()?;
+            self.begun = None;
         }
         self.place = fed.next;
         self.is_torn = false;
@@ -295,6 +297,7 @@ impl<'a> Assembler<'a> {
                 self.marks.insert(name.clone(), spool.mark());
             }
         }
+        self.grown.iter().for_each(|name| self.show_output(name));
         let grown = std::mem::take(&mut self.grown);
         let record = Record {
             place: self.place,
@@ -308,6 +311,30 @@ impl<'a> Assembler<'a> {
         self.since = 0;
         self.committed = Instant::now();
         Ok(())
+    }
+
+    /// Shows how far the outputs are whose spools there are already.
+    pub(super) fn show_outputs(&self) {
+        self.marks.keys().for_each(|name| self.show_output(name));
+    }
+
+    fn show_output(&self, name: &str) {
+        let bytes = self.spools.get(name).map(Spool::bytes).or(self.marks.get(name).map(|mark| mark.bytes));
+        let state = if self.is_open(name) { OutputState::Writing } else { OutputState::Written };
+        self.context.outputs.update(name, state, bytes.unwrap_or(0));
+    }
+
+    /// Whether a spool will grow. Those that a stopped run has finished are opened again all the same.
+    fn is_open(&self, name: &str) -> bool {
+        let Some(pass) = self.pass.filter(|_| self.spools.contains_key(name)) else { return false };
+        let role = self.begun.and_then(|file| pass.roles.get(file));
+        let mut formats =
+            pass.recipes.iter().filter_map(|number| self.recipes.get(*number)).map(|recipe| recipe.format);
+        formats.any(|format| match format {
+            PackFormat::Modalities => role.is_some_and(|role| name == name::pbin(role.pbin)),
+            PackFormat::Nanosets => name.starts_with('n'),
+            PackFormat::Forager => role.is_some_and(|role| name == name::samples(role.samples)),
+        })
     }
 
     /// Closes all files.
@@ -358,6 +385,7 @@ impl<'a> Assembler<'a> {
         let spool = spool.read_again(is_read_again(name, self.plan, self.recipes));
         self.spools.insert(name.to_owned(), spool);
         self.grown.insert(name.to_owned());
+        self.show_output(name);
         Ok(())
     }
 

@@ -12,6 +12,7 @@ mod inputs;
 mod journal;
 mod layout;
 mod logs;
+mod outputs;
 mod pipeline;
 mod preview;
 mod preview_outputs;

@@ -2,13 +2,12 @@
 
 use super::inputs::Inputs;
 use super::layout::Layout;
+use super::outputs::bytes_in;
 use super::{preview, Tuning};
 use crate::job::task::TaskContext;
 use crate::model::pack::SampleSize;
 use crate::model::{text, Failure, Outcome, PackPlan, Subject};
 use crate::storage::space::free_bytes;
-use std::path::Path;
-use walkdir::WalkDir;
 
 /// How many times larger than its file packed text is, generously.
 const UNPACKED: u64 = 24;
@@ -50,12 +49,6 @@ pub(super) fn check(
     Err(Failure::environment("packing", why)
         .on(Subject::path(&layout.output))
         .with_hint("free some space, or name an --output on another disk"))
-}
-
-/// Bytes of the files in a folder and those below it; what cannot be read counts for nothing.
-fn bytes_in(folder: &Path) -> u64 {
-    let entries = WalkDir::new(folder).into_iter().flatten();
-    entries.filter_map(|entry| entry.metadata().ok()).filter(|facts| facts.is_file()).map(|facts| facts.len()).sum()
 }
 
 /// More than a plan can need: a token and an entry of an index for each byte of text, all of it twice.

@@ -10,10 +10,11 @@ use super::logs::{check_tasks, Logs};
 use super::pipeline::{self, Ended, Limits};
 use super::publish::{make_folder, publish, Outputs};
 use super::record::{decide, settled, Decision, Recorded};
-use super::{findings, room, stats, PackReport, Skipped, TargetReport, Tuning};
+use super::{findings, outputs, room, stats, PackReport, Skipped, TargetReport, Tuning};
 use crate::engine::pack::{plan_hash, recipes, Recipe};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::layouts;
+use crate::job::outputs::OutputState;
 use crate::job::overall::{cost, Forecast};
 use crate::job::pool::together;
 use crate::job::record::{check_running, report_before, tell_again, RecordedPlan as _};
@@ -69,6 +70,7 @@ pub(super) fn run(context: &TaskContext, plan: &PackPlan, tuning: Tuning) -> Out
     // That of a run without results holds nothing once its work is gone.
     let _ = context.fs.raw_rmdir(job.layout.own.path());
     if result.is_err() {
+        outputs::leave(&context.outputs, &job.layout);
         for folder in made.iter().rev() {
             let _ = context.fs.raw_rmdir(folder);
         }
@@ -147,6 +149,9 @@ impl<'a> Job<'a> {
                 context.log(format!("cleaning up: {error}"));
             }
         }
+        if result.is_err() {
+            context.outputs.settle(if is_over { OutputState::Removed } else { OutputState::Kept });
+        }
         result
     }
 
@@ -175,6 +180,7 @@ impl<'a> Job<'a> {
                 continue;
             };
             assembler.be_quiet_until(told);
+            outputs::expect(&context.outputs, self.plan, &self.layout, &self.inputs, &self.recipes);
             match self.passes(&mut assembler)? {
                 Ended::Done => return self.finish(lock, &assembler, begin.reference, resumed),
                 Ended::Mismatch(mismatch) => {
@@ -243,6 +249,7 @@ impl<'a> Job<'a> {
         context.progress.go_on(assembler.totals().documents, self.done_before(start.pass, start.file, start.offset));
         for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
             assembler.enter(pass);
+            assembler.show_outputs();
             let recipes: Vec<Recipe> =
                 pass.recipes.iter().filter_map(|recipe| self.recipes.get(*recipe)).cloned().collect();
             let index = pass.index.as_deref().map(open_read).transpose()?;
@@ -326,6 +333,7 @@ impl<'a> Job<'a> {
                 context.problems.report(problem)?;
             }
         }
+        outputs::complete(&context.outputs, &self.layout, &made);
         if let Some(note) = findings::special_tokens(totals, &self.tokenizer) {
             context.problems.report(note)?;
         }
@@ -345,6 +353,7 @@ impl<'a> Job<'a> {
         report.elapsed = context.elapsed();
         let outputs = Outputs { made: &made, texts, plan_hash: &self.hash };
         publish(context, self.plan, &self.layout, &self.inputs, outputs, &mut report)?;
+        context.outputs.settle(OutputState::Published);
         report.elapsed = context.elapsed();
         context.log(format!("packed {}", text::count(report.documents, "document")));
         Ok(report)

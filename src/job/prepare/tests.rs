@@ -73,6 +73,27 @@ fn assert_golden(case: &str, root: &Path) {
 }
 
 #[test]
+fn the_log_has_sentences_and_no_debug_output() {
+    let folder = copy_of("captioning_fieldmap");
+    let mut plan = plan_for(folder.path(), ratio("8,1,1"), Loading::Crude { cooker: false });
+    for rerun in [Rerun::Refuse, Rerun::Overwrite, Rerun::Update] {
+        plan.rerun = rerun.clone();
+        let job = PrepareJob::start(plan.clone(), RunOptions::default(), None).unwrap();
+        while !job.is_finished() {
+            std::thread::yield_now();
+        }
+        let log = job.status().log;
+        job.wait().unwrap();
+        assert!(!log.is_empty());
+        for line in log {
+            let is_debug =
+                ["Nothing", "None", "Some(", "Ok(", "Rows", " { ", "\""].iter().any(|word| line.contains(word));
+            assert!(!is_debug, "{rerun:?}: {line}");
+        }
+    }
+}
+
+#[test]
 fn golden_data_sets_come_out_byte_for_byte_with_any_number_of_workers() {
     for threads in [1, 2, 7] {
         let folder = copy_of("captioning_fieldmap");

@@ -242,6 +242,7 @@ fn job(state: JobState) -> Box<StillJob> {
         problems: vec![problem],
         counts: vec![(Severity::Problem, ProblemKind::DamagedHeader, 1)],
         log: vec!["found 20 shards".into(), "shard_0011.tar: 10,004 samples".into()],
+        outputs: Default::default(),
     };
     Box::new(StillJob { status, ended: Arc::default() })
 }

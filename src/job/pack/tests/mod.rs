@@ -1,5 +1,6 @@
 mod golden;
 mod logs;
+mod outputs;
 mod rerun;
 mod tokenizer;
 

@@ -79,7 +79,7 @@ impl World {
 }
 
 /// Every line is a piece, and every piece is recorded.
-const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None };
+pub(super) const LINE_BY_LINE: Tuning = Tuning { block_bytes: Some(1), commit_bytes: Some(0), free_bytes: None };
 
 #[test]
 fn threads_memory_and_pieces_change_no_byte() {

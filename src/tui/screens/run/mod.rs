@@ -3,6 +3,7 @@
 //! [`RunState`] is pure and shared by the run step of the guided prepare and by [`RunScreen`], which shows every other job.
 
 pub mod orders;
+mod outputs;
 mod screen;
 pub mod summary;
 pub mod view;

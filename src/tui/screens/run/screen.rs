@@ -1,15 +1,14 @@
 //! A whole screen for one job: started here, followed, stopped, tried again.
 
 use super::view::{draw_frame, draw_page, Words};
-use super::{summary, RunAsk, RunState, Tab};
+use super::{outputs, summary, RunAsk, RunState, Tab};
 use crate::model::{DedupPlan, Outcome};
-use crate::tui::jobs::{JobId, JobResult};
+use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::problems::ProblemDesk;
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::screens::{browse, repeats};
-use crate::tui::widgets::layout::draw_lines;
 use crate::tui::widgets::mouse::{wheel, Gesture, Places};
 use crate::tui::widgets::page::{command_lines, wrapped};
 use crate::tui::widgets::{panel, Level, Toast};
@@ -178,7 +177,7 @@ impl RunScreen {
     fn overview(&self, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let mut lines = match &self.run.result {
             Some(result) => summary::lines(result, columns, ui),
-            None => Vec::new(),
+            None => self.run.status.as_ref().map(|status| outputs::lines(status, columns, ui)).unwrap_or_default(),
         };
         if matches!(&self.run.result, Some(result) if result.is_ok()) {
             if !self.order.next.is_empty() {
@@ -310,9 +309,6 @@ impl Screen for RunScreen {
             return;
         };
         let lines = self.overview(usize::from(place.width), ui);
-        match self.run.result.as_ref().is_some_and(JobResult::is_ok) {
-            true => draw_page(&mut self.run, frame, place, lines, ui),
-            false => draw_lines(frame.buffer_mut(), place, lines),
-        }
+        draw_page(&mut self.run, frame, place, lines, ui);
     }
 }

@@ -1,6 +1,6 @@
 //! Draws what every run shows alike: how far it is, its problems, its log, and why it failed.
 
-use super::{RunState, Tab};
+use super::{outputs, RunState, Tab};
 use crate::engine::plan::fields::percent;
 use crate::job::{JobStatus, Phase};
 use crate::model::text::{bytes, count, duration, grouped};
@@ -236,6 +236,8 @@ pub fn draw_failure(step: &mut RunState, frame: &mut Frame, area: Rect, failure:
         Span::styled(back, ui.theme.key),
         Span::styled(format!(" goes back to {}.", words.back), ui.theme.muted),
     ]));
+    let outputs = step.status.as_ref().map(|status| outputs::lines(status, columns, ui)).unwrap_or_default();
+    lines.extend((!outputs.is_empty()).then(Line::default).into_iter().chain(outputs));
     draw_page(step, frame, area, lines, ui);
 }
 

@@ -46,6 +46,7 @@ pub(in super::super) fn status(state: JobState) -> JobStatus {
         problems: Vec::new(),
         counts: Vec::new(),
         log: vec!["0:00  opening the data set".into(), "0:00  scanning 20 shards".into()],
+        outputs: Default::default(),
     }
 }
 

@@ -1,0 +1,170 @@
+//! The files that a running job writes, and how far each of them is.
+
+use serde::Serialize;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Files that are listed; the others are counted.
+const LISTED: usize = 1_000;
+
+/// How far a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutputState {
+    /// Not begun.
+    Waiting,
+    /// Begun, in the job's own folder.
+    Writing,
+    /// Complete, in the job's own folder.
+    Written,
+    /// Visible under its name.
+    Published,
+    /// The job ended without it; what was written is in the job's own folder, and the next run continues with it.
+    Kept,
+    /// The job ended without it; what was written was removed.
+    Removed,
+}
+
+/// One file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OutputStatus {
+    /// Its name, as seen from the folder that the output is in; raw.
+    pub name: String,
+    /// How far it is.
+    pub state: OutputState,
+    /// Bytes of it that are on disk.
+    pub bytes: u64,
+}
+
+/// What an unsuccessful job left on disk for the next run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LeftOver {
+    /// The job's own folder.
+    pub folder: PathBuf,
+    /// Bytes of the files in it.
+    pub bytes: u64,
+}
+
+/// The files of a job; none where it does not list them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct OutputsStatus {
+    /// The first 1,000.
+    pub files: Vec<OutputStatus>,
+    /// Files beyond those.
+    pub more: u64,
+    /// After an unsuccessful end.
+    pub left: Option<LeftOver>,
+}
+
+/// The job's side of [`OutputsStatus`].
+#[derive(Debug, Default)]
+pub struct OutputBoard(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    status: OutputsStatus,
+    /// Places in the list by what a file is made of.
+    places: HashMap<String, usize>,
+}
+
+impl OutputBoard {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lists the files that will be written, none of them begun: the key under which each is [updated](Self::update), and its name.
+    pub fn expect(&self, files: impl IntoIterator<Item = (String, String)>) {
+        let mut inner = Inner::default();
+        for (key, name) in files {
+            if inner.status.files.len() == LISTED {
+                inner.status.more += 1;
+                continue;
+            }
+            inner.places.insert(key, inner.status.files.len());
+            inner.status.files.push(OutputStatus { name, state: OutputState::Waiting, bytes: 0 });
+        }
+        *self.inner() = inner;
+    }
+
+    /// Sets how far a file is. A key that is not listed has no effect.
+    pub fn update(&self, key: &str, state: OutputState, bytes: u64) {
+        let mut inner = self.inner();
+        let place = inner.places.get(key).copied();
+        if let Some(file) = place.and_then(|place| inner.status.files.get_mut(place)) {
+            (file.state, file.bytes) = (state, bytes);
+        }
+    }
+
+    /// Lists files that are complete in place of those that were expected.
+    pub fn complete(&self, files: impl IntoIterator<Item = (String, u64)>) {
+        let mut inner = Inner::default();
+        for (name, bytes) in files {
+            match inner.status.files.len() {
+                LISTED => inner.status.more += 1,
+                _ => inner.status.files.push(OutputStatus { name, state: OutputState::Written, bytes }),
+            }
+        }
+        *self.inner() = inner;
+    }
+
+    /// Every file that was begun gets this state; of removed ones nothing is on disk.
+    pub fn settle(&self, state: OutputState) {
+        let mut inner = self.inner();
+        for file in inner.status.files.iter_mut().filter(|file| file.state != OutputState::Waiting) {
+            file.state = state;
+            if state == OutputState::Removed {
+                file.bytes = 0;
+            }
+        }
+    }
+
+    /// Records what is left after an unsuccessful end.
+    pub fn leave(&self, left: LeftOver) {
+        self.inner().status.left = Some(left);
+    }
+
+    /// One reading.
+    pub fn read(&self) -> OutputsStatus {
+        self.inner().status.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expected(count: usize) -> OutputBoard {
+        let board = OutputBoard::default();
+        board.expect((0..count).map(|n| (format!("key{n}"), format!("name{n}"))));
+        board
+    }
+
+    fn states(board: &OutputBoard) -> Vec<(OutputState, u64)> {
+        board.read().files.iter().map(|file| (file.state, file.bytes)).collect()
+    }
+
+    #[test]
+    fn a_file_that_was_not_begun_keeps_its_state_when_the_job_ends() {
+        let board = expected(3);
+        board.update("key0", OutputState::Written, 7);
+        board.update("key1", OutputState::Writing, 3);
+        board.update("unknown", OutputState::Writing, 3);
+        board.settle(OutputState::Kept);
+        assert_eq!(states(&board), [(OutputState::Kept, 7), (OutputState::Kept, 3), (OutputState::Waiting, 0)]);
+        board.settle(OutputState::Removed);
+        assert_eq!(states(&board)[0], (OutputState::Removed, 0));
+        board.complete([("a".to_owned(), 5)]);
+        board.settle(OutputState::Published);
+        assert_eq!(states(&board), [(OutputState::Published, 5)]);
+    }
+
+    #[test]
+    fn many_files_are_counted() {
+        let board = expected(LISTED + 2);
+        board.update(&format!("key{}", LISTED + 1), OutputState::Written, 7);
+        assert_eq!((board.read().files.len(), board.read().more), (LISTED, 2));
+        board.complete((0..=LISTED).map(|n| (n.to_string(), 1)));
+        assert_eq!((board.read().files.len(), board.read().more), (LISTED, 1));
+    }
+}

@@ -1,0 +1,126 @@
+//! The files that a run writes: how far each of them is, and what an unsuccessful run leaves on disk.
+
+use crate::job::outputs::{OutputState, OutputStatus};
+use crate::job::{JobState, JobStatus};
+use crate::model::text::{bytes, count};
+use crate::tui::screen::Ui;
+use crate::tui::widgets::page::wrapped;
+use crate::tui::widgets::text;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+/// Columns of the state and the size of a file.
+const FIGURES: usize = 22;
+
+/// The files in their order; none where the run does not list them.
+pub fn lines(status: &JobStatus, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+    let outputs = &status.outputs;
+    let has_ended = status.state != JobState::Running;
+    let mut lines = Vec::new();
+    if !outputs.files.is_empty() && matches!(status.state, JobState::Failed | JobState::Cancelled) {
+        let words = match &outputs.left {
+            Some(left) => {
+                format!("Left on disk: {} in {}", bytes(left.bytes), text::safe(&left.folder.to_string_lossy()))
+            }
+            None => "Nothing is left on disk.".to_owned(),
+        };
+        lines.extend(wrapped(&words, columns, ui.theme.text));
+    }
+    lines.extend(outputs.files.iter().map(|file| file_line(file, has_ended, columns, ui)));
+    if outputs.more > 0 {
+        lines.push(Line::from(Span::styled(format!("  and {} more", count(outputs.more, "file")), ui.theme.muted)));
+    }
+    lines
+}
+
+fn file_line(file: &OutputStatus, has_ended: bool, columns: usize, ui: &Ui) -> Line<'static> {
+    let (word, style) = state_word(file.state, has_ended, ui);
+    let room = columns.saturating_sub(FIGURES + 2).max(8);
+    let name = text::pad_end(&text::fit_middle(&file.name, room, ui.glyphs), room);
+    let is_on_disk = !matches!(file.state, OutputState::Waiting | OutputState::Removed);
+    let size = if is_on_disk { bytes(file.bytes) } else { String::new() };
+    Line::from(vec![
+        Span::raw(format!("  {name}")),
+        Span::styled(text::pad_start(word, 11), style),
+        Span::raw(text::pad_start(&size, 11)),
+    ])
+}
+
+fn state_word(state: OutputState, has_ended: bool, ui: &Ui) -> (&'static str, Style) {
+    match state {
+        OutputState::Waiting if has_ended => ("not begun", ui.theme.muted),
+        OutputState::Waiting => ("waiting", ui.theme.muted),
+        OutputState::Writing => ("writing", ui.theme.accent),
+        OutputState::Written => ("written", ui.theme.text),
+        OutputState::Published => ("published", ui.theme.ok),
+        OutputState::Kept => ("kept", ui.theme.warn),
+        OutputState::Removed => ("removed", ui.theme.muted),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::view::{draw_frame, draw_page, Words};
+    use super::super::RunState;
+    use super::*;
+    use crate::job::outputs::{LeftOver, OutputsStatus};
+    use crate::job::pack::PackReport;
+    use crate::model::{Failure, Outcome};
+    use crate::tui::jobs::JobResult;
+    use crate::tui::testing;
+
+    fn file(name: &str, state: OutputState, bytes: u64) -> OutputStatus {
+        OutputStatus { name: name.into(), state, bytes }
+    }
+
+    fn status(state: JobState, files: Vec<OutputStatus>, left: Option<LeftOver>) -> JobStatus {
+        JobStatus { outputs: OutputsStatus { files, more: 3, left }, ..JobStatus::ended(state) }
+    }
+
+    fn compare(name: &str, status: JobStatus, failure: Option<Failure>) {
+        let words = Words {
+            ready: "web is ready to train on".into(),
+            done: "web is packed".into(),
+            idle: "web was packed like this already".into(),
+            overview: "Files",
+            back: "the answers",
+            keeps_work: true,
+        };
+        let result = failure.map(|failure| {
+            let end: Outcome<PackReport> = Err(failure);
+            JobResult::from(end)
+        });
+        let mut run = RunState { started: true, ..RunState::default() };
+        run.observe(status.clone(), result);
+        testing::compare(&format!("run_files_{name}"), &testing::SCREENS, |size| {
+            testing::shown(size, |frame, area, ui| {
+                if let Some(place) = draw_frame(&mut run, frame, area, &words, true, ui) {
+                    let lines = lines(&status, usize::from(place.width), ui);
+                    draw_page(&mut run, frame, place, lines, ui);
+                }
+            })
+        });
+    }
+
+    #[test]
+    fn a_run_lists_its_files_with_state_and_size() {
+        let files = vec![
+            file("web-tokens/modalities/a\u{1b}[31m.pbin", OutputState::Written, 5 << 20),
+            file("web-tokens/nanosets/00000_unshuffled.ds", OutputState::Writing, 3 << 20),
+            file("web-tokens/nanosets/00000_unshuffled.ds.metadata", OutputState::Waiting, 0),
+        ];
+        compare("running", status(JobState::Running, files, None), None);
+    }
+
+    #[test]
+    fn a_failed_run_lists_what_it_left() {
+        let files = |state, bytes| {
+            vec![file("web-tokens/a.pbin", state, bytes), file("web-tokens/b.pbin", OutputState::Waiting, 0)]
+        };
+        let left = LeftOver { folder: "/data/.web-tokens.gristmill".into(), bytes: 6 << 20 };
+        let full = Failure::environment("packing", "no space left on device");
+        compare("kept", status(JobState::Failed, files(OutputState::Kept, 5 << 20), Some(left)), Some(full));
+        let wrong = Failure::data("packing", "no line gave a document");
+        compare("removed", status(JobState::Failed, files(OutputState::Removed, 0), None), Some(wrong));
+    }
+}
