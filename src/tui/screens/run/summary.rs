@@ -247,8 +247,44 @@ fn files(files: &[OutputFile], columns: usize, ui: &Ui) -> Vec<Line<'static>> {
 mod tests {
     use super::*;
     use crate::job::dedup::Figures;
+    use crate::job::pack::TargetReport;
+    use crate::model::PackFormat;
     use crate::tui::testing;
     use std::time::Duration;
+
+    #[test]
+    fn the_vocabulary_size_that_training_needs_is_shown() {
+        let target = |format, vocab_size| TargetReport {
+            format,
+            path: "/data/web-tokens".into(),
+            outputs: Vec::new(),
+            documents: 2,
+            tokens: 8,
+            dropped_tokens: 0,
+            token_bytes: 2,
+            vocab_size,
+            skipped: Vec::new(),
+        };
+        let report = PackReport {
+            files: 1,
+            documents: 2,
+            tokens: 8,
+            bytes: 30,
+            targets: vec![target(PackFormat::Nanosets, Some(50_257)), target(PackFormat::Modalities, None)],
+            nothing_to_do: false,
+            resumed_bytes: 0,
+            switched_to_reference: None,
+            problems: Vec::new(),
+            counts: Vec::new(),
+            elapsed: Duration::ZERO,
+        };
+        let result = JobResult::Pack(std::sync::Arc::new(Ok(report)));
+        let shown = testing::shown((60, 10, false), |frame, area, ui| {
+            let lines = lines(&result, usize::from(area.width), ui);
+            crate::tui::widgets::layout::draw_lines(frame.buffer_mut(), area, lines);
+        });
+        assert_eq!(shown.matches("the training configuration needs vocab_size: 50257").count(), 1, "{shown}");
+    }
 
     #[test]
     fn no_sentence_is_cut_however_narrow_the_window() {
