@@ -14,6 +14,7 @@ mod media;
 mod pack;
 mod plain;
 mod review;
+mod settings;
 mod splits;
 mod what_now;
 

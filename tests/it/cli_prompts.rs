@@ -334,3 +334,67 @@ fn a_list_of_paths_asks_for_the_folder_that_they_start_from() {
     dialogue.ends(0);
     assert!(sandbox.has("out/00000_unshuffled.ds.metadata"));
 }
+
+/// Picks a row of the list of settings by what it is called.
+fn pick(dialogue: &mut Dialogue, label: &str) {
+    dialogue.expect("Which setting?").expect("no more").expect("Number");
+    let text = dialogue.text();
+    let list = text.rsplit("Which setting?").next().unwrap();
+    let row = list.lines().find(|line| line.contains(label)).unwrap_or_else(|| panic!("'{label}' is not in{list}"));
+    dialogue.answer(row.split_whitespace().next().unwrap());
+}
+
+#[test]
+fn the_prompts_of_packing_give_every_setting_that_the_screens_have() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a.jsonl", "{\"text\": \"The first one.\"}\n{\"text\": \"The second one.\"}\n");
+    let tokenizer = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/modalities/tokenizers/bpe1k");
+    let flags = format!("--format nanosets --eos-id 0 --tokenizer {}", tokenizer.display());
+    let mut dialogue = Dialogue::start(&sandbox, &format!("pack a.jsonl --plain {flags}"), "xterm-256color");
+    dialogue.expect("Folder for the tokens").answer("out");
+    dialogue.expect("What now?").expect("4  change other settings").expect("Number").answer("4");
+    pick(&mut dialogue, "Nanosets, tasks: ");
+    dialogue.expect("Nanosets, tasks (one a file").answer("many").expect("that is not a number");
+    pick(&mut dialogue, "Nanosets, tasks: ");
+    dialogue.expect("Nanosets, tasks (").answer("2");
+    pick(&mut dialogue, "Nanosets, shuffle: off");
+    dialogue.expect("by the seed").answer("y");
+    assert!(!dialogue.text().contains("Forager, token type"));
+    pick(&mut dialogue, "Forager: off");
+    dialogue.expect("index/").answer("y");
+    pick(&mut dialogue, "Forager, sample size: 4096");
+    dialogue.expect("Forager, sample size (").answer("4");
+    pick(&mut dialogue, "Forager, token type: uint16, as is usual");
+    dialogue.expect("uint32").expect("Number").answer("4");
+    pick(&mut dialogue, "Nanosets, tasks: 2");
+    dialogue.expect("Nanosets, tasks (").answer("-");
+    dialogue.expect("Which setting?").expect("Nanosets, tasks: one a file").expect("Number").answer("");
+    dialogue.expect("--shuffle documents").expect("--sample-size 4 --dtype u32");
+    dialogue.expect("What now?").expect("Number").answer("1");
+    dialogue.ends(0);
+    assert!(sandbox.has("out/nanosets/00000_00000_doc_shuffled.ds"));
+    assert!(sandbox.has("out/forager/index/sample_locations.bin"));
+}
+
+#[test]
+fn the_prompts_of_deduplicating_give_every_setting_that_the_screens_have() {
+    let sandbox = Sandbox::new();
+    sandbox.write("in/a.jsonl", "{\"text\": \"The first one.\"}\n{\"text\": \"The first one.\"}\n");
+    let mut dialogue = Dialogue::start(&sandbox, "dedup in --minlen 10 --plain", "xterm-256color");
+    dialogue.expect("Folder for the result").answer("out");
+    dialogue.expect("What now?").expect("5  change other settings").expect("Number").answer("5");
+    assert!(!dialogue.text().contains("listed under"));
+    pick(&mut dialogue, "what repeats: cut out");
+    dialogue.expect("each record lists its ranges").expect("Number").answer("2");
+    pick(&mut dialogue, "listed under: metadata.sa_remove_ranges");
+    dialogue.expect("listed under (").answer("a.b");
+    pick(&mut dialogue, "copies: keep the first");
+    dialogue.expect("every copy goes").expect("Number").answer("2");
+    pick(&mut dialogue, "minimum length: 10");
+    dialogue.expect("minimum length").answer("8");
+    dialogue.expect("Which setting?").expect("Number").answer("");
+    dialogue.expect("--minlen 8").expect("--annotate-key a.b").expect("--keep none");
+    dialogue.expect("What now?").expect("Number").answer("1");
+    dialogue.ends(0);
+    assert!(sandbox.text("out/a.jsonl").contains("\"a\""));
+}

@@ -1,18 +1,17 @@
 //! The last look before anything is written.
 
 use super::super::ask::Ask;
+use super::super::settings;
 use super::super::what_now::{tell_problems, Choice, LastLook};
 use super::Guide;
-use crate::engine::plan::dedup::missing_or_wrong;
+use crate::engine::plan::dedup::{missing_or_wrong, DedupSetting};
 use crate::engine::plan::{file, CommandLine};
 use crate::job::dedup::{estimates, DedupEstimate, Effort};
-use crate::model::dedup::{Mode, USUAL_MIN_LENGTH};
+use crate::model::dedup::{Mode, SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use crate::model::text::{bytes, count, display_safe, grouped};
 use crate::model::{Cancel, Outcome, Problem};
 use crate::preview::text::cut_end;
 
-/// Minimum lengths that are compared, in bytes.
-const LENGTHS: [u64; 5] = [50, 100, 200, 500, 1_000];
 /// Passages that are shown.
 const PASSAGES: usize = 5;
 /// Columns of a passage that are shown.
@@ -24,6 +23,7 @@ pub(super) enum Change {
     Length,
     Mode,
     Output,
+    Settings,
 }
 
 impl LastLook for Guide {
@@ -34,6 +34,7 @@ impl LastLook for Guide {
             (Choice::Change(Change::Length), "another minimum length"),
             (Choice::Change(Change::Mode), "cut out, or list only"),
             (Choice::Change(Change::Output), "another folder for the result"),
+            (Choice::Change(Change::Settings), "change other settings"),
             (Choice::Save, "save the plan"),
         ]
     }
@@ -57,6 +58,7 @@ impl LastLook for Guide {
                 self.plan.output.clear();
                 self.output()
             }
+            Change::Settings => settings::change::<DedupSetting>(&self.ask, &mut self.plan),
         }
     }
 
@@ -65,7 +67,7 @@ impl LastLook for Guide {
     }
 
     fn show(&self) -> Outcome<bool> {
-        let mut lengths = LENGTHS.to_vec();
+        let mut lengths = SHOWN_LENGTHS.to_vec();
         let chosen = self.plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
         if !lengths.contains(&chosen) {
             lengths.push(chosen);

@@ -5,14 +5,12 @@ mod review;
 
 use super::ask::Ask;
 use super::what_now::LastLook as _;
-use crate::engine::plan::pack::flags as p;
+use crate::engine::plan::pack::{flags as p, FIRST_SAMPLE_SIZE};
 use crate::model::pack::{EndToken, ForagerTarget, ModalitiesTarget, NanosetsTarget, SampleSize};
 use crate::model::text::{count, display_safe, grouped};
 use crate::model::{Outcome, PackFormat, PackPlan, RunOptions};
 use crate::tokenize::Tokenizer;
 
-/// Size of a Forager sample that is proposed.
-const USUAL_SAMPLE: u64 = 4_096;
 /// Spellings of end tokens, the likeliest first.
 const ENDS: [&str; 8] =
     ["<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eot_id|>", "<|im_end|>", "<eod>", "[SEP]"];
@@ -121,7 +119,7 @@ impl Guide {
 
     fn samples(&mut self) -> Outcome<()> {
         while self.plan.forager.as_ref().is_some_and(|target| target.sample_size == SampleSize::Fixed(0)) {
-            let usual = USUAL_SAMPLE.to_string();
+            let usual = FIRST_SAMPLE_SIZE.to_string();
             let text =
                 self.ask.text("Tokens of a Forager sample (v for one sample a document)", Some(&usual), false)?;
             let size = match (text.as_str(), text.parse()) {

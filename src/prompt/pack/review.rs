@@ -1,9 +1,10 @@
 //! The last look before anything is written.
 
 use super::super::ask::Ask;
+use super::super::settings;
 use super::super::what_now::{tell_problems, Choice, LastLook};
 use super::Guide;
-use crate::engine::plan::pack::missing_or_wrong;
+use crate::engine::plan::pack::{missing_or_wrong, PackSetting};
 use crate::engine::plan::{file, CommandLine};
 use crate::job::pack::{preview, PackPreview};
 use crate::model::text::{bytes, count, display_safe};
@@ -13,13 +14,18 @@ use crate::model::{Cancel, Outcome, Problem};
 #[derive(Clone, Copy)]
 pub(super) enum Change {
     Output,
+    Settings,
 }
 
 impl LastLook for Guide {
     type Change = Change;
 
     fn choices(&self) -> Vec<(Choice<Change>, &'static str)> {
-        vec![(Choice::Save, "save the plan"), (Choice::Change(Change::Output), "another folder or file for the tokens")]
+        vec![
+            (Choice::Save, "save the plan"),
+            (Choice::Change(Change::Output), "another folder or file for the tokens"),
+            (Choice::Change(Change::Settings), "change other settings"),
+        ]
     }
 
     fn ask(&self) -> &Ask {
@@ -36,6 +42,7 @@ impl LastLook for Guide {
                 self.plan.output.clear();
                 self.output()
             }
+            Change::Settings => settings::change::<PackSetting>(&self.ask, &mut self.plan),
         }
     }
 

@@ -20,6 +20,6 @@ mod words;
 
 pub use draft::{forget, load, place, save, Draft, FormPlan};
 pub use screen::{Contexts, FormScreen, Guide, PlanOf};
-pub use state::{number_of, Answers, Form, Place, StepOf};
+pub use state::{Answers, Form, Place, StepOf};
 pub use view::{draw, draw_all_fields, draw_below, draw_fields, file_line, from_row, listing_lines, Look};
-pub use words::{Field, Kind, Step};
+pub use words::{Field, Kind, Setting, Step};

@@ -3,7 +3,7 @@
 use super::draft::{self, Draft, FormPlan};
 use super::state::{Answers, StepOf};
 use super::view::{draw, Look};
-use super::words::{Field, Kind, Step};
+use super::words::{Field, Kind, Setting, Step};
 use crate::job::unfinished::begun;
 use crate::model::{Outcome, Problem};
 use crate::storage::fs::RealFs;
@@ -378,7 +378,7 @@ impl<G: Guide> Screen for FormScreen<G> {
 
     fn why_disabled(&self, action: Action) -> Option<String> {
         let form = self.state.form();
-        let kind = self.state.field().filter(|_| form.rail.is_none()).map(Field::kind);
+        let kind = self.state.field().filter(|_| form.rail.is_none()).map(Setting::kind);
         let mut fields = <G::Answers as Answers>::Field::ALL.iter();
         match action {
             Action::Toggle if kind == Some(Kind::Choice) => Some("left and right choose here".into()),

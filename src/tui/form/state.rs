@@ -1,6 +1,6 @@
 //! Where in a form one is, what is typed, and what keys mean in it. Pure.
 
-use super::words::{Field, Kind, Step};
+use super::words::{Field, Kind, Setting, Step};
 use crate::model::{Failure, Problem, ProblemKind, Severity};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::{ListState, Places, TextField};
@@ -369,10 +369,4 @@ pub trait Answers {
             Place::Field(_) | Place::Rail => {}
         }
     }
-}
-
-/// A number as people type it: `1,000`, `1_000` and `1'000` are the same.
-pub fn number_of(typed: &str) -> Option<u64> {
-    let digits: String = typed.chars().filter(|c| !matches!(c, ',' | '_' | '\'' | ' ')).collect();
-    digits.parse().ok()
 }

@@ -3,7 +3,7 @@
 use super::frame::{age, divide, draft_line, draw_pane, draw_rail, narrow_title, RailRow, Standing};
 use super::screen::Guide;
 use super::state::{Answers, Place, StepOf};
-use super::words::{Field, Kind, Step};
+use super::words::{Field, Kind, Setting, Step};
 use crate::model::text::bytes;
 use crate::model::Outcome;
 use crate::source::text::TextFile;

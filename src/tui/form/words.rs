@@ -1,5 +1,6 @@
 //! What a guided form is about: its steps, and the fields in them.
 
+pub use crate::engine::plan::setting::{Kind, Setting};
 use crate::tui::keymap::Action;
 use std::fmt::Debug;
 
@@ -38,44 +39,18 @@ pub trait Step: Copy + Debug + Ord + 'static {
     }
 }
 
-/// How a field is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// Typed.
-    Text,
-    /// On or off.
-    Switch,
-    /// One of several, stepped through by the arrows.
-    Choice,
-    /// A list that the cursor moves in.
-    List,
-    /// Not answered: what stands below the fields, which the keys scroll.
-    Page,
-}
-
-/// A field of a step.
-pub trait Field: Copy + Debug + Ord + 'static {
+/// A field of a step: a setting of the plan.
+pub trait Field: Setting {
     /// The steps.
     type Step: Step;
-    /// All of them in order, step by step.
-    const ALL: &'static [Self];
 
     /// The step that it belongs to.
     fn step(self) -> Self::Step;
 
-    /// How it is answered.
-    fn kind(self) -> Kind;
-
-    /// What it is called.
-    fn label(self) -> &'static str;
-
-    /// What it means, or what an empty field means.
-    fn note(self) -> &'static str;
-
     /// Whether it is shown only when everything is.
     fn is_advanced(self) -> bool;
 
-    /// Columns by which it stands in: below what it belongs to.
+    /// Columns by which it is indented: below what it belongs to.
     fn indent(self) -> u16 {
         0
     }

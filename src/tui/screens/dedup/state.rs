@@ -3,9 +3,10 @@
 use super::seen::Seen;
 use super::step::{Field, Step, LENGTHS};
 use crate::engine::plan::dedup::{missing_or_wrong, refusals};
+use crate::engine::plan::setting::{Kind, Setting as _};
 use crate::engine::plan::CommandLine;
 use crate::job::dedup::DedupEstimate;
-use crate::model::dedup::{Mode, Variant, ANNOTATE_KEY, LEAST_COUNT, TEXT_KEY, USUAL_MIN_LENGTH};
+use crate::model::dedup::USUAL_MIN_LENGTH;
 use crate::model::{DedupPlan, Failure, Outcome, Problem};
 use crate::tui::form::{Answers, Form};
 use crate::tui::keymap::Action;
@@ -49,20 +50,10 @@ impl DedupState {
 
     /// Writes the answers of the plan into the fields; what is as usual stays empty.
     fn fill_inputs(&mut self) {
-        let plan = &self.plan;
-        let unusual = |value: &str, usual: &str| if value == usual { String::new() } else { value.to_owned() };
-        let own = plan.min_length.filter(|_| self.is_own);
-        let values = [
-            (Field::TextKey, unusual(&plan.text_key, TEXT_KEY)),
-            (Field::Against, plan.against.clone().unwrap_or_default()),
-            (Field::Own, own.map(|length| length.to_string()).unwrap_or_default()),
-            (Field::AnnotateKey, unusual(&plan.annotate_key, ANNOTATE_KEY)),
-            (Field::MinCount, unusual(&plan.min_count.to_string(), &LEAST_COUNT.to_string())),
-            (Field::Output, plan.output.clone()),
-            (Field::ExportRanges, plan.export_ranges.clone().unwrap_or_default()),
-            (Field::ExportIndex, plan.export_index.clone().unwrap_or_default()),
-        ];
-        values.into_iter().for_each(|(field, value)| self.form.set(field, &value));
+        for field in Field::ALL.iter().filter(|field| field.kind() == Kind::Text) {
+            let is_left_empty = *field == Field::Own && !self.is_own;
+            self.form.set(*field, &if is_left_empty { String::new() } else { field.words(&self.plan) });
+        }
     }
 
     /// What a run would do, when that was found out for these answers.
@@ -96,11 +87,9 @@ impl Answers for DedupState {
     }
 
     fn shows(&self, field: Field) -> bool {
-        let is_listed = self.plan.mode == Mode::Annotate;
         match field {
             Field::Own => self.is_own,
-            Field::Variant => is_listed,
-            Field::AnnotateKey => is_listed && self.plan.variant == Variant::A,
+            Field::Variant | Field::AnnotateKey => field.is_there(&self.plan),
             Field::Against => self.form.advanced || self.plan.against.is_some(),
             field => self.form.advanced || !crate::tui::form::Field::is_advanced(field),
         }
@@ -111,7 +100,7 @@ impl Answers for DedupState {
     }
 
     fn is_on(&self, field: Field) -> bool {
-        field == Field::Overwrite && self.plan.overwrite
+        field.is_on(&self.plan)
     }
 
     fn toggle(&mut self, field: Field) {
@@ -122,8 +111,8 @@ impl Answers for DedupState {
     }
 
     fn choice(&self, field: Field) -> (String, &'static str) {
-        let (value, meaning) = self.chosen(field);
-        (value.to_owned(), meaning)
+        let (choices, chosen) = field.choices(&self.plan);
+        choices.into_iter().nth(chosen).unwrap_or_default()
     }
 
     /// There are two of each.

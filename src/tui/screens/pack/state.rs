@@ -2,7 +2,8 @@
 
 use super::seen::Seen;
 use super::step::{Field, Step};
-use crate::engine::plan::pack::missing_or_wrong;
+use crate::engine::plan::pack::{missing_or_wrong, FIRST_SAMPLE_SIZE};
+use crate::engine::plan::setting::Setting as _;
 use crate::engine::plan::CommandLine;
 use crate::job::pack::PackPreview;
 use crate::model::pack::{SampleSize, TextField};
@@ -10,9 +11,6 @@ use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
 use crate::tui::form::{Answers, Field as _, Form};
 use crate::tui::keymap::Action;
 use crate::tui::widgets::ListState;
-
-/// Samples of Forager are this many tokens until another size is chosen.
-pub(super) const FIRST_SAMPLE_SIZE: u64 = 4_096;
 
 /// See the module.
 pub struct PackState {
@@ -139,16 +137,17 @@ impl Answers for PackState {
     }
 
     fn is_on(&self, field: Field) -> bool {
-        self.says(field)
+        field.is_on(&self.plan)
     }
 
     fn toggle(&mut self, field: Field) {
-        self.switch(field, !self.says(field));
+        self.switch(field, !field.is_on(&self.plan));
         self.propose();
     }
 
-    fn choice(&self, _: Field) -> (String, &'static str) {
-        (self.token_type(), "")
+    fn choice(&self, field: Field) -> (String, &'static str) {
+        let (types, chosen) = field.choices(&self.plan);
+        types.into_iter().nth(chosen).unwrap_or_default()
     }
 
     fn step_choice(&mut self, _: Field, forward: bool) {
