@@ -56,7 +56,7 @@ pub enum Command {
     Pack(Box<PackArgs>),
     /// Remove text that repeats, and keep its first place: the same files come out
     Dedup(Box<DedupArgs>),
-    /// Write an index beside text: where each line begins, for Modalities or Forager
+    /// Write an index next to text: where each line begins, for Modalities or Forager
     Index(IndexArgs),
     /// Do what a saved plan says
     Run {
@@ -89,7 +89,7 @@ pub enum Command {
         /// Of packed tokens: check that every id is one of this tokenizer
         #[arg(long, value_name = "FILE")]
         tokenizer: Option<String>,
-        /// Of a raw index: the file that it is of [default: the .jsonl beside it]
+        /// Of a raw index: the file that it is of [default: the .jsonl next to it]
         #[arg(long, value_name = "FILE")]
         source: Option<PathBuf>,
     },

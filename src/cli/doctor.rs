@@ -5,7 +5,7 @@ use super::end::{Done, Finished, Status};
 use super::printer::{paint, Look};
 use super::report;
 use crate::formats::energon::jsonl_idx::{self, IndexState};
-use crate::model::text::{bytes, display_safe};
+use crate::model::text::{bytes, count, count_verb, display_safe};
 use crate::model::Outcome;
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::OwnFolder;
@@ -67,7 +67,7 @@ fn machine(context: &Context) -> Vec<Check> {
         Check::new("terminal", true, terminal.describe()),
         Check::new("characters", terminal.utf8 || context.globals.ascii, terminal.locale.clone())
             .hint("the locale is not UTF-8; --ascii draws with plain characters"),
-        Check::new("processors", true, format!("{} threads by default", context.run_options().threads)),
+        Check::new("processors", true, format!("{} by default", count(context.run_options().threads as u64, "thread"))),
     ];
     checks.push(files_limit());
     let scratch = context.globals.scratch.clone().or_else(|| std::env::var_os("TMPDIR").map(PathBuf::from));
@@ -128,8 +128,12 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
     checks.push(lock(&own)?);
     checks.push(match publish::pending(&own)? {
         None => Check::new("interrupted publish", true, "none"),
-        Some(files) => Check::new("interrupted publish", false, format!("{} files wait for their place", files.len()))
-            .hint("any prepare of this data set finishes it first"),
+        Some(files) => Check::new(
+            "interrupted publish",
+            false,
+            format!("{} to be published", count_verb(files.len() as u64, "file", "waits", "wait")),
+        )
+        .hint("any prepare of this data set finishes it first"),
     });
     Ok(checks)
 }

@@ -9,7 +9,7 @@ use crate::engine::plan::shell_quote;
 use crate::formats::forager::INDEX_FOLDER;
 use crate::job::index::{start_forager, start_raw, ExistingFile, ForagerIndexPlan, IndexReport, RawIndexPlan};
 use crate::job::task::Task;
-use crate::model::text::{bytes, count, display_safe, duration};
+use crate::model::text::{agree, bytes, count, display_safe, duration};
 use crate::model::{ExitClass, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use crate::source::text::{list, Peer, Selection};
 use clap::{Args, ValueEnum};
@@ -94,7 +94,7 @@ pub fn run(args: &IndexArgs, context: &Context) -> Finished {
 fn each(named: &[String], args: &IndexArgs, context: &Context) -> Finished {
     if args.index_path.is_some() {
         let failure = Failure::usage("indexing", "it names one index, and there may be several files");
-        let hint = "without it each index is beside its file";
+        let hint = "without it each index is next to its file";
         return Err(failure.on(Subject::field("--index-path")).with_hint(hint).into());
     }
     let inputs: Vec<PathBuf> = named.iter().map(PathBuf::from).collect();
@@ -269,7 +269,11 @@ fn lines(path: &str, report: &IndexReport, is_dry: bool) -> Vec<String> {
         format!("Written: {index}: {}", written.join(", ")),
     ];
     if report.skipped_lines > 0 {
-        lines.push(format!("Left out: {} that are no JSON.", count(report.skipped_lines, "line")));
+        lines.push(format!(
+            "Left out: {} that {} not JSON.",
+            count(report.skipped_lines, "line"),
+            agree(report.skipped_lines, "is", "are")
+        ));
     }
     lines.extend(summary::count_lines(&report.counts));
     lines

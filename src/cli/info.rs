@@ -118,7 +118,7 @@ fn lines(report: &InfoReport) -> Vec<String> {
         item("samples", &grouped(report.samples)),
         item("total shard size", &size(report.bytes)),
         item("shards", &grouped(report.shards)),
-        item("version", report.version.as_deref().unwrap_or("not told")),
+        item("version", report.version.as_deref().unwrap_or("not given")),
         item("sample type", &sample_type(report)),
     ];
     if let Some(fields) = &report.field_map {

@@ -6,7 +6,7 @@ use super::table::{Align, Table};
 use crate::engine::plan::shell_quote;
 use crate::job::dedup::scratch_elsewhere;
 use crate::job::unfinished::{self, State, Unfinished};
-use crate::model::text::{count, display_safe};
+use crate::model::text::{count_verb, display_safe};
 use crate::model::{Failure, Subject};
 use crate::storage::own::OwnFolder;
 use crate::storage::xdg;
@@ -78,8 +78,7 @@ fn told(run: Unfinished) -> Job {
 }
 
 fn waiting(files: usize) -> String {
-    let wait = if files == 1 { "waits" } else { "wait" };
-    format!("{} {wait}", count(files as u64, "file"))
+    count_verb(files as u64, "file", "waits", "wait")
 }
 
 /// The command that runs the plan of a stopped run again, with its scratch where it was; nothing where no plan is there.

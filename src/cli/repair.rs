@@ -21,11 +21,11 @@ pub fn run(path: &Path, context: &Context) -> Finished {
             ("the index of a JSONL file is not repaired", format!("gristmill prepare {quoted} makes it anew"))
         }
         _ if mix::is_metadataset(&path) => {
-            ("a metadataset is not repaired", format!("gristmill mix check {quoted} tells what is wrong with it"))
+            ("a metadataset is not repaired", format!("gristmill mix check {quoted} reports what is wrong with it"))
         }
         DatasetKind::PackedFolder => (
             "packed files are repaired one by one",
-            format!("gristmill lint {quoted} tells which of them is wrong; name that file"),
+            format!("gristmill lint {quoted} reports which of them is wrong; name that file"),
         ),
         DatasetKind::PackedFormats => (
             "the formats of a folder are repaired one by one",
@@ -33,7 +33,7 @@ pub fn run(path: &Path, context: &Context) -> Finished {
         ),
         DatasetKind::TokenFolder | DatasetKind::ForagerSamples | DatasetKind::MixtureIndex => (
             "nothing is known that could be repaired in tokens of this kind",
-            format!("gristmill verify {quoted} tells what is wrong; gristmill pack makes them anew"),
+            format!("gristmill verify {quoted} reports what is wrong; gristmill pack makes them again"),
         ),
         DatasetKind::OtherFile => {
             ("nothing is known about files of this kind", "packed files (.pbin) can be repaired".to_owned())

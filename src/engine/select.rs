@@ -50,7 +50,7 @@ fn collision(plan: &PreparePlan, name: &str, twin: &str) -> Problem {
     Problem::problem(
         ProblemKind::IndexNameCollision,
         subject,
-        format!("left out: {twin} is beside it, and both would have the same .tar.idx"),
+        format!("left out: {twin} is next to it, and both would have the same .tar.idx"),
     )
     .with_hint("remove one of the two, or drop one with --exclude")
 }

@@ -2,7 +2,7 @@
 
 use super::pool::run_units;
 use crate::engine::plan::shell_quote;
-use crate::model::text::count;
+use crate::model::text::count_verb;
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use crate::source::text::{layout_of, Layout, TextFile};
 
@@ -43,8 +43,7 @@ fn refusal(file: &TextFile, layout: Layout, more: u64, what: &str) -> Failure {
     };
     let others = match more {
         0 => String::new(),
-        1 => "; 1 more file is like it".to_owned(),
-        more => format!("; {} are like it", count(more, "more file")),
+        more => format!("; {} like it", count_verb(more, "more file", "is", "are")),
     };
     let path = shell_quote(&file.path.to_string_lossy());
     let command = match file.packing.unpack_command() {

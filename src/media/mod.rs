@@ -45,7 +45,7 @@ impl ProbeError {
 pub struct Probed {
     /// Its facts.
     pub facts: MediaFacts,
-    /// What is odd and does not stop anybody: cut short behind a good header, and the like.
+    /// What is odd and does not stop anybody: cut short after a good header, and the like.
     pub remarks: Vec<String>,
 }
 

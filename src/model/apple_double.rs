@@ -43,7 +43,7 @@ impl AppleDouble {
     pub fn problem(&self, shard: &str) -> Problem {
         let subject = Subject::shard(shard).key(&self.first).at(self.byte_offset);
         let files = count(self.entries, "AppleDouble file");
-        let verb = if self.entries == 1 { "is" } else { "are" };
+        let verb = super::text::agree(self.entries, "is", "are");
         let make = if self.is_refused() { Problem::problem } else { Problem::note };
         let place = match self.place {
             AppleDoublePlace::BetweenSamples => "between the samples and excluded from training".to_owned(),

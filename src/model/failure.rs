@@ -171,10 +171,10 @@ fn io_hint(what: &str, error: &std::io::Error) -> Option<&'static str> {
             Some("ask its owner for the right to read it")
         }
         K::StorageFull | K::QuotaExceeded => Some("free some space and run the same command again"),
-        K::FileTooLarge => Some("the system allows no larger file here: `ulimit -f` tells how large one may be"),
-        K::PermissionDenied | K::ReadOnlyFilesystem => {
-            Some("gristmill writes beside the data; ask for write access, or link the shards into a folder of your own")
-        }
+        K::FileTooLarge => Some("the system allows no larger file here: `ulimit -f` shows the limit"),
+        K::PermissionDenied | K::ReadOnlyFilesystem => Some(
+            "gristmill writes next to the data; ask for write access, or link the shards into a folder of your own",
+        ),
         _ => None,
     }
 }

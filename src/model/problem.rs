@@ -18,7 +18,7 @@ pub enum Severity {
 }
 
 macro_rules! problem_kinds {
-    ($($(#[$doc:meta])* $name:ident => $id:literal, $title:literal;)*) => {
+    ($($(#[$doc:meta])* $name:ident => $id:literal, $title:literal $(, $notes:ident)?;)*) => {
         /// What a [`Problem`] is about. The id is stable: reports, `--json` and tests name it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum ProblemKind {
@@ -35,6 +35,11 @@ macro_rules! problem_kinds {
             pub fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)* }
             }
+            /// Whether notes of this kind say that the answers or the data turned out differently than they may have been meant: they
+            /// are shown without `-v` as well.
+            pub fn has_shown_notes(self) -> bool {
+                match self { $(Self::$name => [$(stringify!($notes))?].contains(&"shown"),)* }
+            }
         }
     };
 }
@@ -50,7 +55,7 @@ problem_kinds! {
     /// A file that is named like a shard by other rules, and is not read.
     UnreadShard => "unread-shard", "looks like a shard, not read";
     /// So many shards that storage and file systems suffer.
-    ManyShards => "many-shards", "very many shards";
+    ManyShards => "many-shards", "very many shards", shown;
     /// A compressed shard: indexed, but the loader cannot read it.
     CompressedShard => "compressed-shard", "compressed shard, left out of the splits";
     /// `x.tar` and `x.tgz` side by side want the same `.tar.idx`.
@@ -58,9 +63,9 @@ problem_kinds! {
     /// The shard cannot be opened or read.
     Unreadable => "unreadable", "cannot be read";
     /// A file of text that a format leaves aside by its name.
-    FileLeftOut => "file-left-out", "file left out by its name";
+    FileLeftOut => "file-left-out", "file left out by its name", shown;
     /// A file of text without any content.
-    EmptyFile => "empty-file", "empty file";
+    EmptyFile => "empty-file", "empty file", shown;
     /// The shard grew, shrank, vanished or was replaced while it was read.
     ChangedDuringScan => "changed-during-scan", "changed while it was read";
     // Found inside tars.
@@ -83,7 +88,7 @@ problem_kinds! {
     /// Hard or symbolic links that would be parts of samples.
     LinkedPart => "linked-part", "part is a link";
     /// Part names that look like the rest of a file name with dots.
-    CutName => "cut-name", "name cut at a dot";
+    CutName => "cut-name", "name cut at a dot", shown;
     /// `__meta__` and the like.
     ReservedName => "reserved-name", "reserved name, skipped";
     /// The same part twice in one sample.
@@ -95,21 +100,21 @@ problem_kinds! {
     /// The same key in two shards, or coming back later in one.
     DuplicateKey => "duplicate-key", "duplicate key";
     /// Parts of one sample that are in several places, so that each place is a sample of its own.
-    ScatteredSample => "scattered-sample", "parts of a sample that are not next to each other";
+    ScatteredSample => "scattered-sample", "sample whose parts are not next to each other";
     /// Files that the tar of macOS adds (`._NAME`).
-    AppleDouble => "apple-double", "AppleDouble files of macOS";
+    AppleDouble => "apple-double", "AppleDouble file of macOS", shown;
     // Media.
     /// An entry that is picked as media and is none.
-    NotMedia => "not-media", "not a picture, sound or video";
+    NotMedia => "not-media", "not a picture, sound or video", shown;
     /// Media that are broken or cut short.
     BrokenMedia => "broken-media", "broken picture, sound or video";
     /// A row of an entry that is gone.
-    StaleMedia => "stale-media", "media metadata out of date";
+    StaleMedia => "stale-media", "media metadata out of date", shown;
     // JSONL.
     /// A line that is not a JSON object.
-    BadLine => "bad-line", "line that is not a JSON object";
+    BadLine => "bad-line", "line that is not a JSON object", shown;
     /// Lines without text.
-    BlankLine => "blank-line", "blank lines";
+    BlankLine => "blank-line", "blank line";
     /// A line that is an object by its ends and cannot be parsed.
     BadJson => "bad-json", "line that cannot be parsed";
     /// A key that comes twice in one object.
@@ -122,33 +127,33 @@ problem_kinds! {
     /// A document that has text, and that a format cannot take all the same.
     BadDocument => "bad-document", "document that a format cannot take";
     /// A special token of the tokenizer that is part of a text.
-    SpecialToken => "special-token", "special token in a text";
+    SpecialToken => "special-token", "special token in a text", shown;
     /// Documents that the tokenizer file truncates.
-    StoredTruncation => "stored-truncation", "documents truncated by the tokenizer file";
+    StoredTruncation => "stored-truncation", "document truncated by the tokenizer file";
     /// Documents that the tokenizer file pads.
-    StoredPadding => "stored-padding", "documents padded by the tokenizer file";
+    StoredPadding => "stored-padding", "document padded by the tokenizer file";
     /// What is written holds nothing.
-    EmptyResult => "empty-result", "nothing is left to write";
+    EmptyResult => "empty-result", "nothing is left to write", shown;
     // Metadatasets.
     /// A key, value or structure that the loader refuses.
-    BadMetadataset => "bad-metadataset", "mistake in a metadataset";
+    BadMetadataset => "bad-metadataset", "mistake in a metadataset", shown;
     /// A member that cannot be found or is not prepared.
-    BadMember => "bad-member", "trouble with a member";
+    BadMember => "bad-member", "trouble with a member", shown;
     // Plans.
     /// An answer is missing.
     MissingAnswer => "missing-answer", "answer missing";
     /// Three non-negative numbers with a positive sum are needed.
     BadRatio => "bad-ratio", "split ratio cannot be used";
     /// The ratio rounded the last shard away; it was put into the last non-empty part.
-    RoundedAway => "rounded-away", "rounding lost a shard";
+    RoundedAway => "rounded-away", "rounding lost a shard", shown;
     /// A split that has no shard.
-    EmptySplit => "empty-split", "split without shards";
+    EmptySplit => "empty-split", "split without shards", shown;
     /// Shards that are in no split.
-    UnassignedShards => "unassigned-shards", "shards in no split";
+    UnassignedShards => "unassigned-shards", "shard in no split", shown;
     /// A shard that is in more than one split.
-    ShardInTwoSplits => "shard-in-two-splits", "shard in two splits";
+    ShardInTwoSplits => "shard-in-two-splits", "shard in two splits", shown;
     /// A pattern, exclude or name that matches nothing.
-    MatchesNothing => "matches-nothing", "matches nothing";
+    MatchesNothing => "matches-nothing", "matches nothing", shown;
     /// A pattern that does not compile, or uses what is not supported.
     BadPattern => "bad-pattern", "pattern cannot be used";
     /// A brace expression that cannot be expanded.
@@ -164,9 +169,9 @@ problem_kinds! {
     /// A required field without an expression.
     MissingField => "missing-field", "field without an expression";
     /// A field-map expression that does not parse or does not resolve.
-    FieldFails => "field-fails", "field does not resolve";
+    FieldFails => "field-fails", "field does not resolve", shown;
     /// A part that no sample has.
-    NoSuchPart => "no-such-part", "no sample has this part";
+    NoSuchPart => "no-such-part", "no sample has this part", shown;
     /// The data set is prepared already.
     AlreadyPrepared => "already-prepared", "already prepared";
     /// A run of another plan was stopped at the output, and what it did is kept.
@@ -179,11 +184,11 @@ problem_kinds! {
     NothingToDo => "nothing-to-do", "nothing to do";
     // Checks of a prepared data set.
     /// A file that should be there is not.
-    MissingFile => "missing-file", "file missing";
+    MissingFile => "missing-file", "file missing", shown;
     /// A file whose content breaks its format.
     BadFile => "bad-file", "file cannot be understood";
     /// The shard's size or time differs from when it was indexed.
-    ShardChanged => "shard-changed", "shard changed since it was indexed";
+    ShardChanged => "shard-changed", "shard changed since it was indexed", shown;
     /// A shard on disk that is not in the index.
     ShardNotIndexed => "shard-not-indexed", "shard not indexed";
     /// A row that points at something else than it says.
@@ -193,13 +198,13 @@ problem_kinds! {
     /// A publish that was interrupted and can be finished.
     InterruptedPublish => "interrupted-publish", "interrupted publish";
     /// A sample that lacks a part the field map needs.
-    SampleLacksPart => "sample-lacks-part", "sample lacks a mapped part";
+    SampleLacksPart => "sample-lacks-part", "sample lacks a mapped part", shown;
     /// The same key or shard in two splits.
     Leak => "leak", "in two splits";
     /// The reference program would drop or refuse this; reproduced because of `--compat`.
-    CompatLoss => "compat-loss", "reproduced loss (--compat)";
+    CompatLoss => "compat-loss", "reproduced loss (--compat)", shown;
     /// Anything that a later room adds and that has no kind of its own yet.
-    Other => "other", "other";
+    Other => "other", "other", shown;
 }
 
 impl ProblemKind {
@@ -410,5 +415,22 @@ impl fmt::Display for Problem {
             write!(f, "{}: ", self.subject)?;
         }
         f.write_str(&display_safe(&self.message))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_about_the_answers_are_shown_and_notes_about_the_data_are_not() {
+        for kind in [ProblemKind::RoundedAway, ProblemKind::EmptyFile, ProblemKind::FileLeftOut, ProblemKind::Other] {
+            assert!(kind.has_shown_notes(), "{}", kind.id());
+        }
+        for kind in [ProblemKind::BlankLine, ProblemKind::UnnamedEntry, ProblemKind::BrokenMedia] {
+            assert!(!kind.has_shown_notes(), "{}", kind.id());
+        }
+        let shown = ProblemKind::ALL.iter().filter(|kind| kind.has_shown_notes()).count();
+        assert!(shown < ProblemKind::ALL.len() / 2, "{shown}");
     }
 }

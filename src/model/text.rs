@@ -2,6 +2,7 @@
 
 pub use super::safe::{display_safe, display_safe_bytes, display_safe_lines, is_printable};
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// `1234567` → `1,234,567`.
@@ -44,12 +45,40 @@ pub fn duration(time: Duration) -> String {
 
 /// `1 shard`, `2 shards`, `1,234 samples`, `3 entries`.
 pub fn count(number: u64, noun: &str) -> String {
-    let number_words = grouped(number);
+    format!("{} {}", grouped(number), inflect(number, noun))
+}
+
+/// A noun as it follows a number: `shard` after 1, `shards` after others.
+pub fn inflect(number: u64, noun: &str) -> Cow<'_, str> {
     match noun.strip_suffix('y').filter(|stem| !stem.ends_with(['a', 'e', 'o', 'u'])) {
-        _ if number == 1 => format!("{number_words} {noun}"),
-        Some(stem) => format!("{number_words} {stem}ies"),
-        None => format!("{number_words} {noun}s"),
+        _ if number == 1 => noun.into(),
+        Some(stem) => format!("{stem}ies").into(),
+        None if ["s", "x", "tch", "sh"].iter().any(|end| noun.ends_with(end)) => format!("{noun}es").into(),
+        None => format!("{noun}s").into(),
     }
+}
+
+/// How often: `once`, `2 times`, `0.5 times`.
+pub fn times(number: f64) -> String {
+    if number == 1.0 {
+        "once".to_owned()
+    } else {
+        format!("{number} times")
+    }
+}
+
+/// The form of a verb or pronoun that goes with a number: `singular` for 1, `plural` for others.
+pub const fn agree<'a>(number: u64, singular: &'a str, plural: &'a str) -> &'a str {
+    if number == 1 {
+        singular
+    } else {
+        plural
+    }
+}
+
+/// `1 line is`, `2 lines are`: a counted noun with its verb.
+pub fn count_verb(number: u64, noun: &str, singular: &str, plural: &str) -> String {
+    format!("{} {}", count(number, noun), agree(number, singular, plural))
 }
 
 #[cfg(test)]
@@ -69,5 +98,24 @@ mod tests {
         assert_eq!(duration(Duration::from_secs(64)), "1:04");
         assert_eq!(duration(Duration::from_secs(3720)), "1h02m");
         assert_eq!(count(1, "shard"), "1 shard");
+    }
+
+    #[test]
+    fn nouns_follow_their_number() {
+        let forms = |noun| [0, 1, 2, 1000].map(|number| inflect(number, noun).into_owned());
+        assert_eq!(forms("shard"), ["shards", "shard", "shards", "shards"]);
+        assert_eq!(forms("entry"), ["entries", "entry", "entries", "entries"]);
+        assert_eq!(forms("key"), ["keys", "key", "keys", "keys"]);
+        assert_eq!(forms("index"), ["indexes", "index", "indexes", "indexes"]);
+        assert_eq!(forms("match"), ["matches", "match", "matches", "matches"]);
+        assert_eq!(forms("epoch"), ["epochs", "epoch", "epochs", "epochs"]);
+    }
+
+    #[test]
+    fn verbs_follow_their_number() {
+        assert_eq!([0, 1, 2].map(|number| agree(number, "has", "have")), ["have", "has", "have"]);
+        assert_eq!([0.5, 1.0, 2.0].map(times), ["0.5 times", "once", "2 times"]);
+        assert_eq!(count_verb(1, "blank line", "is", "are"), "1 blank line is");
+        assert_eq!(count_verb(1_000, "blank line", "is", "are"), "1,000 blank lines are");
     }
 }

@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
                 next = self.peek()?;
                 // Neither reader takes a comma before the end.
                 if next == close {
-                    return Err(Stop::Wrong("a comma stands before the end".into()));
+                    return Err(Stop::Wrong("a comma is before the end".into()));
                 }
             }
             let label = if is_object { Some(self.key(builder)?) } else { None };

@@ -116,9 +116,9 @@ impl Guide {
 fn share_line(failed: usize, tried: usize, parts: Option<&str>) -> Option<String> {
     let parts = parts?;
     Some(if tried > 0 && failed == tried {
-        format!("fails on all {tried} samples shown; its part is in {parts} of the samples seen")
+        format!("fails on all samples shown ({tried}); its part is in {parts} of the samples seen")
     } else if failed > 0 {
-        format!("fails on {failed} of the {tried} samples shown; its part is in {parts} of the samples seen")
+        format!("fails on {failed} of {tried} samples shown; its part is in {parts} of the samples seen")
     } else {
         format!("resolves in {parts} of the samples seen")
     })
@@ -131,8 +131,8 @@ mod tests {
     #[test]
     fn an_expression_that_fails_everywhere_is_not_said_to_resolve() {
         let line = share_line(3, 3, Some("100 %")).unwrap();
-        assert_eq!(line, "fails on all 3 samples shown; its part is in 100 % of the samples seen");
-        assert!(share_line(1, 3, Some("60 %")).unwrap().starts_with("fails on 1 of the 3"));
+        assert_eq!(line, "fails on all samples shown (3); its part is in 100 % of the samples seen");
+        assert!(share_line(1, 3, Some("60 %")).unwrap().starts_with("fails on 1 of 3"));
         assert_eq!(share_line(0, 3, None), None);
     }
 }

@@ -47,7 +47,7 @@ impl Guide {
         self.ask.tell(format!("Warning: {}", display_safe(&problem.message)));
         let choices = [
             "stop: publish nothing; a shard can be left out",
-            "keep the first sample of each key, later ones get no row",
+            "keep the first sample of each key, later ones are left out of the tables",
         ];
         let default = usize::from(self.plan.duplicates == Duplicates::KeepFirst);
         let question = "Keys must be unique. What shall be done?";

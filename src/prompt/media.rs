@@ -20,7 +20,7 @@ pub fn media(plan: &PrepareMediaPlan, options: &RunOptions) -> Outcome<Option<Pr
             "leave, write nothing",
         ];
         let ways = ways.map(str::to_owned);
-        plan.media.filter = match ask.choose("How are pictures, sound and video told?", &ways, 0)? {
+        plan.media.filter = match ask.choose("How are pictures, sound and video recognized?", &ways, 0)? {
             0 => MediaFilter::Extension,
             1 => MediaFilter::Header,
             2 => {
@@ -30,7 +30,7 @@ pub fn media(plan: &PrepareMediaPlan, options: &RunOptions) -> Outcome<Option<Pr
             _ => return Ok(None),
         };
         plan.media.decode =
-            ask.yes("Check every picture whole, to find damage behind a good header?", plan.media.decode)?;
+            ask.yes("Check every picture whole, to find damage after a good header?", plan.media.decode)?;
         if !show(&ask, &plan, options)? {
             continue;
         }
@@ -74,7 +74,7 @@ impl super::Guide {
                     )
                 }
             };
-            let question = "Check every picture whole, to find damage behind a good header?";
+            let question = "Check every picture whole, to find damage after a good header?";
             let plan = MediaPlan { filter, decode: self.ask.yes(question, false)? };
             let seen = outlook(&self.facts(), &plan);
             self.ask.tell(format!("{} would be looked at{so_far}.", count(seen.candidates, "part")));

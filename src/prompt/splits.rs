@@ -4,7 +4,7 @@ use super::Guide;
 use crate::engine::plan::splits::resolve_in;
 use crate::engine::plan::suggest;
 use crate::model::plan::{SplitList, SplitPattern};
-use crate::model::text::{count, display_safe, grouped};
+use crate::model::text::{count, display_safe};
 use crate::model::{Outcome, ProblemKind, Severity, ShardId, SplitPlan};
 use std::collections::BTreeSet;
 
@@ -145,10 +145,10 @@ impl Guide {
             let samples = resolved.samples_of(name, &facts.shards);
             let state = if facts.scan_complete { "" } else { " so far" };
             self.ask.tell(format!(
-                "  {}: {}, {} samples{state}{}",
+                "  {}: {}, {}{state}{}",
                 display_safe(name),
                 count(shards.len() as u64, "shard"),
-                grouped(samples),
+                count(samples, "sample"),
                 self.first_and_last(shards)
             ));
         }

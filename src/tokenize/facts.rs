@@ -153,7 +153,11 @@ impl Truncation {
     /// The part of a text's raw ids that is left when `around` ids are to be put around them.
     pub fn kept<'a>(&self, ids: &'a [u32], around: usize) -> Outcome<&'a [u32]> {
         if self.max_length < around {
-            let why = format!("{} tokens at most leave no room for the {around} of the template", self.max_length);
+            let why = format!(
+                "{} at most {} no room for the {around} of the template",
+                crate::model::text::count(self.max_length as u64, "token"),
+                crate::model::text::agree(self.max_length as u64, "leaves", "leave")
+            );
             return Err(Failure::usage("cutting texts to a length", why));
         }
         let cut = self.lost(ids.len(), around);

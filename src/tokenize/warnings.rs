@@ -15,7 +15,10 @@ pub(super) fn warnings(reference: &Reference, added: &[AddedTokenFacts], greates
         out.push(format!("the file drops merges at random ({dropout}): ids come out differently each time"));
     }
     if let Some(truncation) = &reference.truncation {
-        out.push(format!("the file cuts texts to {} tokens", truncation.max_length));
+        out.push(format!(
+            "the file cuts texts to {}",
+            crate::model::text::count(truncation.max_length as u64, "token")
+        ));
     }
     if reference.padding.is_some() {
         out.push("the file pads texts; how much depends on which documents come together".to_owned());
@@ -30,8 +33,8 @@ pub(super) fn warnings(reference: &Reference, added: &[AddedTokenFacts], greates
     let base = tokenizer.get_vocab_size(false) as u64;
     if u64::from(greatest_id) >= tokenizer.get_vocab_size(true) as u64 {
         out.push(format!(
-            "ids go up to {greatest_id}, although there are only {} tokens",
-            tokenizer.get_vocab_size(true)
+            "ids go up to {greatest_id}, although the vocabulary has only {}",
+            crate::model::text::count(tokenizer.get_vocab_size(true) as u64, "token")
         ));
     } else if token_bytes(u64::from(greatest_id) + 1) > token_bytes(base) {
         out.push(format!(

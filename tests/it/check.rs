@@ -212,9 +212,9 @@ fn every_kind_of_wrong_row_is_found() {
         ("UPDATE samples SET byte_size = 'x' WHERE tar_file_id = 0 AND sample_index = 9", "sample 9"),
         ("DELETE FROM samples WHERE tar_file_id = 0 AND sample_index = 0", "sample 0 has no row"),
         ("DELETE FROM sample_parts WHERE tar_file_id = 0 AND sample_index = 5", "2 parts of sample 5 have no row"),
-        ("DELETE FROM sample_parts WHERE tar_file_id = 0 AND sample_index = 5 AND part_name = 'json'", "1 parts of sample 5"),
-        ("INSERT INTO samples VALUES (0, 'new', 10, 0, 0)", "1 sample rows behind the last"),
-        ("INSERT INTO sample_parts VALUES (0, 3, 'zip', 99999999, 0)", "1 part rows of sample 3"),
+        ("DELETE FROM sample_parts WHERE tar_file_id = 0 AND sample_index = 5 AND part_name = 'json'", "1 part of sample 5 has no row"),
+        ("INSERT INTO samples VALUES (0, 'new', 10, 0, 0)", "1 sample row after the last"),
+        ("INSERT INTO sample_parts VALUES (0, 3, 'zip', 99999999, 0)", "1 part row of sample 3"),
         ("UPDATE sample_parts SET content_byte_size = 3 WHERE tar_file_id = 0 AND sample_index = 1 AND part_name = 'txt'", "3 bytes"),
         ("UPDATE sample_parts SET part_name = 'jpg' WHERE tar_file_id = 0 AND sample_index = 1 AND part_name = 'txt'", "'jpg'"),
     ] {
@@ -231,8 +231,8 @@ fn rows_of_no_shard_a_missing_index_and_a_lost_uuid_are_found() {
     set.sql("INSERT INTO samples VALUES (7, 'x', 0, 0, 0); INSERT INTO sample_parts VALUES (-1, 0, 'x', 0, 0); DROP INDEX idx_sample_parts_full");
     put(&set.path(".nv-meta/index.uuid"), b"nonsense");
     let problems = set.lint();
-    find(&problems, ProblemKind::IndexMismatch, "1 sample rows belong to no shard");
-    find(&problems, ProblemKind::IndexMismatch, "1 part rows belong to no shard");
+    find(&problems, ProblemKind::IndexMismatch, "1 sample row belongs to no shard");
+    find(&problems, ProblemKind::IndexMismatch, "1 part row belongs to no shard");
     find(&problems, ProblemKind::BadFile, "idx_sample_parts_full");
     find(&problems, ProblemKind::BadFile, "index.uuid");
 }
@@ -618,7 +618,7 @@ fn strict_ends_at_the_first_problem_and_tells_it_as_it_is() {
     let (progress, cancel, problems) = (Progress::default(), Cancel::default(), ProblemLog::new(true));
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };
     let failure = lint(set.root(), &LintOptions::default(), &handles).unwrap_err();
-    assert!(failure.to_string().contains("belong to no shard"), "{failure}");
+    assert!(failure.to_string().contains("belongs to no shard"), "{failure}");
     set.sql("DELETE FROM samples WHERE tar_file_id = 7");
     let problems = ProblemLog::new(true);
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &problems };

@@ -337,7 +337,7 @@ fn damage_behind_a_good_header_is_found_by_decoding_only() {
     let ran = sandbox.say(&format!("prepare-media m {EXTENSION} --decode --json")).ends(1).json("problems");
     assert_eq!(ran["problems"].as_array().map(Vec::len), Some(1), "one damage is told once: {ran}");
     std::fs::remove_dir_all(sandbox.path("m/.nv-meta")).unwrap();
-    sandbox.say(&format!("prepare-media m {EXTENSION} --compat")).ends(1).complains("gets no row");
+    sandbox.say(&format!("prepare-media m {EXTENSION} --compat")).ends(1).complains("no row is written for it");
     assert_eq!(keys(&sandbox, "m"), ["good.png"], "as the reference program leaves it out");
     sandbox.tar_of("data/a.tar", &[("k.png".into(), bytes)]);
     sandbox.say(&format!("{PREPARE} {EXTENSION}")).ends(0);

@@ -73,7 +73,7 @@ fn windows_are_shuffled_into_files_of_the_same_names() {
     let name = names(&sandbox.path("in")).into_iter().find(|name| name.ends_with(".ds")).unwrap();
     let short = sandbox.read(&format!("in/{name}"))[..40].to_vec();
     sandbox.write(&format!("in/{name}"), short);
-    sandbox.say("nanosets shuffle in --output short --window 5").ends(1).complains("tokens, and there are 20");
+    sandbox.say("nanosets shuffle in --output short --window 5").ends(1).complains("tokens, and the file has 20");
     sandbox.say("nanosets shuffle in --output other").ends(2).complains("--window");
 }
 
@@ -271,7 +271,10 @@ fn mixtures_that_cannot_be_are_usage_errors_that_name_the_flag() {
     sandbox.say("mix index --lengths 1,2 --output x").ends(2).complains("--samples");
     sandbox.say("mix index --lengths 1,2 --samples 5").ends(2).complains("--output");
     sandbox.say("mix index --lengths 1,2 --samples 0 --output x").ends(2).complains("--samples");
-    sandbox.say("mix index --lengths 1,2 --samples 5 --weights 1 --output x").ends(2).complains("1 weights");
+    sandbox
+        .say("mix index --lengths 1,2 --samples 5 --weights 1 --output x")
+        .ends(2)
+        .complains("1 weight for 2 data sets");
     sandbox.say("mix index --lengths 1,2 --samples 5 --weights 1,NaN --output x").ends(2);
     sandbox.say("mix index --lengths 1,2 --samples 5 --seed 4294967296 --output x").ends(2).complains("--seed");
     sandbox.say("mix index --lengths 0,2 --samples 5 --weights 1,1 --output x").ends(1).complains("divides by zero");
@@ -302,7 +305,7 @@ fn info_counts_windows_and_finds_what_does_not_fit() {
     bytes.extend_from_slice(&[1, 0]);
     sandbox.write("set/00000_00001_doc_shuffled.ds", bytes);
     verify(&tokenizer).ends(1).complains("token 0 is 60000");
-    sandbox.say("lint set").ends(1).complains("there are 597");
+    sandbox.say("lint set").ends(1).complains("the file has 597");
     sandbox.say("info set --json").ends(1).json("problems");
 }
 
@@ -321,7 +324,7 @@ fn an_index_of_samples_is_compared_with_the_files() {
     let ran = sandbox.say("lint base").ends(1).complains("does not list");
     assert!(!ran.err.contains("\u{1b}[31m"), "names are made safe");
     sandbox.write("base/index/sample_locations.bin", rows(&[[0, 0, 8], [3, u64::MAX, u64::MAX]]));
-    sandbox.say("lint base").ends(1).complains("1 are listed");
+    sandbox.say("lint base").ends(1).complains("the list has 1 file");
     sandbox.say("info base --sequence-length 4").ends(1).says("samples: 1");
 }
 

@@ -256,7 +256,10 @@ fn one_bad_item_writes_none() {
 #[test]
 fn a_range_that_is_there_in_part_is_noted() {
     let sandbox = prepared();
-    sandbox.run(["splits", "exclude", "data", "s_01.tar/01{0..9}"]).ends(0).complains("3 of its 10 names are there");
+    sandbox
+        .run(["splits", "exclude", "data", "s_01.tar/01{0..9}"])
+        .ends(0)
+        .complains("3 of its 10 names are in the data set");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::cli::table::{Align, Table};
 use crate::engine::plan::{shell_quote, CommandLine};
 use crate::job::dedup::{DedupEstimate, DedupReport, Figures, FileReport, RepeatedPassage};
 use crate::model::dedup::Mode;
-use crate::model::text::{bytes, count, display_safe, duration, grouped};
+use crate::model::text::{agree, bytes, count, count_verb, display_safe, duration, grouped};
 use crate::model::DedupPlan;
 use crate::preview::text::cut_end;
 
@@ -67,20 +67,18 @@ fn removed(plan: &DedupPlan, totals: &Figures) -> Vec<String> {
         count(totals.changed_documents, "document"),
         whole(plan.mode, totals.emptied_documents)
     );
-    let copied = (totals.copied_lines > 0).then(|| match totals.copied_lines {
-        1 => "1 line without usable text is copied as it is.".to_owned(),
-        lines => format!("{} without usable text are copied as they are.", count(lines, "line")),
+    let copied = (totals.copied_lines > 0).then(|| {
+        let are = agree(totals.copied_lines, "is copied as it is", "are copied as they are");
+        format!("{} without usable text {are}.", count(totals.copied_lines, "line"))
     });
     std::iter::once(removed).chain(copied).collect()
 }
 
 /// What is said of documents of which every byte is in a range.
 fn whole(mode: Mode, documents: u64) -> String {
-    match (mode, documents) {
-        (Mode::Remove, 1) => "1 document has nothing left".into(),
-        (Mode::Remove, _) => format!("{} documents have nothing left", grouped(documents)),
-        (Mode::Annotate, 1) => "1 document is a copy as a whole".into(),
-        (Mode::Annotate, _) => format!("{} documents are copies as a whole", grouped(documents)),
+    match mode {
+        Mode::Remove => count_verb(documents, "document", "has nothing left", "have nothing left"),
+        Mode::Annotate => count_verb(documents, "document", "is a copy as a whole", "are copies as a whole"),
     }
 }
 

@@ -417,7 +417,10 @@ fn leave_out_shards(plan: &mut PreparePlan, context: &Context) -> Outcome<bool> 
     };
     let out = found.shards.iter().filter(|shard| pattern.is_found(&shard.name)).count();
     if out == 0 {
-        context.printer.warning(&format!("--exclude matches 0 of {} shards", found.shards.len()), None);
+        context.printer.warning(
+            &format!("--exclude matches 0 of {}", crate::model::text::count(found.shards.len() as u64, "shard")),
+            None,
+        );
         plan.exclude_shards.clear();
     }
     Ok(out < found.shards.len())

@@ -70,7 +70,7 @@ fn lines(path: &str, facts: &JsonlFacts) -> Vec<String> {
         }
     }
     if facts.unparsed > 0 {
-        lines.push(item("not parsed", &format!("{}; gristmill lint tells why", count(facts.unparsed, "record"))));
+        lines.push(item("not parsed", &format!("{}; gristmill lint reports why", count(facts.unparsed, "record"))));
     }
     lines
 }
@@ -94,8 +94,8 @@ fn key_line(key: &KeyFacts, records: u64) -> String {
         line.push_str(&format!(", in {} of {}", grouped(key.seen), grouped(records)));
     }
     if key.text.count > 0 {
-        let (mean, longest) = (grouped(key.text.mean().round() as u64), grouped(key.text.max));
-        line.push_str(&format!(", {mean} characters on average, {longest} at most"));
+        let (mean, longest) = (count(key.text.mean().round() as u64, "character"), grouped(key.text.max));
+        line.push_str(&format!(", {mean} on average, {longest} at most"));
     }
     line
 }

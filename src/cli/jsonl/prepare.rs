@@ -10,7 +10,7 @@ use super::flags::given;
 use crate::engine::plan::flags::{FORCE_OVERWRITE, SKIP_BAD_LINES};
 use crate::engine::plan::shell_quote;
 use crate::job::jsonl::{clean_path, look_plan, start_plan, JsonlReport};
-use crate::model::text::{bytes, count, display_safe, duration};
+use crate::model::text::{agree, bytes, count, display_safe, duration};
 use crate::model::{Failure, Outcome, PreparePlan, Rerun, Subject};
 use crate::prompt::confirm;
 use std::path::Path;
@@ -67,7 +67,7 @@ pub fn refuse_flags(plan: &PreparePlan, what: &str, context: &Context) -> Outcom
         None => Ok(()),
         Some(flag) if !context.globals.drop_in => refuse(flag, &format!("it means nothing for {what}")),
         Some(_) => {
-            let verb = if given.others.len() == 1 { "changes" } else { "change" };
+            let verb = agree(given.others.len() as u64, "changes", "change");
             let text = format!("{} {verb} nothing for {what}", given.others.join(", "));
             context.printer.warning(&text, None);
             Ok(())
@@ -121,7 +121,7 @@ fn lines(plan: &PreparePlan, report: &JsonlReport, dry: bool) -> Vec<String> {
     let mut lines =
         vec![format!("{done}: {samples}, {size} in {}.", duration(report.elapsed)), format!("Written: {file}")];
     if report.lines_left_out > 0 {
-        let verb = if report.lines_left_out == 1 { "is" } else { "are" };
+        let verb = agree(report.lines_left_out, "is", "are");
         let left_out = count(report.lines_left_out, "bad line");
         lines.push(format!("{left_out} of {} {verb} left out; the file stays as it is.", display_safe(&plan.path)));
     }

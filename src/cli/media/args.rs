@@ -9,10 +9,10 @@ use std::path::PathBuf;
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Media metadata")]
 pub struct MediaArgs {
-    /// Describe pictures, sound and video, told by the ending of each name
+    /// Describe pictures, sound and video, recognized by the ending of each name
     #[arg(long, alias = "media-by-extension")]
     pub media_metadata_by_extension: bool,
-    /// The same, told by the first bytes of each entry, then by the ending
+    /// The same, recognized by the first bytes of each entry, then by the ending
     #[arg(long, alias = "media-by-header")]
     pub media_metadata_by_header: bool,
     /// The same, of entries whose name a shell pattern matches; * crosses /, commas separate patterns
@@ -21,7 +21,7 @@ pub struct MediaArgs {
     // Of older documents: says that one of the three follows.
     #[arg(long, hide = true)]
     media_metadata: bool,
-    /// Check every picture whole: finds damage behind a good header
+    /// Check every picture whole: finds damage after a good header
     #[arg(long)]
     pub decode: bool,
 }

@@ -49,7 +49,7 @@ fn described(images: u64, av: u64) -> String {
 }
 
 fn looked_at(entries: u64) -> String {
-    format!("{} looked at", if entries == 1 { "1 entry".to_owned() } else { format!("{} entries", grouped(entries)) })
+    format!("{} looked at", count(entries, "entry"))
 }
 
 fn rows(written: u64, in_all: u64, stale: u64) -> String {
@@ -87,10 +87,7 @@ pub fn outlook_lines(outlook: &MediaOutlook) -> Vec<String> {
         };
         table.row([grouped(*entries), display_safe(name).into_owned(), what.to_owned()]);
     }
-    let heading = match outlook.candidates {
-        1 => "1 entry would be looked at:".to_owned(),
-        many => format!("{} entries would be looked at:", grouped(many)),
-    };
+    let heading = format!("{} would be looked at:", count(outlook.candidates, "entry"));
     let mut lines = vec![String::new(), paint(Look::Strong, &heading)];
     lines.extend(table.lines());
     for (name, result) in &outlook.probed {

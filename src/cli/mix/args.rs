@@ -17,7 +17,7 @@ pub enum MixCommand {
     /// Write a metadataset: a blend, an epochized blend or a join of prepared data sets
     New(Box<NewArgs>),
     /// Make the index of a mixture of token folders, as nanotron's Nanoset does: guided in a terminal where something is left open;
-    /// --dry-run only says what it comes to
+    /// --dry-run only shows the result
     Index(Box<IndexArgs>),
     /// Check a metadataset: open every member, show shares and samples per epoch
     Check {
@@ -85,7 +85,7 @@ pub struct NewArgs {
     /// Draw from this data set with this weight [default: 1] (repeat)
     #[arg(long, value_name = "PATH=WEIGHT", help_heading = "Members", conflicts_with_all = ["epochized", "join"])]
     pub blend: Vec<String>,
-    /// See every sample of this data set so many times per epoch [default: 1] (repeat)
+    /// See every sample of this data set N times per epoch [default: 1] (repeat)
     #[arg(long, value_name = "PATH=N", help_heading = "Members", conflicts_with = "join")]
     pub epochized: Vec<String>,
     /// Join this data set by key, under a name or by position (repeat); the first gives the samples

@@ -81,7 +81,7 @@ fn line(node: &MixNode, depth: usize, ascii: bool) -> String {
         facts.push(format!("weight {weight}"));
     }
     if let Some(repetitions) = node.repetitions {
-        facts.push(format!("{repetitions} times"));
+        facts.push(crate::model::text::times(repetitions));
         facts.extend(node.samples_per_epoch.map(|n| format!("{} an epoch", grouped(n))));
     }
     if let Some(factor) = node.oversampling.filter(|factor| (factor - 1.0).abs() > 0.005) {

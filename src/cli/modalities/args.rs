@@ -117,10 +117,10 @@ pub struct FilterArgs {
     /// The same from a file, separated by commas or lines
     #[arg(long, value_name = "FILE")]
     pub documents_from: Option<PathBuf>,
-    /// Keep documents of at least so many tokens, end token included
+    /// Keep documents of at least N tokens, end token included
     #[arg(long, value_name = "N")]
     pub min_tokens: Option<u64>,
-    /// Keep documents of at most so many tokens, end token included
+    /// Keep documents of at most N tokens, end token included
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<u64>,
 }

@@ -99,7 +99,7 @@ pub fn verify(path: &str, against: &Against, context: &Context) -> Finished {
     if !is_packed(path) {
         let source = against.source.clone().unwrap_or_else(|| with_suffix(at, ".jsonl"));
         if !source.exists() {
-            return Err(Failure::usage("comparing the index", "the file that it is of is not beside it")
+            return Err(Failure::usage("comparing the index", "the file that it is of is not next to it")
                 .on(Subject::path(source))
                 .with_hint("--source FILE names it")
                 .into());
@@ -146,13 +146,13 @@ fn repaired(path: &str, report: &RepairReport, dry: bool) -> String {
     }
     let places = format!("{} of {documents}, from document {} on", grouped(report.repaired), report.first);
     if dry {
-        return format!("Would put the places right of {places}, and keep the file as it is under another name. Nothing was written.");
+        return format!(
+            "Would repair the positions of {places}, and keep the old file under another name. Nothing was written."
+        );
     }
     let size = report.files.first().map_or_else(String::new, |file| bytes(file.bytes));
-    let backup = report
-        .backup
-        .as_deref()
-        .map_or_else(String::new, |backup| format!(" The file as it was: {}.", display_safe(backup)));
+    let backup =
+        report.backup.as_deref().map_or_else(String::new, |backup| format!(" The old file: {}.", display_safe(backup)));
     let done = paint(Look::Good, &format!("Repaired {name}"));
-    format!("{done}: the places of {places}, are right now; {size} in {}.{backup}", duration(report.elapsed))
+    format!("{done}: positions of {places}; {size} in {}.{backup}", duration(report.elapsed))
 }

@@ -77,7 +77,7 @@ fn check(path: &str, depth: Depth, vocabulary: Option<Vocabulary>, context: &Con
 
 fn folder_lines(path: &str, facts: &FolderFacts) -> Vec<String> {
     let mut lines = head(path, DatasetKind::TokenFolder.title());
-    lines.push(item("tokenizer", facts.tokenizer.as_deref().unwrap_or("not told")));
+    lines.push(item("tokenizer", facts.tokenizer.as_deref().unwrap_or("not given")));
     lines.push(item("bytes a token", &facts.token_size.bytes().to_string()));
     lines.push(item("tokens", &grouped(facts.tokens)));
     lines.push(item("documents", &grouped(facts.documents)));

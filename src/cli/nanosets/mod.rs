@@ -14,7 +14,7 @@ use super::task::{follow, report_earlier_problems, tell};
 use crate::engine::nanosets::{MergePlan, WindowsPlan};
 use crate::engine::plan::{file, CommandLine};
 use crate::job::nanosets::{start_merge, start_merge_dry, start_windows, start_windows_dry, FilesReport};
-use crate::model::text::{bytes, count, display_safe};
+use crate::model::text::{bytes, count, count_verb, display_safe};
 use crate::model::Outcome;
 use args::{MergeArgs, MergeShuffle, NanosetsCommand, ShuffleArgs};
 use serde_json::json;
@@ -109,7 +109,7 @@ fn told(
         context.printer.say(format!("{} {what} into {output}: {files}, {size}.", paint(Look::Good, done)));
     }
     if report.left_tokens > 0 {
-        context.printer.say(format!("{} were left out.", count(report.left_tokens, "token")));
+        context.printer.say(format!("{} left out.", count_verb(report.left_tokens, "token", "was", "were")));
     }
     let mut result = fields(report);
     result.insert("plan".into(), plan);

@@ -130,10 +130,10 @@ pub struct ModalitiesArgs {
     /// Token that ends each document [default: that of --eos-token]
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub eod_token: Option<String>,
-    /// Raw index of the input [default: beside it, built when missing]
+    /// Raw index of the input [default: next to it, built when missing]
     #[arg(long, value_name = "FILE")]
     pub index: Option<PathBuf>,
-    /// Settings as `modalities data pack_encoded_data` reads them, the text among them; flags beside it win
+    /// Settings as `modalities data pack_encoded_data` reads them, the text among them; flags take precedence
     #[arg(long, value_name = "FILE.yaml")]
     pub config: Option<PathBuf>,
     /// Leave lines that are no JSON out of the index instead of refusing the file

@@ -6,7 +6,7 @@ use crate::cli::table::{Align, Table};
 use crate::engine::plan::{shell_quote, CommandLine};
 use crate::job::pack::{PackPreview, PackReport, Skipped, TargetReport};
 use crate::job::prepare::OutputFile;
-use crate::model::text::{bytes, count, display_safe, duration, grouped};
+use crate::model::text::{agree, bytes, count, display_safe, duration, grouped};
 use crate::model::{DatasetKind, PackFormat, PackPlan};
 use crate::source::kind::kind_of;
 use std::path::Path;
@@ -38,12 +38,11 @@ pub fn of_report(plan: &PackPlan, report: &PackReport) -> Vec<String> {
     for target in &report.targets {
         lines.extend(skipped_lines(target.format, &target.skipped));
         if target.dropped_tokens > 0 {
-            let what = match target.format {
-                PackFormat::Nanosets => "fill no chunk",
-                _ => "fill no sample",
-            };
+            let unit = if target.format == PackFormat::Nanosets { "chunk" } else { "sample" };
             let tokens = count(target.dropped_tokens, "token");
-            lines.push(format!("{}: {tokens} at the end {what} and are left out.", target.format.word()));
+            let fill = agree(target.dropped_tokens, "fills", "fill");
+            let are = agree(target.dropped_tokens, "is", "are");
+            lines.push(format!("{}: {tokens} at the end {fill} no {unit} and {are} left out.", target.format.word()));
         }
         if let Some(size) = target.vocab_size {
             lines.push(format!("{}: the training configuration needs vocab_size: {size}", target.format.word()));

@@ -20,7 +20,7 @@ pub enum TgzArg {
     /// Index them and leave them out of the splits
     #[default]
     Skip,
-    /// Make a plain .tar beside each and use that
+    /// Make a plain .tar next to each and use that
     Rewrite,
 }
 

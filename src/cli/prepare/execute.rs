@@ -72,7 +72,7 @@ fn differences(plan: &PreparePlan, threads: usize) -> Vec<String> {
 
 /// Tells the notes that are told with or without `-v`.
 pub fn tell_notes(problems: &[Problem], context: &Context) {
-    let (told, more) = summary::told_notes(problems);
+    let (told, more) = summary::shown_notes(problems);
     for note in told {
         context.printer.note(note);
     }

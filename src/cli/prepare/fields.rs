@@ -73,7 +73,12 @@ fn failing(root: &Path, sample_type: &str, map: &[FieldExpr], sketches: &[Sample
         let Some((sample, error)) = failed.first() else { continue };
         let subject =
             Subject { shard: Some(sample.shard.clone()), field: Some(check.field.clone()), ..Subject::default() };
-        let message = format!("'{}' fails on {} of {} samples tried: {error}", check.expr, failed.len(), samples.len());
+        let message = format!(
+            "'{}' fails on {} of {} tried: {error}",
+            check.expr,
+            failed.len(),
+            crate::model::text::count(samples.len() as u64, "sample")
+        );
         let optional = class
             .known
             .and_then(|c| c.fields.iter().find(|f| f.name == check.field))

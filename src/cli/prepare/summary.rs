@@ -6,7 +6,7 @@ use super::super::table::{Align, Table};
 use crate::engine::media::MediaOutlook;
 use crate::engine::plan::{command_line_after_run, CommandLine};
 use crate::job::prepare::{OutputFile, PrepareReport, Preview, SplitSummary};
-use crate::model::text::{bytes, count, display_safe, duration, grouped};
+use crate::model::text::{agree, bytes, count, display_safe, duration, grouped};
 use crate::model::{PreparePlan, Problem, ProblemKind, Severity};
 use serde_json::{json, Value};
 use std::path::Path;
@@ -62,13 +62,13 @@ pub fn of_preview(plan: &PreparePlan, preview: &Preview, media: Option<&MediaOut
     lines.extend(difference_lines(&preview.differences));
     lines.push(String::new());
     if !preview.nothing_to_do {
-        lines.push("Only the run compares the keys of samples: one that comes twice is told then.".to_owned());
+        lines.push("Keys of samples are compared by the run only; duplicate keys are reported then.".to_owned());
     }
     let command = CommandLine::of(plan);
     lines.push(format!("{} {}", paint(Look::Strong, "The same by flags:"), command.text()));
     for (name, _) in &command.files {
         lines.push(format!(
-            "  {} stands for the lists of this plan; --save-plan FILE writes all of it, for gristmill run FILE",
+            "  {} contains the lists of this plan; --save-plan FILE writes all of it, for gristmill run FILE",
             display_safe(name)
         ));
     }
@@ -153,54 +153,26 @@ pub fn count_lines(counts: &[(Severity, ProblemKind, u64)]) -> Vec<String> {
     [String::new(), paint(Look::Strong, "Found on the way:")].into_iter().chain(table.lines()).collect()
 }
 
-/// Notes that are told with or without `-v`: of each kind the first few, and a line that counts the others.
-pub fn told_notes(problems: &[Problem]) -> (Vec<&Problem>, Option<String>) {
+/// Whether it is a note that is shown without `-v` as well.
+fn is_shown_note(problem: &Problem) -> bool {
+    problem.severity == Severity::Note && problem.kind.has_shown_notes()
+}
+
+/// Notes that are shown with or without `-v`: of each kind the first few, and a line that counts the others.
+pub fn shown_notes(problems: &[Problem]) -> (Vec<&Problem>, Option<String>) {
     let mut seen = std::collections::HashMap::new();
-    let all = problems.iter().filter(|problem| changes_the_plan(problem));
-    let (told, more): (Vec<_>, Vec<_>) = all.partition(|problem| {
+    let all = problems.iter().filter(|problem| is_shown_note(problem));
+    let (shown, more): (Vec<_>, Vec<_>) = all.partition(|problem| {
         let number = seen.entry(problem.kind).or_insert(0usize);
         *number += 1;
         *number <= NOTES_PER_KIND
     });
-    let noun = if more.len() == 1 { "note" } else { "notes" };
-    let line = format!("… and {} more {noun} (--json lists them)", grouped(more.len() as u64));
-    (told, (!more.is_empty()).then_some(line))
-}
-
-/// A note that says that the answers or the data came out differently than they may have been meant: always told.
-fn changes_the_plan(problem: &Problem) -> bool {
-    use ProblemKind as K;
-    let kinds = [
-        K::RoundedAway,
-        K::EmptySplit,
-        K::MatchesNothing,
-        K::UnassignedShards,
-        K::ShardInTwoSplits,
-        K::SampleLacksPart,
-        K::CompatLoss,
-        K::AppleDouble,
-        K::CutName,
-        K::ManyShards,
-        K::EmptyFile,
-        K::EmptyResult,
-        K::FileLeftOut,
-        K::SpecialToken,
-        K::MissingFile,
-        K::ShardChanged,
-        K::NoSuchPart,
-        K::StaleMedia,
-        K::FieldFails,
-        K::BadMetadataset,
-        K::BadMember,
-        K::BadLine,
-        K::NotMedia,
-        K::SpecialToken,
-        K::EmptyFile,
-        K::EmptyResult,
-        K::FileLeftOut,
-        K::Other,
-    ];
-    problem.severity == Severity::Note && kinds.contains(&problem.kind)
+    let line = format!(
+        "… and {} (--json lists {})",
+        count(more.len() as u64, "more note"),
+        agree(more.len() as u64, "it", "them")
+    );
+    (shown, (!more.is_empty()).then_some(line))
 }
 
 /// Findings that are printed one by one: of each kind the first few, notes only when `verbose`.
@@ -209,7 +181,7 @@ pub fn worth_a_line(problems: &[Problem], verbose: bool) -> Vec<&Problem> {
     problems
         .iter()
         .filter(|problem| verbose || problem.severity > Severity::Note)
-        .filter(|problem| !changes_the_plan(problem))
+        .filter(|problem| !is_shown_note(problem))
         .filter(|problem| {
             let number = seen.entry((problem.severity, problem.kind)).or_insert(0usize);
             *number += 1;
@@ -277,9 +249,9 @@ mod tests {
         let mut all = vec![note; 7];
         all.push(Problem::note(ProblemKind::UnnamedEntry, Subject::shard("a"), "skipped"));
         all.push(Problem::note(ProblemKind::FieldFails, Subject::field("text"), "odd"));
-        let (told, more) = told_notes(&all);
+        let (told, more) = shown_notes(&all);
         assert_eq!(told.len(), NOTES_PER_KIND + 1);
-        assert!(more.unwrap().contains("2 more notes"));
+        assert_eq!(more.unwrap(), "… and 2 more notes (--json lists them)");
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub struct ExcludeArgs {
     /// SHARD or SHARD/KEY; braces are ranges: s_0.tar/k_{001..009} (repeat)
     #[arg(value_name = "ITEM", required_unless_present = "from")]
     pub items: Vec<String>,
-    /// Why: kept as a comment beside each item
+    /// Why: kept as a comment next to each item
     #[arg(long, value_name = "TEXT")]
     pub note: Option<String>,
     /// And what FILE lists, one item a line

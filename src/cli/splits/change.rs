@@ -5,7 +5,7 @@ use super::super::end::{Done, Finished};
 use super::super::printer::{paint, Look};
 use crate::engine::splits::{DiffKind, DiffLine, Edit, SplitEditor};
 use crate::job::splits::write;
-use crate::model::text::{display_safe, grouped};
+use crate::model::text::{count, display_safe};
 use crate::model::{Outcome, Problem, ProblemKind, Severity};
 use crate::storage::xdg;
 use crate::tui::recent;
@@ -152,7 +152,7 @@ pub(super) fn diff_lines(diff: &[DiffLine]) -> Vec<String> {
             DiffKind::Removed => paint(Look::Error, &format!("- {text}")),
             DiffKind::Added => paint(Look::Good, &format!("+ {text}")),
             DiffKind::Gap => paint(Look::Faint, "  ..."),
-            DiffKind::More(more) => paint(Look::Faint, &format!("  ... {} more lines", grouped(more))),
+            DiffKind::More(more) => paint(Look::Faint, &format!("  ... {}", count(more, "more line"))),
         }
     };
     diff.iter().map(line).collect()

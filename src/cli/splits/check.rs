@@ -13,7 +13,7 @@ use crate::engine::leaks::{Leak, LeakKind, LeakOptions, LeakPlace, Repair, Split
 use crate::engine::plan::shell_quote;
 use crate::engine::splits::{check_items, SplitEditor};
 use crate::job::leaks::{start, LeakReport};
-use crate::model::text::{bytes, count, display_safe, grouped};
+use crate::model::text::{agree, bytes, count, display_safe, grouped};
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Severity, Subject};
 use crate::storage::fs::RealFs;
 use crate::storage::publish::write_file;
@@ -81,8 +81,9 @@ fn lines(editor: &SplitEditor, report: &LeakReport, context: &Context) -> Vec<St
         }
     }
     if report.found.common_names > 0 {
+        let look = agree(report.found.common_names, "looks like a number and was", "look like numbers and were");
         let names = count(report.found.common_names, "name");
-        lines.push(format!("{names} that many folders share look like numbers and were left aside."));
+        lines.push(format!("{names} that many folders share {look} ignored."));
     }
     if !report.found.between.is_empty() {
         let mut table = Table::new(&[("between", Align::Left), ("", Align::Left), ("leaks", Align::Right)]);

@@ -83,8 +83,10 @@ fn range_of(editor: &SplitEditor, known: &HashMap<&str, usize>, text: &str) -> O
     };
     let missing = if place(first).is_none() { first } else { last };
     if missing.bytes().all(|byte| byte.is_ascii_digit()) && !missing.is_empty() {
-        return Err(refused(format!("there is no shard number {missing}"))
-            .with_hint(format!("the data set has {count} shards, numbered from 0")));
+        return Err(refused(format!("there is no shard number {missing}")).with_hint(format!(
+            "the data set has {}, numbered from 0",
+            crate::model::text::count(count as u64, "shard")
+        )));
     }
     Err(unknown(editor, missing))
 }

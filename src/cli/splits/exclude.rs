@@ -12,7 +12,7 @@ use crate::engine::plan::shell_quote;
 use crate::engine::splits::{check_items, Edit, ExcludeItem, Matches, Names, SplitEditor};
 use crate::formats::energon::layout;
 use crate::formats::python::braces;
-use crate::model::text::{count, grouped};
+use crate::model::text::{agree, count, grouped};
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Subject};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -90,7 +90,7 @@ fn look_up(change: &mut Change, context: &Context) -> Outcome<()> {
     }
     let root = change.editor.root().to_path_buf();
     if !has_sample_tables(&root) {
-        let message = "the data set has no sample tables, so nobody looked whether these samples are there";
+        let message = "the data set has no sample tables, so these samples were not looked up";
         change.problems.push(Problem::note(ProblemKind::MatchesNothing, Subject::default(), message));
         return Ok(());
     }
@@ -147,7 +147,12 @@ fn tell_partly(change: &mut Change) {
     for view in change.editor.excludes().iter().filter(|view| view.is_new) {
         if let (Names::Range(all), Matches::Some(found)) = (view.names, view.matches) {
             if found < all {
-                let message = format!("{} of its {} names are there", grouped(found), grouped(all));
+                let message = format!(
+                    "{} of its {} {} in the data set",
+                    grouped(found),
+                    count(all, "name"),
+                    agree(found, "is", "are")
+                );
                 told.push(Problem::note(ProblemKind::MatchesNothing, Subject::field(view.item.as_ref()), message));
             }
         }

@@ -199,7 +199,7 @@ impl Menu<'_> {
             0 => Ok(true),
             some => {
                 let changes = count(some as u64, "change");
-                Ok(self.ask.yes(&format!("Give up {changes} that nobody wrote?"), false)?)
+                Ok(self.ask.yes(&format!("Discard {changes} that are not written?"), false)?)
             }
         }
     }

@@ -51,7 +51,7 @@ fn editor(path: &Path, context: &Context) -> Finished {
     if !context.may_ask() {
         return Err(Failure::usage("opening the editor", "this is not a terminal")
             .on(Subject::path(editor.root()))
-            .with_hint(format!("as commands: {ways}; --help tells more"))
+            .with_hint(format!("as commands: {ways}; --help shows more"))
             .into());
     }
     if context.prefers_prompts() {

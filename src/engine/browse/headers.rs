@@ -86,7 +86,7 @@ impl Collector<'_> {
                 row.blame("its name is not UTF-8, so no index can name it");
             }
         } else if key != self.key {
-            row.blame("entries of several samples lie where the index sees one");
+            row.blame("entries of several samples are where the index has one");
             return;
         }
         if row.parts.len() >= MOST_PARTS {

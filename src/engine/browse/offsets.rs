@@ -135,9 +135,11 @@ fn idx_claim(root: &Path, shard: &Shard, index: u64) -> SpanClaim {
             let note = (index == 0 && span.0 > 0).then(|| "the loader begins at byte 0 all the same".to_owned());
             SpanClaim { source, span: Some(span), note }
         }
-        Ok((None, samples)) => {
-            SpanClaim { source, span: None, note: Some(format!("it lists {samples} samples, not this one")) }
-        }
+        Ok((None, samples)) => SpanClaim {
+            source,
+            span: None,
+            note: Some(format!("it lists {}, not this one", crate::model::text::count(samples, "sample"))),
+        },
         Err(failure) if failure.is_missing() => SpanClaim { source, span: None, note: Some("there is none".into()) },
         Err(failure) => SpanClaim { source, span: None, note: Some(failure.why) },
     }
@@ -191,7 +193,11 @@ impl OffsetView {
                     }
                     if row.byte_size != entry.size {
                         let (rows, header) = (row.byte_size, entry.size);
-                        found.push(format!("index.sqlite says {rows} bytes for '{}', its header {header}", row.name));
+                        found.push(format!(
+                            "index.sqlite says {} for '{}', its header {header}",
+                            crate::model::text::count(rows, "byte"),
+                            row.name
+                        ));
                     }
                 }
                 (None, None) => {}

@@ -206,6 +206,17 @@ impl<'s, 'p> Cursor<'s, 'p> {
 }
 
 /// Numbers that are missing, negative or text become the largest one, which equals nothing that a scan finds.
+/// How a row differs from the name, offset and size that the archive has.
+fn difference(sample: u64, row: &Row, (name, offset, size): (&str, u64, u64)) -> String {
+    format!(
+        "sample {sample}: the table says '{}' at {} with {} bytes, the archive has '{name}' at {offset} with {}",
+        row.text,
+        row.first,
+        row.second,
+        crate::model::text::count(size, "byte")
+    )
+}
+
 fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
     let number = |column: usize| -> rusqlite::Result<u64> {
         Ok(match row.get_ref(column)? {
@@ -243,7 +254,8 @@ impl<'a> Findings<'a> {
     }
     pub(super) fn finish(self) -> Outcome<()> {
         let Some(more) = self.count.checked_sub(NAMED).filter(|n| *n > 0) else { return Ok(()) };
-        let message = format!("{} more of its rows disagree with the archive", crate::model::text::grouped(more));
+        let message =
+            format!("{} with the archive", crate::model::text::count_verb(more, "more row", "disagrees", "disagree"));
         self.problems
             .report(Problem::problem(ProblemKind::IndexMismatch, Subject::shard(self.shard), message).with_hint(REDO))
     }
@@ -283,10 +295,8 @@ impl ScanSink for Compare<'_, '_, '_, '_, '_> {
             && stored.first == row.content_byte_offset
             && stored.second == row.content_byte_size;
         if !same {
-            let message = format!(
-                "part row of sample {}: the table says '{}' at {} with {} bytes, the archive has '{}' at {} with {} bytes",
-                self.now, stored.text, stored.first, stored.second, row.part_name, row.content_byte_offset, row.content_byte_size
-            );
+            let archive = (row.part_name, row.content_byte_offset, row.content_byte_size);
+            let message = format!("part row of {}", difference(self.now, &stored, archive));
             self.findings.add(self.findings.at(row.content_byte_offset), message)?;
         }
         Ok(())
@@ -340,21 +350,27 @@ impl Compare<'_, '_, '_, '_, '_> {
     fn sample_row(&mut self, row: &SampleRow<'_>) -> Outcome<()> {
         let extra = self.samples.skip_before(self.now)?;
         if extra > 0 {
-            let message = format!("{extra} sample rows before sample {} that the archive does not have", self.now);
+            let message = format!(
+                "{} before sample {} that the archive does not have",
+                crate::model::text::count(extra, "sample row"),
+                self.now
+            );
             self.findings.add(self.findings.at(row.byte_offset), message)?;
         }
         let subject = self.findings.at(row.byte_offset).key(row.key);
         match self.samples.take_of(self.now)? {
             Some(stored) => {
                 if stored.text != row.key || stored.first != row.byte_offset || stored.second != row.byte_size {
-                    let message = format!(
-                        "sample {}: the table says '{}' at {} with {} bytes, the archive has '{}' at {} with {} bytes",
-                        self.now, stored.text, stored.first, stored.second, row.key, row.byte_offset, row.byte_size
-                    );
+                    let message = difference(self.now, &stored, (row.key, row.byte_offset, row.byte_size));
                     self.findings.add(subject.clone(), message)?;
                 }
                 if self.unlisted_parts > 0 {
-                    let message = format!("{} parts of sample {} have no row", self.unlisted_parts, self.now);
+                    let message = format!(
+                        "{} of sample {} {} no row",
+                        crate::model::text::count(self.unlisted_parts, "part"),
+                        self.now,
+                        crate::model::text::agree(self.unlisted_parts, "has", "have")
+                    );
                     self.findings.add(subject, message)?;
                 }
             }
@@ -384,7 +400,11 @@ impl Compare<'_, '_, '_, '_, '_> {
         if self.parts.is_there() {
             let extra = self.parts.skip_before(self.now)?;
             if extra > 0 {
-                let message = format!("{extra} part rows of sample {} that the archive does not have", self.now - 1);
+                let message = format!(
+                    "{} of sample {} that the archive does not have",
+                    crate::model::text::count(extra, "part row"),
+                    self.now - 1
+                );
                 self.findings.add(self.findings.at(byte_offset), message)?;
             }
         }
@@ -394,7 +414,10 @@ impl Compare<'_, '_, '_, '_, '_> {
     fn extra_parts_before(&mut self, index: u64) -> Outcome<()> {
         let extra = self.parts.skip_before(index)?;
         if extra > 0 {
-            let message = format!("{extra} part rows before sample {index} that the archive does not have");
+            let message = format!(
+                "{} before sample {index} that the archive does not have",
+                crate::model::text::count(extra, "part row")
+            );
             self.findings.add(Subject::shard(&self.shard.name), message)?;
         }
         Ok(())
@@ -409,7 +432,11 @@ impl Compare<'_, '_, '_, '_, '_> {
                 let message = format!(".tar.idx says that the archive ends at {says}, it ends at {end_offset}");
                 self.findings.add(subject().at(end_offset), message)?;
             } else if words.next()?.is_some() {
-                let message = format!(".tar.idx has {} words, {} are right", words.count(), self.now + 1);
+                let message = format!(
+                    ".tar.idx has {}, {} expected",
+                    crate::model::text::count(words.count(), "word"),
+                    self.now + 1
+                );
                 self.findings.add(subject(), message)?;
             }
         }
@@ -417,12 +444,19 @@ impl Compare<'_, '_, '_, '_, '_> {
         let parts = self.parts.skip_before(u64::MAX)?;
         for (rows, what) in [(samples, "sample"), (parts, "part")] {
             if rows > 0 {
-                let message = format!("{rows} {what} rows behind the last sample of the archive");
+                let message = format!(
+                    "{} after the last sample of the archive",
+                    crate::model::text::count(rows, &format!("{what} row"))
+                );
                 self.findings.add(subject(), message)?;
             }
         }
         if counted != self.now {
-            let message = format!(".info.json counts {counted} samples, the archive has {}", self.now);
+            let message = format!(
+                ".info.json counts {}, the archive has {}",
+                crate::model::text::count(counted, "sample"),
+                self.now
+            );
             self.findings.add(subject(), message)?;
         }
         self.findings.finish()?;

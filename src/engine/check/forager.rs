@@ -90,7 +90,8 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
     let on = |row: u64| Subject::path(table.path()).at(row * ROW);
     let report = |kind, subject, message: String| handles.problems.report(Problem::problem(kind, subject, message));
     if table.len() % ROW != 0 {
-        let message = format!("its {} bytes are not a whole number of rows of {ROW}", table.len());
+        let message =
+            format!("its size of {} is not a multiple of {ROW}", crate::model::text::count(table.len(), "byte"));
         report(ProblemKind::BadFile, Subject::path(table.path()), message)?;
     }
     let rows = table.len() / ROW;
@@ -109,7 +110,10 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
             let Some(file) = usize::try_from(number).ok().and_then(|number| files.get_mut(number)) else {
                 stray += 1;
                 tell(handles, stray, on(row), || {
-                    format!("sample {row} is in file {number}, and {files_there} are listed")
+                    format!(
+                        "sample {row} is in file {number}, and the list has {}",
+                        crate::model::text::count(files_there as u64, "file")
+                    )
                 })?;
                 continue;
             };
@@ -118,7 +122,11 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
             if file.bytes.is_some_and(|size| end.is_none_or(|end| end > size)) {
                 file.told += 1;
                 tell(handles, file.told, on(row), || {
-                    format!("sample {row} lies beyond the end of {}: {length} bytes from {offset} on", file.name)
+                    format!(
+                        "sample {row} is beyond the end of {}: {} from {offset} on",
+                        file.name,
+                        crate::model::text::count(length, "byte")
+                    )
                 })?;
             } else if offset != file.sample_bytes {
                 file.told += 1;
@@ -135,7 +143,10 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
             {
                 file.told += 1;
                 tell(handles, file.told, on(row), || {
-                    format!("sample {row} has {length} bytes, and the schema says {size}")
+                    format!(
+                        "sample {row} has {}, and the schema says {size}",
+                        crate::model::text::count(length, "byte")
+                    )
                 })?;
             }
             file.samples += 1;
@@ -221,7 +232,11 @@ fn after_rows(root: &Path, files: &[ForagerFile], handles: &Handles<'_>) -> Outc
     for file in files {
         if file.told == 0 && file.bytes.is_some_and(|bytes| bytes > file.sample_bytes) {
             let rest = file.bytes.unwrap_or(0) - file.sample_bytes;
-            let message = format!("{rest} bytes after its last sample are in none");
+            let message = format!(
+                "{} after its last sample {} part of none",
+                crate::model::text::count(rest, "byte"),
+                crate::model::text::agree(rest, "is", "are")
+            );
             handles.problems.report(Problem::problem(
                 ProblemKind::IndexMismatch,
                 Subject::path(&file.path),
@@ -296,10 +311,10 @@ mod tests {
         assert!(table(&[[0, 0, 8], [0, 8, 9], [1, 0, 8]]).contains("beyond the end"));
         assert!(table(&[[0, 0, 8], [0, u64::MAX, 9], [1, 0, 8]]).contains("beyond the end"));
         assert!(table(&[[0, 0, 8], [0, 9, 7], [1, 0, 8]]).contains("begins at 9"));
-        assert!(table(&[[0, 0, 8], [0, 8, 8], [2, 0, 8]]).contains("2 are listed"));
+        assert!(table(&[[0, 0, 8], [0, 8, 8], [2, 0, 8]]).contains("the list has 2 files"));
         assert!(table(&[[0, 0, 8], [0, 8, 8]]).contains("8 bytes after its last sample"));
         let with = |name: &'static str, bytes: &'static [u8]| said(move |root| put(&root.join(name), bytes)).1;
-        assert!(with("index/sample_locations.bin", &[1; 25]).contains("rows of 24"));
+        assert!(with("index/sample_locations.bin", &[1; 25]).contains("not a multiple of 24"));
         assert!(with("tokenized-samples/c.bin", b"1").contains("does not list"));
         assert!(with("index/sample_schema.json", b"{").contains("cannot be understood"));
         let schema = br#"{"sample_size": 2, "arrays": [{"name": "tokens", "dtype": "uint32", "offset": 0}],

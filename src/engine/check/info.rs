@@ -191,7 +191,8 @@ fn sizes<'p>(prepared: &'p Prepared, report: &mut InfoReport) -> HashMap<&'p str
         }
     }
     if missing > 3 {
-        let message = format!("{} more shards of the index cannot be read", missing - 3);
+        let message =
+            format!("{} of the index cannot be read", crate::model::text::count((missing - 3) as u64, "more shard"));
         report.problems.push(Problem::problem(ProblemKind::MissingFile, Subject::default(), message));
     }
     if prepared.pending.is_some() {

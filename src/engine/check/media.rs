@@ -245,11 +245,12 @@ impl Without {
         if self.count == 0 {
             return Ok(());
         }
-        let what = match self.count {
-            1 => "1 entry that a filter picks has no media row".to_owned(),
-            many => format!("{} entries that a filter picks have no media row", text::grouped(many)),
-        };
-        let message = format!("{what}, {} first: broken, no media, or added later", self.first);
+        let what = text::count_verb(self.count, "entry", "has", "have");
+        let message = format!(
+            "{what} no media row although a filter picks {}, {} first: broken, no media, or added later",
+            text::agree(self.count, "it", "them"),
+            self.first
+        );
         let note = Problem::note(ProblemKind::NotMedia, subject, message);
         handles.problems.report(note.with_hint("gristmill prepare-media PATH describes what can be described"))
     }

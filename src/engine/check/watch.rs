@@ -2,7 +2,7 @@
 
 use crate::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
 use crate::model::field_map::FieldExpression;
-use crate::model::text::{count, grouped};
+use crate::model::text::{agree, count, count_verb};
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use std::collections::{HashMap, HashSet};
 
@@ -142,8 +142,10 @@ impl<'a> Watch<'a> {
                     ))?;
                 }
                 if lacking > NAMED {
-                    let message =
-                        format!("{} more samples have no part for field '{field}' ({expr})", grouped(lacking - NAMED));
+                    let message = format!(
+                        "{} no part for field '{field}' ({expr})",
+                        count_verb(lacking - NAMED, "more sample", "has", "have")
+                    );
                     let subject = Subject::shard(self.shard);
                     problems.report(Problem::problem(ProblemKind::SampleLacksPart, subject, message))?;
                 }
@@ -174,10 +176,10 @@ impl<'a> Watch<'a> {
         }
         let item = crate::engine::outputs::exclude_item(self.shard, Some(&self.first_apple_double));
         let samples = count(self.apple_doubles, "sample");
-        let verb = if self.apple_doubles == 1 { "consists" } else { "consist" };
+        let verb = agree(self.apple_doubles, "consists", "consist");
         let message = format!(
             "{samples} {verb} of AppleDouble files of macOS (names that begin with ._) and {} not excluded",
-            if self.apple_doubles == 1 { "is" } else { "are" }
+            agree(self.apple_doubles, "is", "are")
         );
         let subject = Subject::shard(self.shard).key(&self.first_apple_double);
         problems.report(Problem::problem(ProblemKind::AppleDouble, subject, message).with_hint(format!(

@@ -5,7 +5,7 @@ use crate::formats::bsade::{
     table_memory, table_width, Places, RangesReader, Shard, TableCheck, KEPT_LENGTHS, REMOVE_RANGES, SEPARATOR,
 };
 use crate::formats::python::json_fields::Fields;
-use crate::model::text::{bytes as size, grouped};
+use crate::model::text::{agree, bytes as size, count, grouped};
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use crate::storage::read::{open_read, ReadFile};
 use memchr::memchr_iter;
@@ -109,7 +109,7 @@ fn documents(shard: &Shard, handles: Handles<'_>) -> Outcome<()> {
                 let why = match describe(&line, &mut fields, &mut path) {
                     Err(why) => why,
                     Ok(_) if memchr::memchr(b'\n', &line) != Some(line.len() - 1) => {
-                        "two lines stand where one should be"
+                        "two lines are where one should be"
                     }
                     Ok(_) => continue,
                 };
@@ -161,9 +161,11 @@ fn check_table(shard: &Shard, table: &ReadFile, memory: u64, handles: Handles<'_
     let subject = || Subject::path(table.path());
     if table.len() != bytes.saturating_mul(width) {
         let message = format!(
-            "it is {} large; {} entries of {width} bytes each were to be expected",
+            "its size is {}; {} of {} each {} expected",
             size(table.len()),
-            grouped(bytes)
+            count(bytes, "entry"),
+            count(width, "byte"),
+            agree(bytes, "is", "are")
         );
         handles.problems.report(Problem::problem(ProblemKind::BadFile, subject(), message))?;
         return Ok(false);
@@ -252,7 +254,7 @@ fn ranges(shard: &Shard, min_length: u64, folder: &Path, handles: Handles<'_>) -
     match reader.next(handles.cancel) {
         Ok(Some(range)) => handles
             .problems
-            .report(problem(format!("the range {} to {} is behind the last document", range.start, range.end)))?,
+            .report(problem(format!("the range {} to {} is after the last document", range.start, range.end)))?,
         Ok(None) => {}
         Err(failure) => report(failure, handles)?,
     }

@@ -51,7 +51,7 @@ impl IndexCompare {
             problems.report(problem.with_hint("gristmill prepare makes the index again"))
         };
         if has % WORD as u64 != 0 {
-            report(format!("its length of {has} bytes is not a multiple of {WORD}"))?;
+            report(format!("its length of {} is not a multiple of {WORD}", count(has, "byte")))?;
         } else if has != wanted {
             let (ours, theirs) = (samples(has), samples(wanted));
             report(format!("it lists {}, and the file holds {}", count(ours, "sample"), grouped(theirs)))?;

@@ -2,7 +2,7 @@
 
 use super::Counts;
 use crate::engine::plan::shell_quote;
-use crate::model::text::{count, display_safe_bytes, grouped};
+use crate::model::text::{agree, count, count_verb, display_safe_bytes, grouped};
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use crate::source::jsonl::{is_white, start_of, BadLine, FileStart};
 use crate::storage::read::{open_read, ReadFile};
@@ -43,10 +43,8 @@ pub fn refusal(file: &ReadFile, counts: &Counts) -> Option<Failure> {
     let path = file.path();
     if let Some(first) = counts.bad.first() {
         let lines = count(counts.lines, "line");
-        let why = match counts.bad_count {
-            1 => format!("1 of {lines} is not a JSON object; nothing was written"),
-            many => format!("{} of {lines} are not JSON objects; nothing was written", grouped(many)),
-        };
+        let are = agree(counts.bad_count, "is not a JSON object", "are not JSON objects");
+        let why = format!("{} of {lines} {are}; nothing was written", grouped(counts.bad_count));
         let subject = Subject::path(path).line(first.line + 1).at(first.start);
         let quoted = shell_quote(&path.to_string_lossy());
         let hint = format!(
@@ -56,10 +54,8 @@ pub fn refusal(file: &ReadFile, counts: &Counts) -> Option<Failure> {
         return Some(Failure::data("indexing the lines", why).on(subject).with_hint(hint));
     }
     (counts.samples == 0).then(|| {
-        let why = format!(
-            "{} blank, so it holds no sample",
-            if counts.lines == 1 { "its only line is" } else { "all its lines are" }
-        );
+        let why =
+            format!("{} blank, so it holds no sample", agree(counts.lines, "its only line is", "all its lines are"));
         Failure::data("indexing the lines", why)
             .on(Subject::path(path))
             .with_hint("write one JSON object a line into it, or leave the file out")
@@ -121,7 +117,7 @@ fn judge(file: &ReadFile, bad: &BadLine, shown: &[u8]) -> (u64, &'static str, St
     if shown.starts_with(BYTE_ORDER_MARK) {
         let hint = match ends.first_at {
             0 => format!("cut it off: tail -c +4 {quoted} > NEW.jsonl"),
-            _ => format!("cut it out: sed 's/^\\xEF\\xBB\\xBF//' {quoted} > NEW.jsonl"),
+            _ => format!("cut it out: LC_ALL=C sed 's/^\\xEF\\xBB\\xBF//' {quoted} > NEW.jsonl"),
         };
         return (ends.first_at, "the line begins with a byte order mark (EF BB BF)", hint);
     }
@@ -170,10 +166,8 @@ fn beginning(file: &ReadFile, at: u64) -> Vec<u8> {
 
 /// Blank lines are no samples; where their bytes go.
 pub fn blank_lines(path: &Path, counts: &Counts) -> Option<Problem> {
-    let message =
-        format!("{} are no samples; their bytes belong to the sample before", count(counts.blank, "blank line"));
-    let message =
-        if counts.blank == 1 { message.replace(" are no samples; their", " is no sample; its") } else { message };
+    let lines = count_verb(counts.blank, "blank line", "is no sample; its", "are no samples; their");
+    let message = format!("{lines} bytes belong to the sample before");
     (counts.blank > 0).then(|| Problem::note(ProblemKind::BlankLine, Subject::path(path), message))
 }
 

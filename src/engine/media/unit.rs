@@ -64,7 +64,7 @@ fn shard_entries(
     if spool.scan.compressed {
         let message = "its media are not described: the archive is compressed";
         let note = Problem::note(ProblemKind::CompressedShard, subject(), message);
-        return Ok(Some(note.with_hint("--tgz rewrite makes a plain .tar beside it")));
+        return Ok(Some(note.with_hint("--tgz rewrite makes a plain .tar next to it")));
     }
     let file = match open_read(&shard.path) {
         Ok(file) => file,
@@ -134,7 +134,8 @@ impl Work<'_> {
             Verdict::Media { facts, remarks, damage } => {
                 if let Some(damage) = damage {
                     // What the header's reader remarked is the same damage, seen from its end.
-                    let fate = if facts.is_some() { "its row is made from its header" } else { "it gets no row" };
+                    let fate =
+                        if facts.is_some() { "its row is made from its header" } else { "no row is written for it" };
                     let message = format!("the picture cannot be decoded: {damage}; {fate}");
                     report(Problem::problem(ProblemKind::BrokenMedia, subject(), message).with_hint(WHOLE))?;
                 } else {
@@ -148,11 +149,16 @@ impl Work<'_> {
             }
             Verdict::NotMedia(why) => {
                 let hint = (why == LFS_POINTER).then(|| LFS_HINT.to_owned());
-                let problem = Problem::problem(ProblemKind::NotMedia, subject(), format!("it gets no row: {why}"));
+                let problem =
+                    Problem::problem(ProblemKind::NotMedia, subject(), format!("no row is written for it: {why}"));
                 report(Problem { hint, ..problem })?;
             }
             Verdict::Broken(why) => {
-                report(Problem::problem(ProblemKind::BrokenMedia, subject(), format!("it gets no row: {why}")))?;
+                report(Problem::problem(
+                    ProblemKind::BrokenMedia,
+                    subject(),
+                    format!("no row is written for it: {why}"),
+                ))?;
             }
             Verdict::Unreadable(error) => {
                 let failure = Failure::io("reading a medium", "", &error);
@@ -165,7 +171,8 @@ impl Work<'_> {
 
     fn unreadable(&mut self, subject: Subject, failure: &Failure) -> Outcome<()> {
         self.rows.count_entry();
-        let problem = Problem::problem(ProblemKind::Unreadable, subject, format!("it gets no row: {}", failure.why));
+        let problem =
+            Problem::problem(ProblemKind::Unreadable, subject, format!("no row is written for it: {}", failure.why));
         self.handles.problems.report(Problem { hint: failure.hint.clone(), ..problem })
     }
 }

@@ -319,7 +319,7 @@ fn seen_from(folder: &Path, text: &str, is_relative: bool) -> Outcome<String> {
     }
     let path = lexically(Path::new(text)).ok_or_else(|| usage(format!("'{text}' leads above the root folder")))?;
     let relative = relative(folder, &path);
-    let text = relative.to_str().ok_or_else(|| usage("a path that is not UTF-8 cannot stand in a metadataset"))?;
+    let text = relative.to_str().ok_or_else(|| usage("a path that is not UTF-8 cannot be in a metadataset"))?;
     Ok(text.to_owned())
 }
 

@@ -374,9 +374,10 @@ fn lacks(plan: &JoinPlan, input: &JoinInput, missing: &Missing, samples: u64) ->
         n => format!("; {n} of them it has in another split or an excluded shard"),
     };
     let why = format!(
-        "'{}' lacks {} of the {samples} samples of '{first}': {}{more}{elsewhere}",
+        "'{}' lacks {} of the {} of '{first}': {}{more}{elsewhere}",
         input.label,
         missing.count,
+        crate::model::text::count(samples, "sample"),
         keys.join(", ")
     );
     Failure::data(WHAT, why)

@@ -47,10 +47,10 @@ impl Window {
         if let Some((from, to)) = window.samples {
             (start, end) = (from, to.unwrap_or(total));
             if end > total {
-                return Err(format!("the range ends at sample {end}, and there are only {total}"));
+                return Err(format!("the range ends at sample {end}, and the split has only {total}"));
             }
             if start > end {
-                return Err(format!("the range begins at sample {start}, and there are only {total}"));
+                return Err(format!("the range begins at sample {start}, and the split has only {total}"));
             }
         }
         let left = (end - start) as f64;

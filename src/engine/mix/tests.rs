@@ -125,7 +125,7 @@ fn subsets_go_down_the_tree_and_are_held_against_the_sizes() {
     let samples: Vec<_> = facts.splits[0].root.children.iter().map(|child| child.samples).collect();
     assert_eq!(samples, [Some(2), Some(3)]);
     let path = mix(&dir, "  train: {path: a, subset: {range: [2, 11]}}\n");
-    assert!(refusals(&path).contains("4: the range ends at sample 11, and there are only 10"));
+    assert!(refusals(&path).contains("4: the range ends at sample 11, and the split has only 10"));
     let path = mix(&dir, "  train:\n    blend: [{path: a}]\n    subset: {range: [0, 5]}\n");
     assert!(refusals(&path).contains("6: a range of sample numbers is only for a single data set"));
     metadataset(&dir.path().join("inner.yaml"), "  train: {path: a}\n");

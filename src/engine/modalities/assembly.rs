@@ -146,7 +146,10 @@ impl Assembly {
 pub fn same_size(known: &mut Option<u8>, token_bytes: u8, subject: Subject) -> Outcome<()> {
     match *known {
         Some(known) if known != token_bytes => {
-            let why = format!("its tokens have {token_bytes} bytes, those of the files before it {known}");
+            let why = format!(
+                "its tokens have {}, those of the files before it {known}",
+                crate::model::text::count(u64::from(token_bytes), "byte")
+            );
             Err(Failure::data("joining packed files", why)
                 .on(subject)
                 .with_hint("pack all of them with one tokenizer, or join those of one size"))

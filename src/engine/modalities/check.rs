@@ -103,13 +103,14 @@ fn about_index(path: &Path, verdict: Verdict) -> Option<Problem> {
         Verdict::Right => None,
         Verdict::WronglyMerged { documents, first } => {
             let message = format!(
-                "it was merged wrongly: from document {first} on, {documents} documents are placed some bytes too early in \
-                 the index, so that reading by document gives other tokens"
+                "it was merged wrongly: from document {first} on, {} placed some bytes too early in the index, so that \
+                 reading by document gives other tokens",
+                crate::model::text::count_verb(documents, "document", "is", "are")
             );
-            Some(problem(message).with_hint("`gristmill repair` puts the index right"))
+            Some(problem(message).with_hint("`gristmill repair` repairs the index"))
         }
         Verdict::Wrong { document, why } => {
-            Some(problem(format!("its documents do not lie one after the other: document {document}: {why}")))
+            Some(problem(format!("its documents do not follow each other: document {document}: {why}")))
         }
     }
 }
@@ -237,8 +238,8 @@ impl Ends {
         let known = self.known.unwrap_or_default();
         if let Some((document, last)) = self.first_other {
             let message = format!(
-                "{} documents do not end with the token {known} as the first one does: document {document} ends with {last}",
-                self.other
+                "{} not end with the token {known} as the first one does: document {document} ends with {last}",
+                crate::model::text::count_verb(self.other, "document", "does", "do")
             );
             handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, Subject::path(path), message))?;
         }
@@ -260,9 +261,9 @@ pub fn lint_index(path: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
             return Err(Failure::data("reading the index", format!("line {count} begins inside of the one before it"))
                 .on(Subject::path(path)));
         }
-        end = offset
-            .checked_add(length)
-            .ok_or_else(|| Failure::data("reading the index", "a line ends behind any file").on(Subject::path(path)))?;
+        end = offset.checked_add(length).ok_or_else(|| {
+            Failure::data("reading the index", "a line ends beyond the end of the file").on(Subject::path(path))
+        })?;
         count += 1;
         if count % BREATH == 0 {
             handles.cancel.check()?;
@@ -289,7 +290,9 @@ pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcom
                 wrong += 1;
                 if wrong <= TOLD {
                     let message = format!(
-                        "the index has a line of {long} bytes at byte {at}, but line {number} has {length} bytes at byte {offset}"
+                        "the index has a line of {} at byte {at}, but line {number} has {} at byte {offset}",
+                        crate::model::text::count(long, "byte"),
+                        crate::model::text::count(length, "byte")
                     );
                     let place = Subject::path(path).at(at);
                     handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, place, message))?;
@@ -312,7 +315,12 @@ pub fn verify_index(path: &Path, source: &Path, handles: &Handles<'_>) -> Outcom
         handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, Subject::path(path), message))?;
     }
     if left_out > 0 {
-        let message = format!("{left_out} lines of {} are not in the index", source.display());
+        let message = format!(
+            "{} of {} {} not in the index",
+            crate::model::text::count(left_out, "line"),
+            source.display(),
+            crate::model::text::agree(left_out, "is", "are")
+        );
         handles.problems.report(Problem::note(ProblemKind::BadLine, Subject::path(path), message))?;
     }
     Ok(checked)

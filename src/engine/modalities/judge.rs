@@ -2,6 +2,7 @@
 //! later files some multiple of twelve bytes too early (docs/formats/modalities.md §5.1).
 
 use crate::formats::modalities::packed::{Packed, HEADER_BYTES};
+use crate::model::text::{agree, count};
 use crate::model::{Cancel, Outcome};
 
 /// Items between two looks at whether somebody wants to stop.
@@ -64,7 +65,7 @@ impl Judge {
         } else if !length.is_multiple_of(self.token_bytes) {
             self.blame(document, "its length is no multiple of the size of a token");
         } else if !fits {
-            self.blame(document, "it ends behind the last token");
+            self.blame(document, "it ends after the last token");
         } else if early < 0 {
             self.blame(document, &format!("it begins at byte {offset}, but the one before it ends at byte {expected}"));
         } else if early % i128::from(HEADER_BYTES) != 0 {
@@ -90,7 +91,8 @@ impl Judge {
         }
         if self.expected != self.data_bytes {
             let left = self.data_bytes.saturating_sub(self.expected);
-            let why = format!("{left} bytes of tokens follow the last document");
+            let why =
+                format!("{} of tokens {} the last document", count(left, "byte"), agree(left, "follows", "follow"));
             return Verdict::Wrong { document: self.documents.saturating_sub(1), why };
         }
         match self.first_early {
@@ -145,11 +147,11 @@ mod tests {
         for (data_bytes, items, document, part) in [
             (60, vec![(0, 20), (22, 38)], 1, "begins at byte 22"),
             (60, vec![(0, 20), (10, 40)], 1, "inside of one"),
-            (60, vec![(0, 20), (20, 42)], 1, "behind the last token"),
+            (60, vec![(0, 20), (20, 42)], 1, "after the last token"),
             (60, vec![(0, 20), (20, 7)], 1, "multiple"),
             (60, vec![(0, 20), (20, 0)], 1, "no token"),
             (60, vec![(0, 20), (20, 20)], 1, "follow the last"),
-            (60, vec![(0, u64::MAX - 1), (4, 10)], 0, "behind the last token"),
+            (60, vec![(0, u64::MAX - 1), (4, 10)], 0, "after the last token"),
             (60, vec![(0, 20), (u64::MAX, 40)], 1, "begins at byte -1"),
             (2, vec![], 0, "follow the last"),
         ] {

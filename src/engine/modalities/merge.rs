@@ -86,9 +86,9 @@ pub fn merge(paths: &[PathBuf], compat: bool, file: &mut BufferedFile, handles: 
         let message =
             "the documents of the second and later files are placed too early in the index, as the reference does";
         let problem = Problem::note(ProblemKind::CompatLoss, Subject::default(), message);
-        handles
-            .problems
-            .report(problem.with_hint("without --compat they are placed right; `gristmill repair` puts it right"))?;
+        handles.problems.report(
+            problem.with_hint("without --compat they are placed correctly; `gristmill repair` repairs the file"),
+        )?;
     }
     Ok(Written {
         documents,
@@ -109,7 +109,7 @@ fn put_items(
     let (mut items, mut done) = (packed.items(), 0_u64);
     while let Some((offset, length)) = items.next_item()? {
         if !packed.holds(offset, length) {
-            let why = format!("document {done} does not lie within the tokens");
+            let why = format!("document {done} is not within the tokens");
             return Err(Failure::data("reading the index", why).on(Subject::path(packed.file().path())));
         }
         writer.push(start + grown(offset), grown(length), &mut |bytes| file.write_all(bytes))?;

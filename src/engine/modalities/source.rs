@@ -36,10 +36,10 @@ impl Source {
         let index = packed.load_index(handles.cancel)?;
         for (document, (offset, length)) in index.offsets.iter().zip(&index.lengths).enumerate() {
             if !packed.holds(*offset, *length) {
-                let why = format!("document {document} does not lie within the tokens");
+                let why = format!("document {document} is not within the tokens");
                 return Err(Failure::data("reading the index", why)
                     .on(Subject::path(path))
-                    .with_hint("`gristmill verify` tells more about the file"));
+                    .with_hint("`gristmill verify` reports more about the file"));
             }
         }
         Ok(Self { kind: Kind::Packed(packed), index, stamp })
@@ -184,18 +184,24 @@ pub fn open_packed(path: &Path, compat: bool, handles: &Handles<'_>) -> Outcome<
     match judge(&packed, handles.cancel)? {
         Verdict::Right => {}
         Verdict::WronglyMerged { documents, .. } if compat => {
-            let message = format!("{documents} documents are placed wrongly by its index and are read as it says");
+            let message = format!(
+                "{} placed wrongly by its index and read as it says",
+                crate::model::text::count_verb(documents, "document", "is", "are")
+            );
             let subject = Subject::path(path);
             handles.problems.report(Problem::note(ProblemKind::CompatLoss, subject, message))?;
         }
         Verdict::WronglyMerged { documents, .. } => {
-            let why = format!("its index was merged wrongly: {documents} documents are placed some bytes too early");
+            let why = format!(
+                "its index was merged wrongly: {} placed some bytes too early",
+                crate::model::text::count_verb(documents, "document", "is", "are")
+            );
             return Err(Failure::data("reading the index", why)
                 .on(Subject::path(path))
-                .with_hint("`gristmill repair` puts the index right"));
+                .with_hint("`gristmill repair` repairs the index"));
         }
         Verdict::Wrong { document, why } => {
-            let message = format!("its documents do not lie one after the other: document {document}: {why}");
+            let message = format!("its documents do not follow each other: document {document}: {why}");
             let subject = Subject::path(path);
             handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, subject, message))?;
         }

@@ -72,7 +72,11 @@ pub fn check_file(
     if file.file.has_loss {
         let loss = open_read(&loss_path(path))?;
         if loss.len() != file.file.tokens {
-            let message = format!("it has {} bytes, and there are {} tokens", loss.len(), file.file.tokens);
+            let message = format!(
+                "it has {} for {}",
+                crate::model::text::count(loss.len(), "byte"),
+                crate::model::text::count(file.file.tokens, "token")
+            );
             let subject = Subject::path(loss_path(path));
             handles.problems.report(Problem::problem(ProblemKind::IndexMismatch, subject, message))?;
         }
@@ -125,7 +129,7 @@ fn ends(path: &Path, tokens: u64, handles: &Handles<'_>) -> Outcome<u64> {
         if end < last {
             told.tell(on(), || format!("document {document} ends after token {end}, before the one in front of it"))?;
         } else if end > tokens {
-            told.tell(on(), || format!("document {document} ends after token {end}, and there are {tokens}"))?;
+            told.tell(on(), || format!("document {document} ends after token {end}, and the file has {tokens}"))?;
         }
         last = end;
         document += 1;
@@ -236,9 +240,9 @@ mod tests {
     fn what_does_not_fit_is_found() {
         let lint = |spoil: &dyn Fn(&Path)| said(spoil, Depth::Index, None);
         let all = |spoil: &dyn Fn(&Path)| said(spoil, Depth::Tokens, Some(4));
-        assert!(lint(&|ds| put(ds, &[1, 0, 2])).contains("whole number of tokens"));
-        assert!(lint(&|ds| put(ds, &[1, 0, 2, 0])).contains("it says 5 tokens, and there are 2"));
-        assert!(lint(&|ds| put(ds, &[])).contains("document 1 ends after token 5, and there are 0"));
+        assert!(lint(&|ds| put(ds, &[1, 0, 2])).contains("not a multiple of"));
+        assert!(lint(&|ds| put(ds, &[1, 0, 2, 0])).contains("it says 5 tokens, and the file has 2"));
+        assert!(lint(&|ds| put(ds, &[])).contains("document 1 ends after token 5, and the file has 0"));
         assert!(lint(&|ds| put(&index_path(ds), b"1234")).contains("multiple of 8"));
         let down = [4_u64.to_le_bytes(), 3_u64.to_le_bytes()].concat();
         assert!(lint(&|ds| put(&index_path(ds), &down)).contains("before the one in front"));
@@ -246,7 +250,7 @@ mod tests {
         assert!(lint(&|ds| std::fs::remove_file(metadata_path(ds)).unwrap()).contains("no metadata"));
         assert!(lint(&|ds| put(&metadata_path(ds), b"\xff")).contains("UTF-8"));
         assert!(lint(&|ds| put(&metadata_path(ds), &vec![b'x'; 1 << 20])).contains("over the limit"));
-        assert!(lint(&|ds| put(&loss_path(ds), &[1])).contains("1 bytes"));
+        assert!(lint(&|ds| put(&loss_path(ds), &[1])).contains("it has 1 byte for"));
         assert!(lint(&|ds| put(&ds.with_file_name("b.ds.index"), &[])).contains("is not there"));
         assert!(lint(&|ds| std::fs::remove_file(ds).unwrap()).contains("no .ds file"));
         assert!(all(&|_| ()).contains("token 4 is 5"));

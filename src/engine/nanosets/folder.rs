@@ -117,23 +117,34 @@ pub(super) fn metadata_problems(file: &TokenFile, token_size: TokenSize, tokeniz
     let mut found = Vec::new();
     let mut say = |kind, subject: Subject, message: String| found.push(Problem::problem(kind, subject, message));
     if !file.bytes.is_multiple_of(token_size.bytes()) {
-        let message = format!("its {} bytes are not a whole number of tokens of {}", file.bytes, token_size.bytes());
+        let message = format!(
+            "its size of {} is not a multiple of {}",
+            crate::model::text::count(file.bytes, "byte"),
+            token_size.bytes()
+        );
         say(ProblemKind::BadFile, Subject::path(&file.path), message);
     }
     let Some(metadata) = &file.metadata else {
         if !crate::formats::nanosets::metadata_path(&file.path).exists() {
-            let message = "there is no metadata file beside it: its tokenizer is not known";
+            let message = "there is no metadata file next to it: its tokenizer is not known";
             found.push(Problem::note(ProblemKind::MissingFile, Subject::path(&file.path), message));
         }
         return found;
     };
     if metadata.token_size != token_size {
-        let message =
-            format!("it says {} bytes a token, and the folder has {}", metadata.token_size.bytes(), token_size.bytes());
+        let message = format!(
+            "it says {} a token, and the folder has {}",
+            crate::model::text::count(metadata.token_size.bytes(), "byte"),
+            token_size.bytes()
+        );
         say(ProblemKind::IndexMismatch, on(), message);
     }
     if metadata.tokens != file.tokens {
-        let message = format!("it says {} tokens, and there are {}", metadata.tokens, file.tokens);
+        let message = format!(
+            "it says {}, and the file has {}",
+            crate::model::text::count(metadata.tokens, "token"),
+            file.tokens
+        );
         say(ProblemKind::IndexMismatch, on(), message);
     }
     if let Some(other) = tokenizer.filter(|name| *name != metadata.tokenizer) {
@@ -151,14 +162,14 @@ fn facts_of(file: TokenFile, sequence_length: Option<u64>, problems: &mut Vec<Pr
     let path = index_path(&file.path);
     let mut documents = None;
     if !file.has_index {
-        let message = "there is no .ds.index beside it: where its documents end is not known";
+        let message = "there is no .ds.index next to it: where its documents end is not known";
         problems.push(Problem::problem(ProblemKind::MissingFile, Subject::path(&file.path), message));
     } else {
         match last_end(&path) {
             Ok((count, end)) => {
                 documents = Some(count);
                 if end != file.tokens {
-                    let message = format!("its last document ends after token {end}, and there are {}", file.tokens);
+                    let message = format!("its last document ends after token {end}, and the file has {}", file.tokens);
                     problems.push(Problem::problem(ProblemKind::IndexMismatch, Subject::path(&path), message));
                 }
             }

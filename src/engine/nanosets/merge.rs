@@ -124,13 +124,16 @@ pub fn inputs(plan: &MergePlan, handles: &Handles<'_>) -> Outcome<Inputs> {
             ))?;
         }
         if !file.has_index {
-            return Err(bad("it has no .ds.index beside it".to_owned()));
+            return Err(bad("it has no .ds.index next to it".to_owned()));
         }
         let index = Shard::open(&file.path, token_size)?.index()?;
         let end = index.last_end()?;
         if end.checked_mul(token_size.bytes()) != Some(file.bytes) {
-            return Err(bad(format!("its index ends after token {end}, and there are {} bytes", file.bytes))
-                .with_hint("gristmill lint FOLDER says what is wrong"));
+            return Err(bad(format!(
+                "its index ends after token {end}, and the file has {}",
+                crate::model::text::count(file.bytes, "byte")
+            ))
+            .with_hint("gristmill lint FOLDER says what is wrong"));
         }
         if file.has_loss && !has_loss {
             let message = "it has loss masks, and other files have none: the result will have none";
@@ -172,7 +175,10 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
         let units: u64 = inputs.units.iter().sum();
         let mut order = Vec::new();
         if order.try_reserve_exact(usize::try_from(units).unwrap_or(usize::MAX)).is_err() {
-            return Err(Failure::environment(WHAT, format!("no memory for the order of {units} documents")));
+            return Err(Failure::environment(
+                WHAT,
+                format!("no memory for the order of {}", crate::model::text::count(units, "document")),
+            ));
         }
         for (file, count) in inputs.units.iter().enumerate() {
             let number = N::try_from(file).unwrap_or_default();
@@ -245,7 +251,7 @@ impl<'a> Reader<'a> {
         let loss = inputs.has_loss.then(|| piece(loss_path(&file.path))).transpose()?;
         let tokens = file.bytes / inputs.token_size.bytes();
         if loss.as_ref().is_some_and(|loss| loss.stamp.bytes != tokens) {
-            let why = format!("it has not one byte for each of the {tokens} tokens");
+            let why = format!("it does not have one byte for each of {}", crate::model::text::count(tokens, "token"));
             return Err(Failure::data("reading the loss masks", why).on(Subject::path(loss_path(&file.path))));
         }
         let data = piece(file.path.clone())?;
@@ -268,7 +274,10 @@ impl<'a> Reader<'a> {
     }
 
     fn broken(&self, end: u64) -> Failure {
-        let why = format!("a document ends after token {end}, which cannot be: {} were read before", self.at);
+        let why = format!(
+            "a document ends after token {end}, which is less than the {} before it",
+            crate::model::text::count(self.at, "token")
+        );
         Failure::data("reading the document index", why).on(Subject::path(index_path(&self.file.path)))
     }
 

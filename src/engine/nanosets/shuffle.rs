@@ -154,7 +154,7 @@ impl Stream {
             Ok(())
         })?;
         if last * source.token_size.bytes() != data.len() {
-            let why = format!("its documents end after token {last}, and there are {tokens}");
+            let why = format!("its documents end after token {last}, and the file has {tokens}");
             return Err(Failure::data("reading the document index", why).on(Subject::path(source.index)));
         }
         Ok(Self { ends, order: None })

@@ -89,7 +89,7 @@ fn choose<'a>(all: &[Stage<'a>], wanted: Option<&str>) -> Outcome<Stage<'a>> {
     let listed = || names().iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
     match (all, wanted) {
         ([], _) => Err(Failure::data(WHAT, "no stage has a dataset_folder")
-            .with_hint("token folders stand in data_stages: - data: dataset: dataset_folder")),
+            .with_hint("token folders are listed in data_stages: - data: dataset: dataset_folder")),
         (_, Some(wanted)) => all.iter().find(|(name, _)| *name == Some(wanted)).copied().ok_or_else(|| {
             let failure = Failure::usage(WHAT, format!("there is no stage '{wanted}' with token folders"));
             match nearest(wanted, names()) {

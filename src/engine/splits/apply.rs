@@ -10,7 +10,7 @@ use crate::engine::plan::nearest;
 use crate::formats::energon::collapse::collapse;
 use crate::formats::energon::split_edit::{List, NewItem, Splice, SplitDoc};
 use crate::formats::python::braces;
-use crate::model::text::count;
+use crate::model::text::{count, count_verb};
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Subject};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -313,7 +313,10 @@ impl SplitEditor {
             inserted.push(NewItem { value, note });
         }
         if lost > NAMED {
-            let message = format!("{} more excludes name no shard of this data set", lost - NAMED);
+            let message = format!(
+                "{} no shard of this data set",
+                count_verb((lost - NAMED) as u64, "more exclude", "names", "name")
+            );
             applied.problems.push(Problem::problem(ProblemKind::MatchesNothing, Subject::field("exclude"), message));
         }
         if inserted.is_empty() {

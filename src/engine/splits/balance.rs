@@ -89,7 +89,11 @@ pub fn parse_ratios(editor: &SplitEditor, text: &str) -> Outcome<Vec<(Arc<str>, 
     }
     let splits: Vec<Arc<str>> = editor.splits().iter().map(|split| Arc::clone(&split.name)).collect();
     if named == 0 && parts.len() != splits.len() {
-        return Err(refused(format!("{} numbers for {} splits", parts.len(), splits.len())));
+        return Err(refused(format!(
+            "{} for {}",
+            crate::model::text::count(parts.len() as u64, "number"),
+            crate::model::text::count(splits.len() as u64, "split")
+        )));
     }
     for (index, part) in parts.iter().enumerate() {
         let (name, number) = match part.rsplit_once('=') {

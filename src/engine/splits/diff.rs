@@ -106,7 +106,7 @@ pub fn diff_of(old: &str, new: &str) -> Vec<DiffLine> {
         }
     }
     if more > 0 {
-        let text = format!("{} more lines", crate::model::text::grouped(more));
+        let text = crate::model::text::count(more, "more line");
         lines.push(DiffLine { kind: DiffKind::More(more), old: None, new: None, text });
     }
     lines

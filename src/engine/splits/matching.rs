@@ -27,7 +27,7 @@ pub fn matching(editor: &SplitEditor, pattern: &str) -> Outcome<Vec<usize>> {
         .iter()
         .map(|(name, _)| ShardFacts { name: name.to_string(), ..ShardFacts::default() })
         .collect();
-    let why = format!("it matches 0 of {} shards", facts.len());
+    let why = format!("it matches 0 of {}", crate::model::text::count(facts.len() as u64, "shard"));
     let failure = Failure::usage(WHAT, why).on(Subject::field(pattern));
     Err(match pattern_matches(pattern, &facts).ok().and_then(|matches| matches.meant) {
         Some(meant) => failure.with_hint(format!(

@@ -5,7 +5,7 @@ use super::view::{Matches, Names};
 use crate::engine::plan::nearest;
 use crate::formats::energon::split_yaml::repeated_excludes;
 use crate::formats::python::braces;
-use crate::model::text::count;
+use crate::model::text::{agree, count, count_verb};
 use crate::model::{Problem, ProblemKind, Subject};
 use std::collections::{BTreeMap, HashMap};
 
@@ -55,7 +55,11 @@ fn unknown(editor: &SplitEditor, problems: &mut Vec<Problem>) {
         }
         let more = lost.count();
         if more > 0 {
-            let message = format!("{more} more names of this split are not in the index");
+            let message = format!(
+                "{} of this split {} not in the index",
+                count(more as u64, "more name"),
+                agree(more as u64, "is", "are")
+            );
             let subject = Subject::field(split.name.as_ref());
             problems.push(Problem::problem(ProblemKind::MatchesNothing, subject, message));
         }
@@ -75,7 +79,7 @@ fn empty(editor: &SplitEditor, problems: &mut Vec<Problem>) {
     let samples: u64 = loose.clone().map(|shard| shard.samples).sum();
     let shards = loose.count() as u64;
     if shards > 0 {
-        let verb = if shards == 1 { "is" } else { "are" };
+        let verb = agree(shards as u64, "is", "are");
         let message = format!("{} ({}) {verb} in no split", count(shards, "shard"), count(samples, "sample"));
         problems.push(Problem::note(ProblemKind::UnassignedShards, Subject::default(), message));
     }
@@ -96,7 +100,7 @@ fn shared(editor: &SplitEditor, problems: &mut Vec<Problem>) {
     }
     for ((a, b), shards) in pairs {
         let place = if a == b { format!("twice in split '{a}'") } else { format!("in both '{a}' and '{b}'") };
-        let verb = if shards.len() == 1 { "is" } else { "are" };
+        let verb = agree(shards.len() as u64, "is", "are");
         let example = shards.first().copied().unwrap_or_default();
         let message = format!("{} {verb} {place}, e.g. {example}", count(shards.len() as u64, "shard"));
         problems.push(Problem::problem(ProblemKind::ShardInTwoSplits, Subject::field(b), message));
@@ -126,7 +130,7 @@ fn excludes(editor: &SplitEditor, problems: &mut Vec<Problem>) {
     }
     let more = lost.count();
     if more > 0 {
-        let message = format!("{more} more excludes match nothing");
+        let message = format!("{} nothing", count_verb(more as u64, "more exclude", "matches", "match"));
         problems.push(Problem::problem(ProblemKind::MatchesNothing, Subject::field("exclude"), message));
     }
 }

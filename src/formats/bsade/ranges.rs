@@ -131,7 +131,7 @@ impl RangesReader {
     /// For a file whose size is a multiple of [`RANGE_BYTES`]; another is refused.
     pub fn new(file: ReadFile) -> Outcome<Self> {
         if !file.len().is_multiple_of(RANGE_BYTES) {
-            let why = format!("its size of {} bytes is no multiple of 16", file.len());
+            let why = format!("its size of {} is not a multiple of 16", crate::model::text::count(file.len(), "byte"));
             return Err(Failure::data("reading the ranges", why).on(Subject::path(file.path())));
         }
         Ok(Self { file, at: 0, buffer: Vec::new(), used: 0, before: 0, peeked: None })

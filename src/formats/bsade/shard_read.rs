@@ -61,7 +61,10 @@ impl Shard {
         let refused = |file: &ReadFile, why: String| Err(refusal(why).on(Subject::path(file.path())));
         for file in [&shard.offset, &shard.metaoff] {
             if !file.len().is_multiple_of(8) {
-                return refused(file, format!("its size of {} bytes is no multiple of 8", file.len()));
+                return refused(
+                    file,
+                    format!("its size of {} is not a multiple of 8", crate::model::text::count(file.len(), "byte")),
+                );
             }
         }
         if shard.offset.len() != shard.metaoff.len() {

@@ -214,7 +214,7 @@ impl Parsed {
             (None, None) => return Err(ContentError::new("either 'field_map' or 'sample_loader' is needed")),
             (Some(_), None) if self.part_filter.is_some() => {
                 return Err(ContentError::new(
-                    "'part_filter' cannot stand beside 'field_map', which names its parts itself",
+                    "'part_filter' cannot be used with 'field_map', which names its parts itself",
                 ));
             }
             (Some(map), None) => SampleSource::FieldMap(map),

@@ -105,7 +105,7 @@ fn what_the_loader_would_refuse_is_refused_by_name() {
     for (text, said) in [
         (format!("{typed}field_map: {{text: txt}}\nfieldmap: {{}}\n"), "unknown key 'fieldmap'"),
         (format!("{typed}field_map: {{text: txt}}\nsample_loader: a:b\n"), "exclude each other"),
-        (format!("{typed}field_map: {{text: txt}}\npart_filter: [txt]\n"), "cannot stand beside"),
+        (format!("{typed}field_map: {{text: txt}}\npart_filter: [txt]\n"), "cannot be used with"),
         (format!("{typed}sample_loader: a:b\n"), "needs a 'part_filter'"),
         (typed.to_owned(), "is needed"),
         ("field_map: {text: txt}\n".to_owned(), "'sample_type' is missing"),

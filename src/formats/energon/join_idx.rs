@@ -103,7 +103,10 @@ impl JoinIdx {
         };
         let mut bytes = [0; HEADER as usize];
         if file.len() < HEADER {
-            return Err(broken(format!("it has {} bytes, and its header alone has {HEADER}", file.len())));
+            return Err(broken(format!(
+                "it has {}, and its header alone has {HEADER}",
+                crate::model::text::count(file.len(), "byte")
+            )));
         }
         file.read_exact_at(&mut bytes, 0).map_err(|error| Failure::io(WHAT, path, &error))?;
         let (magic, columns) = bytes.split_at(8);
@@ -115,13 +118,13 @@ impl JoinIdx {
         }
         let columns = columns.iter().rev().fold(0u64, |value, &byte| (value << 8) | u64::from(byte));
         if columns == 0 || columns > MOST_COLUMNS {
-            return Err(broken(format!("it tells of {} columns", columns as i64)));
+            return Err(broken(format!("it has {} columns", columns as i64)));
         }
         let row = columns * CELL as u64;
         if !(file.len() - HEADER).is_multiple_of(row) {
             return Err(broken(format!(
-                "its length of {} bytes is not a header and whole rows of {row} bytes",
-                file.len()
+                "its length of {} is not a header and whole rows of {row} bytes",
+                crate::model::text::count(file.len(), "byte")
             )));
         }
         Ok(Self { rows: (file.len() - HEADER) / row, columns: columns as usize, file })
@@ -235,8 +238,8 @@ mod tests {
             (b"JIDX0001", "its header alone has 16"),
             (b"IDX00001\x01\0\0\0\0\0\0\0", "does not begin with JIDX"),
             (b"JIDX0002\x01\0\0\0\0\0\0\0", "another version"),
-            (b"JIDX0001\0\0\0\0\0\0\0\0", "tells of 0 columns"),
-            (b"JIDX0001\xff\xff\xff\xff\xff\xff\xff\xff", "tells of -1 columns"),
+            (b"JIDX0001\0\0\0\0\0\0\0\0", "it has 0 columns"),
+            (b"JIDX0001\xff\xff\xff\xff\xff\xff\xff\xff", "it has -1 columns"),
             (b"JIDX0001\x01\0\0\0\0\0\0\0cut", "whole rows of 24 bytes"),
         ] {
             write_file(&RealFs, &path, bytes, 0o644).unwrap();

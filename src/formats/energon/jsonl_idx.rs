@@ -60,7 +60,11 @@ pub fn state_of(path: &Path) -> Outcome<IndexState> {
         Err(failure) => return Ok(IndexState::OutOfDate { why: failure.why }),
     };
     if end != data.bytes {
-        let why = format!("it was made for a file of {end} bytes, and there are {}", data.bytes);
+        let why = format!(
+            "it was made for a file of {}, and the file has {}",
+            crate::model::text::count(end, "byte"),
+            data.bytes
+        );
         return Ok(IndexState::OutOfDate { why });
     }
     if stamp_at(&idx_path).is_ok_and(|idx| idx.modified_ns < data.modified_ns) {

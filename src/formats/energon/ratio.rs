@@ -26,8 +26,10 @@ pub fn parse(text: &str) -> Result<[f64; 3], String> {
     let pieces: Vec<&str> = text.split(',').map(str::trim).collect();
     let [a, b, c] = pieces[..] else {
         let n = pieces.len();
-        let noun = if n == 1 { "number" } else { "numbers" };
-        return Err(format!("three numbers are needed, for train, val and test, as in 8,1,1; here is {n} {noun}"));
+        return Err(format!(
+            "three numbers are needed, for train, val and test, as in 8,1,1; {} given",
+            crate::model::text::count_verb(n as u64, "number", "is", "are")
+        ));
     };
     let mut ratio = [0.0; 3];
     for (slot, piece) in ratio.iter_mut().zip([a, b, c]) {
@@ -113,9 +115,9 @@ mod tests {
     fn what_is_wrong_with_a_ratio_is_said() {
         assert_eq!(parse(" 8 , 1,1 ").unwrap(), [8.0, 1.0, 1.0]);
         for (text, said) in [
-            ("8,1", "here is 2 numbers"),
-            ("8", "here is 1 number"),
-            ("", "here is 1 number"),
+            ("8,1", "2 numbers are given"),
+            ("8", "1 number is given"),
+            ("", "1 number is given"),
             ("a,1,1", "'a' is not a number"),
             ("8,,1", "a number is missing"),
             ("-1,1,1", "0 or more"),

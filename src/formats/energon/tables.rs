@@ -95,7 +95,7 @@ pub fn open_readonly(path: &Path) -> Outcome<Connection> {
         let mut beside = path.as_os_str().to_owned();
         beside.push(suffix);
         if std::fs::metadata(PathBuf::from(beside)).is_ok_and(|facts| facts.len() > 0) {
-            return Err(Failure::data(WHAT, format!("an unfinished change ('{suffix}' file) lies beside it"))
+            return Err(Failure::data(WHAT, format!("an unfinished change ('{suffix}' file) is next to it"))
                 .on(Subject::path(path))
                 .with_hint("prepare the data set again"));
         }

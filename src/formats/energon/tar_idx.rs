@@ -78,7 +78,10 @@ impl TarIdx {
         let file = open_read(path)?;
         let words = file.len() / WORD as u64;
         if file.len() % WORD as u64 != 0 || words == 0 {
-            let why = format!("its length of {} bytes is not a positive multiple of {WORD}", file.len());
+            let why = format!(
+                "its length of {} is not a positive multiple of {WORD}",
+                crate::model::text::count(file.len(), "byte")
+            );
             return Err(Failure::data(WHAT, why).on(Subject::path(path)));
         }
         Ok(Self { file, samples: words - 1 })
@@ -100,9 +103,10 @@ impl TarIdx {
     /// First byte and end of a sample as the loader takes them: sample 0 always begins at byte 0.
     pub fn span(&self, sample_index: u64) -> Outcome<(u64, u64)> {
         if sample_index >= self.samples {
-            return Err(
-                self.broken(self.file.len(), format!("it lists {} samples, not sample {sample_index}", self.samples))
-            );
+            return Err(self.broken(
+                self.file.len(),
+                format!("it lists {}, not sample {sample_index}", crate::model::text::count(self.samples, "sample")),
+            ));
         }
         let at = sample_index * WORD as u64;
         let mut pair = [0; 2 * WORD];

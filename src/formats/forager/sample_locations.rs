@@ -47,7 +47,8 @@ impl Rows {
     /// Of an open file; one whose size is no multiple of a row is a data failure.
     pub fn new(file: ReadFile) -> Outcome<Self> {
         if !file.len().is_multiple_of(ROW as u64) {
-            let why = format!("its size of {} bytes is not a multiple of {ROW}", file.len());
+            let why =
+                format!("its size of {} is not a multiple of {ROW}", crate::model::text::count(file.len(), "byte"));
             return Err(Failure::data("reading the sample locations", why).on(Subject::path(file.path())));
         }
         Ok(Self { file })

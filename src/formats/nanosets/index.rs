@@ -24,7 +24,8 @@ impl Index {
     pub fn open(path: &Path) -> Outcome<Self> {
         let file = open_read(path)?;
         if file.len() % WORD != 0 {
-            let why = format!("its length of {} bytes is not a multiple of {WORD}", file.len());
+            let why =
+                format!("its length of {} is not a multiple of {WORD}", crate::model::text::count(file.len(), "byte"));
             return Err(Failure::data(WHAT, why).on(Subject::path(path)));
         }
         Ok(Self { documents: file.len() / WORD, file })
@@ -86,7 +87,8 @@ impl Index {
     /// First token and end of a document. An error when its ends go down.
     pub fn span(&self, document: u64) -> Outcome<(u64, u64)> {
         let missing = || {
-            let why = format!("it lists {} documents, not document {document}", self.documents);
+            let why =
+                format!("it lists {}, not document {document}", crate::model::text::count(self.documents, "document"));
             Failure::data(WHAT, why).on(Subject::path(self.path()))
         };
         let (start, end) = match document.checked_sub(1) {

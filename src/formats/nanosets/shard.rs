@@ -73,7 +73,10 @@ impl Shard {
     }
 
     fn beyond(&self, first: u64) -> Failure {
-        let why = format!("it has {} tokens, and token {first} and those after it are asked for", self.tokens());
+        let why = format!(
+            "it has {}, and those from token {first} on are requested",
+            crate::model::text::count(self.tokens(), "token")
+        );
         Failure::data(WHAT, why).on(Subject::path(self.data.path()))
     }
 

@@ -18,7 +18,7 @@ pub enum BraceError {
     #[error("a brace has no partner; write \\{{ or \\}} for a brace that is part of the name")]
     Unbalanced,
     /// More results than the caller allows.
-    #[error("the braces stand for more than {limit} names")]
+    #[error("the braces expand to more than {limit} names")]
     TooMany {
         /// What the caller allows.
         limit: usize,

@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
                     return Ok(out);
                 }
                 Some(b'\\') => out.push(self.escape()?),
-                Some(_) => return Err(self.error("a control character stands in a text")),
+                Some(_) => return Err(self.error("a control character is in a string")),
                 None => return Err(self.error("a text does not end")),
             }
         }

@@ -164,7 +164,7 @@ pub fn walk<V: Visit>(text: &[u8], at: usize, visit: &mut V) -> Result<usize, St
             if open.depth == 0 {
                 return match next {
                     None | Some(b'\n') => Ok(at),
-                    Some(_) => stop(at, "there is something behind the value"),
+                    Some(_) => stop(at, "there is something after the value"),
                 };
             }
             let is_object = open.is_object();
@@ -226,7 +226,7 @@ fn key<V: Visit>(text: &[u8], at: usize, depth: usize, visit: &mut V) -> Result<
     match text.get(at) {
         Some(b'"') => {}
         None | Some(b'\n') => return stop(at, "the line ends where a key must come"),
-        Some(b'}') => return stop(at, "a comma stands before the }"),
+        Some(b'}') => return stop(at, "a comma is before the }"),
         Some(_) => return stop(at, "a key in double quotes must come here"),
     }
     let span = string::<V>(text, at)?;
@@ -402,7 +402,7 @@ fn number<V: Visit>(text: &[u8], start: usize, visit: &mut V) -> Result<usize, S
         is_integer = false;
         let end = digits(text, at + 1);
         if end == at + 1 {
-            return stop(end, "a digit must come behind the point");
+            return stop(end, "a digit must follow the point");
         }
         at = end;
     }

@@ -350,7 +350,7 @@ fn made(job: &Job<'_>, written: &[Written]) -> Outcome<Vec<Made>> {
         if !names.insert(file.name.as_str()) {
             return Err(Failure::data("deduplicating", "the index has this file in two places")
                 .on(Subject::path(&file.name))
-                .with_hint("`gristmill verify` tells what else is wrong with an index"));
+                .with_hint("`gristmill verify` reports what else is wrong with an index"));
         }
         if let Some(mark) = file.mark {
             let written = job.layout.staged(job.inputs.earlier + number, part);

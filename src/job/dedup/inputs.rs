@@ -139,7 +139,7 @@ impl Inputs {
                 for folder in inner {
                     if let Some(place) = places.iter().find(|place| place.starts_with(real(folder))) {
                         let place = text::display_safe(&place.to_string_lossy()).into_owned();
-                        return refuse(format!("{place} lies in a folder that is read by a link"), &file.name);
+                        return refuse(format!("{place} is in a folder that is read by a link"), &file.name);
                     }
                 }
                 seen.insert(folder, real(folder));
@@ -150,7 +150,7 @@ impl Inputs {
                 _ => real(&file.path),
             };
             if places.iter().any(|place| path.starts_with(place)) {
-                return refuse("a file that is read lies in it".to_owned(), &file.name);
+                return refuse("it contains a file that is read".to_owned(), &file.name);
             }
         }
         Ok(())

@@ -29,7 +29,7 @@ pub(super) fn wrong_field(plan: &DedupPlan, inputs: &Inputs, cancel: &Cancel) ->
     let keys: Vec<String> = keys.iter().take(TOLD).map(|key| display_safe(key).into_owned()).collect();
     let message = format!("no record has text in the field {:?}", plan.text_key);
     let problem = Problem::refusal(ProblemKind::NoText, Subject::path(&plan.input), message);
-    Ok(Some(problem.with_hint(format!("wrong field? these keys exist: {}", keys.join(", ")))))
+    Ok(Some(problem.with_hint(format!("wrong field? The lines have the keys: {}", keys.join(", ")))))
 }
 
 fn keys_in(file: &TextFile, keys: &mut Vec<String>, cancel: &Cancel) -> Outcome<()> {

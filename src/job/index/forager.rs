@@ -59,7 +59,7 @@ fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     if !base.is_dir() {
         return Err(Failure::usage(WHAT, "it is not a folder")
             .on(Subject::path(&plan.base))
-            .with_hint("name the folder that the files lie in"));
+            .with_hint("name the folder that contains the files"));
     }
     let target = plan.base.join(name);
     if std::fs::symlink_metadata(&target).is_ok() {

@@ -71,7 +71,7 @@ fn files(plan: &PrepareMediaPlan, handles: &Handles<'_>) -> Outcome<FileList> {
         let failure = match (found.seen, &plan.media.filter) {
             (0, _) => Failure::data(doing, "it holds no file").with_hint("name the folder that the media are in"),
             (_, MediaFilter::Glob(_)) => Failure::usage(doing, none())
-                .with_hint("patterns fit whole names, *.jpg or photos/*.png; a comma alone stands between two of them"),
+                .with_hint("patterns fit whole names, *.jpg or photos/*.png; separate them by a comma"),
             _ => Failure::data(doing, none())
                 .with_hint("--media-metadata-by-header also finds media whose names have no known ending"),
         };

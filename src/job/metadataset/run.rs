@@ -254,10 +254,15 @@ impl FileWork<'_> {
                     Ok(there) => there.first_difference(&right, &self.context.cancel)?.map(|row| {
                         let rows = (there.rows(), right.rows());
                         let why = match there.columns() == right.columns() {
-                            false => format!("it joins {} members, and there are {}", there.columns(), right.columns()),
+                            false => format!(
+                                "it joins {}, and the join has {}",
+                                count(there.columns() as u64, "member"),
+                                right.columns()
+                            ),
                             true => format!(
-                                "row {row} differs from what the members say now ({} rows, should be {})",
-                                rows.0, rows.1
+                                "row {row} differs from what the members say now ({}, should be {})",
+                                count(rows.0, "row"),
+                                rows.1
                             ),
                         };
                         (ProblemKind::IndexMismatch, why)

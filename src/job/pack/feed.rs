@@ -137,7 +137,7 @@ fn left_over(text: &ReadFile, end: u64) -> Outcome<Option<Problem>> {
     if behind.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);
     }
-    let why = format!("its raw index ends at byte {end} of {}: what stands behind is not packed", text.len());
+    let why = format!("its raw index ends at byte {end} of {}: what follows is not packed", text.len());
     let subject = Subject { byte_offset: Some(end), ..Subject::path(text.path()) };
     Ok(Some(Problem::problem(ProblemKind::IndexMismatch, subject, why).with_hint("make the index again")))
 }
@@ -170,7 +170,7 @@ fn spans(
         let size = usize::try_from(length).ok().filter(|size| *size <= LONGEST_LINE);
         let Some(size) = size else { return Err(refuse(format!("item {next} of the index is longer than 64 MiB"))) };
         if start.checked_add(length).is_none_or(|end| end > text.len()) {
-            return Err(refuse(format!("item {next} of the index lies beyond the end of the file")));
+            return Err(refuse(format!("item {next} of the index is beyond the end of the file")));
         }
         let old = spare.len();
         spare.resize(old + size, 0);

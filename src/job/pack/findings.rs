@@ -2,7 +2,7 @@
 
 use super::journal::{LengthChange, Totals};
 use crate::engine::pack::Recipe;
-use crate::model::text::{count, display_safe, grouped};
+use crate::model::text::{agree, count, count_verb, display_safe, grouped};
 use crate::model::{PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use crate::tokenize::Tokenizer;
 
@@ -22,8 +22,7 @@ pub(super) fn length_changes(
     }
     let of = if plan.formats().len() > 1 { format!(" of {}", recipe.format.word()) } else { String::new() };
     let are = |change: LengthChange| {
-        let verb = if change.documents == 1 { "is" } else { "are" };
-        format!("{}{of} {verb}", count(change.documents, "document"))
+        format!("{}{of} {}", count(change.documents, "document"), agree(change.documents, "is", "are"))
     };
     let problem = |kind, why: String, key: &str| {
         let hint = format!("set \"{key}\" to null in the tokenizer file, then pack again");
@@ -32,12 +31,11 @@ pub(super) fn length_changes(
     let mut problems = Vec::new();
     if truncated.documents > 0 {
         let most = recipe.truncation.as_ref().map_or(0, |truncation| truncation.max_length);
-        let lost = if truncated.tokens == 1 { "is lost" } else { "are lost" };
         let why = format!(
-            "{} truncated to {} by the tokenizer file, {} {lost}",
+            "{} truncated to {} by the tokenizer file, {} lost",
             are(truncated),
             count(most as u64, "token"),
-            count(truncated.tokens, "token")
+            count_verb(truncated.tokens, "token", "is", "are")
         );
         problems.push(problem(ProblemKind::StoredTruncation, why, "truncation"));
     }

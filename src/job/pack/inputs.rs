@@ -88,7 +88,8 @@ pub(super) fn find(
         let wanted = (0..inputs.tasks).filter(|rank| target.rank.is_none_or(|only| only == *rank));
         inputs.ranks = wanted.filter(|rank| !is_done(*rank)).collect();
         if let Some(rank) = target.rank.filter(|rank| *rank >= inputs.tasks) {
-            let why = format!("there is no task {rank}: there are {}, counted from 0", inputs.tasks);
+            let tasks = crate::model::text::count_verb(u64::from(inputs.tasks), "task", "is", "are");
+            let why = format!("there is no task {rank}: {tasks} numbered from 0");
             return Err(Failure::usage("packing for nanosets", why).on(Subject::field("--rank")));
         }
         let running: BTreeSet<u32> = inputs.ranks.iter().copied().collect();
@@ -154,7 +155,7 @@ impl Inputs {
         };
         let (own, files): (Vec<_>, Vec<_>) = files.into_iter().partition(is_own);
         match own.first().filter(|_| files.is_empty()) {
-            Some(file) => Err(Failure::usage("packing", "the output lies where the input is")
+            Some(file) => Err(Failure::usage("packing", "the output is where the input is")
                 .on(Subject::path(&file.path))
                 .with_hint("name another output")),
             None => Ok(files),

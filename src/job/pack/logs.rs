@@ -166,7 +166,7 @@ pub(super) fn check_tasks(plan: &PackPlan, tasks: u32) -> Outcome<()> {
     if !std::fs::read_dir(folder.join("completions")).is_ok_and(|mut entries| entries.next().is_some()) {
         return Ok(());
     }
-    let why = format!("tasks of a run of {known} are finished here, and this run has {tasks}");
+    let why = format!("tasks of a run of {} are finished here, and this run has {tasks}", text::count(known, "task"));
     Err(Failure::data("packing for nanosets", why)
         .on(Subject::path(&folder))
         .with_hint(format!("--tasks {known} goes on with it; or name another --logging-dir")))

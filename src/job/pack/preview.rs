@@ -335,7 +335,7 @@ impl Sampling {
         let problem = Problem { severity: Severity::Problem, ..problem };
         Some(match self.keys.is_empty() {
             true => problem,
-            false => problem.with_hint(format!("wrong field? these keys exist: {}", self.keys.join(", "))),
+            false => problem.with_hint(format!("wrong field? The lines have the keys: {}", self.keys.join(", "))),
         })
     }
 

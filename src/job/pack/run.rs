@@ -385,7 +385,7 @@ impl<'a> Job<'a> {
         Err(if totals.keys.is_empty() {
             failure
         } else {
-            failure.with_hint(format!("wrong field? these keys exist: {}", totals.keys.join(", ")))
+            failure.with_hint(format!("wrong field? The lines have the keys: {}", totals.keys.join(", ")))
         })
     }
 

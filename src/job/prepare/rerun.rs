@@ -291,7 +291,7 @@ pub(super) fn differences(
         lines.push(format!("{} {fate}", count(excludes, "exclude item")));
     }
     if matches!(plan.rerun, Rerun::Overwrite | Rerun::Update) {
-        lines.push("the old split.yaml is kept beside the new one".into());
+        lines.push("the old split.yaml is kept next to the new one".into());
     }
     lines
 }

@@ -401,8 +401,11 @@ fn tell_lost_excludes(
             )
         } else {
             let message = format!(
-                "{} of {} names of the exclude match nothing, {} among them",
-                lost.lost, lost.all, lost.example
+                "{} of {} of the exclude {} nothing, such as {}",
+                lost.lost,
+                text::count(lost.all as u64, "name"),
+                text::agree(lost.lost as u64, "matches", "match"),
+                lost.example
             );
             Problem::note(ProblemKind::MatchesNothing, subject, message)
         })?;

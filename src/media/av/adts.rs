@@ -112,7 +112,10 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
         }
         let head = reader.up_to(at, 10)?;
         if head.len() < HEADER {
-            return Err(ProbeError::broken(format!("{left} bytes are too few for a frame"), at));
+            return Err(ProbeError::broken(
+                format!("{} too few for a frame", crate::model::text::count_verb(left, "byte", "is", "are")),
+                at,
+            ));
         }
         if head[0] != 0xff || head[1] & 0xf0 != 0xf0 {
             match behind_junk(reader, at)? {
@@ -125,7 +128,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
             .filter(|header| header.len >= header.content)
             .ok_or_else(|| ProbeError::broken("a frame's header makes no sense", at))?;
         if left == HEADER as u64 && header.len > HEADER {
-            remarks.push("it is cut short behind a frame's header".to_owned());
+            remarks.push("it is cut short after the header of a frame".to_owned());
             break;
         }
         if (header.len as u64) > left {
@@ -190,7 +193,7 @@ fn facts(walk: &Walk) -> AvFacts {
 /// Where the next frame begins behind a tag or junk at `at`; `None` where there is none.
 fn behind_junk(reader: &mut Reader, at: u64) -> Result<Option<u64>, ProbeError> {
     if reader.up_to(at, 10)?.len() < 10 {
-        return Err(ProbeError::broken("what stands behind its last frame is no frame", at));
+        return Err(ProbeError::broken("what follows its last frame is no frame", at));
     }
     if let [b'I', b'D', b'3', major, minor, flags, a, b, c, d] = *reader.up_to(at, 10)? {
         if major != 0xff && minor != 0xff && (a | b | c | d) & 0x80 == 0 {

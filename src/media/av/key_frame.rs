@@ -47,7 +47,10 @@ pub fn key_frame(reader: &mut Reader, codec: VideoCodec, limit: u64) -> Result<O
     };
     let Some(Place { config, stripped: mut bytes, at, len }) = place else { return Ok(None) };
     if len > limit {
-        return Err(ProbeError::broken(format!("its first picture takes {len} bytes"), at));
+        return Err(ProbeError::broken(
+            format!("its first picture takes {}", crate::model::text::count(len, "byte")),
+            at,
+        ));
     }
     let mut done = 0;
     while done < len {

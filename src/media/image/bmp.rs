@@ -92,7 +92,12 @@ pub(super) fn bitmap(reader: &mut Reader, at: u64, pixels: u32, cursor: bool) ->
             }
             (behind, fields)
         }
-        _ => return Err(Stop::broken(format!("a bitmap header of {size} bytes is not known"), at)),
+        _ => {
+            return Err(Stop::broken(
+                format!("a bitmap header of {} is not known", crate::model::text::count(u64::from(size), "byte")),
+                at,
+            ))
+        }
     };
     let mut pixels = u64::from(pixels);
     if pixels == 14 + u64::from(size) && fields.bits <= 8 {

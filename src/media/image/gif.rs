@@ -60,7 +60,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     let frame = first_frame(reader)?;
     let mut picture = Picture::new(frame.screen.0, frame.screen.1, "GIF", if frame.coloured { "P" } else { "L" })?;
     if !ends_well(reader)? {
-        picture.remark("cut short behind a good header: no trailer at its end");
+        picture.remark("cut short after a good header: no trailer at its end");
     }
     Ok(picture)
 }

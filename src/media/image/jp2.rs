@@ -31,7 +31,7 @@ pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Stop
     };
     let mut picture = Picture::new(width, height, "JPEG2000", mode)?;
     if start == 0 && !ends_with(reader, b"\xff\xd9")? {
-        picture.remark("cut short behind a good header: no end-of-codestream marker at its end");
+        picture.remark("cut short after a good header: no end-of-codestream marker at its end");
     }
     Ok(picture)
 }

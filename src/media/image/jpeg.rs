@@ -47,7 +47,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
         picture.remark("coded in a way that readers do not know (hierarchical, or lossless with arithmetic coding)");
     }
     if !ends_with(reader, b"\xff\xd9")? {
-        picture.remark("cut short behind a good header: no end-of-image marker at its end");
+        picture.remark("cut short after a good header: no end-of-image marker at its end");
     }
     Ok(picture)
 }
@@ -132,7 +132,7 @@ fn frame(s: &[u8]) -> Result<(u32, u32, &'static str), Stop> {
         _ => return Err(Stop::other(format!("a JPEG file of {components} components"))),
     };
     if !rest.len().is_multiple_of(3) {
-        return Err(Stop::other("a JPEG file with a frame header of an odd length"));
+        return Err(Stop::other("a JPEG file with a frame header of a wrong length"));
     }
     Ok((u16::from_be_bytes([*w1, *w0]).into(), u16::from_be_bytes([*h1, *h0]).into(), mode))
 }

@@ -176,7 +176,7 @@ fn identify(reader: &mut Reader) -> Result<Picture, ProbeError> {
 }
 
 /// The remark on a picture whose pixels reach beyond the end of the entry.
-const CUT: &str = "cut short behind a good header: its pixels reach beyond its end";
+const CUT: &str = "cut short after a good header: its pixels reach beyond its end";
 
 /// Whether `mark` is among the last bytes of the entry.
 fn ends_with(reader: &mut Reader, mark: &[u8]) -> Result<bool, ProbeError> {

@@ -36,7 +36,7 @@ pub(super) fn read(reader: &mut Reader) -> Result<Picture, Stop> {
     Ok(picture)
 }
 
-const CUT_CHUNKS: &str = "cut short behind a good header: its last chunk is missing";
+const CUT_CHUNKS: &str = "cut short after a good header: its last chunk is missing";
 
 /// A PNG picture that begins at `start`, also within another file.
 pub(super) fn read_from(reader: &mut Reader, start: u64) -> Result<Picture, Stop> {

@@ -127,7 +127,7 @@ fn directory<'r, 'a>(reader: &'r mut Reader<'a>) -> Result<Directory<'r, 'a>, St
         return Err(Stop::other("a TIFF file without a directory"));
     }
     if start >= 1 << 63 {
-        return Err(Stop::broken("the directory of the TIFF file lies too far away", 4));
+        return Err(Stop::broken("the directory of the TIFF file is too far away", 4));
     }
     directory.load(start, large)?;
     Ok(directory)

@@ -30,7 +30,7 @@ pub fn views(bytes: &dyn PartBytes) -> Outcome<Result<Views, String>> {
         return Ok(Err("it is not a zip archive, or it is cut short".into()));
     };
     if size > MAX_LIST || at.checked_add(size).is_none_or(|end| end > length) {
-        return Ok(Err("its list of contents lies beyond its end".into()));
+        return Ok(Err("its list of contents is beyond its end".into()));
     }
     let list = bytes.read(at, usize::try_from(size).unwrap_or(0))?;
     let entries = entries(&list);
@@ -146,7 +146,7 @@ impl Entry {
     fn beginning(&self, bytes: &dyn PartBytes, limit: usize) -> Outcome<Result<Vec<u8>, String>> {
         let local = bytes.read(self.at, 30)?;
         let (Some(name), Some(extra)) = (number(&local, 26, 2), number(&local, 28, 2)) else {
-            return Ok(Err("its place lies beyond the end of the archive".into()));
+            return Ok(Err("its place is beyond the end of the archive".into()));
         };
         if !local.starts_with(b"PK\x03\x04") {
             return Ok(Err("there is no entry where it should be".into()));

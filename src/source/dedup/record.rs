@@ -4,7 +4,7 @@ use super::long::LongLine;
 use crate::formats::python::json_fields::{Field, Fields, Shape};
 use crate::formats::python::json_text::unescape;
 use crate::formats::python::json_walk::Kind as JsonKind;
-use crate::model::text::grouped;
+use crate::model::text::count_verb;
 use crate::model::{Outcome, Problem, ProblemKind, Subject};
 use crate::source::text::{mark_hint, TextFile, BYTE_ORDER_MARK};
 
@@ -124,8 +124,7 @@ impl<'a> Record<'a> {
 
 /// The note on the blank lines of a file, which are left out; `None` when there are none.
 pub fn blank_note(file: &TextFile, count: u64) -> Option<Problem> {
-    let lines = if count == 1 { "line is" } else { "lines are" };
-    let message = format!("{} blank {lines} left out", grouped(count));
+    let message = format!("{} left out", count_verb(count, "blank line", "is", "are"));
     (count > 0).then(|| Problem::note(ProblemKind::BlankLine, Subject::path(&file.path), message))
 }
 

@@ -83,7 +83,7 @@ fn lines_are_told_apart() {
         (b"{\"text\": \"\xff\"}", "a byte that is not UTF-8"),
         (b"{\"text\": \"\xed\xa0\x80\"}", "a byte that is not UTF-8"),
         (b"\xef\xbb\xbf{\"text\": \"a\"}", "it starts with a byte-order mark, which is not part of JSON"),
-        (br#"{"text": "a"} x"#, "there is something behind the value"),
+        (br#"{"text": "a"} x"#, "there is something after the value"),
         (b"{\"text\": \"a\tb\"}", "a control character in a string must be escaped"),
         (br#"{"text": NaN}"#, "its text is a number"),
         ("{\"text\": \"\u{2028}\u{85}\"}".as_bytes(), "=\u{2028}\u{85}"),

@@ -124,7 +124,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
                 Next::Key | Next::KeyOrEnd => self.key()?,
                 Next::More => match self.checker.open.last() {
                     None if self.at == self.line.len() => return Ok(()),
-                    None => return self.wrong("there is something behind the object"),
+                    None => return self.wrong("there is something after the object"),
                     Some((is_object, _)) => self.more(*is_object)?,
                 },
             };
@@ -212,7 +212,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
         match self.peek() {
             Some(b'"') => {}
             None => return self.wrong("the line ends where a key must come"),
-            Some(b'}') => return self.wrong("a comma stands before the }"),
+            Some(b'}') => return self.wrong("a comma is before the }"),
             Some(_) => return self.wrong("a key in double quotes must come here"),
         }
         let (from, to, is_plain) = self.string()?;
@@ -300,7 +300,7 @@ impl<F: FnMut(usize, Issue)> Walk<'_, F> {
             is_integer = false;
             self.at += 1;
             if self.digits() == 0 {
-                return self.wrong("a digit must come behind the point");
+                return self.wrong("a digit must follow the point");
             }
         }
         let mut may_be_infinite = whole > FINITE_DIGITS;

@@ -1,6 +1,6 @@
 //! Findings of one shard that are folded by kind: one message with a count, the first names and the first place.
 
-use crate::model::text::count;
+use crate::model::text::{agree, count, count_verb};
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
 use std::collections::BTreeMap;
 
@@ -54,11 +54,8 @@ impl Notes {
 
 fn message(kind: ProblemKind, fold: &Fold) -> String {
     let number = fold.number;
-    let entries = match number {
-        1 => "1 entry".to_owned(),
-        n => format!("{} entries", crate::model::text::grouped(n)),
-    };
-    let first = if number == 1 { "" } else { "; this is the first" };
+    let entries = count(number, "entry");
+    let first = agree(number, "", "; this is the first");
     match kind {
         ProblemKind::UnnamedEntry => format!("{entries} without a part name skipped{first}"),
         ProblemKind::ReservedName => format!("{entries} with a reserved name (__…__) skipped{first}"),
@@ -67,13 +64,13 @@ fn message(kind: ProblemKind, fold: &Fold) -> String {
         }
         ProblemKind::SparseEntry => format!(
             "{} stored as sparse entries (files with holes): {}; access by name gets other bytes than the loader",
-            if number == 1 { "1 part is".to_owned() } else { format!("{} are", count(number, "part")) },
+            count_verb(number, "part", "is", "are"),
             listed(fold)
         ),
         ProblemKind::LinkedPart => format!(
             "{} and skipped, so that {} their part: {}",
-            if number == 1 { "1 part is a link".to_owned() } else { format!("{} are links", count(number, "part")) },
-            if number == 1 { "its sample lacks" } else { "samples lack" },
+            count_verb(number, "part", "is a link", "are links"),
+            agree(number, "its sample lacks", "samples lack"),
             listed(fold)
         ),
         ProblemKind::RepeatedPart => {
@@ -108,5 +105,36 @@ pub(super) fn printable(name: &[u8]) -> String {
     match std::str::from_utf8(name) {
         Ok(text) => text.to_owned(),
         Err(_) => crate::model::text::display_safe_bytes(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_of_every_kind_agree_with_their_number() {
+        let said = |kind, number| {
+            let fold = Fold { number, names: vec!["a.jpg".to_owned()], first_offset: 0, why: "why" };
+            message(kind, &fold)
+        };
+        for kind in [
+            ProblemKind::UnnamedEntry,
+            ProblemKind::ReservedName,
+            ProblemKind::SkippedEntryType,
+            ProblemKind::SparseEntry,
+            ProblemKind::LinkedPart,
+            ProblemKind::RepeatedPart,
+            ProblemKind::EntryNameNotUtf8,
+            ProblemKind::BadExtendedHeader,
+        ] {
+            let (one, two) = (said(kind, 1), said(kind, 2));
+            let noun = one.strip_prefix("1 ").and_then(|rest| rest.split(' ').next()).unwrap();
+            assert!(two.starts_with(&count(2, noun)), "{one}\n{two}");
+            let two = two.trim_end_matches("; this is the first");
+            assert!(!one.contains(" are ") && !two.contains(" is "), "{one}\n{two}");
+        }
+        assert!(said(ProblemKind::LinkedPart, 1).starts_with("1 part is a link and skipped, so that its sample lacks"));
+        assert!(said(ProblemKind::LinkedPart, 2).starts_with("2 parts are links and skipped, so that samples lack"));
     }
 }

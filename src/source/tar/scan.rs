@@ -188,8 +188,8 @@ impl<'a, W: Window> Run<'a, W> {
         for (n, key) in keys[..listed].iter().enumerate() {
             let mut why = "it touches damage; prepare excludes it from training".to_owned();
             if n + 1 == listed && keys.len() > listed {
-                let more = crate::model::text::count((keys.len() - listed) as u64, "more sample");
-                why = format!("{why}, and so are {more} of this shard");
+                let more = crate::model::text::count_verb((keys.len() - listed) as u64, "more sample", "is", "are");
+                why = format!("{why}; {more} excluded from this shard");
             }
             let subject = Subject::shard(&self.shard.name).key(key);
             self.handles.problems.report(Problem::problem(ProblemKind::SampleExcluded, subject, why))?;
@@ -276,11 +276,9 @@ impl<'a, W: Window> Run<'a, W> {
                 "another archive follows the end of this one; no reader sees its samples",
             )
             .with_hint("join archives with tar --concatenate instead of cat"),
-            None => Problem::note(
-                ProblemKind::JunkAfterEnd,
-                name.at(from + junk as u64),
-                "bytes behind the end are ignored",
-            ),
+            None => {
+                Problem::note(ProblemKind::JunkAfterEnd, name.at(from + junk as u64), "bytes after the end are ignored")
+            }
         })
     }
 }

@@ -144,7 +144,7 @@ impl<'a, W: Window> Walker<'a, W> {
         if self.window.reaches(next.saturating_add(BLOCK_BYTES))? {
             if let Some(block) = self.block(next)? {
                 if is_plausible(&block) {
-                    let why = "zero blocks stand between entries";
+                    let why = "zero blocks are between entries";
                     let resumed = Resumed { at: next, by_search: true };
                     return Ok(self.resume(at, resumed, ProblemKind::DamagedHeader, why));
                 }
@@ -205,7 +205,7 @@ impl<'a, W: Window> Walker<'a, W> {
                 Block::Header(header) => header,
                 Block::Bad(why) => return Ok(Collected::Step(self.damage(offset, at, why)?)),
                 Block::Zero => {
-                    let why = "an extended header has no entry behind it";
+                    let why = "an extended header has no entry after it";
                     return Ok(Collected::Step(self.resume(
                         offset,
                         Resumed { at, by_search: false },

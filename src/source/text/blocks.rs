@@ -2,7 +2,7 @@
 
 use super::packing::Unpacked;
 use super::{Packing, TextFile};
-use crate::model::text::{bytes as size, grouped};
+use crate::model::text::{agree, bytes as size, count, grouped};
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
 use crate::storage::read::open_read;
 use memchr::{memchr, memchr_iter, memrchr};
@@ -149,15 +149,16 @@ impl Damage {
     pub fn problem(&self, file: &TextFile) -> Problem {
         let lost = match self.lost {
             0 => String::new(),
-            lost => format!(", and so are {} of a line that is not whole", size(lost)),
+            lost => format!(", with {} of an unfinished line", size(lost)),
         };
         let message = format!(
-            "the {} stream cannot be read past byte {} of {}: {}; {} lines before it were read, what comes behind is left out{lost}",
+            "the {} stream cannot be read past byte {} of {}: {}; {} before it {} read, what follows is left out{lost}",
             self.packing.title(),
             grouped(self.packed),
             grouped(file.bytes),
             self.why,
-            grouped(self.at.line),
+            count(self.at.line, "line"),
+            agree(self.at.line, "was", "were"),
         );
         Problem::problem(ProblemKind::CutShort, Subject::path(&file.path).line(self.at.line + 1), message)
             .with_hint("fetch or pack the file again; a newer copy is read from its beginning")

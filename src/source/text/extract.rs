@@ -216,10 +216,10 @@ fn outermost_words(kind: Kind) -> &'static str {
 
 fn blocked_words(kind: Kind) -> &'static str {
     match kind {
-        Kind::String => "a string stands where an object must be",
-        Kind::Number | Kind::NonFinite => "a number stands where an object must be",
-        Kind::True | Kind::False => "true or false stands where an object must be",
-        _ => "an array stands where an object must be",
+        Kind::String => "a string is where an object must be",
+        Kind::Number | Kind::NonFinite => "a number is where an object must be",
+        Kind::True | Kind::False => "true or false is where an object must be",
+        _ => "an array is where an object must be",
     }
 }
 
@@ -356,7 +356,7 @@ fn unescaped(raw: &[u8]) -> String {
     out
 }
 
-/// The keys of a line's object, in order, at most 100; none of a line that is no object. For "these keys exist: …".
+/// The keys of a line's object, in order, at most 100; none of a line that is no object. For a hint.
 pub fn keys_of(line: &[u8]) -> Vec<String> {
     let mut keys = Keys(Vec::new());
     let mark = if line.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };

@@ -38,7 +38,7 @@ impl Glob {
         }
         for name in full.split('/').filter(|name| !name.is_empty() && *name != ".") {
             if name != "**" && name.contains("**") {
-                return refuse("** has to stand alone between slashes");
+                return refuse("** must be alone between slashes");
             }
             let next = if name == "**" { Component::AnyDepth } else { Component::Name(pieces(name)) };
             if next != Component::AnyDepth || components.last() != Some(&next) {

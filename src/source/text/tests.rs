@@ -119,7 +119,7 @@ fn paths_and_programs_find_the_same_text() {
         assert!(same, "{line}: {path} and {program}");
     }
     for (line, wanted) in [
-        (r#"{"a": "x"}"#, "NotObject(\"a string stands where an object must be\")"),
+        (r#"{"a": "x"}"#, "NotObject(\"a string is where an object must be\")"),
         (r#"{"a": null}"#, "Null"),
         (r#"{}"#, "Missing"),
         (r#"["a"]"#, "NotObject(\"the line is an array, not an object\")"),

@@ -174,7 +174,7 @@ pub trait Fs: Disk {
     /// before, and there was nothing; behind a folder that is made meanwhile the same path leads to what somebody else has there.
     fn create_dir(&self, path: &Path, mode: u32) -> Outcome<()> {
         if path.components().next_back() == Some(Component::ParentDir) {
-            return Err(Failure::usage("creating the folder", "`..` stands behind a folder that is not there")
+            return Err(Failure::usage("creating the folder", "`..` follows a folder that does not exist")
                 .on(Subject::path(path))
                 .with_hint("give the path without it"));
         }

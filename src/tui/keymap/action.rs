@@ -74,7 +74,7 @@ actions! {
     ByPattern, "by-pattern", "pattern", "Moves or excludes the shards whose names a regular expression matches.";
     Balance, "balance", "balance", "Moves as few shards as it takes to reach a ratio of samples; shows the result first.";
     AddExclude, "add-exclude", "add exclude", "Excludes what you type: a shard, shard/key, or a range such as shard/{001..009}.";
-    Note, "note", "note", "Writes a note beside an exclude, as a comment in the file.";
+    Note, "note", "note", "Writes a note next to an exclude, as a comment in the file.";
     LeakCheck, "leak-check", "leak check", "Looks for samples that are in two splits, by key and by content.";
     RepairAll, "repair-all", "repair all", "Ends all sure leaks, each by its best way, as one change that undo takes back.";
     EditText, "edit-text", "edit as text", "Opens the file with its unwritten changes in your editor ($VISUAL, $EDITOR), then takes it back.";
@@ -86,7 +86,7 @@ actions! {
     FindNext, "find-next", "next found", "Moves to the next one that was found.";
     FindPrevious, "find-previous", "previous found", "Moves to the previous one that was found.";
     GoToNumber, "go-to-number", "go to number", "Moves to a sample by its number, counted from 0; typing the digits does it, too.";
-    Random, "random", "random", "Moves to a sample drawn by chance from all that are listed.";
+    Random, "random", "random", "Moves to a random sample of those listed.";
     NextProblem, "next-problem", "next problem", "Moves to the next sample with a problem.";
     PreviousProblem, "previous-problem", "previous problem", "Moves to the previous sample with a problem.";
     Problems, "problems", "problems", "Lists the problems that are known of the data set; Enter goes to the sample, x excludes it.";
@@ -94,12 +94,12 @@ actions! {
     ExcludeSample, "exclude-sample", "exclude", "Excludes the sample (in the list of shards: the shard) or all that is marked, or takes it back in; written by w.";
     LoaderView, "loader-view", "as loaded", "Shows the sample as the training loader gets it; of packed tokens the windows that training reads, by a sequence length.";
     Tokenizer, "tokenizer", "tokenizer", "Asks for the tokenizer that gives ids their text: a file, a folder, or a name in the hub's cache.";
-    OffsetView, "offset-view", "offsets", "Shows the bytes of the tar header beside the row of the index that points at them.";
-    ContactSheet, "contact-sheet", "contact sheet", "Shows a sheet of samples drawn by chance; the same seed draws the same ones.";
+    OffsetView, "offset-view", "offsets", "Shows the bytes of the tar header next to the row of the index that points at them.";
+    ContactSheet, "contact-sheet", "contact sheet", "Shows a sheet of random samples; the same seed gives the same ones.";
     NewSeed, "new-seed", "new seed", "Draws other samples, by another seed.";
     SetSeed, "set-seed", "set seed", "Asks for the seed, so that two people look at the same samples.";
     CopyKey, "copy-key", "copy key", "Copies the sample's key to the clipboard (OSC 52, works over SSH).";
-    CopyPath, "copy-path", "copy path", "Copies the path of the file that the sample lies in to the clipboard.";
+    CopyPath, "copy-path", "copy path", "Copies the path of the file that contains the sample to the clipboard.";
     OpenPart, "open-part", "edit a copy", "Opens a read-only copy of the part in your editor ($VISUAL, $EDITOR).";
     Export, "export", "export", "Writes the part, the whole sample or all marked samples into a folder of your choice.";
     FindText, "find-text", "find text", "Looks for words in what is shown of the part.";

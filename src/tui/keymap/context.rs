@@ -58,9 +58,9 @@ contexts! {
     BrowseReader, [BrowseDetail, Browse, List, Global], "browse: reader", "The browser's reader: the texts of one sample over the whole screen.";
     BrowseText, [Global], "browse: text", "A line to type into over the browser: letters type.";
     Problems, [List, Global], "problems", "The list of problems: of a run that has ended, of a job, in the browser.";
-    BrowseSheet, [List, Global], "browse: contact sheet", "The sheet of samples drawn by chance.";
+    BrowseSheet, [List, Global], "browse: contact sheet", "The sheet of random samples.";
     Repeats, [List, Global], "repeats", "Documents with what repeats in them.";
-    Form, [List, Global], "form", "A form on one page: answers, and what they come to.";
+    Form, [List, Global], "form", "A form on one page: answers, and their result.";
     FormText, [Global], "form: text", "A text field of a form: letters type.";
     Run, [List, Global], "run", "A job that was started from a screen: the run step of the guided prepare, and other runs.";
     RunProblems, [Problems, Run, List, Global], "run: problems", "The problems of a run that has ended.";

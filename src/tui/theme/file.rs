@@ -181,7 +181,7 @@ pub(in crate::tui) fn entries_of(text: &str, what: &str, mistakes: &mut Vec<Mist
             mistakes.push(Mistake::new(
                 at,
                 message,
-                Some("nothing of the file is used until this is put right".into()),
+                Some("nothing of the file is used until this is corrected".into()),
             ));
             Vec::new()
         }
@@ -222,7 +222,11 @@ fn read_bars(value: &Marked, theme: &mut Theme, mistakes: &mut Vec<Mistake>) {
         return mistakes.push(Mistake::new(value.at, "'bars' is a list of four styles", hint));
     };
     if items.len() != theme.bars.len() {
-        let message = format!("'bars' has {} styles; there are {} bars", items.len(), theme.bars.len());
+        let message = format!(
+            "'bars' has {}, {} are needed",
+            crate::model::text::count(items.len() as u64, "style"),
+            theme.bars.len()
+        );
         mistakes.push(Mistake::new(value.at, message, None));
     }
     for (bar, item) in theme.bars.iter_mut().zip(items) {

@@ -156,13 +156,18 @@ fn each_reason_is_said_once_and_in_a_users_words() {
     let riff = [b"RIFF\x24\0\0\0WAVEfmt ".to_vec(), vec![0; 40]].concat();
     let jpeg = golden("images/jpeg_trunc.jpg");
     let (cut, huge) =
-        ("cut short behind a good header", "more than 178,956,970 pixels: readers built on Pillow refuse it");
+        ("cut short after a good header", "more than 178,956,970 pixels: readers built on Pillow refuse it");
     for (name, bytes, decode, said) in [
-        ("empty.jpg", Vec::new(), false, "it gets no row: it is empty"),
-        ("empty.mp3", Vec::new(), false, "it gets no row: it is empty"),
-        ("sound.jpg", riff, false, "it gets no row: not a picture of a known format"),
-        ("words.mp4", b"only words".to_vec(), false, "it gets no row: this is no known kind of sound or video"),
-        ("headless.mp4", golden("iso/nomoov.mp4"), false, "it gets no row: it has no moov header"),
+        ("empty.jpg", Vec::new(), false, "no row is written for it: it is empty"),
+        ("empty.mp3", Vec::new(), false, "no row is written for it: it is empty"),
+        ("sound.jpg", riff, false, "no row is written for it: not a picture of a known format"),
+        (
+            "words.mp4",
+            b"only words".to_vec(),
+            false,
+            "no row is written for it: this is no known kind of sound or video",
+        ),
+        ("headless.mp4", golden("iso/nomoov.mp4"), false, "no row is written for it: it has no moov header"),
         ("cut.jpg", jpeg.clone(), false, cut),
         ("cut.jpg", jpeg, true, "the picture cannot be decoded: it is cut short"),
         ("huge.jpg", golden("images/jpeg_size30000x30000.jpg"), false, huge),

@@ -28,7 +28,7 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
     let refused = [
         ("--minlen 0 --output out", "--minlen"),
         ("--minlen 20 --output data", "the output is the input"),
-        ("--minlen 20 --output data/out", "the output lies in the input"),
+        ("--minlen 20 --output data/out", "the output is in the input"),
         ("--minlen 20 --output .", "the output holds the input"),
         ("--minlen 20 --output out --against data", "the earlier set is the input"),
         ("--minlen 20 --output out --min-count 1", "--min-count"),
@@ -36,7 +36,7 @@ fn what_cannot_be_is_refused_before_anything_is_written() {
         ("--minlen 20 --output out --table", "--table"),
         ("--minlen 20 --output out --annotate-key a.b", "--annotate-key"),
         ("--minlen 20 --output out --mode annotate --annotate-key text.b", "--annotate-key"),
-        ("--minlen 20 --output out --export-index out/index", "lies in the output"),
+        ("--minlen 20 --output out --export-index out/index", "is in the output"),
         ("--minlen 20 --output out --from-index data", "--from-index"),
         ("--minlen many --output out", "--minlen"),
     ];

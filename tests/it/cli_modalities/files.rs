@@ -107,7 +107,7 @@ fn a_detour_over_a_folder_that_is_not_there_leads_over_no_file() {
         "modalities data create_raw_index a.jsonl --index_path new/../b.jsonl".to_owned(),
         format!("{shuffle} new/../a.jsonl --file_existence_policy override"),
     ] {
-        sandbox.say(&line).ends(2).complains("`..` stands behind a folder that is not there");
+        sandbox.say(&line).ends(2).complains("`..` follows a folder that does not exist");
         assert_eq!((sandbox.read("a.jsonl"), sandbox.read("b.jsonl")), (text.to_vec(), text.to_vec()), "{line}");
         std::fs::remove_dir(sandbox.path("new")).unwrap();
     }

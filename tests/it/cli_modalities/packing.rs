@@ -109,7 +109,7 @@ fn text_behind_an_older_index_is_told() {
     }
     sandbox.write("input/data.jsonl", format!("{whole}{{\"text\": \"more\"}}\n"));
     for (ran, _) in replay(&sandbox, "pack_bpe", "pack_encoded_data", "--file_existence_policy override") {
-        ran.ends(0).complains("its raw index ends at byte").complains("what stands behind is not packed");
+        ran.ends(0).complains("its raw index ends at byte").complains("what follows is not packed");
     }
     assert_eq!(sandbox.read("expected/data.pbin"), expected("pack_bpe", "data.pbin"));
     // An index that was made later may leave something out on purpose.

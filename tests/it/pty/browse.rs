@@ -148,7 +148,7 @@ fn offsets_stand_beside_the_index() {
     let house = prepared();
     let mut story = browse(&house, &["big", "--sample", "000001"]);
     at(&mut story, "000001");
-    story.keys("o").wait_for("Where it lies").wait_for("archive and index agree").wait_for("000001.jpg");
+    story.keys("o").wait_for("Location").wait_for("archive and index agree").wait_for("000001.jpg");
     story.keys("tab ctrl-d ctrl-d").wait_for("ustar");
     quit(&mut story);
 }
@@ -223,7 +223,7 @@ fn names_that_lead_out_of_a_folder_are_shown_and_not_exported() {
     story.type_text("~/out").keys("enter").wait_for("not safe for a file");
     assert!(!house.home().join("out").exists());
     story.keys("y").wait_for("copied");
-    story.keys("G k v o c").wait_for("seed").keys("esc").wait_for("Where it lies");
+    story.keys("G k v o c").wait_for("seed").keys("esc").wait_for("Location");
     quit(&mut story);
 }
 

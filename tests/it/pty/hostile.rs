@@ -141,12 +141,7 @@ fn hostile_parts_are_browsed_from_end_to_end() {
     let before = state(&story);
     for (number, part) in parts.iter().enumerate() {
         story.wait_for(&format!("Samples  #{number}")).wait_gone(" reading").keys("v");
-        story
-            .wait_for("As the loader gets it")
-            .keys("o")
-            .wait_for("Where it lies")
-            .keys("esc")
-            .wait_gone("Where it lies");
+        story.wait_for("As the loader gets it").keys("o").wait_for("Location").keys("esc").wait_gone("Location");
         assert_eq!(state(&story), before, "{:?}", part.0);
         let odd = story.screen().chars().find(|&c| c != '\n' && (c.is_control() || c == '\u{202e}'));
         assert_eq!(odd, None, "{}", story.screen());

@@ -80,10 +80,10 @@ fn a_hostile_data_set_is_browsed_from_end_to_end() {
         press(&mut story, "v");
         story.wait_for("As the loader gets it");
         press(&mut story, "o");
-        story.wait_for("Where it lies");
+        story.wait_for("Location");
         press(&mut story, "y Y");
         story.wait_for("copied");
-        story.keys("esc").wait_gone("Where it lies");
+        story.keys("esc").wait_gone("Location");
         if number < 7 {
             press(&mut story, "j");
         }
@@ -157,7 +157,7 @@ fn archives_that_end_and_indexes_that_lie_are_browsed() {
             press(&mut story, "o");
             story.wait_for("this sample cannot be read");
         } else {
-            look_at(&mut story, "o", "Where it lies");
+            look_at(&mut story, "o", "Location");
             look_at(&mut story, "v", "As the loader gets it");
         }
         press(&mut story, "j j home r ]");
@@ -185,7 +185,7 @@ fn hostile_lines_and_hostile_media_are_browsed() {
         for _ in 0..5 {
             press(&mut story, "j .");
             look_at(&mut story, "v", "As the loader gets it");
-            look_at(&mut story, "o", "Where it lies");
+            look_at(&mut story, "o", "Location");
         }
         look_at(&mut story, "c", "seed 1");
         press(&mut story, "Y y");

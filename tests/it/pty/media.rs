@@ -80,7 +80,7 @@ fn a_jsonl_file_is_indexed_from_the_home_screen() {
     let house = House::furnished();
     let mut story = Start::new(&house).run();
     story.wait_for("coco/").keys("j").wait_for("JSONL, not indexed").wait_for("p  write the index");
-    story.keys("p").wait_for("writes corpus.jsonl.idx beside it").keys("enter");
+    story.keys("p").wait_for("writes corpus.jsonl.idx next to it").keys("enter");
     story.wait_for("corpus.jsonl is ready to train on").wait_for("1 sample");
     assert_eq!(std::fs::read(house.data().join("corpus.jsonl.idx")).unwrap().len(), 16);
     story.keys("esc").wait_for("JSONL, indexed").keys("f").wait_for("length of 'text', in characters");

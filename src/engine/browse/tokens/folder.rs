@@ -79,11 +79,17 @@ fn doubt(bytes: u64, metadata: &Option<Metadata>, table: &Table) -> Option<Strin
         return Some(format!("its size is not a multiple of {size} bytes"));
     }
     if metadata.tokens != tokens {
-        return Some(format!("it holds {tokens} tokens, its metadata says {}", metadata.tokens));
+        return Some(format!(
+            "it holds {}, its metadata says {}",
+            crate::model::text::count(tokens, "token"),
+            metadata.tokens
+        ));
     }
     let Table::Ends(index) = table else { return None };
     match index.last_end() {
-        Ok(end) if end != tokens => Some(format!("it holds {tokens} tokens, its index ends at {end}")),
+        Ok(end) if end != tokens => {
+            Some(format!("it holds {}, its index ends at {end}", crate::model::text::count(tokens, "token")))
+        }
         Ok(_) => None,
         Err(failure) => Some(failure.why),
     }

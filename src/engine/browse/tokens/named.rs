@@ -83,7 +83,7 @@ impl Named {
                     }
                 }
             }
-            Err(first.unwrap_or_else(|| "nothing beside the files names it".to_owned()))
+            Err(first.unwrap_or_else(|| "no file next to them names it".to_owned()))
         })
     }
 

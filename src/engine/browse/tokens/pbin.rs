@@ -57,7 +57,7 @@ pub(super) fn file(
             Err(failure) => Some(Arc::from(failure.why)),
             Ok(false) => Some(Arc::from("its index is too irregular to be kept whole; the first documents are listed")),
             Ok(true) if !documents.is_regular() => Some(Arc::from(
-                "documents do not follow each other: it may be a file that was merged wrongly; repair puts it right",
+                "documents do not follow each other: it may be a file that was merged wrongly; gristmill repair repairs it",
             )),
             Ok(true) => None,
         };

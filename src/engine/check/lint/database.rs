@@ -5,7 +5,7 @@ use crate::engine::check::compare::REDO;
 use crate::engine::check::{Prepared, Remembering};
 use crate::formats::energon::layout;
 use crate::formats::energon::tables::Tables;
-use crate::model::text::grouped;
+use crate::model::text::count_verb;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Subject};
 use crate::storage::read::read_whole;
 
@@ -84,7 +84,10 @@ fn look(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<
         if stray > 0 {
             report(
                 ProblemKind::IndexMismatch,
-                format!("{} {what} rows belong to no shard of .info.json", grouped(stray.unsigned_abs())),
+                format!(
+                    "{} to no shard of .info.json",
+                    count_verb(stray.unsigned_abs(), &format!("{what} row"), "belongs", "belong")
+                ),
             )?;
         }
     }
@@ -140,7 +143,7 @@ fn uuid(prepared: &Prepared, tables: &Tables, handles: &Handles<'_>) -> Outcome<
     let (kind, message) = match read_whole(&path, 4096)? {
         // Tables without a row get none.
         None if !has_rows(tables)? => return Ok(()),
-        None => (ProblemKind::MissingFile, "index.uuid is missing: caches cannot tell this index from another"),
+        None => (ProblemKind::MissingFile, "index.uuid is missing: caches cannot distinguish this index from another"),
         Some(bytes) if std::str::from_utf8(&bytes).is_ok_and(|t| uuid::Uuid::try_parse(t).is_ok()) => return Ok(()),
         Some(_) => (ProblemKind::BadFile, "index.uuid does not hold a UUID"),
     };

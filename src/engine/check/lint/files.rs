@@ -48,7 +48,10 @@ fn shards(prepared: &Prepared, plan: Option<&PreparePlan>, found: &[Shard], prob
         )?;
     }
     if new.len() > NAMED {
-        let message = format!("{} more shards are on disk but not in the index", new.len() - NAMED);
+        let message = format!(
+            "{} on disk but not in the index",
+            crate::model::text::count_verb((new.len() - NAMED) as u64, "more shard", "is", "are")
+        );
         problems.report(Problem::problem(ProblemKind::ShardNotIndexed, Subject::default(), message))?;
     }
     Ok(())
@@ -63,7 +66,7 @@ fn recorded_plan(prepared: &Prepared) -> Option<PreparePlan> {
 
 /// A `.tgz` beside an indexed `.tar`: what is meant when that was unpacked from it, a finding otherwise.
 fn beside_its_tar(name: &str) -> Problem {
-    let message = "not in the index: its .tar is beside it, and both would have the same .tar.idx";
+    let message = "not in the index: its .tar is next to it, and both would have the same .tar.idx";
     Problem::problem(ProblemKind::IndexNameCollision, Subject::shard(name), message)
         .with_hint("remove one of the two, or rename one and run gristmill prepare PATH --update")
 }
@@ -111,7 +114,7 @@ fn own_work(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
     }
     let journal = layout::in_nv_meta(&prepared.root, "index.sqlite-journal");
     if journal.exists() {
-        let message = "an unfinished change of index.sqlite lies beside it";
+        let message = "an unfinished change of index.sqlite is next to it";
         problems.report(Problem::problem(ProblemKind::BadFile, Subject::path(journal), message))?;
     }
     Ok(())

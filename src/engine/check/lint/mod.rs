@@ -152,7 +152,7 @@ pub(super) fn dataset_yaml(
         }
         Ok(None) => {
             let path = layout::in_nv_meta(&prepared.root, name);
-            let message = "there is no dataset yaml: the trainer cannot load this data set without being told how";
+            let message = "there is no dataset yaml: the trainer cannot load this data set without it";
             problems.report(
                 Problem::note(ProblemKind::MissingFile, Subject::path(path), message)
                     .with_hint("gristmill prepare PATH --update --sample-type …"),

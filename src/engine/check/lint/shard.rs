@@ -7,7 +7,7 @@ use crate::engine::check::pieces::KeySpools;
 use crate::engine::check::watch::Watch;
 use crate::engine::check::words::Words;
 use crate::engine::check::{Checked, Prepared};
-use crate::model::text::{bytes, grouped};
+use crate::model::text::{bytes, count, count_verb, grouped};
 use crate::model::{
     Cancel, ExitClass, Handles, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink, Progress, Severity, Shard,
     ShardId, Subject,
@@ -202,13 +202,17 @@ pub(in crate::engine::check) fn index_length(
             return Ok(None);
         }
     };
-    let count = prepared.entry(id).map_or(0, |(_, count)| count);
+    let samples = prepared.entry(id).map_or(0, |(_, count)| count);
     if words.odd_bytes() != 0 {
         report(ProblemKind::BadFile, format!("its length is no multiple of 8 bytes ({} too many)", words.odd_bytes()))?;
     }
-    if words.count() != count + 1 {
-        let message =
-            format!("it has {} words; {} samples need {}", grouped(words.count()), grouped(count), grouped(count + 1));
+    if words.count() != samples + 1 {
+        let message = format!(
+            "it has {}; {} {}",
+            count(words.count(), "word"),
+            count_verb(samples, "sample", "needs", "need"),
+            grouped(samples + 1)
+        );
         report(ProblemKind::BadFile, message)?;
     }
     let (mut last, mut position) = (0, 0u64);

@@ -180,7 +180,7 @@ fn failure(why: impl Into<String>) -> Failure {
 }
 
 fn within(name: &str, value: &Node) -> Failure {
-    failure(format!("'{name}' is {}, which cannot stand inside of a text", value.describe()))
+    failure(format!("'{name}' is {}, which cannot be part of a text", value.describe()))
 }
 
 /// Where the reference ends that a text begins with: references in it end before it.

@@ -89,7 +89,11 @@ impl Request {
     fn check_weights(&self, weights: &[f64], names: &[String]) -> Outcome<()> {
         let on = |failure: Failure, member: usize| failure.on(Subject::default().key(name(names, member)));
         if weights.len() != self.lengths.len() {
-            let why = format!("there are {} data sets and {} weights", self.lengths.len(), weights.len());
+            let why = format!(
+                "{} for {}",
+                crate::model::text::count(weights.len() as u64, "weight"),
+                crate::model::text::count(self.lengths.len() as u64, "data set")
+            );
             return Err(Failure::usage(WHAT, why));
         }
         for (member, &weight) in weights.iter().enumerate() {

@@ -244,7 +244,7 @@ fn what_one_may_not_expect_is_noted() {
     assert!(even.contains("does not shuffle between epochs"), "{even}");
     let weighted = said(&request(&[10, 10], Some(&[3.0, 1.0]), 19, 1));
     assert!(weighted.contains("add up to 4"), "{weighted}");
-    assert!(weighted.contains("code") && weighted.contains("5 are never read"), "{weighted}");
+    assert!(weighted.contains("code") && weighted.contains("5 windows are never read"), "{weighted}");
     assert!(weighted.contains("web") && weighted.contains("1.5 times"), "{weighted}");
     assert!(!weighted.contains("epochs of 20"), "{weighted}");
     let empty = said(&request(&[10, 0], None, 3, 1));

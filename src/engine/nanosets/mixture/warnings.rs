@@ -1,7 +1,7 @@
 //! What one should know of a mixture.
 
 use super::{name, Outlook, Request};
-use crate::model::text::grouped;
+use crate::model::text::{count, count_verb, grouped};
 use crate::model::{Problem, ProblemKind, Subject};
 
 /// Sums of weights nearer to one than this are taken for one.
@@ -19,8 +19,8 @@ pub fn warnings(request: &Request, outlook: &Outlook, names: &[String]) -> Vec<P
     }
     if outlook.epoch > 0 && outlook.samples.is_multiple_of(outlook.epoch) {
         let message = format!(
-            "{} samples are exactly {} of {}, and the reference lays out {}: one more than is read",
-            grouped(outlook.samples),
+            "{} exactly {} of {}, and the reference lays out {}: one more than is read",
+            count_verb(outlook.samples, "sample", "is", "are"),
             epochs(outlook.samples / outlook.epoch),
             grouped(outlook.epoch),
             epochs(outlook.epochs)
@@ -41,10 +41,10 @@ pub fn warnings(request: &Request, outlook: &Outlook, names: &[String]) -> Vec<P
         } else if share.in_epoch < share.windows && request.weights.is_some() {
             let never = share.windows - share.in_epoch;
             let message = format!(
-                "an epoch takes {about}{} of its {} windows; {about}{} are never read, however many epochs follow",
+                "an epoch takes {about}{} of its {}; {about}{} never read, however many epochs follow",
                 grouped(share.in_epoch),
-                grouped(share.windows),
-                grouped(never)
+                count(share.windows, "window"),
+                count_verb(never, "window", "is", "are")
             );
             note(subject(), message);
         } else if share.in_epoch > share.windows && request.weights.is_some() {

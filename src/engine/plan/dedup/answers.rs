@@ -101,7 +101,7 @@ fn of_index(plan: &DedupPlan) -> Vec<Problem> {
         return found;
     }
     if !plan.input.is_empty() {
-        let why = "an index holds the text and the records: there is no folder to be read beside it";
+        let why = "an index holds the text and the records: no other folder can be read with it";
         found.push(wrong(d::FROM_INDEX, why).with_hint("leave out the folder, or the flag"));
     }
     if plan.export_index.is_some() {
@@ -149,7 +149,7 @@ fn overlaps(plan: &DedupPlan) -> Vec<Problem> {
         for (early, other) in named.iter().take(at) {
             let how = match () {
                 () if path == other => "is",
-                () if path.starts_with(other) => "lies in",
+                () if path.starts_with(other) => "is in",
                 () if other.starts_with(path) => "holds",
                 () => continue,
             };

@@ -60,10 +60,7 @@ pub fn open_questions(plan: &PackPlan) -> Vec<Problem> {
         }
         if by_size && plan.end.is_none() {
             let hint = format!("{} TEXT, or {} N", p::EOS_TOKEN, p::EOS_ID);
-            open.push(missing(
-                "a token stands between the documents of Forager samples, and nothing says which",
-                &hint,
-            ));
+            open.push(missing("Forager samples need a token between documents, and none is given", &hint));
         }
     }
     open
@@ -123,7 +120,11 @@ fn of_nanosets(target: &NanosetsTarget) -> Vec<Problem> {
     }
     if let (Some(rank), Some(tasks)) = (target.rank, target.tasks) {
         if rank >= tasks {
-            wrong_ones.push(wrong(p::RANK, format!("ranks of {tasks} tasks are 0 to {}", tasks.saturating_sub(1))));
+            let why = match tasks {
+                0 | 1 => format!("the rank of {} is 0", crate::model::text::count(u64::from(tasks), "task")),
+                _ => format!("the ranks of {tasks} tasks are 0 to {}", tasks - 1),
+            };
+            wrong_ones.push(wrong(p::RANK, why));
         }
     }
     if target.chunk_size == Some(0) {
@@ -159,7 +160,7 @@ fn of_forager(target: &ForagerTarget) -> Vec<Problem> {
     if !is_name(&target.index_folder) {
         wrong_ones.push(wrong(p::INDEX_FOLDER, "it has to be the name of a folder"));
     } else if target.index_folder == SAMPLES {
-        wrong_ones.push(wrong(p::INDEX_FOLDER, "this is where the samples stand"));
+        wrong_ones.push(wrong(p::INDEX_FOLDER, "this is the folder of the samples"));
     } else if target.masks.is_some() && target.index_folder != INDEX_OF_MASKS {
         let why = format!("the reader of samples with masks knows only '{INDEX_OF_MASKS}'");
         wrong_ones.push(wrong(p::INDEX_FOLDER, why));

@@ -54,7 +54,7 @@ fn of_nanosets(plan: &PackPlan, tokenizer: &Tokenizer, template: &Template) -> V
     let mut notes = Vec::new();
     match &plan.end {
         None if template.suffix.is_empty() => {
-            let why = "no token ends a document: the next one begins right behind it, and models cannot tell";
+            let why = "no token ends a document: models cannot see where the next one begins";
             notes.push(note(PackFormat::Nanosets, why).with_hint(format!("{} TEXT puts one", p::EOS_TOKEN)));
         }
         Some(_) if !template.is_empty() => {

@@ -4,7 +4,7 @@ use super::{check_split_names, flags, last_wins, Candidates, LeftOutReason};
 use crate::engine::plan::nearest;
 use crate::formats::python::braces;
 use crate::model::plan::SplitList;
-use crate::model::text::count;
+use crate::model::text::{agree, count};
 use crate::model::{PreparePlan, Problem, ProblemKind, ShardId, Subject};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -123,7 +123,7 @@ pub(super) fn note_shared(splits: &[(String, Vec<ShardId>)], candidates: &Candid
         }
     }
     for ((a, b), ids) in shared {
-        let verb = if ids.len() == 1 { "is" } else { "are" };
+        let verb = agree(ids.len() as u64, "is", "are");
         let example = ids.first().map(|&id| candidates.name(id).into_owned()).unwrap_or_default();
         let shards = count(ids.len() as u64, "shard");
         let message = format!("{shards} {verb} in both '{a}' and '{b}', e.g. {example}");

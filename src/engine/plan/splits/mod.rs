@@ -212,7 +212,7 @@ fn with_unassigned_note(mut resolved: Resolved, shards: &[ShardFacts]) -> Resolv
     }
     if let Some(names) = first_and_last(&resolved.unassigned, shards) {
         let noun = crate::model::text::count(resolved.unassigned.len() as u64, "shard");
-        let verb = if resolved.unassigned.len() == 1 { "is" } else { "are" };
+        let verb = crate::model::text::agree(resolved.unassigned.len() as u64, "is", "are");
         let message = format!("{noun} {verb} indexed but in no split: {names}");
         resolved.problems.push(Problem::note(ProblemKind::UnassignedShards, Subject::default(), message));
     }

@@ -79,7 +79,7 @@ fn compile(one: &str, whole: &str, torn: bool) -> Result<Pattern, Problem> {
 
 /// What helps with a pattern that does not compile.
 const BROKEN: &str =
-    "patterns are Python regular expressions: put a backslash before a character that is meant as it stands";
+    "patterns are Python regular expressions: put a backslash before a character that is meant literally";
 
 const TORN: &str =
     "braces with a comma are expanded before the regular expression is read, so {2,3} becomes two patterns; \
@@ -192,7 +192,10 @@ fn matches_nothing(plan: &PreparePlan, name: &str, pattern: &str, candidates: &C
     let mut eligible = candidates.eligible.clone();
     eligible.sort_unstable();
     let shards: Vec<ShardFacts> = eligible.iter().filter_map(|&id| candidates.facts(id)).cloned().collect();
-    let message = format!("pattern '{pattern}' of split '{name}' matches 0 of {} shards", shards.len());
+    let message = format!(
+        "pattern '{pattern}' of split '{name}' matches 0 of {}",
+        crate::model::text::count(shards.len() as u64, "shard")
+    );
     if plan.compat {
         let message = format!("{message}; written as an empty split");
         return Problem::note(ProblemKind::CompatLoss, Subject::field(name), message);

@@ -178,7 +178,7 @@ fn a_glob_is_refused_with_the_regular_expression_that_was_meant() {
 fn a_pattern_from_the_middle_of_a_name_is_pointed_to_the_start() {
     let r = resolve(&patterns(&[("train", "rain/.*")]), &shards(&["train/a.tar"]));
     let problem = only(&r, ProblemKind::MatchesNothing);
-    assert_eq!(problem.message, "pattern 'rain/.*' of split 'train' matches 0 of 1 shards");
+    assert_eq!(problem.message, "pattern 'rain/.*' of split 'train' matches 0 of 1 shard");
     assert!(problem.hint.as_ref().unwrap().contains(".*rain/.*"));
 }
 

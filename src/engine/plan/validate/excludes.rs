@@ -21,7 +21,11 @@ pub(super) fn check_shard_patterns(plan: &PreparePlan, facts: &DatasetFacts, pro
         if !matches.shards.is_empty() || leaves_out_unread(pattern, facts) {
             continue;
         }
-        let message = format!("{} '{pattern}' matches 0 of {} shards", flags::EXCLUDE, matches.total);
+        let message = format!(
+            "{} '{pattern}' matches 0 of {}",
+            flags::EXCLUDE,
+            crate::model::text::count(matches.total as u64, "shard")
+        );
         if plan.compat {
             problems.push(Problem::note(ProblemKind::MatchesNothing, Subject::field(pattern), message));
             continue;
@@ -59,7 +63,10 @@ pub(super) fn check_items(plan: &PreparePlan, facts: &DatasetFacts, problems: &m
         }
     }
     if lost > NAMED {
-        let message = format!("{} more excludes name no shard of this data set", lost - NAMED);
+        let message = format!(
+            "{} no shard of this data set",
+            crate::model::text::count_verb((lost - NAMED) as u64, "more exclude", "names", "name")
+        );
         problems.push(Problem::refusal(ProblemKind::MatchesNothing, Subject::field(flags::EXCLUDE_FROM), message));
     }
 }

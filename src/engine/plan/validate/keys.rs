@@ -64,14 +64,14 @@ pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
         return None;
     }
     let (keys, (one, other, key)) = taken(plan, facts, &facts.same_keys)?;
-    let verb = if keys == 1 { "names" } else { "name" };
+    let verb = text::agree(keys as u64, "names", "name");
     let places = match one == other {
         true => format!("'{key}' is in {one} twice"),
         false => format!("'{key}' is in {one} and again in {other}"),
     };
     let message = format!("{} {verb} more than one sample; {places}", text::count(keys, "key"));
     let problem = Problem::problem(ProblemKind::DuplicateKey, Subject::shard(other).key(key), message);
-    Some(problem.with_hint("later copies get no row in the tables"))
+    Some(problem.with_hint("later copies are left out of the tables"))
 }
 
 /// Of these keys the number of those in two places at least of the shards that a plan takes; two shards and the key of the first.

@@ -144,10 +144,11 @@ fn lacking(field: &FieldExpr, there: &[&str], compat: bool, facts: &DatasetFacts
     }
     let share = having as f64 / facts.samples_seen as f64;
     let message = format!(
-        "{}{} of {} samples have {} {} ({}{} % have it); the trainer fails on them",
+        "{}{} of {} {} {} {} ({}{} % have it); the trainer fails on them",
         if one { "" } else { "at least " },
         crate::model::text::grouped(lacking),
-        crate::model::text::grouped(facts.samples_seen),
+        crate::model::text::count(facts.samples_seen, "sample"),
+        crate::model::text::agree(lacking, "has", "have"),
         if one { "no part" } else { "none of the parts" },
         there.iter().map(|part| format!("'{part}'")).collect::<Vec<_>>().join(", "),
         if one { "" } else { "at most " },

@@ -91,7 +91,7 @@ impl<'a> Keys<'a> {
         let (_, at, value) = self.entries.remove(place);
         if value.value == MarkedValue::Nothing {
             let hint = "write a value, null for none, or leave the line out".to_owned();
-            found.mistake(at, format!("nothing stands behind '{key}:', and the loader stops at that"), Some(hint));
+            found.mistake(at, format!("'{key}:' has no value, and the loader stops at that"), Some(hint));
             return None;
         }
         Some(value)

@@ -157,7 +157,7 @@ fn elsewhere(key: &str) -> Option<&'static str> {
         "weight" => Some("only members of a blend have a weight"),
         "repetitions" => Some("only members of an epochized blend have repetitions"),
         "nonmatch" => Some("only members of a join have it"),
-        "joiner" => Some("it belongs beside 'join:'"),
+        "joiner" => Some("it belongs next to 'join:'"),
         "subflavor" => Some("it is of version 1; write subflavors: {NAME: VALUE}"),
         "datasets" => Some("it is of version 1; in version 2 it is 'blend'"),
         _ => None,

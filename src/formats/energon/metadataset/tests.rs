@@ -252,7 +252,7 @@ fn a_subset_is_a_range_of_percents_or_of_sample_numbers() {
         ("[0.1, 0.5]", "here is the number 0.1"),
         ("['5', '6']", "here is the text '5'"),
         ("[nan%, 5%]", "here is the text 'nan%'"),
-        ("[0%]", "must be a list of two, here are 1"),
+        ("[0%]", "must be a list of two, this one has 1"),
         ("50%", "must be a list of two, here is the text '50%'"),
     ] {
         let message = range(text).expect_err(text);
@@ -338,8 +338,8 @@ fn what_is_no_yaml_or_a_bomb_is_refused_with_its_place() {
 #[test]
 fn nothing_behind_a_colon_is_refused_because_the_loader_stops_at_it() {
     let all = mistakes("  train:\n    path: a\n    split_part:\n");
-    assert!(all[0].contains("nothing stands behind 'split_part:'"), "{all:?}");
-    assert!(mistakes("  train:\n    path: a\n    subflavors:\n      x:\n")[0].contains("nothing stands here"));
+    assert!(all[0].contains("'split_part:' has no value"), "{all:?}");
+    assert!(mistakes("  train:\n    path: a\n    subflavors:\n      x:\n")[0].contains("there is no value here"));
     assert!(remarks("  train: {path: a, split_part: null, aux: null, subset: null, subflavors: ~}\n").is_empty());
 }
 

@@ -19,7 +19,7 @@ pub(super) fn amount(keys: &mut Keys<'_>, key: &str, found: &mut Found) -> f64 {
         }
         _ => {
             let hint = match value.value {
-                MarkedValue::Scalar(Value::Str(_)) => Some("numbers stand without quotes".to_owned()),
+                MarkedValue::Scalar(Value::Str(_)) => Some("write numbers without quotes".to_owned()),
                 _ => None,
             };
             found.mistake(value.at, format!("'{key}' must be a number, here is {}", describe(&value)), hint);
@@ -79,7 +79,11 @@ fn refuse_nothing(value: &Marked, found: &mut Found) {
     while let Some(value) = open.pop() {
         match &value.value {
             MarkedValue::Nothing => {
-                found.mistake(value.at, "nothing stands here, and the loader stops at that", Some("write null".into()));
+                found.mistake(
+                    value.at,
+                    "there is no value here, and the loader stops at that",
+                    Some("write null".into()),
+                );
             }
             MarkedValue::Scalar(_) => {}
             MarkedValue::List(items) => open.extend(items),
@@ -104,7 +108,7 @@ pub(super) fn subset(keys: &mut Keys<'_>, found: &mut Found) -> Option<Subset> {
         return None;
     };
     let [from, to] = ends.as_slice() else {
-        found.mistake(at, format!("'range' must be a list of two, here are {}", ends.len()), range_hint());
+        found.mistake(at, format!("'range' must be a list of two, this one has {}", ends.len()), range_hint());
         return None;
     };
     let (from, to) = (end(from, found)?, end(to, found)?);

@@ -135,7 +135,7 @@ impl Translator {
     pub(super) fn check_reference(&self, number: Option<usize>, text: &str) -> Result<()> {
         match number {
             Some(number) if self.open.contains(&number) => {
-                Err(PatternError::new(format!("'{text}' refers to the group it stands in")))
+                Err(PatternError::new(format!("'{text}' refers to the group that contains it")))
             }
             Some(number) if number <= self.groups => Ok(()),
             _ => Err(PatternError::new(format!("'{text}' refers to a group that is not there before it"))),
@@ -195,7 +195,7 @@ impl Translator {
 
     pub(super) fn unknown_extension(&self, flags: &str, c: char) -> PatternError {
         if c == ')' && flags.chars().all(|f| "aiLmsux".contains(f)) && !flags.is_empty() {
-            return PatternError::new(format!("the flags '(?{flags})' must stand at the very start of the pattern"));
+            return PatternError::new(format!("the flags '(?{flags})' must be at the very start of the pattern"));
         }
         if c == '<' {
             return PatternError::new("'(?<name>' is not Python's syntax").with_hint("a named group is (?P<name>…)");

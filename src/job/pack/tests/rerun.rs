@@ -262,7 +262,7 @@ fn nothing_but_bad_documents_is_refused_with_the_keys_that_exist() {
     plan.text = TextField::Key("content".into());
     let failure = run(&plan).unwrap_err();
     assert_eq!(failure.class, ExitClass::Data);
-    assert!(failure.hint.as_ref().unwrap().contains("these keys exist: text"), "{failure:?}");
+    assert!(failure.hint.as_ref().unwrap().contains("The lines have the keys: text"), "{failure:?}");
     assert!(!world.output().exists() && !world.dir.path().join("out.gristmill").exists());
 }
 

@@ -65,7 +65,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let start = after_id3(reader)?;
     let Layout { info, cover, frames_at } = layout(reader, start)?;
     let first = Frame::parse(reader.up_to(frames_at, LONGEST_HEADER)?)
-        .ok_or_else(|| ProbeError::broken("there is no sound behind its header", frames_at))?;
+        .ok_or_else(|| ProbeError::broken("there is no sound after its header", frames_at))?;
     if first.bits.is_some_and(|bits| bits != info.bits) {
         return Err(ProbeError::broken("its header states other samples than its frames hold", frames_at));
     }
@@ -75,7 +75,11 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let mut remarks = Vec::new();
     let last = last_frame(reader, &info, &first, frames_at)?;
     if info.samples != 0 && info.samples != last.end {
-        remarks.push(format!("its header states {} samples, its frames end at {}", info.samples, last.end));
+        remarks.push(format!(
+            "its header states {}, its frames end at {}",
+            crate::model::text::count(info.samples, "sample"),
+            last.end
+        ));
     }
     let base = Rational::new(1, i64::from(info.rate));
     let ticks = |samples: u64| i64::try_from(samples).unwrap_or(i64::MAX);
@@ -96,7 +100,7 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
 /// Walks the metadata blocks.
 fn layout(reader: &mut Reader, start: u64) -> Result<Layout, ProbeError> {
     if reader.up_to(start, 4)? != b"fLaC" {
-        return Err(ProbeError::broken("something stands before the FLAC header", start));
+        return Err(ProbeError::broken("there is something before the FLAC header", start));
     }
     let mut at = start + 4;
     let (mut info, mut cover) = (None, None);

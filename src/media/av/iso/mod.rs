@@ -133,7 +133,7 @@ impl Movie {
             let inside = stack.iter().any(|(kind, ..)| kind == b"trak");
             if let Some(start) = self.open(reader, &head, inside)? {
                 if stack.len() >= DEPTH {
-                    return Err(ProbeError::broken("its boxes lie too deep in one another", head.at));
+                    return Err(ProbeError::broken("its boxes are nested too deep", head.at));
                 }
                 stack.push((head.kind, start, head.end));
             } else {

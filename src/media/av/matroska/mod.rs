@@ -108,7 +108,7 @@ fn document(reader: &mut Reader, head: &Element) -> Result<(), ProbeError> {
             }
         };
         if element.unsigned(reader)?.unwrap_or(0) > most {
-            return Err(ProbeError::broken("it is of a version that nobody knows", element.body));
+            return Err(ProbeError::broken("it is of an unknown version", element.body));
         }
         Ok(())
     })?;

@@ -152,7 +152,7 @@ impl Sound {
     /// [`ProbeError::Broken`] where the length of a TTA stream is not told, which its decoder needs to know.
     pub fn fill(self, whole: Option<i64>, facts: &mut AvFacts) -> Result<(), ProbeError> {
         if self.setup.codec == AudioCodec::Tta && whole.is_none() {
-            return Err(ProbeError::broken("the length of its sound is not told", 0));
+            return Err(ProbeError::broken("the length of its sound is not given", 0));
         }
         // The start is counted before the decoder has told its own rate.
         let rate = Rational::new(1, i64::from(self.container_rate.max(1)));

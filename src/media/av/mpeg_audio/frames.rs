@@ -32,7 +32,7 @@ pub(super) fn first(reader: &mut Reader, from: u64) -> Result<u64, ProbeError> {
     for at in from..from.saturating_add(SEARCHED) {
         let here = reader.up_to(at, 4)?;
         let Some(here) = here.first_chunk::<4>().copied() else {
-            return Err(ProbeError::broken("no two frames of MPEG audio stand in a row", at));
+            return Err(ProbeError::broken("no two frames of MPEG audio follow each other", at));
         };
         let Some(bytes) = MpegHeader::parse(here).and_then(|header| header.bytes()) else {
             continue;
@@ -128,7 +128,7 @@ fn gives_sound(reader: &mut Reader, packet: &Packet) -> Result<bool, ProbeError>
     let sound_at = match first_byte(reader, packet.start, packet.header_at)? {
         Some(at) if reader.up_to(at, 3)? == b"TAG" => return Ok(false),
         Some(at) => {
-            return Err(ProbeError::broken("something that is no MPEG audio stands between the frames", at));
+            return Err(ProbeError::broken("there is something between the frames that is no MPEG audio", at));
         }
         None => packet.header_at,
     };
@@ -173,7 +173,7 @@ fn rest_is_fine(reader: &mut Reader, rest: u64) -> Result<(), ProbeError> {
     if end - at >= 4 && reader.up_to(at, 3)? == b"TAG" {
         return Ok(());
     }
-    Err(ProbeError::broken("something that is no MPEG audio stands behind the last frame", rest))
+    Err(ProbeError::broken("there is something after the last frame that is no MPEG audio", rest))
 }
 
 /// Whether the side information of a frame of layer III can be true; what is cut off reads as zeros.

@@ -32,14 +32,18 @@ pub fn matches(first: &[u8]) -> bool {
 /// [`ProbeError::Broken`] where the header is none, or a stream has no frames.
 pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     if !matches(reader.up_to(0, 12)?) {
-        return Err(ProbeError::broken("something stands before the AVI file", 0));
+        return Err(ProbeError::broken("there is something before the AVI file", 0));
     }
     let header = header::read(reader)?;
     let mut walk = Walk::new(reader, &header)?;
     walk.chunks(reader)?;
     let mut remarks = Vec::new();
     if header.riff_end > reader.len() && header.riff_end != u64::from(u32::MAX) + 8 {
-        remarks.push(format!("it is cut short: {} bytes are announced, {} are there", header.riff_end, reader.len()));
+        remarks.push(format!(
+            "it is cut short: its header announces {}, the file has {}",
+            crate::model::text::count(header.riff_end, "byte"),
+            reader.len()
+        ));
     }
     let mut facts = AvFacts::default();
     if let Some((index, stream)) = header.first_video() {

@@ -94,7 +94,10 @@ impl SoundFormat {
     /// [`ProbeError::Broken`] where it is too short or states no sample rate.
     pub fn read(reader: &mut Reader, at: u64, size: u64, big_endian: bool) -> Result<Self, ProbeError> {
         if size < 14 {
-            return Err(ProbeError::broken(format!("the sound header has {size} bytes where it needs 14"), at));
+            return Err(ProbeError::broken(
+                format!("the sound header has {} where it needs 14", crate::model::text::count(size, "byte")),
+                at,
+            ));
         }
         let numbers = Numbers { bytes: reader.up_to(at, LONGEST)?, big_endian };
         let told = numbers.u16(0);

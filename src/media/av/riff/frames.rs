@@ -142,13 +142,17 @@ impl Frames {
             return Err(ProbeError::broken("its last frame of sound is cut off", file_len));
         }
         if self.strict && self.interrupted {
-            return Err(ProbeError::broken("something stands between its frames of sound", file_len));
+            return Err(ProbeError::broken("there is something between its frames of sound", file_len));
         }
         if self.left > 0 {
             self.found.remarks.push("its last frame of sound is cut off".to_owned());
         }
         if self.junk > 0 {
-            self.found.remarks.push(format!("{} bytes of its sound belong to no frame", self.junk));
+            self.found.remarks.push(format!(
+                "{} of its sound {} to no frame",
+                crate::model::text::count(self.junk, "byte"),
+                crate::model::text::agree(self.junk, "belongs", "belong")
+            ));
         }
         Ok(self.found)
     }

@@ -131,7 +131,12 @@ fn by_size(format: &SoundFormat, pieces: &[Piece]) -> Result<Counted, ProbeError
 /// [`ProbeError::Broken`] where it is too short for a single sample of each channel: no decoder goes on behind it.
 pub(super) fn in_packet(format: &SoundFormat, size: u64, at: u64) -> Result<Held, ProbeError> {
     let channels = u64::from(format.channels);
-    let broken = || Err(ProbeError::broken(format!("its last {size} bytes of sound are less than one sample"), at));
+    let broken = || {
+        Err(ProbeError::broken(
+            format!("its sound ends with {}, which is less than one sample", crate::model::text::count(size, "byte")),
+            at,
+        ))
+    };
     match format.coding {
         Coding::Pcm(bits) => {
             let samples = size / (u64::from(bits / 8) * channels).max(1);

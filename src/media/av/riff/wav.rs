@@ -89,8 +89,8 @@ pub fn probe(reader: &mut Reader) -> Result<AvProbed, ProbeError> {
     let there = reader.len().saturating_sub(data_at);
     if header.data_end != UNKNOWN && header.data_end > reader.len() {
         remarks.push(format!(
-            "it is cut short: {} bytes of sound are announced, {there} are there",
-            header.data_end.saturating_sub(data_at)
+            "it is cut short: its header announces {} of sound, the file has {there}",
+            crate::model::text::count(header.data_end.saturating_sub(data_at), "byte")
         ));
     }
     let facts = AvFacts {
@@ -110,7 +110,7 @@ fn riff_header(reader: &mut Reader) -> Result<Header, ProbeError> {
         b"RIFF" => (false, false),
         b"RIFX" => (false, true),
         b"RF64" | b"BW64" => (true, false),
-        _ => return Err(ProbeError::broken("something stands before the WAV file", 0)),
+        _ => return Err(ProbeError::broken("there is something before the WAV file", 0)),
     };
     let mut header = Header::new(big_endian, false);
     let mut at = 12;
@@ -140,7 +140,10 @@ fn riff_header(reader: &mut Reader) -> Result<Header, ProbeError> {
                     u64::from(if big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) });
             }
             b"LIST" | b"list" if size < 4 => {
-                return Err(ProbeError::broken(format!("its LIST chunk has {size} bytes where it needs 4"), at));
+                return Err(ProbeError::broken(
+                    format!("its LIST chunk has {} where it needs 4", crate::model::text::count(size, "byte")),
+                    at,
+                ));
             }
             b"cue " if header.format.is_some() && size >= 4 => cues(reader, content, size)?,
             b"XMA2" | b"SMV0" => {
@@ -383,7 +386,7 @@ mod tests {
         bytes.extend([0; 100]);
         let probed = facts(&bytes).unwrap();
         assert_eq!((probed.facts.audio_num_samples, probed.facts.audio_duration), (Some(50), Some(0.006_25)));
-        assert_eq!(probed.remarks, ["it is cut short: 400 bytes of sound are announced, 100 are there"]);
+        assert_eq!(probed.remarks, ["it is cut short: its header announces 400 bytes of sound, the file has 100"]);
     }
 
     #[test]

@@ -18,7 +18,10 @@ pub(super) fn check(reader: &mut Reader, begin: u64, end: u64, mode: &str) -> Re
     };
     let components = u16::from_be_bytes(reader.array(start + 40)?);
     if !wanted.contains(&components) {
-        let what = format!("the JPEG 2000 picture has {components} components, which its header contradicts");
+        let what = format!(
+            "the JPEG 2000 picture has {}, which its header contradicts",
+            crate::model::text::count(u64::from(components), "component")
+        );
         return Err(ProbeError::broken(what, start));
     }
     parts(reader, start + 2, end)?;

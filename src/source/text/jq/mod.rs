@@ -68,7 +68,7 @@ impl Program {
             return Err(refused(code, 0, "it is longer than 4 KiB".into()));
         }
         if let Some(at) = too_deep(code) {
-            return Err(refused(code, at, "too many brackets stand in each other".into()));
+            return Err(refused(code, at, "brackets are nested too deep".into()));
         }
         let tokens = Lexer::new(code).lex().map_err(|errors| {
             let (at, why) = errors.first().map_or((0, "a token".into()), |(_, found)| {

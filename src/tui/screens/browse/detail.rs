@@ -87,7 +87,7 @@ pub enum Body {
 
 /// A part that is read as far as it is looked at.
 pub struct PartOf<'a> {
-    /// Where it lies.
+    /// Location.
     pub catalog: &'a dyn Catalog,
     /// Whose it is.
     pub sample: &'a BrowseSample,

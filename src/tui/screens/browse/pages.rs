@@ -2,7 +2,7 @@
 
 use crate::engine::browse::loader::{FieldValue, LoaderField, LoaderKind, LoaderView};
 use crate::engine::browse::offsets::{EntryView, HeaderView, OffsetView};
-use crate::model::text::{bytes, grouped};
+use crate::model::text::{bytes, count, grouped};
 use crate::source::decode::Value;
 use crate::tui::screens::page::{PageLine, Tone};
 
@@ -86,7 +86,7 @@ fn value_words(value: &Value) -> String {
 
 /// Where a sample lies, as the archive and each index say.
 pub fn offset_lines(view: &OffsetView) -> Vec<PageLine> {
-    let mut lines = vec![line(Tone::Heading, format!("{}, {} bytes", view.name, grouped(view.file_bytes)))];
+    let mut lines = vec![line(Tone::Heading, format!("{}, {}", view.name, count(view.file_bytes, "byte")))];
     if view.is_compressed {
         lines.push(line(Tone::Muted, "compressed: offsets count unpacked bytes, and headers are not shown"));
     }
@@ -114,8 +114,7 @@ pub fn offset_lines(view: &OffsetView) -> Vec<PageLine> {
         lines.extend(entry_lines(entry));
     }
     for row in &view.lost_rows {
-        let words =
-            format!("row of {}: byte {}, {} bytes; no entry begins there", row.name, row.byte_offset, row.byte_size);
+        let words = format!("row of {}: {}; no entry begins there", row.name, place(row.byte_offset, row.byte_size));
         lines.push(PageLine::labelled(Tone::Error, "! ", words));
     }
     if lines.len() > MOST_LINES {
@@ -125,10 +124,13 @@ pub fn offset_lines(view: &OffsetView) -> Vec<PageLine> {
     lines
 }
 
+fn place(offset: u64, size: u64) -> String {
+    format!("byte {}, {}", grouped(offset), count(size, "byte"))
+}
+
 fn entry_lines(entry: &EntryView) -> Vec<PageLine> {
     let part = entry.part.as_ref().map_or("skipped".to_owned(), |part| format!("part {part}"));
     let mut lines = vec![line(Tone::Heading, format!("{}  ({part})", entry.name))];
-    let place = |offset: u64, size: u64| format!("byte {}, {} bytes", grouped(offset), grouped(size));
     lines.push(PageLine::labelled(Tone::Plain, "tar header  ", place(entry.content_offset, entry.size)));
     lines.push(match &entry.row {
         Some(row) => PageLine::labelled(Tone::Plain, "index row   ", place(row.byte_offset, row.byte_size)),

@@ -111,7 +111,7 @@ impl BrowseScreen {
         let heading = match self.state.mode {
             Mode::Parts => None,
             Mode::Loader => Some("As the loader gets it"),
-            Mode::Offsets => Some("Where it lies"),
+            Mode::Offsets => Some("Location"),
         };
         lines.extend(heading.map(|words| Line::from(Span::styled(words, ui.theme.accent))));
         if self.state.mode == Mode::Parts && sample.parts.len() > 1 {

@@ -12,7 +12,7 @@ use super::state::{BrowseState, Find, Mode, Pane, Search};
 use super::workers::{opener, Opened, Opener, ToOpen, Workers};
 use super::Start;
 use crate::engine::browse::{Catalog, Marks, ProblemList, SampleAt, SampleFilter, TokenView};
-use crate::model::text::{count, grouped};
+use crate::model::text::{count, count_verb, grouped};
 use crate::model::{Cancel, DatasetKind, Failure};
 use crate::preview::cells::Depth;
 use crate::preview::ReadFrom;
@@ -407,7 +407,11 @@ impl BrowseScreen {
         if let Some(number) = self.state.pending.filter(|_| self.state.groups.is_complete) {
             self.state.pending = None;
             let total = self.state.groups.total();
-            let words = format!("there is no sample {}; there are {}", grouped(number), grouped(total));
+            let words = format!(
+                "there is no sample {}; {} numbered from 0",
+                grouped(number),
+                count_verb(total, "sample", "is", "are")
+            );
             effects.push(Effect::Toast(Toast::new(Level::Warn, words)));
         }
         self.feed_list();

@@ -199,7 +199,7 @@ fn an_output_inside_the_input_and_a_count_below_two_are_refused_where_they_stand
     let mut state = answered();
     state.go(Step::Mode);
     type_into(&mut state, Field::Output, "/data/web/out");
-    assert!(state.blocker(Step::Mode).unwrap().contains("lies in the input"), "{:?}", state.blocker(Step::Mode));
+    assert!(state.blocker(Step::Mode).unwrap().contains("is in the input"), "{:?}", state.blocker(Step::Mode));
     compare("mode_refused", &mut state);
     type_into(&mut state, Field::Output, "/data/out");
     type_into(&mut state, Field::MinCount, "1");

@@ -203,7 +203,7 @@ fn of_texts(path: &Path, cancel: &Cancel) -> Outcome<Sheet> {
         sheet.charts.extend(chart);
     }
     if !lengths.is_complete && !sheet.charts.is_empty() {
-        sheet.figures.push(format!("texts of {} samples, evenly spread", grouped(lengths.looked_at)));
+        sheet.figures.push(format!("texts of {}, evenly spread", count(lengths.looked_at, "sample")));
     }
     if lengths.unread > 0 {
         sheet.troubles.push(format!("{} cannot be read as text", count(lengths.unread, "text part")));

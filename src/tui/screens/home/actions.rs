@@ -172,7 +172,7 @@ impl Home {
         let name = path.file_name().map_or_else(String::new, super::look::name_of);
         let mut lines = vec![
             format!(
-                "Reads {} and writes {name}.idx beside it: 8 bytes a sample.",
+                "Reads {} and writes {name}.idx next to it: 8 bytes a sample.",
                 crate::model::text::bytes(seen.bytes)
             ),
             "Nothing else is needed: the training framework reads the file as it is.".to_owned(),
@@ -330,7 +330,7 @@ fn why_not_facts(seen: &Look) -> Option<String> {
         DatasetKind::PreparedWebDataset | DatasetKind::RawWebDataset | DatasetKind::Jsonl => None,
         DatasetKind::Filesystem => None,
         _ if seen.is_media_folder() => Some("its media are not described yet".into()),
-        DatasetKind::Metadataset => Some("info tells the shares of its members".into()),
+        DatasetKind::Metadataset => Some("info shows the shares of its members".into()),
         _ => Some("there is nothing to be counted in it".into()),
     }
 }

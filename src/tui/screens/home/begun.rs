@@ -60,6 +60,6 @@ pub fn resume(begun: &Begun, env: &UiEnv) -> Vec<Effect> {
     match begun.plan.clone() {
         PlanFile::Pack(plan) => vec![Effect::Push(pack::going_on(*plan, scratch, env))],
         PlanFile::Dedup(plan) => vec![Effect::Push(dedup::going_on(*plan, scratch, env))],
-        _ => vec![Effect::Toast(Toast::new(Level::Info, "`gristmill jobs` tells the command that goes on with it"))],
+        _ => vec![Effect::Toast(Toast::new(Level::Info, "`gristmill jobs` shows the command that resumes it"))],
     }
 }

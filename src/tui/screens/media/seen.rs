@@ -63,8 +63,7 @@ fn av_words(av: &AvFacts, times: &str, dot: &str) -> String {
 pub fn count_lines(seen: &Seen, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let about = if seen.is_counting { "~" } else { "" };
     let so_far = if seen.is_counting { ", so far" } else { "" };
-    let noun = if seen.candidates == 1 { "entry" } else { "entries" };
-    let title = format!("Would be looked into{so_far}: {about}{} {noun}", grouped(seen.candidates));
+    let title = format!("Would be looked into{so_far}: {about}{}", count(seen.candidates, "entry"));
     let mut lines = vec![Line::from(Span::styled(text::fit_end(&title, columns, ui.glyphs), ui.theme.title))];
     let names = seen.by_type.iter().map(|(n, _, _)| text::width(&text::safe(n))).max().unwrap_or(0).clamp(4, 22);
     let bar_columns = columns.saturating_sub(names + 34).min(40);

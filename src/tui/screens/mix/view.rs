@@ -72,7 +72,7 @@ fn draw_form(state: &mut MixState, frame: &mut Frame, area: Rect, ui: &Ui) {
     let columns = usize::from(area.width);
     let mut mixture = mixture(state, columns, ui);
     if state.stop() == Stop::Mixture {
-        mixture.insert(0, Line::from(Span::styled("What it comes to", ui.theme.accent)));
+        mixture.insert(0, Line::from(Span::styled("Result", ui.theme.accent)));
     }
     let focus = |on: bool, otherwise: u8| if on { Section::FOCUS } else { otherwise };
     let at = state.stop();

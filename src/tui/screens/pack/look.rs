@@ -2,7 +2,7 @@
 
 use super::seen::{Documents, Extracted, Files, KeySeen, TokenizerLook, SHOWN_FILES};
 use crate::model::pack::{EndToken, TextField};
-use crate::model::text::{display_safe, grouped};
+use crate::model::text::{count, display_safe, grouped};
 use crate::model::{Cancel, Outcome, PackFormat, PackPlan};
 use crate::preview::tokens::{TokenText, TokenTone};
 use crate::source::text::{self, keys_of, Blocks, Extractor, Peer, Position, Selection, TextFile, Verdict};
@@ -311,5 +311,10 @@ pub fn template_words(template: &(Vec<String>, Vec<String>)) -> String {
 pub fn size_words(look: &TokenizerLook) -> String {
     let added = look.facts.full_size.saturating_sub(look.facts.base_size);
     let fast = if look.facts.is_fast { "fast" } else { "by the reference" };
-    format!("{}, {} tokens and {} added, {fast}", look.facts.model, grouped(look.facts.base_size), grouped(added))
+    format!(
+        "{}, {} and {} added, {fast}",
+        look.facts.model,
+        count(look.facts.base_size as u64, "token"),
+        grouped(added)
+    )
 }

@@ -164,7 +164,7 @@ impl Seen {
             self.keys.iter().take(8).map(|key| crate::tui::widgets::text::safe(&key.name)).collect();
         Some(match keys.is_empty() {
             true => "no document has text there, and none is a JSON object".to_owned(),
-            false => format!("no document has text there; these keys exist: {}", keys.join(", ")),
+            false => format!("no document has text there; the lines have the keys: {}", keys.join(", ")),
         })
     }
 }

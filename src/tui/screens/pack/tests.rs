@@ -202,7 +202,7 @@ fn a_program_is_tried_on_real_documents_and_its_mistakes_are_shown() {
 fn a_wrong_key_names_those_that_exist() {
     let state = with_documents(PackPlan { text: TextField::Key("body".into()), ..plan() }, LINES);
     let why = state.blocker(Step::Text).unwrap();
-    assert!(why.contains("these keys exist: text, summary, id, meta"), "{why}");
+    assert!(why.contains("the lines have the keys: text, summary, id, meta"), "{why}");
 }
 
 #[test]

@@ -262,7 +262,8 @@ impl Screen for PrepareScreen {
         let reading = scan.progress();
         let (rate, left) = scan.rate();
         let total = if reading.items_total > 0 { reading.items_total } else { facts.shards.len() as u64 };
-        let mut words = format!("scanning {}/{total} shards", reading.items_done);
+        let mut words =
+            format!("scanning {}/{total} {}", reading.items_done, crate::model::text::inflect(total, "shard"));
         if rate >= 1.0 {
             words.push_str(&format!("  {}/s", bytes(rate as u64)));
         }

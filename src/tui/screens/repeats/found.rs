@@ -259,7 +259,9 @@ impl Ranges for Found {
 
     fn status(&self) -> Option<String> {
         let length = self.asked.length;
-        let Some(repeats) = self.repeats() else { return Some(format!("repeats of {length} bytes and more")) };
+        let Some(repeats) = self.repeats() else {
+            return Some(format!("repeats of {} and more", count(length, "byte")));
+        };
         let (text, removed) = repeats.totals();
         let share = removed as f64 * 100.0 / text.max(1) as f64;
         let of = if repeats.is_cut { "the first " } else { "" };

@@ -69,7 +69,7 @@ pub fn metadataset(path: &Path) -> Order {
     let start: Start = Box::new(move |env| env.jobs.start_metadataset(file.clone(), env.options.clone()));
     let command = format!("gristmill prepare {}", argument(path));
     Order {
-        next: vec![format!("What the mixture comes to: gristmill mix check {}", argument(path))],
+        next: vec![format!("Check the mixture: gristmill mix check {}", argument(path))],
         ..order("prepare", &name, words(&name, ends, "the list"), command, start)
     }
 }

@@ -8,7 +8,7 @@ use crate::job::metadataset::MetadatasetReport;
 use crate::job::nanosets::IndexReport;
 use crate::job::pack::PackReport;
 use crate::job::prepare::OutputFile;
-use crate::model::text::{bytes, count, grouped};
+use crate::model::text::{agree, bytes, count, grouped};
 use crate::tui::jobs::JobResult;
 use crate::tui::screen::Ui;
 use crate::tui::screens::dedup::passage_lines;
@@ -121,8 +121,11 @@ fn pack(report: &PackReport, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
         let tokens = format!("{} of {}", count(target.tokens, "token"), count(u64::from(target.token_bytes), "byte"));
         lines.extend(wrapped(&format!("{documents} {dot} {tokens}"), columns, ui.theme.title));
         if target.dropped_tokens > 0 {
-            let words =
-                format!("  {} at the end filled no sample and were left out", count(target.dropped_tokens, "token"));
+            let words = format!(
+                "  {} at the end {} left out: not enough for a sample",
+                count(target.dropped_tokens, "token"),
+                agree(target.dropped_tokens, "is", "are")
+            );
             lines.extend(wrapped(&words, columns, ui.theme.text));
         }
         if let Some(size) = target.vocab_size {

@@ -76,7 +76,7 @@ pub fn draw(
     let columns = text_columns(area, SIZE.0);
     let lines = match found {
         None if field.is_empty() => {
-            let words = "what they come to is shown here, before anything is moved";
+            let words = "the result is shown here, before anything is moved";
             vec![Line::from(Span::styled(text::fit_end(words, columns, ui.glyphs), ui.theme.muted))]
         }
         None => vec![Line::from(Span::styled(format!("{} counting", ui.spinner()), ui.theme.muted))],

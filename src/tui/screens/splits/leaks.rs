@@ -30,7 +30,7 @@ pub fn ask(session: &SplitSession) -> Vec<Effect> {
     ];
     let before = session.leak_job().filter(|id| session.env().jobs.view(*id).is_some());
     if before.is_some() {
-        offers.push(Offer::new("the last check", "as it stands"));
+        offers.push(Offer::new("the last check", "its present state"));
     }
     let lines = vec!["Looks for samples that two splits share. Changes that are not written count.".to_owned()];
     let session = session.clone();

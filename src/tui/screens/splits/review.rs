@@ -198,7 +198,7 @@ pub fn draw_changes(
         None => "What would be written".to_owned(),
         Some(changes) => {
             let edits = count(changes.titles.len() as u64, "change");
-            format!("What would be written: {edits}, +{added} -{removed} lines")
+            format!("What would be written: {edits}, lines +{added} -{removed}")
         }
     };
     let block = panel(&title, true, ui);
@@ -209,7 +209,7 @@ pub fn draw_changes(
         return draw_lines(frame.buffer_mut(), inner, [Line::from(Span::styled(words, ui.theme.muted))]);
     };
     if changes.lines.is_empty() {
-        let words = " The changes come to nothing: the file is as it would be written.";
+        let words = " The changes cancel out: the file stays as it is.";
         return draw_lines(frame.buffer_mut(), inner, [Line::from(Span::styled(words, ui.theme.muted))]);
     }
     let last = changes.lines.iter().rev().find_map(|line| line.new.max(line.old)).unwrap_or(0);

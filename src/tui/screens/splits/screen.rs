@@ -8,7 +8,7 @@ use super::state::{column, column_name, columns, State};
 use super::view::{self, Spot};
 use super::{balance, leaks, pattern};
 use crate::engine::splits::{Edit, ExcludeItem, ShardView, SplitEditor};
-use crate::model::text::{count, grouped};
+use crate::model::text::{agree, count, grouped};
 use crate::model::Severity;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
@@ -377,7 +377,7 @@ impl SplitsScreen {
 
 /// `3 changes are`, for a sentence.
 fn were(pending: usize) -> String {
-    let is = if pending == 1 { "is" } else { "are" };
+    let is = agree(pending as u64, "is", "are");
     format!("{} {is}", count(pending as u64, "change"))
 }
 

@@ -12,7 +12,7 @@ use super::work::{done, start_workers, stepped, Rework, Workers};
 use crate::engine::browse::{Groups, Marks};
 use crate::engine::splits::{Edit, SplitEditor};
 use crate::job::splits::Written;
-use crate::model::text::count;
+use crate::model::text::{agree, count};
 use crate::model::{Cancel, Failure, Problem};
 use crate::tui::jobs::JobId;
 use crate::tui::screen::{Effect, Screen, UiEnv};
@@ -224,7 +224,7 @@ impl SplitSession {
         let (pending, name) = (self.pending(), self.name());
         (pending > 0).then(|| {
             let changes = count(pending as u64, "change");
-            let are = if pending == 1 { "is" } else { "are" };
+            let are = agree(pending as u64, "is", "are");
             let later = match self.why_not_kept() {
                 None => "Opening it again offers them.".to_owned(),
                 Some(why) => format!("They are lost then, since they cannot be kept in the state folder: {why}."),

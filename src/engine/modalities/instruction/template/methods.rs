@@ -153,7 +153,7 @@ fn split(text: &str, is_from_right: bool, args: &[Value]) -> Result<Value, Error
         (Some(by), Some(most), false) => text.splitn(most + 1, by).collect(),
         (Some(by), Some(most), true) => text.rsplitn(most + 1, by).collect(),
         (None, None, _) => text.split_whitespace().collect(),
-        (None, Some(_), _) => return Err(refused("a text is split so many times by a separator only")),
+        (None, Some(_), _) => return Err(refused("a maximum of splits needs a separator")),
     };
     if is_from_right && most.is_some() {
         parts.reverse();
@@ -173,7 +173,7 @@ fn format(text: &str, args: &[Value]) -> Result<Value, Error> {
             continue;
         }
         let field = from.strip_prefix('{').and_then(|from| from.split_once('}'));
-        let (field, behind) = field.ok_or_else(|| refused("a brace of the format stands alone"))?;
+        let (field, behind) = field.ok_or_else(|| refused("a brace of the format has no partner"))?;
         let number = match field {
             "" => {
                 next += 1;

@@ -38,7 +38,7 @@ pub fn webdataset(report: &InfoReport) -> Vec<PageLine> {
     let mut lines = vec![
         item("samples", grouped(report.samples)),
         item("shards", format!("{}, {}", grouped(report.shards), bytes(report.bytes))),
-        item("format", report.version.as_deref().unwrap_or("not told")),
+        item("format", report.version.as_deref().unwrap_or("not given")),
         item("sample type", sample_type),
     ];
     for field in report.field_map.iter().flatten() {
@@ -246,7 +246,7 @@ fn node_facts(node: &MixNode) -> String {
     let mut facts = vec![node.samples.map_or_else(|| "samples not known".to_owned(), |n| count(n, "sample"))];
     facts.extend(node.weight.map(|weight| format!("weight {weight}")));
     if let Some(repetitions) = node.repetitions {
-        facts.push(format!("{repetitions} times"));
+        facts.push(crate::model::text::times(repetitions));
         facts.extend(node.samples_per_epoch.map(|n| format!("{} an epoch", grouped(n))));
     }
     let uneven = node.oversampling.filter(|factor| (factor - 1.0).abs() > 0.005);

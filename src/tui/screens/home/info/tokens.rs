@@ -25,7 +25,7 @@ pub fn packed(facts: &PackedFacts) -> Vec<PageLine> {
     ];
     if facts.documents > 0 {
         let mean = grouped((facts.tokens as f64 / facts.documents as f64).round() as u64);
-        let lengths = format!("{} to {} tokens, {mean} on average", grouped(facts.shortest), grouped(facts.longest));
+        let lengths = format!("{} to {}, {mean} on average", grouped(facts.shortest), count(facts.longest, "token"));
         lines.push(item("a document", lengths));
     }
     if let Some(token) = facts.end_token {
@@ -45,7 +45,7 @@ pub fn packed_folder(facts: &PackedFolder) -> Vec<PageLine> {
     problems(&facts.problems, &mut lines);
     let row = |file: &PackedFile| {
         let told = match &file.facts {
-            Some(facts) => format!("{} tokens, {} documents", grouped(facts.tokens), grouped(facts.documents)),
+            Some(facts) => format!("{}, {}", count(facts.tokens, "token"), count(facts.documents, "document")),
             None => "it cannot be read".to_owned(),
         };
         (file.name.clone(), told)
@@ -82,7 +82,7 @@ pub fn mixture(facts: &MixtureFacts) -> Vec<PageLine> {
 /// A folder of `.ds` files; `found` is what was noticed on the way.
 pub fn folder(facts: &FolderFacts, found: &[Problem]) -> Vec<PageLine> {
     let mut lines = vec![
-        item("tokenizer", facts.tokenizer.as_deref().unwrap_or("not told")),
+        item("tokenizer", facts.tokenizer.as_deref().unwrap_or("not given")),
         item("bytes a token", facts.token_size.bytes().to_string()),
         item("tokens", grouped(facts.tokens)),
         item("documents", grouped(facts.documents)),
@@ -93,8 +93,8 @@ pub fn folder(facts: &FolderFacts, found: &[Problem]) -> Vec<PageLine> {
     }
     problems(found, &mut lines);
     let row = |file: &crate::engine::nanosets::FileFacts| {
-        let documents = file.documents.map_or_else(|| "?".to_owned(), grouped);
-        (file.file.name.clone(), format!("{} tokens, {documents} documents", grouped(file.file.tokens)))
+        let documents = file.documents.map_or_else(|| "? documents".to_owned(), |n| count(n, "document"));
+        (file.file.name.clone(), format!("{}, {documents}", count(file.file.tokens, "token")))
     };
     listed(facts.files.iter().map(row), facts.files.len(), &mut lines);
     lines

@@ -1,6 +1,6 @@
 //! Draws the steps with questions.
 
-use crate::model::text::{bytes, count, grouped};
+use crate::model::text::{agree, bytes, count, grouped};
 use crate::preview::text::wrap_ranges;
 use crate::preview::tokens::TokenText;
 use crate::tui::form::{
@@ -94,7 +94,14 @@ pub fn text_field(state: &mut PackState, frame: &mut Frame, area: Rect, ui: &Ui)
                 } else {
                     ui.theme.ok
                 };
-                lines.push(Line::from(Span::styled(format!("{with} of {all} documents have text there"), style)));
+                lines.push(Line::from(Span::styled(
+                    format!(
+                        "{with} of {} {} text there",
+                        count(all as u64, "document"),
+                        agree(with as u64, "has", "have")
+                    ),
+                    style,
+                )));
                 if let Some(why) = state.seen.text_blocker() {
                     lines.extend(trouble_lines(&why, columns, ui));
                 }

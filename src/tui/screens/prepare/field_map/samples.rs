@@ -211,7 +211,10 @@ fn problems(check: &FieldCheck) -> Vec<Problem> {
         if failed == of {
             out.push(Problem::refusal(ProblemKind::FieldFails, subject(), error.to_string()));
         } else {
-            let message = format!("{failed} of {of} samples fail: {error}");
+            let message = format!(
+                "{failed} of {of} samples {}: {error}",
+                crate::model::text::agree(failed as u64, "fails", "fail")
+            );
             out.push(Problem::problem(ProblemKind::FieldFails, subject(), message));
         }
     }

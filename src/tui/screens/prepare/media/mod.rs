@@ -5,7 +5,7 @@ pub(super) mod view;
 use super::spots::{Pointed, Spot};
 use super::step::{Answers, Ask, StepState};
 use crate::engine::plan::fields::Share;
-use crate::model::text::grouped;
+use crate::model::text::count;
 use crate::model::{MediaPlan, PreparePlan};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screens::media::form::{is_typed, media_parts, MediaForm, Strategy};
@@ -68,7 +68,7 @@ impl MediaStep {
         };
         let about = if answers.is_counting() { "about " } else { "" };
         let name = &first.name;
-        Some(format!("{name}{more} in {share} of samples: by extension would record {about}{} rows", grouped(rows)))
+        Some(format!("{name}{more} in {share} of samples: by extension would record {about}{}", count(rows, "row")))
     }
 
     /// The strategy behind this one; behind the last one, something else happens.

@@ -5,7 +5,7 @@ use super::super::work::{Opened, Rework, Reworked, WriteEnd};
 use super::super::{conflict, draft, text_edit};
 use super::SplitSession;
 use crate::engine::splits::Draft;
-use crate::model::text::count;
+use crate::model::text::{agree, count};
 use crate::tui::form::frame::age;
 use crate::tui::screen::{Effect, Screen};
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl SplitSession {
     fn offer(&self, found: draft::Found, base: &str) -> Box<dyn Screen> {
         let Draft { base: made_on, edits } = found.draft;
         let changes = count(edits.len() as u64, "change");
-        let were = if edits.len() == 1 { "was" } else { "were" };
+        let were = agree(edits.len() as u64, "was", "were");
         let mut lines = vec![format!("{changes} {were} left unwritten {}:", age(found.age))];
         lines.extend(edits.iter().take(NAMED).map(|edit| format!("  {}", edit.title())));
         if edits.len() > NAMED {
