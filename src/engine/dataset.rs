@@ -142,7 +142,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
                 let subject = Subject::field(item.item.clone());
                 findings.push(Problem::problem(ProblemKind::BadBraces, subject, format!("split.yaml: {}", item.error)));
             }
-            findings.extend(file.repeated_excludes(root));
+            findings.extend(file.repeated_excludes(&layout::in_nv_meta(root, layout::SPLIT_YAML)));
             prepared.excludes = file.exclude;
         }
         Ok(None) => findings.push(Problem::problem(

@@ -1,6 +1,7 @@
 //! A plan: every answer that decides the bytes of the result. Screens, prompts, flags and `plan.yaml` fill this same value.
 
 use super::media::MediaPlan;
+use super::Problem;
 use serde::{Deserialize, Serialize};
 
 /// Version of the plan file; a reader refuses a newer one.
@@ -180,6 +181,9 @@ pub struct PreparePlan {
     /// Reproduce the reference program's bytes even where they lose data.
     #[serde(default)]
     pub compat: bool,
+    /// What reading the answers found, as a key that a `split.yaml` has twice. Not part of the file of a plan.
+    #[serde(skip)]
+    pub findings: Vec<Problem>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
@@ -216,6 +220,7 @@ impl PreparePlan {
             tgz: Tgz::default(),
             skip_bad_lines: false,
             compat: false,
+            findings: Vec::new(),
         }
     }
 }

@@ -3,10 +3,9 @@
 use super::super::context::Context;
 use super::super::end::Stopped;
 use crate::engine::dataset;
+use crate::engine::plan::already_prepared;
 use crate::engine::plan::classes;
-use crate::engine::plan::flags::{FORCE_OVERWRITE, UPDATE};
 use crate::model::sample_type;
-use crate::model::text::count;
 use crate::model::{Failure, Loading, PreparePlan, Problem, Rerun, Scope, SplitPlan, Subject};
 use std::path::Path;
 
@@ -42,15 +41,12 @@ fn new_shards(plan: &PreparePlan) -> Option<Failure> {
         return None;
     }
     let prepared = dataset::open(Path::new(&plan.path)).ok()?.facts.prepared?;
-    let first = prepared.new_shards.first()?;
-    let (shards, verb) = match prepared.new_shards.len() as u64 {
-        1 => ("1 new shard".to_owned(), "is"),
-        many => (count(many, "new shard"), "are"),
-    };
-    let why = format!("it is prepared already, and {shards} {verb} not indexed (the first: {first})");
-    Some(Failure::data("preparing the data set", why).on(Subject::path(&plan.path)).with_hint(format!(
-        "{UPDATE} takes them in and keeps splits and excludes; {FORCE_OVERWRITE} with all answers does everything again"
-    )))
+    if prepared.new_shards.is_empty() {
+        return None;
+    }
+    let problem = already_prepared(&prepared, "");
+    let failure = Failure::data("preparing the data set", problem.message).on(Subject::path(&plan.path));
+    Some(Failure { hint: problem.hint, ..failure })
 }
 
 /// One failure per unanswered question.

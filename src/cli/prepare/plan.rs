@@ -73,6 +73,7 @@ fn take_split_file(path: &Path, plan: &mut PreparePlan) -> Outcome<()> {
     let Some(file) = SplitFile::read_file(path)? else {
         return Err(Failure::io("reading --splits-from", path, &std::io::ErrorKind::NotFound.into()));
     };
+    plan.findings.extend(file.repeated_excludes(path));
     let lists = file.split_parts.into_iter().map(|(name, shards)| SplitList { name, shards });
     plan.splits = SplitPlan::Listed(lists.collect());
     plan.excludes = file.exclude;

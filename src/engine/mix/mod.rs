@@ -49,6 +49,8 @@ fn check_file(file: MixFile, handles: Handles<'_>) -> Outcome<MixFacts> {
     report_overlaps(&mut walk, &file, &splits);
     let lookups = look_ups(&mut walk, handles)?;
     check_joins(&mut walk, &file);
+    let findings = std::mem::take(&mut walk.library.findings);
+    walk.problems.extend(findings);
     let joins = walk.joins.iter().map(|plan| JoinFacts {
         file: plan.file.clone(),
         split: plan.split.clone(),

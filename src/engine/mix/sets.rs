@@ -8,7 +8,7 @@ use crate::formats::energon::metadataset::{self, Metadataset, Mistake};
 use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::python::yaml_read;
 use crate::model::nearest::nearest;
-use crate::model::{DatasetKind, Failure, Outcome};
+use crate::model::{DatasetKind, Failure, Outcome, Problem};
 use crate::source::kind::kind_of;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -81,6 +81,8 @@ pub(super) enum Opened {
 pub(super) struct Splits {
     parts: Vec<(String, Vec<String>)>,
     excludes: HashSet<String>,
+    /// A key that is written twice.
+    repeated: Option<Problem>,
 }
 
 /// One split of a WebDataset.
@@ -108,6 +110,8 @@ pub(super) struct Library {
     splits: HashMap<(PathBuf, String), Result<Rc<Splits>, Unusable>>,
     views: HashMap<(PathBuf, String, String), Result<Rc<SplitView>, Unusable>>,
     crude: HashMap<(PathBuf, String), Result<bool, Unusable>>,
+    /// What the files of the members have that does not keep the loader from reading them.
+    pub(super) findings: Vec<Problem>,
 }
 
 impl Library {
@@ -145,6 +149,7 @@ impl Library {
             return known.clone();
         }
         let splits = read_splits(&set.root, config).map(Rc::new);
+        self.findings.extend(splits.as_ref().ok().and_then(|splits| splits.repeated.clone()));
         self.splits.insert(key, splits.clone());
         splits
     }
@@ -262,7 +267,8 @@ fn read_splits(root: &Path, config: &str) -> Result<Splits, Unusable> {
         let message = format!("'{}' in its {config} cannot be expanded: {}", bad.item, bad.error);
         return Err(Unusable::new(message));
     }
-    Ok(Splits { parts, excludes: excludes.into_iter().collect() })
+    let repeated = file.repeated_excludes(&layout::in_nv_meta(root, config));
+    Ok(Splits { parts, excludes: excludes.into_iter().collect(), repeated })
 }
 
 fn view(set: &WebSet, splits: &Splits, name: &str) -> Result<SplitView, Unusable> {

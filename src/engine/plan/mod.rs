@@ -25,5 +25,6 @@ pub use compare::differences;
 pub use inherit::inherited;
 pub use splits::{pattern_matches, resolve, resolve_in, Resolved};
 pub use validate::{
-    cut_names, many_shards, same_keys, scattered_problem, unreadable_splits, unusable_samples, validate,
+    already_prepared, cut_names, many_shards, same_keys, scattered_problem, unreadable_splits, unusable_samples,
+    validate,
 };

@@ -71,9 +71,9 @@ impl SplitFile {
         Ok(file)
     }
 
-    /// [`repeated_excludes`] of the `split.yaml` of a data set.
-    pub fn repeated_excludes(&self, root: &Path) -> Option<Problem> {
-        repeated_excludes(&self.exclude_lines, &layout::in_nv_meta(root, layout::SPLIT_YAML))
+    /// [`repeated_excludes`] of the file at this path.
+    pub fn repeated_excludes(&self, path: &Path) -> Option<Problem> {
+        repeated_excludes(&self.exclude_lines, path)
     }
 
     /// Reads the text of a `split.json`.

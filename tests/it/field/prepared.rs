@@ -91,7 +91,7 @@ fn other_entries_of_the_same_size_are_a_problem_of_that_shard_alone() {
         assert!(!problems.contains("s_000002") && !problems.contains("s_000004"), "{problems}");
     }
     let ran = sandbox.say(PREPARE).ends(1);
-    names(&ran.out, &["s_000003.tar is changed"]);
+    names(&ran.out, &["1 shard has changed since (s_000003.tar)"]);
     // A verify with findings records nothing.
     let lint = sandbox.say("lint copy --json").ends(1).json("problems");
     names(&entries(&lint, "note"), &["5 shards"]);
@@ -150,6 +150,36 @@ fn of_two_lists_of_excludes_the_last_counts_and_the_key_is_a_problem() {
 }
 
 #[test]
+fn a_doubled_key_is_reported_where_another_command_reads_the_splits() {
+    let sandbox = doubled();
+    sandbox.write(
+        "mix.yaml",
+        "__module__: megatron.energon\n__class__: MetadatasetV2\nsplits:\n  train:\n    blend:\n    - path: data\n    \
+         - path: ./data\n  val:\n    path: data\n",
+    );
+    let expected = ["split.yaml", "'exclude'", "line 8", "line 10", "\"line\":10", "gristmill splits"];
+    let report = sandbox.say("mix check mix.yaml --json").ends(1).json("problems");
+    names(&entries(&report, "problem"), &expected);
+    assert_eq!(entries(&report, "problem").lines().count(), 1, "once for each data set: {report:#}");
+    sandbox.say("mix check mix.yaml").ends(1).complains("'exclude' is on line 8 and again on line 10");
+
+    let text = sandbox.text("data/.nv-meta/split.yaml");
+    sandbox.write("my_splits.yaml", &text);
+    let flags = "--splits-from my_splits.yaml --sample-type CrudeWebdataset --force-overwrite --reset-excludes";
+    let expected = ["my_splits.yaml", "'exclude'", "line 8", "line 10", "\"line\":10"];
+    std::fs::remove_dir_all(sandbox.path("data/.nv-meta")).unwrap();
+    for more in ["--dry-run", ""] {
+        let report = sandbox.say(&format!("prepare data --yes --json {flags} {more}")).ends(1).json("problems");
+        names(&entries(&report, "problem"), &expected);
+    }
+    assert!(sandbox.text("data/.nv-meta/split.yaml").contains(LAST_LIST));
+    is_clean(&sandbox.say("lint data --json"));
+    // A file of one list has nothing to report, and a plan that is saved has the list alone.
+    sandbox.write("my_splits.yaml", text.replace("exclude:\n- s_00.tar/001  # blurred\n", ""));
+    is_clean(&sandbox.say(&format!("prepare data --yes --json {flags}")));
+}
+
+#[test]
 fn the_editor_joins_the_lists_of_excludes() {
     let sandbox = doubled();
     sandbox.say("splits exclude data s_02.tar/203 --yes").ends(0);
@@ -187,10 +217,26 @@ fn new_shards_without_answers_are_refused_with_their_number_and_the_flag() {
     sandbox.say("prepare data --yes --split-ratio 1,0,0 --sample-type CrudeWebdataset").ends(0);
     sandbox.tar("data/b.tar", ["two"]);
     sandbox.tar("data/c.tar", ["three"]);
-    let ran = sandbox.say("prepare data --yes").ends(1);
-    names(&ran.err, &["2 new shards", "b.tar", "--update"]);
-    assert!(!ran.err.contains("--split-ratio"), "{}", ran.err);
-    sandbox.say("prepare data --yes --json").ends(1).json("refused");
+    let kind = "--sample-type CrudeWebdataset";
+    // With no answer, with the answers of the first run, with others, and in a dry run.
+    for (flags, how) in [
+        (String::new(), ""),
+        (format!("--split-ratio 1,0,0 {kind}"), "with the same answers"),
+        (format!("--split-ratio 1,1,0 {kind}"), "with other answers"),
+        (format!("--split-ratio 1,0,0 {kind} --dry-run"), "with the same answers"),
+    ] {
+        let ran = sandbox.say(&format!("prepare data --yes {flags}")).ends(1);
+        names(&ran.err, &["prepared already", "2 new shards are not indexed (the first: b.tar)", "--update", how]);
+        let hint = ran.err.lines().find(|line| line.contains("hint")).unwrap();
+        assert!(hint.contains("takes them in") && !hint.contains("--split-ratio"), "{flags}: {}", ran.err);
+        sandbox.say(&format!("prepare data --yes --json {flags}")).ends(1).json("refused");
+    }
+    std::fs::remove_file(sandbox.path("data/c.tar")).unwrap();
+    for flags in ["", "--split-ratio 1,0,0 --sample-type CrudeWebdataset"] {
+        let ran = sandbox.say(&format!("prepare data --yes {flags}")).ends(1);
+        names(&ran.err, &["1 new shard is not indexed (b.tar)", "takes it in"]);
+    }
+    sandbox.tar("data/c.tar", ["three"]);
     let dry = sandbox.say("prepare data --update --dry-run --json").ends(0).json("ok");
     let files: Vec<&str> = dry["files"].as_array().unwrap().iter().filter_map(|file| file["name"].as_str()).collect();
     assert!(files.contains(&"b.tar.idx") && !files.contains(&"a.tar.idx"), "{files:?}");

@@ -6,7 +6,7 @@ use crate::engine::plan::nearest;
 use crate::formats::energon::dataset_yaml::{DatasetYaml, SampleSource};
 use crate::formats::energon::layout;
 use crate::model::field_map::FieldExpression;
-use crate::model::text::count;
+use crate::model::text::{agree, count, count_verb};
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -23,7 +23,7 @@ pub(in crate::engine::check) struct Splits {
 pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<Splits> {
     if let Some(failure) = &prepared.splits_failure {
         let problem = bad_file(failure.clone());
-        let way = "correct it: what it replaced lies beside it as split.yaml.bak-…; gristmill prepare PATH \
+        let way = "correct it, or take the one before it, split.yaml.bak-…; gristmill prepare PATH \
                    --force-overwrite divides anew";
         let hint = problem.hint.clone().unwrap_or_else(|| way.to_owned());
         problems.report(problem.with_hint(hint))?;
@@ -39,7 +39,7 @@ pub(in crate::engine::check) fn check(prepared: &Prepared, problems: &dyn Proble
         }
         return Ok(Splits::default());
     };
-    if let Some(problem) = file.repeated_excludes(&prepared.root) {
+    if let Some(problem) = file.repeated_excludes(&layout::in_nv_meta(&prepared.root, layout::SPLIT_YAML)) {
         problems.report(problem)?;
     }
     let names: HashSet<&str> = prepared.info.shard_counts.iter().map(|(name, _)| name.as_str()).collect();
@@ -82,7 +82,11 @@ fn unknown(split: &str, shards: &[String], names: &HashSet<&str>, problems: &dyn
         })?;
     }
     if lost.len() > NAMED {
-        let message = format!("{} more names of this split are not in the index", lost.len() - NAMED);
+        let message = format!(
+            "{} of this split {} not in the index",
+            count((lost.len() - NAMED) as u64, "more name"),
+            agree((lost.len() - NAMED) as u64, "is", "are")
+        );
         problems.report(Problem::problem(ProblemKind::MatchesNothing, Subject::field(split), message))?;
     }
     Ok(())
@@ -119,7 +123,8 @@ fn excludes<'i>(items: &'i [String], names: &HashSet<&str>, problems: &dyn Probl
         }
     }
     if lost > NAMED {
-        let message = format!("{} more excludes name no shard of the index", lost - NAMED);
+        let message =
+            format!("{} no shard of the index", count_verb((lost - NAMED) as u64, "more exclude", "names", "name"));
         problems.report(Problem::problem(ProblemKind::MatchesNothing, Subject::field("exclude"), message))?;
     }
     Ok((shards, keys))
@@ -141,7 +146,7 @@ fn shared(splits: &[(String, Vec<String>)], problems: &dyn ProblemSink) -> Outco
     }
     for ((a, b), shards) in pairs {
         let place = if a == b { format!("twice in split '{a}'") } else { format!("in both '{a}' and '{b}'") };
-        let verb = if shards.len() == 1 { "is" } else { "are" };
+        let verb = agree(shards.len() as u64, "is", "are");
         let example = shards.first().copied().unwrap_or_default();
         let message = format!("{} {verb} {place}, e.g. {example}", count(shards.len() as u64, "shard"));
         problems.report(Problem::note(ProblemKind::ShardInTwoSplits, Subject::field(b), message))?;

@@ -8,7 +8,7 @@ mod rerun;
 mod tests;
 
 pub use keys::{same_keys, scattered_problem, unusable_samples};
-pub use rerun::unreadable_splits;
+pub use rerun::{already_prepared, unreadable_splits};
 
 use super::{flags, splits};
 use crate::model::plan::PLAN_VERSION;
@@ -29,7 +29,7 @@ pub fn validate(plan: &PreparePlan, facts: &DatasetFacts) -> Vec<Problem> {
     if matches!(facts.kind, DatasetKind::Jsonl | DatasetKind::Metadataset) {
         return Vec::new();
     }
-    let mut problems = Vec::new();
+    let mut problems = plan.findings.clone();
     if plan.version > PLAN_VERSION {
         let message = format!("the plan has version {}; this program knows up to {PLAN_VERSION}", plan.version);
         problems.push(Problem::refusal(ProblemKind::Other, Subject::default(), message));
@@ -108,7 +108,7 @@ fn compressed(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Probl
         let message = "compressed: it is indexed, but left out of the splits, since the loader cannot read it";
         problems.push(
             Problem::problem(ProblemKind::CompressedShard, Subject::shard(&shard.name), message)
-                .with_hint("--tgz rewrite makes a plain .tar beside it; --exclude leaves it out altogether"),
+                .with_hint("--tgz rewrite makes a plain .tar next to it; --exclude leaves it out altogether"),
         );
     }
 }
@@ -168,7 +168,7 @@ fn no_shards(facts: &DatasetFacts) -> Problem {
     let mut message = "there is no tar shard in this folder".to_owned();
     if !names.is_empty() {
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let verb = if names.len() == 1 { "looks like a shard and is" } else { "look like shards and are" };
+        let verb = text::agree(names.len() as u64, "looks like a shard and is", "look like shards and are");
         message = format!("{message}; {}{more} {verb} not read", names.join(", "));
     }
     let hint = "shards are files that end in .tar or .tgz, at any depth; names that start with a dot do not count";

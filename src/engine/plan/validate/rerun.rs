@@ -1,6 +1,7 @@
 //! What an earlier preparation means for a plan.
 
 use crate::engine::plan::{compare, file, flags};
+use crate::model::text::{agree, count_verb};
 use crate::model::{DatasetFacts, PreparePlan, PreparedFacts, Problem, ProblemKind, Rerun, Scope, SplitPlan, Subject};
 
 pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Problem>) {
@@ -53,51 +54,70 @@ pub(super) fn check(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec
 pub fn unreadable_splits(facts: &DatasetFacts) -> Option<Problem> {
     let is_bad = |found: &&Problem| matches!(found.kind, ProblemKind::BadFile | ProblemKind::BadBraces);
     let broken = facts.findings.iter().find(is_bad)?;
-    let message = format!("it cannot be read, and an update keeps what stands there: {}", broken.message);
+    let message = format!("it cannot be read, and an update keeps its content: {}", broken.message);
     Some(Problem::refusal(ProblemKind::BadFile, broken.subject.clone(), message).with_hint(format!(
-        "mend the file, or make it anew with {} (the old split.yaml is kept beside the new one)",
+        "correct the file, or make it again with {} (the old split.yaml is kept next to the new one)",
         flags::FORCE_OVERWRITE
     )))
 }
 
 /// What to say about a data set that is prepared already when nothing says to do it again.
 fn earlier(plan: &PreparePlan, prepared: &PreparedFacts) -> Problem {
-    let refuse = |message: String| {
-        Problem::refusal(ProblemKind::AlreadyPrepared, Subject::default(), message).with_hint(format!(
-            "{} takes in new and changed shards, {} does everything again; excludes stay either way",
-            flags::UPDATE,
-            flags::FORCE_OVERWRITE
-        ))
-    };
     let Some(old) = &prepared.plan else {
-        let by = if prepared.by_gristmill { "an earlier run" } else { "another program" };
-        return refuse(format!("this data set was prepared already, by {by}"));
+        let by = if prepared.by_gristmill { "by an earlier run" } else { "by another program" };
+        return already_prepared(prepared, by);
     };
     if file::hash(old) != file::hash(plan) {
         let differ = compare::differences(old, plan);
         let shown = if differ.is_empty() { "the plans differ".to_owned() } else { differ.join("; ") };
-        return refuse(format!("this data set was prepared already, with other answers: {shown}"));
+        return already_prepared(prepared, &format!("with other answers: {shown}"));
     }
-    let changed = changes(prepared);
-    if changed.is_empty() {
+    if changes(prepared).is_empty() {
         let message = "this data set was prepared with the same plan, and nothing has changed since";
         return Problem::note(ProblemKind::NothingToDo, Subject::default(), message);
     }
-    refuse(format!("this data set was prepared already, and since then {}", changed.join(", ")))
+    already_prepared(prepared, "with the same answers")
+}
+
+/// The refusal of a data set that is prepared already, with what has changed since; `how` says by what or with which answers.
+pub fn already_prepared(prepared: &PreparedFacts, how: &str) -> Problem {
+    let facts: Vec<String> =
+        std::iter::once(how.to_owned()).filter(|how| !how.is_empty()).chain(changes(prepared)).collect();
+    let message = match facts.as_slice() {
+        [] => "it is prepared already".to_owned(),
+        facts => format!("it is prepared already, {}", facts.join(", and ")),
+    };
+    let hint = match prepared.new_shards.len() as u64 {
+        0 => format!(
+            "{} takes in new and changed shards, {} does everything again; excludes stay either way",
+            flags::UPDATE,
+            flags::FORCE_OVERWRITE
+        ),
+        new => format!(
+            "{} takes {} in and keeps splits and excludes; {} with all answers does everything again",
+            flags::UPDATE,
+            agree(new, "it", "them"),
+            flags::FORCE_OVERWRITE
+        ),
+    };
+    Problem::refusal(ProblemKind::AlreadyPrepared, Subject::default(), message).with_hint(hint)
 }
 
 fn changes(prepared: &PreparedFacts) -> Vec<String> {
-    let mut out = Vec::new();
-    for (names, what) in
-        [(&prepared.new_shards, "new"), (&prepared.changed_shards, "changed"), (&prepared.missing_shards, "missing")]
-    {
-        if let Some(first) = names.first() {
-            let more = if names.len() > 1 { format!(" and {} more", names.len() - 1) } else { String::new() };
-            let verb = if names.len() == 1 { "is" } else { "are" };
-            out.push(format!("{first}{more} {verb} {what}"));
-        }
-    }
-    out
+    let kinds = [
+        (&prepared.new_shards, "new shard", "is not indexed", "are not indexed"),
+        (&prepared.changed_shards, "shard", "has changed since", "have changed since"),
+        (&prepared.missing_shards, "shard", "is missing", "are missing"),
+    ];
+    let listed = kinds.into_iter().filter_map(|(names, noun, one, many)| {
+        let first = match names.as_slice() {
+            [] => return None,
+            [only] => only.clone(),
+            [first, ..] => format!("the first: {first}"),
+        };
+        Some(format!("{} ({first})", count_verb(names.len() as u64, noun, one, many)))
+    });
+    listed.collect()
 }
 
 trait OnRoot {

@@ -198,7 +198,9 @@ fn the_same_plan_again_is_nothing_to_do_and_another_names_what_differs() {
     if let Some(p) = facts.prepared.as_mut() {
         p.new_shards = vec!["d.tar".into()];
     }
-    assert!(the(&answered(), &facts, ProblemKind::AlreadyPrepared).message.contains("d.tar is new"));
+    assert!(the(&answered(), &facts, ProblemKind::AlreadyPrepared)
+        .message
+        .contains("1 new shard is not indexed (d.tar)"));
 }
 
 #[test]
