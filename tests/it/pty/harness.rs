@@ -3,7 +3,7 @@
 use portable_pty::{native_pty_system, Child, CommandBuilder, MasterPty, PtySize, SlavePty};
 use rustix::process::{kill_process, Pid, Signal};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -147,6 +147,24 @@ impl<'a> Start<'a> {
     /// Makes the terminal slow.
     pub fn bytes_per_second(mut self, bytes: u32) -> Self {
         self.bytes_per_second = Some(bytes);
+        self
+    }
+
+    /// Runs a copy of the program as a user who owns nothing here, where the tests run as root.
+    pub fn without_rights(mut self) -> Self {
+        let copy = self.house.root.path().join("gristmill");
+        // Written by another process: what this one starts meanwhile would hold it open, and it could not be run.
+        assert!(std::process::Command::new("cp").args([&self.program, &copy]).status().unwrap().success());
+        for (path, mode) in [(self.house.root.path(), 0o755), (&copy, 0o755), (&self.house.home(), 0o777)] {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        }
+        if rustix::process::geteuid().is_root() {
+            let first = ["--reuid=65534", "--regid=65534", "--clear-groups", &copy.to_string_lossy()];
+            self.arguments.splice(..0, first.map(str::to_owned));
+            self.program = "setpriv".into();
+        } else {
+            self.program = copy;
+        }
         self
     }
 

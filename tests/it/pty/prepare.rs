@@ -324,3 +324,23 @@ fn the_mouse_answers_what_it_points_at_and_its_wheel_scrolls_what_is_under_it() 
     story.wait_for("[x] decode");
     story.keys("esc").wait_for(TYPES).keys("esc").wait_for(SPLITS).keys("esc").wait_for("40 shards");
 }
+
+#[test]
+fn a_folder_that_may_not_be_written_to_is_named_before_any_question() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let house = House::furnished();
+    let coco = house.data().join("coco");
+    let allow = |mode| std::fs::set_permissions(&coco, std::fs::Permissions::from_mode(mode)).unwrap();
+    allow(0o555);
+    let mut story = Start::new(&house).arguments(&["prepare", "coco"]).without_rights().run();
+    story.wait_for("Source").wait_for("12 samples");
+    story.wait_for("nothing can be written here: permission denied");
+    story.keys("alt-6").wait_for(REVIEW).wait_for("nothing can be written here").wait_for("it cannot run as it is");
+    story.keys("enter").wait_for("goes to Source: nothing can be written here");
+    // Nothing was started.
+    assert!(!coco.join(".nv-meta").exists());
+    story.keys("alt-1").wait_for("shard_0003.tar").keys("esc").wait_for("corpus.jsonl").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+    allow(0o755);
+}

@@ -47,8 +47,10 @@ pub struct Derived {
     pub resolved: Resolved,
     /// What each split pattern matches, in order.
     pub patterns: Vec<Result<PatternMatches, Problem>>,
-    /// Everything that is wrong or odd about the plan as a whole.
+    /// Everything that is wrong or unusual about the plan as a whole.
     pub problems: Vec<Problem>,
+    /// Why nothing can be written to the data set.
+    pub no_access: Option<Problem>,
     /// What is said of keys that name two samples.
     pub same_keys: Option<Problem>,
     /// What is said of samples that no answer makes usable.
@@ -80,9 +82,10 @@ impl Derived {
         let mut problems = plan::validate(plan, facts);
         problems.extend(fields::try_on(plan, samples));
         // Known before any question is answered; a data set that is done needs no access.
-        if !problems.iter().any(|problem| problem.kind == ProblemKind::NothingToDo) {
-            problems.extend(no_access(facts).map(|problem| Problem { severity: Severity::Refusal, ..problem }));
-        }
+        let is_done = problems.iter().any(|problem| problem.kind == ProblemKind::NothingToDo);
+        let no_access = no_access(facts).filter(|_| !is_done);
+        let no_access = no_access.map(|problem| Problem { severity: Severity::Refusal, ..problem });
+        problems.extend(no_access.clone());
         let patterns = match &plan.splits {
             SplitPlan::Patterns(patterns) => splits::preview_patterns(patterns, &facts.shards).each,
             _ => Vec::new(),
@@ -97,6 +100,7 @@ impl Derived {
             excluded_meant: meant,
             patterns,
             problems,
+            no_access,
             same_keys: plan::same_keys(plan, facts),
             unusable_samples: plan::unusable_samples(plan, facts),
             suggested_splits,

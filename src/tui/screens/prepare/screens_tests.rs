@@ -5,12 +5,13 @@ use super::fixture::{
 };
 use super::run::tests::{status, without_report};
 use super::state::Wizard;
-use super::step::Step;
+use super::step::{Ask, Step};
 use crate::job::prepare::{OutputFile, PrepareReport, SplitSummary};
 use crate::job::{JobState, JobStatus};
 use crate::model::{Failure, Problem, ProblemKind, Severity, Subject};
 use crate::tui::keymap::Action;
 use crate::tui::testing;
+use crate::tui::widgets::Level;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -299,4 +300,27 @@ fn names_from_the_data_cannot_reach_the_terminal_raw() {
         let shown = screen(&mut wizard, 100, 30, false);
         assert!(!shown.contains(['\u{1b}', '\u{202e}', '\u{9b}']), "{}", step.title());
     }
+}
+
+/// A wizard in which the folder may not be written to, at a step.
+fn without_access(step: Step) -> Wizard {
+    let mut wizard = at(step);
+    let subject = Subject::path("/data/coco");
+    let problem = Problem::refusal(ProblemKind::Other, subject, "nothing can be written here: permission denied");
+    let hint = "gristmill writes next to the data; ask for write access, or link the shards into a folder of your own";
+    let derived = Arc::get_mut(&mut wizard.answers.derived).unwrap();
+    derived.problems.push(problem.clone().with_hint(hint));
+    derived.no_access = Some(problem.with_hint(hint));
+    wizard
+}
+
+#[test]
+fn a_folder_without_write_access_is_named_at_source_and_at_review() {
+    let mut source = without_access(Step::Source);
+    compare("source_without_access", &mut source);
+    let mut review = without_access(Step::Review);
+    compare("review_without_access", &mut review);
+    let asked = review.act(Action::Run);
+    assert!(matches!(asked.as_slice(), [Ask::Say(Level::Error, why)] if why.contains("nothing can be written here")));
+    assert!(!asked.contains(&Ask::Start));
 }

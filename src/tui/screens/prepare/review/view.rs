@@ -203,6 +203,8 @@ fn media(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
 fn all_problems<'a>(step: &'a ReviewStep, answers: &'a Answers) -> Vec<&'a Problem> {
     let of_preview = step.preview.as_ref().map_or(&[][..], |p| &p.problems);
     let mut all: Vec<_> = of_preview.iter().chain(&answers.derived.problems).chain(&answers.facts.findings).collect();
+    // Of one problem that is reported twice the worse counts.
+    all.sort_by_key(|p| std::cmp::Reverse(p.severity));
     let mut seen: Vec<String> = Vec::new();
     all.retain(|p| {
         let key = p.to_string();
@@ -212,7 +214,6 @@ fn all_problems<'a>(step: &'a ReviewStep, answers: &'a Answers) -> Vec<&'a Probl
         }
         new
     });
-    all.sort_by_key(|p| std::cmp::Reverse(p.severity));
     all
 }
 

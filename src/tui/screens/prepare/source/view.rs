@@ -6,7 +6,7 @@ use super::super::step::Answers;
 use super::{SourceStep, Stop};
 use crate::engine::plan::fields::percent;
 use crate::model::text::{bytes, count, grouped};
-use crate::model::{DatasetFacts, Duplicates, Rerun, ShardFacts, ShardState, Tgz};
+use crate::model::{DatasetFacts, Duplicates, Problem, Rerun, ShardFacts, ShardState, Tgz};
 use crate::tui::widgets::layout::{below, draw_lines, heading, row, severity_sign, stack, OptionLine, Section};
 use crate::tui::widgets::list::draw_list;
 use crate::tui::widgets::{draw_table, popup, text, Align, Cell, Column};
@@ -21,15 +21,17 @@ pub fn draw(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: &Answ
     let stops = step.stop_list(answers);
     let rank = |of: &[Stop], otherwise: u8| if of.contains(&at) { Section::FOCUS } else { otherwise };
     let has = |stop: Stop| stops.contains(&stop);
-    let info = info_lines(facts, usize::from(area.width), look);
+    let mut info = info_lines(facts, usize::from(area.width), look);
+    info.extend(refusal_lines(answers.derived.no_access.as_ref(), usize::from(area.width), look));
     let rerun_rows = if has(Stop::Rerun) { 4 + usize::from(has(Stop::ResetExcludes)) } else { 0 };
     let findings = facts.findings.len();
     let wrong = pattern_lines(step, answers, usize::from(area.width), look);
     let doubled = duplicates_title(answers, usize::from(area.width), look);
-    let unusable = unusable_lines(answers, usize::from(area.width), look);
+    let unusable = refusal_lines(answers.derived.unusable_samples.as_ref(), usize::from(area.width), look);
     let key_lines = if has(Stop::Duplicates) { 2 + doubled.len() } else { unusable.len() };
     let sections = [
-        Section::fixed(info.len() + 1, 3),
+        // What keeps every run from writing is shown on the smallest screen, too.
+        Section::fixed(info.len() + 1, if answers.derived.no_access.is_some() { Section::FOCUS } else { 3 }),
         Section::fixed(rerun_rows, rank(&[Stop::Rerun, Stop::ResetExcludes], 4)),
         Section::growing(4, facts.shards.len() + 1, rank(&[Stop::Shards], 5)),
         Section::fixed(1 + wrong.len().max(1), rank(&[Stop::Pattern], 2)),
@@ -288,16 +290,16 @@ fn draw_tgz(step: &SourceStep, frame: &mut Frame, area: Rect, answers: &Answers,
     let title = format!("{} compressed (.tgz); the loader cannot read them", count(compressed as u64, "shard"));
     let options = [
         (step.tgz == Tgz::Skip, "skip", "index them and leave them out of the splits"),
-        (step.tgz == Tgz::Rewrite, "rewrite", "make a plain .tar beside each and use that"),
+        (step.tgz == Tgz::Rewrite, "rewrite", "make a plain .tar next to each and use that"),
     ];
     let focus = (step.number_of(Stop::Tgz, answers), step.stop(answers) == Stop::Tgz);
     draw_pair(frame, area, vec![title], options, focus, look);
 }
 
-/// What is wrong with samples that no answer makes usable, and the way out.
-fn unusable_lines(answers: &Answers, columns: usize, look: &Look) -> Vec<Line<'static>> {
+/// What is wrong where no answer of this step changes it, and the way out.
+fn refusal_lines(problem: Option<&Problem>, columns: usize, look: &Look) -> Vec<Line<'static>> {
     let ui = look.ui;
-    let Some(problem) = &answers.derived.unusable_samples else { return Vec::new() };
+    let Some(problem) = problem else { return Vec::new() };
     let message = text::wrap(&format!("{} {}", ui.glyphs.cross, problem.message), columns);
     let hint = text::wrap(problem.hint.as_deref().unwrap_or_default(), columns.saturating_sub(2));
     let message = message.into_iter().take(3).map(|line| Line::from(Span::styled(line, ui.theme.error)));
@@ -323,7 +325,7 @@ fn draw_duplicates(
 ) {
     let options = [
         (step.duplicates == Duplicates::Fail, "stop", "publish nothing; leave a shard out"),
-        (step.duplicates == Duplicates::KeepFirst, "keep first", "later copies get no row in the tables"),
+        (step.duplicates == Duplicates::KeepFirst, "keep first", "later copies are left out of the tables"),
     ];
     let focus = (step.number_of(Stop::Duplicates, answers), step.stop(answers) == Stop::Duplicates);
     draw_pair(frame, area, title, options, focus, look);
@@ -336,7 +338,7 @@ fn draw_findings(step: &mut SourceStep, frame: &mut Frame, area: Rect, answers: 
     let ui = look.ui;
     let focused = look.focused && step.stop(answers) == Stop::Findings;
     let findings = &answers.facts.findings;
-    let title = format!("Found: {}", count(findings.len() as u64, "odd thing"));
+    let title = count(findings.len() as u64, "finding");
     let mut line = heading(&title, ui);
     line.spans.push(Span::styled("   i shows one in full", ui.theme.muted));
     let list_area = Rect { y: area.y + 1, height: area.height.saturating_sub(2), ..area };
