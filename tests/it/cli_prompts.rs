@@ -3,6 +3,7 @@
 use super::cli_support::Sandbox;
 use portable_pty::{native_pty_system, Child, CommandBuilder, MasterPty, PtySize};
 use std::io::{Read, Write};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -20,12 +21,16 @@ pub struct Dialogue {
 
 impl Dialogue {
     pub fn start(sandbox: &Sandbox, line: &str, term: &str) -> Self {
+        Self::start_in(sandbox, line, term, &sandbox.path("../home"))
+    }
+
+    /// The same with another home folder.
+    pub fn start_in(sandbox: &Sandbox, line: &str, term: &str, home: &Path) -> Self {
         let pair = native_pty_system().openpty(PtySize { rows: 40, cols: 200, ..PtySize::default() }).unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_gristmill"));
         command.args(line.split_whitespace());
         command.cwd(sandbox.path(""));
         command.env_clear();
-        let home = sandbox.path("../home");
         for (name, value) in
             [("HOME", "."), ("XDG_STATE_HOME", "state"), ("XDG_CACHE_HOME", "cache"), ("XDG_CONFIG_HOME", "config")]
         {

@@ -4,6 +4,7 @@ use crate::engine::plan::shell_quote;
 use crate::model::plan::DATASET_YAML;
 use crate::model::{Duplicates, Failure, Loading, Outcome, PreparePlan, Rerun, Scope, SplitPlan, Subject, Tgz};
 use crate::source::jsonl::Packed;
+use crate::storage::read::open_read;
 use std::path::Path;
 
 /// Flags that mean nothing for a JSONL file.
@@ -66,6 +67,8 @@ pub fn refuse_packed(path: &str) -> Outcome<()> {
     if let Some(packed) = Packed::of_name(lower.as_bytes()).filter(|_| is_file) {
         let name = lower.strip_suffix(packed.suffix).unwrap_or(&lower);
         if name.ends_with(".jsonl") || name.ends_with(".json") || name.ends_with(".ndjson") {
+            // A Git LFS pointer under such a name is not compressed.
+            open_read(Path::new(path))?;
             let why = format!(
                 "it is compressed with {}, and a loader cannot jump to a line of a compressed file",
                 packed.name

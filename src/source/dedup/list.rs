@@ -13,9 +13,8 @@ const RENAME: &str = "to read such a file as well, give it another name";
 const WANTED: &str = ".json";
 /// What is left out of paths when they are compared.
 const NOT_COMPARED: &str = "crawl=";
-/// Ends of names that stand for a packing that is not read: its text would be taken for lines.
-const UNKNOWN: [&str; 14] =
-    ["bz2", "xz", "lzma", "zip", "lz4", "br", "7z", "rar", "tar", "tgz", "Z", "lz", "lzo", "snappy"];
+/// Ends of names of packings that no command reads: their text would be taken for lines.
+const UNKNOWN: [&str; 10] = ["lz4", "br", "7z", "rar", "tar", "tgz", "Z", "lz", "lzo", "snappy"];
 
 /// Finds the files below a folder in their global order: by relative path without every `crawl=`, code point by code point. A file is
 /// taken by itself, under any name that does not say a packing that is not read.
@@ -75,7 +74,7 @@ fn one_file(path: &Path) -> Outcome<Listing> {
         return Err(Failure::usage(WHAT, "its name is not UTF-8").on(Subject::path(path)).with_hint("rename it"));
     };
     let file = text_file(path.to_owned(), name.to_owned())?;
-    if let Some((why, hint)) = refusal(&file, is_known(name) || !UNKNOWN.iter().any(|end| has_suffix(name, end)))? {
+    if let Some((why, hint)) = refusal(&file, is_known(name) || !is_unread(name))? {
         return Err(Failure::data(WHAT, why).on(Subject::path(path)).with_hint(hint));
     }
     let file = TextFile { packing: by_name(&file), ..file };
@@ -116,9 +115,12 @@ fn by_name(file: &TextFile) -> Packing {
 fn is_known(name: &str) -> bool {
     let is_packed = matches!(Packing::of_name(name), Packing::Gzip | Packing::Zstd);
     let is_part = own_name(name).to_ascii_lowercase().contains(".jsonl.");
-    is_packed
-        || ["jsonl", "json"].iter().any(|end| has_suffix(name, end))
-        || is_part && !UNKNOWN.iter().any(|end| has_suffix(name, end))
+    is_packed || ["jsonl", "json"].iter().any(|end| has_suffix(name, end)) || is_part && !is_unread(name)
+}
+
+/// Whether the end of a name stands for a packing in which no output is written, or which is not known at all.
+fn is_unread(name: &str) -> bool {
+    !Packing::of_name(name).is_plain() || UNKNOWN.iter().any(|end| has_suffix(name, end))
 }
 
 /// Why a file is not taken, and the way out.

@@ -1,6 +1,9 @@
 //! Repeated text: inputs under every spelling of their packing, and single files.
 
-use super::{case, is_clean};
+use super::{case, entries, is_clean, names};
+use crate::cli_prompts::Dialogue;
+use std::io::Write as _;
+use std::path::Path;
 
 #[test]
 fn every_spelling_of_a_packing_is_read() {
@@ -21,4 +24,75 @@ fn one_file_is_deduplicated_alone() {
     is_clean(&sandbox.say("dedup alone --minlen 50 --output OTHER --json"));
     assert_eq!(sandbox.read("OUT/one.jsonl"), sandbox.read("OTHER/one.jsonl"));
     assert_eq!(std::fs::read_dir(sandbox.path("OUT")).unwrap().count(), 1);
+}
+
+/// One passage in two documents, and the records of a file that has it.
+fn repeated() -> String {
+    let passage = "the very same passage, which is long enough to be found again in another document of the input";
+    format!("{{\"text\": \"{passage} one\"}}\n{{\"text\": \"{passage} two\"}}\n")
+}
+
+#[test]
+fn every_name_that_pack_reads_is_read_by_dedup() {
+    let gzip = |text: &str| {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        packed.write_all(text.as_bytes()).unwrap();
+        packed.finish().unwrap()
+    };
+    let zstd = |text: &str| zstd::encode_all(text.as_bytes(), 3).unwrap();
+    let text = repeated();
+    for (name, content) in [
+        ("a.jsonl.gz", gzip(&text)),
+        ("a.jsonl.gzip", gzip(&text)),
+        ("A.JSONL.GZ", gzip(&text)),
+        ("a.json.Gzip", gzip(&text)),
+        ("a.jsonl.zst", zstd(&text)),
+        ("a.json.zstd", zstd(&text)),
+        ("A.JSONL.ZST", zstd(&text)),
+        ("a.JSONL", text.clone().into_bytes()),
+    ] {
+        let sandbox = case("D10");
+        sandbox.write(&format!("in/{name}"), &content);
+        let result = is_clean(&sandbox.say("dedup in --minlen 50 --output OUT --json"));
+        assert_eq!(result["totals"]["ranges"], 1, "{name}: {result:#}");
+        let written = sandbox.read(&format!("OUT/{name}"));
+        assert_eq!(written[..2], content[..2], "{name} keeps its packing");
+        sandbox.write(&format!("old/{name}"), &content);
+        sandbox.write("new/b.jsonl", &text);
+        let result = is_clean(&sandbox.say("dedup new --against old --minlen 50 --output OTHER --json"));
+        assert_eq!(result["totals"]["ranges"], 2, "{name}: {result:#}");
+    }
+}
+
+#[test]
+fn a_file_whose_content_has_another_packing_than_its_name_is_named() {
+    let sandbox = case("D10");
+    sandbox.write("in/a.jsonl", repeated());
+    sandbox.write("in/b.jsonl.zstd", {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        packed.write_all(repeated().as_bytes()).unwrap();
+        packed.finish().unwrap()
+    });
+    // Packings that pack reads, but in which dedup writes nothing: each is named, under every spelling.
+    let unread = ["c.jsonl.bz2", "d.jsonl.BZIP2", "e.json.xz", "f.jsonl.lzma", "g.json.zip"];
+    unread.iter().for_each(|name| sandbox.write(&format!("in/{name}"), "packed"));
+    let report = sandbox.say("dedup in --minlen 50 --output OUT --json").json("problems");
+    let problems = entries(&report, "problem");
+    names(&problems, &["b.jsonl.zstd", "left out"]);
+    names(&problems, &unread);
+    assert_eq!(problems.matches("are not read").count(), unread.len(), "{problems}");
+}
+
+#[test]
+fn one_file_is_deduplicated_by_prompts_without_a_home_folder() {
+    let sandbox = case("D11");
+    is_clean(&sandbox.say("dedup one.jsonl --minlen 50 --output EXPECTED --json"));
+    let home = Path::new("/proc/none");
+    let mut dialogue = Dialogue::start_in(&sandbox, "dedup one.jsonl --plain", "xterm", home);
+    dialogue.expect("1 file").expect("Shortest repeat").answer("50");
+    dialogue.expect("Folder for the result").answer("OUT");
+    dialogue.expect("The same by flags: gristmill dedup one.jsonl").expect("What now?").expect("Number").answer("1");
+    let text = dialogue.ends(0);
+    assert!(!text.contains("/proc/none"), "{text}");
+    assert_eq!(sandbox.read("OUT/one.jsonl"), sandbox.read("EXPECTED/one.jsonl"));
 }

@@ -1,7 +1,9 @@
 //! Text inputs: marks, arrays, empty files, hidden copies, pointers of Git LFS.
 
 use super::{case, entries, is_clean, names, pack, pack_with, prepare};
+use crate::cli_support::Sandbox;
 use serde_json::Value;
+use std::io::Write as _;
 
 fn report(ran: &crate::cli_support::Ran) -> Value {
     serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}{}", ran.out, ran.err))
@@ -35,6 +37,80 @@ fn a_byte_order_mark_is_reported_with_the_way_to_remove_it() {
     names(&entries(&report, "problem"), &["bom.jsonl", "byte-order mark", "tail -c +4"]);
     let sandbox = case("K07");
     is_clean(&pack(&sandbox, "plain.jsonl"));
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 3).unwrap()
+}
+
+#[test]
+fn a_byte_order_mark_is_reported_in_packed_text_and_in_later_lines() {
+    let first = "\u{feff}{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
+    let later = "{\"text\": \"a\"}\n\u{feff}{\"text\": \"b\"}\n";
+    let sed = r"LC_ALL=C sed 's/^\\xEF\\xBB\\xBF//'";
+    for (name, content, hint) in [
+        ("first.jsonl.gz", gzip(first.as_bytes()), "gzip -dc FILE | tail -c +4"),
+        ("first.jsonl.zst", zstd(first.as_bytes()), "zstd -dc FILE | tail -c +4"),
+        ("later.jsonl", later.as_bytes().to_vec(), sed),
+        ("later.jsonl.gz", gzip(later.as_bytes()), sed),
+    ] {
+        let sandbox = case("K07");
+        sandbox.write(name, content);
+        let report = pack(&sandbox, name).json("problems");
+        assert_eq!(report["documents"], 1, "{name}");
+        names(&entries(&report, "problem"), &[name, "byte-order mark", hint]);
+    }
+    // Both programs that read the lines of a file say the same of it.
+    let sandbox = case("K07");
+    sandbox.write("later.jsonl", later);
+    let ran = sandbox.say("prepare later.jsonl --yes --json");
+    ran.json("refused");
+    names(&ran.out, &["byte order mark", sed]);
+}
+
+#[test]
+fn good_lines_are_kept_where_later_lines_are_not_one_object_each() {
+    let good = "{\"text\": \"a\"}\n{\"text\": \"b\"}\n";
+    for (later, problems) in [("[1]\n[{\"text\": \"c\"}]\n", 2), ("{\n  \"text\": \"c\"\n}\n", 3)] {
+        let text = format!("{good}{later}");
+        for (name, content) in [
+            ("docs.jsonl", text.clone().into_bytes()),
+            ("docs.jsonl.gz", gzip(text.as_bytes())),
+            ("docs.jsonl.zst", zstd(text.as_bytes())),
+        ] {
+            let sandbox = case("K09");
+            sandbox.write(name, content);
+            let report = pack(&sandbox, name).json("problems");
+            assert_eq!(report["documents"], 2, "{name}");
+            let found =
+                report["problems"].as_array().unwrap().iter().filter(|problem| problem["severity"] == "problem");
+            assert_eq!(found.count(), problems, "{name}: {report:#}");
+            names(&entries(&report, "problem"), &[name]);
+        }
+    }
+}
+
+#[test]
+fn an_array_in_packed_text_is_refused_by_pack_and_dedup() {
+    for (name, content) in [
+        ("all.json.gz", gzip(b"[\n{\"text\": \"a\"},\n{\"text\": \"b\"}\n]\n")),
+        ("all.jsonl.zst", zstd("\u{feff}\n[{\"text\": \"a\"}, {\"text\": \"b\"}]".as_bytes())),
+    ] {
+        let sandbox = case("K09");
+        sandbox.write(name, content);
+        for ran in [pack(&sandbox, name), sandbox.say(&format!("dedup {name} --minlen 50 --output OUT --json"))] {
+            ran.json("refused");
+            names(&ran.out, &[name, "jq -c '.[]'", "-dc"]);
+            assert_eq!(ran.code, 1);
+            assert!(!sandbox.has("OUT"));
+        }
+    }
 }
 
 #[test]
@@ -73,6 +149,71 @@ fn hidden_copies_and_unfinished_files_are_left_out() {
     assert_eq!(is_clean(&pack(&sandbox, "out/part-00003.jsonl.tmp"))["documents"], 1);
     let line = "pack out --format nanosets --tokenizer tokenizer.json --eos-token <|endoftext|> --output OUT";
     case("K20").say(line).ends(0).complains("part-00003.jsonl.tmp").complains("--glob");
+}
+
+#[test]
+fn classic_names_and_the_drop_in_read_hidden_copies_as_the_reference_program_does() {
+    // The reference program reads every file of the folder that it can, and so does `--compat`, which says so.
+    let sandbox = case("K20");
+    let report = report(&pack_with(&sandbox, "out", "--compat"));
+    assert_eq!(report["documents"], 10, "{report:#}");
+    names(
+        &entries(&report, "note"),
+        &["part-00000-checkpoint.jsonl", "part-00003.jsonl.tmp", "are read, as the reference"],
+    );
+    let sandbox = case("K20");
+    let line = "nanotron preprocess_data --tokenizer-name-or-path tokenizer.json --eos-token <|endoftext|> \
+                --output-folder OUT --n-tasks 1 jsonl --dataset out";
+    let ran = sandbox.say(line);
+    names(&format!("{}{}", ran.out, ran.err), &["part-00003.jsonl.tmp"]);
+    let index = std::fs::read_dir(sandbox.path("OUT")).unwrap().map(|entry| entry.unwrap().path());
+    let index = index.into_iter().find(|path| path.to_string_lossy().ends_with(".ds.index")).unwrap();
+    assert_eq!(std::fs::metadata(index).unwrap().len(), 10 * 8);
+}
+
+#[test]
+fn pointers_of_git_lfs_are_named_under_every_name_and_inside_shards() {
+    let pointer = format!("version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize 12345\n", "7".repeat(64));
+    let way_out = ["Git LFS pointer", "git lfs pull"];
+    for name in ["spiece.model", "tokenizer.model"] {
+        let sandbox = case("T14");
+        sandbox.write(name, &pointer);
+        let line = format!("pack good/docs.jsonl --format nanosets --tokenizer {name} --output OUT --json");
+        let ran = sandbox.say(&line).ends(1);
+        ran.json("refused");
+        names(&ran.out, &[name, way_out[0], way_out[1]]);
+    }
+    for name in ["docs.jsonl.gz", "docs.jsonl.zst", "docs.json.GZIP", "docs.jsonl"] {
+        let sandbox = case("T14");
+        sandbox.write(name, &pointer);
+        for line in [
+            format!("pack {name} --format nanosets --tokenizer good/tokenizer.json --eos-token <|endoftext|> --output OUT --json"),
+            format!("dedup {name} --minlen 50 --output OUT --json"),
+            format!("info {name} --json"),
+        ] {
+            // `info` does not take files of this name for JSONL.
+            if line == "info docs.json.GZIP --json" {
+                continue;
+            }
+            let ran = sandbox.say(&line);
+            assert_eq!(ran.code, 1, "{line}: {}{}", ran.out, ran.err);
+            names(&ran.out, &[name, way_out[0], way_out[1]]);
+        }
+        assert!(!sandbox.has("OUT"));
+    }
+    for name in ["data/only.tar", "data/only.tgz"] {
+        let sandbox = case("T14");
+        sandbox.write(name, &pointer);
+        let ran = prepare(&sandbox, "data").ends(1);
+        names(&ran.out, &way_out);
+    }
+    let sandbox = case("T14");
+    let entries_of = |picture: Vec<u8>, n: u32| [(format!("{n}.png"), picture), (format!("{n}.txt"), b"a".to_vec())];
+    let all = [entries_of(Sandbox::png(2, 2), 0), entries_of(pointer.into_bytes(), 1)].concat();
+    sandbox.tar_of("pictures/s.tar", &all);
+    let report = super::prepare_with(&sandbox, "pictures", "--media-metadata-by-extension").json("problems");
+    names(&entries(&report, "problem"), &["1.png", way_out[0], way_out[1]]);
+    assert_eq!(sandbox.media_rows("pictures").len(), 1);
 }
 
 #[test]

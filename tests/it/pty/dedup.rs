@@ -122,3 +122,25 @@ fn what_was_done_already_is_shown_with_the_figures_of_the_run_that_did_it() {
     story.keys("esc").keys("q");
     assert_eq!(story.exit_code(), 0);
 }
+
+#[test]
+fn one_file_is_opened_from_the_home_screen_where_the_home_folder_cannot_be_written_to() {
+    let house = House::new();
+    let line = |text: &str| format!("{}\n", serde_json::json!({ "text": text }));
+    house.file("one.jsonl", (line(&format!("{NOTICE} First.")) + &line(&format!("{NOTICE} Second."))).as_bytes());
+    let mut start = Start::new(&house).variable("HOME", "/proc/none");
+    for name in ["XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"] {
+        start = start.variable(name, "/proc/none/own");
+    }
+    let mut story = start.run();
+    story.wait_for("▸ one.jsonl").wait_for("d  dedup").keys("d").wait_for("1 file").keys("enter");
+    story.wait_for("(•) 500").keys("k k").wait_for("(•) 100").keys("enter").wait_for("< cut out >").keys("enter");
+    story.wait_for("everything is answered").keys("enter").wait_for("is deduplicated").wait_for("1 range");
+    let written = std::fs::read_dir(house.data()).unwrap().map(|entry| entry.unwrap().path().join("one.jsonl"));
+    let written = written.into_iter().find(|path| path.is_file()).unwrap();
+    let text = std::fs::read_to_string(written).unwrap();
+    assert!(text.contains("First.") && text.matches("cookies").count() == 1, "{text}");
+    story.keys("esc").wait_for("one.jsonl").keys("q");
+    assert_eq!(story.exit_code(), 0);
+    story.assert_restored();
+}
