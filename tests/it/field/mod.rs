@@ -8,6 +8,7 @@ use std::path::Path;
 mod dedup;
 mod media;
 mod mixtures;
+mod numbers;
 mod prepared;
 mod samples;
 mod shards;
