@@ -79,7 +79,7 @@ fn empty(editor: &SplitEditor, problems: &mut Vec<Problem>) {
     let samples: u64 = loose.clone().map(|shard| shard.samples).sum();
     let shards = loose.count() as u64;
     if shards > 0 {
-        let verb = agree(shards as u64, "is", "are");
+        let verb = agree(shards, "is", "are");
         let message = format!("{} ({}) {verb} in no split", count(shards, "shard"), count(samples, "sample"));
         problems.push(Problem::note(ProblemKind::UnassignedShards, Subject::default(), message));
     }

@@ -64,7 +64,7 @@ pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
         return None;
     }
     let (keys, (one, other, key)) = taken(plan, facts, &facts.same_keys)?;
-    let verb = text::agree(keys as u64, "names", "name");
+    let verb = text::agree(keys, "names", "name");
     let places = match one == other {
         true => format!("'{key}' is in {one} twice"),
         false => format!("'{key}' is in {one} and again in {other}"),

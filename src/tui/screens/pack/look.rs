@@ -311,10 +311,5 @@ pub fn template_words(template: &(Vec<String>, Vec<String>)) -> String {
 pub fn size_words(look: &TokenizerLook) -> String {
     let added = look.facts.full_size.saturating_sub(look.facts.base_size);
     let fast = if look.facts.is_fast { "fast" } else { "by the reference" };
-    format!(
-        "{}, {} and {} added, {fast}",
-        look.facts.model,
-        count(look.facts.base_size as u64, "token"),
-        grouped(added)
-    )
+    format!("{}, {} and {} added, {fast}", look.facts.model, count(look.facts.base_size, "token"), grouped(added))
 }
