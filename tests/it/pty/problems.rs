@@ -73,7 +73,7 @@ fn a_bad_sample_of_a_run_is_opened_excluded_and_written_from_the_list() {
 #[test]
 fn the_browser_lists_its_problems_and_goes_to_them() {
     let house = damaged();
-    let flags: Vec<&str> = ANSWERS.iter().copied().chain(["--yes"]).collect();
+    let flags: Vec<&str> = ANSWERS.iter().copied().chain(["--yes", "--field-map", "text=txt"]).collect();
     assert_eq!(run_plainly(&house, &flags), Some(1));
     let mut story = Start::new(&house).arguments(&["browse", "coco"]).size(80, 24).run();
     at(&mut story, "000000");
@@ -102,8 +102,11 @@ fn while_a_run_goes_on_x_stops_it_and_does_nothing_else() {
     // The problems are shown while it runs; the first x only asks, and all follow at once, since the run is short.
     story.wait_for("shard_0005.tar").keys("alt-6").wait_for("ready").keys("enter enter x x");
     story.wait_for("nothing was published").wait_for("shard_0000.tar");
-    story.keys("l").wait_for("stopping").wait_gone("not written").keys("r").wait_for("shard_0000.tar").keys("q");
+    assert!(!house.data().join("coco/.nv-meta/split.yaml").exists());
+    story.keys("l").wait_for("scanning 6 shards").wait_for("l close log").keys("l").wait_for("the file is empty");
+    story.keys("r").wait_for("files written").keys("q");
     assert_eq!(story.exit_code(), 0);
+    assert!(split(&house).contains("exclude: []"), "neither x nor anything else excluded something");
 }
 
 #[test]

@@ -229,6 +229,28 @@ fn cancelling_and_clearing_jobs() {
 }
 
 #[test]
+fn the_problems_of_an_ended_job_have_a_cursor_and_x_on_one_that_runs_only_cancels() {
+    let mut stage = stage();
+    with_jobs(&mut stage);
+    stage.keys("J enter").assert_shows("the header at 1,024 is damaged");
+    stage.keys("X").assert_shows("x cancel job");
+    stage.keys("k enter").assert_shows("Esc back");
+    stage.assert_hides("x cancel job");
+    let asked = |stage: &mut Stage, keys: &str, why: &str| {
+        testing::wait(why, || {
+            stage.settle();
+            stage.keys(keys);
+            stage.screen(100, 30).contains(why)
+        });
+    };
+    asked(&mut stage, "enter", "open: the problem is about no place in the data");
+    asked(&mut stage, "x", "exclude: ");
+    stage.keys("l").assert_shows("shard_0011.tar: 10,004 samples");
+    stage.keys("enter esc j").assert_shows("x cancel job");
+    stage.keys("x").assert_shows("cancelled");
+}
+
+#[test]
 fn a_job_that_failed_is_started_again() {
     let mut stage = stage();
     let texts = stage.folder.path().join("texts");

@@ -294,6 +294,9 @@ impl Screen for JobsPanel {
                 Some("only its own process keeps a log of it".into())
             }
             Action::ShowLog if !self.problems => Some("it is shown already".into()),
+            Action::ShowProblems if self.problems && self.selected_own().is_some_and(|view| !ended(view)) => {
+                Some("they can be opened once the job has ended".into())
+            }
             Action::Retry => match self.selected() {
                 Some(Row::Own(view)) if !ended(view) => Some("it runs".into()),
                 Some(Row::Own(view)) if view.status.state == JobState::Done => Some("it is done".into()),

@@ -44,7 +44,9 @@ impl JobProblems {
             return;
         }
         self.is_entered = true;
-        self.desk.get_or_insert_with(|| ProblemDesk::new(view.root.clone(), env));
+        if self.desk.is_none() {
+            self.desk = Some(ProblemDesk::new(view.root.clone(), &mut self.table, env));
+        }
     }
 
     /// Gives the keys back to the list of jobs. Returns whether they were here.
@@ -135,7 +137,8 @@ impl JobsPanel {
         let block = panel("Problems", focused, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.table.table.draw(frame, inner, focused, focused, ui);
+        let padded = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        self.table.table.draw(frame, padded, focused, focused, ui);
         self.places.put(self.table.table.area, super::Pane::Problems);
         self.details_height = usize::from(inner.height);
     }

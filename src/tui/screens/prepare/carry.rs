@@ -92,15 +92,21 @@ impl PrepareScreen {
     }
 
     /// Lets the list of problems of the run find out where its rows lead.
-    pub(super) fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
+    pub(super) fn look_problems_up(&mut self) {
         let run = &mut self.wizard.run;
         if run.is_running() {
             self.desk = None;
         }
         if self.desk.is_none() && run.has_cursor() {
-            self.desk = Some(ProblemDesk::new(self.path.clone(), &self.env));
+            self.desk = Some(ProblemDesk::new(self.path.clone(), &mut run.problems, &self.env));
         }
-        self.desk.as_mut().is_some_and(|desk| desk.follow(&mut run.problems, effects))
+    }
+
+    /// Picks up what was found out about them.
+    pub(super) fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
+        self.look_problems_up();
+        let table = &mut self.wizard.run.problems;
+        self.desk.as_mut().is_some_and(|desk| desk.follow(table, effects))
     }
 
     pub(super) fn has_draft(&self) -> bool {

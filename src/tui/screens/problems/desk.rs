@@ -21,7 +21,6 @@ pub struct ProblemDesk {
     root: PathBuf,
     finder: Stoppable<Vec<Problem>, Found>,
     marker: Marker,
-    is_asked: bool,
     session: Option<SplitSession>,
     groups: Option<Arc<Groups>>,
     /// The version of the splits that the marks were asked for last.
@@ -29,31 +28,21 @@ pub struct ProblemDesk {
 }
 
 impl ProblemDesk {
-    /// For a run on the data set at `root`: the one that names of shards in its problems belong to.
-    pub fn new(root: PathBuf, env: &UiEnv) -> Self {
+    /// Begins to look the listed problems up. `root` is the data set that names of shards in them belong to.
+    pub fn new(root: PathBuf, table: &mut ProblemTable, env: &UiEnv) -> Self {
         let place = root.clone();
-        let finder = Stoppable::start("problems", env.wake.clone(), move |problems: Vec<Problem>, cancel| {
+        let mut finder = Stoppable::start("problems", env.wake.clone(), move |problems: Vec<Problem>, cancel| {
             find(&place, &problems, cancel)
         });
-        Self {
-            env: env.clone(),
-            root,
-            finder,
-            marker: marker(&env.wake),
-            is_asked: false,
-            session: None,
-            groups: None,
-            marked: None,
-        }
+        // Asked at once: a screen on which nothing goes on is not called again before an answer comes.
+        finder.ask(table.rows().reported().to_vec());
+        table.why_no_edit = Some(Arc::from("the splits are still being read"));
+        Self { env: env.clone(), root, finder, marker: marker(&env.wake), session: None, groups: None, marked: None }
     }
 
     /// Picks up what the workers brought. Returns whether something to be drawn changed.
     pub fn follow(&mut self, table: &mut ProblemTable, effects: &mut Vec<Effect>) -> bool {
         let mut changed = false;
-        if !std::mem::replace(&mut self.is_asked, true) {
-            table.why_no_edit = Some(Arc::from("the splits are still being read"));
-            self.finder.ask(table.rows().reported().to_vec());
-        }
         if let Some(found) = self.finder.take() {
             changed = true;
             table.rows_mut().take_ways(found.ways);

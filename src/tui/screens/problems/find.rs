@@ -30,7 +30,7 @@ pub fn find(root: &Path, problems: &[Problem], cancel: &Cancel) -> Found {
             let groups = catalog.groups();
             (Some(catalog), Ok(groups))
         }
-        (_, Err(failure)) | (Err(failure), _) => (None, Err(Arc::from(failure.why))),
+        (_, Err(failure)) | (Err(failure), _) => (None, Err(Arc::from(format!("{}: {}", root.display(), failure.why)))),
         (Ok(kind), Ok(None)) => (None, Err(why_no_edit(kind))),
     };
     let mut finder = Finder { root, catalog, edit: &edit, cancel, openable: HashMap::new() };
@@ -62,26 +62,30 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn way(&mut self, problem: &Problem) -> Way {
         let subject = Box::new(problem.subject.clone());
-        let open = self.path_of(problem).and_then(|path| match self.can_open(&path) {
-            Ok(()) => Ok(Goal::Data { path, subject }),
-            Err(why) => Err(why),
-        });
+        let open = self.path_of(problem).map(|path| Goal::Data { path, subject });
         let exclude = self.target(problem).unwrap_or_else(|failure| Err(Arc::from(failure.why)));
         Way { open, exclude }
     }
 
     /// The data set or file to look at.
-    fn path_of(&self, problem: &Problem) -> Result<PathBuf, Arc<str>> {
+    fn path_of(&mut self, problem: &Problem) -> Result<PathBuf, Arc<str>> {
         let subject = &problem.subject;
         if subject.shard.is_some() || subject.key.is_some() && subject.path.is_none() {
-            return Ok(self.root.to_owned());
+            let root = self.root.to_owned();
+            return self.can_open(&root).map(|()| root);
         }
-        let path = Path::new(subject.path.as_deref().ok_or_else(|| no_place(subject))?);
-        let (whole, root) = (absolute(path), absolute(self.root));
-        // A medium of a folder is shown among the others.
-        let is_in_folder = whole.starts_with(&root)
-            && kind_of(self.root).is_ok_and(|kind| matches!(kind, DatasetKind::PlainFolder | DatasetKind::Filesystem));
-        Ok(if is_in_folder { self.root } else { path }.to_owned())
+        let path = PathBuf::from(subject.path.as_deref().ok_or_else(|| no_place(subject))?);
+        let Err(why) = self.can_open(&path) else { return Ok(path) };
+        // A medium is shown among the others of its folder.
+        match absolute(&path).starts_with(absolute(self.root)) && self.is_folder() && path.is_file() {
+            true => Ok(self.root.to_owned()),
+            false => Err(why),
+        }
+    }
+
+    /// Whether the data set is a folder of loose files.
+    fn is_folder(&self) -> bool {
+        kind_of(self.root).is_ok_and(|kind| matches!(kind, DatasetKind::PlainFolder | DatasetKind::Filesystem))
     }
 
     fn can_open(&mut self, path: &Path) -> Result<(), Arc<str>> {

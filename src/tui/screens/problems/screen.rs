@@ -161,7 +161,8 @@ impl Screen for ProblemScreen {
         let block = panel(&title, true, ui);
         let inner = block.inner(area);
         frame.render_widget(block, area);
-        self.table.draw(frame, inner, true, true, ui);
+        let padded = Rect { x: inner.x.saturating_add(1), width: inner.width.saturating_sub(2), ..inner };
+        self.table.draw(frame, padded, true, true, ui);
         self.places.clear();
         self.places.put(self.table.area, ());
     }

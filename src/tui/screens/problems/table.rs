@@ -102,7 +102,11 @@ impl ProblemTable {
             Action::OpenProblem => self.goal().err(),
             Action::ExcludeProblem => no_edit().or_else(|| self.target().err()),
             Action::ExcludeKind if self.list.get().is_none() => Some(NONE.to_owned()),
-            Action::ExcludeKind | Action::Redo => no_edit(),
+            Action::ExcludeKind => no_edit().or_else(|| {
+                let is_looking = self.list.get().is_some_and(|row| self.rows.way(row).is_none());
+                is_looking.then(|| LOOKING.to_owned())
+            }),
+            Action::Redo => no_edit(),
             Action::Undo => no_edit().or_else(|| (self.pending == 0).then(|| "there is nothing to undo".to_owned())),
             Action::Write => no_edit().or_else(|| (self.pending == 0).then(|| "there is nothing to write".to_owned())),
             _ => None,
@@ -190,7 +194,9 @@ impl ProblemTable {
             more => format!("; {} more problems of this kind are not listed", grouped(more)),
         };
         let title = format!("exclude {}: {}{unlisted}", what.join(" and "), kind.title());
-        let edits = items.chunks(TOGETHER).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
+        // A change of one part would be told by that part alone.
+        let size = if items.len() <= TOGETHER { 1 } else { TOGETHER };
+        let edits = items.chunks(size).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
         Ok(Edit::Many { title, edits })
     }
 }

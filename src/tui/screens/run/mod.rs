@@ -210,9 +210,8 @@ impl RunState {
 
     /// What the key of the log does, in the bottom bar.
     pub fn log_label(&self) -> &'static str {
-        match (self.tab, self.before_log) {
-            (Tab::Log, Tab::Problems) => "problems",
-            (Tab::Log, _) => "overview",
+        match self.tab {
+            Tab::Log => "close log",
             _ => Action::ShowLog.label(),
         }
     }

@@ -105,11 +105,16 @@ impl RunScreen {
     }
 
     /// Lets the list of problems find out where its rows lead.
-    fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
+    fn look_problems_up(&mut self) {
         if self.desk.is_none() && self.run.has_cursor() {
             let view = self.job.and_then(|id| self.env.jobs.view(id));
-            self.desk = view.map(|view| ProblemDesk::new(view.root, &self.env));
+            self.desk = view.map(|view| ProblemDesk::new(view.root, &mut self.run.problems, &self.env));
         }
+    }
+
+    /// Picks up what was found out about them.
+    fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
+        self.look_problems_up();
         self.desk.as_mut().is_some_and(|desk| desk.follow(&mut self.run.problems, effects))
     }
 
@@ -206,7 +211,11 @@ impl Screen for RunScreen {
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::Action(action) => self.act(action),
+            Input::Action(action) => {
+                let effects = self.act(action);
+                self.look_problems_up();
+                effects
+            }
             Input::Mouse(mouse) => {
                 match self.places.gesture(mouse) {
                     Some(Gesture::Click { line, .. }) => {
