@@ -128,14 +128,13 @@ fn a_prepare_media_counts_its_publishing() {
     check_task(&gate, media::start_on(plan, options(), fs).unwrap());
 }
 
-/// The whole of a job that a program reads: of `--json`, one event for each phase that is long enough to be seen.
 #[test]
 fn events_say_how_much_of_the_whole_job_is_done() {
     let sandbox = Sandbox::new();
     for shard in 0..300 {
         text_shard(&sandbox.path(&format!("set/shard_{shard:03}.tar")), shard * 10, 2);
     }
-    let arguments = ["prepare", "set", "--split-ratio", "1,1,1", "--sample-type", "CrudeWebdataset", "--json"];
+    let arguments = ["prepare", "set", "--split-ratio", "1,1,1", "--sample-type", "CrudeWebdataset", "--yes", "--json"];
     let ran = sandbox.run(&arguments);
     ran.json("ok");
     let events: Vec<Value> = ran.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

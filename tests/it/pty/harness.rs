@@ -405,6 +405,7 @@ impl Story {
                 "pagedown" => "\x1b[6~".to_owned(),
                 "delete" => "\x1b[3~".to_owned(),
                 "f1" => "\x1bOP".to_owned(),
+                "f3" => "\x1bOR".to_owned(),
                 "f5" => "\x1b[15~".to_owned(),
                 key => match key.strip_prefix("ctrl-") {
                     Some(letter) => char::from(letter.as_bytes()[0] & 0x1f).to_string(),
