@@ -230,6 +230,8 @@ impl Loop<'_> {
     /// Brings the title of the window up to date.
     fn see_to_title(&mut self) {
         if self.app.exit_code().is_some() || !self.term.is_free() {
+            // An event comes when the terminal has taken the last frame.
+            self.title.due = None;
             return;
         }
         if let Some(title) = self.title.next(Instant::now(), || self.app.window_title()) {
