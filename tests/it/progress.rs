@@ -13,7 +13,6 @@ use gristmill::model::{
 use gristmill::storage::fs::fault::FaultFs;
 use gristmill::storage::fs::Fs;
 use serde_json::Value;
-use std::path::Path;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -135,7 +134,7 @@ fn events_say_how_much_of_the_whole_job_is_done() {
         text_shard(&sandbox.path(&format!("set/shard_{shard:03}.tar")), shard * 10, 2);
     }
     let arguments = ["prepare", "set", "--split-ratio", "1,1,1", "--sample-type", "CrudeWebdataset", "--yes", "--json"];
-    let ran = sandbox.run(&arguments);
+    let ran = sandbox.run(arguments);
     ran.json("ok");
     let events: Vec<Value> = ran.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let events: Vec<&Value> = events.iter().filter(|event| event["event"] == "progress").collect();

@@ -93,7 +93,10 @@ struct Item {
 
 fn bar_items(screen: &dyn Screen, ui: &Ui) -> Vec<Item> {
     let typing = screen.wants_text();
-    let hidden = |entry: &Entry| !entry.in_bar || screen.why_disabled(entry.action).is_some();
+    // A text field needs the room for the flags of its answers; the notice of an ended job has the key.
+    let is_spared = |action| typing && action == Action::Jobs;
+    let hidden =
+        |entry: &Entry| !entry.in_bar || is_spared(entry.action) || screen.why_disabled(entry.action).is_some();
     let mut seen: Vec<Action> = Vec::new();
     let mut items = Vec::new();
     // A key that a nearer layer has a meaning for does not reach the farther one.
