@@ -41,7 +41,7 @@ fn shown<S: Setting>(setting: S, plan: &S::Plan) -> String {
         Kind::Switch => format!("{} ({})", if setting.is_on(plan) { "on" } else { "off" }, setting.note()),
         Kind::Choice => {
             let (choices, chosen) = setting.choices(plan);
-            choices.get(chosen).map(|choice| line_of(choice)).unwrap_or_default()
+            choices.get(chosen).map(line_of).unwrap_or_default()
         }
         Kind::Text | Kind::List | Kind::Page => match setting.words(plan) {
             words if words.is_empty() => setting.note().to_owned(),
