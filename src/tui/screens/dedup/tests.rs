@@ -5,12 +5,14 @@ use super::state::DedupState;
 use super::step::{Field, Step};
 use crate::job::dedup::{DedupEstimate, LengthEstimate, RepeatedPassage};
 use crate::model::dedup::{Keep, Mode, Variant};
-use crate::model::{DedupPlan, Failure, Problem, ProblemKind, Subject};
+use crate::model::{DedupPlan, Failure, Problem, ProblemKind, RunOptions, Subject};
 use crate::source::dedup::Listing;
 use crate::source::text::{Packing, TextFile};
-use crate::tui::form::{self, draw, Answers as _, Step as _};
+use crate::tui::form::{self, draw, Answers as _, Guide as _, Step as _};
 use crate::tui::keymap::Action;
+use crate::tui::screen::UiEnv;
 use crate::tui::testing;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -264,4 +266,47 @@ fn what_lengths_come_to_depends_on_few_answers() {
     assert_eq!(super::seen::relevant(&one), super::seen::relevant(&other));
     let keyed = DedupPlan { text_key: "body".into(), ..other.clone() };
     assert_ne!(super::seen::relevant(&keyed), super::seen::relevant(&other));
+}
+
+/// One file with more text than is searched at once; every second document is there twice.
+fn write_nine_mib(folder: &Path) {
+    let mut text = String::new();
+    let mut number = 0_u64;
+    while text.len() < 9 << 20 {
+        number += 1;
+        let words: String =
+            (0..60).map(|word| format!("{:x} ", (number * 60 + word) * 0x9e37_79b9 % 0xffff_fffb)).collect();
+        let copies = if number % 2 == 0 { 2 } else { 1 };
+        (0..copies).for_each(|_| text.push_str(&format!("{{\"text\": \"{words}\"}}\n")));
+    }
+    std::fs::write(folder.join("a.jsonl"), text).unwrap();
+}
+
+#[test]
+fn first_estimates_of_a_larger_text_are_followed_by_exact_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    write_nine_mib(folder.path());
+    let env = UiEnv::new(RunOptions::default(), folder.path().join("state"));
+    let mut state = DedupState::new(DedupPlan::new(folder.path().to_str().unwrap(), ""));
+    let mut guide = DedupGuide::start(&state.plan, &env);
+    let mut estimates: Vec<LengthEstimate> = Vec::new();
+    let mut pictures: Vec<String> = Vec::new();
+    state.form.step = Step::Length;
+    testing::wait("exact figures", || {
+        guide.ask(&mut state);
+        if guide.take(&mut state) {
+            if let Some(Ok(found)) = state.seen.estimate(500) {
+                estimates.push(found.lengths[0]);
+                pictures.push(shown(&mut state, 80, 22, false));
+            }
+        }
+        estimates.last().is_some_and(|last| last.is_exact)
+    });
+    let (first, last) = (estimates[0], estimates[estimates.len() - 1]);
+    assert!(!first.is_exact, "{first:?}");
+    assert!(first.least_share <= last.share && last.share <= first.most_share.unwrap(), "{first:?} {last:?}");
+    assert!((0.3..0.4).contains(&last.share), "{last:?}");
+    let row = |picture: &str| picture.lines().find(|line| line.contains(") 500")).unwrap().to_owned();
+    assert!(row(&pictures[0]).contains('~'), "{}", pictures[0]);
+    assert!(!row(&pictures[pictures.len() - 1]).contains('~'), "{}", pictures[pictures.len() - 1]);
 }
