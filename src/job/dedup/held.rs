@@ -22,10 +22,19 @@ pub(super) struct SearchBudget {
 }
 
 impl SearchBudget {
-    /// For about so many bytes of text under these rules; `None` where they do not fit into so many bytes of memory.
+    /// For text of about `text_bytes` under these rules; `None` where it does not fit into `memory` bytes.
     pub(super) fn of(text_bytes: u64, rules: &[Rule], memory: u64) -> Option<Self> {
-        // It is a guess how much text is in packed files, and while it is put together some of it is there twice.
+        // The size of the text in packed files is a guess, and while it is put together some of it is there twice.
         let most = text_bytes.saturating_add(text_bytes / 8).saturating_add(2 << 20);
+        Self::within(text_bytes, most, rules, memory)
+    }
+
+    /// For text that is held already.
+    pub(super) fn of_held(held: &Held, rules: &[Rule], memory: u64) -> Option<Self> {
+        Self::within(held.bytes(), held.bytes(), rules, memory)
+    }
+
+    fn within(text_bytes: u64, most: u64, rules: &[Rule], memory: u64) -> Option<Self> {
         let records = memory.saturating_sub(PROGRAM.min(memory / 2)).checked_sub(most)?;
         let of_all = rules.iter().map(|rule| record_bytes(rule, most)).max().unwrap_or_default();
         let fits = text_bytes <= MOST_TEXT && of_all <= records.saturating_mul(MOST_PASSES);
@@ -51,6 +60,11 @@ impl Held {
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> u64 {
         self.text.len() as u64
+    }
+
+    /// Documents that it holds.
+    pub(super) fn documents(&self) -> u64 {
+        self.documents.len() as u64
     }
 
     /// Makes room for so many bytes more.

@@ -236,10 +236,10 @@ impl Sample {
         let seen = Seen { part: self.part, stretches: &self.stretches };
         let estimate = |(one, rule): (Samples, &Rule)| one.estimate(rule, own, seen, most);
         let mut all: Vec<Estimate> = samples.into_iter().zip(&self.rules).map(estimate).collect();
-        let Some(search) = SearchBudget::of(self.held.bytes(), &self.rules, self.memory_bytes) else { return Ok(all) };
+        let Some(search) = SearchBudget::of_held(&self.held, &self.rules, self.memory_bytes) else { return Ok(all) };
         let besides = self.held.estimates(&self.rules, own, (0, threads), search, cancel)?;
         for (one, besides) in all.iter_mut().zip(besides) {
-            one.at_least(besides.removable as f64 / besides.bytes.max(1) as f64);
+            one.combine_with_searched(besides.removable as f64 / besides.bytes.max(1) as f64, self.held.documents());
         }
         Ok(all)
     }

@@ -81,16 +81,30 @@ pub struct Estimate {
     pub passages: Vec<Passage>,
 }
 
+/// How much more repeats in all of a text than within a searched part of it, as a share of the text: one standard deviation of what is
+/// assumed before anything is known.
+const GROWTH_DEVIATION: f64 = 0.08;
+
 impl Estimate {
-    /// Takes into account that this part of the text repeats in some of it, from 0 to 1: in all of it no less does.
-    pub fn at_least(&mut self, share: f64) {
-        let bytes = ((share * self.bytes as f64) as u64).min(self.bytes);
-        self.least = self.least.max(bytes);
-        self.removable = self.removable.max(bytes);
+    /// Takes into account that the part `share` of the text, from 0 to 1, repeats within some `documents` of it that were searched. In all
+    /// of the text hardly less does, and the less the sampled keys say, the nearer to it is the truth: of a passage with few keys, all or
+    /// none are sampled.
+    pub fn combine_with_searched(&mut self, share: f64, documents: u64) {
+        let bytes = |share: f64| ((share.max(0.0) * self.bytes as f64) as u64).min(self.bytes);
+        // Which documents were searched is chance: as if each of them repeated as a whole or not at all.
+        let chance = (share * (1.0 - share) / documents.max(1) as f64).sqrt();
+        let (searched, least) = (bytes(share), bytes(share - SEARCHED_DEVIATIONS * chance));
+        let deviation = self.margin as f64 / self.bytes.max(1) as f64;
+        let weight = GROWTH_DEVIATION.powi(2) / (GROWTH_DEVIATION.powi(2) + deviation.powi(2));
+        self.least = self.least.max(least);
+        self.removable = searched + (self.removable.saturating_sub(searched) as f64 * weight) as u64;
+        self.margin = (self.margin as f64 * weight.sqrt()) as u64;
         self.most = self.most.map(|most| most.max(self.removable));
     }
 }
 
+/// Standard deviations by which the least is apart from what was found in searched documents.
+const SEARCHED_DEVIATIONS: f64 = 3.0;
 /// Standard deviations by which the least and the most are apart from what is told.
 const DEVIATIONS: f64 = 2.0;
 
