@@ -13,7 +13,7 @@ use crate::model::facts::PART_NAMES_KEPT;
 use crate::model::handles::ProgressReading;
 use crate::model::{
     Cancel, DatasetFacts, Failure, FileStamp, Handles, Outcome, PartFacts, Problem, ProblemKind, ProblemLog,
-    ProblemSink, Progress, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
+    ProblemSink, Progress, RecordingSink, RunOptions, SampleSketch, Severity, Shard, ShardId, ShardState, Subject,
 };
 use crate::source::decode::{part_class, PartClass};
 use crate::storage::fs::{Fs, RealFs};
@@ -183,10 +183,12 @@ impl Shared {
         let Some(shard) = self.lock().shards.get(position).cloned() else { return Ok(None) };
         self.update(|state| set_shard_state(state, position, ShardState::Scanning));
         let id = ShardId(u32::try_from(position).unwrap_or(u32::MAX));
-        match index::scan_unit(&shard, id, folder, &*self.fs, self.sort_memory(), &self.handles()) {
+        let problems = RecordingSink::new(&self.problems);
+        let handles = Handles { problems: &problems, ..self.handles() };
+        match index::scan_unit(&shard, id, folder, &*self.fs, self.sort_memory(), &handles) {
             Ok(spooled) => {
                 self.count_in(position, &spooled);
-                Ok(Some(spooled))
+                Ok(Some(SpooledShard { problems: problems.into_recorded(), ..spooled }))
             }
             Err(failure) if failure.is_cancelled() => {
                 self.update(|state| set_shard_state(state, position, ShardState::Waiting));

@@ -3,6 +3,7 @@
 
 use super::failure::{Failure, Outcome};
 use super::problem::{Problem, ProblemKind, Severity};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -198,6 +199,80 @@ impl ProblemSink for ProblemLog {
         if number > 0 {
             *self.inner().counts.entry((severity, kind)).or_default() += number;
         }
+    }
+}
+
+/// Problems of one unit of work, as the journal keeps them: the first of them, and of the others how many there were of each kind.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RecordedProblems {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    first: Vec<Problem>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    more: Vec<(Severity, ProblemKind, u64)>,
+}
+
+impl RecordedProblems {
+    /// Problems of a unit that are kept as a whole.
+    const MAX_KEPT: usize = 100;
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty() && self.more.is_empty()
+    }
+
+    /// Reports all of them to a sink.
+    pub fn report_to(&self, sink: &dyn ProblemSink) -> Outcome<()> {
+        self.more.iter().for_each(|&(severity, kind, number)| sink.count_more(severity, kind, number));
+        self.first.iter().try_for_each(|problem| sink.report(problem.clone()))
+    }
+
+    fn count(&mut self, severity: Severity, kind: ProblemKind, number: u64) {
+        match self.more.iter_mut().find(|more| (more.0, more.1) == (severity, kind)) {
+            Some(more) => more.2 += number,
+            None => self.more.push((severity, kind, number)),
+        }
+    }
+}
+
+/// A [`ProblemSink`] that hands everything on to another one and records it.
+pub struct RecordingSink<'a> {
+    sink: &'a dyn ProblemSink,
+    recorded: Mutex<RecordedProblems>,
+}
+
+impl<'a> RecordingSink<'a> {
+    /// Records what is reported to `sink` through this one.
+    pub fn new(sink: &'a dyn ProblemSink) -> Self {
+        Self { sink, recorded: Mutex::default() }
+    }
+
+    /// What was recorded.
+    pub fn into_recorded(self) -> RecordedProblems {
+        self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn recorded(&self) -> std::sync::MutexGuard<'_, RecordedProblems> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl ProblemSink for RecordingSink<'_> {
+    fn report(&self, problem: Problem) -> Outcome<()> {
+        {
+            let mut recorded = self.recorded();
+            match recorded.first.len() < RecordedProblems::MAX_KEPT {
+                true => recorded.first.push(problem.clone()),
+                false => recorded.count(problem.severity, problem.kind, 1),
+            }
+        }
+        self.sink.report(problem)
+    }
+
+    fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
+        if number > 0 {
+            self.recorded().count(severity, kind, number);
+        }
+        self.sink.count_more(severity, kind, number);
     }
 }
 

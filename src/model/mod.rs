@@ -28,7 +28,9 @@ pub use apple_double::{AppleDouble, AppleDoublePlace, MAX_APPLE_DOUBLE_KEYS};
 pub use dedup::DedupPlan;
 pub use facts::{DatasetFacts, DatasetKind, PartFacts, PartSets, PreparedFacts, SameKeys, ShardFacts, ShardState};
 pub use failure::{ExitClass, Failure, Outcome};
-pub use handles::{Cancel, Handles, NullProblemSink, ProblemLog, ProblemSink, Progress};
+pub use handles::{
+    Cancel, Handles, NullProblemSink, ProblemLog, ProblemSink, Progress, RecordedProblems, RecordingSink,
+};
 pub use media::{AvFacts, ImageFacts, MediaFacts, MediaFilter, MediaPlan, MediaType};
 pub use mix::{MixKind, MixMember, MixPlan};
 pub use options::RunOptions;

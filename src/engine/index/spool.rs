@@ -3,7 +3,7 @@
 use super::bytes::{SpoolFile, SpoolReader, SpoolWriter};
 use super::rows::{RowReader, RowWriter};
 use super::runs::{Run, RunSource, Sorter};
-use crate::model::{HiddenSample, Outcome, PartRow, SampleRow, ShardId};
+use crate::model::{HiddenSample, Outcome, PartRow, RecordedProblems, SampleRow, ShardId};
 use crate::source::tar::{ScanSink, ShardScan};
 use crate::storage::fs::Fs;
 use crate::storage::read::open_read;
@@ -18,7 +18,7 @@ const ROW_CHUNK: usize = 128 * 1024;
 
 /// A scanned shard: its spool files, and what the scan found. Can be stored without the folder, and used again by another
 /// run that names the folder, after [`is_intact`](Self::is_intact).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SpooledShard {
     /// The number in the names of its files; the place in the index is decided when the index is built.
     pub id: ShardId,
@@ -41,6 +41,9 @@ pub struct SpooledShard {
     pub part_rows: u64,
     /// What the scan found.
     pub scan: ShardScan,
+    /// What the scan reported: a run that resumes reports it again.
+    #[serde(default, skip_serializing_if = "RecordedProblems::is_empty")]
+    pub problems: RecordedProblems,
 }
 
 impl SpooledShard {
@@ -184,6 +187,7 @@ impl<'a> SpoolSink<'a> {
             samples: self.samples,
             part_rows: self.part_rows,
             scan,
+            problems: RecordedProblems::default(),
         })
     }
 }

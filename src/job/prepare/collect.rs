@@ -38,7 +38,7 @@ pub(super) fn collect(
     context.shared.fs.create_dir(&folder, 0o700)?;
     let count = context.shared.lock().shards.len();
     let collected: Mutex<Vec<Option<SpooledShard>>> = Mutex::new(vec![None; count]);
-    resume(context, selection, &folder, &journal, &collected);
+    resume(context, selection, &folder, &journal, &collected)?;
     adopt_live(context, selection, &folder, &journal, &collected)?;
     scan_missing(context, selection, &folder, &journal, &collected)?;
     let mut collected = collected.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -77,8 +77,14 @@ fn record(journal: &Journal, shard: &Shard, spooled: &SpooledShard) -> Outcome<(
 }
 
 /// Takes over what an interrupted run of the same plan finished, where input and spool are still the same. A scan that is
-/// at work already leaves these shards out.
-fn resume(context: &Context, selection: &Selection, folder: &Path, journal: &Journal, collected: &Collected) {
+/// at work already leaves these shards out. Their problems are reported again.
+fn resume(
+    context: &Context,
+    selection: &Selection,
+    folder: &Path,
+    journal: &Journal,
+    collected: &Collected,
+) -> Outcome<()> {
     let mut resumed = 0u64;
     for &position in &selection.positions {
         let Some(shard) = context.shared.lock().shards.get(position).cloned() else { continue };
@@ -90,6 +96,7 @@ fn resume(context: &Context, selection: &Selection, folder: &Path, journal: &Jou
                 continue;
             }
             context.shared.count_in(position, &spooled);
+            spooled.problems.report_to(&context.shared.problems)?;
             context.shared.progress.add(1, shard.stamp.bytes);
             put(collected, position, spooled);
             resumed += 1;
@@ -98,6 +105,7 @@ fn resume(context: &Context, selection: &Selection, folder: &Path, journal: &Jou
     if resumed > 0 {
         context.board.log(format!("{} taken over from an interrupted run", text::count(resumed, "shard")));
     }
+    Ok(())
 }
 
 /// Moves the spools of a scan that was taken over into the work folder as they are finished, until it ends.

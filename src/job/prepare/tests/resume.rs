@@ -22,8 +22,14 @@ fn stopped_at(root: &Path, at: u64) -> usize {
 
 /// A data set whose run was stopped when three of its four shards were done.
 fn stopped() -> tempfile::TempDir {
+    stopped_after(|_| ())
+}
+
+/// The same with a change to the data set before the run.
+fn stopped_after(change: impl Fn(&Path)) -> tempfile::TempDir {
     for at in 10..200 {
         let folder = copy_of("captioning_fieldmap");
+        change(folder.path());
         if stopped_at(folder.path(), at) == 3 {
             return folder;
         }
@@ -110,4 +116,25 @@ fn what_a_scan_has_read_meanwhile_is_not_taken_from_the_stopped_run_as_well() {
     let shared = Shared::new(folder.path(), &RunOptions::default(), Arc::new(RealFs)).unwrap();
     shared.set_opened(crate::engine::dataset::open(folder.path()).unwrap());
     assert!(shared.take_over(1) && !shared.take_over(1), "one of the two has it");
+}
+
+#[test]
+fn problems_of_shards_that_are_taken_over_are_reported_again() {
+    let empty_first_shard = |root: &Path| {
+        let is_tar = |name: &&PathBuf| name.extension().is_some_and(|extension| extension == "tar");
+        let files = files_below(root);
+        put(&root.join(files.iter().filter(is_tar).min().unwrap()), &[0; 1_024]);
+    };
+    let problems_of = |root: &Path| {
+        let report = run_with(&plan_at(root), 1).unwrap();
+        let problems = report.problems.iter().filter(|problem| problem.severity >= Severity::Problem);
+        let lines: Vec<String> = problems.map(|problem| format!("{} {}", problem.subject, problem.message)).collect();
+        (lines, report.counts)
+    };
+    let at_once = copy_of("captioning_fieldmap");
+    empty_first_shard(at_once.path());
+    let expected = problems_of(at_once.path());
+    assert_eq!(expected.0.len(), 1, "{expected:?}");
+    let resumed = stopped_after(empty_first_shard);
+    assert_eq!(problems_of(resumed.path()), expected);
 }
