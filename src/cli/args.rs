@@ -93,7 +93,7 @@ pub enum Command {
         #[arg(long, value_name = "FILE")]
         source: Option<PathBuf>,
     },
-    /// Put right what a program is known to have written wrongly; what was there is kept
+    /// Repair what a program is known to have written wrongly; the old file is kept
     Repair {
         /// Packed file (.pbin)
         path: PathBuf,
@@ -115,7 +115,7 @@ pub enum Command {
     },
     /// List running and interrupted jobs
     Jobs {
-        /// Data sets to look at, besides those opened lately
+        /// Data sets to look at, in addition to recent ones
         paths: Vec<PathBuf>,
     },
     /// Print which key does what

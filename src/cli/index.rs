@@ -25,7 +25,7 @@ pub struct IndexArgs {
     /// Whose index
     #[arg(long, value_name = "FORMAT")]
     format: Format,
-    /// Modalities: where the index goes [default: beside the file, its last suffix replaced by .idx]
+    /// Modalities: where the index goes [default: next to the file, its last suffix replaced by .idx]
     #[arg(long, alias = "index_path", value_name = "FILE")]
     index_path: Option<PathBuf>,
     /// Modalities: what becomes of an index that is there

@@ -66,7 +66,7 @@ pub fn line_ends(file: &ReadFile, unit: FileUnit, memory: &mut Vec<u8>, handles:
         if count == 0 {
             return Err(Failure::data(WHAT, "the file changed while it was read")
                 .on(Subject::path(file.path()))
-                .with_hint("run it again once nobody writes to the file any more"));
+                .with_hint("run it again when no program writes to the file"));
         }
         let before = (at - unit.range.start) as u32 + 1;
         ends.extend(memchr_iter(b'\n', space.get(..count).unwrap_or_default()).map(|end| before + end as u32));

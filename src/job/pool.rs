@@ -41,9 +41,9 @@ pub fn together(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Se
     let first = Mutex::new(first);
     let begin = || (first.lock().unwrap_or_else(PoisonError::into_inner))();
     std::thread::scope(|scope| {
-        let beside = std::thread::Builder::new().name("beside".to_owned()).spawn_scoped(scope, begin);
+        let other = std::thread::Builder::new().name("other".to_owned()).spawn_scoped(scope, begin);
         second();
-        match beside.map(std::thread::ScopedJoinHandle::join) {
+        match other.map(std::thread::ScopedJoinHandle::join) {
             Ok(Ok(())) => {}
             Ok(Err(panic)) => resume_unwind(panic),
             Err(_) => begin(),

@@ -28,7 +28,7 @@ pub(super) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn 
         Ok(_) => return Ok(()),
     };
     let problem = Problem::problem(ProblemKind::ChangedDuringScan, Subject::path(file.path()), why);
-    let problem = problem.with_hint("wait until nobody writes to it, then run again");
+    let problem = problem.with_hint("wait until no program writes to it, then run again");
     let mut failure = problem.clone().into_failure();
     "reading the lines".clone_into(&mut failure.what);
     problems.report(problem)?;

@@ -291,7 +291,7 @@ fn without_a_full_screen_the_editor_is_a_menu() {
     number(&mut dialogue, "8");
     dialogue.expect("+ ");
     number(&mut dialogue, "10");
-    dialogue.expect("Give up 1 change").answer("n");
+    dialogue.expect("Discard 1 change that is not written?").answer("n");
     dialogue.expect("(1 change not written)").expect("Number").answer("9");
     dialogue.expect("Write data").answer("y");
     dialogue.expect("Written data/.nv-meta/split.yaml");

@@ -75,7 +75,7 @@ pub enum Policy {
 struct IndexArgs {
     /// Text, one JSON value a line
     source: PathBuf,
-    /// File to write [default: beside the text, its last suffix replaced by .idx]
+    /// File to write [default: next to the text, its last suffix replaced by .idx]
     #[arg(long = "index_path", value_name = "FILE")]
     index: Option<PathBuf>,
     /// What happens to a file that is there

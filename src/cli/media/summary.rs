@@ -33,11 +33,11 @@ pub fn of_report(plan: &PrepareMediaPlan, report: &MediaReport) -> Vec<String> {
     lines
 }
 
-/// What `prepare` tells of media.
+/// What `prepare` prints of media.
 pub fn summary_line(media: &MediaSummary) -> String {
-    let told = described(media.images, media.av);
+    let described = described(media.images, media.av);
     let rows = rows(media.rows_written, media.rows_in_all, media.stale);
-    format!("Media: {told} of {}. {rows}", looked_at(media.entries))
+    format!("Media: {described} of {}. {rows}", looked_at(media.entries))
 }
 
 fn described(images: u64, av: u64) -> String {

@@ -6,7 +6,7 @@ use super::args::{CheckArgs, ExcludeArgs, MoveArgs};
 use super::change::{diff_lines, Change};
 use super::{balance, check, exclude, moving, open, show};
 use crate::engine::splits::SplitEditor;
-use crate::model::text::count;
+use crate::model::text::{agree, count};
 use crate::model::{Failure, Outcome};
 use crate::prompt::Ask;
 use serde_json::{json, Map};
@@ -199,7 +199,8 @@ impl Menu<'_> {
             0 => Ok(true),
             some => {
                 let changes = count(some as u64, "change");
-                Ok(self.ask.yes(&format!("Discard {changes} that are not written?"), false)?)
+                let are = agree(some as u64, "is", "are");
+                Ok(self.ask.yes(&format!("Discard {changes} that {are} not written?"), false)?)
             }
         }
     }

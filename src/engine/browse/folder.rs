@@ -125,9 +125,10 @@ impl Shared {
                 }
             };
             if !listing.files.is_empty() || listing.odd > 0 {
-                let odd = crate::model::text::count(listing.odd, "entry");
+                let entries = crate::model::text::count(listing.odd, "entry");
+                let are = crate::model::text::agree(listing.odd, "is", "are");
                 let note = (listing.odd > 0)
-                    .then(|| Arc::from(format!("left out: {odd} that is no file or whose name is not UTF-8")));
+                    .then(|| Arc::from(format!("left out: {entries} that {are} no file or whose name is not UTF-8")));
                 self.add(name, PackedNames::new(listing.names()), note);
             }
             if folder.depth < DEEPEST {

@@ -2,7 +2,7 @@
 
 use super::Checked;
 use crate::engine::nanosets::check::no_document;
-use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
+use crate::model::{text, Failure, Handles, Outcome, Problem, ProblemKind, Severity, Subject};
 use crate::storage::read::{open_read, read_whole};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -90,8 +90,7 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
     let on = |row: u64| Subject::path(table.path()).at(row * ROW);
     let report = |kind, subject, message: String| handles.problems.report(Problem::problem(kind, subject, message));
     if table.len() % ROW != 0 {
-        let message =
-            format!("its size of {} is not a multiple of {ROW}", crate::model::text::count(table.len(), "byte"));
+        let message = format!("its size of {} is not a multiple of {ROW}", text::count(table.len(), "byte"));
         report(ProblemKind::BadFile, Subject::path(table.path()), message)?;
     }
     let rows = table.len() / ROW;
@@ -112,46 +111,14 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
                 tell(handles, stray, on(row), || {
                     format!(
                         "sample {row} is in file {number}, and the list has {}",
-                        crate::model::text::count(files_there as u64, "file")
+                        text::count(files_there as u64, "file")
                     )
                 })?;
                 continue;
             };
             (shortest, longest) = (shortest.min(length), longest.max(length));
-            let end = offset.checked_add(length);
-            if file.bytes.is_some_and(|size| end.is_none_or(|end| end > size)) {
-                file.told += 1;
-                tell(handles, file.told, on(row), || {
-                    format!(
-                        "sample {row} is beyond the end of {}: {} from {offset} on",
-                        file.name,
-                        crate::model::text::count(length, "byte")
-                    )
-                })?;
-            } else if offset != file.sample_bytes {
-                file.told += 1;
-                let expected = file.sample_bytes;
-                tell(handles, file.told, on(row), || {
-                    format!(
-                        "sample {row} begins at {offset} of {}, and the one before it ends at {expected}",
-                        file.name
-                    )
-                })?;
-            }
-            if let Some(size) =
-                schema.as_ref().map(|schema| schema.total_bytes_per_sample).filter(|size| *size != length)
-            {
-                file.told += 1;
-                tell(handles, file.told, on(row), || {
-                    format!(
-                        "sample {row} has {}, and the schema says {size}",
-                        crate::model::text::count(length, "byte")
-                    )
-                })?;
-            }
-            file.samples += 1;
-            // So that one gap is told once.
-            file.sample_bytes = end.unwrap_or(u64::MAX);
+            let size = schema.as_ref().map(|schema| schema.total_bytes_per_sample);
+            check_row(file, (row, offset, length), size, table.path(), handles)?;
         }
         handles.progress.add(count, count * ROW);
         first += count;
@@ -171,6 +138,37 @@ pub fn forager_facts(root: &Path, handles: &Handles<'_>) -> Outcome<ForagerFacts
         files,
         schema,
     })
+}
+
+/// Compares a row, which is (sample, offset, length), with the file that it is in and with the size of a sample by the schema.
+fn check_row(
+    file: &mut ForagerFile,
+    (row, offset, length): (u64, u64, u64),
+    size: Option<u64>,
+    table: &Path,
+    handles: &Handles<'_>,
+) -> Outcome<()> {
+    let ForagerFile { name, bytes, samples, sample_bytes, told, .. } = file;
+    let mut report = |message: &dyn Fn() -> String| {
+        *told += 1;
+        tell(handles, *told, Subject::path(table).at(row * ROW), message)
+    };
+    let end = offset.checked_add(length);
+    if bytes.is_some_and(|size| end.is_none_or(|end| end > size)) {
+        report(&|| {
+            format!("sample {row} is beyond the end of {name}: {} from {offset} on", text::count(length, "byte"))
+        })?;
+    } else if offset != *sample_bytes {
+        let expected = *sample_bytes;
+        report(&|| format!("sample {row} begins at {offset} of {name}, and the one before it ends at {expected}"))?;
+    }
+    if let Some(size) = size.filter(|size| *size != length) {
+        report(&|| format!("sample {row} has {}, and the schema says {size}", text::count(length, "byte")))?;
+    }
+    *samples += 1;
+    // So that one gap is reported once.
+    *sample_bytes = end.unwrap_or(u64::MAX);
+    Ok(())
 }
 
 /// As `lint` counts.
@@ -234,7 +232,7 @@ fn after_rows(root: &Path, files: &[ForagerFile], handles: &Handles<'_>) -> Outc
             let rest = file.bytes.unwrap_or(0) - file.sample_bytes;
             let message = format!(
                 "{} after its last sample {} part of none",
-                crate::model::text::count(rest, "byte"),
+                text::count(rest, "byte"),
                 crate::model::text::agree(rest, "is", "are")
             );
             handles.problems.report(Problem::problem(

@@ -62,10 +62,10 @@ fn begins_a_line(file: &ReadFile, unit: Unit) -> Outcome<bool> {
 pub(super) fn problem(place: Subject, line: Line<'_>, at: usize, issue: Issue) -> Problem {
     let from = at.saturating_sub(SHOWN.0);
     let near = line.bytes.get(from..(at + SHOWN.1).min(line.bytes.len())).unwrap_or_default();
-    let (before, behind) =
+    let (before, after) =
         (if from > 0 { "…" } else { "" }, if from + near.len() < line.bytes.len() { "…" } else { "" });
     let near = display_safe_bytes(whole_characters(near)).trim().to_owned();
-    let message = format!("column {}: {}, near {before}{near}{behind}", at + 1, issue.title());
+    let message = format!("column {}: {}, near {before}{near}{after}", at + 1, issue.title());
     match issue {
         Issue::Syntax(_) | Issue::NotUtf8 | Issue::TooDeep => Problem::problem(ProblemKind::BadJson, place, message),
         Issue::DuplicateKey => Problem::problem(ProblemKind::RepeatedField, place, message),

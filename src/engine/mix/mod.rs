@@ -201,7 +201,7 @@ fn tell_clashes(walk: &mut Walk<'_>, outermost: &MixFile) {
         }
         if plan.has_other_names {
             let why = Unusable::new(
-                "its members exclude so many single samples that the loader asks for another name of the index in each process",
+                "its members exclude too many single samples: the loader asks for another name of the index in each process",
             )
             .hint("exclude whole shards, or prepare the members again without these samples");
             walk.tell(&file, plan.at, ProblemKind::BadMetadataset, Severity::Problem, why);

@@ -211,7 +211,7 @@ impl Packed {
     /// Fills `target` with bytes of the tokens, from `offset` bytes after their start.
     pub fn read(&self, offset: u64, target: &mut [u8]) -> Outcome<()> {
         if offset.checked_add(target.len() as u64).is_none_or(|end| end > self.data_bytes) {
-            return Err(Failure::data("reading tokens", "the index points behind the last token")
+            return Err(Failure::data("reading tokens", "the index points after the last token")
                 .on(Subject::path(self.file.path()).at(self.layout.header_bytes.saturating_add(offset))));
         }
         self.file

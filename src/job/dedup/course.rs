@@ -99,7 +99,7 @@ pub(super) fn course(
     job.context.stage(Phase::Publish, "file", Forecast::publishing(files), "making the result visible");
     job.context.cancel.check()?;
     if !lock.is_still_ours() {
-        return Err(Failure::environment("deduplicating", "somebody removed the lock of this run")
+        return Err(Failure::environment("deduplicating", "the lock of this run was removed")
             .on(Subject::path(job.layout.own.lock())));
     }
     let recorded = Recorded {

@@ -315,7 +315,7 @@ fn unchanged(path: &Path, then: FileStamp) -> Outcome<()> {
     };
     Err(Failure::data("deduplicating", why)
         .on(Subject::path(path))
-        .with_hint("wait until nobody writes to it, then run the same command again"))
+        .with_hint("wait until no program writes to it, then run the same command again"))
 }
 
 #[cfg(test)]

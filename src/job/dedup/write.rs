@@ -125,7 +125,7 @@ fn is_there(job: &Job<'_>, number: usize, written: &Written) -> Outcome<bool> {
 fn changed(path: &Path) -> Failure {
     Failure::data("deduplicating", "it was written to while it was read")
         .on(Subject::path(path))
-        .with_hint("wait until nobody writes to it, then run the same command again")
+        .with_hint("wait until no program writes to it, then run the same command again")
 }
 
 /// One piece of a file while it is made.

@@ -186,5 +186,5 @@ fn open_as_found(file: &TextFile) -> Outcome<ReadFile> {
 fn changed(file: &TextFile) -> Failure {
     Failure::data(WHAT, "the file changed while the folder was read")
         .on(Subject::path(&file.path))
-        .with_hint("run it again once nobody writes to the files any more")
+        .with_hint("run it again when no program writes to the files")
 }

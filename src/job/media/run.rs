@@ -87,8 +87,9 @@ fn work(
     context.stage(Phase::Publish, "file", Forecast::publishing(2), "making the result visible");
     context.cancel.check()?;
     if !lock.is_still_ours() {
-        return Err(Failure::environment("preparing media", "somebody removed the lock of this run")
-            .on(Subject::path(own.lock())));
+        return Err(
+            Failure::environment("preparing media", "the lock of this run was removed").on(Subject::path(own.lock()))
+        );
     }
     apply::publish(context, plan, target, &draft, &mut report)?;
     report.problems = context.problems.kept();

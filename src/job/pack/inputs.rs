@@ -254,5 +254,5 @@ pub(super) fn check_unchanged(file: &TextFile) -> Outcome<()> {
     };
     Err(Failure::data("packing", why)
         .on(Subject::path(&file.path))
-        .with_hint("wait until nobody writes to it, then run the same command again"))
+        .with_hint("wait until no program writes to it, then run the same command again"))
 }

@@ -344,7 +344,7 @@ impl<'a> Job<'a> {
         context.stage(Phase::Publish, "file", forecast, "making the result visible");
         context.cancel.check()?;
         if !lock.is_still_ours() {
-            return Err(Failure::environment("packing", "somebody removed the lock of this run")
+            return Err(Failure::environment("packing", "the lock of this run was removed")
                 .on(Subject::path(self.layout.own.lock())));
         }
         let texts = stats::texts(self.plan, &self.inputs, assembler.tasks(), &finishing, &self.logs())?;

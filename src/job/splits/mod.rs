@@ -13,7 +13,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 const WHAT: &str = "writing the splits";
-const CHANGED: &str = "the file was changed by somebody else since it was opened";
+const CHANGED: &str = "the file was changed by another program since it was opened";
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

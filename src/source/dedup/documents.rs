@@ -167,7 +167,7 @@ impl Documents {
             true => Ok(()),
             false => Err(Failure::data("reading the text", "the file changed since it was listed")
                 .on(Subject::path(&self.file.path))
-                .with_hint("run again when nobody writes to it")),
+                .with_hint("run again when no program writes to it")),
         }
     }
 

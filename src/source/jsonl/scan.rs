@@ -171,5 +171,5 @@ pub fn scan_unit(
 pub(super) fn changed(file: &ReadFile) -> Failure {
     Failure::data("reading the lines", "the file changed while it was read")
         .on(Subject::path(file.path()))
-        .with_hint("run it again once nobody writes to the file any more")
+        .with_hint("run it again when no program writes to the file")
 }

@@ -68,7 +68,7 @@ fn report_change(shard: &Shard, file: &ReadFile, scan: &ShardScan, handles: &Han
         _ => return Ok(()),
     };
     let problem = Problem::problem(ProblemKind::ChangedDuringScan, Subject::shard(&shard.name), why);
-    handles.problems.report(problem.with_hint("wait until nobody writes to it, then run again"))
+    handles.problems.report(problem.with_hint("wait until no program writes to it, then run again"))
 }
 
 /// Whether the content of an entry begins with these bytes.

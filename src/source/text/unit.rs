@@ -140,7 +140,7 @@ fn some(file: &ReadFile, at: u64, space: &mut [u8]) -> Outcome<usize> {
     if count == 0 {
         return Err(Failure::data("reading the text", "the file changed while it was read")
             .on(Subject::path(file.path()))
-            .with_hint("run it again once nobody writes to the file any more"));
+            .with_hint("run it again when no program writes to the file"));
     }
     Ok(count)
 }

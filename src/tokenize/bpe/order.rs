@@ -9,7 +9,7 @@ pub(super) const BLOCK: usize = 16;
 /// Bits of a place, below those of a rank.
 pub(super) const PLACE_BITS: u32 = 8;
 
-const _: () = assert!(RANK_BITS + PLACE_BITS < 31, "a rank and a place are less than what stands for none");
+const _: () = assert!(RANK_BITS + PLACE_BITS < 31, "a rank and a place are less than the value for none");
 
 /// The rank of a pair, then its place: of two pairs the one to be joined first is less.
 ///

@@ -58,6 +58,10 @@ fn escape<'a>(rest: &'a str, found: &mut Vec<String>, copied: &mut Vec<String>) 
     }
     if let Some(body) = rest.strip_prefix(']') {
         let end = body.find(['\x07', '\x1b', '\u{9c}']).unwrap_or(body.len());
+        if let (Some(title), Some(after)) = (body[..end].strip_prefix("2;"), body[end..].strip_prefix("\x1b\\")) {
+            found.extend(title.chars().filter(|&c| is_stray(c)).map(|c| format!("U+{:04X} in the title", c as u32)));
+            return after;
+        }
         match body[..end].strip_prefix("52;c;").and_then(decoded) {
             Some(text) if body[end..].starts_with('\x07') => copied.push(text),
             _ => found.push(format!("OSC {:?}", head(body))),
@@ -83,7 +87,8 @@ fn is_own(parameters: &str, last: char) -> bool {
             let is_reset = |mode| MODES.contains(&mode) || RESETS.contains(&mode) || mode == "2026";
             parameters.strip_prefix('?').is_some_and(is_reset)
         }
-        't' => parameters == "16",
+        // The size of a cell in pixels; the title of the window, kept and given back.
+        't' => ["16", "22;0", "23;0"].contains(&parameters),
         'c' => parameters.is_empty(),
         _ => false,
     }

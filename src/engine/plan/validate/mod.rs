@@ -76,7 +76,7 @@ fn media(plan: &PreparePlan, problems: &mut Vec<Problem>) {
     };
     if let Some(flag) = flag {
         let message = format!(
-            "media metadata cannot be made together with {flag}: it goes into the database beside the sample tables"
+            "media metadata cannot be made together with {flag}: it is written to the database of the sample tables"
         );
         let problem = Problem::refusal(ProblemKind::MissingAnswer, Subject::field(flag), message);
         problems.push(
@@ -255,7 +255,7 @@ fn check_splits(plan: &PreparePlan, facts: &DatasetFacts, problems: &mut Vec<Pro
         let message = format!("no split is called train; there are {}", names.join(", "));
         problems.push(
             Problem::note(ProblemKind::Other, Subject::field("train"), message)
-                .with_hint("trainers ask for train, val and test unless they are told other names"),
+                .with_hint("trainers ask for train, val and test unless other names are configured"),
         );
     }
     let nothing = resolved.splits.iter().all(|(_, shards)| shards.is_empty());

@@ -196,7 +196,7 @@ impl<'a> IndexReader<'a> {
             b'.' if self.stack == [Value::Outer] => return Ok(Step::End),
             b'.' => return Err(self.refuse("it ends inside of the list, or is no list")),
             b'c' | 0x93 | b'R' | 0x81 | b'b' | 0x92 | b'i' | b'o' | 0x82..=0x84 | b'P' | b'Q' => {
-                let hint = "do not open it with Python; somebody made it to harm, or it is no index at all";
+                let hint = "do not open it with Python; it was made to cause harm, or it is not an index";
                 return Err(self.refuse("it asks for code to be run, which an index has no use for").with_hint(hint));
             }
             _ => return Err(self.refuse("it holds something else than a list of pairs of numbers")),

@@ -270,16 +270,16 @@ impl BrowseScreen {
             Some(Row::Ready(sample)) => {
                 let key = text::pad_end(&columns.cut(&text::safe(&sample.key), ui.glyphs), columns.key);
                 let style = if sample.defect.is_some() { ui.theme.warn } else { ui.theme.text };
-                let (beside, beside_style) = match self.leads.get(sample) {
+                let (lead, lead_style) = match self.leads.get(sample) {
                     Some(lead) => (lead.to_owned(), ui.theme.text),
                     None => (self.measure(sample), ui.theme.muted),
                 };
                 let gap = if columns.beside > 0 { "  " } else { "" };
-                let beside = text::pad_end(&text::fit_end(&beside, columns.beside, ui.glyphs), columns.beside);
+                let lead = text::pad_end(&text::fit_end(&lead, columns.beside, ui.glyphs), columns.beside);
                 let (sign, sign_style) = if is_marked { ("*", ui.theme.matched) } else { self.sign_of(sample, ui) };
                 Line::from(vec![
                     Span::styled(key, style),
-                    Span::styled(format!("{gap}{beside}"), beside_style),
+                    Span::styled(format!("{gap}{lead}"), lead_style),
                     Span::styled(format!(" {sign}"), sign_style),
                 ])
             }

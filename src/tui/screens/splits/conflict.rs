@@ -23,7 +23,7 @@ pub fn ask(session: SplitSession, three: ThreeWay) -> Box<dyn Screen> {
         "The file is gone since it was opened. Nothing was written.".to_owned()
     } else {
         format!(
-            "Somebody else changed the file since it was opened: {} added, {} removed. Nothing was written.",
+            "The file has changed since it was opened: {} added, {} removed. Nothing was written.",
             count(added, "line"),
             count(removed, "line")
         )

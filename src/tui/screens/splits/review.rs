@@ -280,13 +280,13 @@ pub fn draw_written(written: &Written, changes: Option<&Changes>, frame: &mut Fr
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     let columns = usize::from(inner.width);
     let path = written.path.to_string_lossy();
-    let (sign, told) = if written.nothing_to_do {
+    let (sign, result) = if written.nothing_to_do {
         (ui.glyphs.dot, "the file was as it was to be".to_owned())
     } else {
         (ui.glyphs.check, format!("{}, {}", count(written.edits as u64, "change"), bytes(written.size)))
     };
     let mut lines = vec![
-        Line::from(Span::styled(format!("{sign} {told}"), ui.theme.ok)),
+        Line::from(Span::styled(format!("{sign} {result}"), ui.theme.ok)),
         Line::from(format!("  {}", text::fit_middle(&path, columns.saturating_sub(2), ui.glyphs))),
         Line::default(),
     ];
