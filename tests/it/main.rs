@@ -6,6 +6,7 @@
     reason = "a test that cannot go on panics; test data is not published"
 )]
 
+mod architecture;
 mod bad_input;
 mod check;
 mod cli_browse;
@@ -33,13 +34,13 @@ mod cli_small;
 mod cli_splits;
 mod cli_support;
 mod cli_usage;
+mod commands_page;
 mod docs;
 mod field;
 mod hostile;
 mod job_faults;
 mod job_faults_media;
 mod jsonl_faults;
-mod layers;
 mod media_av;
 mod pictures;
 mod plan;

@@ -1,0 +1,200 @@
+//! What the structure of the code must keep: layers, sizes, and how widely a name is spread. Ceilings may only be lowered.
+
+mod graph;
+mod source;
+
+use source::{source_files, SourceFile};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+static FILES: LazyLock<Vec<SourceFile>> = LazyLock::new(source_files);
+
+/// Modules from the lowest layer to the highest. Modules of one layer do not import from each other.
+const LAYERS: &[&[&str]] = &[
+    &["model"],
+    &["storage"],
+    &["formats"],
+    &["media", "tokenize"],
+    &["source"],
+    &["preview"],
+    &["engine"],
+    &["job"],
+    &["tui", "prompt"],
+    &["cli"],
+];
+
+/// Lines of code in each folder, at most.
+const BUDGETS: &[(&str, usize)] = &[
+    ("cli", 10_060),
+    ("engine", 32_000),
+    ("formats", 10_470),
+    ("job", 15_220),
+    ("media", 13_530),
+    ("model", 2_210),
+    ("preview", 3_590),
+    ("prompt", 1_615),
+    ("source", 7_310),
+    ("storage", 2_230),
+    ("tokenize", 6_465),
+    ("tui", 32_880),
+];
+
+/// Files with more lines of code than a file should have, and functions likewise; their numbers, at most.
+const MAX_FILE_LINES: usize = 500;
+const MAX_FUNCTION_LINES: usize = 80;
+const LONG_FILES: usize = 0;
+const LONG_FUNCTIONS: usize = 6;
+
+/// Modules that depend on each other in a circle, other than parents and children.
+const MODULES_IN_CYCLES: usize = 149;
+
+/// Files outside the folders of a token format that name it.
+const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 53), ("modalities", 57), ("nanosets", 68)];
+
+/// Files that name a flag.
+const FLAG_NAMES: &[(&str, usize)] =
+    &[("truncate-to", 14), ("max-tokens-per-file", 14), ("min-count", 14), ("sample-size", 29)];
+
+/// Words that messages, help and labels do not use, and in how many texts each is still used.
+const UNWANTED_WORDS: &[(&str, usize)] = &[
+    ("told|tells?", 0),
+    ("besides?", 0),
+    ("behind", 1),
+    ("whoever|nobody|somebody", 0),
+    ("so many", 0),
+    ("by chance", 0),
+    ("comes? to|came to", 0),
+    ("stands?|stood", 1),
+    ("lies?", 3),
+    ("put right", 0),
+    ("gets? no", 0),
+    ("odd", 1),
+];
+
+#[test]
+fn every_file_is_found() {
+    let on_disk = walkdir::WalkDir::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"))
+        .into_iter()
+        .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|extension| extension == "rs"));
+    let (found, on_disk) = (FILES.len(), on_disk.count());
+    assert!(found * 10 > on_disk * 8, "only {found} of {on_disk} files are reached by `mod`");
+    assert!(FILES.iter().all(|file| !file.path.ends_with("tests.rs")));
+}
+
+#[test]
+fn imports_point_down() {
+    let layer_of = |module: &str| LAYERS.iter().position(|layer| layer.contains(&module));
+    let mut wrong = Vec::new();
+    for file in FILES.iter().filter(|file| file.path.contains('/')) {
+        let module = file.module[0].as_str();
+        let layer = layer_of(module).unwrap_or_else(|| panic!("{module} is in no layer"));
+        for other in file.imports.iter().filter_map(|path| path.first()) {
+            if other != module && layer_of(other).is_some_and(|other| other >= layer) {
+                wrong.push(format!("{} imports {other}", file.path));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn no_module_depends_on_itself_through_others() {
+    let cycles = graph::cycles(&graph::dependencies(&FILES));
+    let count: usize = cycles.iter().map(Vec::len).sum();
+    check("modules in cycles", count, MODULES_IN_CYCLES, &cycles);
+}
+
+#[test]
+fn folders_keep_their_budget() {
+    let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in FILES.iter() {
+        if let Some((folder, _)) = file.path.split_once('/') {
+            *lines.entry(folder).or_default() += file.lines;
+        }
+    }
+    let over: Vec<String> = lines
+        .iter()
+        .filter_map(|(folder, lines)| {
+            let budget = BUDGETS.iter().find(|(name, _)| name == folder).map_or(0, |(_, budget)| *budget);
+            (*lines > budget).then(|| format!("{folder}: {lines} lines of code, and at most {budget} are allowed"))
+        })
+        .collect();
+    assert!(over.is_empty(), "{over:#?}");
+}
+
+#[test]
+fn files_and_functions_are_short() {
+    let files: Vec<String> = FILES
+        .iter()
+        .filter(|file| file.lines > MAX_FILE_LINES)
+        .map(|file| format!("{}: {}", file.path, file.lines))
+        .collect();
+    check("long files", files.len(), LONG_FILES, &files);
+    let functions: Vec<String> = FILES
+        .iter()
+        .flat_map(|file| file.functions.iter().map(move |(name, lines)| (file, name, lines)))
+        .filter(|(.., lines)| **lines > MAX_FUNCTION_LINES)
+        .map(|(file, name, lines)| format!("{}: {name}, {lines}", file.path))
+        .collect();
+    check("long functions", functions.len(), LONG_FUNCTIONS, &functions);
+}
+
+#[test]
+fn a_token_format_is_named_in_few_files() {
+    let mut over = Vec::new();
+    for (format, ceiling) in FORMAT_NAMES {
+        let is_own = |file: &SourceFile| file.path.split(['/', '.', '_']).any(|part| part.eq_ignore_ascii_case(format));
+        let files = files_that(|file| !is_own(file) && !file.path.contains("/dropin/") && names(file, format));
+        over.extend(
+            (files.len() > *ceiling).then(|| format!("{format}: {}, at most {ceiling}: {files:#?}", files.len())),
+        );
+    }
+    assert!(over.is_empty(), "files that name a format\n{}", over.join("\n"));
+}
+
+#[test]
+fn a_flag_is_named_in_few_files() {
+    let mut over = Vec::new();
+    for (flag, ceiling) in FLAG_NAMES {
+        let files = files_that(|file| !file.path.contains("/dropin/") && names(file, flag));
+        over.extend(
+            (files.len() > *ceiling).then(|| format!("{flag}: {}, at most {ceiling}: {files:#?}", files.len())),
+        );
+    }
+    assert!(over.is_empty(), "files that name a flag\n{}", over.join("\n"));
+}
+
+#[test]
+fn texts_use_plain_words() {
+    let help = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/commands.md")).unwrap();
+    let mut over = Vec::new();
+    for (word, ceiling) in UNWANTED_WORDS {
+        let pattern = regex::Regex::new(&format!(r"(?i)\b({word})\b")).unwrap();
+        let literals = FILES.iter().flat_map(|file| file.literals.iter().map(move |(text, line)| (file, text, line)));
+        let mut texts: Vec<String> = literals
+            .filter(|(_, text, _)| pattern.is_match(text))
+            .map(|(file, text, line)| format!("src/{}:{line}: {text}", file.path))
+            .collect();
+        texts.extend(help.lines().filter(|line| pattern.is_match(line)).map(|line| format!("--help: {line}")));
+        over.extend(
+            (texts.len() > *ceiling).then(|| format!("{word}: {}, at most {ceiling}: {texts:#?}", texts.len())),
+        );
+    }
+    assert!(over.is_empty(), "unwanted words in texts\n{}", over.join("\n"));
+}
+
+/// Whether a name or a text in the code has this name in one of its spellings: `a-b`, `a_b`, `AB`.
+fn names(file: &SourceFile, wanted: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let wanted = plain(wanted);
+    file.names.iter().any(|name| plain(name).contains(&wanted))
+        || file.literals.iter().any(|(text, _)| plain(text).contains(&wanted))
+}
+
+fn files_that(is_wanted: impl Fn(&SourceFile) -> bool) -> BTreeSet<&'static str> {
+    FILES.iter().filter(|file| is_wanted(file)).map(|file| file.path.as_str()).collect()
+}
+
+fn check(what: &str, count: usize, ceiling: usize, found: &dyn std::fmt::Debug) {
+    assert!(count <= ceiling, "{what}: {count}, and at most {ceiling} are allowed: {found:#?}");
+}

@@ -1,0 +1,254 @@
+//! The code of the program without comments and tests: its modules, lines, functions, literals, and what they import.
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+
+/// One file of code.
+pub struct SourceFile {
+    /// Below `src/`, with `/` between folders.
+    pub path: String,
+    /// The path of its module, without the name of the crate; empty for the root.
+    pub module: Vec<String>,
+    /// Lines that hold code: no comments, no blank lines, no tests.
+    pub lines: usize,
+    /// Name of each function, and its lines of code.
+    pub functions: Vec<(String, usize)>,
+    /// Text of each string literal, and its line.
+    pub literals: Vec<(String, usize)>,
+    /// Names that occur in it.
+    pub names: BTreeSet<String>,
+    /// Paths below the crate that it names.
+    pub imports: BTreeSet<Vec<String>>,
+}
+
+/// All files that are compiled into the program, found by following `mod` from the root of the library and of the program.
+pub fn source_files() -> Vec<SourceFile> {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    read_module(&src, &src.join("lib.rs"), Vec::new(), &mut files);
+    read_module(&src, &src.join("main.rs"), vec!["main".into()], &mut files);
+    files
+}
+
+fn read_module(src: &Path, file: &Path, module: Vec<String>, files: &mut Vec<SourceFile>) {
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let mut items = Items::default();
+    items.visit_file(&parsed);
+    let mut tokens = Vec::new();
+    flatten(text.parse().unwrap(), &mut tokens);
+    tokens.retain(|(_, line, _)| !items.tests.iter().any(|(from, to)| from <= line && line <= to));
+    let code: BTreeSet<usize> = tokens.iter().flat_map(|(_, from, to)| *from..=*to).collect();
+    let functions = items.functions.iter().map(|(name, from, to)| (name.clone(), code.range(from..=to).count()));
+    let mut imports = BTreeSet::new();
+    find_imports(&without_tests(text.parse().unwrap(), &items.tests), &module, &mut imports);
+    files.push(SourceFile {
+        path: file.strip_prefix(src).unwrap().to_string_lossy().into_owned(),
+        lines: code.len(),
+        functions: functions.collect(),
+        literals: tokens.iter().filter_map(|(token, line, _)| Some((text_of(token)?, *line))).collect(),
+        names: tokens.iter().filter_map(|(token, ..)| name_of(token)).collect(),
+        imports,
+        module: module.clone(),
+    });
+    for name in items.modules {
+        let child = module_file(file, &name);
+        read_module(src, &child, [module.as_slice(), &[name]].concat(), files);
+    }
+}
+
+fn module_file(parent: &Path, name: &str) -> PathBuf {
+    let stem = parent.file_stem().unwrap().to_string_lossy();
+    let folder = match stem.as_ref() {
+        "mod" | "lib" | "main" => parent.parent().unwrap().to_owned(),
+        stem => parent.parent().unwrap().join(stem),
+    };
+    let (file, nested) = (folder.join(format!("{name}.rs")), folder.join(name).join("mod.rs"));
+    if file.exists() {
+        file
+    } else {
+        nested
+    }
+}
+
+/// Functions, modules in files of their own, and the lines of items that only tests see.
+#[derive(Default)]
+struct Items {
+    functions: Vec<(String, usize, usize)>,
+    modules: Vec<String>,
+    tests: Vec<(usize, usize)>,
+}
+
+fn lines_of(span: Span) -> (usize, usize) {
+    (span.start().line, span.end().line)
+}
+
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let of_cfg = || attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"));
+        attribute.path().is_ident("test") || (attribute.path().is_ident("cfg") && of_cfg())
+    })
+}
+
+impl<'ast> Visit<'ast> for Items {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        let attributes: &[syn::Attribute] = match item {
+            syn::Item::Fn(item) => &item.attrs,
+            syn::Item::Mod(item) => &item.attrs,
+            syn::Item::Impl(item) => &item.attrs,
+            syn::Item::Use(item) => &item.attrs,
+            syn::Item::Const(item) => &item.attrs,
+            syn::Item::Struct(item) => &item.attrs,
+            _ => &[],
+        };
+        if is_test(attributes) {
+            self.tests.push(lines_of(item.span()));
+            return;
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if item.content.is_none() {
+            self.modules.push(item.ident.to_string());
+        }
+        visit::visit_item_mod(self, item);
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        let (from, to) = (lines_of(item.sig.span()).0, lines_of(item.block.span()).1);
+        self.functions.push((item.sig.ident.to_string(), from, to));
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if is_test(&item.attrs) {
+            self.tests.push(lines_of(item.span()));
+            return;
+        }
+        let (from, to) = (lines_of(item.sig.span()).0, lines_of(item.block.span()).1);
+        self.functions.push((item.sig.ident.to_string(), from, to));
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        let (from, to) = lines_of(item.span());
+        self.functions.push((item.sig.ident.to_string(), from, to));
+        visit::visit_trait_item_fn(self, item);
+    }
+}
+
+/// All tokens with their first and last line; the text of doc comments is left out.
+fn flatten(tokens: TokenStream, all: &mut Vec<(TokenTree, usize, usize)>) {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        if matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '#') {
+            while matches!(tokens.peek(), Some(TokenTree::Punct(punct)) if punct.as_char() == '!') {
+                tokens.next();
+            }
+            if matches!(tokens.peek(), Some(TokenTree::Group(group)) if is_doc(group)) {
+                tokens.next();
+                continue;
+            }
+        }
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = (group.span_open(), group.span_close());
+                for (line, end) in [lines_of(open), lines_of(close)] {
+                    all.push((TokenTree::Punct(proc_macro2::Punct::new(';', proc_macro2::Spacing::Alone)), line, end));
+                }
+                flatten(group.stream(), all);
+            }
+            token => {
+                let (from, to) = lines_of(token.span());
+                all.push((token, from, to));
+            }
+        }
+    }
+}
+
+fn is_doc(group: &proc_macro2::Group) -> bool {
+    let first = group.stream().into_iter().next();
+    group.delimiter() == Delimiter::Bracket && matches!(first, Some(TokenTree::Ident(name)) if name == "doc")
+}
+
+fn name_of(token: &TokenTree) -> Option<String> {
+    match token {
+        TokenTree::Ident(name) => Some(name.to_string()),
+        _ => None,
+    }
+}
+
+fn text_of(token: &TokenTree) -> Option<String> {
+    let TokenTree::Literal(literal) = token else { return None };
+    match syn::Lit::new(literal.clone()) {
+        syn::Lit::Str(text) => Some(text.value()),
+        _ => None,
+    }
+}
+
+fn without_tests(tokens: TokenStream, tests: &[(usize, usize)]) -> TokenStream {
+    let is_kept = |token: &TokenTree| {
+        let line = lines_of(token.span()).0;
+        !tests.iter().any(|(from, to)| *from <= line && line <= *to)
+    };
+    tokens.into_iter().filter(is_kept).collect()
+}
+
+/// Finds paths that begin with `crate`, `super` or `self`, single and in braces, wherever they occur.
+fn find_imports(tokens: &TokenStream, module: &[String], found: &mut BTreeSet<Vec<String>>) {
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let mut at = 0;
+    while at < tokens.len() {
+        match &tokens[at] {
+            TokenTree::Group(group) => find_imports(&group.stream(), module, found),
+            TokenTree::Ident(name) if is_separated(&tokens, at + 1) => {
+                let after_path = at >= 2 && is_separated(&tokens, at - 2);
+                let base = match name.to_string().as_str() {
+                    _ if after_path => None,
+                    "crate" => Some(Vec::new()),
+                    "super" => Some(module[..module.len().saturating_sub(1)].to_vec()),
+                    "self" => Some(module.to_vec()),
+                    _ => None,
+                };
+                if let Some(base) = base {
+                    add_paths(&tokens, at + 3, base, found);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+fn is_separated(tokens: &[TokenTree], at: usize) -> bool {
+    let is_colon = |token: Option<&TokenTree>| matches!(token, Some(TokenTree::Punct(p)) if p.as_char() == ':');
+    is_colon(tokens.get(at)) && is_colon(tokens.get(at + 1))
+}
+
+/// Adds the path that goes on at `at` below `base`, or each of a list in braces.
+fn add_paths(tokens: &[TokenTree], at: usize, mut base: Vec<String>, found: &mut BTreeSet<Vec<String>>) {
+    match tokens.get(at) {
+        Some(TokenTree::Ident(name)) => {
+            if name == "super" {
+                base.pop();
+            } else if name != "self" {
+                base.push(name.to_string());
+            }
+            match is_separated(tokens, at + 1) {
+                true => add_paths(tokens, at + 3, base, found),
+                false => _ = found.insert(base),
+            }
+        }
+        Some(TokenTree::Group(group)) => {
+            let list: Vec<TokenTree> = group.stream().into_iter().collect();
+            for path in list.split(|token| matches!(token, TokenTree::Punct(p) if p.as_char() == ',')) {
+                add_paths(path, 0, base.clone(), found);
+            }
+        }
+        _ => _ = found.insert(base),
+    }
+}
