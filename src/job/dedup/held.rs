@@ -112,6 +112,7 @@ impl Held {
             bytes: self.text.len() as u64 - self.documents.len() as u64,
             removable,
             margin: 0,
+            key_margin: 0,
             least: removable,
             most: Some(removable),
             sampled: self.text.len() as u64,

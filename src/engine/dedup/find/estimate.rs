@@ -71,6 +71,8 @@ pub struct Estimate {
     /// How far that may be off by chance, in bytes: one standard deviation, from what groups of keys tell each for itself, and from
     /// what is told without each lot of the text that was read.
     pub margin: u64,
+    /// The part of `margin` that comes from which keys were sampled.
+    pub key_margin: u64,
     /// The least and the most that it is likely to be, in bytes. Where little was read, the most is not known.
     pub least: u64,
     /// See `least`.
@@ -94,11 +96,14 @@ impl Estimate {
         // Which documents were searched is chance: as if each of them repeated as a whole or not at all.
         let chance = (share * (1.0 - share) / documents.max(1) as f64).sqrt();
         let (searched, least) = (bytes(share), bytes(share - SEARCHED_DEVIATIONS * chance));
-        let deviation = self.margin as f64 / self.bytes.max(1) as f64;
+        let deviation = self.key_margin as f64 / self.bytes.max(1) as f64;
         let weight = GROWTH_DEVIATION.powi(2) / (GROWTH_DEVIATION.powi(2) + deviation.powi(2));
         self.least = self.least.max(least);
         self.removable = searched + (self.removable.saturating_sub(searched) as f64 * weight) as u64;
-        self.margin = (self.margin as f64 * weight.sqrt()) as u64;
+        let keys = self.key_margin as f64;
+        self.key_margin = (keys * weight.sqrt()) as u64;
+        let others = (self.margin as f64).powi(2) - keys.powi(2);
+        self.margin = others.max(0.0).sqrt().hypot(self.key_margin as f64) as u64;
         self.most = self.most.map(|most| most.max(self.removable));
     }
 }
@@ -276,12 +281,12 @@ impl Samples {
         let (found, by_keys) = whole.told(&groups, |group| group.found);
         let least = found - DEVIATIONS * by_keys;
         let gone: f64 = groups.iter().map(|group| group.found.windows).sum::<f64>() / judged.len().max(1) as f64;
-        let (removable, margin) = match (growth, unseen) {
-            (None, None) => (found, by_keys),
+        let (removable, margin, by_keys) = match (growth, unseen) {
+            (None, None) => (found, by_keys, by_keys),
             (None, Some(unseen)) => {
                 // A window that is removable stands for as many bytes as in the text that was read.
                 let bytes_each = if gone > 0.0 { found / (gone * windows).max(1.0) } else { 1.0 };
-                ((unseen.removable(rule) * windows * bytes_each).max(found), by_keys)
+                ((unseen.removable(rule) * windows * bytes_each).max(found), by_keys, by_keys)
             }
             (Some(growth), _) => {
                 let (both, by_keys) = whole.told(&groups, |group| group.found.plus(&group.grown));
@@ -289,7 +294,7 @@ impl Samples {
                 let gone: f64 = groups.iter().map(|group| group.found.plus(&group.grown).windows).sum();
                 // A window that is removable stands for as many bytes as it does on average.
                 let bytes_each = all / (gone / judged.len().max(1) as f64 * windows).max(1.0);
-                (all, by_keys.hypot(growth.spread() * windows * bytes_each))
+                (all, by_keys.hypot(growth.spread() * windows * bytes_each), by_keys)
             }
         };
         let off = DEVIATIONS * margin;
@@ -300,6 +305,7 @@ impl Samples {
             bytes: self.bytes,
             removable: bytes(removable),
             margin: margin as u64,
+            key_margin: by_keys as u64,
             least: bytes(least),
             most: tells_all.then(|| bytes(removable + off)),
             sampled: judged.len() as u64,
