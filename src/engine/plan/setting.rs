@@ -38,6 +38,11 @@ pub trait Setting: Copy + Debug + Ord + 'static {
         None
     }
 
+    /// Whether its answer is a path.
+    fn is_path(self) -> bool {
+        false
+    }
+
     /// Whether it has a meaning with the other answers.
     fn is_there(self, plan: &Self::Plan) -> bool;
 

@@ -10,6 +10,7 @@ use crate::storage::fs::RealFs;
 use crate::storage::own::OwnFolder;
 use crate::storage::publish::write_file;
 use crate::tui::keymap::{Action, Context};
+use crate::tui::path_completer::PathCompleter;
 use crate::tui::question::{Answer, Question};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::{Gesture, Level, Toast};
@@ -93,6 +94,7 @@ pub struct FormScreen<G: Guide> {
     env: UiEnv,
     guide: G,
     state: G::Answers,
+    paths: PathCompleter,
     draft: PathBuf,
     /// The answers as they were given, before a draft took their place.
     given: PlanOf<G>,
@@ -119,7 +121,9 @@ impl<G: Guide> FormScreen<G> {
             state.go(step);
             state.form_mut().draft = Some(age);
         }
-        let mut screen = Self { env, guide, state, draft: place, given, was_run: false, asked_about_stopped: false };
+        let paths = PathCompleter::start(&env);
+        let mut screen =
+            Self { env, guide, state, paths, draft: place, given, was_run: false, asked_about_stopped: false };
         screen.ask();
         screen
     }
@@ -264,6 +268,7 @@ impl<G: Guide> FormScreen<G> {
                 self.start_afresh();
                 Vec::new()
             }
+            Action::NextField if self.complete_path() => Vec::new(),
             action => {
                 match StepOf::<G::Answers>::of_action(action) {
                     Some(step) => self.state.go(step),
@@ -277,11 +282,25 @@ impl<G: Guide> FormScreen<G> {
     /// Types into the field that has the keys, if one is to be typed into.
     fn edit(&mut self, edit: impl FnOnce(&mut crate::tui::widgets::TextField) -> bool) {
         if let Some(field) = self.state.field().filter(|_| self.state.wants_text()) {
-            if edit(self.state.form_mut().inputs.entry(field).or_default()) {
+            let input = self.state.form_mut().inputs.entry(field).or_default();
+            if edit(input) {
+                if field.is_path() {
+                    self.paths.ask(Path::new(""), input);
+                }
                 self.was_run = false;
                 self.state.typed(field);
             }
         }
+    }
+
+    /// Takes the completion of the path that is typed, where one is shown.
+    fn complete_path(&mut self) -> bool {
+        let mut is_complete = false;
+        self.edit(|field| {
+            is_complete = field.complete();
+            is_complete
+        });
+        is_complete
     }
 
     fn mouse(&mut self, mouse: MouseEvent) {
@@ -346,7 +365,10 @@ impl<G: Guide> Screen for FormScreen<G> {
         if changed {
             self.ask();
         }
-        changed
+        let completions = &mut self.paths;
+        let field = self.state.field().filter(|field| self.state.wants_text() && field.is_path());
+        let input = field.and_then(|field| self.state.form_mut().inputs.get_mut(&field));
+        completions.take(input) || changed
     }
 
     fn is_busy(&self) -> bool {

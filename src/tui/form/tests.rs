@@ -234,3 +234,26 @@ fn arrows_step_through_a_choice_and_the_space_bar_leaves_it() {
     act(screen.as_mut(), &[Action::Right]);
     assert!(!shown(screen.as_mut()).contains("< cut out >"));
 }
+
+#[test]
+fn tab_takes_the_completion_of_a_path_and_else_goes_to_the_next_field() {
+    let house = House::new();
+    std::fs::create_dir(house.0.path().join("web-marked")).unwrap();
+    let mut screen = house.open();
+    act(screen.as_mut(), &[Action::Next, Action::Next]);
+    act(screen.as_mut(), &[Action::NextField; 3]);
+    let path = house.0.path().join("web-ma");
+    act(screen.as_mut(), &[Action::DropRow]);
+    screen.handle(Input::Paste(path.to_str().unwrap().to_owned()));
+    let picture = shown(screen.as_mut());
+    assert!(picture.lines().any(|line| line.contains("output") && line.contains("web-ma")), "{picture}");
+    testing::wait("the completion", || {
+        screen.tick(&mut Vec::new());
+        shown(screen.as_mut()).contains("web-marked/")
+    });
+    act(screen.as_mut(), &[Action::NextField]);
+    assert!(shown(screen.as_mut()).contains("web-marked/"), "{}", shown(screen.as_mut()));
+    // It was taken: now Tab goes to the next field.
+    act(screen.as_mut(), &[Action::NextField]);
+    assert!(!screen.wants_text(), "{}", shown(screen.as_mut()));
+}

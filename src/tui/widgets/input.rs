@@ -13,6 +13,8 @@ use tui_input::{Input, InputRequest};
 #[derive(Clone, Debug, Default)]
 pub struct TextField {
     input: Input,
+    /// What Tab adds, shown after the cursor.
+    completion: Option<String>,
 }
 
 /// Longer texts are cut when they are pasted or set: a field is for one line.
@@ -21,7 +23,7 @@ const MAX_CHARS: usize = 4096;
 impl TextField {
     /// A field that holds `text`, the cursor after it.
     pub fn new(text: &str) -> Self {
-        Self { input: Input::new(one_line(text)) }
+        Self { input: Input::new(one_line(text)), completion: None }
     }
 
     /// What is typed.
@@ -36,12 +38,29 @@ impl TextField {
 
     /// Puts `text` in place of what is there, the cursor after it.
     pub fn set(&mut self, text: &str) {
-        self.input = Input::new(one_line(text));
+        *self = Self::new(text);
     }
 
     /// Empties the field.
     pub fn clear(&mut self) {
-        self.input.reset();
+        *self = Self::default();
+    }
+
+    /// Whether the cursor is after the last character.
+    pub fn is_cursor_at_end(&self) -> bool {
+        self.cursor() == self.value().chars().count()
+    }
+
+    /// Shows what completes the text, until it is changed.
+    pub fn offer(&mut self, rest: String) {
+        self.completion = Some(rest).filter(|_| self.is_cursor_at_end());
+    }
+
+    /// Adds the completion that is shown. Returns whether there was one.
+    pub fn complete(&mut self) -> bool {
+        let Some(rest) = self.completion.take() else { return false };
+        self.set(&format!("{}{rest}", self.value()));
+        true
     }
 
     /// Characters before the cursor.
@@ -51,6 +70,7 @@ impl TextField {
 
     /// Types or edits. Returns whether the text changed.
     pub fn key(&mut self, key: KeyEvent) -> bool {
+        self.completion = None;
         let before = self.input.value().len();
         if before >= MAX_CHARS && matches!(key.code, ratatui::crossterm::event::KeyCode::Char(_)) {
             return false;
@@ -60,6 +80,7 @@ impl TextField {
 
     /// Types a pasted text: line breaks become spaces, other control characters are left out.
     pub fn paste(&mut self, text: &str) -> bool {
+        self.completion = None;
         let room = MAX_CHARS.saturating_sub(self.input.value().chars().count());
         let text = one_line(text);
         for c in text.chars().take(room) {
@@ -88,7 +109,11 @@ impl TextField {
         let shown = safe(&before);
         let shown = suffix(&shown, columns.saturating_sub(1));
         if !self.is_empty() {
-            frame.render_widget(Line::from(Span::styled(format!("{shown}{}", safe(&after)), style)), area);
+            let mut line = Line::from(Span::styled(format!("{shown}{}", safe(&after)), style));
+            if let Some(rest) = self.completion.as_ref().filter(|_| focused) {
+                line.push_span(Span::styled(safe(rest), ui.theme.muted));
+            }
+            frame.render_widget(line, area);
         }
         if focused {
             let x = area.x.saturating_add(u16::try_from(width(shown)).unwrap_or(0));

@@ -158,3 +158,21 @@ fn numbers_of_a_table_are_never_cut_and_names_give_way() {
     }
     assert!(shown(30).contains("▸ a_lon…d.tar "), "{}", shown(30));
 }
+
+#[test]
+fn a_completion_is_shown_until_the_text_changes_and_taken_once() {
+    let mut field = TextField::new("tok");
+    field.offer("enizer.json".to_owned());
+    let shown = |field: &TextField| {
+        super::super::testing::shown((30, 1, false), |frame, area, ui| field.draw(frame, area, true, "", ui))
+    };
+    assert_eq!(shown(&field), "tokenizer.json");
+    assert_eq!(field.value(), "tok");
+    assert!(field.complete() && !field.complete());
+    assert_eq!(field.value(), "tokenizer.json");
+    field.set("tok");
+    field.offer("enizer.json".to_owned());
+    field.paste("y");
+    assert_eq!(shown(&field), "toky");
+    assert!(!field.complete());
+}

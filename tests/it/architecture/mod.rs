@@ -26,9 +26,9 @@ const LAYERS: &[&[&str]] = &[
 /// Lines of code in each folder, at most.
 const BUDGETS: &[(&str, usize)] = &[
     ("cli", 10_060),
-    ("engine", 32_000),
+    ("engine", 32_050),
     ("formats", 10_470),
-    ("job", 15_220),
+    ("job", 15_230),
     ("media", 13_530),
     ("model", 2_210),
     ("preview", 3_590),
@@ -36,7 +36,7 @@ const BUDGETS: &[(&str, usize)] = &[
     ("source", 7_310),
     ("storage", 2_230),
     ("tokenize", 6_465),
-    ("tui", 32_880),
+    ("tui", 33_050),
 ];
 
 /// Files with more lines of code than a file should have, and functions likewise; their numbers, at most.

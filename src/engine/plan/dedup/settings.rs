@@ -96,6 +96,10 @@ impl Setting for DedupSetting {
         }
     }
 
+    fn is_path(self) -> bool {
+        matches!(self, Self::Against | Self::Output | Self::ExportRanges | Self::ExportIndex)
+    }
+
     fn is_there(self, plan: &DedupPlan) -> bool {
         let is_listed = plan.mode == Mode::Annotate;
         match self {

@@ -282,6 +282,10 @@ impl Setting for PackSetting {
         }
     }
 
+    fn is_path(self) -> bool {
+        matches!(self, Self::Tokenizer | Self::PathsFile | Self::Logs | Self::Output)
+    }
+
     fn is_there(self, plan: &PackPlan) -> bool {
         match self {
             Self::Jq => matches!(plan.text, TextField::Jq(_)),

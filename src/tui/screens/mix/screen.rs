@@ -7,13 +7,14 @@ use crate::job::mix::{write, MixReport};
 use crate::model::mix::MixPlan;
 use crate::model::{Cancel, Handles, Outcome, ProblemLog, Progress};
 use crate::tui::keymap::{Action, Context};
+use crate::tui::path_completer::PathCompleter;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::{Gesture, Level, Toast};
 use crate::tui::work::{Latest, Stoppable};
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::layout::Rect;
 use ratatui::Frame;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 type Answer = (MixPlan, Arc<Outcome<Worked>>);
@@ -29,7 +30,8 @@ pub fn open(folder: PathBuf, chosen: Option<PathBuf>, env: UiEnv) -> Box<MixScre
     let options = env.options.clone();
     let writer = Latest::start("mix", env.wake.clone(), move |plan: MixPlan| write(&plan, options.clone()));
     let state = MixState::new(folder, chosen, std::env::current_dir().unwrap_or_default());
-    Box::new(MixScreen { env, state, search, work, writer, asked: None })
+    let paths = PathCompleter::start(&env);
+    Box::new(MixScreen { env, state, search, work, writer, paths, asked: None })
 }
 
 fn work_out(plan: &MixPlan, cancel: &Cancel) -> Outcome<Worked> {
@@ -45,6 +47,7 @@ pub struct MixScreen {
     search: Latest<PathBuf, Outcome<Vec<FoundMember>>>,
     work: Stoppable<MixPlan, Answer>,
     writer: Latest<MixPlan, Outcome<MixReport>>,
+    paths: PathCompleter,
     asked: Option<MixPlan>,
 }
 
@@ -93,6 +96,13 @@ impl MixScreen {
             return Vec::new();
         }
         vec![Effect::Pop]
+    }
+
+    fn ask_for_path(&mut self) {
+        let Self { paths, state, .. } = self;
+        if let Some(field) = state.path_field() {
+            paths.ask(Path::new(""), field);
+        }
     }
 
     fn key(&mut self, key: KeyEvent) {
@@ -155,12 +165,14 @@ impl Screen for MixScreen {
             }
             Input::Key(key) => {
                 self.key(key);
+                self.ask_for_path();
                 Vec::new()
             }
             Input::Paste(words) => {
                 if let Some(field) = self.state.field() {
                     field.paste(&words);
                 }
+                self.ask_for_path();
                 Vec::new()
             }
             Input::Mouse(mouse) => match self.state.places.gesture(mouse) {
@@ -187,7 +199,7 @@ impl Screen for MixScreen {
             self.state.worked = Some(worked);
             changed = true;
         }
-        changed |= self.take_written(effects);
+        changed |= self.take_written(effects) | self.paths.take(self.state.path_field());
         self.ask();
         changed
     }

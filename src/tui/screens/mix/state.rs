@@ -191,6 +191,12 @@ impl MixState {
         }
     }
 
+    /// The field in focus, where a path is typed into it.
+    pub fn path_field(&mut self) -> Option<&mut TextField> {
+        let is_path = self.aux.is_none() && self.stop() == Stop::Output;
+        self.field().filter(|_| is_path)
+    }
+
     fn selected(&mut self) -> Option<&mut Row> {
         let at = self.list.get()?;
         self.rows.get_mut(at)
@@ -334,6 +340,9 @@ impl MixState {
     pub fn act(&mut self, action: Action) {
         if self.is_reviewing {
             self.offset = scrolled(self.offset, action);
+            return;
+        }
+        if action == Action::NextField && self.field().is_some_and(TextField::complete) {
             return;
         }
         match (self.stop(), action) {

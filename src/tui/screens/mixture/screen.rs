@@ -10,6 +10,7 @@ use crate::model::text::display_safe;
 use crate::model::{DatasetKind, Outcome, ProblemLog};
 use crate::source::kind::token_folder_kind;
 use crate::tui::keymap::{Action, Context};
+use crate::tui::path_completer::PathCompleter;
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::widgets::{Gesture, Level, Toast};
@@ -36,6 +37,7 @@ pub struct MixtureScreen {
     state: MixtureState,
     finder: Latest<(PathBuf, Vec<PathBuf>), Found>,
     adder: Latest<PathBuf, Result<Member, String>>,
+    paths: PathCompleter,
     worker: Latest<Question, Answer>,
     asked: Option<Question>,
 }
@@ -57,7 +59,17 @@ impl MixtureScreen {
         let base = folder.clone();
         let adder = Latest::start("mixture-folder", env.wake.clone(), move |path: PathBuf| look_at(&base, path));
         let usual = folder.join("mixture-index");
-        Self { state: MixtureState::new(&given, chosen, &usual), env, folder, finder, adder, worker, asked: None }
+        let paths = PathCompleter::start(&env);
+        Self {
+            paths,
+            state: MixtureState::new(&given, chosen, &usual),
+            env,
+            folder,
+            finder,
+            adder,
+            worker,
+            asked: None,
+        }
     }
 
     /// Asks what the answers come to, unless that is known.
@@ -202,6 +214,7 @@ impl Screen for MixtureScreen {
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
+        let is_typed = !matches!(input, Input::Mouse(_));
         match input {
             Input::Action(action) => effects = self.act(action),
             Input::Key(key) => match (self.state.field(), key.code) {
@@ -218,6 +231,9 @@ impl Screen for MixtureScreen {
                 }
             }
             Input::Mouse(mouse) => self.mouse(mouse),
+        }
+        if let Some(field) = self.state.path_field().filter(|_| is_typed) {
+            self.paths.ask(&self.folder, field);
         }
         self.state.follow_epoch();
         self.ask();
@@ -243,7 +259,7 @@ impl Screen for MixtureScreen {
             self.state.worked = Some(worked);
             changed = true;
         }
-        changed
+        self.paths.take(self.state.path_field()) || changed
     }
 
     fn is_busy(&self) -> bool {

@@ -227,6 +227,11 @@ impl MixtureState {
         }
     }
 
+    /// The field in focus, where a path is typed into it.
+    pub fn path_field(&mut self) -> Option<&mut TextField> {
+        matches!(self.stop, Stop::Folder | Stop::Output).then(|| self.field()).flatten()
+    }
+
     /// The field that takes what is typed.
     pub fn field(&mut self) -> Option<&mut TextField> {
         let slot = Self::slot(self.stop);
@@ -382,6 +387,9 @@ impl MixtureState {
 
     /// Does what a key means.
     pub fn act(&mut self, action: Action) {
+        if action == Action::NextField && self.field().is_some_and(TextField::complete) {
+            return;
+        }
         let at = Self::slot(self.stop);
         match (self.stop, action) {
             (_, Action::NextField | Action::NextPane) => self.stop = Stop::ALL.get(at + 1).copied().unwrap_or_default(),
