@@ -17,7 +17,7 @@ impl Start {
         }
     }
 
-    /// What is told where there is no such sample.
+    /// The notice where there is no such sample.
     fn why_not_there(&self) -> String {
         match self {
             Self::Key(key) => format!("no sample has the key {key}"),
@@ -26,7 +26,7 @@ impl Start {
         }
     }
 
-    /// What is told where one is led to a sample near the place, which is in none.
+    /// The notice where the place is in no sample and a sample near it is shown.
     fn why_near(&self, place: &Place) -> Option<String> {
         let Self::Subject(subject) = self else { return None };
         match place {
@@ -65,14 +65,14 @@ impl BrowseScreen {
                 return;
             }
         };
-        let told = match place.sample(&**catalog) {
+        let notice = match place.sample(&**catalog) {
             Some(at) => {
                 self.state.go_to(at);
                 self.start.why_near(&place)
             }
             None => Some(self.start.why_not_there()),
         };
-        effects.extend(told.map(|words| Effect::Toast(Toast::new(Level::Warn, words))));
+        effects.extend(notice.map(|words| Effect::Toast(Toast::new(Level::Warn, words))));
         self.start = Start::First;
     }
 }

@@ -82,7 +82,7 @@ impl BrowseScreen {
         }
     }
 
-    /// Tells the open list of problems what is known by now. A list that is closed holds nothing.
+    /// Gives an open list of problems what is known by now. A list that is closed holds nothing.
     pub(super) fn feed_list(&mut self) {
         if Rc::strong_count(&self.feed) > 1 {
             self.know_problems();

@@ -61,7 +61,7 @@ pub fn open_at(path: PathBuf, start: Start, env: UiEnv) -> Box<dyn Screen> {
     open_tokens(path, start, TokenView::default(), env)
 }
 
-/// The browser on a data set whose splits may be edited by somebody else already: then both make the same changes.
+/// The browser on a data set whose splits another screen may edit already: both then share the changes.
 pub fn open_shared(path: PathBuf, start: Start, session: Option<SplitSession>, env: &UiEnv) -> Box<dyn Screen> {
     match session {
         None => open_at(path, start, env.clone()),

@@ -182,7 +182,7 @@ impl BrowseScreen {
         }
     }
 
-    /// The browser with the splits that somebody else edits, too.
+    /// The browser with the splits that another screen edits, too.
     pub(super) fn with_session(self, session: Option<SplitSession>) -> Self {
         Self { session, ..self }
     }

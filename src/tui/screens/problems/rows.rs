@@ -147,6 +147,11 @@ impl Rows {
         }
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The problem of a row.
     pub fn problem(&self, row: usize) -> Option<Problem> {
         match self {

@@ -69,7 +69,7 @@ impl ProblemTable {
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.rows.len() == 0
+        self.rows.is_empty()
     }
 
     /// The selected problem.
@@ -194,7 +194,7 @@ impl ProblemTable {
             more => format!("; {} more problems of this kind are not listed", grouped(more)),
         };
         let title = format!("exclude {}: {}{unlisted}", what.join(" and "), kind.title());
-        // A change of one part would be told by that part alone.
+        // The notice of a change of one part names that part, not the title.
         let size = if items.len() <= TOGETHER { 1 } else { TOGETHER };
         let edits = items.chunks(size).map(|items| Edit::Exclude { items: items.to_vec() }).collect();
         Ok(Edit::Many { title, edits })

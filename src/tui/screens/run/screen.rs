@@ -60,7 +60,7 @@ impl Made {
     }
 }
 
-/// What is told where a key that would have stopped a run came too late.
+/// The notice where a key that would have stopped a run came too late.
 pub fn too_late() -> Effect {
     Effect::Toast(Toast::new(Level::Info, "the run has ended; nothing is excluded by that key press"))
 }
