@@ -276,7 +276,7 @@ fn write_nine_mib(folder: &Path) {
         number += 1;
         let words: String =
             (0..60).map(|word| format!("{:x} ", (number * 60 + word) * 0x9e37_79b9 % 0xffff_fffb)).collect();
-        let copies = if number % 2 == 0 { 2 } else { 1 };
+        let copies = if number.is_multiple_of(2) { 2 } else { 1 };
         (0..copies).for_each(|_| text.push_str(&format!("{{\"text\": \"{words}\"}}\n")));
     }
     std::fs::write(folder.join("a.jsonl"), text).unwrap();
