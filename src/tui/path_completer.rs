@@ -49,7 +49,7 @@ fn rest_of_path(base: &Path, typed: &str) -> Option<String> {
         return None;
     }
     let home = folder.strip_prefix("~/").and_then(|rest| Some(PathBuf::from(std::env::var_os("HOME")?).join(rest)));
-    let folder = home.unwrap_or_else(|| base.join(folder));
+    let folder = home.unwrap_or_else(|| Path::new(".").join(base).join(folder));
     let mut common: Option<String> = None;
     for entry in std::fs::read_dir(&folder).ok()?.take(MAX_ENTRIES).flatten() {
         let name = entry.file_name();
@@ -101,6 +101,9 @@ mod tests {
         for complete in ["solo.txt", "web", "token", "", "web/", "nothing", "missing/a"] {
             assert_eq!(rest(complete), None, "{complete}");
         }
+        // Of the current folder, which tests share: the package.
+        assert_eq!(rest_of_path(Path::new(""), "Cargo.t").as_deref(), Some("oml"));
+        assert_eq!(rest_of_path(Path::new(""), "src/li").as_deref(), Some("b.rs"));
         let absolute = format!("{}/so", folder.path().display());
         assert_eq!(rest_of_path(Path::new("/"), &absolute).as_deref(), Some("lo.txt"));
     }
