@@ -3,7 +3,7 @@
 use super::screen::{BrowseScreen, Stage};
 use super::workers::{ToFind, Workers};
 use super::Start;
-use crate::engine::browse::{Catalog, Place, SampleAt};
+use crate::engine::browse::Place;
 use crate::tui::screen::Effect;
 use crate::tui::widgets::{Level, Toast};
 
@@ -40,25 +40,14 @@ impl Start {
     }
 }
 
-/// Whether more of a group may still be found, so that another place in it would be nearer.
-fn may_grow(catalog: &dyn Catalog, place: &Place) -> bool {
-    let groups = catalog.groups();
-    let group = match place {
-        Place::Sample { .. } => return false,
-        Place::Nowhere => return !groups.is_complete,
-        Place::Near(SampleAt { group, .. }) | Place::Group(group) => *group,
-    };
-    !groups.is_complete && groups.group(group).is_none_or(|group| !group.is_counted)
-}
-
 impl BrowseScreen {
     /// Goes to where the browser was opened at.
     pub(super) fn gather_start(&mut self, effects: &mut Vec<Effect>) {
         let Stage::Open(catalog, workers) = &mut self.stage else { return };
         let place = match workers.take_located() {
             None => return,
-            Some(Ok(place)) if may_grow(&**catalog, &place) => return self.start.look_up(workers),
-            Some(Ok(place)) => place,
+            Some(Ok(located)) if located.may_grow => return self.start.look_up(workers),
+            Some(Ok(located)) => located.place,
             Some(Err(failure)) => {
                 effects.push(Effect::failure(&failure));
                 self.start = Start::First;

@@ -77,7 +77,14 @@ pub struct Workers {
     sifting: Cancel,
     sifted: Arc<Mutex<Sifted>>,
     problems: Latest<(), Outcome<ProblemList>>,
-    locator: Latest<ToFind, Outcome<Place>>,
+    locator: Latest<ToFind, Outcome<Located>>,
+}
+
+/// Where something was found.
+pub struct Located {
+    pub place: Place,
+    /// Whether more samples were still being found when the search began, so that another place may be nearer.
+    pub may_grow: bool,
 }
 
 /// Where the browser is to begin.
@@ -212,7 +219,7 @@ impl Workers {
     }
 
     /// Where that is, once.
-    pub fn take_located(&mut self) -> Option<Outcome<Place>> {
+    pub fn take_located(&mut self) -> Option<Outcome<Located>> {
         self.locator.take()
     }
 
@@ -279,14 +286,23 @@ fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome<Place> {
-    match wanted {
-        ToFind::Subject(subject) => place_of(catalog, &subject, cancel),
-        ToFind::Key(key) => Ok(match locate(catalog, &key, cancel)? {
+fn find_place(catalog: &dyn Catalog, wanted: ToFind, cancel: &Cancel) -> Outcome<Located> {
+    // As it is before the search: what is found meanwhile was not searched.
+    let groups = catalog.groups();
+    let place = match wanted {
+        ToFind::Subject(subject) => place_of(catalog, &subject, cancel)?,
+        ToFind::Key(key) => match locate(catalog, &key, cancel)? {
             Some(at) => Place::Sample { at, key: Arc::from(key) },
             None => Place::Nowhere,
-        }),
-    }
+        },
+    };
+    let is_counted = |group: u32| groups.group(group).is_some_and(|group| group.is_counted);
+    let may_grow = match place {
+        Place::Sample { .. } => false,
+        Place::Nowhere => !groups.is_complete,
+        Place::Near(SampleAt { group, .. }) | Place::Group(group) => !groups.is_complete && !is_counted(group),
+    };
+    Ok(Located { place, may_grow })
 }
 
 /// The sample of a key; where no sample has that whole key, `shard/key` names the shard, too. Reads, so it runs on a worker.
