@@ -202,35 +202,45 @@ impl ProblemSink for ProblemLog {
     }
 }
 
-/// Problems of one unit of work, as the journal keeps them: the first of them, and of the others how many there were of each kind.
+/// Problems of one unit of work, as a journal keeps them: the first of them, and how many others there were of each kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecordedProblems {
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    first: Vec<Problem>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    kept: Vec<Problem>,
     more: Vec<(Severity, ProblemKind, u64)>,
 }
 
 impl RecordedProblems {
-    /// Problems of a unit that are kept as a whole.
-    const MAX_KEPT: usize = 100;
-
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.first.is_empty() && self.more.is_empty()
+        self.kept.is_empty() && self.more.is_empty()
+    }
+
+    /// Adds a problem; beyond `max_kept` it is only counted.
+    pub fn add(&mut self, problem: Problem, max_kept: usize) {
+        match self.kept.len() < max_kept {
+            true => self.kept.push(problem),
+            false => self.count_more(problem.severity, problem.kind, 1),
+        }
+    }
+
+    /// Adds the number of further problems of a kind.
+    pub fn count_more(&mut self, severity: Severity, kind: ProblemKind, number: u64) {
+        match self.more.iter_mut().find(|more| (more.0, more.1) == (severity, kind)) {
+            Some(more) => more.2 += number,
+            None => self.more.push((severity, kind, number)),
+        }
+    }
+
+    /// Adds `lines` to every line number: those of the units before it in the same file.
+    pub fn shift_lines(&mut self, lines: u64) {
+        let numbers = self.kept.iter_mut().filter_map(|problem| problem.subject.line.as_mut());
+        numbers.for_each(|line| *line += lines);
     }
 
     /// Reports all of them to a sink.
     pub fn report_to(&self, sink: &dyn ProblemSink) -> Outcome<()> {
         self.more.iter().for_each(|&(severity, kind, number)| sink.count_more(severity, kind, number));
-        self.first.iter().try_for_each(|problem| sink.report(problem.clone()))
-    }
-
-    fn count(&mut self, severity: Severity, kind: ProblemKind, number: u64) {
-        match self.more.iter_mut().find(|more| (more.0, more.1) == (severity, kind)) {
-            Some(more) => more.2 += number,
-            None => self.more.push((severity, kind, number)),
-        }
+        self.kept.iter().try_for_each(|problem| sink.report(problem.clone()))
     }
 }
 
@@ -241,6 +251,9 @@ pub struct RecordingSink<'a> {
 }
 
 impl<'a> RecordingSink<'a> {
+    /// Problems that are recorded as a whole: a journal has one record for each of thousands of shards.
+    const MAX_KEPT: usize = 100;
+
     /// Records what is reported to `sink` through this one.
     pub fn new(sink: &'a dyn ProblemSink) -> Self {
         Self { sink, recorded: Mutex::default() }
@@ -258,19 +271,13 @@ impl<'a> RecordingSink<'a> {
 
 impl ProblemSink for RecordingSink<'_> {
     fn report(&self, problem: Problem) -> Outcome<()> {
-        {
-            let mut recorded = self.recorded();
-            match recorded.first.len() < RecordedProblems::MAX_KEPT {
-                true => recorded.first.push(problem.clone()),
-                false => recorded.count(problem.severity, problem.kind, 1),
-            }
-        }
+        self.recorded().add(problem.clone(), Self::MAX_KEPT);
         self.sink.report(problem)
     }
 
     fn count_more(&self, severity: Severity, kind: ProblemKind, number: u64) {
         if number > 0 {
-            self.recorded().count(severity, kind, number);
+            self.recorded().count_more(severity, kind, number);
         }
         self.sink.count_more(severity, kind, number);
     }

@@ -8,7 +8,7 @@ use super::no_text::wrong_field;
 use super::notes::Notes;
 use super::pile::OpenFiles;
 use super::publish::{publish, Made};
-use super::read::{read_all, FileFacts, Findings, ReadUnit};
+use super::read::{read_all, FileFacts, ReadUnit};
 use super::record::Recorded;
 use super::removed;
 use super::run::{text_of, Job};
@@ -21,7 +21,7 @@ use crate::job::overall::Forecast;
 use crate::job::pool::run_units;
 use crate::job::prepare::OutputFile;
 use crate::job::Phase;
-use crate::model::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
+use crate::model::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RecordedProblems, Subject};
 use crate::source::dedup::Position;
 use crate::storage::lock::DatasetLock;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ const SHOWN: u64 = 200;
 pub(super) struct Merged {
     /// Of each unit those of its files or the part of one.
     files: Vec<Vec<FileFacts>>,
-    findings: Vec<Findings>,
+    findings: Vec<RecordedProblems>,
     /// Of each unit; none of units of the earlier set.
     ranges: Vec<Option<UnitRanges>>,
     /// Of each unit those of its lines, where there was memory for them; none for a run that goes on.
@@ -236,11 +236,11 @@ fn tell(job: &Job<'_>, units: &[Vec<Stretch>], merged: &Merged) -> Outcome<()> {
             lines = 0;
         }
         match lines {
-            0 => findings.tell(sink)?,
+            0 => findings.report_to(sink)?,
             lines => {
                 let mut findings = findings.clone();
-                findings.shift(lines);
-                findings.tell(sink)?;
+                findings.shift_lines(lines);
+                findings.report_to(sink)?;
             }
         }
         for (stretch, facts) in stretches.iter().zip(facts) {

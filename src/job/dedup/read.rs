@@ -12,7 +12,7 @@ use crate::engine::dedup::noted::LineNote;
 use crate::engine::dedup::write_back::{Layout, Pieces as _, WriteBack};
 use crate::model::dedup::Mode;
 use crate::model::handles::KEPT_PROBLEMS;
-use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, Severity};
+use crate::model::{Outcome, Problem, ProblemSink, RecordedProblems};
 use crate::source::dedup::{lines_before, Kind, TextFile};
 use crate::storage::read::open_read;
 use serde::{Deserialize, Serialize};
@@ -54,52 +54,20 @@ pub(super) struct Seam {
     pub(super) at: u64,
 }
 
-/// Findings of a unit: told once more by a run that goes on.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Findings {
-    pub(super) kept: Vec<Problem>,
-    /// Findings that were not kept.
-    pub(super) more: Vec<(Severity, ProblemKind, u64)>,
-}
-
-impl Findings {
-    /// Takes one; with a strict sink a problem ends the run at once.
-    fn add(&mut self, problem: Problem, strict: Option<&dyn ProblemSink>) -> Outcome<()> {
-        if let Some(sink) = strict {
-            sink.report(problem.clone())?;
-        }
-        if self.kept.len() < KEPT_PROBLEMS {
-            self.kept.push(problem);
-            return Ok(());
-        }
-        let known = self.more.iter_mut().find(|(s, k, _)| (*s, *k) == (problem.severity, problem.kind));
-        match known {
-            Some((_, _, count)) => *count += 1,
-            None => self.more.push((problem.severity, problem.kind, 1)),
-        }
-        Ok(())
+/// Records a problem; with a strict sink it ends the run at once.
+fn add_problem(recorded: &mut RecordedProblems, problem: Problem, strict: Option<&dyn ProblemSink>) -> Outcome<()> {
+    if let Some(sink) = strict {
+        sink.report(problem.clone())?;
     }
-
-    /// Counts lines from the beginning of their file, of which so many come before.
-    pub(super) fn shift(&mut self, lines: u64) {
-        let numbers = self.kept.iter_mut().filter_map(|problem| problem.subject.line.as_mut());
-        numbers.for_each(|line| *line += lines);
-    }
-
-    /// Tells them, those that were kept one by one.
-    pub(super) fn tell(&self, sink: &dyn ProblemSink) -> Outcome<()> {
-        for (severity, kind, count) in &self.more {
-            sink.count_more(*severity, *kind, *count);
-        }
-        self.kept.iter().try_for_each(|problem| sink.report(problem.clone()))
-    }
+    recorded.add(problem, KEPT_PROBLEMS);
+    Ok(())
 }
 
 /// What a unit came to, as the journal keeps it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Noted {
     pub(super) files: Vec<FileFacts>,
-    pub(super) findings: Findings,
+    pub(super) findings: RecordedProblems,
     text: Mark,
     anchors: Mark,
     found: Mark,
@@ -110,7 +78,7 @@ pub(super) struct Noted {
 /// A unit that was read.
 pub(super) struct ReadUnit {
     pub(super) files: Vec<FileFacts>,
-    pub(super) findings: Findings,
+    pub(super) findings: RecordedProblems,
     pub(super) text: Stored,
     pub(super) collected: Collected,
     /// Notes of all lines, where there was memory for them.
@@ -194,7 +162,7 @@ struct Reading<'a> {
     scanner: Scanner,
     text: Pile<'a>,
     sink: Collector<'a>,
-    findings: Findings,
+    findings: RecordedProblems,
     spare: String,
     back: WriteBack,
     /// Until there is no memory for them.
@@ -208,7 +176,7 @@ impl<'a> Reading<'a> {
         let (division, run_bytes) = (&job.division, job.memory.run_bytes(job.division.parts));
         let sink = Collector::new(division.narrow, division.parts, run_bytes, pile("anchors"), pile("found"));
         let scanner = Scanner::new(&job.rule);
-        let (findings, spare) = (Findings::default(), String::new());
+        let (findings, spare) = (RecordedProblems::default(), String::new());
         let back = WriteBack::new(&Layout::of(job.plan)?);
         // What is only compared with is not written.
         let is_written = stretches.first().is_some_and(|stretch| stretch.file >= job.inputs.earlier);
@@ -245,7 +213,7 @@ impl<'a> Reading<'a> {
                             let before = lines_before(&open_read(&file.path)?, stretch.from.offset, cancel)?;
                             problem.subject.line = problem.subject.line.map(|line| line + before);
                         }
-                        self.findings.add(problem, strict)?;
+                        add_problem(&mut self.findings, problem, strict)?;
                     }
                 }
                 Kind::Blank => facts.blank += 1,
@@ -259,7 +227,7 @@ impl<'a> Reading<'a> {
         })?;
         context.progress.add(facts.documents - told.0, file.bytes.min(stretch.to).saturating_sub(told.1));
         if let Some(problem) = damage {
-            self.findings.add(problem, strict)?;
+            add_problem(&mut self.findings, problem, strict)?;
         }
         facts.bytes = self.text.len() - base;
         Ok(facts)
