@@ -69,38 +69,24 @@ impl form::Field for Field {
     }
 
     fn is_advanced(self) -> bool {
-        matches!(
-            self,
-            Self::TruncateTo
-                | Self::PadTo
-                | Self::PadToken
-                | Self::EodToken
-                | Self::Index
-                | Self::SkipBadLines
-                | Self::BatchLines
-                | Self::PathsFile
-                | Self::ChunkSize
-                | Self::FileTokens
-                | Self::NanosetsMasks
-                | Self::Rank
-                | Self::Skip
-                | Self::Limit
-                | Self::Prefix
-                | Self::Classic
-                | Self::Logs
-                | Self::ForagerMasks
-                | Self::MaskParts
-                | Self::MaskEnd
-                | Self::Suffix
-                | Self::IndexFolder
-                | Self::SpecialTokens
-                | Self::TokenizerName
-                | Self::Seed
-                | Self::Overwrite
-        )
+        let is_main = match self.step() {
+            Step::Targets => matches!(
+                self,
+                Self::Modalities
+                    | Self::Nanosets
+                    | Self::Tasks
+                    | Self::Shuffle
+                    | Self::Forager
+                    | Self::SampleSize
+                    | Self::TokenType
+                    | Self::Output
+            ),
+            _ => true,
+        };
+        !is_main
     }
 
-    /// The settings of a format stand below its name.
+    /// The settings of a format are indented below its name.
     fn indent(self) -> u16 {
         if self.group().is_some() {
             4
