@@ -184,7 +184,7 @@ impl Loop<'_> {
                 self.wait(&mut next_tick);
             }
             self.serve();
-            self.see_to_title();
+            self.update_title();
             if let Some(code) = self.app.exit_code() {
                 return Ok(code);
             }
@@ -228,7 +228,7 @@ impl Loop<'_> {
     }
 
     /// Brings the title of the window up to date.
-    fn see_to_title(&mut self) {
+    fn update_title(&mut self) {
         if self.app.exit_code().is_some() || !self.term.is_free() {
             // An event comes when the terminal has taken the last frame.
             self.title.due = None;

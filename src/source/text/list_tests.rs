@@ -89,7 +89,7 @@ fn a_file_that_two_inputs_hold_is_refused_and_one_reached_twice_by_one_is_not() 
     }
     assert_eq!(find(&[root.join("s"), b]).unwrap().files.len(), 2);
     std::os::unix::fs::symlink(&a, root.join("s/linked.jsonl")).unwrap();
-    assert_eq!(find(&[root.join("s")]).unwrap().files.len(), 2, "whoever links a file beside itself wants it twice");
+    assert_eq!(find(&[root.join("s")]).unwrap().files.len(), 2, "a file that is linked next to itself is read twice");
 }
 
 #[test]

@@ -146,7 +146,7 @@ fn a_run_that_succeeds_takes_the_draft_with_it_and_only_begins_when_nothing_stan
     assert!(says(&refused, "say where the result goes") && screen.context() == Context::DedupText);
     let refused = act(screen.as_mut(), &[Action::GoReview, Action::Run]);
     assert!(says(&refused, "say where the result goes"));
-    assert!(shown(screen.as_mut()).contains("what repeats"), "it goes where that is put right");
+    assert!(shown(screen.as_mut()).contains("what repeats"), "it goes to the field with the mistake");
     click(screen.as_mut(), "output");
     screen.handle(Input::Paste(house.0.path().join("out").to_str().unwrap().to_owned()));
     let mut pushed = act(screen.as_mut(), &[Action::GoReview, Action::Run]);

@@ -312,7 +312,7 @@ impl Screen for JobsPanel {
 
     fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
-            Input::Action(Action::Close) if self.table.leave() => return self.table.unwritten_told(),
+            Input::Action(Action::Close) if self.table.leave() => return self.table.unwritten_notice(),
             Input::Action(Action::Close) => return vec![Effect::Pop],
             Input::Action(Action::ShowLog) => {
                 self.table.leave();

@@ -5,7 +5,7 @@ use crate::job::JobState;
 use crate::tui::jobs::{JobId, JobView};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, Ui, UiEnv};
-use crate::tui::screens::problems::{ProblemDesk, ProblemTable};
+use crate::tui::screens::problems::{ProblemEditor, ProblemTable};
 use crate::tui::widgets::{panel, Level, Toast};
 use ratatui::layout::Rect;
 use ratatui::Frame;
@@ -19,7 +19,7 @@ pub struct JobProblems {
     of: Option<(JobId, bool)>,
     /// The keys go to the list.
     is_entered: bool,
-    desk: Option<ProblemDesk>,
+    problem_editor: Option<ProblemEditor>,
 }
 
 fn has_ended(view: &JobView) -> bool {
@@ -44,8 +44,8 @@ impl JobProblems {
             return;
         }
         self.is_entered = true;
-        if self.desk.is_none() {
-            self.desk = Some(ProblemDesk::new(view.root.clone(), &mut self.table, env));
+        if self.problem_editor.is_none() {
+            self.problem_editor = Some(ProblemEditor::new(view.root.clone(), &mut self.table, env));
         }
     }
 
@@ -61,13 +61,13 @@ impl JobProblems {
 
     /// Picks up what was found out about the problems.
     pub fn follow(&mut self, effects: &mut Vec<Effect>) -> bool {
-        self.desk.as_mut().is_some_and(|desk| desk.follow(&mut self.table, effects))
+        self.problem_editor.as_mut().is_some_and(|problem_editor| problem_editor.follow(&mut self.table, effects))
     }
 
     /// Does what a key of the list means.
     pub fn act(&mut self, action: Action) -> Vec<Effect> {
-        match self.desk.as_mut().filter(|_| self.is_entered) {
-            Some(desk) => desk.act(action, &mut self.table),
+        match self.problem_editor.as_mut().filter(|_| self.is_entered) {
+            Some(problem_editor) => problem_editor.act(action, &mut self.table),
             None => Vec::new(),
         }
     }
@@ -82,23 +82,23 @@ impl JobProblems {
 
     /// Whether something is looked up that is waited for.
     pub fn is_busy(&self) -> bool {
-        self.desk.as_ref().is_some_and(ProblemDesk::is_busy)
+        self.problem_editor.as_ref().is_some_and(ProblemEditor::is_busy)
     }
 
     /// Changes to splits that are not written, as a sentence.
     pub fn unwritten(&self) -> Option<String> {
-        self.desk.as_ref().and_then(ProblemDesk::unwritten)
+        self.problem_editor.as_ref().and_then(ProblemEditor::unwritten)
     }
 
     /// The same as a notice.
-    pub fn unwritten_told(&self) -> Vec<Effect> {
+    pub fn unwritten_notice(&self) -> Vec<Effect> {
         self.unwritten().map(|words| Effect::Toast(Toast::new(Level::Info, words))).into_iter().collect()
     }
 
     /// Keeps the changes that are not written as a draft.
     pub fn closing(&self) {
-        if let Some(desk) = &self.desk {
-            desk.closing();
+        if let Some(problem_editor) = &self.problem_editor {
+            problem_editor.closing();
         }
     }
 }

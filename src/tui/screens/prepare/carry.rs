@@ -4,7 +4,7 @@ use super::step::{Ask, Step};
 use super::{draft, PrepareScreen};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::Effect;
-use crate::tui::screens::problems::ProblemDesk;
+use crate::tui::screens::problems::ProblemEditor;
 use crate::tui::screens::run::too_late;
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::screens::{browse, splits};
@@ -58,8 +58,8 @@ impl PrepareScreen {
                     effects.push(Effect::Push(screen));
                 }
                 Ask::Problems(action) => {
-                    if let Some(desk) = &mut self.desk {
-                        effects.extend(desk.act(action, &mut self.wizard.run.problems));
+                    if let Some(problem_editor) = &mut self.problem_editor {
+                        effects.extend(problem_editor.act(action, &mut self.wizard.run.problems));
                     }
                 }
                 Ask::TooLate => effects.push(too_late()),
@@ -88,17 +88,17 @@ impl PrepareScreen {
 
     /// The splits that are edited in the list of problems.
     fn session(&self) -> Option<SplitSession> {
-        self.desk.as_ref().and_then(|desk| desk.session_of(&self.path))
+        self.problem_editor.as_ref().and_then(|problem_editor| problem_editor.session_of(&self.path))
     }
 
     /// Lets the list of problems of the run find out where its rows lead.
     pub(super) fn look_problems_up(&mut self) {
         let run = &mut self.wizard.run;
         if run.is_running() {
-            self.desk = None;
+            self.problem_editor = None;
         }
-        if self.desk.is_none() && run.has_cursor() {
-            self.desk = Some(ProblemDesk::new(self.path.clone(), &mut run.problems, &self.env));
+        if self.problem_editor.is_none() && run.has_cursor() {
+            self.problem_editor = Some(ProblemEditor::new(self.path.clone(), &mut run.problems, &self.env));
         }
     }
 
@@ -106,7 +106,7 @@ impl PrepareScreen {
     pub(super) fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
         self.look_problems_up();
         let table = &mut self.wizard.run.problems;
-        self.desk.as_mut().is_some_and(|desk| desk.follow(table, effects))
+        self.problem_editor.as_mut().is_some_and(|problem_editor| problem_editor.follow(table, effects))
     }
 
     pub(super) fn has_draft(&self) -> bool {

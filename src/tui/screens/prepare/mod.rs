@@ -43,7 +43,7 @@ use crate::tui::graphics::graphics_of;
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::screens::problems::ProblemDesk;
+use crate::tui::screens::problems::ProblemEditor;
 use crate::tui::theme::ColourMode;
 use crate::tui::widgets::layout::{below, draw_lines};
 use crate::tui::widgets::preview::Pixels;
@@ -64,7 +64,7 @@ pub struct PrepareScreen {
     scan: Option<LiveScan>,
     job: Option<JobId>,
     /// Looks after the list of problems of the run, once it has ended.
-    desk: Option<ProblemDesk>,
+    problem_editor: Option<ProblemEditor>,
     /// Answers that were given before the screen was opened.
     given: Option<PreparePlan>,
     /// A draft that was found, until it can be taken over.
@@ -124,7 +124,7 @@ impl PrepareScreen {
             workers,
             scan: None,
             job: None,
-            desk: None,
+            problem_editor: None,
             given,
             found: None,
             resumes: false,
@@ -234,7 +234,7 @@ impl Screen for PrepareScreen {
             || self.wizard.is_scanning
             || self.wizard.run.is_running()
             || self.workers.is_waiting()
-            || self.desk.as_ref().is_some_and(ProblemDesk::is_busy)
+            || self.problem_editor.as_ref().is_some_and(ProblemEditor::is_busy)
     }
 
     fn shows_job(&self, id: JobId) -> bool {
@@ -290,7 +290,7 @@ impl Screen for PrepareScreen {
     }
 
     fn unwritten(&self) -> Option<String> {
-        self.desk.as_ref().and_then(ProblemDesk::unwritten)
+        self.problem_editor.as_ref().and_then(ProblemEditor::unwritten)
     }
 
     fn interrupt(&mut self) -> bool {
@@ -309,8 +309,8 @@ impl Screen for PrepareScreen {
 
     fn closing(&mut self) {
         self.save_draft_now();
-        if let Some(desk) = &self.desk {
-            desk.closing();
+        if let Some(problem_editor) = &self.problem_editor {
+            problem_editor.closing();
         }
     }
 }

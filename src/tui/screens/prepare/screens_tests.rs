@@ -255,7 +255,11 @@ fn a_run_that_found_problems_lists_them() {
     wizard.show_run();
     let broken = |shard: &str, key: &str| {
         let subject = Subject::shard(shard).key(key);
-        Problem::problem(ProblemKind::BrokenMedia, subject, "it gets no row: the PNG file ends before its picture data")
+        Problem::problem(
+            ProblemKind::BrokenMedia,
+            subject,
+            "no row is written for it: the PNG file ends before its picture data",
+        )
     };
     let problems = vec![
         broken("shard_0003.tar", "000032.jpg"),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Carries out what is asked of the list of problems of one run that has ended.
-pub struct ProblemDesk {
+pub struct ProblemEditor {
     env: UiEnv,
     root: PathBuf,
     finder: Stoppable<Vec<Problem>, Found>,
@@ -27,7 +27,7 @@ pub struct ProblemDesk {
     marked: Option<u64>,
 }
 
-impl ProblemDesk {
+impl ProblemEditor {
     /// Begins to look the listed problems up. `root` is the data set that names of shards in them belong to.
     pub fn new(root: PathBuf, table: &mut ProblemTable, env: &UiEnv) -> Self {
         let place = root.clone();

@@ -1,6 +1,6 @@
 //! The list of problems with a cursor: Enter opens what a problem is about, `x` excludes it, `X` all of its kind.
 //!
-//! [`ProblemTable`] is pure and shown by every run, by the panel of jobs and by the browser ([`screen`]). [`ProblemDesk`] finds out
+//! [`ProblemTable`] is pure and shown by every run, by the panel of jobs and by the browser ([`screen`]). [`ProblemEditor`] finds out
 //! for a run where its problems lead, and holds the splits that `x` changes.
 
 mod desk;
@@ -10,7 +10,7 @@ pub mod screen;
 mod table;
 mod view;
 
-pub use desk::ProblemDesk;
+pub use desk::ProblemEditor;
 pub use rows::{Goal, KnownRows, Rows, Target, Way};
 pub use screen::{Feed, ProblemScreen};
 pub use table::ProblemTable;

@@ -6,7 +6,7 @@ use crate::model::{DedupPlan, Outcome};
 use crate::tui::jobs::JobId;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
-use crate::tui::screens::problems::ProblemDesk;
+use crate::tui::screens::problems::ProblemEditor;
 use crate::tui::screens::splits::SplitSession;
 use crate::tui::screens::{browse, repeats};
 use crate::tui::widgets::mouse::{wheel, Gesture, Places};
@@ -72,7 +72,7 @@ pub struct RunScreen {
     job: Option<JobId>,
     run: RunState,
     /// Looks after the list of problems, once it is shown and the run has ended.
-    desk: Option<ProblemDesk>,
+    problem_editor: Option<ProblemEditor>,
     places: Places<()>,
 }
 
@@ -80,7 +80,7 @@ impl RunScreen {
     /// A screen whose job starts as soon as it is on the screen.
     pub fn new(order: Order, env: UiEnv) -> Self {
         let run = RunState::default();
-        Self { env, order, job: None, run, desk: None, places: Places::default() }
+        Self { env, order, job: None, run, problem_editor: None, places: Places::default() }
     }
 
     fn begin(&mut self) -> Outcome<()> {
@@ -92,7 +92,7 @@ impl RunScreen {
         }
         self.job = Some(id);
         self.run.begin();
-        self.desk = None;
+        self.problem_editor = None;
         self.observe();
         Ok(())
     }
@@ -106,23 +106,27 @@ impl RunScreen {
 
     /// Lets the list of problems find out where its rows lead.
     fn look_problems_up(&mut self) {
-        if self.desk.is_none() && self.run.has_cursor() {
+        if self.problem_editor.is_none() && self.run.has_cursor() {
             let view = self.job.and_then(|id| self.env.jobs.view(id));
-            self.desk = view.map(|view| ProblemDesk::new(view.root, &mut self.run.problems, &self.env));
+            self.problem_editor = view.map(|view| ProblemEditor::new(view.root, &mut self.run.problems, &self.env));
         }
     }
 
     /// Picks up what was found out about them.
     fn follow_problems(&mut self, effects: &mut Vec<Effect>) -> bool {
         self.look_problems_up();
-        self.desk.as_mut().is_some_and(|desk| desk.follow(&mut self.run.problems, effects))
+        self.problem_editor
+            .as_mut()
+            .is_some_and(|problem_editor| problem_editor.follow(&mut self.run.problems, effects))
     }
 
     /// Opens what was made; with the splits that are edited here, where they are its own.
     fn open_made(&self) -> Option<Effect> {
         let made = self.order.browse.as_ref()?;
         let session = match made {
-            Made::Samples(path) => self.desk.as_ref().and_then(|desk| desk.session_of(path)),
+            Made::Samples(path) => {
+                self.problem_editor.as_ref().and_then(|problem_editor| problem_editor.session_of(path))
+            }
             Made::Repeats(_) => None,
         };
         Some(Effect::Push(made.open(session, &self.env)))
@@ -164,8 +168,8 @@ impl RunScreen {
                 Err(failure) => vec![Effect::failure(&failure)],
             },
             Some(RunAsk::Browse) => self.open_made().into_iter().collect(),
-            Some(RunAsk::Problems(action)) => match &mut self.desk {
-                Some(desk) => desk.act(action, &mut self.run.problems),
+            Some(RunAsk::Problems(action)) => match &mut self.problem_editor {
+                Some(problem_editor) => problem_editor.act(action, &mut self.run.problems),
                 None => Vec::new(),
             },
             Some(RunAsk::TooLate) => vec![too_late()],
@@ -261,7 +265,7 @@ impl Screen for RunScreen {
     }
 
     fn is_busy(&self) -> bool {
-        self.job.is_none() || self.run.is_running() || self.desk.as_ref().is_some_and(ProblemDesk::is_busy)
+        self.job.is_none() || self.run.is_running() || self.problem_editor.as_ref().is_some_and(ProblemEditor::is_busy)
     }
 
     fn status_right(&self) -> Option<String> {
@@ -269,12 +273,12 @@ impl Screen for RunScreen {
     }
 
     fn unwritten(&self) -> Option<String> {
-        self.desk.as_ref().and_then(ProblemDesk::unwritten)
+        self.problem_editor.as_ref().and_then(ProblemEditor::unwritten)
     }
 
     fn closing(&mut self) {
-        if let Some(desk) = &self.desk {
-            desk.closing();
+        if let Some(problem_editor) = &self.problem_editor {
+            problem_editor.closing();
         }
     }
 

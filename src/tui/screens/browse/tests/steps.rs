@@ -164,7 +164,7 @@ fn a_sample_is_begun_with_by_its_key() {
     let mut stage = Stage::at(Fake::default(), Start::Key("shard_0001.tar/010021".into()));
     stage.wait("it is selected", |stage, _| stage.screen.state.at == at(1, 0));
     let mut stage = Stage::at(Fake::default(), Start::Key("nobody".into()));
-    stage.wait("it is told", |stage, _| !stage.effects.is_empty());
+    stage.wait("a notice", |stage, _| !stage.effects.is_empty());
     assert_eq!(stage.toasts(), ["no sample has the key nobody"]);
 }
 
