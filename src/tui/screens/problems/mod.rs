@@ -3,14 +3,14 @@
 //! [`ProblemTable`] is pure and shown by every run, by the panel of jobs and by the browser ([`screen`]). [`ProblemEditor`] finds out
 //! for a run where its problems lead, and holds the splits that `x` changes.
 
-mod desk;
+mod editor;
 mod find;
 mod rows;
 pub mod screen;
 mod table;
 mod view;
 
-pub use desk::ProblemEditor;
+pub use editor::ProblemEditor;
 pub use rows::{Goal, KnownRows, Rows, Target, Way};
 pub use screen::{Feed, ProblemScreen};
 pub use table::ProblemTable;

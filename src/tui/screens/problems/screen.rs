@@ -1,6 +1,6 @@
 //! The list of problems over the browser: what is chosen there is shown in the browser.
 
-use super::desk::edit;
+use super::editor::edit;
 use super::rows::{Goal, KnownRows, Rows};
 use super::table::ProblemTable;
 use crate::engine::browse::{Groups, Marks, ProblemList, SampleAt};
