@@ -10,7 +10,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct Title {
     written: Option<String>,
     looked: Option<Instant>,
-    /// When it is to be looked again, because of what happened since the last look.
+    /// When the title is to be computed again, because of what happened since it was last.
     pub(super) due: Option<Instant>,
 }
 

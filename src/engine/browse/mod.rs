@@ -150,7 +150,7 @@ pub trait Catalog: Send + Sync {
     /// The sample of exactly this key; in the group of this name, when one is given. `None` when there is none.
     fn locate(&self, group: Option<&str>, key: &str, cancel: &Cancel) -> Outcome<Option<SampleAt>>;
 
-    /// The first byte of a line, counted from 1, in a file of lines; `None` where there are no lines, or not so many.
+    /// The first byte of a line, counted from 1, in a file of lines; `None` where there are no lines, or fewer.
     fn line_start(&self, _line: u64, _cancel: &Cancel) -> Outcome<Option<u64>> {
         Ok(None)
     }
