@@ -1,15 +1,15 @@
-//! When the title of the terminal's window is written: whenever it is another one, but not more than once a second.
+//! When the title of the terminal window is written: when it has changed, at most once a second.
 
 use std::time::{Duration, Instant};
 
-/// Between two looks at what it is to be, at least.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Time between two titles, at least.
+const TITLE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What was written.
 #[derive(Debug, Default)]
 pub(super) struct Title {
     written: Option<String>,
-    looked: Option<Instant>,
+    checked: Option<Instant>,
     /// When the title is to be computed again, because of what happened since it was last.
     pub(super) due: Option<Instant>,
 }
@@ -17,11 +17,11 @@ pub(super) struct Title {
 impl Title {
     /// The title that is to be written now, if any.
     pub(super) fn next(&mut self, now: Instant, wanted: impl FnOnce() -> String) -> Option<String> {
-        self.due = self.looked.map(|looked| looked + PAUSE).filter(|due| now < *due);
+        self.due = self.checked.map(|checked| checked + TITLE_INTERVAL).filter(|due| now < *due);
         if self.due.is_some() {
             return None;
         }
-        self.looked = Some(now);
+        self.checked = Some(now);
         let wanted = wanted();
         if self.written.as_ref() == Some(&wanted) {
             return None;
