@@ -10,8 +10,8 @@ use crate::formats::forager::INDEX_FOLDER;
 use crate::job::index::{start_forager, start_raw, ExistingFile, ForagerIndexPlan, IndexReport, RawIndexPlan};
 use crate::job::task::Task;
 use crate::model::text::{agree, bytes, count, display_safe, duration};
-use crate::model::{ExitClass, Failure, Outcome, Problem, ProblemKind, Severity, Subject};
-use crate::source::text::{list, Peer, Selection};
+use crate::model::{ExitClass, Failure, Outcome, PackFormat, Problem, ProblemKind, Severity, Subject};
+use crate::source::text::{list, Selection};
 use clap::{Args, ValueEnum};
 use serde_json::{json, Map, Value};
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ fn each(named: &[String], args: &IndexArgs, context: &Context) -> Finished {
     let inputs: Vec<PathBuf> = named.iter().map(PathBuf::from).collect();
     let cancel = context.signals.listen();
     let selection = Selection { follows_reference: true, ..Selection::default() };
-    let listing = list(&inputs, selection, Peer::Modalities, &cancel)?;
+    let listing = list(&inputs, selection, PackFormat::Modalities, &cancel)?;
     for problem in &listing.problems {
         context.printer.problem(problem);
     }

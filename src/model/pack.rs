@@ -140,6 +140,9 @@ pub enum PackFormat {
 }
 
 impl PackFormat {
+    /// All of them, in the order of a plan.
+    pub const ALL: [Self; 3] = [Self::Modalities, Self::Nanosets, Self::Forager];
+
     /// The word of `--format`, also the folder's name when there are several.
     pub fn word(self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use super::packed::{Finding, PackedPiece};
 use super::recipe::{Kind, Recipe};
 use crate::model::pack::TextField;
 use crate::model::{Cancel, Outcome, PackFormat, ProblemKind};
-use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, Held, Peer, Text, Verdict};
+use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, Held, Text, Verdict};
 use crate::tokenize::{Batch, Encoder, Guard, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
 
@@ -322,8 +322,8 @@ impl For {
 fn verdict<'t>(recipe: &Recipe, document: &Document<'t>) -> Verdict<'t> {
     match document.text {
         // Whether a token comes of it, a template's at least, is for the recipe to say.
-        Text::Is("") if recipe.needs_tokens && !document.quirks.is_refused_by(recipe.peer) => Verdict::Take(""),
-        _ => document.verdict(recipe.peer),
+        Text::Is("") if recipe.needs_tokens && !document.quirks.is_refused_by(recipe.format) => Verdict::Take(""),
+        _ => document.verdict(recipe.format),
     }
 }
 
@@ -338,7 +338,7 @@ fn document_number(file: usize, line: u64) -> u64 {
 }
 
 fn ends_lines_at_cr(recipe: &Recipe) -> bool {
-    recipe.peer == Peer::Nanosets && recipe.format == PackFormat::Nanosets
+    recipe.format == PackFormat::Nanosets
 }
 
 fn kind_of(document: &Document<'_>) -> ProblemKind {

@@ -7,7 +7,6 @@ use crate::model::pack::{
 };
 use crate::model::text::display_safe;
 use crate::model::{Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
-use crate::source::text::Peer;
 use crate::tokenize::{PaddingLength, Side, Template, Tokenizer, TokenizerKind, Truncation};
 
 /// Which end token a document gets.
@@ -46,10 +45,8 @@ pub enum Kind {
 /// What a format makes of the raw ids of a text.
 #[derive(Clone, Debug)]
 pub struct Recipe {
-    /// The format.
+    /// The format, whose rules hold for lines.
     pub format: PackFormat,
-    /// Whose rules hold for lines.
-    pub peer: Peer,
     /// Ids put around the text's own.
     pub template: Template,
     /// Documents are cut to a length.
@@ -134,7 +131,7 @@ fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokeniz
         end: End::UnlessThere(end),
         needs_tokens: true,
         wants_lines: plan.compat,
-        ..Recipe::new(PackFormat::Modalities, Peer::Modalities, template, token, tokenizer)
+        ..Recipe::new(PackFormat::Modalities, template, token, tokenizer)
     };
     recipe.checked()
 }
@@ -188,7 +185,7 @@ fn of_nanosets(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tokenizer) 
         truncation: tokenizer.truncation(),
         kind: if target.loss_masks { Kind::LossMask } else { Kind::Plain },
         wants_chars: target.logging_dir.is_some(),
-        ..Recipe::new(PackFormat::Nanosets, Peer::Nanosets, template, token, tokenizer)
+        ..Recipe::new(PackFormat::Nanosets, template, token, tokenizer)
     };
     recipe.checked()
 }
@@ -222,7 +219,7 @@ fn of_forager(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokenizer) ->
         fill,
         end,
         kind: target.masks.clone().map_or(Kind::Plain, Kind::Parts),
-        ..Recipe::new(PackFormat::Forager, Peer::Forager, template, target.token_type(), tokenizer)
+        ..Recipe::new(PackFormat::Forager, template, target.token_type(), tokenizer)
     };
     recipe.checked()
 }
@@ -251,10 +248,9 @@ fn as_length(length: u32) -> usize {
 }
 
 impl Recipe {
-    fn new(format: PackFormat, peer: Peer, template: Template, token: TokenType, tokenizer: &Tokenizer) -> Self {
+    fn new(format: PackFormat, template: Template, token: TokenType, tokenizer: &Tokenizer) -> Self {
         Self {
             format,
-            peer,
             template,
             truncation: None,
             fill: None,

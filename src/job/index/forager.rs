@@ -10,8 +10,8 @@ use crate::job::task::{Task, TaskContext};
 use crate::job::work_place::{folder_of, WorkPlace};
 use crate::job::Phase;
 use crate::model::text::{bytes as size, count};
-use crate::model::{Failure, Outcome, RunOptions, Subject};
-use crate::source::text::{list, Peer, Selection, TextFile};
+use crate::model::{Failure, Outcome, PackFormat, RunOptions, Subject};
+use crate::source::text::{list, Selection, TextFile};
 use crate::storage::fs::{BufferedFile, Fs, RealFs};
 use crate::storage::read::{open_read, stamp_at, ReadFile};
 use std::os::unix::fs::MetadataExt as _;
@@ -69,7 +69,7 @@ fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
     }
     let handles = context.handles();
     let selection = Selection { follows_reference: true, ..Selection::default() };
-    let listing = list(std::slice::from_ref(&plan.base), selection, Peer::Forager, handles.cancel)?;
+    let listing = list(std::slice::from_ref(&plan.base), selection, PackFormat::Forager, handles.cancel)?;
     for problem in listing.problems {
         handles.problems.report(problem)?;
     }

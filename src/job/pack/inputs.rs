@@ -5,7 +5,7 @@
 
 use crate::engine::pack::{forager_names, pbin_names};
 use crate::model::{Cancel, Failure, Outcome, PackFormat, PackPlan, Problem, Subject};
-use crate::source::text::{list, Listing, Peer, Selection, TextFile};
+use crate::source::text::{list, Listing, Selection, TextFile};
 use crate::storage::read::stamp_at;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ pub(super) fn find(
     let position = |wanted: PackFormat| formats.iter().position(|format| *format == wanted).unwrap_or(0);
     // The order of Forager is the strictest: the end of one file is carried into the next.
     if plan.forager.is_some() {
-        let files = inputs.listed(plan, Peer::Forager, cancel)?;
+        let files = inputs.listed(plan, PackFormat::Forager, cancel)?;
         let target = plan.forager.as_ref();
         let suffix = target.map_or("", |target| target.file_suffix.as_str());
         inputs.samples = forager_names(&files, suffix, !plan.compat).ok_or_else(|| {
@@ -81,7 +81,7 @@ pub(super) fn find(
         inputs.passes.push(Pass { files, recipes: vec![position(PackFormat::Forager)], index: None, roles });
     }
     if let Some(target) = &plan.nanosets {
-        let files = inputs.listed(plan, Peer::Nanosets, cancel)?;
+        let files = inputs.listed(plan, PackFormat::Nanosets, cancel)?;
         let usual = files.len().clamp(1, MOST_TASKS);
         inputs.tasks = target.tasks.unwrap_or(u32::try_from(usual).unwrap_or(1)).max(1);
         let tasks = usize::try_from(inputs.tasks).unwrap_or(1);
@@ -104,7 +104,7 @@ pub(super) fn find(
         }
     }
     if let Some(target) = &plan.modalities {
-        let files = inputs.listed(plan, Peer::Modalities, cancel)?;
+        let files = inputs.listed(plan, PackFormat::Modalities, cancel)?;
         inputs.pbins = pbin_names(&files);
         let roles: Vec<Role> = (0..files.len()).map(|pbin| Role { pbin, ..Role::default() }).collect();
         let number = position(PackFormat::Modalities);
@@ -141,9 +141,9 @@ fn follows_tasks(found: &[usize], roles: &[Role]) -> bool {
 }
 
 impl Inputs {
-    fn listed(&mut self, plan: &PackPlan, peer: Peer, cancel: &Cancel) -> Outcome<Vec<TextFile>> {
+    fn listed(&mut self, plan: &PackPlan, format: PackFormat, cancel: &Cancel) -> Outcome<Vec<TextFile>> {
         let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
-        let Listing { files, problems, .. } = list(&inputs, Selection::of(plan), peer, cancel)?;
+        let Listing { files, problems, .. } = list(&inputs, Selection::of(plan), format, cancel)?;
         for problem in problems {
             if !self.problems.contains(&problem) {
                 self.problems.push(problem);

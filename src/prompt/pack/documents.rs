@@ -3,9 +3,9 @@
 use super::Guide;
 use crate::model::pack::TextField;
 use crate::model::text::{bytes, count, display_safe};
-use crate::model::{Cancel, Outcome};
+use crate::model::{Cancel, Outcome, PackFormat};
 use crate::preview::text::cut_end;
-use crate::source::text::{keys_of, list, Blocks, Extractor, Peer, Position, Selection, Text, TextFile};
+use crate::source::text::{keys_of, list, Blocks, Extractor, Position, Selection, Text, TextFile};
 use std::path::PathBuf;
 
 /// Documents that are shown.
@@ -37,7 +37,7 @@ impl Guide {
     /// By the rules of the first format that is chosen; before that by the widest.
     fn files(&self) -> Outcome<Vec<TextFile>> {
         let inputs: Vec<PathBuf> = self.plan.inputs.iter().map(PathBuf::from).collect();
-        let listing = list(&inputs, Selection::of(&self.plan), Peer::Nanosets, &Cancel::default())?;
+        let listing = list(&inputs, Selection::of(&self.plan), PackFormat::Nanosets, &Cancel::default())?;
         Ok(listing.files)
     }
 

@@ -3,11 +3,11 @@
 use super::glob::Glob;
 use super::packing::packed_name;
 use super::set_aside::{finished_name, is_set_aside, SetAside};
-use super::{Packing, Peer, TextFile};
+use super::{Packing, TextFile};
 use crate::formats::forager::{FILE_LOCATION, SAMPLE_LOCATIONS};
 use crate::formats::python::natural_order;
 use crate::model::text::display_safe_bytes;
-use crate::model::{Cancel, Failure, Outcome, PackPlan, Problem, ProblemKind, Subject};
+use crate::model::{Cancel, Failure, Outcome, PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use crate::storage::own::is_beside_output;
 use crate::storage::read::{open_read, read_whole};
 use std::collections::HashMap;
@@ -59,7 +59,7 @@ impl<'a> Selection<'a> {
 ///
 /// An input that is not there, a pattern that fits nothing, and a file that two inputs hold are usage errors; what cannot be looked at
 /// inside a folder is a problem.
-pub fn list(inputs: &[PathBuf], selection: Selection<'_>, peer: Peer, cancel: &Cancel) -> Outcome<Listing> {
+pub fn list(inputs: &[PathBuf], selection: Selection<'_>, format: PackFormat, cancel: &Cancel) -> Outcome<Listing> {
     let glob = selection.glob.map(Glob::new).transpose()?;
     let mut listing = Listing::default();
     if let Some(paths_file) = selection.paths_file {
@@ -78,11 +78,11 @@ pub fn list(inputs: &[PathBuf], selection: Selection<'_>, peer: Peer, cancel: &C
         let facts = std::fs::metadata(input).map_err(|error| missing(input, &error))?;
         if facts.is_dir() {
             let first = listing.files.len();
-            let chooser = Chooser { glob: glob.as_ref(), peer, follows_reference: selection.follows_reference };
+            let chooser = Chooser { glob: glob.as_ref(), format, follows_reference: selection.follows_reference };
             let wants = |name: &str| chooser.wants(name);
             Walk { folder: input, wants: &wants, sees_hidden: chooser.sees_hidden(), listing: &mut listing, cancel }
                 .run()?;
-            sort(listing.files.get_mut(first..).unwrap_or_default(), peer);
+            sort(listing.files.get_mut(first..).unwrap_or_default(), format);
             let found = listing.files.get(first..).unwrap_or_default();
             let mut aside = std::mem::take(&mut listing.set_aside);
             let is_read = glob.is_none() && selection.follows_reference;
@@ -99,7 +99,7 @@ pub fn list(inputs: &[PathBuf], selection: Selection<'_>, peer: Peer, cancel: &C
         let subject = inputs.first().map_or_else(Subject::default, Subject::path);
         let (why, hint) = match listing.problems.iter().find(|problem| problem.hint.as_deref() == Some(CHOOSE)) {
             Some(aside) => (aside.message.as_str(), CHOOSE),
-            None => nothing(glob.is_some(), peer),
+            None => nothing(glob.is_some(), format),
         };
         return Err(Failure::usage(WHAT, why).on(subject).with_hint(hint));
     }
@@ -125,11 +125,11 @@ fn none_twice(files: &[TextFile], ends: &[usize]) -> Outcome<()> {
     Ok(())
 }
 
-fn nothing(has_glob: bool, peer: Peer) -> (&'static str, &'static str) {
-    match (has_glob, peer) {
+fn nothing(has_glob: bool, format: PackFormat) -> (&'static str, &'static str) {
+    match (has_glob, format) {
         (true, _) => ("--glob fits no file", "* stays within a folder: **/*.jsonl looks into all of them"),
-        (false, Peer::Nanosets) => ("there is no file", "name the folder or the file that holds the documents"),
-        (false, Peer::Forager) => (
+        (false, PackFormat::Nanosets) => ("there is no file", "name the folder or the file that holds the documents"),
+        (false, PackFormat::Forager) => (
             "there is no file whose name ends in .jsonl",
             "name the files, or say which: --glob '**/*.jsonl.gz' finds packed ones",
         ),
@@ -183,9 +183,9 @@ fn named(folder: &Path, paths_file: &Path, listing: &mut Listing, cancel: &Cance
     }
 }
 
-fn sort(found: &mut [TextFile], peer: Peer) {
-    match peer {
-        Peer::Forager => {
+fn sort(found: &mut [TextFile], format: PackFormat) {
+    match format {
+        PackFormat::Forager => {
             // Of equal keys the plain path decides.
             found.sort_by_cached_key(|file| {
                 let path = file.path.to_string_lossy().into_owned();
@@ -199,7 +199,7 @@ fn sort(found: &mut [TextFile], peer: Peer) {
 /// Which names of a folder are wanted.
 struct Chooser<'a> {
     glob: Option<&'a Glob>,
-    peer: Peer,
+    format: PackFormat,
     follows_reference: bool,
 }
 
@@ -207,8 +207,8 @@ impl Chooser<'_> {
     /// Whether hidden files are looked at: to read them, or to say that they are left out.
     fn sees_hidden(&self) -> bool {
         match self.glob {
-            Some(glob) => self.peer == Peer::Nanosets || glob.has_hidden(),
-            None => self.peer == Peer::Nanosets || !self.follows_reference,
+            Some(glob) => self.format == PackFormat::Nanosets || glob.has_hidden(),
+            None => self.format == PackFormat::Nanosets || !self.follows_reference,
         }
     }
 
@@ -230,10 +230,10 @@ impl Chooser<'_> {
 
     /// The program's own rule.
     fn is_wanted(&self, name: &str) -> bool {
-        match self.peer {
-            Peer::Nanosets => true,
-            Peer::Forager => name.ends_with(".jsonl") || name.ends_with(".JSONL"),
-            Peer::Modalities => is_text(name),
+        match self.format {
+            PackFormat::Nanosets => true,
+            PackFormat::Forager => name.ends_with(".jsonl") || name.ends_with(".JSONL"),
+            PackFormat::Modalities => is_text(name),
         }
     }
 }

@@ -38,17 +38,6 @@ pub use verdict::{mark_hint, Quirks, Verdict, BYTE_ORDER_MARK};
 use crate::model::FileStamp;
 use std::path::PathBuf;
 
-/// The program whose rules of listing files and judging lines hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Peer {
-    /// `.pbin` files are made of it.
-    Modalities,
-    /// `.ds` files are made of it.
-    Nanosets,
-    /// Samples are made of it.
-    Forager,
-}
-
 /// One file of documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextFile {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::model::pack::TextField;
+use crate::model::PackFormat;
 use proptest::prelude::*;
 
 fn unhex(text: &str) -> Vec<u8> {
@@ -69,9 +70,9 @@ fn each_peer_takes_and_refuses_what_its_reader_does() {
             let only_half = document.quirks.why(peer).is_none_or(|why| why.contains("in the text"));
             !bad && (only_half || !document.quirks.is_refused_by(peer))
         };
-        assert_eq!(is_parsed(Peer::Forager), case.forager, "forager: {shown}");
+        assert_eq!(is_parsed(PackFormat::Forager), case.forager, "forager: {shown}");
         let nanosets = !matches!(document.text, Text::Invalid { .. } | Text::Blank)
-            && !document.quirks.is_refused_by(Peer::Nanosets);
+            && !document.quirks.is_refused_by(PackFormat::Nanosets);
         assert_eq!(nanosets, case.nanosets, "nanosets: {shown}");
         if case.forager {
             let found = match document.text {
@@ -247,28 +248,27 @@ fn what_is_held_of_several_lines_is_what_each_says() {
 fn half_characters_elsewhere_do_not_stop_a_program() {
     let mut extractor = Extractor::new(&TextField::Jq(".a | .".into())).unwrap();
     let document = extractor.document(br#"{"a": "text", "b": "\ud800"}"#);
-    assert_eq!((document.text, document.verdict(Peer::Modalities)), (Text::Is("text"), Verdict::Take("text")));
+    assert_eq!((document.text, document.verdict(PackFormat::Modalities)), (Text::Is("text"), Verdict::Take("text")));
     let document = extractor.document(br#"{"a": "te\ud800xt"}"#);
-    assert!(matches!(document.verdict(Peer::Modalities), Verdict::Refuse(_)));
+    assert!(matches!(document.verdict(PackFormat::Modalities), Verdict::Refuse(_)));
     // The second half alone is read as the character that stands for what cannot be read, by a program and by a path.
     for way in [".a | .", ".a"] {
         let mut extractor = Extractor::new(&TextField::Jq(way.into())).unwrap();
         let document = extractor.document(br#"{"a": "\udc00x\udfff"}"#);
-        assert_eq!(document.verdict(Peer::Modalities), Verdict::Take("\u{fffd}x\u{fffd}"));
-        assert!(matches!(document.verdict(Peer::Nanosets), Verdict::Refuse(_)));
-        assert!(matches!(document.verdict(Peer::Forager), Verdict::Refuse(_)));
+        assert_eq!(document.verdict(PackFormat::Modalities), Verdict::Take("\u{fffd}x\u{fffd}"));
+        assert!(matches!(document.verdict(PackFormat::Nanosets), Verdict::Refuse(_)));
+        assert!(matches!(document.verdict(PackFormat::Forager), Verdict::Refuse(_)));
         let document = extractor.document(br#"{"a": "\udc00\ud800"}"#);
-        assert!(matches!(document.verdict(Peer::Modalities), Verdict::Refuse(_)));
+        assert!(matches!(document.verdict(PackFormat::Modalities), Verdict::Refuse(_)));
     }
 }
 
 #[test]
 fn verdicts_follow_each_format_page() {
     let mut extractor = Extractor::new(&TextField::default()).unwrap();
-    let peers = [Peer::Modalities, Peer::Nanosets, Peer::Forager];
     let mut verdicts = |line: &[u8]| {
         let document = extractor.document(line);
-        peers.map(|peer| match document.verdict(peer) {
+        PackFormat::ALL.map(|format| match document.verdict(format) {
             Verdict::Take(_) => 't',
             Verdict::Skip(_) => 's',
             Verdict::Refuse(_) => 'r',

@@ -1,7 +1,8 @@
 //! What each program makes of a line.
 
 use super::extract::{Document, Text};
-use super::{Peer, TextFile};
+use super::TextFile;
+use crate::model::PackFormat;
 
 /// What strict readers refuse in a line that Python's `json` takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -40,12 +41,14 @@ impl Quirks {
     }
 
     /// What a program refuses.
-    fn refused(peer: Peer) -> Self {
-        match peer {
+    fn refused(format: PackFormat) -> Self {
+        match format {
             // Its jq takes NaN and a byte-order mark.
-            Peer::Modalities => Self::SURROGATE_IN_TEXT.with(Self::DEEP),
-            Peer::Forager => Self::SURROGATE_IN_TEXT.with(Self::SECOND_HALF_IN_TEXT).with(Self::DEEP).with(Self::BOM),
-            Peer::Nanosets => Self::NON_FINITE
+            PackFormat::Modalities => Self::SURROGATE_IN_TEXT.with(Self::DEEP),
+            PackFormat::Forager => {
+                Self::SURROGATE_IN_TEXT.with(Self::SECOND_HALF_IN_TEXT).with(Self::DEEP).with(Self::BOM)
+            }
+            PackFormat::Nanosets => Self::NON_FINITE
                 .with(Self::OVERFLOW)
                 .with(Self::BOM)
                 .with(Self::SURROGATE_IN_TEXT)
@@ -55,12 +58,12 @@ impl Quirks {
     }
 
     /// Whether a program cannot make tokens of a line because of one of them.
-    pub fn is_refused_by(self, peer: Peer) -> bool {
-        self.has(Self::refused(peer))
+    pub fn is_refused_by(self, format: PackFormat) -> bool {
+        self.has(Self::refused(format))
     }
 
     /// In a user's words, the first that this program refuses.
-    pub fn why(self, peer: Peer) -> Option<&'static str> {
+    pub fn why(self, format: PackFormat) -> Option<&'static str> {
         let told = [
             (Self::NON_FINITE, "a number that is not finite, as NaN, is no JSON for this target"),
             (Self::OVERFLOW, "a number is beyond what a float holds"),
@@ -70,7 +73,7 @@ impl Quirks {
             (Self::SURROGATE_ELSEWHERE, "half of a character (a lone surrogate) is in it"),
             (Self::DEEP, "more than 1,000 objects and arrays are in each other"),
         ];
-        let refused = Self(self.0 & Self::refused(peer).0);
+        let refused = Self(self.0 & Self::refused(format).0);
         told.iter().find(|(quirk, _)| refused.has(*quirk)).map(|(_, why)| *why)
     }
 }
@@ -105,20 +108,20 @@ pub enum Verdict<'a> {
 const EMPTY: &str = "its text is empty";
 
 impl<'a> Document<'a> {
-    /// What `peer` makes of it.
-    pub fn verdict(&self, peer: Peer) -> Verdict<'a> {
-        let skips = peer == Peer::Nanosets;
+    /// What `format` makes of it.
+    pub fn verdict(&self, format: PackFormat) -> Verdict<'a> {
+        let skips = format == PackFormat::Nanosets;
         let lacking = |why| if skips { Verdict::Skip(why) } else { Verdict::Refuse(why) };
         match self.text {
             Text::Blank => return lacking("the line is blank"),
             Text::Invalid { why, .. } => return Verdict::Refuse(why),
             _ => {}
         }
-        if let Some(why) = self.quirks.why(peer) {
+        if let Some(why) = self.quirks.why(format) {
             return Verdict::Refuse(why);
         }
         match self.text {
-            Text::Is("") if peer != Peer::Forager => lacking(EMPTY),
+            Text::Is("") if format != PackFormat::Forager => lacking(EMPTY),
             Text::Is(text) => Verdict::Take(text),
             Text::Missing => lacking("it has no text"),
             Text::Null => lacking("its text is null"),

@@ -49,11 +49,11 @@ const LONG_FUNCTIONS: usize = 6;
 const MODULES_IN_CYCLES: usize = 149;
 
 /// Files outside the folders of a token format that name it.
-const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 53), ("modalities", 57), ("nanosets", 68)];
+const FORMAT_NAMES: &[(&str, usize)] = &[("forager", 53), ("modalities", 56), ("nanosets", 68)];
 
-/// Files that name a flag.
+/// Files that name a flag; in `media/` a sample is one of sound or of a track.
 const FLAG_NAMES: &[(&str, usize)] =
-    &[("truncate-to", 14), ("max-tokens-per-file", 14), ("min-count", 14), ("sample-size", 29)];
+    &[("truncate-to", 14), ("max-tokens-per-file", 14), ("min-count", 14), ("sample-size", 25)];
 
 /// Words that messages, help and labels do not use, and in how many texts each is still used.
 const UNWANTED_WORDS: &[(&str, usize)] = &[
@@ -156,7 +156,8 @@ fn a_token_format_is_named_in_few_files() {
 fn a_flag_is_named_in_few_files() {
     let mut over = Vec::new();
     for (flag, ceiling) in FLAG_NAMES {
-        let files = files_that(|file| !file.path.contains("/dropin/") && names(file, flag));
+        let is_other = |file: &SourceFile| file.path.starts_with("media/") || file.path.contains("/dropin/");
+        let files = files_that(|file| !is_other(file) && names(file, flag));
         over.extend(
             (files.len() > *ceiling).then(|| format!("{flag}: {}, at most {ceiling}: {files:#?}", files.len())),
         );

@@ -5,7 +5,7 @@ use crate::model::pack::{EndToken, TextField};
 use crate::model::text::{count, display_safe, grouped};
 use crate::model::{Cancel, Outcome, PackFormat, PackPlan};
 use crate::preview::tokens::{TokenText, TokenTone};
-use crate::source::text::{self, keys_of, Blocks, Extractor, Peer, Position, Selection, TextFile, Verdict};
+use crate::source::text::{self, keys_of, Blocks, Extractor, Position, Selection, TextFile, Verdict};
 use crate::tokenize::{TokenSpan, Tokenizer};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -31,25 +31,14 @@ const MOST_TOKENIZERS: usize = 50;
 /// Spellings of tokens that end documents.
 const ENDS: [&str; 6] = ["<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|eos|>", "[SEP]"];
 
-/// The rules by which a format finds files and judges lines.
-pub fn peer_of(format: PackFormat) -> Peer {
-    match format {
-        PackFormat::Modalities => Peer::Modalities,
-        PackFormat::Nanosets => Peer::Nanosets,
-        PackFormat::Forager => Peer::Forager,
-    }
-}
-
-const FORMATS: [PackFormat; 3] = [PackFormat::Modalities, PackFormat::Nanosets, PackFormat::Forager];
-
 /// Finds the files of a plan, by the rules of each format.
 pub fn files(plan: &PackPlan, cancel: &Cancel) -> Outcome<Files> {
     let inputs: Vec<PathBuf> = plan.inputs.iter().map(PathBuf::from).collect();
     let mut found = Files { is_one_file: matches!(inputs.as_slice(), [one] if one.is_file()), ..Files::default() };
     let mut first_failure = None;
-    for format in FORMATS {
+    for format in PackFormat::ALL {
         cancel.check()?;
-        match text::list(&inputs, Selection::of(plan), peer_of(format), cancel) {
+        match text::list(&inputs, Selection::of(plan), format, cancel) {
             Ok(listing) => {
                 let bytes = listing.files.iter().map(|file| file.bytes).sum();
                 found.by_format.push((format, Ok((listing.files.len() as u64, bytes))));
@@ -140,7 +129,7 @@ pub fn extract(field: &TextField, documents: &Documents, format: PackFormat) -> 
     };
     for (_, _, line) in &documents.lines {
         let document = extractor.document(line);
-        found.texts.push(match document.verdict(peer_of(format)) {
+        found.texts.push(match document.verdict(format) {
             Verdict::Take(text) => Ok(Arc::from(clipped(text))),
             Verdict::Skip(why) | Verdict::Refuse(why) => Err(why.to_owned()),
         });

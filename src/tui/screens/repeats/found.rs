@@ -6,9 +6,9 @@ use crate::engine::dedup::find::Rule;
 use crate::engine::dedup::look::{look, Repeats, Scope};
 use crate::model::dedup::{ANNOTATE_KEY, FIELD_OF_VARIANT_B, USUAL_MIN_LENGTH};
 use crate::model::text::{bytes, count};
-use crate::model::{Cancel, DedupPlan, Failure, Outcome};
+use crate::model::{Cancel, DedupPlan, Failure, Outcome, PackFormat};
 use crate::source::dedup::list;
-use crate::source::text::{self as texts, Peer, Selection};
+use crate::source::text::{self as texts, Selection};
 use crate::tui::keymap::Action;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::widgets::{Level, Toast};
@@ -104,7 +104,7 @@ impl Asked {
     /// Lists the files, reads them and looks for what repeats.
     fn answer(&self, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats> {
         let files = match self.lone_file() {
-            Some(file) => texts::list(&[file.to_owned()], Selection::default(), Peer::Modalities, cancel)?.files,
+            Some(file) => texts::list(&[file.to_owned()], Selection::default(), PackFormat::Modalities, cancel)?.files,
             None => list(self.folder(), false, cancel)?.files,
         };
         let listed_under = [self.plan.annotate_key.as_str(), ANNOTATE_KEY, FIELD_OF_VARIANT_B];
