@@ -198,7 +198,7 @@ pub struct PreparedFacts {
 
 /// Keys that name several samples, all in the same shards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct SameKeys {
+pub struct DuplicateKeys {
     /// Positions in [`DatasetFacts::shards`], ascending, one for each sample of a key: a shard may be there more than once.
     pub shards: Vec<u32>,
     /// One of the keys.
@@ -230,9 +230,9 @@ pub struct DatasetFacts {
     /// The first few samples of the data set, for questions and field maps.
     pub sketches: Vec<SampleSketch>,
     /// Keys that name several samples; known once every shard was read, and only where a scan looked for them.
-    pub same_keys: Vec<SameKeys>,
+    pub same_keys: Vec<DuplicateKeys>,
     /// Those of them whose samples are pieces of one: no part in common. Known as `same_keys` is.
-    pub scattered: Vec<SameKeys>,
+    pub scattered: Vec<DuplicateKeys>,
     /// Odd things found so far.
     pub findings: Vec<Problem>,
     /// An earlier preparation, if there is one.

@@ -5,7 +5,7 @@ use super::Prepared;
 use crate::engine::index::{self, SpooledShard};
 use crate::engine::plan::scattered_problem;
 use crate::formats::energon::tables::{SampleRecord, Tables};
-use crate::model::{Handles, Outcome, ProblemSink, SameKeys, Shard, ShardId};
+use crate::model::{DuplicateKeys, Handles, Outcome, ProblemSink, Shard, ShardId};
 use crate::source::tar::{ScanSink, ShardScan};
 use crate::storage::fs::RealFs;
 use crate::storage::scratch::Scratch;
@@ -90,7 +90,7 @@ impl KeySpools {
         spools.sort_by_key(|(number, _)| *number);
         let shards: Vec<(u32, &SpooledShard)> = spools.iter().map(|(number, spool)| (*number, spool)).collect();
         let groups = index::scattered_samples(&RealFs, &shards, self.scratch.path(), handles.cancel)?;
-        let Some(SameKeys { shards, key, .. }) = groups.first() else { return Ok(()) };
+        let Some(DuplicateKeys { shards, key, .. }) = groups.first() else { return Ok(()) };
         let name = |at: usize| {
             let number = shards.get(at).copied().unwrap_or_default();
             prepared.entry(ShardId(number)).map_or("", |(name, _)| name)

@@ -5,7 +5,7 @@ use super::runs::{reduce, remove_temporary, Merge, CANCEL_EVERY};
 use super::scattered::{each_scattered, have_common_part};
 use super::spool::SpooledShard;
 use super::{BuildOptions, Surroundings};
-use crate::model::{Cancel, Outcome, SameKeys};
+use crate::model::{Cancel, DuplicateKeys, Outcome};
 use crate::storage::fs::Fs;
 use std::collections::HashMap;
 use std::path::Path;
@@ -19,9 +19,9 @@ pub(super) const MAX_PLACES: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyGroups {
     /// All of them.
-    pub same: Vec<SameKeys>,
+    pub same: Vec<DuplicateKeys>,
     /// Those whose samples are pieces of one: a later one has no part in common with those before it.
-    pub scattered: Vec<SameKeys>,
+    pub scattered: Vec<DuplicateKeys>,
 }
 
 /// Finds the keys of several samples. Each shard comes with the number that it has in the answer.
@@ -82,7 +82,7 @@ pub fn scattered_samples(
     shards: &[(u32, &SpooledShard)],
     scratch: &Path,
     cancel: &Cancel,
-) -> Outcome<Vec<SameKeys>> {
+) -> Outcome<Vec<DuplicateKeys>> {
     if have_common_part(shards) {
         return Ok(Vec::new());
     }
@@ -91,7 +91,7 @@ pub fn scattered_samples(
 
 /// Keys by the shards of their samples.
 #[derive(Default)]
-struct Groups(HashMap<Vec<u32>, SameKeys>);
+struct Groups(HashMap<Vec<u32>, DuplicateKeys>);
 
 impl Groups {
     /// Adds a key with the rows of its samples.
@@ -106,12 +106,12 @@ impl Groups {
             group.keys += 1;
         } else if !is_full {
             let key = String::from_utf8_lossy(key).into_owned();
-            self.0.insert(shards.clone(), SameKeys { shards, key, keys: 1 });
+            self.0.insert(shards.clone(), DuplicateKeys { shards, key, keys: 1 });
         }
     }
 
-    fn finish(self) -> Vec<SameKeys> {
-        let mut groups: Vec<SameKeys> = self.0.into_values().collect();
+    fn finish(self) -> Vec<DuplicateKeys> {
+        let mut groups: Vec<DuplicateKeys> = self.0.into_values().collect();
         groups.sort_unstable_by(|a, b| a.shards.cmp(&b.shards));
         groups
     }

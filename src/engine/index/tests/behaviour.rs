@@ -1,7 +1,7 @@
 //! Single behaviours.
 
 use super::*;
-use crate::model::{ExitClass, SameKeys};
+use crate::model::{DuplicateKeys, ExitClass};
 use rustix::io::Errno;
 
 /// `count` samples of three parts each; keys descend when `reverse`.
@@ -103,7 +103,7 @@ fn keys_of_several_samples_are_found_before_any_table_is_built() {
         let numbered: Vec<_> = (10..).zip(&spools).collect();
         same_keys(&RealFs, &numbered, &bench.dir.path().join("scratch"), cancel)
     };
-    let group = |shards: &[u32], key: &str, keys| SameKeys { shards: shards.to_vec(), key: key.into(), keys };
+    let group = |shards: &[u32], key: &str, keys| DuplicateKeys { shards: shards.to_vec(), key: key.into(), keys };
     let wanted = [group(&[10, 10, 11], "x", 1), group(&[10, 12], "y", 1), group(&[11, 12], "both", 2)];
     for memory in [1 << 20, 1] {
         assert_eq!(find(memory, &Cancel::default()).unwrap().same, wanted, "{memory} bytes to sort in");
@@ -127,7 +127,7 @@ fn keys_whose_samples_have_no_part_in_common_are_pieces() {
         let numbered: Vec<_> = (0..).zip(&spools).collect();
         let scratch = bench.dir.path().join("scratch");
         let keys = scattered_samples(&RealFs, &numbered, &scratch, &Cancel::default()).unwrap();
-        let group = |shards: &[u32], key: &str| SameKeys { shards: shards.to_vec(), key: key.into(), keys: 1 };
+        let group = |shards: &[u32], key: &str| DuplicateKeys { shards: shards.to_vec(), key: key.into(), keys: 1 };
         assert_eq!(keys, [group(&[0, 0], "torn"), group(&[1, 2, 2], "divided")], "{memory} bytes to sort in");
         assert_eq!(bench.left_in_scratch(), 0);
     }

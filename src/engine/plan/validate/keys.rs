@@ -2,7 +2,7 @@
 
 use crate::engine::plan::{flags, splits};
 use crate::model::{
-    text, AppleDouble, DatasetFacts, Duplicates, PreparePlan, Problem, ProblemKind, SameKeys, Scope, Subject,
+    text, AppleDouble, DatasetFacts, DuplicateKeys, Duplicates, PreparePlan, Problem, ProblemKind, Scope, Subject,
 };
 
 /// Refuses samples that cannot be used, and keys of several samples unless the plan says what to do with them.
@@ -78,7 +78,7 @@ pub fn same_keys(plan: &PreparePlan, facts: &DatasetFacts) -> Option<Problem> {
 fn taken<'f>(
     plan: &PreparePlan,
     facts: &'f DatasetFacts,
-    groups: &'f [SameKeys],
+    groups: &'f [DuplicateKeys],
 ) -> Option<(u64, (&'f str, &'f str, &'f str))> {
     if groups.is_empty() {
         return None;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::plan::FieldExpr;
-use crate::model::{Duplicates, PartFacts, SameKeys, Severity, ShardFacts, ShardState};
+use crate::model::{DuplicateKeys, Duplicates, PartFacts, Severity, ShardFacts, ShardState};
 
 fn facts(shards: &[&str], parts: &[(&str, u64)]) -> DatasetFacts {
     let mut facts = DatasetFacts::new("/data".into(), DatasetKind::RawWebDataset);
@@ -228,7 +228,7 @@ fn flags_of_a_rerun_mean_nothing_without_it() {
 #[test]
 fn duplicate_keys_found_by_the_scan_stop_the_plan_unless_a_way_out_is_taken() {
     let mut facts = usual();
-    let group = |shards: &[u32], key: &str, keys| SameKeys { shards: shards.to_vec(), key: key.into(), keys };
+    let group = |shards: &[u32], key: &str, keys| DuplicateKeys { shards: shards.to_vec(), key: key.into(), keys };
     facts.same_keys = vec![group(&[0, 1], "k", 2), group(&[0, 1, 1], "l", 1)];
     assert_eq!(refusals(&answered(), &facts), [ProblemKind::DuplicateKey]);
     let told = |plan: &PreparePlan, facts: &DatasetFacts| same_keys(plan, facts).map(|problem| problem.message);
