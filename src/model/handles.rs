@@ -65,7 +65,7 @@ impl Progress {
         self.bytes_done.fetch_add(bytes, Ordering::Relaxed);
     }
     /// Adds work that an earlier run has finished.
-    pub fn go_on(&self, items: u64, bytes: u64) {
+    pub fn resume_from(&self, items: u64, bytes: u64) {
         self.bytes_before.fetch_add(bytes, Ordering::Relaxed);
         self.add(items, bytes);
     }
