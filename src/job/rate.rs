@@ -21,7 +21,7 @@ impl Rate {
     /// Takes one reading.
     pub fn observe(&mut self, now: Instant, reading: ProgressReading) {
         self.started.get_or_insert(now);
-        let own_bytes = reading.bytes_done.saturating_sub(reading.bytes_before);
+        let own_bytes = reading.bytes_done.saturating_sub(reading.bytes_resumed);
         if self.seen.back().is_some_and(|(_, items, bytes, _)| *bytes > own_bytes || *items > reading.items_done) {
             // A new phase began to count from zero.
             self.seen.clear();
@@ -89,11 +89,11 @@ mod tests {
         let mut rate = Rate::default();
         rate.observe(start, reading(0));
         for second in 1..=5 {
-            let went_on = ProgressReading { bytes_before: 600, ..reading(600 + second * 20) };
+            let went_on = ProgressReading { bytes_resumed: 600, ..reading(600 + second * 20) };
             rate.observe(start + Duration::from_secs(second), went_on);
         }
         assert_eq!(rate.bytes_per_second(), 20.0);
-        let last = ProgressReading { bytes_before: 600, ..reading(700) };
+        let last = ProgressReading { bytes_resumed: 600, ..reading(700) };
         assert_eq!(rate.remaining(last), Some(Duration::from_secs(15)));
     }
 

@@ -14,7 +14,7 @@ pub struct Progress {
     items_done: AtomicU64,
     items_total: AtomicU64,
     bytes_done: AtomicU64,
-    bytes_before: AtomicU64,
+    bytes_resumed: AtomicU64,
     bytes_total: AtomicU64,
     tokens_done: AtomicU64,
 }
@@ -30,7 +30,7 @@ pub struct ProgressReading {
     pub bytes_done: u64,
     /// Those of them that an earlier run has done: they tell nothing of how fast this one is.
     #[serde(skip)]
-    pub bytes_before: u64,
+    pub bytes_resumed: u64,
     /// Bytes in all, 0 while unknown.
     pub bytes_total: u64,
     /// Tokens made so far, where work is counted in them.
@@ -66,7 +66,7 @@ impl Progress {
     }
     /// Adds work that an earlier run has finished.
     pub fn resume_from(&self, items: u64, bytes: u64) {
-        self.bytes_before.fetch_add(bytes, Ordering::Relaxed);
+        self.bytes_resumed.fetch_add(bytes, Ordering::Relaxed);
         self.add(items, bytes);
     }
     /// Adds tokens that were made.
@@ -77,7 +77,7 @@ impl Progress {
     pub fn restart(&self, items: u64, bytes: u64) {
         self.items_done.store(0, Ordering::Relaxed);
         self.bytes_done.store(0, Ordering::Relaxed);
-        self.bytes_before.store(0, Ordering::Relaxed);
+        self.bytes_resumed.store(0, Ordering::Relaxed);
         self.tokens_done.store(0, Ordering::Relaxed);
         self.expect(items, bytes);
     }
@@ -87,7 +87,7 @@ impl Progress {
             items_done: self.items_done.load(Ordering::Relaxed),
             items_total: self.items_total.load(Ordering::Relaxed),
             // First, so that it is never more than what is done.
-            bytes_before: self.bytes_before.load(Ordering::Relaxed),
+            bytes_resumed: self.bytes_resumed.load(Ordering::Relaxed),
             bytes_done: self.bytes_done.load(Ordering::Relaxed),
             bytes_total: self.bytes_total.load(Ordering::Relaxed),
             tokens_done: self.tokens_done.load(Ordering::Relaxed),
