@@ -1,6 +1,6 @@
 //! What is printed when the program finds that it is wrong itself.
 
-use crate::model::caught::is_caught;
+use crate::model::catch_panic::is_caught;
 use crate::model::text::display_safe_lines;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::Write as _;

@@ -3,7 +3,7 @@
 //! Every other room imports from here; this one imports from nobody.
 
 mod apple_double;
-pub mod caught;
+pub mod catch_panic;
 pub mod dedup;
 pub mod facts;
 pub mod failure;

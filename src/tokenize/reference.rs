@@ -9,7 +9,7 @@ use super::sentencepiece::byte_of;
 use super::stored::Stored;
 use super::wordwise::Wordwise;
 use super::TokenSpan;
-use crate::model::caught::caught;
+use crate::model::catch_panic::catch_panic;
 use crate::model::{Failure, Outcome};
 use serde::Deserialize as _;
 use serde_json::json;
@@ -296,7 +296,7 @@ fn whole(file: &ModelFile<'_>) -> Option<BPE> {
 
 /// Readers of others may panic on what nobody thought of; that must end neither a run nor a screen.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    caught(work).ok_or_else(|| "the tokenizer gave up on it; its file may be damaged".to_owned())
+    catch_panic(work).ok_or_else(|| "the tokenizer gave up on it; its file may be damaged".to_owned())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 use super::clusters::{ClusterBackend, Clusters};
 use super::line::{self, Busy, Line};
 use super::work::Wake;
-use crate::model::caught::is_caught;
+use crate::model::catch_panic::is_caught;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::event::{DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste};
 use ratatui::crossterm::style::{Print, ResetColor};

@@ -2,7 +2,7 @@
 
 use crate::media::kind::{globs_match, type_by_extension, type_by_header, HEADER_BYTES};
 use crate::media::{self, ByteSource, ProbeError, Probed, Reader};
-use crate::model::caught::caught;
+use crate::model::catch_panic::catch_panic;
 use crate::model::lfs::{is_lfs_pointer, LFS_POINTER, MAX_LFS_POINTER_BYTES};
 use crate::model::{Cancel, Failure, MediaFacts, MediaFilter, MediaPlan, MediaType, Outcome};
 
@@ -64,20 +64,20 @@ impl<'a> Prober<'a> {
     ///
     /// A defect of a reader is caught: it costs this entry, not the run.
     pub fn look(&mut self, name: &str, source: &dyn ByteSource) -> Outcome<Verdict> {
-        self.caught(source, |prober, reader| prober.media_type(name, reader))
+        self.with_reader(source, |prober, reader| prober.media_type(name, reader))
     }
 
     /// Looks at an entry of which a row says the type.
     pub fn look_as(&mut self, media_type: MediaType, source: &dyn ByteSource) -> Outcome<Verdict> {
-        self.caught(source, |_, _| Ok(Some(media_type)))
+        self.with_reader(source, |_, _| Ok(Some(media_type)))
     }
 
-    fn caught(
+    fn with_reader(
         &mut self,
         source: &dyn ByteSource,
         media_type: impl FnOnce(&Self, &mut Reader) -> Result<Option<MediaType>, ProbeError>,
     ) -> Outcome<Verdict> {
-        let attempt = caught(|| {
+        let attempt = catch_panic(|| {
             let mut reader = Reader::with_window(source, self.cancel, std::mem::take(&mut self.window));
             let verdict = media_type(self, &mut reader).and_then(|media_type| self.judge(media_type, &mut reader));
             self.window = reader.into_window();

@@ -15,7 +15,7 @@ use super::tree::TreeLine;
 use super::tree_build::Tree;
 use super::{json, msgpack, picture, tensor, Drawable};
 use crate::media::kind::type_by_header;
-use crate::model::caught::caught;
+use crate::model::catch_panic::catch_panic;
 use crate::model::text::{bytes as size_words, count, display_safe};
 use crate::model::{Cancel, MediaType, Outcome};
 use crate::source::decode::{part_class, PartClass};
@@ -117,7 +117,7 @@ pub fn page(name: &str, bytes: &dyn PartBytes, from: u64, cancel: &Cancel) -> Pa
     }
     let look = Look { name, bytes, from, cancel };
     // Decoders of others may panic on what nobody thought of; that must not end the worker.
-    let looked = caught(|| {
+    let looked = catch_panic(|| {
         let mut seen = out.clone();
         look.look(&mut seen).map(|()| seen)
     });

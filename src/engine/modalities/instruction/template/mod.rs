@@ -6,7 +6,7 @@ mod tojson;
 
 use crate::formats::python::number::float_repr;
 use crate::formats::python::Node;
-use crate::model::caught::caught;
+use crate::model::catch_panic::catch_panic;
 use crate::model::{Failure, Outcome};
 use minijinja::value::{Enumerator, Object, ObjectExt as _, ObjectRepr, Value, ValueKind};
 use minijinja::{context, Environment, Error, ErrorKind, Output, State};
@@ -85,7 +85,8 @@ impl ChatTemplate {
     pub fn render(&self, messages: &Node) -> Result<String, String> {
         let template = self.environment.get_template(NAME).map_err(|error| told(&error))?;
         let data = self.data.clone();
-        let rendered = caught(|| template.render(context! { messages => value(messages), chat_template_data => data }));
+        let rendered =
+            catch_panic(|| template.render(context! { messages => value(messages), chat_template_data => data }));
         rendered.ok_or("the template asks for what its engine cannot do")?.map_err(|error| told(&error))
     }
 }

@@ -8,7 +8,7 @@ thread_local! {
 }
 
 /// Does work that may panic on what nobody thought of; `None` where it did. Nothing is printed then ([`is_caught`]).
-pub fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Option<T> {
     let before = CAUGHT.replace(true);
     let done = catch_unwind(AssertUnwindSafe(work)).ok();
     CAUGHT.set(before);
@@ -26,8 +26,8 @@ mod tests {
 
     #[test]
     fn a_panic_is_caught_and_known_as_such_while_it_may_come() {
-        assert_eq!(caught(is_caught), Some(true));
-        let inner = caught(|| (caught(|| -> u8 { std::panic::panic_any(7) }), is_caught()));
+        assert_eq!(catch_panic(is_caught), Some(true));
+        let inner = catch_panic(|| (catch_panic(|| -> u8 { std::panic::panic_any(7) }), is_caught()));
         assert_eq!((inner, is_caught()), (Some((None, true)), false));
     }
 }
