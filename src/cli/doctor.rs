@@ -8,7 +8,7 @@ use crate::formats::energon::jsonl_idx::{self, IndexState};
 use crate::model::text::{bytes, count, count_verb, display_safe};
 use crate::model::Outcome;
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::{publish, space, xdg};
 use serde_json::{json, Map};
 use std::borrow::Cow;
@@ -123,7 +123,7 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
         let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
         return Err(crate::model::Failure::io("opening the data set", path, &missing));
     }
-    let own = OwnFolder::for_webdataset(path);
+    let own = RunFolder::for_webdataset(path);
     let mut checks = place(path, "link the shards into a folder of your own");
     checks.push(lock(&own)?);
     checks.push(match publish::pending(&own)? {
@@ -142,7 +142,7 @@ fn dataset(path: &Path) -> Outcome<Vec<Check>> {
 fn jsonl(path: &Path) -> Outcome<Vec<Check>> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut checks = place(folder, "link the file into a folder of your own");
-    checks.push(lock(&OwnFolder::for_output(&jsonl_idx::index_path(path)))?);
+    checks.push(lock(&RunFolder::for_output(&jsonl_idx::index_path(path)))?);
     let state = jsonl_idx::state_of(path)?;
     let found = match &state {
         IndexState::OutOfDate { why } => format!("{}: {why}", state.word()),
@@ -162,7 +162,7 @@ fn place(folder: &Path, way_out: &'static str) -> Vec<Check> {
     ]
 }
 
-fn lock(own: &OwnFolder) -> Outcome<Check> {
+fn lock(own: &RunFolder) -> Outcome<Check> {
     Ok(match DatasetLock::holder(own)? {
         None => Check::new("lock", true, "free"),
         Some(holder) => {

@@ -8,7 +8,7 @@ use crate::job::dedup::scratch_elsewhere;
 use crate::job::unfinished::{self, State, Unfinished};
 use crate::model::text::{count_verb, display_safe};
 use crate::model::{Failure, Subject};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::xdg;
 use crate::tui::recent;
 use serde_json::{json, Map};
@@ -59,7 +59,7 @@ pub fn run(paths: &[PathBuf], context: &Context) -> Finished {
 fn told(run: Unfinished) -> Job {
     let Unfinished { path, own, state } = run;
     let is_jsonl = super::jsonl::is_jsonl(&path.to_string_lossy());
-    let is_prepare = own == OwnFolder::for_webdataset(&path);
+    let is_prepare = own == RunFolder::for_webdataset(&path);
     let command = |words: &str, path: &Path| format!("gristmill {words} {}", shell_quote(&path.to_string_lossy()));
     let (state, detail, next) = match state {
         State::Running(by) => ("running", format!("process {} on {}", by.process.pid, by.process.host), String::new()),
@@ -82,7 +82,7 @@ fn waiting(files: usize) -> String {
 }
 
 /// The command that runs the plan of a stopped run again, with its scratch where it was; nothing where no plan is there.
-fn again(own: &OwnFolder) -> String {
+fn again(own: &RunFolder) -> String {
     let plan = own.running_plan();
     if !plan.is_file() {
         return String::new();

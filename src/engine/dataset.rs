@@ -9,7 +9,7 @@ use crate::model::{
     ProblemKind, Shard, ShardFacts, Subject,
 };
 use crate::source::{discover, kind};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::read::{read_whole, stamp_at};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -125,7 +125,7 @@ fn read_prepared(root: &Path, shards: &[Shard], findings: &mut Vec<Problem>) -> 
         }
         Err(failure) => return Err(failure),
     };
-    let own = OwnFolder::for_webdataset(root);
+    let own = RunFolder::for_webdataset(root);
     let recorded = Recorded::read(&own)?;
     let mut prepared = PreparedFacts {
         version: info.energon_version.clone(),
@@ -182,7 +182,7 @@ fn tables_know_more(root: &Path, listed: usize) -> bool {
 }
 
 /// The plan of our last run; one that cannot be understood (of a newer version, or edited by hand) counts as none.
-fn recorded_plan(own: &OwnFolder) -> Outcome<Option<PreparePlan>> {
+fn recorded_plan(own: &RunFolder) -> Outcome<Option<PreparePlan>> {
     let bytes = read_whole(&own.plan(), LARGEST_PLAN)?;
     Ok(bytes.and_then(|bytes| plan_file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()))
 }

@@ -1,7 +1,7 @@
 //! What a finished run leaves in its report for the next one: the plan it carried out and the state of its inputs.
 
 use crate::model::{FileStamp, Outcome, Shard};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::read::read_whole;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ impl Recorded {
     /// Reads the report of the last finished run, if there is one that can be understood.
     ///
     /// A report that cannot be parsed counts as none: it only ever saves work.
-    pub fn read(own: &OwnFolder) -> Outcome<Option<Self>> {
+    pub fn read(own: &RunFolder) -> Outcome<Option<Self>> {
         let bytes = read_whole(&own.report(), LARGEST)?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }

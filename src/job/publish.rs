@@ -4,7 +4,7 @@
 use super::record::{Recorded, RecordedPlan};
 use crate::model::Outcome;
 use crate::storage::fs::{BufferedFile, Fs};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::Publication;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -69,7 +69,7 @@ pub(super) fn make_folder(fs: &dyn Fs, folder: &Path, mode: u32, made: &mut Vec<
 
 /// Removes what an earlier run of ours made in `places`, and `new` does not make again.
 pub(super) fn remove_old<P: RecordedPlan>(
-    own: &OwnFolder,
+    own: &RunFolder,
     new: &Recorded<P>,
     places: &[&Path],
     publication: &mut Publication<'_>,
@@ -97,7 +97,7 @@ struct Saved<'a, P, R> {
 /// Stages `report.json`.
 pub(super) fn stage_report<P: Serialize, R: Serialize>(
     publication: &mut Publication<'_>,
-    own: &OwnFolder,
+    own: &RunFolder,
     recorded: &Recorded<P>,
     report: &R,
 ) -> Outcome<()> {

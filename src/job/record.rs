@@ -7,7 +7,7 @@ use crate::model::text::display_safe;
 use crate::model::{
     Failure, FileStamp, Outcome, Problem, ProblemKind, ProblemLog, ProblemSink as _, Severity, Subject,
 };
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::read::read_whole;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -93,7 +93,7 @@ impl Findings {
 /// its result for more than it is. Of files that were left out, and are gone, there is nothing left to tell: all others are among
 /// `inputs`, under the path of this run.
 pub(super) fn tell_again<'a, P: RecordedPlan>(
-    own: &OwnFolder,
+    own: &RunFolder,
     inputs: impl Iterator<Item = &'a Path>,
     context: &TaskContext,
 ) -> Outcome<()> {
@@ -109,7 +109,7 @@ pub(super) fn tell_again<'a, P: RecordedPlan>(
 
 /// What the finished run found that is more than a note, and the notes of what it excluded; of a report larger than so many bytes
 /// nothing.
-pub(super) fn findings_before(own: &OwnFolder, largest: u64) -> Outcome<Findings> {
+pub(super) fn findings_before(own: &RunFolder, largest: u64) -> Outcome<Findings> {
     let mut found: Findings = report_before(own, largest)?.unwrap_or_default();
     let is_kept =
         |severity: Severity, kind: ProblemKind| severity >= Severity::Problem || kind == ProblemKind::AppleDouble;
@@ -119,7 +119,7 @@ pub(super) fn findings_before(own: &OwnFolder, largest: u64) -> Outcome<Findings
 }
 
 /// The report of the finished run, if there is one that can be understood and is not larger than `largest`, in bytes.
-pub(super) fn report_before<R: DeserializeOwned>(own: &OwnFolder, largest: u64) -> Outcome<Option<R>> {
+pub(super) fn report_before<R: DeserializeOwned>(own: &RunFolder, largest: u64) -> Outcome<Option<R>> {
     let bytes = read_whole(&own.report(), largest)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).map(|saved: SavedReport<R>| saved.result))
 }
@@ -135,13 +135,13 @@ pub(super) enum Decision {
 
 impl<P: RecordedPlan> Recorded<P> {
     /// Of the last finished run, if there is one that can be understood.
-    pub(super) fn read(own: &OwnFolder) -> Outcome<Option<Self>> {
+    pub(super) fn read(own: &RunFolder) -> Outcome<Option<Self>> {
         let bytes = read_whole(&own.report(), P::LARGEST)?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
     /// Of the last finished run of which a file is still there.
-    pub(super) fn of_what_is_there(own: &OwnFolder) -> Outcome<Option<Self>> {
+    pub(super) fn of_what_is_there(own: &RunFolder) -> Outcome<Option<Self>> {
         let is_there = |known: &Self| known.outputs.iter().any(|output| output.path.symlink_metadata().is_ok());
         Ok(Self::read(own)?.filter(is_there))
     }
@@ -196,7 +196,7 @@ fn changed_input(old: &[RecordedInput], new: &[RecordedInput]) -> String {
 }
 
 /// A run of another plan that was stopped at an output and can go on. Its subject is what its own folder lies beside.
-pub(super) fn stopped_run<P: RecordedPlan>(plan: &P, own: &OwnFolder) -> Outcome<Option<Problem>> {
+pub(super) fn stopped_run<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<Option<Problem>> {
     let has_journal = own.journal().exists();
     let Some(bytes) = read_whole(&own.running_plan(), P::LARGEST)?.filter(|_| has_journal) else { return Ok(None) };
     let Some(old) = read(&String::from_utf8_lossy(&bytes)).ok().and_then(P::of_file) else { return Ok(None) };
@@ -205,13 +205,13 @@ pub(super) fn stopped_run<P: RecordedPlan>(plan: &P, own: &OwnFolder) -> Outcome
         return Ok(None);
     }
     let why = format!("a run of another plan was stopped here and can go on: {}", differ.join("; "));
-    let output = OwnFolder::output_beside(own.path()).unwrap_or_default();
+    let output = RunFolder::output_beside(own.path()).unwrap_or_default();
     let problem = Problem::refusal(ProblemKind::StoppedRun, Subject::path(output), why);
     Ok(Some(problem.with_hint("run it again as it was to finish it; --restart throws its work away")))
 }
 
 /// Refuses to throw away what a stopped run of another plan has done.
-pub(super) fn check_running<P: RecordedPlan>(plan: &P, own: &OwnFolder) -> Outcome<()> {
+pub(super) fn check_running<P: RecordedPlan>(plan: &P, own: &RunFolder) -> Outcome<()> {
     let Some(problem) = stopped_run(plan, own)? else { return Ok(()) };
     let mut failure = problem.into_failure();
     P::DOING.clone_into(&mut failure.what);

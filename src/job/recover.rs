@@ -2,13 +2,13 @@
 
 use crate::model::{text, ExitClass, Failure, Outcome, Problem, ProblemKind, ProblemSink, Subject};
 use crate::storage::fs::{Fs, RealFs};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::recover_at_start;
 use std::path::Path;
 
 /// Finishes an interrupted publication, if there is one and nobody else is at work, and notes it.
 pub fn roll_forward(fs: &dyn Fs, root: &Path, problems: &dyn ProblemSink) -> Outcome<()> {
-    let own = OwnFolder::for_webdataset(root);
+    let own = RunFolder::for_webdataset(root);
     let recovered = recover_at_start(fs, root, &own).or_else(|failure| may_be_read(root).and(Err(failure)))?;
     let Some(done) = recovered else { return Ok(()) };
     problems.report(Problem::note(

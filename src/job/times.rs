@@ -7,7 +7,7 @@ use crate::engine::recorded::{Recorded, LARGEST};
 use crate::model::{text, Cancel, FileStamp, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::write_file;
 use crate::storage::read::{read_whole, stamp_at};
 use std::collections::{HashMap, HashSet};
@@ -46,7 +46,7 @@ pub(super) fn states(prepared: &Prepared) -> HashMap<String, FileStamp> {
 /// at work on, keeps its record.
 pub(super) fn record(root: &Path, mut verified: HashMap<String, FileStamp>, problems: &dyn ProblemSink) -> Outcome<()> {
     verified.retain(|name, stamp| stamp_at(&root.join(name)).is_ok_and(|now| now == *stamp));
-    let own = OwnFolder::for_webdataset(root);
+    let own = RunFolder::for_webdataset(root);
     let changed = || -> Outcome<Option<Vec<u8>>> {
         let report = read_whole(&own.report(), LARGEST)?;
         Ok(report.and_then(|report| Recorded::with_stamps(&report, &verified)))
@@ -66,7 +66,7 @@ pub(super) fn record(root: &Path, mut verified: HashMap<String, FileStamp>, prob
     }
 }
 
-fn write(own: &OwnFolder, report: impl Fn() -> Outcome<Option<Vec<u8>>>) -> Outcome<()> {
+fn write(own: &RunFolder, report: impl Fn() -> Outcome<Option<Vec<u8>>>) -> Outcome<()> {
     let fs = RealFs;
     let _lock = DatasetLock::acquire(&fs, own, false)?;
     let result = match report()? {

@@ -5,7 +5,7 @@ use crate::engine::plan::file::{read, PlanFile};
 use crate::formats::energon::jsonl_idx::index_path;
 use crate::model::Outcome;
 use crate::storage::lock::{DatasetLock, Holder};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish;
 use crate::storage::read::read_whole;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub struct Unfinished {
     /// The data set, or the output.
     pub path: PathBuf,
     /// Its own folder.
-    pub own: OwnFolder,
+    pub own: RunFolder,
     /// How it stands.
     pub state: State,
 }
@@ -49,7 +49,7 @@ pub struct Begun {
 }
 
 /// What it takes to go on with the run that was stopped in an own folder; `None` where its plan cannot be read.
-pub fn begun(own: &OwnFolder) -> Option<Begun> {
+pub fn begun(own: &RunFolder) -> Option<Begun> {
     let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
     let plan = read(&String::from_utf8(bytes).ok()?).ok()?;
     Some(Begun { plan, scratch: scratch_elsewhere(own) })
@@ -57,26 +57,26 @@ pub fn begun(own: &OwnFolder) -> Option<Begun> {
 
 /// The run whose own folder lies beside one output.
 pub fn beside(output: &Path) -> Outcome<Option<Unfinished>> {
-    let own = OwnFolder::for_output(output);
+    let own = RunFolder::for_output(output);
     Ok(state(&own)?.map(|state| Unfinished { path: data_of(output), own, state }))
 }
 
 /// Runs on one data set or output.
 pub fn of(path: &Path) -> Outcome<Vec<Unfinished>> {
     let mut found = Vec::new();
-    let mut owns = vec![(path.to_owned(), OwnFolder::for_output(path))];
-    match OwnFolder::output_beside(path) {
+    let mut owns = vec![(path.to_owned(), RunFolder::for_output(path))];
+    match RunFolder::output_beside(path) {
         // The own folder itself was named.
-        Some(output) => owns.push((data_of(&output), OwnFolder::for_output(&output))),
-        None => owns.extend(ranks(path).into_iter().map(|output| (path.to_owned(), OwnFolder::for_output(&output)))),
+        Some(output) => owns.push((data_of(&output), RunFolder::for_output(&output))),
+        None => owns.extend(ranks(path).into_iter().map(|output| (path.to_owned(), RunFolder::for_output(&output)))),
     }
     if path.as_os_str().as_encoded_bytes().ends_with(b".jsonl") {
-        owns.push((path.to_owned(), OwnFolder::for_output(&index_path(path))));
+        owns.push((path.to_owned(), RunFolder::for_output(&index_path(path))));
     }
     for (path, own) in owns {
         found.extend(state(&own)?.map(|state| Unfinished { path, own, state }));
     }
-    let own = OwnFolder::for_webdataset(path);
+    let own = RunFolder::for_webdataset(path);
     // What a killed edit or a killed run for media leaves there is no work that was lost.
     let stands = state(&own)?.filter(|state| !matches!(state, State::Lost));
     found.extend(stands.map(|state| Unfinished { path: path.to_owned(), own, state }));
@@ -126,7 +126,7 @@ fn data_of(output: &Path) -> PathBuf {
 /// The outputs in a folder beside which there is an own folder.
 fn outputs_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().take(MOST_ENTRIES).flatten();
-    entries.filter_map(|entry| OwnFolder::output_beside(&entry.path())).collect()
+    entries.filter_map(|entry| RunFolder::output_beside(&entry.path())).collect()
 }
 
 /// Tasks of one output that run at the same time have each its own folder.
@@ -142,7 +142,7 @@ fn ranks(output: &Path) -> Vec<PathBuf> {
 }
 
 /// How the run of an own folder stands; `None` where none is unfinished.
-fn state(own: &OwnFolder) -> Outcome<Option<State>> {
+fn state(own: &RunFolder) -> Outcome<Option<State>> {
     if !own.exists() {
         return Ok(None);
     }
@@ -166,8 +166,8 @@ mod tests {
     use crate::storage::fs::RealFs;
     use crate::storage::publish::write_file;
 
-    fn own_of(output: &Path) -> OwnFolder {
-        let own = OwnFolder::for_output(output);
+    fn own_of(output: &Path) -> RunFolder {
+        let own = RunFolder::for_output(output);
         own.create(&RealFs).unwrap();
         own
     }

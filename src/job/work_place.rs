@@ -5,7 +5,7 @@ use crate::model::FileStamp;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::lock::{is_held, DatasetLock};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::recover;
 use crate::storage::read::{stamp_at, ReadFile};
 use std::path::{Path, PathBuf};
@@ -38,14 +38,14 @@ pub(super) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn 
 /// Our own folder beside an output, locked. Goes away at the end, unless a publication was interrupted in it.
 pub(super) struct WorkPlace<'a> {
     fs: &'a dyn Fs,
-    pub(super) own: OwnFolder,
+    pub(super) own: RunFolder,
     lock: Option<DatasetLock>,
 }
 
 impl<'a> WorkPlace<'a> {
     /// Makes and locks the folder for `target`, whose own folder has to be there, and finishes a publication that was interrupted.
     pub(super) fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
-        let own = OwnFolder::for_output(target);
+        let own = RunFolder::for_output(target);
         let mut tries = 0;
         let lock = loop {
             tries += 1;

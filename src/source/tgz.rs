@@ -3,7 +3,7 @@
 use super::compressed::{Compression, Decompressed};
 use crate::model::{Cancel, Failure, Outcome, Shard, Subject};
 use crate::storage::fs::{Fs, WriteFile};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::read::open_read;
 use crate::storage::space::same_filesystem;
 use std::ffi::OsString;
@@ -42,7 +42,7 @@ fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
     name.push(target.file_name().unwrap_or_default());
     name.push(".gristmill-unpacking");
     let depth = shard.name.split('/').count();
-    let work = shard.path.ancestors().nth(depth).map(|root| OwnFolder::for_webdataset(root).work());
+    let work = shard.path.ancestors().nth(depth).map(|root| RunFolder::for_webdataset(root).work());
     match work.filter(|work| work.is_dir() && same_filesystem(work, folder).unwrap_or(false)) {
         Some(work) => {
             // Shards of one name in two folders are told apart by their place in the data set.

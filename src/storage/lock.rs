@@ -2,7 +2,7 @@
 
 use super::fs::{Fs, RealFs};
 use super::identity::{Life, ProcessIdentity};
-use super::own::OwnFolder;
+use super::own::RunFolder;
 use crate::model::problem::Subject;
 use crate::model::{Failure, Outcome};
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -62,7 +62,7 @@ enum Attempt {
 impl DatasetLock {
     /// Takes the lock, or says who holds it. The lock of a process of this host that died is taken over; a lock of another
     /// host is never judged stale. `break_lock` removes whatever is there.
-    pub fn acquire(fs: &dyn Fs, own: &OwnFolder, break_lock: bool) -> Outcome<Self> {
+    pub fn acquire(fs: &dyn Fs, own: &RunFolder, break_lock: bool) -> Outcome<Self> {
         let mut looks = 0;
         loop {
             looks += 1;
@@ -79,12 +79,12 @@ impl DatasetLock {
     }
 
     /// Who holds the lock right now, if it is held; for lists and messages. A dead holder on this host does not count.
-    pub fn holder(own: &OwnFolder) -> Outcome<Option<Holder>> {
+    pub fn holder(own: &RunFolder) -> Outcome<Option<Holder>> {
         let me = ProcessIdentity::current();
         Ok(read_holder(&own.lock())?.flatten().filter(|holder| holder.process.life(&me) != Life::Dead))
     }
 
-    fn acquire_with(fs: &dyn Fs, own: &OwnFolder, break_lock: bool, use_system: bool) -> Outcome<Self> {
+    fn acquire_with(fs: &dyn Fs, own: &RunFolder, break_lock: bool, use_system: bool) -> Outcome<Self> {
         let path = own.lock();
         if break_lock {
             fs.remove_file(&path)?;

@@ -23,7 +23,7 @@ pub fn is_beside_output(folder: &Path) -> bool {
 
 /// Names the files of one own folder; nothing is created before [`create`](Self::create).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnFolder {
+pub struct RunFolder {
     path: PathBuf,
     /// The folder whose permissions the own folder takes over.
     model: PathBuf,
@@ -31,7 +31,7 @@ pub struct OwnFolder {
     parents: Vec<PathBuf>,
 }
 
-impl OwnFolder {
+impl RunFolder {
     /// `<root>/.nv-meta/gristmill`.
     pub fn for_webdataset(root: &Path) -> Self {
         let meta = root.join(META_FOLDER);
@@ -165,12 +165,12 @@ mod tests {
 
     #[test]
     fn a_data_set_keeps_own_files_out_of_readers_sight() {
-        let own = OwnFolder::for_webdataset(Path::new("/d/set"));
+        let own = RunFolder::for_webdataset(Path::new("/d/set"));
         assert_eq!(own.path(), Path::new("/d/set/.nv-meta/gristmill"));
         assert_eq!(own.journal(), Path::new("/d/set/.nv-meta/gristmill/journal"));
         assert_eq!(own.work(), Path::new("/d/set/.nv-meta/gristmill/work"));
-        assert_eq!(OwnFolder::for_output(Path::new("/d/x.pbin")).path(), Path::new("/d/x.pbin.gristmill"));
-        assert_eq!(OwnFolder::for_output(Path::new("x.pbin")).path(), Path::new("./x.pbin.gristmill"));
+        assert_eq!(RunFolder::for_output(Path::new("/d/x.pbin")).path(), Path::new("/d/x.pbin.gristmill"));
+        assert_eq!(RunFolder::for_output(Path::new("x.pbin")).path(), Path::new("./x.pbin.gristmill"));
     }
 
     #[test]
@@ -180,8 +180,8 @@ mod tests {
         {
             let dir = tempfile::tempdir().unwrap();
             RealFs.set_mode(dir.path(), given).unwrap();
-            let own = OwnFolder::for_webdataset(dir.path());
-            if OwnFolder::create(&own, &RealFs).is_err() {
+            let own = RunFolder::for_webdataset(dir.path());
+            if RunFolder::create(&own, &RealFs).is_err() {
                 continue; // 0o555 for anybody but root
             }
             assert_eq!(mode(&dir.path().join(".nv-meta")), expected);
@@ -195,7 +195,7 @@ mod tests {
     fn an_existing_meta_folder_keeps_its_mode() {
         let dir = tempfile::tempdir().unwrap();
         RealFs.create_dir(&dir.path().join(".nv-meta"), 0o750).unwrap();
-        let own = OwnFolder::for_webdataset(dir.path());
+        let own = RunFolder::for_webdataset(dir.path());
         own.create(&RealFs).unwrap();
         own.create(&RealFs).unwrap();
         assert_eq!(mode(&dir.path().join(".nv-meta")), 0o750);
@@ -206,7 +206,7 @@ mod tests {
         for errno in [Errno::ROFS, Errno::ACCESS] {
             let dir = tempfile::tempdir().unwrap();
             let fs = FaultFs::new(Fault::From { at: 0, errno });
-            let failure = OwnFolder::for_webdataset(dir.path()).create(&fs).unwrap_err();
+            let failure = RunFolder::for_webdataset(dir.path()).create(&fs).unwrap_err();
             assert_eq!(failure.class, ExitClass::Environment);
             assert!(failure.subject.path.as_deref().unwrap().ends_with(".nv-meta"));
             assert!(failure.hint.unwrap().contains("write access"));

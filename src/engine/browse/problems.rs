@@ -4,7 +4,7 @@
 use super::places::{place_of, Place};
 use super::{BrowseSample, Catalog, SampleAt};
 use crate::model::{Cancel, DatasetKind, Outcome, Problem, ProblemKind, Severity, Subject};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::read::read_whole;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -171,7 +171,7 @@ struct Reported {
 /// The problems (not the notes) in the report of the last run. A report that is not there, or cannot be understood, has none.
 pub fn reported(catalog: &dyn Catalog, cancel: &Cancel) -> Outcome<ProblemList> {
     let mut list = ProblemList::default();
-    let own = OwnFolder::for_webdataset(catalog.root());
+    let own = RunFolder::for_webdataset(catalog.root());
     let Some(bytes) = read_whole(&own.report(), LARGEST_REPORT)? else { return Ok(list) };
     let Ok(report) = serde_json::from_slice::<Report>(&bytes) else { return Ok(list) };
     for problem in report.result.problems.into_iter().filter(|problem| problem.severity != "note") {

@@ -7,7 +7,7 @@ use crate::formats::energon::split_yaml::SplitFile;
 use crate::formats::energon::tables::{open_readonly, Tables};
 use crate::model::{DatasetKind, Failure, FileStamp, Outcome, Shard, ShardId, Subject};
 use crate::source::kind::kind_of;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish;
 use crate::storage::read::stamp_at;
 use std::collections::HashMap;
@@ -40,7 +40,7 @@ impl Prepared {
 
     /// [`open`](Self::open) with another file in place of `split.yaml`, relative to `.nv-meta`.
     pub fn open_with(root: &Path, split_config: Option<&str>) -> Outcome<Self> {
-        let own = OwnFolder::for_webdataset(root);
+        let own = RunFolder::for_webdataset(root);
         let pending = publish::pending(&own)?;
         let Some(info) = Info::read(root)? else {
             return Err(not_prepared(root, pending.is_some()));

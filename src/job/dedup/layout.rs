@@ -2,7 +2,7 @@
 
 use super::leftover::folder_name;
 use crate::model::{DedupPlan, Failure, Outcome, RunOptions, Subject};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use std::path::{Path, PathBuf};
 
 /// Where a plan's files go.
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Layout {
     /// The output, absolute.
     pub(super) output: PathBuf,
-    pub(super) own: OwnFolder,
+    pub(super) own: RunFolder,
     /// What is read back by position and not kept: in our own folder, or where the person wants it.
     pub(super) scratch: PathBuf,
     /// Whether it is outside of our own folder.
@@ -62,7 +62,7 @@ impl Layout {
         if output.file_name().is_none() {
             return Err(refuse("the root of the file system is no place for it"));
         }
-        let own = OwnFolder::for_output(&output);
+        let own = RunFolder::for_output(&output);
         let scratch = match &options.scratch {
             Some(folder) => {
                 let folder =

@@ -9,7 +9,7 @@ use crate::model::{Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::identity::{Life, ProcessIdentity};
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::write_file;
 use crate::storage::read::read_whole;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ pub(super) fn clear_former(fs: &dyn Fs, layout: &Layout) -> Outcome<()> {
 }
 
 /// Where a stopped run wanted its scratch, if not in its own folder.
-pub fn scratch_elsewhere(own: &OwnFolder) -> Option<PathBuf> {
+pub fn scratch_elsewhere(own: &RunFolder) -> Option<PathBuf> {
     let note = read(&own.work()).ok().flatten()?;
     note.path.parent().map(Path::to_owned)
 }
@@ -101,7 +101,7 @@ pub(super) fn look_around(
         if note.by.life(&ProcessIdentity::current()) != Life::Dead {
             continue;
         }
-        let own = OwnFolder::for_output(&note.path);
+        let own = RunFolder::for_output(&note.path);
         if DatasetLock::holder(&own)?.is_some() {
             continue;
         }

@@ -7,7 +7,7 @@ use crate::job::JobState;
 use crate::model::{Cancel, ExitClass, Failure, Handles, ProblemLog, Progress};
 use crate::source::jsonl::units;
 use crate::storage::fs::Fs;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::write_file;
 use crate::storage::read::open_read;
 use std::path::PathBuf;
@@ -234,7 +234,7 @@ fn an_old_index_stays_when_the_new_file_is_bad() {
 fn a_file_that_somebody_else_indexes_is_left_to_them() {
     let dir = tempfile::tempdir().unwrap();
     let path = put(dir.path(), "a.jsonl", b"{}\n");
-    let own = OwnFolder::for_output(&index_path(&path));
+    let own = RunFolder::for_output(&index_path(&path));
     let lock = crate::storage::lock::DatasetLock::acquire(&RealFs, &own, false).unwrap();
     let failure = run(&path).unwrap_err();
     assert_eq!(failure.class, ExitClass::Environment);

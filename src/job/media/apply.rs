@@ -11,7 +11,7 @@ use crate::job::task::TaskContext;
 use crate::job::Phase;
 use crate::model::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::source::media_folder::FileList;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::place_file;
 use crate::storage::space;
 use std::os::unix::fs::MetadataExt as _;
@@ -26,7 +26,7 @@ const SPARE: u64 = 16 << 20;
 pub(super) fn fill(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
-    own: &OwnFolder,
+    own: &RunFolder,
     target: &Target,
     rows: &[MediaRows],
 ) -> Outcome<(PathBuf, Written)> {

@@ -13,7 +13,7 @@ use crate::model::problem::settle_media;
 use crate::model::{text, Failure, Outcome, PrepareMediaPlan, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::replace_file;
 use std::path::Path;
 
@@ -24,7 +24,7 @@ const RECORD_MODE: u32 = 0o644;
 pub(super) fn run(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<MediaReport> {
     let root = Path::new(&plan.path);
     context.phase_of(Phase::Open, "file", "looking for media");
-    let own = OwnFolder::for_webdataset(root);
+    let own = RunFolder::for_webdataset(root);
     roll_forward(&*context.fs, root, &context.problems)?;
     let target = target::open(plan, context.options.threads, &context.handles())?;
     let result = locked(context, plan, &own, &target);
@@ -33,7 +33,7 @@ pub(super) fn run(context: &TaskContext, plan: &PrepareMediaPlan) -> Outcome<Med
     result
 }
 
-fn locked(context: &TaskContext, plan: &PrepareMediaPlan, own: &OwnFolder, target: &Target) -> Outcome<MediaReport> {
+fn locked(context: &TaskContext, plan: &PrepareMediaPlan, own: &RunFolder, target: &Target) -> Outcome<MediaReport> {
     let fs = &*context.fs;
     let lock = DatasetLock::acquire(fs, own, context.options.break_lock)?;
     let result = work(context, plan, own, target, &lock);
@@ -46,7 +46,7 @@ fn locked(context: &TaskContext, plan: &PrepareMediaPlan, own: &OwnFolder, targe
 
 /// Makes the folder of the work. A run that did not get the lock takes away the folder above while it is empty, so that the
 /// two are made again a few times.
-fn make_work(fs: &dyn Fs, own: &OwnFolder, dir: &Path) -> Outcome<()> {
+fn make_work(fs: &dyn Fs, own: &RunFolder, dir: &Path) -> Outcome<()> {
     for _ in 0..4 {
         if own.create(fs).and_then(|()| fs.create_dir(dir, 0o700)).is_ok() {
             return Ok(());
@@ -58,7 +58,7 @@ fn make_work(fs: &dyn Fs, own: &OwnFolder, dir: &Path) -> Outcome<()> {
 fn work(
     context: &TaskContext,
     plan: &PrepareMediaPlan,
-    own: &OwnFolder,
+    own: &RunFolder,
     target: &Target,
     lock: &DatasetLock,
 ) -> Outcome<MediaReport> {
@@ -135,7 +135,7 @@ fn probe(context: &TaskContext, plan: &PrepareMediaPlan, target: &Target, dir: &
 }
 
 /// Our own record: the plan, and the report. The result is visible already, so trouble with it is logged and not reported.
-fn record(context: &TaskContext, plan: &PrepareMediaPlan, own: &OwnFolder, report: &MediaReport) {
+fn record(context: &TaskContext, plan: &PrepareMediaPlan, own: &RunFolder, report: &MediaReport) {
     #[derive(serde::Serialize)]
     struct Saved<'a> {
         gristmill: &'a str,

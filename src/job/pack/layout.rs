@@ -2,7 +2,7 @@
 
 use super::inputs::Inputs;
 use crate::model::{Failure, Outcome, PackFormat, PackPlan, Subject};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use std::path::{Path, PathBuf};
 
 /// Forager's folder of samples.
@@ -13,7 +13,7 @@ const SAMPLES: &str = "tokenized-samples";
 pub(super) struct Layout {
     /// The output, absolute.
     pub(super) output: PathBuf,
-    pub(super) own: OwnFolder,
+    pub(super) own: RunFolder,
     is_single_file: bool,
     formats: Vec<PackFormat>,
 }
@@ -37,9 +37,9 @@ impl Layout {
         let own = match plan.nanosets.as_ref().and_then(|target| target.rank) {
             // Tasks of one folder run at the same time.
             Some(rank) => {
-                OwnFolder::for_output(&output.with_file_name(format!("{}.rank-{rank:05}", name.to_string_lossy())))
+                RunFolder::for_output(&output.with_file_name(format!("{}.rank-{rank:05}", name.to_string_lossy())))
             }
-            None => OwnFolder::for_output(&output),
+            None => RunFolder::for_output(&output),
         };
         Ok(Self { output, own, is_single_file: false, formats: plan.formats() })
     }

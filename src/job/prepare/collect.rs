@@ -7,7 +7,7 @@ use super::super::scan::{unchanged, unreadable_ends_the_run};
 use super::Context;
 use crate::engine::index::SpooledShard;
 use crate::model::{text, Failure, Outcome, Shard, Subject};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -29,7 +29,7 @@ pub(super) struct Selection {
 /// Collects the spools, in selection order. Finished ones are in the journal, so that a killed run goes on from there.
 pub(super) fn collect(
     context: &Context,
-    own: &OwnFolder,
+    own: &RunFolder,
     selection: &Selection,
     journal: Journal,
 ) -> Outcome<Vec<SpooledShard>> {

@@ -10,7 +10,7 @@ use crate::job::{pool, Phase};
 use crate::model::{
     text, Duplicates, Handles, MediaPlan, Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Rerun, Subject,
 };
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub(super) struct Found {
 /// the run before has looked at them in the same way.
 pub(super) fn probe(
     context: &Context,
-    own: &OwnFolder,
+    own: &RunFolder,
     selection: &Selection,
     spools: &[SpooledShard],
 ) -> Outcome<Option<Found>> {
@@ -62,7 +62,7 @@ fn rows_are_known(context: &Context, plan: &MediaPlan) -> bool {
 
 fn look(
     context: &Context,
-    own: &OwnFolder,
+    own: &RunFolder,
     selection: &Selection,
     spools: &[SpooledShard],
     units: &[usize],
@@ -99,7 +99,7 @@ fn look(
 /// Puts the rows beside what was carried over from the old database.
 pub(super) fn write(
     context: &Context,
-    own: &OwnFolder,
+    own: &RunFolder,
     selection: &Selection,
     spools: &[SpooledShard],
     mut found: Found,
@@ -161,7 +161,7 @@ fn tell_stale(handles: &Handles<'_>, root: &Path, written: &Written) -> Outcome<
 }
 
 /// A database of nothing but the media tables that are there, for a run that makes no sample tables; `None` where there are none.
-pub(super) fn kept_alone(context: &Context, own: &OwnFolder) -> Outcome<Option<PathBuf>> {
+pub(super) fn kept_alone(context: &Context, own: &RunFolder) -> Outcome<Option<PathBuf>> {
     let fs = &*context.shared.fs;
     let old = layout::in_nv_meta(&context.shared.root, layout::INDEX_SQLITE);
     if !old.is_file() {

@@ -13,7 +13,7 @@ use crate::model::{
     text, DatasetFacts, Duplicates, Failure, PreparePlan, Problem, ProblemKind, Rerun, Scope, Severity, ShardFacts,
     Subject,
 };
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::space;
 use serde::Serialize;
 use std::collections::HashSet;
@@ -98,7 +98,7 @@ pub fn preview(plan: &PreparePlan, facts: &DatasetFacts) -> Preview {
         true => {
             preview.differences.clear();
             // Told by the run, too; a report that cannot be read is its business.
-            let own = OwnFolder::for_webdataset(&facts.root);
+            let own = RunFolder::for_webdataset(&facts.root);
             let mut again = rerun::told_before(&own, facts, &chosen, true).unwrap_or_default();
             again.retain(|found| !preview.problems.contains(found));
             preview.problems.extend(again.problems);

@@ -8,7 +8,7 @@ use crate::engine::plan::file as plan_file;
 use crate::engine::recorded::{Recorded, RecordedShard};
 use crate::formats::energon::layout;
 use crate::model::{Failure, Outcome, Rerun, Scope, Shard};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::Publication;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -29,7 +29,7 @@ pub(super) struct Outputs<'a> {
 /// Stages all files, then makes them visible, `.info.json` last. Fills `report.files`.
 pub(super) fn publish(
     context: &Context,
-    own: &OwnFolder,
+    own: &RunFolder,
     outputs: Outputs<'_>,
     report: &mut PrepareReport,
 ) -> Outcome<()> {
@@ -146,7 +146,7 @@ fn stage_texts(
 /// Our own record: the plan, and a report that the next run compares its inputs with.
 fn stage_own(
     context: &Context,
-    own: &OwnFolder,
+    own: &RunFolder,
     publication: &mut Publication<'_>,
     shards: &[Shard],
     spools: &[SpooledShard],

@@ -15,7 +15,7 @@ use crate::model::{
     utc, DatasetFacts, Duplicates, Loading, Outcome, PreparePlan, PreparedFacts, Problem, ProblemKind, ProblemSink,
     Rerun, Scope, Shard, SplitPlan,
 };
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use std::collections::HashSet;
 use std::path::Path;
 use std::time::SystemTime;
@@ -42,7 +42,7 @@ pub(super) fn kept_of_before(
     let Some(prepared) = facts.prepared.as_ref().filter(|_| plan.rerun != Rerun::Refuse) else {
         return Ok((unchanged, judged));
     };
-    let found = findings_before(&OwnFolder::for_webdataset(&facts.root), LARGEST)?.problems;
+    let found = findings_before(&RunFolder::for_webdataset(&facts.root), LARGEST)?.problems;
     if plan.rerun == Rerun::Update && facts.root.join(layout::NV_META).join(layout::INDEX_SQLITE).is_file() {
         let fresh: HashSet<&str> =
             prepared.new_shards.iter().chain(&prepared.changed_shards).map(String::as_str).collect();
@@ -122,7 +122,7 @@ fn lacks_dataset_yaml(facts: &DatasetFacts, old: &PreparePlan) -> bool {
 /// Whether the same plan already ran on the same inputs (or an update would find nothing new).
 pub(super) fn nothing_to_do(
     context: &Context,
-    own: &OwnFolder,
+    own: &RunFolder,
     facts: &DatasetFacts,
     selection: &Selection,
 ) -> Outcome<bool> {
@@ -200,7 +200,7 @@ fn has_new_answers((plan, recorded): (&PreparePlan, &PreparePlan), prepared: &Pr
 /// What the run that prepared it found in these shards, and, where nothing is to be done, of which excludes it found nothing. What else
 /// it found, the data set itself tells; and what a person has excluded since, or taken back, is no longer as it was told.
 pub(super) fn told_before(
-    own: &OwnFolder,
+    own: &RunFolder,
     facts: &DatasetFacts,
     shards: &HashSet<&str>,
     is_done: bool,

@@ -23,7 +23,7 @@ use crate::model::{
     Scope, Severity, ShardFacts, ShardId, Subject, Tgz,
 };
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -45,7 +45,7 @@ pub(super) fn run(mut context: Context) -> Outcome<PrepareReport> {
 fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
     context.board.enter(None, Phase::Open, Phase::Open.item(), Forecast::default());
     context.board.log("opening the data set");
-    let own = OwnFolder::for_webdataset(&context.shared.root);
+    let own = RunFolder::for_webdataset(&context.shared.root);
     open(context)?;
     let asked = context.plan.clone();
     let (selection, to_do) = decide(context, &asked, &own)?;
@@ -71,7 +71,7 @@ fn run_opened(context: &mut Context) -> Outcome<PrepareReport> {
 }
 
 /// Carries out the plan. One that is refused because of the data will not go on by itself, so it leaves nothing to resume.
-fn run_or_clear(context: &Context, own: &OwnFolder, selection: Selection) -> Outcome<PrepareReport> {
+fn run_or_clear(context: &Context, own: &RunFolder, selection: Selection) -> Outcome<PrepareReport> {
     let result = run_planned(context, own, selection);
     if result.as_ref().is_err_and(|failure| matches!(failure.class, ExitClass::Data | ExitClass::Usage)) {
         clean_up(context, own);
@@ -80,7 +80,7 @@ fn run_or_clear(context: &Context, own: &OwnFolder, selection: Selection) -> Out
 }
 
 /// What to work on, and whether there is anything to do; or why it must not be done.
-fn decide(context: &mut Context, asked: &PreparePlan, own: &OwnFolder) -> Outcome<(Selection, bool)> {
+fn decide(context: &mut Context, asked: &PreparePlan, own: &RunFolder) -> Outcome<(Selection, bool)> {
     let facts = context.shared.facts_now();
     let asked = &rerun::mending(asked, &facts);
     context.recorded_plan = recorded(asked, facts.prepared.as_ref());
@@ -121,7 +121,7 @@ fn prepared_meanwhile(context: &Context) -> Outcome<bool> {
         .with_hint("open it again to see what is there now"))
 }
 
-fn run_planned(context: &Context, own: &OwnFolder, mut selection: Selection) -> Outcome<PrepareReport> {
+fn run_planned(context: &Context, own: &RunFolder, mut selection: Selection) -> Outcome<PrepareReport> {
     let shared = &context.shared;
     let mut facts = shared.facts_now();
     if shared.options.restart {
@@ -158,14 +158,14 @@ fn open(context: &Context) -> Outcome<()> {
     Ok(())
 }
 
-fn throw_away(context: &Context, own: &OwnFolder) -> Outcome<()> {
+fn throw_away(context: &Context, own: &RunFolder) -> Outcome<()> {
     let fs = &*context.shared.fs;
     own.remove_work(fs)?;
     fs.remove_file(&own.journal())
 }
 
 /// Makes a `.tar` beside each `.tgz`. Answers whether there was any, so that the shard list must be read again.
-fn rewrite_compressed(context: &Context, own: &OwnFolder, selection: &Selection) -> Outcome<bool> {
+fn rewrite_compressed(context: &Context, own: &RunFolder, selection: &Selection) -> Outcome<bool> {
     let shared = &context.shared;
     let mut any = false;
     for &position in &selection.positions {
@@ -184,7 +184,7 @@ fn rewrite_compressed(context: &Context, own: &OwnFolder, selection: &Selection)
 }
 
 /// The plan as it was asked for, so that an interrupted run can be continued from anywhere.
-fn write_running_plan(context: &Context, own: &OwnFolder) -> Outcome<()> {
+fn write_running_plan(context: &Context, own: &RunFolder) -> Outcome<()> {
     let fs = &*context.shared.fs;
     fs.create_dir(&own.work(), 0o700)?;
     let path = own.running_plan();
@@ -213,7 +213,7 @@ fn report_findings(context: &Context, facts: &DatasetFacts) -> Outcome<()> {
 /// Tells what the run that prepared it found in shards of which nothing is read now; `is_done` where nothing is to be done at all.
 fn tell_again(
     context: &Context,
-    own: &OwnFolder,
+    own: &RunFolder,
     facts: &DatasetFacts,
     selection: &Selection,
     is_done: bool,
@@ -224,7 +224,7 @@ fn tell_again(
     rerun::told_before(own, facts, &unread, is_done)?.report_to(&context.shared.problems)
 }
 
-fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<Vec<SpooledShard>> {
+fn scan(context: &Context, own: &RunFolder, facts: &DatasetFacts, selection: &Selection) -> Outcome<Vec<SpooledShard>> {
     let shared = &context.shared;
     let shards = selection.positions.len() as u64;
     let bytes: u64 = selection.positions.iter().filter_map(|&p| facts.shards.get(p)).map(|s| s.stamp.bytes).sum();
@@ -245,7 +245,7 @@ fn scan(context: &Context, own: &OwnFolder, facts: &DatasetFacts, selection: &Se
 
 fn build(
     context: &Context,
-    own: &OwnFolder,
+    own: &RunFolder,
     selection: &Selection,
     spools: &[SpooledShard],
     found: Option<media::Found>,
@@ -320,7 +320,7 @@ fn all_excludes(
 
 fn finish(
     context: &Context,
-    own: &OwnFolder,
+    own: &RunFolder,
     facts: &DatasetFacts,
     selection: &Selection,
     spools: &[SpooledShard],
@@ -468,7 +468,7 @@ fn wrong_counts<'c>(
 }
 
 /// A run that was killed after everything was visible has left its work folder behind; nobody will go on with it.
-fn clear_finished(context: &Context, own: &OwnFolder) {
+fn clear_finished(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
     let is_ours = Journal::peek(&own.journal(), &plan_file::hash(&context.plan)).is_ok_and(|done| done > 0);
     // Without its journal nobody can go on with a work folder; the lock of a dead process holds nothing.
@@ -483,7 +483,7 @@ fn clear_finished(context: &Context, own: &OwnFolder) {
 }
 
 /// The result is visible; what is left over is only ours, so a failure here is logged and not reported.
-fn clean_up(context: &Context, own: &OwnFolder) {
+fn clean_up(context: &Context, own: &RunFolder) {
     let fs = &*context.shared.fs;
     for result in [own.remove_work(fs), fs.remove_file(&own.journal())] {
         if let Err(error) = result {

@@ -5,7 +5,7 @@ use crate::formats::python::yaml_read;
 use crate::model::{Failure, Outcome, RunOptions, Subject};
 use crate::storage::fs::{Fs, RealFs};
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::{recover, replace_file};
 use crate::storage::read::read_whole;
 use serde::Serialize;
@@ -63,7 +63,7 @@ pub fn write_on(
     overwrite: bool,
 ) -> Outcome<Written> {
     let bytes = editor.text()?;
-    let own = OwnFolder::for_webdataset(root);
+    let own = RunFolder::for_webdataset(root);
     let lock = DatasetLock::acquire(fs, &own, options.break_lock)?;
     let result = write_locked(fs, root, &own, editor, bytes, overwrite);
     drop(lock);
@@ -74,7 +74,7 @@ pub fn write_on(
 fn write_locked(
     fs: &dyn Fs,
     root: &Path,
-    own: &OwnFolder,
+    own: &RunFolder,
     editor: &SplitEditor,
     bytes: Vec<u8>,
     overwrite: bool,

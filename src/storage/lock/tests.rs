@@ -4,19 +4,19 @@ use crate::storage::publish::write_file;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Barrier;
 
-fn place() -> (tempfile::TempDir, OwnFolder) {
+fn place() -> (tempfile::TempDir, RunFolder) {
     let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
-    let own = OwnFolder::for_webdataset(dir.path());
+    let own = RunFolder::for_webdataset(dir.path());
     own.create(&RealFs).unwrap();
     (dir, own)
 }
 
-fn acquire(own: &OwnFolder) -> Outcome<DatasetLock> {
+fn acquire(own: &RunFolder) -> Outcome<DatasetLock> {
     DatasetLock::acquire(&RealFs, own, false)
 }
 
 /// Leaves a lock as another process would have.
-fn leave(own: &OwnFolder, process: ProcessIdentity, system_lock: bool) {
+fn leave(own: &RunFolder, process: ProcessIdentity, system_lock: bool) {
     let holder = Holder { process, token: "left".into(), system_lock };
     write_file(&RealFs, &own.lock(), &serde_json::to_vec(&holder).unwrap(), 0o644).unwrap();
 }
@@ -27,7 +27,7 @@ fn dead() -> ProcessIdentity {
 }
 
 /// Names in the own folder besides `lock` and `work`.
-fn litter(own: &OwnFolder) -> Vec<String> {
+fn litter(own: &RunFolder) -> Vec<String> {
     let names = std::fs::read_dir(own.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
     names.filter(|name| !["lock", "work"].contains(&name.as_str())).collect()
 }

@@ -4,7 +4,7 @@
 //! there. So going forward may begin anywhere, and any number of times.
 
 use super::super::fs::{rename_here, Fs};
-use super::super::own::OwnFolder;
+use super::super::own::RunFolder;
 use super::list::{Entry, RenameList, State};
 use super::parent_of;
 use crate::model::problem::Subject;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// A rename list with everything needed to follow it.
 pub(super) struct Mover<'a> {
     fs: &'a dyn Fs,
-    own: &'a OwnFolder,
+    own: &'a RunFolder,
     root: &'a Path,
     list: &'a RenameList,
     staging: PathBuf,
@@ -37,7 +37,7 @@ pub(super) fn staged(staging: &Path, number: usize) -> PathBuf {
 }
 
 impl<'a> Mover<'a> {
-    pub(super) fn new(fs: &'a dyn Fs, own: &'a OwnFolder, root: &'a Path, list: &'a RenameList) -> Self {
+    pub(super) fn new(fs: &'a dyn Fs, own: &'a RunFolder, root: &'a Path, list: &'a RenameList) -> Self {
         Self { fs, own, root, list, staging: super::staging_of(own), copied: HashSet::new() }
     }
 

@@ -13,7 +13,7 @@
 //! Paths are relative to the root where they lie below it, so that a data set may be moved; bytes outside printable ASCII,
 //! spaces and `%` are percent-encoded.
 
-use super::super::own::OwnFolder;
+use super::super::own::RunFolder;
 use super::super::read::read_whole;
 use crate::model::problem::Subject;
 use crate::model::{Failure, Outcome};
@@ -128,7 +128,7 @@ impl RenameList {
     }
 
     /// The list of an own folder, if there is one.
-    pub(super) fn read(own: &OwnFolder) -> Outcome<Option<Self>> {
+    pub(super) fn read(own: &RunFolder) -> Outcome<Option<Self>> {
         let path = own.renames();
         let Some(bytes) = read_whole(&path, LARGEST)? else { return Ok(None) };
         let list = std::str::from_utf8(&bytes).ok().and_then(Self::from_text);

@@ -8,7 +8,7 @@ mod apply;
 mod list;
 
 use super::fs::{BufferedFile, Fs};
-use super::own::OwnFolder;
+use super::own::RunFolder;
 use super::read::open_read;
 use crate::model::problem::Subject;
 use crate::model::{ExitClass, Failure, Outcome, Progress};
@@ -80,7 +80,7 @@ pub struct RolledForward {
 }
 
 /// Writes a single file like [`write_file`], but keeps the unfinished one in the own folder: a kill leaves nothing beside the data.
-pub fn replace_file(fs: &dyn Fs, own: &OwnFolder, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
+pub fn replace_file(fs: &dyn Fs, own: &RunFolder, path: &Path, bytes: &[u8], mode: u32) -> Outcome<()> {
     own.create(fs)?;
     let draft = own.path().join(format!("{TEMPORARY}{}", unique()));
     let result = write_new(fs, &draft, bytes, mode).and_then(|()| super::fs::rename_here(fs, &draft, path));
@@ -116,7 +116,7 @@ pub fn place_file(fs: &dyn Fs, written: &Path, path: &Path, mode: u32) -> Outcom
 pub struct Publication<'a> {
     fs: &'a dyn Fs,
     root: PathBuf,
-    own: &'a OwnFolder,
+    own: &'a RunFolder,
     staging: PathBuf,
     /// Targets as absolute paths, in the order in which they are put in place. The staged file's name is its position.
     entries: Vec<(Action, PathBuf)>,
@@ -127,7 +127,7 @@ pub struct Publication<'a> {
 
 impl<'a> Publication<'a> {
     /// Begins a set. An earlier one that was interrupted is finished first. The caller holds the data set's lock.
-    pub fn begin(fs: &'a dyn Fs, root: &Path, own: &'a OwnFolder) -> Outcome<Self> {
+    pub fn begin(fs: &'a dyn Fs, root: &Path, own: &'a RunFolder) -> Outcome<Self> {
         own.create(fs)?;
         recover(fs, root, own)?;
         let staging = staging_of(own);
@@ -364,7 +364,7 @@ impl Drop for Publication<'_> {
 
 /// Finishes a publish that was interrupted, and removes what one left behind that had not begun to move files. Does nothing when
 /// there is nothing to do; may itself be interrupted. The caller holds the data set's lock.
-pub fn recover(fs: &dyn Fs, root: &Path, own: &OwnFolder) -> Outcome<Option<RolledForward>> {
+pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<RolledForward>> {
     if !own.exists() {
         return Ok(None);
     }
@@ -391,7 +391,7 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &OwnFolder) -> Outcome<Option<Roll
 }
 
 /// What [`recover`] would finish; reads only. For `lint`.
-pub fn pending(own: &OwnFolder) -> Outcome<Option<Vec<String>>> {
+pub fn pending(own: &RunFolder) -> Outcome<Option<Vec<String>>> {
     let list = RenameList::read(own)?;
     Ok(list.filter(|list| list.state == State::Moving).map(|list| list.names()))
 }
@@ -399,7 +399,7 @@ pub fn pending(own: &OwnFolder) -> Outcome<Option<Vec<String>>> {
 /// [`recover`] for commands that do not lock the data set themselves: does nothing while somebody else holds the lock, for then
 /// the publish is not interrupted but running. Fails where the data set cannot be written to; a command that only reads may go
 /// on with a warning, for the set reads as unprepared or as whole.
-pub fn recover_at_start(fs: &dyn Fs, root: &Path, own: &OwnFolder) -> Outcome<Option<RolledForward>> {
+pub fn recover_at_start(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<RolledForward>> {
     if !is_there(&own.renames()) || super::lock::DatasetLock::holder(own)?.is_some() {
         return Ok(None);
     }
@@ -407,15 +407,15 @@ pub fn recover_at_start(fs: &dyn Fs, root: &Path, own: &OwnFolder) -> Outcome<Op
     recover(fs, root, own)
 }
 
-fn staging_of(own: &OwnFolder) -> PathBuf {
+fn staging_of(own: &RunFolder) -> PathBuf {
     own.work().join("publish")
 }
 
-fn write_list(fs: &dyn Fs, own: &OwnFolder, list: &RenameList) -> Outcome<()> {
+fn write_list(fs: &dyn Fs, own: &RunFolder, list: &RenameList) -> Outcome<()> {
     replace_file(fs, own, &own.renames(), list.to_text().as_bytes(), LIST_MODE)
 }
 
-fn remove_leftovers(fs: &dyn Fs, own: &OwnFolder) -> Outcome<()> {
+fn remove_leftovers(fs: &dyn Fs, own: &RunFolder) -> Outcome<()> {
     fs.remove_dir_all(&staging_of(own))?;
     let entries =
         std::fs::read_dir(own.path()).map_err(|error| Failure::io("reading the folder", own.path(), &error))?;

@@ -15,7 +15,7 @@ fn folder() -> tempfile::TempDir {
 
 struct World {
     dir: tempfile::TempDir,
-    own: OwnFolder,
+    own: RunFolder,
     /// `shards/` is on another file system.
     is_split: bool,
 }
@@ -25,7 +25,7 @@ const COMMIT: &str = ".nv-meta/.info.json";
 impl World {
     fn new(is_overwrite: bool, is_split: bool) -> Self {
         let dir = folder();
-        let world = Self { own: OwnFolder::for_webdataset(dir.path()), dir, is_split };
+        let world = Self { own: RunFolder::for_webdataset(dir.path()), dir, is_split };
         RealFs.create_dir(&world.at("shards"), 0o755).unwrap();
         world.put("shards/a.tar", "tar a");
         if is_overwrite {
@@ -428,7 +428,7 @@ fn a_data_set_that_was_moved_meanwhile_is_finished_where_it_is_now() {
     let moved = elsewhere.path().join("set");
     std::fs::rename(world.dir.path(), &moved).unwrap();
     std::fs::create_dir(world.dir.path()).unwrap();
-    world.own = OwnFolder::for_webdataset(&moved);
+    world.own = RunFolder::for_webdataset(&moved);
     recover(&RealFs, &moved, &world.own).unwrap().unwrap();
     std::fs::remove_dir(world.dir.path()).unwrap();
     std::fs::rename(&moved, world.dir.path()).unwrap();
@@ -443,7 +443,7 @@ fn a_shard_folder_that_is_linked_from_a_really_different_file_system_works() {
         return;
     }
     symlink(there.path(), here.path().join("shards")).unwrap();
-    let own = OwnFolder::for_webdataset(here.path());
+    let own = RunFolder::for_webdataset(here.path());
     for round in ["one", "two"] {
         let mut set = Publication::begin(&RealFs, here.path(), &own).unwrap();
         set.stage_bytes(&here.path().join("shards/a.tar.idx"), round.as_bytes(), 0o644).unwrap();
@@ -497,9 +497,9 @@ fn a_single_file_is_the_old_or_the_new_one_at_any_moment() {
                 if !is_first {
                     write_file(&RealFs, &path, b"old", 0o600).unwrap();
                 }
-                (OwnFolder::for_output(&path), path, dir)
+                (RunFolder::for_output(&path), path, dir)
             };
-            let write = |fs: &FaultFs, own: &OwnFolder, path: &Path| {
+            let write = |fs: &FaultFs, own: &RunFolder, path: &Path| {
                 if replaces {
                     replace_file(fs, own, path, b"new", 0o644)
                 } else {
@@ -531,7 +531,7 @@ fn a_single_file_is_the_old_or_the_new_one_at_any_moment() {
 #[ignore = "a measurement"]
 fn publishing_ten_thousand_files() {
     let dir = tempfile::tempdir().unwrap();
-    let own = OwnFolder::for_webdataset(dir.path());
+    let own = RunFolder::for_webdataset(dir.path());
     for round in 0..2 {
         let clock = std::time::Instant::now();
         let mut set = Publication::begin(&RealFs, dir.path(), &own).unwrap();

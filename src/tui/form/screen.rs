@@ -7,7 +7,7 @@ use super::words::{Field, Kind, Setting, Step};
 use crate::job::unfinished::begun;
 use crate::model::{Outcome, Problem};
 use crate::storage::fs::RealFs;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::write_file;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::path_completer::PathCompleter;
@@ -188,7 +188,7 @@ impl<G: Guide> FormScreen<G> {
     /// What is to become of a run of another plan that was stopped at the output.
     fn ask_about(&self, stopped: &Problem) -> Question {
         let mut answers = Vec::new();
-        let own = OwnFolder::for_output(Path::new(stopped.subject.path.as_deref().unwrap_or_default()));
+        let own = RunFolder::for_output(Path::new(stopped.subject.path.as_deref().unwrap_or_default()));
         if let Some(begun) = begun(&own) {
             if let Some(plan) = PlanOf::<G>::of_file(begun.plan) {
                 let screen = Self::going_on(plan, begun.scratch, &self.env);

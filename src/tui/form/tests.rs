@@ -3,7 +3,7 @@
 use crate::engine::plan::file::dedup_to_yaml;
 use crate::model::{DedupPlan, RunOptions};
 use crate::storage::fs::RealFs;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::publish::write_file;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Input, Screen, UiEnv};
@@ -179,7 +179,7 @@ fn the_answers_of_a_run_that_fails_come_back() {
 fn a_run_of_another_plan_that_was_stopped_is_asked_about() {
     let house = House::new();
     let out = house.0.path().join("out");
-    let own = OwnFolder::for_output(&out);
+    let own = RunFolder::for_output(&out);
     own.create(&RealFs).unwrap();
     let mut stopped = DedupPlan::new(house.input().to_str().unwrap(), out.to_str().unwrap());
     stopped.min_length = Some(77);

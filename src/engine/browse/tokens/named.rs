@@ -5,7 +5,7 @@ use crate::engine::plan;
 use crate::model::pack::EndToken;
 use crate::model::PackPlan;
 use crate::preview::tokens::TokenCode;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::read::read_whole;
 use crate::tokenize::meant_by;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(super) fn find(root: &Path) -> Named {
     // A file lies in the folder of its format, or in that of its run.
     let depth = if root.is_dir() { 2 } else { 3 };
     let outputs = std::iter::successors(Some(root), |path| path.parent()).take(depth);
-    named.plan = outputs.map(OwnFolder::for_output).find_map(|own| read_plan(&own.plan()));
+    named.plan = outputs.map(RunFolder::for_output).find_map(|own| read_plan(&own.plan()));
     if let Some(plan) = &named.plan {
         named.tokenizers.push(plan.tokenizer.clone());
         // As it was given: where everything was moved, it may still be found from there.

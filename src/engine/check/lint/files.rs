@@ -9,7 +9,7 @@ use crate::model::shard::index_name;
 use crate::model::{Outcome, PreparePlan, Problem, ProblemKind, ProblemSink, Shard, ShardId, Subject, Tgz};
 use crate::source::discover::discover;
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
@@ -59,7 +59,7 @@ fn shards(prepared: &Prepared, plan: Option<&PreparePlan>, found: &[Shard], prob
 
 /// The plan of the last run, where one is recorded and can be understood.
 fn recorded_plan(prepared: &Prepared) -> Option<PreparePlan> {
-    let own = OwnFolder::for_webdataset(&prepared.root);
+    let own = RunFolder::for_webdataset(&prepared.root);
     let bytes = crate::storage::read::read_whole(&own.plan(), 64 << 20).ok().flatten()?;
     crate::engine::plan::file::from_yaml(std::str::from_utf8(&bytes).ok()?).ok()
 }
@@ -103,7 +103,7 @@ fn leftovers(prepared: &Prepared, found: &[Shard], problems: &dyn ProblemSink) -
 }
 
 fn own_work(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
-    let own = OwnFolder::for_webdataset(&prepared.root);
+    let own = RunFolder::for_webdataset(&prepared.root);
     let is_running = DatasetLock::holder(&own).ok().flatten().is_some();
     if !is_running && prepared.pending.is_none() && holds_files(&own.work()) {
         let message = "work of a run that did not finish";

@@ -13,7 +13,7 @@ use crate::formats::energon::dataset_yaml::{DatasetYaml, PartFilter, SampleSourc
 use crate::formats::energon::layout;
 use crate::model::text::count;
 use crate::model::{Failure, Handles, Outcome, Problem, ProblemKind, ProblemSink, ShardId, Subject};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -127,7 +127,7 @@ pub fn lint_shard(context: &LintContext, id: ShardId, handles: &Handles<'_>) -> 
 /// A publish that was interrupted is finished by the next command that may write.
 pub(super) fn interrupted(prepared: &Prepared, problems: &dyn ProblemSink) -> Outcome<()> {
     let Some(files) = &prepared.pending else { return Ok(()) };
-    let own = OwnFolder::for_webdataset(&prepared.root);
+    let own = RunFolder::for_webdataset(&prepared.root);
     let message = format!(
         "publishing was interrupted: {} may be old or new ({})",
         count(files.len() as u64, "file"),

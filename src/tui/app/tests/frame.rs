@@ -5,7 +5,7 @@ use crate::engine::plan::file::{dedup_to_yaml, pack_to_yaml};
 use crate::model::pack::NanosetsTarget;
 use crate::model::{DedupPlan, PackPlan};
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::tui::keymap::Context;
 use crate::tui::recent::remember_now;
 use crate::tui::screen::Ui;
@@ -284,7 +284,7 @@ fn runs_of_other_processes_are_listed_and_stopped_ones_gone_on_with() {
         remember_now(&state, &data.join(name));
     }
     remember_now(&state, &data.join("half"));
-    let lock = DatasetLock::acquire(&RealFs, &OwnFolder::for_output(&data.join("busy")), false).unwrap();
+    let lock = DatasetLock::acquire(&RealFs, &RunFolder::for_output(&data.join("busy")), false).unwrap();
     stage.keys("J").assert_shows("prepare half");
     stage.assert_shows("pack busy");
     let screen = stage.screen(100, 30);
@@ -320,7 +320,7 @@ fn a_stopped_run_that_is_gone_on_with_says_so_until_its_answers_change() {
     let clean = texts.with_file_name("clean");
     let mut plan = DedupPlan::new(texts.to_string_lossy(), clean.to_string_lossy());
     plan.min_length = Some(50);
-    let own = OwnFolder::for_output(&clean);
+    let own = RunFolder::for_output(&clean);
     put(&own.journal(), b"");
     put(&own.running_plan(), dedup_to_yaml(&plan).unwrap().as_bytes());
     remember_now(&stage.folder.path().join("state"), &clean);

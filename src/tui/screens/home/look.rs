@@ -12,7 +12,7 @@ use crate::model::text::{bytes, count};
 use crate::model::DatasetKind;
 use crate::source::kind::{kind_of, output_folder_kind, token_folder_kind};
 use crate::storage::lock::DatasetLock;
-use crate::storage::own::{is_beside_output, OwnFolder};
+use crate::storage::own::{is_beside_output, RunFolder};
 use std::ffi::OsStr;
 use std::fs::{self, DirEntry};
 use std::path::{Path, PathBuf};
@@ -344,7 +344,7 @@ fn look_at_folder(path: &Path) -> Look {
 }
 
 fn state_of(path: &Path, prepared: bool) -> State {
-    let own = OwnFolder::for_webdataset(path);
+    let own = RunFolder::for_webdataset(path);
     if own.exists() {
         if let Ok(Some(holder)) = DatasetLock::holder(&own) {
             return State::Locked(format!("{} on {}", holder.process.pid, holder.process.host));

@@ -5,7 +5,7 @@ use crate::engine::plan::file::PlanFile;
 use crate::engine::plan::shell_quote;
 use crate::job::unfinished::{self, begun, Begun, State, Unfinished};
 use crate::model::text::count;
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::recent;
 use crate::tui::screen::{Effect, UiEnv};
@@ -128,7 +128,7 @@ fn look(env: &UiEnv) -> Vec<Elsewhere> {
 
 fn tell(run: Unfinished, env: &UiEnv) -> Elsewhere {
     let Unfinished { path, own, state } = run;
-    let is_prepare = own == OwnFolder::for_webdataset(&path);
+    let is_prepare = own == RunFolder::for_webdataset(&path);
     let begun = begun(&own);
     let verb = match begun.as_ref().map(|begun| &begun.plan) {
         Some(PlanFile::Pack(_)) => "pack",
@@ -166,7 +166,7 @@ fn tell(run: Unfinished, env: &UiEnv) -> Elsewhere {
 }
 
 /// How to go on, by the key and without a screen.
-fn way_on(own: &OwnFolder, env: &UiEnv) -> String {
+fn way_on(own: &RunFolder, env: &UiEnv) -> String {
     let key = env.key(Context::Jobs, Action::Retry);
     let plan = own.running_plan();
     if !plan.is_file() {

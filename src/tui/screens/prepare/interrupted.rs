@@ -3,7 +3,7 @@
 use crate::engine::plan::{file, inherited};
 use crate::job::journal::Journal;
 use crate::model::{PreparePlan, PreparedFacts};
-use crate::storage::own::OwnFolder;
+use crate::storage::own::RunFolder;
 use crate::storage::read::read_whole;
 use std::path::Path;
 
@@ -28,7 +28,7 @@ pub fn hash(plan: &PreparePlan, prepared: Option<&PreparedFacts>) -> String {
 
 /// The interrupted run of a data set; `None` where there is none, or its answers cannot be read.
 pub fn look(dataset: &Path) -> Option<Interrupted> {
-    let own = OwnFolder::for_webdataset(dataset);
+    let own = RunFolder::for_webdataset(dataset);
     let plan = read_plan(&own.running_plan())?;
     // An update takes what it does not say from the plan of the run before.
     let recorded = read_plan(&own.plan()).map(Box::new);
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn an_interrupted_update_is_found_with_its_answers_and_what_is_done() {
         let folder = tempfile::tempdir().unwrap();
-        let own = OwnFolder::for_webdataset(folder.path());
+        let own = RunFolder::for_webdataset(folder.path());
         own.create(&RealFs).unwrap();
         assert_eq!(look(folder.path()), None);
         let mut recorded = PreparePlan::new("d");
