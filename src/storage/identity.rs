@@ -22,7 +22,7 @@ pub struct ProcessIdentity {
 
 /// What can be told about another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum ProcessState {
     /// It runs.
     Alive,
     /// It is gone for sure.
@@ -50,23 +50,23 @@ impl ProcessIdentity {
     }
 
     /// Whether this process lives, as seen by `observer`.
-    pub fn life(&self, observer: &Self) -> Life {
+    pub fn life(&self, observer: &Self) -> ProcessState {
         if self.host != observer.host || self.machine != observer.machine {
-            return Life::Elsewhere;
+            return ProcessState::Elsewhere;
         }
         if self.boot != observer.boot {
-            return Life::Dead;
+            return ProcessState::Dead;
         }
         if self.pid_space != observer.pid_space {
-            return Life::Hidden;
+            return ProcessState::Hidden;
         }
         if self.started == 0 {
             return signalled(self.pid);
         }
         match started(self.pid) {
-            Some(started) if started == self.started => Life::Alive,
+            Some(started) if started == self.started => ProcessState::Alive,
             // No such process, or another that got its number.
-            _ => Life::Dead,
+            _ => ProcessState::Dead,
         }
     }
 }
@@ -95,11 +95,11 @@ fn parse_started(stat: &str) -> Option<u64> {
 }
 
 /// Without `/proc`: asks whether a signal could be sent.
-fn signalled(pid: u32) -> Life {
+fn signalled(pid: u32) -> ProcessState {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     match pid.map(rustix::process::test_kill_process) {
-        Some(Err(rustix::io::Errno::SRCH)) | None => Life::Dead,
-        _ => Life::Alive,
+        Some(Err(rustix::io::Errno::SRCH)) | None => ProcessState::Dead,
+        _ => ProcessState::Alive,
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn the_running_process_is_alive() {
         let me = ProcessIdentity::current();
-        assert_eq!(me.life(&me), Life::Alive);
+        assert_eq!(me.life(&me), ProcessState::Alive);
         assert!(!me.host.is_empty());
     }
 
@@ -119,36 +119,45 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let me = ProcessIdentity::current();
         let other = ProcessIdentity { pid: child.id(), started: started(child.id()).unwrap(), ..me.clone() };
-        assert_eq!(other.life(&me), Life::Alive);
+        assert_eq!(other.life(&me), ProcessState::Alive);
         child.kill().unwrap();
         while started(child.id()).is_some() {
             std::thread::sleep(std::time::Duration::from_millis(2));
         }
-        assert_eq!(other.life(&me), Life::Dead, "not yet waited for");
+        assert_eq!(other.life(&me), ProcessState::Dead, "not yet waited for");
         child.wait().unwrap();
-        assert_eq!(other.life(&me), Life::Dead);
+        assert_eq!(other.life(&me), ProcessState::Dead);
     }
 
     #[test]
     fn a_reused_process_id_and_a_reboot_mean_dead() {
         let me = ProcessIdentity::current();
-        assert_eq!(ProcessIdentity { started: me.started + 1, ..me.clone() }.life(&me), Life::Dead);
-        assert_eq!(ProcessIdentity { boot: "x".into(), ..me.clone() }.life(&me), Life::Dead);
+        assert_eq!(ProcessIdentity { started: me.started + 1, ..me.clone() }.life(&me), ProcessState::Dead);
+        assert_eq!(ProcessIdentity { boot: "x".into(), ..me.clone() }.life(&me), ProcessState::Dead);
     }
 
     #[test]
     fn nothing_is_told_about_other_hosts_and_containers() {
         let me = ProcessIdentity::current();
-        assert_eq!(ProcessIdentity { host: "x".into(), boot: "x".into(), ..me.clone() }.life(&me), Life::Elsewhere);
-        assert_eq!(ProcessIdentity { machine: "x".into(), pid: 1 << 30, ..me.clone() }.life(&me), Life::Elsewhere);
-        assert_eq!(ProcessIdentity { pid_space: "x".into(), pid: 1 << 30, ..me.clone() }.life(&me), Life::Hidden);
+        assert_eq!(
+            ProcessIdentity { host: "x".into(), boot: "x".into(), ..me.clone() }.life(&me),
+            ProcessState::Elsewhere
+        );
+        assert_eq!(
+            ProcessIdentity { machine: "x".into(), pid: 1 << 30, ..me.clone() }.life(&me),
+            ProcessState::Elsewhere
+        );
+        assert_eq!(
+            ProcessIdentity { pid_space: "x".into(), pid: 1 << 30, ..me.clone() }.life(&me),
+            ProcessState::Hidden
+        );
     }
 
     #[test]
     fn without_a_start_time_the_process_id_decides() {
         let me = ProcessIdentity { started: 0, ..ProcessIdentity::current() };
-        assert_eq!(me.life(&me), Life::Alive);
-        assert_eq!(ProcessIdentity { pid: 0x7fff_fff0, ..me.clone() }.life(&me), Life::Dead);
+        assert_eq!(me.life(&me), ProcessState::Alive);
+        assert_eq!(ProcessIdentity { pid: 0x7fff_fff0, ..me.clone() }.life(&me), ProcessState::Dead);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! One writer per data set.
 
 use super::fs::{Fs, RealFs};
-use super::identity::{Life, ProcessIdentity};
+use super::identity::{ProcessIdentity, ProcessState};
 use super::own::RunFolder;
 use crate::model::problem::Subject;
 use crate::model::{Failure, Outcome};
@@ -81,7 +81,7 @@ impl DatasetLock {
     /// Who holds the lock right now, if it is held; for lists and messages. A dead holder on this host does not count.
     pub fn holder(own: &RunFolder) -> Outcome<Option<Holder>> {
         let me = ProcessIdentity::current();
-        Ok(read_holder(&own.lock())?.flatten().filter(|holder| holder.process.life(&me) != Life::Dead))
+        Ok(read_holder(&own.lock())?.flatten().filter(|holder| holder.process.life(&me) != ProcessState::Dead))
     }
 
     fn acquire_with(fs: &dyn Fs, own: &RunFolder, break_lock: bool, use_system: bool) -> Outcome<Self> {
@@ -103,7 +103,7 @@ impl DatasetLock {
                     holder = read_holder(&path)?.flatten();
                     match &holder {
                         // A dead holder's lock is being taken over right now.
-                        Some(by) if by.process.life(&ProcessIdentity::current()) != Life::Dead => break,
+                        Some(by) if by.process.life(&ProcessIdentity::current()) != ProcessState::Dead => break,
                         _ => continue,
                     }
                 }
@@ -185,10 +185,10 @@ fn take(fs: &dyn Fs, path: &Path, mine: &Holder) -> Outcome<Attempt> {
     let Some(holder) = read_holder(path)? else { return Ok(Attempt::Again) };
     let Some(holder) = holder else { return Ok(Attempt::Held(None)) };
     let is_gone = match holder.process.life(&mine.process) {
-        Life::Dead => true,
+        ProcessState::Dead => true,
         // Whoever had the system's lock with it is gone, for now it is ours.
-        Life::Hidden => holder.system_lock && mine.system_lock,
-        Life::Alive | Life::Elsewhere => false,
+        ProcessState::Hidden => holder.system_lock && mine.system_lock,
+        ProcessState::Alive | ProcessState::Elsewhere => false,
     };
     if !is_gone {
         return Ok(Attempt::Held(Some(holder)));
@@ -203,7 +203,7 @@ fn take_away(fs: &dyn Fs, path: &Path, dead: &Holder, mine: &Holder) -> Outcome<
     let guard = path.with_file_name("lock.takeover");
     if !make(fs, &guard, mine)? {
         let by = read_holder(&guard)?.flatten();
-        if by.is_some_and(|by| by.process.life(&mine.process) == Life::Dead) {
+        if by.is_some_and(|by| by.process.life(&mine.process) == ProcessState::Dead) {
             fs.remove_file(&guard)?;
         }
         return Ok(());

@@ -1,7 +1,7 @@
 //! Scratch space: a private folder for spools and sorting, gone when it is dropped.
 
 use super::fs::{Fs, RealFs, PRIVATE_FOLDER};
-use super::identity::{Life, ProcessIdentity};
+use super::identity::{ProcessIdentity, ProcessState};
 use super::{space, xdg};
 use crate::model::{Failure, Outcome};
 use std::os::unix::fs::MetadataExt as _;
@@ -105,7 +105,7 @@ fn is_stale(path: &Path, me: &ProcessIdentity) -> bool {
         .is_ok_and(|facts| facts.is_dir() && facts.uid() == rustix::process::getuid().as_raw());
     let owner = || super::read::read_whole(&path.join(OWNER), 1 << 16).ok().flatten();
     own && match owner().and_then(|bytes| serde_json::from_slice::<ProcessIdentity>(&bytes).ok()) {
-        Some(owner) => owner.life(me) == Life::Dead,
+        Some(owner) => owner.life(me) == ProcessState::Dead,
         // The owner writes its name at once; without one it was killed before it could.
         None => is_older(path, OWNERLESS),
     }

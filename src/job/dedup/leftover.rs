@@ -7,7 +7,7 @@ use super::layout::Layout;
 use crate::model::text::{bytes, display_safe};
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::storage::fs::Fs;
-use crate::storage::identity::{Life, ProcessIdentity};
+use crate::storage::identity::{ProcessIdentity, ProcessState};
 use crate::storage::lock::DatasetLock;
 use crate::storage::own::RunFolder;
 use crate::storage::publish::write_file;
@@ -98,7 +98,7 @@ pub(super) fn look_around(
             continue;
         }
         let Some(note) = read(&path)?.filter(|note| is_of(&path, &note.path)) else { continue };
-        if note.by.life(&ProcessIdentity::current()) != Life::Dead {
+        if note.by.life(&ProcessIdentity::current()) != ProcessState::Dead {
             continue;
         }
         let own = RunFolder::for_output(&note.path);
