@@ -204,11 +204,11 @@ struct NamedFile {
     path: PathBuf,
     raw: Box<dyn DiskFile>,
     written: u64,
-    letting_go: Option<LettingGo>,
+    letting_go: Option<WritebackWindow>,
 }
 
 /// How far a file is let go of, in whole steps.
-struct LettingGo {
+struct WritebackWindow {
     /// What lies before was written by others.
     first: u64,
     /// What lies before is on its way to the disk.
@@ -219,11 +219,11 @@ impl NamedFile {
     /// A file that is open, and has this many bytes.
     fn new(path: &Path, raw: Box<dyn DiskFile>, written: u64) -> Self {
         let first = written.next_multiple_of(STEP);
-        Self { path: path.to_owned(), raw, written, letting_go: Some(LettingGo { first, begun: first }) }
+        Self { path: path.to_owned(), raw, written, letting_go: Some(WritebackWindow { first, begun: first }) }
     }
     /// Lets go of what is far enough behind.
     fn let_go(&mut self) {
-        let Some(LettingGo { first, begun }) = &mut self.letting_go else { return };
+        let Some(WritebackWindow { first, begun }) = &mut self.letting_go else { return };
         while self.written >= *begun + STEP {
             self.raw.raw_let_go(*begun, STEP);
             // By now it is on disk, and its memory is given back.
