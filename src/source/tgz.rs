@@ -56,7 +56,7 @@ fn draft_path(shard: &Shard, target: &Path, folder: &Path) -> PathBuf {
 fn write_draft(fs: &dyn Fs, shard: &Shard, draft: &Path, cancel: &Cancel) -> Outcome<()> {
     let mut out = fs.create_file(draft)?;
     // It is scanned next.
-    out.keep_cached();
+    out.keep_in_page_cache();
     unpack(shard, out.as_mut(), cancel)?;
     out.set_mode(shard.mode)?;
     out.finish().map(drop)

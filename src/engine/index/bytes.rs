@@ -62,7 +62,7 @@ impl SpoolWriter {
             fs.remove_file(&path)?;
         }
         let mut file = fs.create_file(&path)?;
-        file.keep_cached();
+        file.keep_in_page_cache();
         let waiting = Vec::with_capacity(WRITE_BYTES + 4096);
         Ok(Self { file, name, waiting, hash: Box::new(Xxh3::new()), written: 0 })
     }

@@ -46,8 +46,8 @@ impl WriteFile for Hashed {
     fn start_sync(&mut self) {
         self.inner.start_sync();
     }
-    fn keep_cached(&mut self) {
-        self.inner.keep_cached();
+    fn keep_in_page_cache(&mut self) {
+        self.inner.keep_in_page_cache();
     }
     fn sync(&mut self) -> Outcome<()> {
         self.inner.sync()

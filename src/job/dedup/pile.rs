@@ -127,7 +127,7 @@ impl<'a> Pile<'a> {
         }
         self.fs.remove_file(&self.path)?;
         let file = self.file.insert(self.fs.create_file(&self.path)?);
-        file.keep_cached();
+        file.keep_in_page_cache();
         self.spilled = true;
         for chunk in std::mem::take(&mut self.chunks) {
             let written = self.write(chunk.bytes());

@@ -34,7 +34,7 @@ impl Spool for ScratchSpool {
             // A stopped run may have left one.
             self.fs.remove_file(&self.path)?;
             let mut file = self.fs.create_file(&self.path)?;
-            file.keep_cached();
+            file.keep_in_page_cache();
             self.open = Some((file, open_read(&self.path)?));
         }
         match &mut self.open {

@@ -80,11 +80,11 @@ impl Spool {
         }))
     }
 
-    /// The same, of a spool that this run will read again: it stays in the system's cache ([`WriteFile::keep_cached`]).
+    /// The same, of a spool that this run will read again: it stays in the system's cache ([`WriteFile::keep_in_page_cache`]).
     pub(super) fn read_again(mut self, is_read_again: bool) -> Self {
         self.is_read_again = is_read_again;
         if let Some(file) = self.file.as_mut().filter(|_| is_read_again) {
-            file.keep_cached();
+            file.keep_in_page_cache();
         }
         self
     }
@@ -98,7 +98,7 @@ impl Spool {
             None => {
                 let file = self.file.insert(fs.reopen_file(&self.path, self.bytes)?);
                 if self.is_read_again {
-                    file.keep_cached();
+                    file.keep_in_page_cache();
                 }
                 file
             }

@@ -16,10 +16,10 @@ impl BufferedFile {
     pub fn new(file: Box<dyn WriteFile>, capacity: usize) -> Self {
         Self { file, waiting: Vec::with_capacity(capacity.max(1)) }
     }
-    /// The same, of a file that this run will read again ([`WriteFile::keep_cached`]).
+    /// The same, of a file that this run will read again ([`WriteFile::keep_in_page_cache`]).
     #[must_use]
     pub fn kept_cached(mut self) -> Self {
-        self.file.keep_cached();
+        self.file.keep_in_page_cache();
         self
     }
     /// Adds bytes at the end.

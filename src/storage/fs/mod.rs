@@ -83,7 +83,7 @@ pub trait WriteFile: Send {
     /// Begins to make everything durable, without waiting: for many small files whose [`sync`](Self::sync) comes later.
     fn start_sync(&mut self);
     /// From now on nothing is let go of: for what this run will read again.
-    fn keep_cached(&mut self);
+    fn keep_in_page_cache(&mut self);
     /// Makes everything written so far durable.
     fn sync(&mut self) -> Outcome<()>;
     /// Sets the permission bits.
@@ -264,7 +264,7 @@ impl WriteFile for NamedFile {
     fn start_sync(&mut self) {
         self.raw.raw_start_sync();
     }
-    fn keep_cached(&mut self) {
+    fn keep_in_page_cache(&mut self) {
         self.letting_go = None;
     }
     fn sync(&mut self) -> Outcome<()> {

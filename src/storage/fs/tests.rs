@@ -278,7 +278,7 @@ fn let_go_of(before: u64, bytes: u64, piece: usize, keep: bool) -> Vec<(u64, u64
     let disk = Endless::default();
     let mut file = NamedFile::new(Path::new("f"), Box::new(disk.clone()), before);
     if keep {
-        file.keep_cached();
+        file.keep_in_page_cache();
     }
     let zeros = vec![0; piece];
     while file.len() < bytes {
