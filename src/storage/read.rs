@@ -154,7 +154,7 @@ impl ReadFile {
         }
     }
     /// It will be read at places in no order: the system need not read ahead. Where it cannot be told so, nothing changes.
-    pub fn expect_no_order(&self) {
+    pub fn hint_random_access(&self) {
         let _ = rustix::fs::fadvise(&self.file, 0, None, rustix::fs::Advice::Random);
     }
     /// Whether another file has the very same bytes. `false` also where the other one ends early while it is read.

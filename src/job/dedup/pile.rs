@@ -293,7 +293,7 @@ impl OpenFiles {
             Some((known, file)) if *known == number => Ok(Arc::clone(file)),
             _ => {
                 let file = Arc::new(open_read(path)?);
-                file.expect_no_order();
+                file.hint_random_access();
                 *place = Some((number, Arc::clone(&file)));
                 Ok(file)
             }
