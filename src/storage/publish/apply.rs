@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A rename list with everything needed to follow it.
-pub(super) struct Mover<'a> {
+pub(super) struct Renamer<'a> {
     fs: &'a dyn Fs,
     own: &'a RunFolder,
     root: &'a Path,
@@ -36,7 +36,7 @@ pub(super) fn staged(staging: &Path, number: usize) -> PathBuf {
     staging.join(format!("new-{number}"))
 }
 
-impl<'a> Mover<'a> {
+impl<'a> Renamer<'a> {
     pub(super) fn new(fs: &'a dyn Fs, own: &'a RunFolder, root: &'a Path, list: &'a RenameList) -> Self {
         Self { fs, own, root, list, staging: super::staging_of(own), copied: HashSet::new() }
     }

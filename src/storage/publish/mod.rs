@@ -12,7 +12,7 @@ use super::own::RunFolder;
 use super::read::open_read;
 use crate::model::problem::Subject;
 use crate::model::{ExitClass, Failure, Outcome, Progress};
-use apply::{is_there, Mover};
+use apply::{is_there, Renamer};
 use list::{Action, Entry, RenameList, State};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -241,7 +241,7 @@ impl<'a> Publication<'a> {
         self.sync_staged()?;
         // From here on the list decides what becomes of the staging folder.
         self.is_settled = true;
-        let mut mover = Mover::new(self.fs, self.own, &self.root, &list);
+        let mut mover = Renamer::new(self.fs, self.own, &self.root, &list);
         let counter = &mut self.counter;
         let moved = write_list(self.fs, self.own, &list)
             .and_then(|()| mover.forward(&mut || counter.add(Counter::PUT_IN_PLACE)))
@@ -258,7 +258,7 @@ impl<'a> Publication<'a> {
         }
     }
 
-    fn undo(&self, mover: &Mover<'_>, failure: Failure) -> Failure {
+    fn undo(&self, mover: &Renamer<'_>, failure: Failure) -> Failure {
         let undone = mover
             .backward()
             .and_then(|()| self.fs.remove_file(&self.own.renames()))
@@ -372,7 +372,7 @@ pub fn recover(fs: &dyn Fs, root: &Path, own: &RunFolder) -> Outcome<Option<Roll
         remove_leftovers(fs, own)?;
         return Ok(None);
     };
-    let mut mover = Mover::new(fs, own, root, &list);
+    let mut mover = Renamer::new(fs, own, root, &list);
     if list.state == State::Moving {
         if let Err(failure) = mover.forward(&mut || {}) {
             if failure.class == ExitClass::Data {
