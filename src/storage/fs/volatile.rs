@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 /// Everything done since it was last made durable.
 #[derive(Default)]
 pub(super) struct Volatile {
-    names: Vec<Before>,
+    names: Vec<PriorState>,
     /// Files written to, and how many of their bytes are durable.
     contents: BTreeMap<PathBuf, u64>,
 }
 
 /// How a name was before an operation.
-pub(super) struct Before {
+pub(super) struct PriorState {
     op: Op,
     path: PathBuf,
     from: Option<PathBuf>,
@@ -27,7 +27,7 @@ pub(super) struct Before {
     old: Option<(Vec<u8>, u32)>,
 }
 
-impl Before {
+impl PriorState {
     pub(super) fn look(op: Op, path: &Path, from: Option<&Path>) -> Self {
         let old = super::super::read::open_read(path).ok().and_then(|file| {
             let mut bytes = vec![0; usize::try_from(file.len()).ok()?];
@@ -72,7 +72,7 @@ fn open_empty(path: &Path) -> std::io::Result<File> {
 
 impl Volatile {
     /// An operation on names was done.
-    pub(super) fn named(&mut self, before: Before) {
+    pub(super) fn named(&mut self, before: PriorState) {
         match (before.op, &before.from) {
             (Op::Create, _) => drop(self.contents.insert(before.path.clone(), 0)),
             (Op::Rename, Some(from)) => {
