@@ -1,7 +1,7 @@
 //! The pieces that lines of output and lines of metadata are made of.
 
 use super::write_back::RangesGo;
-use crate::formats::python::json_again::{is_same_key, Again};
+use crate::formats::python::json_again::{is_same_key, JsonRewriter};
 use crate::formats::python::json_fields::{slice, Field, Fields};
 use crate::formats::python::json_text::{push_again, push_again_part, push_ascii};
 use crate::formats::python::json_walk::Kind;
@@ -89,7 +89,7 @@ impl<'a> Parts<'a> {
 /// Writes fields as Python writes them; its memory is used from record to record.
 #[derive(Default)]
 pub(super) struct Composer {
-    again: Again,
+    again: JsonRewriter,
     settled: Vec<Field>,
     buffer: Vec<u8>,
 }
@@ -252,7 +252,7 @@ fn push_fresh(way: &[String], list: &[u8], out: &mut Vec<u8>) {
 }
 
 /// An object as Python writes it, with the list put in where `way` leads.
-fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut Again, out: &mut Vec<u8>) {
+fn push_into(object: &[u8], way: &[String], list: &[u8], again: &mut JsonRewriter, out: &mut Vec<u8>) {
     let (mut object, mut way) = (object, way);
     // What follows the objects on the way, outermost first.
     let mut behind: Vec<Vec<u8>> = Vec::new();

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 /// Writes values again; its memory is used from value to value.
 #[derive(Debug, Default)]
-pub struct Again {
+pub struct JsonRewriter {
     open: Vec<Open>,
     keys: Vec<Key>,
     /// Where a value stands that gives way to another: to the other's beginning and end.
@@ -39,7 +39,7 @@ struct Key {
     value_to: usize,
 }
 
-impl Again {
+impl JsonRewriter {
     /// Appends a value, given as it stands in a line that is JSON for Python.
     pub fn push(&mut self, value: &[u8], out: &mut Vec<u8>) {
         match value.first() {
@@ -232,7 +232,7 @@ fn is_short_float(number: &[u8]) -> bool {
 
 /// Looks for keys that come twice.
 struct Repeats<'a> {
-    of: &'a mut Again,
+    of: &'a mut JsonRewriter,
     text: &'a [u8],
 }
 
@@ -311,7 +311,7 @@ mod tests {
 
     fn again(value: &str) -> String {
         let mut out = Vec::new();
-        Again::default().push(value.as_bytes(), &mut out);
+        JsonRewriter::default().push(value.as_bytes(), &mut out);
         String::from_utf8(out).unwrap()
     }
 
