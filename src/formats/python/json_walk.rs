@@ -76,9 +76,9 @@ pub trait Visit {
 }
 
 /// For whoever only wants the verdict of Python.
-pub struct Nobody;
+pub struct NullVisitor;
 
-impl Visit for Nobody {
+impl Visit for NullVisitor {
     const WANTS_ODDITIES: bool = false;
     const DEEPEST: usize = DEEPEST_PYTHON;
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Is a line JSON for Python's `json.loads` when it is given the bytes (docs/formats/modalities.md §2)?
 
-use crate::formats::python::json_walk::{walk, Nobody, Stop};
+use crate::formats::python::json_walk::{walk, NullVisitor, Stop};
 use memchr::memchr;
 
 /// Where and why a line is no JSON for Python.
@@ -20,7 +20,7 @@ pub fn python_lines(block: &[u8], mut take: impl FnMut(usize, usize, Option<NotJ
     let mut from = 0;
     while from < block.len() {
         let walked = match is_utf8 {
-            true => walk(block, from, &mut Nobody).ok(),
+            true => walk(block, from, &mut NullVisitor).ok(),
             false => None,
         };
         let (to, fault) = match walked {
@@ -57,7 +57,7 @@ fn judge(text: &[u8], from: usize) -> Result<(), NotJson> {
     if text.get(from..).unwrap_or_default().iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
         return Err(NotJson { at: 0, why: if text.is_empty() { "it is empty" } else { "it is blank" } });
     }
-    match walk(text, from, &mut Nobody) {
+    match walk(text, from, &mut NullVisitor) {
         Ok(_) => Ok(()),
         Err(Stop { at, why }) => Err(NotJson { at, why }),
     }
