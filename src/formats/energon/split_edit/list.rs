@@ -1,7 +1,7 @@
 //! One list of the file with every byte that belongs to it, and how it changes.
 
 use super::items::{Shared, Splice};
-use super::scalar::{written, Manner, Quote};
+use super::scalar::{written, Quote, ScalarContext};
 use super::NewItem;
 use std::sync::Arc;
 
@@ -234,7 +234,7 @@ impl ListText {
             }
             let replaced = self.items.range(change.at, change.at + change.removed).next();
             let quote = replaced.map(|item| item.quote).unwrap_or_default();
-            let manner = Manner { in_flow: false, unicode: around.unicode, quote };
+            let manner = ScalarContext { in_flow: false, unicode: around.unicode, quote };
             for (number, new) in change.inserted.iter().enumerate() {
                 let scalar = written(&new.value, manner);
                 let old = replaced.filter(|item| item.quote != Quote::Block);
@@ -335,7 +335,7 @@ impl ListText {
             let replaced = self.items.get(change.at).filter(|_| change.removed > 0);
             let beside = replaced.or_else(|| self.items.get(change.at.checked_sub(1)?)).or_else(|| self.items.get(0));
             let quote = replaced.map(|item| item.quote).unwrap_or_default();
-            let manner = Manner { in_flow: true, unicode: around.unicode, quote };
+            let manner = ScalarContext { in_flow: true, unicode: around.unicode, quote };
             // The first item of a list stands closer to its bracket than the others to their commas.
             let between = self.items.get(1).map(Item::lead).filter(|lead| lead.trim().is_empty() && !lead.is_empty());
             let between = between.map(str::to_owned).unwrap_or_else(|| {

@@ -14,7 +14,7 @@ pub use list::Item;
 
 use super::fields::ContentError;
 use list::{split_lead, Around, Form, Layout, ListText};
-use scalar::{written, Manner, Quote};
+use scalar::{written, Quote, ScalarContext};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -380,7 +380,7 @@ impl SplitDoc {
                 close = "]".to_owned();
             }
         }
-        let manner = Manner { in_flow: splits.in_flow, unicode: self.unicode, quote: Quote::Plain };
+        let manner = ScalarContext { in_flow: splits.in_flow, unicode: self.unicode, quote: Quote::Plain };
         let list = ListText {
             form: Form::Flow,
             intro: ": ".into(),
@@ -406,7 +406,7 @@ impl SplitDoc {
                 Some(b'"') => Quote::Double,
                 _ => Quote::Plain,
             };
-            split.key = written(name, Manner { in_flow, unicode, quote }).into();
+            split.key = written(name, ScalarContext { in_flow, unicode, quote }).into();
             split.name = name.into();
         }
     }

@@ -15,7 +15,7 @@ pub(super) enum Quote {
 
 /// Where a scalar is to stand, as far as it decides how it is written.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Manner {
+pub(super) struct ScalarContext {
     /// Between brackets, where commas and braces mean something.
     pub(super) in_flow: bool,
     /// The file has letters beyond ASCII, so they need not be escaped.
@@ -25,7 +25,7 @@ pub(super) struct Manner {
 }
 
 /// The text on one line, quoted where it must be, and as the text it replaces was quoted.
-pub(super) fn written(text: &str, manner: Manner) -> String {
+pub(super) fn written(text: &str, manner: ScalarContext) -> String {
     let is_letter = |c: char| !c.is_ascii() && c.is_alphanumeric();
     let has_letters = text.chars().any(is_letter);
     let ascii: String = text.chars().map(|c| if is_letter(c) { 'x' } else { c }).collect();
