@@ -105,7 +105,7 @@ pub(super) struct Layout {
 
 /// What the whole file decides about new text.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Around<'a> {
+pub(super) struct ListStyle<'a> {
     pub(super) eol: &'a str,
     pub(super) unicode: bool,
     /// For a list that has no item to look at, in block style.
@@ -172,7 +172,7 @@ impl ListText {
         }
     }
 
-    pub(super) fn change(&mut self, changes: Vec<Splice<NewItem>>, around: Around<'_>) {
+    pub(super) fn change(&mut self, changes: Vec<Splice<NewItem>>, around: ListStyle<'_>) {
         self.heal();
         let is_bare = self.form == Form::Flow
             && self.items.is_empty()
@@ -215,7 +215,7 @@ impl ListText {
         self.items.splice(vec![Splice { at: 0, removed: 1, inserted: vec![first] }]);
     }
 
-    fn change_block(&mut self, changes: Vec<Splice<NewItem>>, around: Around<'_>) {
+    fn change_block(&mut self, changes: Vec<Splice<NewItem>>, around: ListStyle<'_>) {
         let layout = self.layout().unwrap_or_else(|| around.layout.clone());
         if changes.first().is_some_and(|first| first.at == 0) {
             self.open_up(around.eol);
@@ -328,7 +328,7 @@ impl ListText {
         self.form = Form::Flow;
     }
 
-    fn change_flow(&mut self, changes: Vec<Splice<NewItem>>, around: Around<'_>) {
+    fn change_flow(&mut self, changes: Vec<Splice<NewItem>>, around: ListStyle<'_>) {
         let ends_with_comma = self.items.iter().next_back().is_some_and(|item| comma(item).is_some());
         let mut splices = Vec::with_capacity(changes.len());
         for change in changes {

@@ -13,7 +13,7 @@ pub use items::{Shared, Splice};
 pub use list::Item;
 
 use super::fields::ContentError;
-use list::{split_lead, Around, Form, Layout, ListText};
+use list::{split_lead, Form, Layout, ListStyle, ListText};
 use scalar::{written, Quote, ScalarContext};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -268,7 +268,7 @@ impl SplitDoc {
             List::Exclude => 0,
         };
         let layout = Layout { indent: " ".repeat(column + self.offset).into(), gap: Arc::clone(&self.gap) };
-        let around = Around { eol: self.eol, unicode: self.unicode, layout: &layout, prefers_block };
+        let around = ListStyle { eol: self.eol, unicode: self.unicode, layout: &layout, prefers_block };
         match list {
             List::Split(index) => {
                 if let Some(split) = self.splits.entries.get_mut(index) {
