@@ -223,7 +223,7 @@ impl ListText {
         let is_open = std::mem::take(&mut self.is_open)
             || self.items.iter().next_back().is_some_and(|item| !item.text.ends_with('\n'));
         let mut splices: Vec<Splice<Item>> = Vec::with_capacity(changes.len());
-        let mut kept = Kept::default();
+        let mut kept = KeptComments::default();
         // Comments of items that go are put above the next one that stays.
         for change in changes {
             let mut inserted: Vec<Item> = Vec::with_capacity(change.inserted.len());
@@ -290,7 +290,7 @@ impl ListText {
     }
 
     /// Puts what is kept of removed items above the next item, by making that one part of the change.
-    fn give(&self, kept: &mut Kept, last: &mut Splice<Item>) {
+    fn give(&self, kept: &mut KeptComments, last: &mut Splice<Item>) {
         let rest = kept.take();
         let next = last.at + last.removed;
         if let Some(item) = self.items.get(next).filter(|_| !rest.is_empty()) {
@@ -482,12 +482,12 @@ pub(super) fn skip(text: &str, mut at: usize) -> usize {
 
 /// Comments of items that were removed, as far as they stay.
 #[derive(Default)]
-struct Kept {
+struct KeptComments {
     rest: String,
     heading: String,
 }
 
-impl Kept {
+impl KeptComments {
     /// Takes what stood above an item that goes. The comment right above it goes with it, unless more items of its group follow.
     fn remove(&mut self, lead: &str, ends_group: bool) {
         let (before, own) = split_lead(lead);
