@@ -8,7 +8,7 @@ use super::words::{check_split_name, EDITING};
 use crate::engine::outputs::exclude_item;
 use crate::engine::plan::nearest;
 use crate::formats::energon::collapse::collapse;
-use crate::formats::energon::split_edit::{List, NewItem, Splice, SplitDoc};
+use crate::formats::energon::split_edit::{List, ListEdit, NewItem, SplitDoc};
 use crate::formats::python::braces;
 use crate::model::text::{count, count_verb};
 use crate::model::{Failure, Outcome, Problem, ProblemKind, Subject};
@@ -44,7 +44,7 @@ impl SplitEditor {
             Edit::Include { shard, key } => self.include(shard, key.as_deref(), applied)?,
             Edit::RemoveItem { index } => {
                 let item = self.exclude_at(*index)?;
-                self.doc.change(List::Exclude, vec![Splice { at: *index, removed: 1, inserted: Vec::new() }]);
+                self.doc.change(List::Exclude, vec![ListEdit { at: *index, removed: 1, inserted: Vec::new() }]);
                 applied.message = format!("'{item}' is no longer excluded");
                 true
             }
@@ -53,7 +53,7 @@ impl SplitEditor {
                 let at = place.ok_or_else(|| {
                     Failure::usage(EDITING, "there is no such exclude").on(Subject::field(item.as_str()))
                 })?;
-                self.doc.change(List::Exclude, vec![Splice { at, removed: 1, inserted: Vec::new() }]);
+                self.doc.change(List::Exclude, vec![ListEdit { at, removed: 1, inserted: Vec::new() }]);
                 applied.message = format!("'{item}' is no longer excluded");
                 true
             }
@@ -237,7 +237,7 @@ impl SplitEditor {
         hit: &HashSet<u32>,
         gone: &HashSet<&str>,
         notes: &mut HashMap<Arc<str>, Arc<str>>,
-    ) -> Vec<Splice<NewItem>> {
+    ) -> Vec<ListEdit<NewItem>> {
         let mut changes = Vec::new();
         let Some(items) = self.doc.items(List::Split(split)) else { return changes };
         for (at, item) in items.iter().enumerate().filter(|(at, _)| hit.contains(&(*at as u32))) {
@@ -248,7 +248,7 @@ impl SplitEditor {
             let rest = names.iter().filter(|name| !gone.contains(name.as_str())).map(String::as_str);
             let note = item.note().cloned();
             let inserted = items_of(rest).into_iter().map(|value| NewItem { value, note: note.clone() }).collect();
-            changes.push(Splice { at, removed: 1, inserted });
+            changes.push(ListEdit { at, removed: 1, inserted });
         }
         changes
     }
@@ -259,7 +259,7 @@ impl SplitEditor {
         split: usize,
         mut names: Vec<Arc<str>>,
         notes: &HashMap<Arc<str>, Arc<str>>,
-    ) -> Vec<Splice<NewItem>> {
+    ) -> Vec<ListEdit<NewItem>> {
         let shards = self.known();
         names.sort_by_key(|name| shards.id(name));
         names.dedup();
@@ -286,7 +286,7 @@ impl SplitEditor {
             }
             made
         };
-        places.into_iter().map(|(at, names)| Splice { at, removed: 0, inserted: made(names) }).collect()
+        places.into_iter().map(|(at, names)| ListEdit { at, removed: 0, inserted: made(names) }).collect()
     }
 
     fn exclude(&mut self, items: &[ExcludeItem], applied: &mut Applied) -> Outcome<bool> {
@@ -331,7 +331,7 @@ impl SplitEditor {
             many => format!("{} excluded", count(many.len() as u64, "item")),
         };
         let at = self.doc.excludes().len();
-        self.doc.change(List::Exclude, vec![Splice { at, removed: 0, inserted }]);
+        self.doc.change(List::Exclude, vec![ListEdit { at, removed: 0, inserted }]);
         Ok(true)
     }
 
@@ -384,7 +384,7 @@ impl SplitEditor {
             Some(key) => format!("{shard}/{key}"),
             None => shard.to_owned(),
         };
-        let changes: Vec<Splice<NewItem>> = self
+        let changes: Vec<ListEdit<NewItem>> = self
             .doc
             .excludes()
             .iter()
@@ -398,7 +398,7 @@ impl SplitEditor {
                 let rest = items_of(names.iter().map(String::as_str).filter(|other| **other != name));
                 let note = item.note().cloned();
                 let inserted = rest.into_iter().map(|value| NewItem { value, note: note.clone() }).collect();
-                Some(Splice { at, removed: 1, inserted })
+                Some(ListEdit { at, removed: 1, inserted })
             })
             .collect();
         let is_shard_excluded = self.known().id(shard).is_some_and(|id| self.is_shard_excluded(id));
@@ -422,14 +422,14 @@ impl SplitEditor {
 }
 
 /// The changes of several edits that all remove an exclude, from the end of the list on; `None` for any others.
-fn removals(edits: &[Edit]) -> Option<Vec<Splice<NewItem>>> {
+fn removals(edits: &[Edit]) -> Option<Vec<ListEdit<NewItem>>> {
     let mut positions = Vec::with_capacity(edits.len());
     for edit in edits {
         let Edit::RemoveItem { index } = edit else { return None };
         positions.push(*index);
     }
     let is_from_the_end = positions.len() > 1 && positions.windows(2).all(|pair| pair[0] > pair[1]);
-    let change = |at| Splice { at, removed: 1, inserted: Vec::new() };
+    let change = |at| ListEdit { at, removed: 1, inserted: Vec::new() };
     is_from_the_end.then(|| positions.into_iter().rev().map(change).collect())
 }
 

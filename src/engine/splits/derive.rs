@@ -3,7 +3,7 @@
 use super::editor::Base;
 use super::shards::{exclude_view, expanded, is_plain, Shards};
 use super::view::{ExcludeTotals, ExcludeView, Matches, ShardView, SplitView};
-use crate::formats::energon::split_edit::{Item, Shared, Splice, SplitDoc, SplitEntry};
+use crate::formats::energon::split_edit::{Item, ListEdit, Shared, SplitDoc, SplitEntry};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -139,7 +139,7 @@ impl Views {
         made.iter().for_each(|view| count(view, 1));
         let end = self.excludes.len() - back;
         self.excludes.range(front, end).for_each(|gone| count(gone, -1));
-        self.excludes.splice(vec![Splice { at: front, removed: end - front, inserted: made }]);
+        self.excludes.splice(vec![ListEdit { at: front, removed: end - front, inserted: made }]);
         self.seen_excludes = items.clone();
         changed
     }

@@ -14,7 +14,7 @@ pub struct Shared<T> {
 
 /// A change of a list: at `at`, `removed` items go and `inserted` take their place.
 #[derive(Clone, Debug)]
-pub struct Splice<T> {
+pub struct ListEdit<T> {
     /// Position before any change.
     pub at: usize,
     /// How many items go, from `at` on.
@@ -32,7 +32,7 @@ impl<T> Default for Shared<T> {
 impl<T: Clone> FromIterator<T> for Shared<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         let mut list = Self::default();
-        list.splice(vec![Splice { at: 0, removed: 0, inserted: items.into_iter().collect() }]);
+        list.splice(vec![ListEdit { at: 0, removed: 0, inserted: items.into_iter().collect() }]);
         list
     }
 }
@@ -106,7 +106,7 @@ impl<T: Clone> Shared<T> {
         }
     }
     /// Makes all changes at once. They are in ascending order and do not overlap; positions are those before any change.
-    pub fn splice(&mut self, changes: Vec<Splice<T>>) {
+    pub fn splice(&mut self, changes: Vec<ListEdit<T>>) {
         let mut out = Vec::with_capacity(self.chunks.len() + 1);
         let mut changes = changes.into_iter().peekable();
         let (mut at, mut skip, mut open) = (0, 0, Vec::new());
@@ -172,7 +172,7 @@ mod tests {
                 if at < free || (at == free && at > 0) { continue; }
                 let removed = gone.min(length - at);
                 free = at + removed;
-                changes.push(Splice { at, removed, inserted: (0..new).map(|n| 1_000_000 + n).collect() });
+                changes.push(ListEdit { at, removed, inserted: (0..new).map(|n| 1_000_000 + n).collect() });
             }
             for change in changes.iter().rev() {
                 plain.splice(change.at..change.at + change.removed, change.inserted.iter().copied());

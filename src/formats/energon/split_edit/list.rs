@@ -1,6 +1,6 @@
 //! One list of the file with every byte that belongs to it, and how it changes.
 
-use super::items::{Shared, Splice};
+use super::items::{ListEdit, Shared};
 use super::scalar::{written, Quote, ScalarContext};
 use super::NewItem;
 use std::sync::Arc;
@@ -172,7 +172,7 @@ impl ListText {
         }
     }
 
-    pub(super) fn change(&mut self, changes: Vec<Splice<NewItem>>, around: ListStyle<'_>) {
+    pub(super) fn change(&mut self, changes: Vec<ListEdit<NewItem>>, around: ListStyle<'_>) {
         self.heal();
         let is_bare = self.form == Form::Flow
             && self.items.is_empty()
@@ -212,17 +212,17 @@ impl ListText {
         let head = format!("{}{}", " ".repeat(self.column()), first.head());
         let first = first.rebuilt(first.lead(), &head, first.scalar(), first.tail());
         self.intro = format!("{}{eol}", self.intro.trim_end_matches([' ', '\t'])).into();
-        self.items.splice(vec![Splice { at: 0, removed: 1, inserted: vec![first] }]);
+        self.items.splice(vec![ListEdit { at: 0, removed: 1, inserted: vec![first] }]);
     }
 
-    fn change_block(&mut self, changes: Vec<Splice<NewItem>>, around: ListStyle<'_>) {
+    fn change_block(&mut self, changes: Vec<ListEdit<NewItem>>, around: ListStyle<'_>) {
         let layout = self.layout().unwrap_or_else(|| around.layout.clone());
         if changes.first().is_some_and(|first| first.at == 0) {
             self.open_up(around.eol);
         }
         let is_open = std::mem::take(&mut self.is_open)
             || self.items.iter().next_back().is_some_and(|item| !item.text.ends_with('\n'));
-        let mut splices: Vec<Splice<Item>> = Vec::with_capacity(changes.len());
+        let mut splices: Vec<ListEdit<Item>> = Vec::with_capacity(changes.len());
         let mut kept = KeptComments::default();
         // Comments of items that go are put above the next one that stays.
         for change in changes {
@@ -268,7 +268,7 @@ impl ListText {
                     kept.remove(item.lead(), next.is_none_or(|next| !next.lead().is_empty()));
                 }
             }
-            splices.push(Splice { at: change.at, removed: change.removed, inserted });
+            splices.push(ListEdit { at: change.at, removed: change.removed, inserted });
         }
         if let Some(last) = splices.last_mut() {
             if last.at + last.removed < self.items.len() {
@@ -290,7 +290,7 @@ impl ListText {
     }
 
     /// Puts what is kept of removed items above the next item, by making that one part of the change.
-    fn give(&self, kept: &mut KeptComments, last: &mut Splice<Item>) {
+    fn give(&self, kept: &mut KeptComments, last: &mut ListEdit<Item>) {
         let rest = kept.take();
         let next = last.at + last.removed;
         if let Some(item) = self.items.get(next).filter(|_| !rest.is_empty()) {
@@ -306,11 +306,11 @@ impl ListText {
         for (at, item) in self.items.iter().enumerate() {
             if at < last && !item.text.ends_with('\n') {
                 let tail = format!("{}{eol}", item.tail());
-                splices.push(Splice { at, removed: 1, inserted: vec![item.with_tail(&tail)] });
+                splices.push(ListEdit { at, removed: 1, inserted: vec![item.with_tail(&tail)] });
             }
             if at == last && item.text.ends_with('\n') && self.close.is_empty() && item.quote != Quote::Block {
                 let tail = item.tail().trim_end_matches(['\r', '\n']).to_owned();
-                splices.push(Splice { at, removed: 1, inserted: vec![item.with_tail(&tail)] });
+                splices.push(ListEdit { at, removed: 1, inserted: vec![item.with_tail(&tail)] });
             }
         }
         self.items.splice(splices);
@@ -328,7 +328,7 @@ impl ListText {
         self.form = Form::Flow;
     }
 
-    fn change_flow(&mut self, changes: Vec<Splice<NewItem>>, around: ListStyle<'_>) {
+    fn change_flow(&mut self, changes: Vec<ListEdit<NewItem>>, around: ListStyle<'_>) {
         let ends_with_comma = self.items.iter().next_back().is_some_and(|item| comma(item).is_some());
         let mut splices = Vec::with_capacity(changes.len());
         for change in changes {
@@ -367,7 +367,7 @@ impl ListText {
             if let (Some(old), Some(last), true) = (replaced, inserted.last_mut(), change.inserted.len() > 1) {
                 *last = last.with_tail(old.tail());
             }
-            splices.push(Splice { at: change.at, removed: change.removed, inserted });
+            splices.push(ListEdit { at: change.at, removed: change.removed, inserted });
         }
         let first_lead = self.items.get(0).map(|item| item.lead().to_owned());
         self.items.splice(splices);
@@ -394,7 +394,7 @@ impl ListText {
                 }
             }
             if let Some(made) = made {
-                splices.push(Splice { at, removed: 1, inserted: vec![made] });
+                splices.push(ListEdit { at, removed: 1, inserted: vec![made] });
             }
         }
         self.items.splice(splices);
@@ -427,7 +427,7 @@ impl ListText {
                 None => item.with_tail(end),
             }
         };
-        self.items.splice(vec![Splice { at: index, removed: 1, inserted: vec![made] }]);
+        self.items.splice(vec![ListEdit { at: index, removed: 1, inserted: vec![made] }]);
     }
 }
 

@@ -9,7 +9,7 @@ mod list;
 mod parse;
 mod scalar;
 
-pub use items::{Shared, Splice};
+pub use items::{ListEdit, Shared};
 pub use list::Item;
 
 use super::fields::ContentError;
@@ -240,7 +240,7 @@ impl SplitDoc {
         }
         let at = self.excludes().len();
         if !inserted.is_empty() {
-            self.change(List::Exclude, vec![Splice { at, removed: 0, inserted }]);
+            self.change(List::Exclude, vec![ListEdit { at, removed: 0, inserted }]);
         }
         true
     }
@@ -254,7 +254,7 @@ impl SplitDoc {
     }
 
     /// Changes a list. The changes are in ascending order and do not overlap; positions are those before any change.
-    pub fn change(&mut self, list: List, changes: Vec<Splice<NewItem>>) {
+    pub fn change(&mut self, list: List, changes: Vec<ListEdit<NewItem>>) {
         if changes.is_empty() {
             return;
         }

@@ -142,7 +142,7 @@ fn random_edit(doc: &mut SplitDoc, model: &mut SplitFile, dice: &mut Dice) -> St
                 let inserted: Vec<NewItem> = (0..dice.below(3)).map(|_| new_item(dice)).collect();
                 let step = removed.max(1);
                 if removed + inserted.len() > 0 {
-                    changes.push(Splice { at, removed, inserted });
+                    changes.push(ListEdit { at, removed, inserted });
                 }
                 at += step;
             }
@@ -245,7 +245,7 @@ fn a_change_of_a_list_leaves_every_byte_outside_of_its_items_as_it_is() {
                 continue;
             }
             let mut doc = start.clone();
-            doc.change(list, vec![Splice { at, removed, inserted }]);
+            doc.change(list, vec![ListEdit { at, removed, inserted }]);
             let context =
                 format!("{name}, seed {seed}, {list:?} at {at}: -{removed} +{added}\n{text}\n---\n{}", doc.text());
             assert_eq!(pieces_around(&doc, list), pieces_around(&start, list), "{context}");
@@ -307,13 +307,13 @@ fn an_exclude_added_or_removed_leaves_all_other_lines_as_they_are() {
         }
         let mut added = doc.clone();
         let new = NewItem { value: "s_5.tar/new".into(), note: Some("because".into()) };
-        added.change(List::Exclude, vec![Splice { at: doc.excludes().len(), removed: 0, inserted: vec![new] }]);
+        added.change(List::Exclude, vec![ListEdit { at: doc.excludes().len(), removed: 0, inserted: vec![new] }]);
         let lost = lost_lines(&text, &added.text());
         let is_key = |line: &str| line.contains("exclude") && line.contains('[');
         assert!(lost.iter().all(|line| is_key(line)), "{name}: {lost:?}\n{}", added.text());
         for (at, item) in doc.excludes().iter().enumerate() {
             let mut removed = doc.clone();
-            removed.change(List::Exclude, vec![Splice { at, removed: 1, inserted: Vec::new() }]);
+            removed.change(List::Exclude, vec![ListEdit { at, removed: 1, inserted: Vec::new() }]);
             for line in lost_lines(&text, &removed.text()) {
                 let own = item.text.lines().any(|own| own == line);
                 let key = doc.excludes().len() == 1 && line.contains("exclude");
@@ -328,9 +328,9 @@ fn line_ends_stay_what_they_are() {
     for (name, text) in styles().into_iter().filter(|(name, _)| name.contains("crlf")) {
         let mut doc = SplitDoc::parse(&text).unwrap();
         let new = NewItem { value: "s_5.tar/new".into(), note: Some("why".into()) };
-        doc.change(List::Exclude, vec![Splice { at: 1, removed: 1, inserted: vec![new.clone(), new.clone()] }]);
-        doc.change(List::Split(1), vec![Splice { at: 0, removed: 1, inserted: Vec::new() }]);
-        doc.change(List::Split(1), vec![Splice { at: 0, removed: 0, inserted: vec![new] }]);
+        doc.change(List::Exclude, vec![ListEdit { at: 1, removed: 1, inserted: vec![new.clone(), new.clone()] }]);
+        doc.change(List::Split(1), vec![ListEdit { at: 0, removed: 1, inserted: Vec::new() }]);
+        doc.change(List::Split(1), vec![ListEdit { at: 0, removed: 0, inserted: vec![new] }]);
         doc.add_split("more");
         doc.set_note(0, Some("x"));
         let now = doc.text();
@@ -339,7 +339,7 @@ fn line_ends_stay_what_they_are() {
     }
 }
 
-fn exclude_edit(text: &str, change: Splice<NewItem>) -> String {
+fn exclude_edit(text: &str, change: ListEdit<NewItem>) -> String {
     let mut doc = SplitDoc::parse(text).unwrap();
     doc.change(List::Exclude, vec![change]);
     doc.text()
@@ -348,7 +348,7 @@ fn exclude_edit(text: &str, change: Splice<NewItem>) -> String {
 #[test]
 fn a_heading_goes_with_the_last_item_of_its_group() {
     let text = "split_parts: {}\nexclude:\n# group\n- a\n- b\n# single\n- c\n\n# apart\n\n- d\n";
-    let gone = |at, removed| exclude_edit(text, Splice { at, removed, inserted: Vec::new() });
+    let gone = |at, removed| exclude_edit(text, ListEdit { at, removed, inserted: Vec::new() });
     assert_eq!(gone(0, 1), text.replace("- a\n", ""));
     assert_eq!(gone(0, 2), text.replace("# group\n- a\n- b\n", ""));
     assert_eq!(gone(2, 1), text.replace("# single\n- c\n", ""));
