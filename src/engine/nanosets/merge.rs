@@ -3,7 +3,7 @@
 
 use super::copy::{changed, fill};
 use super::listing::{files, TokenFile};
-use super::output::{Beside, Made, Shape, Writer};
+use super::output::{CompanionFiles, Made, Shape, Writer};
 use crate::formats::nanosets::{index_path, loss_path, names, Metadata, Shard, TokenSize};
 use crate::formats::python::numpy_random::Generator;
 use crate::model::plan::PLAN_VERSION;
@@ -201,7 +201,7 @@ impl<N: Copy + Default + TryFrom<usize> + TryInto<usize>> Merge<N> {
         let buffer = (memory_bytes / 3 / inputs.files.len().max(1) as u64).clamp(BUFFER.0, BUFFER.1);
         let mut readers: Vec<Reader<'_>> =
             inputs.files.iter().map(|file| Reader::open(file, inputs, buffer)).collect::<Outcome<_>>()?;
-        let beside = Beside { description: true, loss: inputs.has_loss };
+        let beside = CompanionFiles { description: true, loss: inputs.has_loss };
         let shape = Shape { folder, fs, beside, token_size: inputs.token_size, tokenizer: &inputs.tokenizer };
         let mut made = Vec::new();
         let mut writer = Writer::create(shape, names::merged(&plan.name, 0))?;

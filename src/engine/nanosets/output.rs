@@ -11,7 +11,7 @@ const BUFFER: usize = 1 << 20;
 
 /// Which files stand beside the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Beside {
+pub struct CompanionFiles {
     /// `.ds.index` and `.ds.metadata`.
     pub description: bool,
     /// `.ds.loss`.
@@ -26,7 +26,7 @@ pub struct Shape<'a> {
     /// Writes them.
     pub fs: &'a dyn Fs,
     /// What stands beside the data.
-    pub beside: Beside,
+    pub beside: CompanionFiles,
     /// Bytes of one token.
     pub token_size: TokenSize,
     /// What the metadata calls the tokenizer.
@@ -58,7 +58,7 @@ pub struct Made {
     /// Bytes of the data.
     pub bytes: u64,
     /// What stands beside it.
-    pub beside: Beside,
+    pub beside: CompanionFiles,
     /// Content of its metadata.
     pub metadata: Metadata,
 }

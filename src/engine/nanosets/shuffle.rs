@@ -5,7 +5,7 @@
 
 use super::copy::{changed, Copier};
 use super::numbers::Numbers;
-use super::output::{Beside, Made, Shape, Writer};
+use super::output::{CompanionFiles, Made, Shape, Writer};
 use crate::formats::nanosets::{Index, TokenSize};
 use crate::formats::python::numpy_random::{Generator, Order};
 use crate::model::{Failure, Handles, Outcome, Subject};
@@ -69,7 +69,7 @@ pub fn shuffle(
     if options.documents {
         stream.permute(&mut generator)?;
     }
-    let beside = Beside { description: true, loss: loss.is_some() };
+    let beside = CompanionFiles { description: true, loss: loss.is_some() };
     let shape = Shape { folder, fs, beside, token_size: source.token_size, tokenizer };
     let mut copier = Copier::new(&data, loss.as_ref(), source.token_size);
     let mut parts = Parts { shape, name, max_tokens: options.max_tokens, made: Vec::new() };

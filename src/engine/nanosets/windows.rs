@@ -3,7 +3,7 @@
 use super::copy::Copier;
 use super::folder::metadata_problems;
 use super::listing::files;
-use super::output::{Beside, Made, Shape, Writer};
+use super::output::{CompanionFiles, Made, Shape, Writer};
 use crate::formats::nanosets::{Shard, TokenSize};
 use crate::formats::python::numpy_random::Generator;
 use crate::model::plan::PLAN_VERSION;
@@ -66,7 +66,7 @@ pub fn shuffle_windows(
             handles.problems.report(Problem::problem(ProblemKind::Other, Subject::path(&file.path), message))?;
         }
         let shard = Shard::open(&file.path, token_size)?;
-        let beside = Beside { description: false, loss: false };
+        let beside = CompanionFiles { description: false, loss: false };
         let mut writer = Writer::create(Shape { folder, fs, beside, token_size, tokenizer: "" }, file.name)?;
         let mut copier = Copier::new(shard.file(), None, token_size);
         let windows = shard.tokens() / plan.window;
