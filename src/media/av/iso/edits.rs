@@ -152,7 +152,7 @@ struct Walk<'a> {
 }
 
 /// One edit on its way.
-struct Stretch {
+struct EditSegment {
     time: i64,
     duration: i64,
     /// Decoding time of the next sample.
@@ -201,7 +201,7 @@ impl<'a> Walk<'a> {
             }
             heard = true;
             self.sound_edits += u32::from(self.track.kind == Kind::Audio);
-            let stretch = Stretch { time: edit.time, duration, now, begun: false, before: 0, key_behind: false };
+            let stretch = EditSegment { time: edit.time, duration, now, begun: false, before: 0, key_behind: false };
             if !self.stretch(reader, index, stretch, visitor)? {
                 break;
             }
@@ -258,7 +258,7 @@ impl<'a> Walk<'a> {
         &mut self,
         reader: &mut Reader,
         index: usize,
-        mut edit: Stretch,
+        mut edit: EditSegment,
         visitor: &mut Visitor,
     ) -> Result<bool, ProbeError> {
         // Each edit goes through the tables from their beginning: many edits of long tables are a trap.
@@ -317,7 +317,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a sample is decoded without being shown; what is cut from the first one that is heard.
-    fn place(&mut self, edit: &mut Stretch, sample: &Sample, length: i64, shown: i64) -> bool {
+    fn place(&mut self, edit: &mut EditSegment, sample: &Sample, length: i64, shown: i64) -> bool {
         if shown >= edit.time && shown < edit.duration.saturating_add(edit.time) {
             let at = edit.now.saturating_add(sample.shift + self.track.early);
             self.earliest = if self.earliest < 0 { at } else { self.earliest.min(at) };
@@ -340,7 +340,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a sample ends its edit.
-    fn over(&self, edit: &mut Stretch, sample: &Sample, length: i64, shown: i64) -> bool {
+    fn over(&self, edit: &mut EditSegment, sample: &Sample, length: i64, shown: i64) -> bool {
         let sound = self.track.kind == Kind::Audio;
         if shown.saturating_add(length) < edit.duration.saturating_add(edit.time) || !(sample.key || sound) {
             return false;
