@@ -266,7 +266,7 @@ impl Stage<'_> {
         if cut == 0 && setup.codec == AudioCodec::Opus {
             cut = setup.preskip.unwrap_or(0).into();
         }
-        let mut hearing = Hearing { track, tally: Tally::new(base, setup.rate, cut), setup, pending: None, base };
+        let mut hearing = AudioTally { track, tally: Tally::new(base, setup.rate, cut), setup, pending: None, base };
         let from = begin.map_or(0, |(number, _)| number);
         let mut number = 0;
         self.visit(reader, index, &line, &mut |reader, sample| {
@@ -301,7 +301,7 @@ fn frame_rate(track: &Track) -> Option<f64> {
 }
 
 /// The sound on its way through the decoder.
-struct Hearing<'a> {
+struct AudioTally<'a> {
     track: &'a Track,
     setup: AudioSetup,
     tally: Tally,
@@ -310,7 +310,7 @@ struct Hearing<'a> {
     base: Rational,
 }
 
-impl Hearing<'_> {
+impl AudioTally<'_> {
     fn next(&mut self, reader: &mut Reader, sample: Sample) -> Result<(), ProbeError> {
         if let Some(before) = self.pending.replace(sample) {
             let duration = if before.duration == 0 { (sample.time - before.time).max(0) } else { before.duration };
