@@ -15,7 +15,7 @@ const UNIT: f64 = 12.0 * 1001.0;
 
 /// Collects time stamps and says which standard rate they fit.
 #[derive(Clone, Debug)]
-pub struct Guess {
+pub struct FrameRateEstimator {
     base: Rational,
     first: Option<i64>,
     last: Option<i64>,
@@ -43,7 +43,7 @@ pub fn standard() -> impl Iterator<Item = Rational> {
     (0..TRIED).map(|index| Rational::new(rate(index), 12 * 1001))
 }
 
-impl Guess {
+impl FrameRateEstimator {
     /// For time stamps in ticks of `base`.
     pub fn new(base: Rational) -> Self {
         Self {
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     fn guess(times: impl IntoIterator<Item = i64>) -> Option<Rational> {
-        let mut guess = Guess::new(Rational::new(1, 1000));
+        let mut guess = FrameRateEstimator::new(Rational::new(1, 1000));
         times.into_iter().for_each(|time| guess.add(time));
         guess.rate()
     }

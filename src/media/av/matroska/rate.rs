@@ -2,7 +2,7 @@
 //! packets finds: their durations, else their time stamps.
 
 use crate::media::av::codec::{Timing, VideoCodec};
-use crate::media::av::frame_rate::{standard, Guess};
+use crate::media::av::frame_rate::{standard, FrameRateEstimator};
 use crate::media::av::rational::{Rational, INT_MAX};
 
 /// Packets at the beginning whose durations are not counted.
@@ -14,7 +14,7 @@ const NEAR: f64 = 0.01;
 #[derive(Clone, Debug)]
 pub struct Analysis {
     base: Rational,
-    guess: Guess,
+    guess: FrameRateEstimator,
     /// By the codec's headers.
     rate: Option<Rational>,
     /// The rate of the headers is believed, and no packets are analysed.
@@ -31,7 +31,7 @@ impl Analysis {
         let plausible = timing.rate.is_some_and(|rate| (5.0..101.0).contains(&rate.as_f64()));
         Self {
             base,
-            guess: Guess::new(base),
+            guess: FrameRateEstimator::new(base),
             rate: timing.rate,
             believed: codec == VideoCodec::Mpeg4 && plausible,
             packets: 0,
