@@ -6,12 +6,12 @@ use crate::media::{ProbeError, Reader};
 use crate::model::ImageFacts;
 
 /// The bytes of an entry, one after the other.
-struct Tape<'r, 'a> {
+struct EntryBytes<'r, 'a> {
     reader: &'r mut Reader<'a>,
     at: u64,
 }
 
-impl Tape<'_, '_> {
+impl EntryBytes<'_, '_> {
     /// The next byte; the picture is cut where there is none.
     fn byte(&mut self) -> Result<u8, ProbeError> {
         let byte = self.reader.up_to(self.at, 1)?.first().copied();
@@ -56,7 +56,7 @@ pub(super) fn pcx(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
         stride += stride % 2;
     }
     let row = planes * stride;
-    let mut tape = Tape { at: start + 128, reader };
+    let mut tape = EntryBytes { at: start + 128, reader };
     for _ in 0..height {
         let mut x = 0;
         while x < row {
@@ -94,7 +94,7 @@ pub(super) fn sun(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
         }
         2 => {
             let all = row * height;
-            let mut tape = Tape { at: start, reader };
+            let mut tape = EntryBytes { at: start, reader };
             let mut done = 0;
             while done < all {
                 done += match tape.byte()? {
@@ -127,7 +127,7 @@ pub(super) fn tga(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
         return bare(reader, start, row * height);
     }
     let pixel = depth / 8;
-    let mut tape = Tape { at: start, reader };
+    let mut tape = EntryBytes { at: start, reader };
     let (mut x, mut y) = (0, 0);
     while y < height {
         let first = tape.byte()?;
@@ -157,7 +157,7 @@ pub(super) fn psd(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
     }
     let mut offset = start + 2 * channels * height;
     for channel in 0..channels {
-        let mut tape = Tape { at: offset, reader };
+        let mut tape = EntryBytes { at: offset, reader };
         for _ in 0..height {
             let mut x = 0;
             while x < row {
@@ -251,7 +251,7 @@ fn sgi_row(reader: &mut Reader, mut at: u64, count: i32, row: (u64, u64)) -> Res
 pub(super) fn qoi(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeError> {
     let (width, height) = size(facts);
     let (all, mut done) = (width * height, 0);
-    let mut tape = Tape { at: 14, reader };
+    let mut tape = EntryBytes { at: 14, reader };
     while done < all {
         let mut pixels = 1;
         match tape.byte()? {
@@ -280,7 +280,7 @@ pub(super) fn dds(reader: &mut Reader, facts: &ImageFacts) -> Result<(), ProbeEr
 
 /// Packed channels of Apple's icons: three of them, one after the other, each of so many bytes.
 pub(super) fn icns_bare(reader: &mut Reader, at: u64, bytes: u64) -> Result<(), ProbeError> {
-    let mut tape = Tape { at, reader };
+    let mut tape = EntryBytes { at, reader };
     for _ in 0..3 {
         let mut done = 0;
         while done < bytes {
