@@ -145,7 +145,7 @@ impl Rows {
 }
 
 /// Follows the rows through the bytes of the picture.
-struct Follow {
+struct RowTracker {
     rows: std::vec::IntoIter<(u64, u64)>,
     len: u64,
     rows_left: u64,
@@ -154,7 +154,7 @@ struct Follow {
     done: bool,
 }
 
-impl Follow {
+impl RowTracker {
     fn new(rows: Rows) -> Self {
         let mut follow = Self { rows: rows.passes.into_iter(), len: 0, rows_left: 0, left: 0, done: false };
         follow.next_row();
@@ -195,7 +195,7 @@ impl Follow {
 /// What comes behind the last row, the checksum of the data as well, is not looked at.
 fn pixels(chunks: &mut Chunks, rows: Rows) -> Result<(), ProbeError> {
     let mut left = rows.bytes();
-    let mut follow = Follow::new(rows);
+    let mut follow = RowTracker::new(rows);
     let mut inflate = Decompress::new(true);
     let mut out = vec![0; OUT];
     let wrong = |at: u64| ProbeError::broken("the data of the PNG picture do not decompress", at);
