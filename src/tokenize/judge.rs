@@ -12,18 +12,18 @@ use tokenizers::{
 
 /// The reference's tokenizer.
 pub(super) type Raw =
-    TokenizerImpl<Judge, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>;
+    TokenizerImpl<ReferenceModel, NormalizerWrapper, PreTokenizerWrapper, PostProcessorWrapper, DecoderWrapper>;
 
 /// A model of the reference.
 #[derive(Debug)]
-pub(super) enum Judge {
+pub(super) enum ReferenceModel {
     /// As the reference reads it.
     Whole(Box<ModelWrapper>),
     /// Of byte pairs, of which the reference gets for each text what its words need.
     Wordwise(Box<Wordwise>),
 }
 
-impl Judge {
+impl ReferenceModel {
     /// What the reference has read itself.
     pub(super) fn whole(&self) -> Option<&ModelWrapper> {
         match self {
@@ -37,13 +37,13 @@ impl Judge {
 macro_rules! either {
     ($judge:expr, $model:ident => $done:expr) => {
         match $judge {
-            Judge::Whole($model) => $done,
-            Judge::Wordwise($model) => $done,
+            ReferenceModel::Whole($model) => $done,
+            ReferenceModel::Wordwise($model) => $done,
         }
     };
 }
 
-impl Model for Judge {
+impl Model for ReferenceModel {
     type Trainer = TrainerWrapper;
 
     fn tokenize(&self, word: &str) -> Result<Vec<Token>> {
@@ -87,7 +87,7 @@ impl Model for Judge {
     }
 }
 
-impl<'de> Deserialize<'de> for Judge {
+impl<'de> Deserialize<'de> for ReferenceModel {
     fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
         ModelWrapper::deserialize(from).map(|model| Self::Whole(Box::new(model)))
     }

@@ -4,7 +4,7 @@ use super::bpe::Lists;
 use super::byte_level;
 use super::facts::{Padding, PaddingLength, Side, Template, Truncation};
 use super::file::{File, ModelFile};
-use super::judge::{Judge, Raw};
+use super::judge::{Raw, ReferenceModel};
 use super::sentencepiece::byte_of;
 use super::stored::Stored;
 use super::wordwise::Wordwise;
@@ -132,8 +132,8 @@ impl Reference {
     pub(super) fn unknown(&self) -> Option<u32> {
         use tokenizers::Model as _;
         let model = match self.raw.get_model() {
-            Judge::Wordwise(model) => return model.unknown().and_then(|token| self.raw.token_to_id(token)),
-            Judge::Whole(model) => model,
+            ReferenceModel::Wordwise(model) => return model.unknown().and_then(|token| self.raw.token_to_id(token)),
+            ReferenceModel::Whole(model) => model,
         };
         match &**model {
             ModelWrapper::BPE(model) => model.get_unk_token().as_deref().and_then(|token| self.raw.token_to_id(token)),
@@ -260,8 +260,8 @@ pub(super) fn made_of(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw>
     }
     let mut tokenizer: Raw = serde_json::from_value(rest).ok()?;
     let model = match lists.and_then(|lists| Wordwise::new(&file.model, lists)) {
-        Some(model) => Judge::Wordwise(Box::new(model)),
-        None => Judge::Whole(Box::new(whole(&file.model)?.into())),
+        Some(model) => ReferenceModel::Wordwise(Box::new(model)),
+        None => ReferenceModel::Whole(Box::new(whole(&file.model)?.into())),
     };
     tokenizer.with_model(model);
     // As the reference does it: with the model and the normalizer there.
@@ -316,8 +316,8 @@ mod tests {
             for lists in [None, Some(&lists)] {
                 let made = made_of(&file, lists).unwrap();
                 match made.get_model() {
-                    Judge::Whole(model) => assert!(lists.is_none() && **model == *read.get_model(), "{name}"),
-                    Judge::Wordwise(_) => assert!(lists.is_some()),
+                    ReferenceModel::Whole(model) => assert!(lists.is_none() && **model == *read.get_model(), "{name}"),
+                    ReferenceModel::Wordwise(_) => assert!(lists.is_some()),
                 }
                 assert_eq!(read.get_vocab(true), made.get_vocab(true));
                 assert_eq!(read.get_added_tokens_decoder(), made.get_added_tokens_decoder());

@@ -3,7 +3,7 @@
 use super::*;
 use crate::tokenize::adversarial;
 use crate::tokenize::file::File;
-use crate::tokenize::judge::{Judge, Raw};
+use crate::tokenize::judge::{Raw, ReferenceModel};
 use crate::tokenize::reference::made_of;
 use crate::tokenize::tests::{golden, lists_of, rounds, Dice};
 use crate::tokenize::together::in_turn;
@@ -28,8 +28,8 @@ fn wordwise_for(raw: &Raw, words: usize) {
 
 fn wordwise(raw: &Raw) -> &Wordwise {
     match raw.get_model() {
-        Judge::Wordwise(model) => model,
-        Judge::Whole(_) => panic!("the whole model was made"),
+        ReferenceModel::Wordwise(model) => model,
+        ReferenceModel::Whole(_) => panic!("the whole model was made"),
     }
 }
 
