@@ -1,6 +1,6 @@
 //! `info`, `lint` and `verify` of packed files and raw indexes.
 
-use super::judge::{Judge, Verdict};
+use super::judge::{IndexChecker, Verdict};
 use crate::engine::check::Checked;
 use crate::formats::modalities::packed::{Layout, Packed};
 use crate::formats::modalities::raw_index;
@@ -48,7 +48,7 @@ pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
     let packed = Packed::open_watched(open_read(path)?, handles.cancel)?;
     let layout = packed.layout();
     let size = u64::from(layout.token_bytes);
-    let mut judge = Judge::new(packed.data_bytes(), layout.token_bytes);
+    let mut judge = IndexChecker::new(packed.data_bytes(), layout.token_bytes);
     let (mut shortest, mut longest, mut first, mut done) = (u64::MAX, 0, None, 0_u64);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {

@@ -31,7 +31,7 @@ pub enum Verdict {
 
 /// Looks at the items of an index one after the other.
 #[derive(Debug)]
-pub struct Judge {
+pub struct IndexChecker {
     data_bytes: u64,
     token_bytes: u64,
     /// Where the next document should begin.
@@ -44,7 +44,7 @@ pub struct Judge {
     wrong: Option<(u64, String)>,
 }
 
-impl Judge {
+impl IndexChecker {
     /// For a file with so many bytes of tokens, of this size each.
     pub fn new(data_bytes: u64, token_bytes: u8) -> Self {
         let token_bytes = u64::from(token_bytes.max(1));
@@ -104,7 +104,7 @@ impl Judge {
 
 /// Judges the index of a file, in bounded memory.
 pub fn judge(packed: &Packed, cancel: &Cancel) -> Outcome<Verdict> {
-    let mut judge = Judge::new(packed.data_bytes(), packed.layout().token_bytes);
+    let mut judge = IndexChecker::new(packed.data_bytes(), packed.layout().token_bytes);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
         judge.take(offset, length);
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     fn verdict(data_bytes: u64, items: &[(u64, u64)]) -> Verdict {
-        let mut judge = Judge::new(data_bytes, 2);
+        let mut judge = IndexChecker::new(data_bytes, 2);
         for (offset, length) in items {
             judge.take(*offset, *length);
         }
