@@ -14,7 +14,7 @@ const ONE_IN: u64 = 2_000;
 const MOST_BYTES: usize = 1 << 20;
 
 /// Compares documents with the reference; one for each thread.
-pub struct Guard {
+pub struct ParityCheck {
     encoder: Encoder,
     ids: Vec<u32>,
 }
@@ -32,7 +32,7 @@ pub struct Mismatch {
     pub text: String,
 }
 
-impl Guard {
+impl ParityCheck {
     pub(super) fn new(tokenizer: &Tokenizer) -> Self {
         Self { encoder: tokenizer.encoder(), ids: Vec::new() }
     }

@@ -1,7 +1,7 @@
 //! Tokenizer files -> ids, fast and identical to the reference.
 //!
 //! A `tokenizer.json` is read by the crate behind the Python package (the reference). Where a faster reader knows the same kind of
-//! tokenizer, our own (`bpe`) or that of another crate, that one does the work as long as both give the same ids: a [`Guard`] compares
+//! tokenizer, our own (`bpe`) or that of another crate, that one does the work as long as both give the same ids: a [`ParityCheck`] compares
 //! them at the start and now and then during a run; of a large vocabulary the reference gets only what a text needs (`wordwise`).
 //! SentencePiece models are read by code of our own.
 
@@ -31,7 +31,7 @@ pub use encoder::{token_at_char, Batch, Encoder, TokenSpan};
 pub use facts::{AddedTokenFacts, Padding, PaddingLength, Side, Template, TokenizerFacts, TokenizerKind, Truncation};
 #[cfg(test)]
 pub use fast::DIFFERS;
-pub use guard::{Guard, Mismatch};
+pub use guard::{Mismatch, ParityCheck};
 pub use load::meant_by;
 pub use special::SpecialTokenFinder;
 pub use together::Together;

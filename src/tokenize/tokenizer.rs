@@ -10,7 +10,7 @@ use super::sentencepiece::Model;
 use super::special::{make_special, SpecialTokenFinder};
 use super::together::{in_turn, Together};
 use super::warnings::warnings;
-use super::{adversarial, load, Encoder, Guard, Mismatch};
+use super::{adversarial, load, Encoder, Mismatch, ParityCheck};
 use crate::model::problem::Subject;
 use crate::model::{nearest::nearest, Failure, Outcome};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -307,8 +307,8 @@ impl Tokenizer {
     }
 
     /// A guard for one thread.
-    pub fn guard(&self) -> Guard {
-        Guard::new(self)
+    pub fn guard(&self) -> ParityCheck {
+        ParityCheck::new(self)
     }
 
     /// The text of these ids, for screens: control tokens are spelled out, unknown ids left out, broken characters replaced.

@@ -6,7 +6,7 @@ use super::recipe::{Kind, Recipe};
 use crate::model::pack::TextField;
 use crate::model::{Cancel, Outcome, PackFormat, ProblemKind};
 use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, Held, Text, Verdict};
-use crate::tokenize::{Batch, Encoder, Guard, SpecialTokenFinder, Tokenizer};
+use crate::tokenize::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
 
 /// Documents between two looks at whether to stop.
@@ -71,7 +71,7 @@ pub struct Packer<'a> {
     extractor: Extractor,
     encoder: Encoder,
     finder: SpecialTokenFinder,
-    guard: Option<Guard>,
+    guard: Option<ParityCheck>,
     batch: Batch,
     whole: Vec<u32>,
     cancel: Cancel,
@@ -263,7 +263,7 @@ impl<'a> Packer<'a> {
                 continue;
             };
             if !std::mem::replace(&mut is_compared, true) {
-                let is_wanted = |guard: &&mut Guard| guard.wants(document_number(file, unit.number));
+                let is_wanted = |guard: &&mut ParityCheck| guard.wants(document_number(file, unit.number));
                 if let Some(guard) = guard.as_mut().filter(is_wanted) {
                     out.mismatch = guard.check(text, ids)?;
                     if out.mismatch.is_some() {
