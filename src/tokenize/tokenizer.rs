@@ -35,7 +35,7 @@ struct Inner {
     engine: Engine,
     facts: TokenizerFacts,
     uses_reference: AtomicBool,
-    /// What came of [`Tokenizer::prove`], once that was asked for.
+    /// What came of [`Tokenizer::verify_against_reference`], once that was asked for.
     proof: OnceLock<Option<Mismatch>>,
     /// Ids of tokens that are special because a plan says so, not the file.
     made_special: Vec<u32>,
@@ -62,11 +62,11 @@ impl Tokenizer {
     /// Fails with an environment failure when there is no such file, and with a data failure when it cannot be used.
     pub fn load(named: &str) -> Outcome<Self> {
         let loaded = Self::load_unproven(named)?;
-        loaded.prove();
+        loaded.verify_against_reference();
         Ok(loaded)
     }
 
-    /// [`load`](Self::load) without what takes up to half of its time: for who only asks what is in it, or asks [`prove`](Self::prove)
+    /// [`load`](Self::load) without what takes up to half of its time: for who only asks what is in it, or asks [`verify_against_reference`](Self::prove)
     /// before anything counts that was encoded.
     pub fn load_unproven(named: &str) -> Outcome<Self> {
         Self::load_together(named, &in_turn)
@@ -126,7 +126,7 @@ impl Tokenizer {
     /// Makes a tokenizer of a file's bytes; `name` is for messages.
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Outcome<Self> {
         let made = Self::made(name, bytes, &blake3::hash(bytes).to_hex(), &in_turn)?;
-        made.prove();
+        made.verify_against_reference();
         Ok(made)
     }
 
@@ -180,7 +180,7 @@ impl Tokenizer {
 
     /// The first difference between the fast reader and the reference on texts on which readers part ways; from then on the reference
     /// does the work. They are compared once, whoever asks.
-    pub fn prove(&self) -> Option<&Mismatch> {
+    pub fn verify_against_reference(&self) -> Option<&Mismatch> {
         let compare = || {
             let found = self.first_mismatch()?;
             self.use_reference();

@@ -60,8 +60,8 @@ pub(super) fn run(
     let workers: Vec<usize> = (0..limits.threads.max(1)).collect();
     let is_fast = tokenizer.is_fast();
     let mut result = Ok(Vec::new());
-    let mut prove = || {
-        if let Some(mismatch) = is_fast.then(|| tokenizer.prove()).flatten() {
+    let mut verify_against_reference = || {
+        if let Some(mismatch) = is_fast.then(|| tokenizer.verify_against_reference()).flatten() {
             hall.differs(mismatch.clone());
             stop.cancel();
         }
@@ -73,7 +73,7 @@ pub(super) fn run(
         })
     };
     // The readers are compared while texts are packed; the pass is over when both is done.
-    together(&mut prove, &mut pack);
+    together(&mut verify_against_reference, &mut pack);
     let waiting = hall.line.into_inner().unwrap_or_else(PoisonError::into_inner);
     match (waiting.mismatch, result) {
         (Some(mismatch), _) => Ok(Ended::Mismatch(mismatch)),

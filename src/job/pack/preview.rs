@@ -32,7 +32,7 @@ const LONGEST: Duration = Duration::from_millis(1_200);
 pub fn preview(plan: &PackPlan, options: &RunOptions, cancel: &Cancel) -> Outcome<PackPreview> {
     let mut layout = Layout::of(plan)?;
     let tokenizer = Tokenizer::load_with_special(&plan.tokenizer, &plan.special_tokens, &together)?;
-    tokenizer.prove();
+    tokenizer.verify_against_reference();
     let recipes = recipes(plan, &tokenizer)?;
     let inputs = find(plan, &layout.own_places(plan), &|rank| stats::is_done(plan, rank), cancel)?;
     check_tasks(plan, inputs.tasks)?;
