@@ -1,6 +1,6 @@
 //! The models of the reference, as the reference's tokenizer has them.
 
-use super::wordwise::Wordwise;
+use super::wordwise::LazyReferenceModel;
 use serde::{Deserialize, Deserializer};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(super) enum ReferenceModel {
     /// As the reference reads it.
     Whole(Box<ModelWrapper>),
     /// Of byte pairs, of which the reference gets for each text what its words need.
-    Wordwise(Box<Wordwise>),
+    Wordwise(Box<LazyReferenceModel>),
 }
 
 impl ReferenceModel {

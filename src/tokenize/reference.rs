@@ -7,7 +7,7 @@ use super::file::{File, ModelFile};
 use super::judge::{Raw, ReferenceModel};
 use super::sentencepiece::byte_of;
 use super::stored::Stored;
-use super::wordwise::Wordwise;
+use super::wordwise::LazyReferenceModel;
 use super::TokenSpan;
 use crate::model::catch_panic::catch_panic;
 use crate::model::{Failure, Outcome};
@@ -47,7 +47,7 @@ impl Reference {
         file: Option<&File<'_>>,
         lists: Option<&Result<Lists<'_>, String>>,
     ) -> Result<Self, String> {
-        let lists = lists.and_then(|lists| lists.as_ref().ok()).filter(|lists| Wordwise::is_for(lists));
+        let lists = lists.and_then(|lists| lists.as_ref().ok()).filter(|lists| LazyReferenceModel::is_for(lists));
         let made = file.and_then(|file| Some((guarded(|| made_of(file, lists)).ok()??, Stored::of(file)?)));
         if let Some((raw, stored)) = made {
             return Self::new(raw, stored);
@@ -259,7 +259,7 @@ pub(super) fn made_of(file: &File<'_>, lists: Option<&Lists<'_>>) -> Option<Raw>
         tokens.push(AddedToken::deserialize(token).ok()?);
     }
     let mut tokenizer: Raw = serde_json::from_value(rest).ok()?;
-    let model = match lists.and_then(|lists| Wordwise::new(&file.model, lists)) {
+    let model = match lists.and_then(|lists| LazyReferenceModel::new(&file.model, lists)) {
         Some(model) => ReferenceModel::Wordwise(Box::new(model)),
         None => ReferenceModel::Whole(Box::new(whole(&file.model)?.into())),
     };

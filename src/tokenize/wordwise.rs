@@ -41,7 +41,7 @@ const NONE: u32 = u32::MAX;
 
 /// A vocabulary and its merges.
 #[derive(Debug)]
-pub(super) struct Wordwise {
+pub(super) struct LazyReferenceModel {
     /// All spellings, one behind the other.
     spelled: String,
     tokens: Vec<Spelt>,
@@ -93,7 +93,7 @@ struct Mark {
     length: usize,
 }
 
-impl Wordwise {
+impl LazyReferenceModel {
     /// Whether these lists are so long that there is something to gain.
     pub(super) fn is_for(lists: &Lists<'_>) -> bool {
         lists.vocabulary.count() + lists.merges.len() >= FEW
@@ -298,7 +298,7 @@ impl Wordwise {
     }
 }
 
-impl Model for Wordwise {
+impl Model for LazyReferenceModel {
     type Trainer = tokenizers::models::bpe::BpeTrainer;
 
     fn tokenize(&self, word: &str) -> Result<Vec<Token>> {

@@ -26,7 +26,7 @@ fn wordwise_for(raw: &Raw, words: usize) {
     wordwise(raw).words.store(words, Ordering::Relaxed);
 }
 
-fn wordwise(raw: &Raw) -> &Wordwise {
+fn wordwise(raw: &Raw) -> &LazyReferenceModel {
     match raw.get_model() {
         ReferenceModel::Wordwise(model) => model,
         ReferenceModel::Whole(_) => panic!("the whole model was made"),
