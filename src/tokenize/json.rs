@@ -11,7 +11,7 @@ use super::reference::Reference;
 use super::together::{both, Together};
 
 /// What a file became.
-pub(super) struct Made {
+pub(super) struct LoadedTokenizer {
     pub(super) reference: Reference,
     /// Or why the reference has to do the work.
     pub(super) fast: Result<Fast, String>,
@@ -19,7 +19,7 @@ pub(super) struct Made {
 }
 
 /// Makes both of a file's bytes, or says why that cannot be done.
-pub(super) fn made(bytes: &[u8], together: Together<'_>) -> Result<Made, String> {
+pub(super) fn made(bytes: &[u8], together: Together<'_>) -> Result<LoadedTokenizer, String> {
     let file = File::read(bytes, together);
     let (lists, spelt) = match &file {
         Some(file) => {
@@ -34,7 +34,7 @@ pub(super) fn made(bytes: &[u8], together: Together<'_>) -> Result<Made, String>
     let reference = reference?;
     let greatest_id = greatest_id(&reference, file);
     let fast = Fast::parse(bytes, tables, &reference, greatest_id);
-    Ok(Made { reference, fast, greatest_id })
+    Ok(LoadedTokenizer { reference, fast, greatest_id })
 }
 
 fn unread() -> String {

@@ -3,7 +3,7 @@
 use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, TokenizerKind, Truncation};
 use super::fast::Fast;
 use super::foreign::{foreign_kind, other_encoding, HINT};
-use super::json::{self, Made};
+use super::json::{self, LoadedTokenizer};
 use super::load::Seen;
 use super::reference::Reference;
 use super::sentencepiece::Model;
@@ -151,7 +151,7 @@ impl Tokenizer {
         }
         let is_json = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
         let (engine, facts) = if is_json {
-            let Made { reference, fast, greatest_id } = json::made(bytes, together).map_err(broken)?;
+            let LoadedTokenizer { reference, fast, greatest_id } = json::made(bytes, together).map_err(broken)?;
             let mut facts = facts_of(&reference, greatest_id, hash.to_owned());
             facts.is_fast = fast.is_ok();
             facts.slow_because = fast.as_ref().err().cloned();
