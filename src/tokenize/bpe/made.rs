@@ -19,9 +19,9 @@ struct Token {
 
 /// Tokens that come of joining their bytes.
 #[derive(Debug)]
-pub(super) struct Made(Vec<Option<Token>>);
+pub(super) struct MergedTokens(Vec<Option<Token>>);
 
-impl Made {
+impl MergedTokens {
     /// Of the ids of bytes and the merges in the order of their ranks; `None` where a merge comes before one that makes a part of it.
     pub(super) fn new(bytes: &[u32; 256], merges: &[Merge], pairs: &Pairs) -> Option<Self> {
         let bytes = bytes.iter().copied().filter(|id| *id != NONE);
@@ -122,7 +122,7 @@ mod tests {
             }
             let pairs = Pairs::new(&merges).unwrap();
             let ranks = merges.iter().zip(0..).map(|(merge, rank)| ((merge.left, merge.right), rank)).collect();
-            let Some(made) = Made::new(&bytes, &merges, &pairs) else {
+            let Some(made) = MergedTokens::new(&bytes, &merges, &pairs) else {
                 refused += 1;
                 continue;
             };

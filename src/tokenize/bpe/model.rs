@@ -3,7 +3,7 @@
 use super::cuts::Cuts;
 use super::hash::of_bytes;
 use super::index::Index;
-use super::made::Made;
+use super::made::MergedTokens;
 use super::pairs::Pairs;
 use super::pieces::Early;
 use super::spelt::Spelt;
@@ -83,8 +83,11 @@ impl Model {
             None => (chars(vocabulary, file)?, None),
         };
         // Those that come of their bytes anyway need not be looked for.
-        let made =
-            if is_whole && spelled == Spelled::Bytes { Made::new(&bytes(vocabulary), merges, &pairs) } else { None };
+        let made = if is_whole && spelled == Spelled::Bytes {
+            MergedTokens::new(&bytes(vocabulary), merges, &pairs)
+        } else {
+            None
+        };
         let is_wanted = |id: u32| made.as_ref().is_none_or(|made| !made.has(id));
         let whole = if is_whole { Whole::new(&file.vocab, spelled, is_wanted)? } else { None };
         let marks_begin = marks_begin && vocabulary.id(MARK).is_some();
