@@ -4,7 +4,7 @@
 //! not wait for each other is done at once: reading the merges and all before them; finding tokens by their spellings, then merges by
 //! those, and what spellings tell; the tables and the reference.
 
-use super::bpe::{Lists, Spelt, Tables};
+use super::bpe::{Lists, MergeStats, Tables};
 use super::fast::Fast;
 use super::file::File;
 use super::reference::Reference;
@@ -23,7 +23,7 @@ pub(super) fn made(bytes: &[u8], together: Together<'_>) -> Result<LoadedTokeniz
     let file = File::read(bytes, together);
     let (lists, spelt) = match &file {
         Some(file) => {
-            let (lists, spelt) = Lists::new(&file.model, together, || Spelt::of(file));
+            let (lists, spelt) = Lists::new(&file.model, together, || MergeStats::of(file));
             (Some(lists), spelt.flatten())
         }
         None => (None, None),

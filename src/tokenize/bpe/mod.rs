@@ -48,7 +48,7 @@ use words::Words;
 pub(super) use hash::of_bytes;
 pub(super) use index::Index;
 pub(super) use pairs::Merge;
-pub(super) use spelt::Spelt;
+pub(super) use spelt::MergeStats;
 pub(super) use vocabulary::Lists;
 
 /// A tokenizer that is known.
@@ -97,12 +97,12 @@ impl Tables {
     pub(super) fn new(
         file: Option<&File<'_>>,
         lists: Option<&Result<Lists<'_>, String>>,
-        spelt: Option<Spelt>,
+        spelt: Option<MergeStats>,
     ) -> Result<Self, String> {
         let unusual = "its model is not of byte pairs, or not written in the usual form";
         let (file, lists) = file.zip(lists).ok_or(unusual)?;
         let shape = Shape::of(&file.normalizer, &file.pre_tokenizer)?;
-        let model = Model::new(&file.model, lists.as_ref()?, spelt.or_else(|| Spelt::of(file)))?;
+        let model = Model::new(&file.model, lists.as_ref()?, spelt.or_else(|| MergeStats::of(file)))?;
         if model.takes_whole() && shape.has_whole_texts() {
             return Err("it takes whole texts for words of its vocabulary".into());
         }

@@ -6,7 +6,7 @@ use super::index::Index;
 use super::made::MergedTokens;
 use super::pairs::Pairs;
 use super::pieces::Early;
-use super::spelt::Spelt;
+use super::spelt::MergeStats;
 use super::symbols::{ByChar, Bytes, Chars, Others, Symbols, NONE};
 use super::vocabulary::{Lists, Vocabulary};
 use crate::tokenize::byte_level;
@@ -53,7 +53,7 @@ struct Whole {
 impl Model {
     /// The model of a file with these lists, of whose spellings something is told where they are of bytes; why it is not one of those
     /// that are known, otherwise.
-    pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>, spelt: Option<Spelt>) -> Result<Self, String> {
+    pub(super) fn new(file: &ModelFile<'_>, lists: &Lists<'_>, spelt: Option<MergeStats>) -> Result<Self, String> {
         let spelled = if spelt.is_some() { Spelled::Bytes } else { Spelled::Chars };
         let is_some = |text: &Option<Spelling<'_>>| text.as_ref().is_some_and(|text| !text.0.is_empty());
         if file.dropout.is_some_and(|dropout| dropout != 0.0) {
@@ -75,7 +75,7 @@ impl Model {
         let is_whole = file.ignore_merges == Some(true);
         let mut early = None;
         let (symbols, cuts) = match spelt {
-            Some(Spelt { cuts, early: first, seeds }) => {
+            Some(MergeStats { cuts, early: first, seeds }) => {
                 let bytes = bytes(vocabulary);
                 early = Some(first).filter(Early::is_full);
                 (Symbols::Bytes(Box::new(Bytes::new(bytes, seeds.finish(&bytes, &pairs), &pairs))), Some(cuts))

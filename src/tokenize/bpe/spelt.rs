@@ -11,13 +11,13 @@ use crate::tokenize::file::{File, ModelFile};
 const BLANK: char = 'Ġ';
 
 /// Where words can be cut, and what they may begin as, for a vocabulary that spells bytes.
-pub(in crate::tokenize) struct Spelt {
+pub(in crate::tokenize) struct MergeStats {
     pub(super) cuts: Cuts,
     pub(super) early: Early,
     pub(super) seeds: Seeds,
 }
 
-impl Spelt {
+impl MergeStats {
     /// Of a file whose vocabulary spells bytes; of others there is nothing to tell.
     pub(in crate::tokenize) fn of(file: &File<'_>) -> Option<Self> {
         let shape = Shape::of(&file.normalizer, &file.pre_tokenizer).ok()?;
