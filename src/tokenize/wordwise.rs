@@ -44,7 +44,7 @@ const NONE: u32 = u32::MAX;
 pub(super) struct LazyReferenceModel {
     /// All spellings, one behind the other.
     spelled: String,
-    tokens: Vec<Spelt>,
+    tokens: Vec<TokenSpelling>,
     index: Index,
     /// Tokens by their ids.
     by_id: Vec<u32>,
@@ -66,7 +66,7 @@ pub(super) struct LazyReferenceModel {
 
 /// A token: where its spelling ends, its id, and where the merges that give it end.
 #[derive(Clone, Copy, Debug)]
-struct Spelt {
+struct TokenSpelling {
     end: u32,
     id: u32,
     makers: u32,
@@ -115,7 +115,7 @@ impl LazyReferenceModel {
         let (mut spellings, mut beginnings) = (Filter::new(all.len()), Filter::new(all.len()));
         for ((text, id), number) in all.iter().zip(0..) {
             spelled.push_str(text);
-            tokens.push(Spelt { end: spelled.len() as u32, id, makers: 0 });
+            tokens.push(TokenSpelling { end: spelled.len() as u32, id, makers: 0 });
             *by_id.get_mut(id as usize)? = number;
             let mut mark = Mark::default();
             for character in text.chars() {
