@@ -1,7 +1,7 @@
 //! What a `tokenizer.json` of byte pairs says, read without making values of its long lists first.
 
 use super::lists::{Merges, Vocab};
-use super::together::{both, Together};
+use super::together::{both, Join2};
 use memchr::memmem;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -92,7 +92,7 @@ impl<'a> File<'a> {
     /// Reads a file, if it is one of byte pairs in the usual form.
     ///
     /// The merges take as long as all the rest: where they seem to begin they are read at once, and if they do begin there that is done.
-    pub(super) fn read(json: &'a [u8], together: Together<'_>) -> Option<Self> {
+    pub(super) fn read(json: &'a [u8], together: Join2<'_>) -> Option<Self> {
         // Once for all, and not for each spelling.
         let json = simdutf8::basic::from_utf8(json).ok()?;
         let seeming = seeming_merges(json);

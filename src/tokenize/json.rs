@@ -8,7 +8,7 @@ use super::bpe::{Lists, MergeStats, Tables};
 use super::fast::Fast;
 use super::file::File;
 use super::reference::Reference;
-use super::together::{both, Together};
+use super::together::{both, Join2};
 
 /// What a file became.
 pub(super) struct LoadedTokenizer {
@@ -19,7 +19,7 @@ pub(super) struct LoadedTokenizer {
 }
 
 /// Makes both of a file's bytes, or says why that cannot be done.
-pub(super) fn made(bytes: &[u8], together: Together<'_>) -> Result<LoadedTokenizer, String> {
+pub(super) fn made(bytes: &[u8], together: Join2<'_>) -> Result<LoadedTokenizer, String> {
     let file = File::read(bytes, together);
     let (lists, spelt) = match &file {
         Some(file) => {

@@ -34,7 +34,7 @@ pub use fast::DIFFERS;
 pub use guard::{Mismatch, ParityCheck};
 pub use load::meant_by;
 pub use special::SpecialTokenFinder;
-pub use together::Together;
+pub use together::Join2;
 pub use tokenizer::Tokenizer;
 
 #[cfg(test)]

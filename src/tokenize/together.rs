@@ -1,7 +1,7 @@
 //! Two pieces of work at once, for who has a thread for each.
 
 /// Does two pieces of work that do not wait for each other, in any order or at once; both are done when it returns.
-pub type Together<'a> = &'a dyn Fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
+pub type Join2<'a> = &'a dyn Fn(&mut (dyn FnMut() + Send), &mut (dyn FnMut() + Send));
 
 /// One after the other.
 pub(super) fn in_turn(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
@@ -11,7 +11,7 @@ pub(super) fn in_turn(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut(
 
 /// What comes of both; nothing if one was not done.
 pub(super) fn both<A: Send, B: Send>(
-    together: Together<'_>,
+    together: Join2<'_>,
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,
 ) -> Option<(A, B)> {
@@ -29,7 +29,7 @@ mod tests {
     fn what_comes_of_both_is_handed_out_whoever_is_first() {
         let other_way_round =
             |first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)| in_turn(second, first);
-        for together in [&in_turn as Together<'_>, &other_way_round] {
+        for together in [&in_turn as Join2<'_>, &other_way_round] {
             assert_eq!(both(together, || 1, || "two"), Some((1, "two")));
         }
         let only_one = |first: &mut (dyn FnMut() + Send), _: &mut (dyn FnMut() + Send)| first();

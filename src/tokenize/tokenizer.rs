@@ -8,7 +8,7 @@ use super::load::Seen;
 use super::reference::Reference;
 use super::sentencepiece::Model;
 use super::special::{make_special, SpecialTokenFinder};
-use super::together::{in_turn, Together};
+use super::together::{in_turn, Join2};
 use super::warnings::warnings;
 use super::{adversarial, load, Encoder, Mismatch, ParityCheck};
 use crate::model::problem::Subject;
@@ -73,7 +73,7 @@ impl Tokenizer {
     }
 
     /// [`load_unproven`](Self::load_unproven) for who has threads: `together` is given two pieces of work at a time.
-    pub fn load_together(named: &str, together: Together<'_>) -> Outcome<Self> {
+    pub fn load_together(named: &str, together: Join2<'_>) -> Outcome<Self> {
         let seen = Seen::now(named);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         // One that was sent to the reference is not handed on: another run decides for itself.
@@ -93,7 +93,7 @@ impl Tokenizer {
     }
 
     /// [`load_together`](Self::load_together), with more entries of the vocabulary as special tokens: texts are cut at them.
-    pub fn load_with_special(named: &str, tokens: &[String], together: Together<'_>) -> Outcome<Self> {
+    pub fn load_with_special(named: &str, tokens: &[String], together: Join2<'_>) -> Outcome<Self> {
         let plain = Self::load_together(named, together)?;
         let Engine::Json(reference, _) = plain.engine() else {
             return match tokens.is_empty() {
@@ -130,11 +130,11 @@ impl Tokenizer {
         Ok(made)
     }
 
-    fn made(name: &str, bytes: &[u8], hash: &str, together: Together<'_>) -> Outcome<Self> {
+    fn made(name: &str, bytes: &[u8], hash: &str, together: Join2<'_>) -> Outcome<Self> {
         Self::inner(name, bytes, hash, together).map(|inner| Self(Arc::new(inner)))
     }
 
-    fn inner(name: &str, bytes: &[u8], hash: &str, together: Together<'_>) -> Outcome<Inner> {
+    fn inner(name: &str, bytes: &[u8], hash: &str, together: Join2<'_>) -> Outcome<Inner> {
         let broken = |why: String| {
             let (why, hint) = match foreign_kind(bytes) {
                 Some(kind) => (format!("it is {kind}; such files are not read"), HINT),

@@ -5,7 +5,7 @@ use super::index::Index;
 use super::pairs::{Merge, IDS};
 use crate::tokenize::file::ModelFile;
 use crate::tokenize::lists::{Merges, Vocab};
-use crate::tokenize::together::{both, Together};
+use crate::tokenize::together::{both, Join2};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Merges whose halves are looked up together.
@@ -26,7 +26,7 @@ impl<'a> Lists<'a> {
     /// merges that nobody has begun. Fails where two tokens have one spelling or one id, and where a merge has or gives what is no token.
     pub(in crate::tokenize) fn new<T: Send>(
         file: &'a ModelFile<'a>,
-        together: Together<'_>,
+        together: Join2<'_>,
         beside: impl FnOnce() -> T + Send,
     ) -> (Result<Self, String>, Option<T>) {
         let mut merges = vec![Merge::default(); file.merges.len()];
@@ -178,7 +178,7 @@ mod tests {
                 second();
             });
         };
-        let of = |together: Together<'_>| {
+        let of = |together: Join2<'_>| {
             let file = File::read(json, &in_turn).unwrap();
             let (lists, told) = Lists::new(&file.model, together, || "told");
             assert_eq!(told, Some("told"));
