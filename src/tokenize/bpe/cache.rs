@@ -5,7 +5,7 @@
 
 use super::entry::{Entry, Known, LongEntry, ShortEntry, MOST};
 use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT};
-use super::longer::Longer;
+use super::longer::LongWords;
 use super::table::Table;
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub(super) struct Cache {
     /// Words of up to [`SHORT`] bytes that have few ids, the others of up to [`LONGEST`], and those that are longer.
     pub(super) short: Table<ShortEntry>,
     long: Table<LongEntry>,
-    longer: Longer,
+    longer: LongWords,
     first: Sizes,
     /// What the tables may grow by yet, in bytes.
     room: usize,
@@ -38,7 +38,7 @@ pub(super) struct Cache {
 
 impl Default for Cache {
     fn default() -> Self {
-        Self { short: Table::default(), long: Table::default(), longer: Longer::default(), first: FIRST, room: ROOM }
+        Self { short: Table::default(), long: Table::default(), longer: LongWords::default(), first: FIRST, room: ROOM }
     }
 }
 

@@ -22,14 +22,14 @@ struct Place {
 
 /// The words and their ids.
 #[derive(Debug, Default)]
-pub(super) struct Longer {
+pub(super) struct LongWords {
     /// None before the first word is kept.
     places: Vec<Place>,
     bytes: Vec<u8>,
     ids: Vec<u32>,
 }
 
-impl Longer {
+impl LongWords {
     /// The ids of a word, if it is known.
     pub(super) fn find(&self, word: &[u8]) -> Option<&[u32]> {
         if word.len() > LONGEST {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn words_are_found_as_they_were_kept_and_never_one_for_another() {
-        let (mut longer, mut known) = (Longer::default(), 0);
+        let (mut longer, mut known) = (LongWords::default(), 0);
         let word = |number: usize| format!("{number}-").repeat(8 + number % 80);
         let ids = |number: usize| -> Vec<u32> { (0..1 + number % 16).map(|at| (number * 7 + at) as u32).collect() };
         for round in 0..2 {
@@ -103,6 +103,6 @@ mod tests {
             }
         }
         assert!((100..2_900).contains(&known), "{known}");
-        assert!(longer.find(b"").is_none() && Longer::default().find(b"word").is_none());
+        assert!(longer.find(b"").is_none() && LongWords::default().find(b"word").is_none());
     }
 }
