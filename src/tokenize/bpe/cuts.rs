@@ -8,7 +8,7 @@ use super::hash::fold;
 /// Bits that the bytes on either side of a place leave, up to three on each, where a token reaches over it: a filter, so that a place
 /// may be taken for one that cannot be cut, never the other way round.
 #[derive(Debug)]
-pub(super) struct Cuts {
+pub(super) struct BoundaryFilter {
     words: Vec<u64>,
 }
 
@@ -18,7 +18,7 @@ pub(super) const LONG: u8 = 0xe0;
 /// So many bytes on each side are looked at.
 const SIDE: usize = 3;
 
-impl Cuts {
+impl BoundaryFilter {
     /// For tokens that have so many bytes together, each given to [`add`](Self::add).
     pub(super) fn new(bytes: usize) -> Self {
         Self { words: vec![0; (bytes / 32).next_power_of_two()] }
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_word_is_cut_where_no_token_reaches_over_and_nowhere_else() {
-        let mut cuts = Cuts::new(1 << 16);
+        let mut cuts = BoundaryFilter::new(1 << 16);
         // Whole characters, the end of one and the start of the next, and more of both.
         for token in ["世界".as_bytes(), &"時間".as_bytes()[2..4], &"経済".as_bytes()[1..5], "今日は".as_bytes()]
         {

@@ -1,6 +1,6 @@
 //! The model of byte pairs, made from the file.
 
-use super::cuts::Cuts;
+use super::cuts::BoundaryFilter;
 use super::hash::of_bytes;
 use super::index::Index;
 use super::made::MergedTokens;
@@ -32,7 +32,7 @@ pub(super) struct Model {
     pub(super) symbols: Symbols,
     whole: Option<Whole>,
     /// Where words that are no tokens can be cut.
-    pub(super) cuts: Option<Cuts>,
+    pub(super) cuts: Option<BoundaryFilter>,
     /// No token that comes of joining has a mark behind another character.
     pub(super) marks_begin: bool,
     /// The merges that are done in pieces of long words, where that is worth it.

@@ -5,7 +5,7 @@
 //! few, so that most were met before; what is left to join is what the later merges join.
 
 use super::cache::{Cache, Sizes};
-use super::cuts::{Cuts, LONG};
+use super::cuts::{BoundaryFilter, LONG};
 use super::entry::{ids_of, FEW, MOST};
 use super::hash::fold;
 use super::keys::{Key, ShortKey, LONGEST, SHORT};
@@ -36,7 +36,7 @@ const SIZES: Sizes = Sizes { short: 1 << 13, long: 1 << 11 };
 /// The merges that are done in pieces.
 #[derive(Debug)]
 pub(super) struct Early {
-    cuts: Cuts,
+    cuts: BoundaryFilter,
     /// Those of lower ranks.
     below: u32,
     /// So many more reaching tokens are wanted.
@@ -47,7 +47,7 @@ impl Early {
     /// As many as it takes for so many tokens that reach over the beginning of a long character; each is given to [`add`](Self::add) in
     /// the order of ranks.
     pub(super) fn until(reaching: usize) -> Self {
-        Self { cuts: Cuts::new(FILTER), below: 0, left: reaching }
+        Self { cuts: BoundaryFilter::new(FILTER), below: 0, left: reaching }
     }
 
     /// The next merge, which makes this token.
@@ -206,7 +206,7 @@ impl Pieces {
         if self.crossed.is_empty() {
             self.crossed.resize(PLACES, u64::MAX);
         }
-        let key = Cuts::around(word, at);
+        let key = BoundaryFilter::around(word, at);
         let place = (fold(key, 0x9E37_79B9_7F4A_7C15) >> 20) as usize % PLACES;
         let Some(known) = self.crossed.get_mut(place) else { return true };
         if *known >> 1 != key {

@@ -1,6 +1,6 @@
 //! What the spellings of merges tell, whatever ids they have.
 
-use super::cuts::Cuts;
+use super::cuts::BoundaryFilter;
 use super::pieces::{Early, REACHING};
 use super::seeds::Seeds;
 use super::shape::Shape;
@@ -12,7 +12,7 @@ const BLANK: char = 'Ġ';
 
 /// Where words can be cut, and what they may begin as, for a vocabulary that spells bytes.
 pub(in crate::tokenize) struct MergeStats {
-    pub(super) cuts: Cuts,
+    pub(super) cuts: BoundaryFilter,
     pub(super) early: Early,
     pub(super) seeds: Seeds,
 }
@@ -25,7 +25,7 @@ impl MergeStats {
     }
 
     fn of_merges(file: &ModelFile<'_>) -> Self {
-        let (cuts, early, seeds) = (Cuts::new(file.merges.bytes()), Early::until(REACHING), Seeds::default());
+        let (cuts, early, seeds) = (BoundaryFilter::new(file.merges.bytes()), Early::until(REACHING), Seeds::default());
         let mut spelt = Self { cuts, early, seeds };
         tokens(file, |rank, token| {
             spelt.cuts.add(token);
