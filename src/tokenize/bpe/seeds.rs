@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// The lowest rank at which something is joined to a character or to a part of one.
 #[derive(Debug, Default)]
-pub(super) struct Seeds {
+pub(super) struct FirstMergeRanks {
     /// By character, and by the first and the last bytes of some.
     whole: Ranks,
     starts: Ranks,
@@ -46,7 +46,7 @@ impl Ranks {
     }
 }
 
-impl Seeds {
+impl FirstMergeRanks {
     /// What a merge of this rank gives: a token's bytes. Merges come in the order of their ranks.
     pub(super) fn add(&mut self, rank: u32, token: &[u8]) {
         if token.is_ascii() {

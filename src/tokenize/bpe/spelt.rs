@@ -2,7 +2,7 @@
 
 use super::cuts::BoundaryFilter;
 use super::pieces::{Early, REACHING};
-use super::seeds::Seeds;
+use super::seeds::FirstMergeRanks;
 use super::shape::Shape;
 use crate::tokenize::byte_level;
 use crate::tokenize::file::{File, ModelFile};
@@ -14,7 +14,7 @@ const BLANK: char = 'Ġ';
 pub(in crate::tokenize) struct MergeStats {
     pub(super) cuts: BoundaryFilter,
     pub(super) early: Early,
-    pub(super) seeds: Seeds,
+    pub(super) seeds: FirstMergeRanks,
 }
 
 impl MergeStats {
@@ -25,7 +25,8 @@ impl MergeStats {
     }
 
     fn of_merges(file: &ModelFile<'_>) -> Self {
-        let (cuts, early, seeds) = (BoundaryFilter::new(file.merges.bytes()), Early::until(REACHING), Seeds::default());
+        let (cuts, early, seeds) =
+            (BoundaryFilter::new(file.merges.bytes()), Early::until(REACHING), FirstMergeRanks::default());
         let mut spelt = Self { cuts, early, seeds };
         tokens(file, |rank, token| {
             spelt.cuts.add(token);
