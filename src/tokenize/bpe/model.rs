@@ -5,7 +5,7 @@ use super::hash::of_bytes;
 use super::index::Index;
 use super::made::MergedTokens;
 use super::pairs::Pairs;
-use super::pieces::Early;
+use super::pieces::PrefixMerges;
 use super::spelt::MergeStats;
 use super::symbols::{ByChar, Bytes, Chars, Others, Symbols, NONE};
 use super::vocabulary::{Lists, Vocabulary};
@@ -36,7 +36,7 @@ pub(super) struct Model {
     /// No token that comes of joining has a mark behind another character.
     pub(super) marks_begin: bool,
     /// The merges that are done in pieces of long words, where that is worth it.
-    pub(super) early: Option<Early>,
+    pub(super) early: Option<PrefixMerges>,
 }
 
 /// Words that are tokens whatever the pairs say.
@@ -77,7 +77,7 @@ impl Model {
         let (symbols, cuts) = match spelt {
             Some(MergeStats { cuts, early: first, seeds }) => {
                 let bytes = bytes(vocabulary);
-                early = Some(first).filter(Early::is_full);
+                early = Some(first).filter(PrefixMerges::is_full);
                 (Symbols::Bytes(Box::new(Bytes::new(bytes, seeds.finish(&bytes, &pairs), &pairs))), Some(cuts))
             }
             None => (chars(vocabulary, file)?, None),

@@ -35,7 +35,7 @@ const SIZES: Sizes = Sizes { short: 1 << 13, long: 1 << 11 };
 
 /// The merges that are done in pieces.
 #[derive(Debug)]
-pub(super) struct Early {
+pub(super) struct PrefixMerges {
     cuts: BoundaryFilter,
     /// Those of lower ranks.
     below: u32,
@@ -43,7 +43,7 @@ pub(super) struct Early {
     left: usize,
 }
 
-impl Early {
+impl PrefixMerges {
     /// As many as it takes for so many tokens that reach over the beginning of a long character; each is given to [`add`](Self::add) in
     /// the order of ranks.
     pub(super) fn until(reaching: usize) -> Self {
@@ -117,7 +117,7 @@ impl Pieces {
     }
 
     /// Puts what a word begins as behind what is there: from where to where. `None` where a symbol is missing.
-    pub(super) fn put(&mut self, model: &Model, early: &Early, word: &[u8]) -> Option<(usize, usize)> {
+    pub(super) fn put(&mut self, model: &Model, early: &PrefixMerges, word: &[u8]) -> Option<(usize, usize)> {
         self.known.open();
         let (from, mut at) = (self.count, 0);
         // No word has more symbols than bytes.
@@ -186,7 +186,7 @@ impl Pieces {
 
     /// Where the piece ends that begins here.
     #[inline]
-    fn end(&mut self, early: &Early, word: &[u8], at: usize) -> usize {
+    fn end(&mut self, early: &PrefixMerges, word: &[u8], at: usize) -> usize {
         let mut end = at;
         loop {
             end += match word.get(end) {
@@ -202,7 +202,7 @@ impl Pieces {
     }
 
     #[inline]
-    fn is_crossed(&mut self, early: &Early, word: &[u8], at: usize) -> bool {
+    fn is_crossed(&mut self, early: &PrefixMerges, word: &[u8], at: usize) -> bool {
         if self.crossed.is_empty() {
             self.crossed.resize(PLACES, u64::MAX);
         }
@@ -216,7 +216,7 @@ impl Pieces {
     }
 
     /// Puts any piece, and keeps it.
-    fn piece(&mut self, model: &Model, early: &Early, bytes: &[u8]) -> Option<()> {
+    fn piece(&mut self, model: &Model, early: &PrefixMerges, bytes: &[u8]) -> Option<()> {
         let Self { known, symbols, count, piece, with, .. } = self;
         if bytes.len() <= LONGEST && known.put(bytes, 0..bytes.len(), count, symbols) {
             return Some(());

@@ -1,7 +1,7 @@
 //! What the spellings of merges tell, whatever ids they have.
 
 use super::cuts::BoundaryFilter;
-use super::pieces::{Early, REACHING};
+use super::pieces::{PrefixMerges, REACHING};
 use super::seeds::FirstMergeRanks;
 use super::shape::Shape;
 use crate::tokenize::byte_level;
@@ -13,7 +13,7 @@ const BLANK: char = 'Ġ';
 /// Where words can be cut, and what they may begin as, for a vocabulary that spells bytes.
 pub(in crate::tokenize) struct MergeStats {
     pub(super) cuts: BoundaryFilter,
-    pub(super) early: Early,
+    pub(super) early: PrefixMerges,
     pub(super) seeds: FirstMergeRanks,
 }
 
@@ -26,7 +26,7 @@ impl MergeStats {
 
     fn of_merges(file: &ModelFile<'_>) -> Self {
         let (cuts, early, seeds) =
-            (BoundaryFilter::new(file.merges.bytes()), Early::until(REACHING), FirstMergeRanks::default());
+            (BoundaryFilter::new(file.merges.bytes()), PrefixMerges::until(REACHING), FirstMergeRanks::default());
         let mut spelt = Self { cuts, early, seeds };
         tokens(file, |rank, token| {
             spelt.cuts.add(token);

@@ -1,6 +1,6 @@
 //! Every kind that is known, against the reference.
 
-use super::pieces::{Early, Pieces};
+use super::pieces::{Pieces, PrefixMerges};
 use super::symbols::Symbols;
 use super::*;
 use crate::tokenize::adversarial;
@@ -307,7 +307,7 @@ fn words_that_begin_as_pieces_of_the_first_merges_have_the_same_ids() {
         let (mut own, file) = (own.unwrap(), File::read(&json, &in_turn).unwrap());
         assert!(own.model.early.is_none(), "so small a vocabulary joins its words otherwise");
         for reaching in [1, 2, 5, 12, 30] {
-            let mut early = Early::until(reaching);
+            let mut early = PrefixMerges::until(reaching);
             spelt::tokens(&file.model, |rank, token| early.add(rank, token));
             own.model.early = Some(early);
             let mut scratch = Scratch::default();
