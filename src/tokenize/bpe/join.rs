@@ -17,7 +17,7 @@ const LATER: usize = usize::MAX;
 
 /// A word of which nothing is known.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cold {
+pub(super) struct CacheMiss {
     /// Where it is among the bytes of all that wait.
     pub(super) at: usize,
     pub(super) end: usize,
@@ -30,7 +30,7 @@ pub(super) struct Cold {
     start: (usize, usize),
 }
 
-impl Cold {
+impl CacheMiss {
     /// Of so many bytes.
     pub(super) fn new(at: usize, length: usize, before: usize) -> Self {
         Self { at, end: at + length, before, from: LATER, to: LATER, start: (LATER, LATER) }
@@ -60,7 +60,7 @@ pub(super) struct Joiner {
 
 impl Joiner {
     /// Joins words that lie in `text`; their ids, or `None` where a symbol is missing.
-    pub(super) fn join(&mut self, model: &Model, text: &[u8], cold: &mut [Cold]) -> Option<&[u32]> {
+    pub(super) fn join(&mut self, model: &Model, text: &[u8], cold: &mut [CacheMiss]) -> Option<&[u32]> {
         let Self { few, some, many, merger, pieces, ids } = self;
         ids.clear();
         pieces.clear();
@@ -101,7 +101,7 @@ struct Turn {
 struct Queue<'a> {
     model: &'a Model,
     text: &'a [u8],
-    cold: &'a mut [Cold],
+    cold: &'a mut [CacheMiss],
     pieces: &'a Pieces,
     next: usize,
     /// Some had no room in a lane.
@@ -170,7 +170,7 @@ fn side_by_side<L: Steps, const N: usize>(
     model: &Model,
     text: &[u8],
     lanes: &mut [L; N],
-    cold: &mut [Cold],
+    cold: &mut [CacheMiss],
     pieces: &Pieces,
     ids: &mut Vec<u32>,
 ) -> Option<bool> {

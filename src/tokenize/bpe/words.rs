@@ -6,7 +6,7 @@
 
 use super::cache::Cache;
 use super::entry::{ids_of, ShortEntry, FEW, MOST};
-use super::join::{Cold, Joiner};
+use super::join::{CacheMiss, Joiner};
 use super::keys::{Key, LongKey, ShortKey, LONGEST, SHORT};
 use super::model::Model;
 use super::split::Scan;
@@ -39,7 +39,7 @@ pub(super) struct Words {
     ids: Vec<u32>,
     count: usize,
     /// Words that wait, and their bytes.
-    cold: Vec<Cold>,
+    cold: Vec<CacheMiss>,
     spelled: Vec<u8>,
     /// Where the ids of each text end.
     ends: Vec<usize>,
@@ -237,7 +237,7 @@ impl Words {
                 let at = found[(number - 1) % AT_ONCE].at;
                 let end = if number < words { found[number % AT_ONCE].at } else { end };
                 if !cache.put(text, at..end, &mut ready, ids) {
-                    cold.push(Cold::new(spelled.len(), end - at, ready));
+                    cold.push(CacheMiss::new(spelled.len(), end - at, ready));
                     keep(text, at, end, spelled);
                 }
             }
@@ -255,7 +255,7 @@ impl Words {
         }
         let Some(joined) = joiner.join(model, spelled, cold) else {
             // The text that has what is missing may be taken back, and the others go on to wait.
-            cold.iter_mut().for_each(Cold::forget);
+            cold.iter_mut().for_each(CacheMiss::forget);
             return false;
         };
         // Behind the last there is something, too.
