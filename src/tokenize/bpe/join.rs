@@ -89,7 +89,7 @@ impl Joiner {
 
 /// One step of one lane.
 #[derive(Clone, Copy, Debug, Default)]
-struct Turn {
+struct MergeStep {
     at: usize,
     rank: u32,
     joined: Joined,
@@ -176,7 +176,7 @@ fn side_by_side<L: Steps, const N: usize>(
 ) -> Option<bool> {
     let pairs = &model.pairs;
     let mut queue = Queue { model, text, cold, pieces, next: 0, has_more: false };
-    let (mut words, mut turns) = ([0; N], [Turn::default(); N]);
+    let (mut words, mut turns) = ([0; N], [MergeStep::default(); N]);
     let mut count = 0;
     while let Some((lane, word)) = lanes.get_mut(count).zip(words.get_mut(count)) {
         let Some(first) = queue.begin(lane, ids).ok()? else { break };
