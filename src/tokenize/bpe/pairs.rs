@@ -105,7 +105,7 @@ impl Pairs {
             part.sort_unstable_by_key(|(_, entry)| *entry);
             parts.push(last_of_equals(part));
         }
-        let mut room = Room::new(pairs.entries.len());
+        let mut room = OccupancyBits::new(pairs.entries.len());
         // The fullest while there is most room.
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
         for part in parts.into_iter().take_while(|part| !part.is_empty()) {
@@ -115,7 +115,7 @@ impl Pairs {
     }
 
     /// Finds the pilot of a bucket.
-    fn settle(&mut self, part: &[(u64, u64)], room: &mut Room) -> Option<()> {
+    fn settle(&mut self, part: &[(u64, u64)], room: &mut OccupancyBits) -> Option<()> {
         let count = self.entries.len();
         let pilot = (0..u16::MAX).find(|pilot| {
             room.chosen.clear();
@@ -191,13 +191,13 @@ impl Products {
 }
 
 /// Which places are taken, a bit for each: of the millions of places that are tried most are, and these bits stay near.
-struct Room {
+struct OccupancyBits {
     taken: Vec<u64>,
     /// Those that a bucket would have with the pilot that is tried.
     chosen: Vec<usize>,
 }
 
-impl Room {
+impl OccupancyBits {
     fn new(places: usize) -> Self {
         Self { taken: vec![0; places.div_ceil(64)], chosen: Vec::new() }
     }
