@@ -2,7 +2,7 @@
 
 use super::merge::{Joined, Lane, Merger, Steps};
 use super::model::Model;
-use super::pairs::{Asked, Placed};
+use super::pairs::{PairLookup, Placed};
 use super::pieces::Pieces;
 use super::symbols::Start;
 use super::wide::Wide;
@@ -93,7 +93,7 @@ struct MergeStep {
     at: usize,
     rank: u32,
     joined: Joined,
-    asked: [Asked; 2],
+    asked: [PairLookup; 2],
     placed: [Placed; 2],
 }
 

@@ -52,7 +52,7 @@ pub(in crate::tokenize) struct Merge {
 
 /// A pair that is being looked up.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct PairLookup {
     pair: u64,
     hash: u64,
 }
@@ -132,16 +132,16 @@ impl Pairs {
     /// Begins to look up a pair: [`place`](Self::place) and then [`answer`](Self::answer) are next, and what each looks at is fetched
     /// by the one before, so that who has other things to do between them need not wait.
     #[inline]
-    pub(super) fn ask(&self, left: u32, right: u32) -> Asked {
+    pub(super) fn ask(&self, left: u32, right: u32) -> PairLookup {
         let pair = packed(left, right);
         let hash = hash(pair);
         prefetch_index(self.pilots.as_slice(), reduce(hash, self.pilots.len()));
-        Asked { pair, hash }
+        PairLookup { pair, hash }
     }
 
     /// Where the pair is, if it is anywhere.
     #[inline]
-    pub(super) fn place(&self, Asked { pair, hash }: Asked) -> Placed {
+    pub(super) fn place(&self, PairLookup { pair, hash }: PairLookup) -> Placed {
         let pilot = self.pilots.get(reduce(hash, self.pilots.len())).copied().unwrap_or_default();
         let place = place(hash, pilot, self.entries.len());
         prefetch_index(self.entries.as_slice(), place);
