@@ -2,7 +2,7 @@
 
 use super::merge::{Joined, Lane, Merger, Steps};
 use super::model::Model;
-use super::pairs::{PairLookup, Placed};
+use super::pairs::{PairLookup, PairSlot};
 use super::pieces::Pieces;
 use super::symbols::Start;
 use super::wide::Wide;
@@ -94,7 +94,7 @@ struct MergeStep {
     rank: u32,
     joined: Joined,
     asked: [PairLookup; 2],
-    placed: [Placed; 2],
+    placed: [PairSlot; 2],
 }
 
 /// The words that are not known yet, one after the other.

@@ -59,7 +59,7 @@ pub(super) struct PairLookup {
 
 /// A pair whose place is known.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Placed {
+pub(super) struct PairSlot {
     place: usize,
     pair: u64,
 }
@@ -141,16 +141,16 @@ impl Pairs {
 
     /// Where the pair is, if it is anywhere.
     #[inline]
-    pub(super) fn place(&self, PairLookup { pair, hash }: PairLookup) -> Placed {
+    pub(super) fn place(&self, PairLookup { pair, hash }: PairLookup) -> PairSlot {
         let pilot = self.pilots.get(reduce(hash, self.pilots.len())).copied().unwrap_or_default();
         let place = place(hash, pilot, self.entries.len());
         prefetch_index(self.entries.as_slice(), place);
-        Placed { place, pair }
+        PairSlot { place, pair }
     }
 
     /// The rank of the pair asked for, [`APART`] where the two are never joined.
     #[inline]
-    pub(super) fn answer(&self, Placed { place, pair }: Placed) -> u32 {
+    pub(super) fn answer(&self, PairSlot { place, pair }: PairSlot) -> u32 {
         let entry = self.entries.get(place).copied().unwrap_or(EMPTY) ^ pair << RANK_BITS;
         select_unpredictable(entry >> RANK_BITS == 0, entry as u32 & APART, APART)
     }

@@ -10,7 +10,7 @@ use super::entry::{ids_of, FEW, MOST};
 use super::hash::fold;
 use super::keys::{Key, ShortKey, LONGEST, SHORT};
 use super::model::Model;
-use super::pairs::{PairLookup, Pairs, Placed, APART};
+use super::pairs::{PairLookup, PairSlot, Pairs, APART};
 use super::symbols::NONE;
 use std::ops::RangeInclusive;
 
@@ -164,7 +164,7 @@ impl Pieces {
         let Self { symbols, ranks, count, .. } = self;
         ranks.clear();
         ranks.push(APART);
-        let (mut asked, mut placed) = ([PairLookup::default(); AT_ONCE], [Placed::default(); AT_ONCE]);
+        let (mut asked, mut placed) = ([PairLookup::default(); AT_ONCE], [PairSlot::default(); AT_ONCE]);
         let mut rest = symbols.get(..*count).unwrap_or_default();
         while rest.len() > 1 {
             let count = AT_ONCE.min(rest.len() - 1);
