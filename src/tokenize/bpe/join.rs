@@ -5,7 +5,7 @@ use super::model::Model;
 use super::pairs::{PairLookup, PairSlot};
 use super::pieces::Pieces;
 use super::symbols::Start;
-use super::wide::Wide;
+use super::wide::WideMerger;
 
 /// So many words are joined side by side, of few symbols, of some, and of many.
 const FEW: usize = 8;
@@ -52,7 +52,7 @@ impl CacheMiss {
 pub(super) struct Joiner {
     few: Box<[Lane<16>; FEW]>,
     some: Box<[Lane<64>; SOME]>,
-    many: Box<[Wide; MANY]>,
+    many: Box<[WideMerger; MANY]>,
     merger: Merger,
     pieces: Pieces,
     ids: Vec<u32>,

@@ -11,7 +11,7 @@ const NOWHERE: u8 = (PLACES - 1) as u8;
 /// A word while it is joined. The first pair of each block of places is remembered, so that a step takes as long for many symbols as
 /// for few.
 #[derive(Debug)]
-pub(super) struct Wide {
+pub(super) struct WideMerger {
     symbols: [u32; PLACES],
     /// By place of the left one.
     order: [Order; PLACES],
@@ -23,7 +23,7 @@ pub(super) struct Wide {
     begin: u8,
 }
 
-impl Default for Wide {
+impl Default for WideMerger {
     fn default() -> Self {
         Self {
             symbols: [0; PLACES],
@@ -36,7 +36,7 @@ impl Default for Wide {
     }
 }
 
-impl Wide {
+impl WideMerger {
     /// Finds the first of a place's block again.
     #[inline]
     fn look_again(&mut self, place: u8) {
@@ -47,7 +47,7 @@ impl Wide {
     }
 }
 
-impl Steps for Wide {
+impl Steps for WideMerger {
     const WIDEST: usize = PLACES - 1;
 
     #[inline]
