@@ -22,12 +22,12 @@ const SETTLED_NS: i128 = 2_000_000_000;
 
 /// A file as it was at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct FileState {
     path: PathBuf,
     stamp: FileStamp,
 }
 
-impl Seen {
+impl FileState {
     /// The file of this name, if it has been left alone for a while: if it looks the same later, it is. Models of the hub's cache are
     /// not looked for.
     pub(super) fn now(named: &str) -> Option<Self> {
@@ -183,14 +183,14 @@ mod tests {
             handle.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(seconds)).unwrap();
         };
         let (by_path, by_folder) = (file.to_str().unwrap(), top.path().to_str().unwrap());
-        assert_eq!(Seen::now(by_path), None, "it was written just now");
+        assert_eq!(FileState::now(by_path), None, "it was written just now");
         set(1_000_000);
-        let seen = Seen::now(by_path);
-        assert!(seen.is_some() && seen == Seen::now(by_folder));
+        let seen = FileState::now(by_path);
+        assert!(seen.is_some() && seen == FileState::now(by_folder));
         set(1_000_001);
-        assert!(Seen::now(by_path).is_some_and(|now| Some(now) != seen));
+        assert!(FileState::now(by_path).is_some_and(|now| Some(now) != seen));
         std::fs::remove_file(&file).unwrap();
-        assert_eq!((Seen::now(by_path), Seen::now(by_folder)), (None, None));
+        assert_eq!((FileState::now(by_path), FileState::now(by_folder)), (None, None));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::facts::{AddedTokenFacts, Padding, Template, TokenizerFacts, Tokenizer
 use super::fast::Fast;
 use super::foreign::{foreign_kind, other_encoding, HINT};
 use super::json::{self, LoadedTokenizer};
-use super::load::Seen;
+use super::load::FileState;
 use super::reference::Reference;
 use super::sentencepiece::Model;
 use super::special::{make_special, SpecialTokenFinder};
@@ -19,7 +19,7 @@ use tokenizers::AddedToken;
 
 /// The tokenizer that was loaded last, while somebody uses it: loading takes longer than packing a small file, and a front end that
 /// has looked at a tokenizer hands a plan on, not the tokenizer. With the file, if that was left alone before.
-static LAST: Mutex<(Weak<Inner>, Option<Seen>)> = Mutex::new((Weak::new(), None));
+static LAST: Mutex<(Weak<Inner>, Option<FileState>)> = Mutex::new((Weak::new(), None));
 
 /// What reading a tokenizer is called in errors.
 const WHAT: &str = "reading the tokenizer";
@@ -74,7 +74,7 @@ impl Tokenizer {
 
     /// [`load_unproven`](Self::load_unproven) for who has threads: `together` is given two pieces of work at a time.
     pub fn load_together(named: &str, together: Join2<'_>) -> Outcome<Self> {
-        let seen = Seen::now(named);
+        let seen = FileState::now(named);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         // One that was sent to the reference is not handed on: another run decides for itself.
         let known = last.0.upgrade().filter(|known| !known.uses_reference());
