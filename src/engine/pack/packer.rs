@@ -5,7 +5,7 @@ use super::packed::{Finding, PackedPiece};
 use super::recipe::{Kind, Recipe};
 use crate::model::pack::TextField;
 use crate::model::{Cancel, Outcome, PackFormat, ProblemKind};
-use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, Held, Text, Verdict};
+use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, ParsedLine, Text, Verdict};
 use crate::tokenize::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer};
 use memchr::memchr;
 
@@ -49,7 +49,7 @@ enum For {
 struct Waiting<'p> {
     unit: Unit<'p>,
     reading: For,
-    held: Held<'p>,
+    held: ParsedLine<'p>,
     /// Which of the texts that are encoded is its; none where no recipe takes it.
     text: Option<usize>,
 }

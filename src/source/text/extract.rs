@@ -65,7 +65,7 @@ pub struct Extractor {
 
 /// What a line says, for as long as the extractor does not [`forget`](Extractor::forget) it: [`document`](Self::document) tells.
 #[derive(Clone, Copy, Debug)]
-pub struct Held<'a> {
+pub struct ParsedLine<'a> {
     text: Place<'a>,
     quirks: Quirks,
 }
@@ -117,8 +117,8 @@ impl Extractor {
     }
 
     /// [`document`](Self::document), of some lines at a time.
-    pub fn hold<'a>(&mut self, line: &'a [u8]) -> Held<'a> {
-        let without = |text| Held { text: Place::Line(text), quirks: Quirks::NONE };
+    pub fn hold<'a>(&mut self, line: &'a [u8]) -> ParsedLine<'a> {
+        let without = |text| ParsedLine { text: Place::Line(text), quirks: Quirks::NONE };
         let invalid = |at, why| without(Text::Invalid { at, why });
         let Ok(all) = simdutf8::basic::from_utf8(line) else {
             let at = std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len);
@@ -144,12 +144,12 @@ impl Extractor {
         let found = finder.found;
         let Self { way, texts } = self;
         let program = match way {
-            Way::Path(_) => return Held { text: resolve(found, all, texts), quirks },
+            Way::Path(_) => return ParsedLine { text: resolve(found, all, texts), quirks },
             Way::Program(program) => program,
         };
         let all = all.get(mark..).unwrap_or_default();
         if !quirks.has(Quirks::SURROGATE_ELSEWHERE) {
-            return Held { text: program.run(all, texts), quirks };
+            return ParsedLine { text: program.run(all, texts), quirks };
         }
         // jq reads half a character as the one that stands for what cannot be read.
         let text = program.run(&mended(all), texts);
@@ -157,11 +157,11 @@ impl Extractor {
         {
             quirks = quirks.with(half);
         }
-        Held { text, quirks }
+        ParsedLine { text, quirks }
     }
 }
 
-impl<'a> Held<'a> {
+impl<'a> ParsedLine<'a> {
     /// What the line says, by the extractor that holds it.
     pub fn document<'t>(&self, extractor: &'t Extractor) -> Document<'t>
     where

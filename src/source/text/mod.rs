@@ -24,7 +24,7 @@ pub(in crate::source) use list::{text_file, Walk, Wanted};
 pub(in crate::source) use set_aside::is_set_aside;
 
 pub use blocks::{cr_lines, Block, Blocks, Damage, Line, Lines, Overlong, Position, LONGEST_LINE};
-pub use extract::{keys_of, value_of, Document, Extractor, Held, Text};
+pub use extract::{keys_of, value_of, Document, Extractor, ParsedLine, Text};
 pub use layout::{layout_of, Layout};
 pub use list::{list, Listing, Selection};
 pub use packing::Packing;

@@ -235,7 +235,7 @@ fn what_is_held_of_several_lines_is_what_each_says() {
     for way in [".a", ".a | .", ".a | ascii_upcase"] {
         let [mut holding, mut one_by_one] = [(); 2].map(|()| Extractor::new(&TextField::Jq(way.into())).unwrap());
         for _ in 0..2 {
-            let held: Vec<Held<'_>> = lines.iter().map(|line| holding.hold(line)).collect();
+            let held: Vec<ParsedLine<'_>> = lines.iter().map(|line| holding.hold(line)).collect();
             for (held, line) in held.iter().zip(lines) {
                 assert_eq!(held.document(&holding), one_by_one.document(line), "{way}: {}", line.escape_ascii());
             }

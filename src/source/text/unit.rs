@@ -55,7 +55,7 @@ pub fn unit_text<'a>(
     // The byte before tells whether a line begins with the range.
     let lead = u64::from(unit.start > 0);
     let base = unit.start - lead;
-    let mut held = Held { file, base, memory, filled: 0, cancel };
+    let mut held = ParsedLine { file, base, memory, filled: 0, cancel };
     held.read_to(unit.end)?;
     let begins = if lead == 0 { Some(0) } else { memchr(b'\n', held.bytes()).map(|at| at + 1) };
     let Some(from) = begins.filter(|begins| *begins < held.filled) else {
@@ -71,7 +71,7 @@ pub fn unit_text<'a>(
 }
 
 /// A piece of the file in memory.
-struct Held<'a> {
+struct ParsedLine<'a> {
     file: &'a ReadFile,
     /// Where it begins in the file.
     base: u64,
@@ -81,7 +81,7 @@ struct Held<'a> {
     cancel: &'a Cancel,
 }
 
-impl Held<'_> {
+impl ParsedLine<'_> {
     fn bytes(&self) -> &[u8] {
         self.memory.get(..self.filled).unwrap_or_default()
     }
