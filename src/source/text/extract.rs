@@ -58,7 +58,7 @@ pub struct Document<'a> {
 
 /// Takes the text out of lines. One for each thread; its memory is used again.
 pub struct Extractor {
-    way: Way,
+    way: TextSelector,
     /// Texts that do not stand in their lines as they are, one behind the other.
     texts: String,
 }
@@ -82,7 +82,7 @@ pub(super) enum Place<'a> {
 /// Over this, in bytes, memory for texts is given back.
 const KEPT: usize = 1 << 20;
 
-enum Way {
+enum TextSelector {
     /// A key of the line's object, then of what it leads to, and so on.
     Path(Vec<String>),
     Program(Box<Program>),
@@ -92,10 +92,10 @@ impl Extractor {
     /// For the text at `field`. A jq program that does not compile is a usage error with its place.
     pub fn new(field: &TextField) -> Outcome<Self> {
         let way = match field {
-            TextField::Key(key) => Way::Path(vec![key.clone()]),
+            TextField::Key(key) => TextSelector::Path(vec![key.clone()]),
             TextField::Jq(program) => match super::jq::as_path(program) {
-                Some(path) => Way::Path(path),
-                None => Way::Program(Box::new(Program::new(program)?)),
+                Some(path) => TextSelector::Path(path),
+                None => TextSelector::Program(Box::new(Program::new(program)?)),
             },
         };
         Ok(Self { way, texts: String::new() })
@@ -127,8 +127,8 @@ impl Extractor {
         };
         let mark = if all.starts_with('\u{feff}') { 3 } else { 0 };
         let path: &[String] = match &self.way {
-            Way::Path(path) => path,
-            Way::Program(_) => &[],
+            TextSelector::Path(path) => path,
+            TextSelector::Program(_) => &[],
         };
         let mut finder = Finder::new(path);
         if let Err(Stop { at, why }) = walk(line, mark, &mut finder) {
@@ -144,8 +144,8 @@ impl Extractor {
         let found = finder.found;
         let Self { way, texts } = self;
         let program = match way {
-            Way::Path(_) => return ParsedLine { text: resolve(found, all, texts), quirks },
-            Way::Program(program) => program,
+            TextSelector::Path(_) => return ParsedLine { text: resolve(found, all, texts), quirks },
+            TextSelector::Program(program) => program,
         };
         let all = all.get(mark..).unwrap_or_default();
         if !quirks.has(Quirks::SURROGATE_ELSEWHERE) {
