@@ -1,7 +1,7 @@
 //! The lines of one file, one after the other.
 
 use super::long::{LongLine, Place, Spool};
-use super::record::{judged, Body, Kind, Passed, Record, HALF};
+use super::record::{judged, Body, Kind, Record, SkippedLine, HALF};
 use super::tracker::Tracker;
 use super::HELD_LINE;
 use crate::formats::python::json_fields::Fields;
@@ -285,7 +285,7 @@ impl Documents {
 
 /// What a line that is held is, and the line as text; nothing of one that is none.
 fn judge<'l>(line: &'l [u8], fields: &mut Fields) -> (Kind, &'l str) {
-    let invalid = |at: usize, why| (Kind::Passed(Passed::Invalid { at: at as u64, why }), "");
+    let invalid = |at: usize, why| (Kind::Passed(SkippedLine::Invalid { at: at as u64, why }), "");
     let Ok(text) = simdutf8::basic::from_utf8(line) else {
         return invalid(std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len), NOT_UTF8);
     };
@@ -351,7 +351,7 @@ impl LongReading {
     }
 
     fn verdict(&self, fields: &Fields) -> Kind {
-        let invalid = |at, why| Kind::Passed(Passed::Invalid { at, why });
+        let invalid = |at, why| Kind::Passed(SkippedLine::Invalid { at, why });
         if !self.has_content {
             return Kind::Blank;
         }
@@ -366,7 +366,7 @@ impl LongReading {
         }
         match self.tracker.excess {
             // What was not kept may have been the text.
-            Some(why) => Kind::Passed(Passed::TooMuch(why)),
+            Some(why) => Kind::Passed(SkippedLine::TooMuch(why)),
             None => judged(fields),
         }
     }

@@ -17,7 +17,7 @@ pub use lines::{line_around, line_from, lines_before};
 pub use list::list;
 pub use long::{LongLine, Spool};
 pub use memory::reading_memory;
-pub use record::{blank_note, Body, Kind, Passed, Record};
+pub use record::{blank_note, Body, Kind, Record, SkippedLine};
 
 /// The longest line that is held in memory, in bytes.
 pub const HELD_LINE: usize = 8 << 20;

@@ -14,14 +14,14 @@ pub enum Kind {
     /// A document: its text takes part.
     Document,
     /// Copied byte for byte; it has no windows and no place in an index. A problem.
-    Passed(Passed),
+    Passed(SkippedLine),
     /// Only white space: left out, a note.
     Blank,
 }
 
 /// Why a line takes no part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passed {
+pub enum SkippedLine {
     /// It is no JSON for Python.
     Invalid {
         /// Where, in bytes from the beginning of the line.
@@ -110,13 +110,13 @@ impl<'a> Record<'a> {
         let Kind::Passed(passed) = self.kind else { return None };
         let subject = Subject::path(&file.path).line(self.line + 1);
         let (kind, why) = match passed {
-            Passed::Invalid { at, why } => {
+            SkippedLine::Invalid { at, why } => {
                 let message = format!("{why} (byte {at} of the line); the line is copied as it is");
                 let hint = (why == BYTE_ORDER_MARK).then(|| mark_hint(file, self.start));
                 return Some(Problem { hint, ..Problem::problem(ProblemKind::BadJson, subject, message) });
             }
-            Passed::NoText(why) => (ProblemKind::NoText, why),
-            Passed::TooMuch(why) => (ProblemKind::BadDocument, why),
+            SkippedLine::NoText(why) => (ProblemKind::NoText, why),
+            SkippedLine::TooMuch(why) => (ProblemKind::BadDocument, why),
         };
         Some(Problem::problem(kind, subject, format!("{why}; the line is copied as it is")))
     }
@@ -131,7 +131,7 @@ pub fn blank_note(file: &TextFile, count: u64) -> Option<Problem> {
 /// What a line that is JSON is, by its fields. Halves of characters are for the caller to look for.
 pub(super) fn judged(fields: &Fields) -> Kind {
     let why = match (fields.shape(), fields.found()) {
-        (Shape::TooMany, _) => return Kind::Passed(Passed::TooMuch("its object has more than 65,536 fields")),
+        (Shape::TooMany, _) => return Kind::Passed(SkippedLine::TooMuch("its object has more than 65,536 fields")),
         (Shape::Other(kind), _) => outermost(kind),
         (Shape::Object, None) => "it has no text",
         (Shape::Object, Some(field)) => match field.kind {
@@ -144,7 +144,7 @@ pub(super) fn judged(fields: &Fields) -> Kind {
             JsonKind::Array | JsonKind::EmptyArray => "its text is an array",
         },
     };
-    Kind::Passed(Passed::NoText(why))
+    Kind::Passed(SkippedLine::NoText(why))
 }
 
 fn outermost(kind: JsonKind) -> &'static str {
@@ -158,4 +158,5 @@ fn outermost(kind: JsonKind) -> &'static str {
 }
 
 /// What is said of half a character in the text.
-pub(super) const HALF: Kind = Kind::Passed(Passed::NoText("half of a character (a lone surrogate) is in its text"));
+pub(super) const HALF: Kind =
+    Kind::Passed(SkippedLine::NoText("half of a character (a lone surrogate) is in its text"));

@@ -58,7 +58,9 @@ fn kinds(bytes: &[u8]) -> Vec<String> {
         .map(|(_, _, kind, text)| match kind {
             Kind::Document => format!("={text}"),
             Kind::Blank => String::new(),
-            Kind::Passed(Passed::Invalid { why, .. } | Passed::NoText(why) | Passed::TooMuch(why)) => why.to_owned(),
+            Kind::Passed(SkippedLine::Invalid { why, .. } | SkippedLine::NoText(why) | SkippedLine::TooMuch(why)) => {
+                why.to_owned()
+            }
         })
         .collect()
 }
@@ -280,8 +282,8 @@ fn a_line_with_more_than_is_read_is_passed_on() {
     let fields = format!("{{{},\"text\":\"a\"}}", fields.join(","));
     put(&path, format!("{keys}\n{fields}\n").as_bytes());
     let (seen, _) = read_holding(&text_file(&path, Packing::Plain), 100);
-    assert!(seen.iter().all(|(_, _, kind, _)| matches!(kind, Kind::Passed(Passed::TooMuch(_)))), "{seen:?}");
+    assert!(seen.iter().all(|(_, _, kind, _)| matches!(kind, Kind::Passed(SkippedLine::TooMuch(_)))), "{seen:?}");
     let (seen, _) = read_holding(&text_file(&path, Packing::Plain), HELD_LINE);
     assert_eq!(seen[0].2, Kind::Document, "a line that is held has no such limit");
-    assert!(matches!(seen[1].2, Kind::Passed(Passed::TooMuch(_))));
+    assert!(matches!(seen[1].2, Kind::Passed(SkippedLine::TooMuch(_))));
 }
