@@ -10,7 +10,7 @@ const MOST_PARTS: usize = 1_000;
 
 /// The first `count` samples of a shard, fewer where it has no more. Problems are left to the scan that follows.
 pub fn peek(shard: &Shard, count: usize) -> Outcome<Vec<SampleSketch>> {
-    let mut sink = Peek { shard: &shard.name, count, parts: Vec::new(), found: Vec::new() };
+    let mut sink = FirstSamples { shard: &shard.name, count, parts: Vec::new(), found: Vec::new() };
     let (progress, cancel) = (Progress::default(), Cancel::default());
     let handles = Handles { progress: &progress, cancel: &cancel, problems: &NullProblemSink };
     match scan_shard(shard, &mut sink, &handles) {
@@ -20,14 +20,14 @@ pub fn peek(shard: &Shard, count: usize) -> Outcome<Vec<SampleSketch>> {
     }
 }
 
-struct Peek<'a> {
+struct FirstSamples<'a> {
     shard: &'a str,
     count: usize,
     parts: Vec<(String, u64, u64)>,
     found: Vec<SampleSketch>,
 }
 
-impl ScanSink for Peek<'_> {
+impl ScanSink for FirstSamples<'_> {
     fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
         if self.parts.len() >= MOST_PARTS {
             return Err(Failure::cancelled());
