@@ -1,7 +1,7 @@
 //! Names: records by the last component of a key, and the keys of what was found.
 
 use super::group::{Group, Grouped, Matcher};
-use super::search::Silent;
+use super::search::NullProblemSink;
 use super::sieve::Which;
 use super::LeakKind;
 use crate::engine::check::Prepared;
@@ -118,7 +118,7 @@ fn read_keys(prepared: &Prepared, shard: u32, samples: BTreeSet<u64>, keys: &mut
     let file = prepared.shard(ShardId(shard))?;
     let progress = Progress::default();
     let mut sink = Reader { shard, samples, keys };
-    let scanned = scan_shard(&file, &mut sink, &Handles { progress: &progress, cancel, problems: &Silent });
+    let scanned = scan_shard(&file, &mut sink, &Handles { progress: &progress, cancel, problems: &NullProblemSink });
     cancel.check()?;
     match scanned {
         // The last wanted one was found: the rest of the shard is not read.

@@ -299,7 +299,7 @@ impl LeakSearch {
         }
         let mut sieve = self.sieve(id, self.options.content.then_some(&file), handles.cancel, sack);
         // What is damaged is told by lint and verify.
-        let scan = scan_shard(&shard, &mut sieve, &Handles { problems: &Silent, ..*handles })?;
+        let scan = scan_shard(&shard, &mut sieve, &Handles { problems: &NullProblemSink, ..*handles })?;
         let taken = Taken { shards: 1, samples: sieve.samples, contents: sieve.compared, met: sieve.met };
         if scan.samples != count {
             self.changed.lock().unwrap_or_else(PoisonError::into_inner).insert(id.0);
@@ -474,9 +474,9 @@ fn merge<const N: usize>(
 }
 
 /// What a scan finds is not what is looked for.
-pub(super) struct Silent;
+pub(super) struct NullProblemSink;
 
-impl ProblemSink for Silent {
+impl ProblemSink for NullProblemSink {
     fn report(&self, _problem: Problem) -> Outcome<()> {
         Ok(())
     }
