@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 /// Names that one message lists.
 const MAX_NAMES: usize = 3;
 
-struct Fold {
+struct FoldedFindings {
     number: u64,
     /// The first ones, at most [`MAX_NAMES`].
     names: Vec<String>,
@@ -17,12 +17,12 @@ struct Fold {
 
 /// What was counted so far.
 #[derive(Default)]
-pub(super) struct Notes(BTreeMap<ProblemKind, Fold>);
+pub(super) struct Notes(BTreeMap<ProblemKind, FoldedFindings>);
 
 impl Notes {
     /// Counts one entry; the first ones of each kind are remembered.
     pub(super) fn count(&mut self, kind: ProblemKind, name: &[u8], byte_offset: u64, why: &'static str) {
-        let new = || Fold { number: 0, names: Vec::new(), first_offset: byte_offset, why };
+        let new = || FoldedFindings { number: 0, names: Vec::new(), first_offset: byte_offset, why };
         let fold = self.0.entry(kind).or_insert_with(new);
         fold.number += 1;
         if fold.names.len() < MAX_NAMES {
@@ -52,7 +52,7 @@ impl Notes {
     }
 }
 
-fn message(kind: ProblemKind, fold: &Fold) -> String {
+fn message(kind: ProblemKind, fold: &FoldedFindings) -> String {
     let number = fold.number;
     let entries = count(number, "entry");
     let first = agree(number, "", "; this is the first");
@@ -93,7 +93,7 @@ fn hint(kind: ProblemKind) -> Option<&'static str> {
 }
 
 /// The first names, and how many more there are.
-fn listed(fold: &Fold) -> String {
+fn listed(fold: &FoldedFindings) -> String {
     let names: Vec<String> = fold.names.iter().map(|name| format!("'{name}'")).collect();
     let more = fold.number.saturating_sub(names.len() as u64);
     let more = if more > 0 { format!(" and {} more", crate::model::text::grouped(more)) } else { String::new() };
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn messages_of_every_kind_agree_with_their_number() {
         let said = |kind, number| {
-            let fold = Fold { number, names: vec!["a.jpg".to_owned()], first_offset: 0, why: "why" };
+            let fold = FoldedFindings { number, names: vec!["a.jpg".to_owned()], first_offset: 0, why: "why" };
             message(kind, &fold)
         };
         for kind in [
