@@ -38,7 +38,7 @@ struct Unit<'a> {
 
 /// Which recipes a text is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum For {
+enum NewlineMode {
     All,
     /// Those that end lines at `\r` too.
     CrReaders,
@@ -48,7 +48,7 @@ enum For {
 /// A document that waits for others, to be encoded with them.
 struct Waiting<'p> {
     unit: Unit<'p>,
-    reading: For,
+    reading: NewlineMode,
     held: ParsedLine<'p>,
     /// Which of the texts that are encoded is its; none where no recipe takes it.
     text: Option<usize>,
@@ -127,7 +127,7 @@ impl<'a> Packer<'a> {
                     let bytes = piece.block.bytes.get(at..at + length).unwrap_or_default();
                     at += length;
                     let unit = Unit { number: piece.block.first_line + count as u64, start: *start, bytes };
-                    self.hold(piece.file, unit, For::All, &mut queue, out)?;
+                    self.hold(piece.file, unit, NewlineMode::All, &mut queue, out)?;
                     if out.mismatch.is_some() {
                         return Ok(());
                     }
@@ -161,16 +161,16 @@ impl<'a> Packer<'a> {
     ) -> Outcome<()> {
         let inner = line.bytes.strip_suffix(b"\r").unwrap_or(line.bytes);
         if !has_cr || memchr(b'\r', inner).is_none() {
-            return self.hold(file, line, For::All, queue, out);
+            return self.hold(file, line, NewlineMode::All, queue, out);
         }
         for (at, bytes) in cr_lines(line.bytes) {
             let part = Unit { number: line.number, start: line.start + at as u64, bytes };
-            self.hold(file, part, For::CrReaders, queue, out)?;
+            self.hold(file, part, NewlineMode::CrReaders, queue, out)?;
         }
         if self.recipes.iter().all(ends_lines_at_cr) {
             return Ok(());
         }
-        self.hold(file, line, For::Others, queue, out)
+        self.hold(file, line, NewlineMode::Others, queue, out)
     }
 
     /// Puts a document behind those that wait; if these are enough, none waits any longer.
@@ -178,7 +178,7 @@ impl<'a> Packer<'a> {
         &mut self,
         file: usize,
         unit: Unit<'p>,
-        reading: For,
+        reading: NewlineMode,
         queue: &mut Queue<'p>,
         out: &mut PackedPiece,
     ) -> Outcome<()> {
@@ -293,7 +293,7 @@ impl<'a> Packer<'a> {
             }
         }
         // A line that was taken apart counts once for each of its documents, and not again as a whole.
-        if is_taken && reading != For::Others {
+        if is_taken && reading != NewlineMode::Others {
             out.documents += 1;
             out.tokens += ids.map_or(0, |ids| ids.len() as u64);
             out.special.add(unit.number, &special);
@@ -308,7 +308,7 @@ impl Queue<'_> {
     }
 }
 
-impl For {
+impl NewlineMode {
     fn wants(self, recipe: &Recipe) -> bool {
         match self {
             Self::All => true,
