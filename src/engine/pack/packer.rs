@@ -56,7 +56,7 @@ struct Waiting<'p> {
 
 /// Those that wait.
 #[derive(Default)]
-struct Queue<'p> {
+struct PendingBatch<'p> {
     documents: Vec<Waiting<'p>>,
     /// Texts of them, and bytes of these.
     texts: usize,
@@ -103,7 +103,7 @@ impl<'a> Packer<'a> {
     pub fn run(&mut self, piece: &Piece, out: &mut PackedPiece) -> Outcome<()> {
         out.clear(self.recipes.len());
         let has_cr = self.recipes.iter().any(ends_lines_at_cr) && memchr(b'\r', &piece.block.bytes).is_some();
-        let mut queue = Queue::default();
+        let mut queue = PendingBatch::default();
         match &piece.spans {
             None => {
                 for (count, line) in piece.block.lines().enumerate() {
@@ -156,7 +156,7 @@ impl<'a> Packer<'a> {
         file: usize,
         line: Unit<'p>,
         has_cr: bool,
-        queue: &mut Queue<'p>,
+        queue: &mut PendingBatch<'p>,
         out: &mut PackedPiece,
     ) -> Outcome<()> {
         let inner = line.bytes.strip_suffix(b"\r").unwrap_or(line.bytes);
@@ -179,7 +179,7 @@ impl<'a> Packer<'a> {
         file: usize,
         unit: Unit<'p>,
         reading: NewlineMode,
-        queue: &mut Queue<'p>,
+        queue: &mut PendingBatch<'p>,
         out: &mut PackedPiece,
     ) -> Outcome<()> {
         if out.mismatch.is_some() {
@@ -205,7 +205,7 @@ impl<'a> Packer<'a> {
     }
 
     /// Encodes the texts of all documents that wait, and gives each to the recipes.
-    fn flush(&mut self, file: usize, queue: &mut Queue<'_>, out: &mut PackedPiece) -> Outcome<()> {
+    fn flush(&mut self, file: usize, queue: &mut PendingBatch<'_>, out: &mut PackedPiece) -> Outcome<()> {
         let Self { extractor, encoder, batch, .. } = self;
         let with_text = queue.documents.iter().filter(|waiting| waiting.text.is_some());
         let texts: Vec<&str> = with_text.map(|waiting| waiting.held.document(extractor).text.words()).collect();
@@ -302,7 +302,7 @@ impl<'a> Packer<'a> {
     }
 }
 
-impl Queue<'_> {
+impl PendingBatch<'_> {
     fn is_full(&self) -> bool {
         self.documents.len() >= TOGETHER || self.bytes >= TOGETHER_BYTES
     }
