@@ -19,7 +19,7 @@ const OVERLONG: &str = "the line is longer than 64 MiB";
 
 /// A part of a file: whole lines, or the spans that an index names.
 #[derive(Debug, Default)]
-pub struct Piece {
+pub struct FileBlock {
     /// Which of the pass's files, counted from 0.
     pub file: usize,
     /// Its lines; with `spans`, the bytes of the spans one after the other.
@@ -100,7 +100,7 @@ impl<'a> Packer<'a> {
     }
 
     /// Packs a piece. Where the fast tokenizer turns out to differ from the reference, `out.mismatch` says so and the rest is unfinished.
-    pub fn run(&mut self, piece: &Piece, out: &mut PackedPiece) -> Outcome<()> {
+    pub fn run(&mut self, piece: &FileBlock, out: &mut PackedPiece) -> Outcome<()> {
         out.clear(self.recipes.len());
         let has_cr = self.recipes.iter().any(ends_lines_at_cr) && memchr(b'\r', &piece.block.bytes).is_some();
         let mut queue = PendingBatch::default();

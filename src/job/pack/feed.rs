@@ -2,7 +2,7 @@
 
 use super::inputs::{check_unchanged, Pass};
 use super::journal::Place;
-use crate::engine::pack::Piece;
+use crate::engine::pack::FileBlock;
 use crate::formats::modalities::raw_index;
 use crate::formats::python::pickle::IndexReader;
 use crate::model::{Cancel, Failure, Outcome, Problem, ProblemKind, Subject};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// A piece, and what belongs to its place in the file.
 pub(super) struct Fed {
-    pub(super) piece: Piece,
+    pub(super) piece: FileBlock,
     /// Bytes of the file on disk since the piece before.
     pub(super) consumed: u64,
     /// From where a run goes on when this piece is done.
@@ -80,7 +80,7 @@ impl<'a> Feed<'a> {
                 let at = blocks.position();
                 let now = if is_last { file.bytes } else { blocks.consumed().min(file.bytes) };
                 let fed = Fed {
-                    piece: Piece { file: self.file, block: block.unwrap_or_default(), spans: None },
+                    piece: FileBlock { file: self.file, block: block.unwrap_or_default(), spans: None },
                     consumed: now.saturating_sub(*consumed),
                     next: Place { pass: self.number, file: self.file, offset: at.offset, line: at.line },
                     is_last,
@@ -183,7 +183,7 @@ fn spans(
     let end = found.last().map_or(0, |(start, length)| start + *length as u64);
     let block = Block { first_line: first, bytes: spare, end, ..Block::default() };
     Ok(Fed {
-        piece: Piece { file, block, spans: Some(found) },
+        piece: FileBlock { file, block, spans: Some(found) },
         consumed,
         next: Place { pass, file, offset: end, line: *next },
         is_last,

@@ -1,7 +1,7 @@
 //! Which parts of the inputs a preview looks at.
 
 use super::inputs::Pass;
-use crate::engine::pack::Piece;
+use crate::engine::pack::FileBlock;
 use crate::model::{Cancel, Outcome};
 use crate::source::jsonl::Unit;
 use crate::source::text::{read_unit, unpacked_share, Blocks, Position, TextFile};
@@ -45,11 +45,11 @@ pub(super) fn places(pass: &Pass, total: u64) -> Vec<(usize, Unit)> {
 }
 
 /// Some lines of a file, and how many of its bytes on disk they are.
-pub(super) fn stretch(input: &TextFile, file: usize, unit: Unit, cancel: &Cancel) -> Outcome<(Piece, u64)> {
+pub(super) fn stretch(input: &TextFile, file: usize, unit: Unit, cancel: &Cancel) -> Outcome<(FileBlock, u64)> {
     if input.packing.is_plain() {
         let block = read_unit(&open_read(&input.path)?, unit, Vec::new(), cancel)?;
         let bytes = block.bytes.len() as u64;
-        return Ok((Piece { file, block, spans: None }, bytes));
+        return Ok((FileBlock { file, block, spans: None }, bytes));
     }
     let size = usize::try_from(unit.end - unit.start).unwrap_or(1);
     let mut blocks = Blocks::open(input, size, Position::default(), cancel)?;
@@ -57,5 +57,5 @@ pub(super) fn stretch(input: &TextFile, file: usize, unit: Unit, cancel: &Cancel
     let text = block.bytes.len() as u64;
     let (taken, given) = unpacked_share(input, MEASURED)?;
     let on_disk = (text as f64 * taken as f64 / given.max(1) as f64).round() as u64;
-    Ok((Piece { file, block, spans: None }, on_disk.clamp(1, input.bytes.max(1))))
+    Ok((FileBlock { file, block, spans: None }, on_disk.clamp(1, input.bytes.max(1))))
 }
