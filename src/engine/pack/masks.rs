@@ -2,7 +2,7 @@
 //! in parts (docs/formats/forager.md §3.4).
 
 use super::packed::{shape, Lot};
-use super::recipe::{End, Recipe};
+use super::recipe::{EncodingSpec, End};
 use crate::model::pack::MaskedParts;
 use crate::model::Outcome;
 use crate::source::text::{value_of, Document, Text};
@@ -16,7 +16,7 @@ const BAD_RANGES: &str = "its no_loss_ranges are not a list of [start, end]";
 
 /// Adds a document with its mask of ones and zeros. Only one that has ranges takes the slow way.
 pub(super) fn loss(
-    recipe: &Recipe,
+    recipe: &EncodingSpec,
     text: &str,
     line: &[u8],
     ids: &[u32],
@@ -65,7 +65,7 @@ fn ranges_of(line: &[u8]) -> Result<Vec<(usize, usize)>, &'static str> {
 }
 
 /// All tokens of a document, template and cut included.
-fn spans(recipe: &Recipe, text: &str, encoder: &mut Encoder) -> Outcome<Vec<TokenSpan>> {
+fn spans(recipe: &EncodingSpec, text: &str, encoder: &mut Encoder) -> Outcome<Vec<TokenSpan>> {
     let is_own_template = recipe.template.suffix.is_empty() || !recipe.template.prefix.is_empty();
     if recipe.truncation.is_none() && is_own_template && !recipe.template.is_empty() {
         return encoder.encode_spans_with_template(text);
@@ -117,7 +117,7 @@ pub(super) struct PartTokens {
 
 /// Adds a document that is a list of parts.
 pub(super) fn parts(
-    recipe: &Recipe,
+    recipe: &EncodingSpec,
     masked: &MaskedParts,
     line: &[u8],
     document: &Document<'_>,

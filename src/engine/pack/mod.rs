@@ -1,6 +1,6 @@
 //! Packing tokens: lines of text become documents of ids, and each format gets its own bytes of them.
 //!
-//! A [`Recipe`] says what one format does with the raw ids of a text. A [`Packer`], one for each thread, turns a [`FileBlock`] of a file
+//! A [`EncodingSpec`] says what one format does with the raw ids of a text. A [`Packer`], one for each thread, turns a [`FileBlock`] of a file
 //! into a [`PackedPiece`]: for each recipe the tokens as the file will hold them, and what was left out. Pieces depend on nothing but
 //! their own lines, so any thread may take any of them; whoever puts them together does that in the order of the text.
 
@@ -15,4 +15,4 @@ pub use identity::{differences, plan_hash};
 pub use packed::{Finding, Lot, PackedPiece, SkipCount, SpecialTokenCounts, KEPT_FINDINGS};
 pub use packer::{FileBlock, Packer};
 pub use places::{forager_names, pbin_names};
-pub use recipe::{recipes, unknown_end, unknown_end_note, End, Fill, Kind, Recipe};
+pub use recipe::{recipes, unknown_end, unknown_end_note, EncodingSpec, End, Fill, Kind};

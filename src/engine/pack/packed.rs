@@ -1,6 +1,6 @@
 //! What comes out of a piece of text.
 
-use super::recipe::{End, Recipe};
+use super::recipe::{EncodingSpec, End};
 use crate::model::pack::TokenType;
 use crate::model::{Outcome, ProblemKind};
 use crate::tokenize::{Mismatch, Side};
@@ -148,7 +148,7 @@ impl Lot {
     /// added then. `whole` is memory to work in.
     pub(super) fn add(
         &mut self,
-        recipe: &Recipe,
+        recipe: &EncodingSpec,
         ids: &[u32],
         whole: &mut Vec<u32>,
     ) -> Outcome<Result<(), &'static str>> {
@@ -172,15 +172,15 @@ impl Lot {
         Ok(Ok(()))
     }
 
-    fn note_lengths(&mut self, recipe: &Recipe, (lost, filled): (u64, u64)) {
+    fn note_lengths(&mut self, recipe: &EncodingSpec, (lost, filled): (u64, u64)) {
         self.lost.extend(recipe.truncation.is_some().then_some(lost));
         self.filled.extend(recipe.fill.is_some().then_some(filled));
     }
 
-    /// Adds a document as it is, with its mask. `changed` is what [`Recipe::length_change`] says of its texts.
+    /// Adds a document as it is, with its mask. `changed` is what [`EncodingSpec::length_change`] says of its texts.
     pub(super) fn add_masked(
         &mut self,
-        recipe: &Recipe,
+        recipe: &EncodingSpec,
         ids: &[u32],
         mask: &[u8],
         changed: (u64, u64),
@@ -199,7 +199,7 @@ impl Lot {
 const TOO_LARGE: &str = "it has a token whose id does not fit into the format's token size";
 
 /// The ids of a document without its end token, in parts. `whole` is memory to work in.
-pub(super) fn shape<'a>(recipe: &'a Recipe, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
+pub(super) fn shape<'a>(recipe: &'a EncodingSpec, ids: &'a [u32], whole: &'a mut Vec<u32>) -> Outcome<[&'a [u32]; 3]> {
     let Some(fill) = recipe.fill else { return recipe.template.around(ids, recipe.truncation.as_ref()) };
     whole.clear();
     recipe.template.apply(ids, recipe.truncation.as_ref(), whole)?;

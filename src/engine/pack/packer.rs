@@ -2,7 +2,7 @@
 
 use super::masks;
 use super::packed::{Finding, PackedPiece};
-use super::recipe::{Kind, Recipe};
+use super::recipe::{EncodingSpec, Kind};
 use crate::model::pack::TextField;
 use crate::model::{Cancel, Outcome, PackFormat, ProblemKind};
 use crate::source::text::{cr_lines, keys_of, Block, Document, Extractor, ParsedLine, Text, Verdict};
@@ -65,7 +65,7 @@ struct PendingBatch<'p> {
 
 /// Turns pieces into tokens; one for each thread.
 pub struct Packer<'a> {
-    recipes: &'a [Recipe],
+    recipes: &'a [EncodingSpec],
     /// Documents are looked up by the text field for at least one recipe.
     wants_text: bool,
     extractor: Extractor,
@@ -79,7 +79,12 @@ pub struct Packer<'a> {
 
 impl<'a> Packer<'a> {
     /// For these recipes. A jq program that does not compile is a usage error.
-    pub fn new(recipes: &'a [Recipe], field: &TextField, tokenizer: &Tokenizer, cancel: &Cancel) -> Outcome<Self> {
+    pub fn new(
+        recipes: &'a [EncodingSpec],
+        field: &TextField,
+        tokenizer: &Tokenizer,
+        cancel: &Cancel,
+    ) -> Outcome<Self> {
         Ok(Self {
             recipes,
             wants_text: recipes.iter().any(|recipe| !matches!(recipe.kind, Kind::Parts(_))),
@@ -187,7 +192,7 @@ impl<'a> Packer<'a> {
         }
         let held = self.extractor.hold(unit.bytes);
         let document = held.document(&self.extractor);
-        let is_for_text = |recipe: &&Recipe| reading.wants(recipe) && !matches!(recipe.kind, Kind::Parts(_));
+        let is_for_text = |recipe: &&EncodingSpec| reading.wants(recipe) && !matches!(recipe.kind, Kind::Parts(_));
         let mut verdicts = self.recipes.iter().filter(is_for_text).map(|recipe| verdict(recipe, &document));
         let text = match verdicts.find(|verdict| matches!(verdict, Verdict::Take(_))) {
             Some(Verdict::Take(text)) => {
@@ -309,7 +314,7 @@ impl PendingBatch<'_> {
 }
 
 impl NewlineMode {
-    fn wants(self, recipe: &Recipe) -> bool {
+    fn wants(self, recipe: &EncodingSpec) -> bool {
         match self {
             Self::All => true,
             Self::CrReaders => ends_lines_at_cr(recipe),
@@ -319,7 +324,7 @@ impl NewlineMode {
 }
 
 /// What becomes of a document; all texts that are taken are the same.
-fn verdict<'t>(recipe: &Recipe, document: &Document<'t>) -> Verdict<'t> {
+fn verdict<'t>(recipe: &EncodingSpec, document: &Document<'t>) -> Verdict<'t> {
     match document.text {
         // Whether a token comes of it, a template's at least, is for the recipe to say.
         Text::Is("") if recipe.needs_tokens && !document.quirks.is_refused_by(recipe.format) => Verdict::Take(""),
@@ -337,7 +342,7 @@ fn document_number(file: usize, line: u64) -> u64 {
     (file as u64).wrapping_mul(1_000_003).wrapping_add(line)
 }
 
-fn ends_lines_at_cr(recipe: &Recipe) -> bool {
+fn ends_lines_at_cr(recipe: &EncodingSpec) -> bool {
     recipe.format == PackFormat::Nanosets
 }
 

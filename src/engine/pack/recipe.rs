@@ -44,7 +44,7 @@ pub enum Kind {
 
 /// What a format makes of the raw ids of a text.
 #[derive(Clone, Debug)]
-pub struct Recipe {
+pub struct EncodingSpec {
     /// The format, whose rules hold for lines.
     pub format: PackFormat,
     /// Ids put around the text's own.
@@ -71,7 +71,7 @@ pub struct Recipe {
 
 /// The recipes of a plan, in the order of its formats. Fails where an end token is missing from the plan or the vocabulary, or
 /// does not fit into a token.
-pub fn recipes(plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<Vec<Recipe>> {
+pub fn recipes(plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<Vec<EncodingSpec>> {
     let mut recipes = Vec::new();
     if let Some(target) = &plan.modalities {
         recipes.push(of_modalities(plan, target, tokenizer)?);
@@ -90,7 +90,7 @@ pub fn recipes(plan: &PackPlan, tokenizer: &Tokenizer) -> Outcome<Vec<Recipe>> {
     Ok(recipes)
 }
 
-fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokenizer) -> Outcome<Recipe> {
+fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
     let end = match (&target.eod_token, &plan.end) {
         (Some(token), _) => modalities_end(plan, tokenizer, token)?,
         (None, Some(EndToken::Text(token))) => modalities_end(plan, tokenizer, token)?,
@@ -125,13 +125,13 @@ fn of_modalities(plan: &PackPlan, target: &ModalitiesTarget, tokenizer: &Tokeniz
         TokenizerKind::SentencePiece => Template::default(),
         TokenizerKind::Json => tokenizer.template()?,
     };
-    let recipe = Recipe {
+    let recipe = EncodingSpec {
         truncation,
         fill,
         end: End::UnlessThere(end),
         needs_tokens: true,
         wants_lines: plan.compat,
-        ..Recipe::new(PackFormat::Modalities, template, token, tokenizer)
+        ..EncodingSpec::new(PackFormat::Modalities, template, token, tokenizer)
     };
     recipe.checked()
 }
@@ -167,7 +167,7 @@ fn modalities_end(plan: &PackPlan, tokenizer: &Tokenizer, token: &str) -> Outcom
         (found, _) => found,
     }
 }
-fn of_nanosets(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tokenizer) -> Outcome<Recipe> {
+fn of_nanosets(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
     // An end token takes the place of the whole template.
     let template = match &plan.end {
         Some(end) => Template { prefix: Vec::new(), suffix: vec![end_id(tokenizer, end)?] },
@@ -181,16 +181,16 @@ fn of_nanosets(plan: &PackPlan, target: &NanosetsTarget, tokenizer: &Tokenizer) 
         return Err(Failure::usage("loss masks", "the tokenizer file fills texts up, and masks say nothing of that")
             .with_hint("take the padding out of the tokenizer file: set \"padding\" to null"));
     }
-    let recipe = Recipe {
+    let recipe = EncodingSpec {
         truncation: tokenizer.truncation(),
         kind: if target.loss_masks { Kind::LossMask } else { Kind::Plain },
         wants_chars: target.logging_dir.is_some(),
-        ..Recipe::new(PackFormat::Nanosets, template, token, tokenizer)
+        ..EncodingSpec::new(PackFormat::Nanosets, template, token, tokenizer)
     };
     recipe.checked()
 }
 
-fn of_forager(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokenizer) -> Outcome<Recipe> {
+fn of_forager(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokenizer) -> Outcome<EncodingSpec> {
     let end = match (target.sample_size, &plan.end) {
         (SampleSize::Variable, _) => End::Never,
         (SampleSize::Fixed(_), Some(end)) => End::Always(end_id(tokenizer, end)?),
@@ -214,12 +214,12 @@ fn of_forager(plan: &PackPlan, target: &ForagerTarget, tokenizer: &Tokenizer) ->
         // The longest of one.
         PaddingLength::Longest => None,
     });
-    let recipe = Recipe {
+    let recipe = EncodingSpec {
         truncation: tokenizer.truncation(),
         fill,
         end,
         kind: target.masks.clone().map_or(Kind::Plain, Kind::Parts),
-        ..Recipe::new(PackFormat::Forager, template, target.token_type(), tokenizer)
+        ..EncodingSpec::new(PackFormat::Forager, template, target.token_type(), tokenizer)
     };
     recipe.checked()
 }
@@ -247,7 +247,7 @@ fn as_length(length: u32) -> usize {
     usize::try_from(length).unwrap_or(usize::MAX)
 }
 
-impl Recipe {
+impl EncodingSpec {
     fn new(format: PackFormat, template: Template, token: TokenType, tokenizer: &Tokenizer) -> Self {
         Self {
             format,

@@ -7,7 +7,7 @@ use super::feed::Fed;
 use super::inputs::Pass;
 use super::journal::{Journal, Place, Record, TaskCounts, Totals};
 use super::spool::{Mark, Snapshot, Spool};
-use crate::engine::pack::{Kind, PackedPiece, Recipe};
+use crate::engine::pack::{EncodingSpec, Kind, PackedPiece};
 use crate::formats::modalities::packed::HEADER_BYTES;
 use crate::job::outputs::OutputState;
 use crate::job::task::TaskContext;
@@ -55,7 +55,7 @@ pub(super) fn head_of(name: &str) -> usize {
 }
 
 /// Whether this run will read a spool again, here and there; of the others it makes files as they are.
-fn is_read_again(name: &str, plan: &PackPlan, recipes: &[Recipe]) -> bool {
+fn is_read_again(name: &str, plan: &PackPlan, recipes: &[EncodingSpec]) -> bool {
     match Path::new(name).extension().and_then(|end| end.to_str()) {
         Some("pbin") => false,
         Some("ds") => plan.nanosets.as_ref().is_some_and(NanosetsTarget::is_shuffled),
@@ -69,7 +69,7 @@ fn is_read_again(name: &str, plan: &PackPlan, recipes: &[Recipe]) -> bool {
 pub(super) struct Assembler<'a> {
     context: &'a TaskContext,
     plan: &'a PackPlan,
-    recipes: &'a [Recipe],
+    recipes: &'a [EncodingSpec],
     dir: PathBuf,
     journal: Journal,
     commit_bytes: u64,
@@ -106,7 +106,7 @@ impl<'a> Assembler<'a> {
     pub(super) fn new(
         context: &'a TaskContext,
         plan: &'a PackPlan,
-        recipes: &'a [Recipe],
+        recipes: &'a [EncodingSpec],
         dir: &Path,
         journal: Journal,
         record: Option<Record>,

@@ -1,7 +1,7 @@
 //! What is known only once all texts are packed: documents that the tokenizer file truncates or pads, special tokens in texts.
 
 use super::journal::{LengthChange, Totals};
-use crate::engine::pack::Recipe;
+use crate::engine::pack::EncodingSpec;
 use crate::model::text::{agree, count, count_verb, display_safe, grouped};
 use crate::model::{PackFormat, PackPlan, Problem, ProblemKind, Subject};
 use crate::tokenize::Tokenizer;
@@ -13,7 +13,7 @@ const MAX_NAMED: usize = 3;
 /// Modalities, which leaves the tokenizer file's own out.
 pub(super) fn length_changes(
     plan: &PackPlan,
-    recipe: &Recipe,
+    recipe: &EncodingSpec,
     truncated: LengthChange,
     padded: LengthChange,
 ) -> Vec<Problem> {

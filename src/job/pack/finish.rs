@@ -6,7 +6,7 @@ use super::journal::{LengthChange, Totals};
 use super::layout::Layout;
 use super::spool::{each_chunk, Mark};
 use super::tasks;
-use crate::engine::pack::{Kind, Recipe};
+use crate::engine::pack::{EncodingSpec, Kind};
 use crate::formats::modalities::packed::{Header, HEADER_BYTES};
 use crate::formats::python::pickle::IndexWriter;
 use crate::job::pool::run_units;
@@ -54,7 +54,7 @@ pub(super) struct Finishing<'a> {
 
 impl Finishing<'_> {
     /// Finishes the files of a format.
-    pub(super) fn run(&self, recipe: &Recipe) -> Outcome<(Vec<Made>, Sums)> {
+    pub(super) fn run(&self, recipe: &EncodingSpec) -> Outcome<(Vec<Made>, Sums)> {
         match recipe.format {
             PackFormat::Modalities => self.pbins(recipe),
             PackFormat::Nanosets => tasks::finish(self, recipe),
@@ -70,7 +70,7 @@ impl Finishing<'_> {
         self.marks.get(name).map_or(0, |mark| mark.bytes)
     }
 
-    fn pbins(&self, recipe: &Recipe) -> Outcome<(Vec<Made>, Sums)> {
+    fn pbins(&self, recipe: &EncodingSpec) -> Outcome<(Vec<Made>, Sums)> {
         let numbers: Vec<usize> = (0..self.inputs.pbins.len()).collect();
         let context = self.context;
         let width = recipe.token.bytes() as u64;
@@ -113,7 +113,7 @@ impl Finishing<'_> {
         Ok((made, sums))
     }
 
-    fn samples(&self, recipe: &Recipe) -> Outcome<(Vec<Made>, Sums)> {
+    fn samples(&self, recipe: &EncodingSpec) -> Outcome<(Vec<Made>, Sums)> {
         let size = self.plan.forager.as_ref().map(|target| target.sample_size);
         let dir = self.layout.finished();
         let mut made = Vec::new();
@@ -240,7 +240,7 @@ fn listed_name(sample_file: &str) -> Outcome<String> {
 }
 
 /// `sample_schema.json` (docs/formats/forager.md §1.3).
-fn schema(size: u64, recipe: &Recipe) -> String {
+fn schema(size: u64, recipe: &EncodingSpec) -> String {
     let tokens = recipe.token.numpy_name();
     let mask_at = size * recipe.token.bytes() as u64;
     let total = mask_at + size;

@@ -4,7 +4,7 @@ use super::assemble::name;
 use super::finish::Made;
 use super::inputs::Inputs;
 use super::layout::Layout;
-use crate::engine::pack::{Kind, Recipe};
+use crate::engine::pack::{EncodingSpec, Kind};
 use crate::formats::nanosets::{index_path, loss_path, metadata_path, names};
 use crate::job::outputs::{LeftOver, OutputBoard};
 use crate::model::pack::NanosetsTarget;
@@ -13,7 +13,7 @@ use std::path::Path;
 use walkdir::WalkDir;
 
 /// Lists the files that a plan writes by the spools that they are made of. Into how many files a task is shuffled is known at its end.
-pub(super) fn expect(board: &OutputBoard, plan: &PackPlan, layout: &Layout, inputs: &Inputs, recipes: &[Recipe]) {
+pub(super) fn expect(board: &OutputBoard, plan: &PackPlan, layout: &Layout, inputs: &Inputs, recipes: &[EncodingSpec]) {
     let files = recipes.iter().flat_map(|recipe| match (recipe.format, &plan.nanosets) {
         (PackFormat::Modalities, _) => {
             let pbin = |(number, name): (usize, &String)| (name::pbin(number), shown(layout, &layout.pbin(name)));
@@ -34,7 +34,7 @@ pub(super) fn expect(board: &OutputBoard, plan: &PackPlan, layout: &Layout, inpu
     board.expect(files);
 }
 
-fn task(layout: &Layout, recipe: &Recipe, target: &NanosetsTarget, rank: u32) -> Vec<(String, String)> {
+fn task(layout: &Layout, recipe: &EncodingSpec, target: &NanosetsTarget, rank: u32) -> Vec<(String, String)> {
     let prefix = target.prefix.as_deref();
     let step = if target.chunk_size.is_some() { names::Step::Chunks } else { names::Step::Documents };
     let data = layout.task(&match target.is_shuffled() {

@@ -2,7 +2,7 @@
 
 use super::assemble::Assembler;
 use super::feed::{Fed, Feed};
-use crate::engine::pack::{PackedPiece, Packer, Recipe};
+use crate::engine::pack::{EncodingSpec, PackedPiece, Packer};
 use crate::job::pool::{run_units, together};
 use crate::model::pack::TextField;
 use crate::model::{Cancel, Failure, Outcome};
@@ -42,7 +42,7 @@ pub(super) enum Ended {
 pub(super) fn run(
     feed: Feed<'_>,
     assembler: &mut Assembler<'_>,
-    recipes: &[Recipe],
+    recipes: &[EncodingSpec],
     field: &TextField,
     tokenizer: &Tokenizer,
     limits: Limits,

@@ -10,7 +10,7 @@ use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::{no_text, wants_some, NO_TEXT_HINT};
 use super::stats;
-use crate::engine::pack::{plan_hash, recipes, Kind, Lot, PackedPiece, Packer, Recipe};
+use crate::engine::pack::{plan_hash, recipes, EncodingSpec, Kind, Lot, PackedPiece, Packer};
 use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
@@ -229,11 +229,11 @@ impl Sampling {
         &mut self,
         plan: &PackPlan,
         pass: &Pass,
-        all: &[Recipe],
+        all: &[EncodingSpec],
         tokenizer: &Tokenizer,
         cancel: &Cancel,
     ) -> Outcome<()> {
-        let recipes: Vec<Recipe> = pass.recipes.iter().filter_map(|number| all.get(*number)).cloned().collect();
+        let recipes: Vec<EncodingSpec> = pass.recipes.iter().filter_map(|number| all.get(*number)).cloned().collect();
         let mut packer = Packer::new(&recipes, &plan.text, tokenizer, cancel)?;
         let mut packed = PackedPiece::default();
         let total: u64 = pass.files.iter().map(|file| file.bytes).sum();
@@ -342,7 +342,7 @@ impl Sampling {
     fn target(
         &self,
         number: usize,
-        recipe: &Recipe,
+        recipe: &EncodingSpec,
         plan: &PackPlan,
         layout: &Layout,
         inputs: &Inputs,

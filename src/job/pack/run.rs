@@ -11,7 +11,7 @@ use super::pipeline::{self, Ended, Limits};
 use super::publish::{make_folder, publish, Outputs};
 use super::record::{decide, settled, Decision, Recorded};
 use super::{findings, outputs, room, stats, PackReport, Skipped, TargetReport, Tuning};
-use crate::engine::pack::{plan_hash, recipes, Recipe};
+use crate::engine::pack::{plan_hash, recipes, EncodingSpec};
 use crate::engine::plan::file::pack_to_yaml;
 use crate::job::layouts;
 use crate::job::outputs::OutputState;
@@ -44,7 +44,7 @@ struct Job<'a> {
     context: &'a TaskContext,
     plan: &'a PackPlan,
     tokenizer: Tokenizer,
-    recipes: Vec<Recipe>,
+    recipes: Vec<EncodingSpec>,
     layout: Layout,
     inputs: Inputs,
     hash: String,
@@ -252,7 +252,7 @@ impl<'a> Job<'a> {
         for (number, pass) in self.inputs.passes.iter().enumerate().skip(start.pass) {
             assembler.enter(pass);
             assembler.show_outputs();
-            let recipes: Vec<Recipe> =
+            let recipes: Vec<EncodingSpec> =
                 pass.recipes.iter().filter_map(|recipe| self.recipes.get(*recipe)).cloned().collect();
             let index = pass.index.as_deref().map(open_read).transpose()?;
             let limits = self.limits();
@@ -403,7 +403,7 @@ impl<'a> Job<'a> {
 
     fn report(&self, totals: &Totals, reference: Option<String>, resumed: u64, nothing: bool) -> PackReport {
         let (context, plan) = (self.context, self.plan);
-        let target = |(number, recipe): (usize, &Recipe)| {
+        let target = |(number, recipe): (usize, &EncodingSpec)| {
             let place = match (recipe.format, self.inputs.pbins.as_slice()) {
                 (PackFormat::Modalities, [one]) => self.layout.pbin(one),
                 (format, _) => self.layout.place(format),

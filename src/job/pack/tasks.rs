@@ -5,7 +5,7 @@ use super::finish::{Finishing, Made, Sums};
 use super::journal::LengthChange;
 use super::spool::each_chunk;
 use crate::engine::nanosets::{shuffle, ShuffleOptions, Source};
-use crate::engine::pack::{Kind, Recipe};
+use crate::engine::pack::{EncodingSpec, Kind};
 use crate::formats::nanosets::{index_path, loss_path, metadata_path, names, Metadata, TokenSize};
 use crate::job::pool::run_units;
 use crate::model::pack::{DocumentShuffle, NanosetsTarget};
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 const BATCH: usize = 10_000;
 
 /// Finishes all tasks.
-pub(super) fn finish(finishing: &Finishing<'_>, recipe: &Recipe) -> Outcome<(Vec<Made>, Sums)> {
+pub(super) fn finish(finishing: &Finishing<'_>, recipe: &EncodingSpec) -> Outcome<(Vec<Made>, Sums)> {
     let Some(target) = &finishing.plan.nanosets else { return Ok((Vec::new(), Sums::default())) };
     let context = finishing.context;
     let done = run_units(&finishing.inputs.ranks, context.options.threads, &context.cancel, |rank| {
@@ -41,7 +41,7 @@ pub(super) fn finish(finishing: &Finishing<'_>, recipe: &Recipe) -> Outcome<(Vec
 
 struct Task<'a> {
     finishing: &'a Finishing<'a>,
-    recipe: &'a Recipe,
+    recipe: &'a EncodingSpec,
     target: &'a NanosetsTarget,
     rank: u32,
 }

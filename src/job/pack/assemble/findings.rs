@@ -1,7 +1,7 @@
 //! What a piece left out, reported and written down.
 
 use super::Assembler;
-use crate::engine::pack::{Finding, PackedPiece, Recipe};
+use crate::engine::pack::{EncodingSpec, Finding, PackedPiece};
 use crate::job::pack::inputs::Pass;
 use crate::model::handles::KEPT_PROBLEMS;
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink as _, Severity, Subject};
@@ -50,7 +50,7 @@ impl Assembler<'_> {
     }
 }
 
-fn problem_of(finding: &Finding, pass: &Pass, recipes: &[Recipe], input: &TextFile) -> Problem {
+fn problem_of(finding: &Finding, pass: &Pass, recipes: &[EncodingSpec], input: &TextFile) -> Problem {
     let is_in = |at: usize| finding.recipes & (1 << at) != 0;
     let mut words = Vec::new();
     for (at, number) in pass.recipes.iter().enumerate() {

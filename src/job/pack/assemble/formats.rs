@@ -1,7 +1,7 @@
 //! What each format does with a piece.
 
 use super::{name, Assembler};
-use crate::engine::pack::{Kind, Lot, Recipe};
+use crate::engine::pack::{EncodingSpec, Kind, Lot};
 use crate::job::pack::spool::{each_chunk, Snapshot, Spool};
 use crate::model::pack::SampleSize;
 use crate::model::{Failure, Outcome, PackFormat, ProblemKind, Severity, Subject};
@@ -21,7 +21,7 @@ pub(super) struct Batch {
 
 impl Assembler<'_> {
     /// Spools of fixed-length samples, and how many bytes of each a sample has; nothing where samples have no fixed length.
-    pub(super) fn sample_spools(&self, recipe: &Recipe) -> Vec<SampleSpool> {
+    pub(super) fn sample_spools(&self, recipe: &EncodingSpec) -> Vec<SampleSpool> {
         let Some(SampleSize::Fixed(size)) = self.plan.forager.as_ref().map(|target| target.sample_size) else {
             return Vec::new();
         };
@@ -35,7 +35,7 @@ impl Assembler<'_> {
     }
 
     /// A sample that the file before has begun goes on in this one (docs/formats/forager.md §3.1).
-    pub(super) fn begin_samples(&mut self, recipe: &Recipe, number: usize) -> Outcome<()> {
+    pub(super) fn begin_samples(&mut self, recipe: &EncodingSpec, number: usize) -> Outcome<()> {
         let fixed = self.sample_spools(recipe);
         if fixed.is_empty() {
             self.fresh(&name::samples(number))?;
@@ -147,7 +147,7 @@ impl Assembler<'_> {
     }
 
     /// Adds a task's documents; gives which of them `skip` and `limit` leave.
-    pub(super) fn add_task(&mut self, rank: u32, recipe: &Recipe, lot: &Lot) -> Outcome<Range<usize>> {
+    pub(super) fn add_task(&mut self, rank: u32, recipe: &EncodingSpec, lot: &Lot) -> Outcome<Range<usize>> {
         let target = self.plan.nanosets.as_ref();
         let (skip, limit) = target.map_or((0, None), |target| (target.skip, target.limit));
         let counts = self.tasks.entry(rank).or_default();
@@ -185,7 +185,13 @@ impl Assembler<'_> {
         Ok(first..last)
     }
 
-    pub(super) fn add_samples(&mut self, number: usize, recipe: &Recipe, lot: &Lot, input: &TextFile) -> Outcome<()> {
+    pub(super) fn add_samples(
+        &mut self,
+        number: usize,
+        recipe: &EncodingSpec,
+        lot: &Lot,
+        input: &TextFile,
+    ) -> Outcome<()> {
         if let Some((line, reason)) = lot.first_refused.filter(|_| self.plan.compat) {
             return Err(Failure::data("packing for forager", reason)
                 .on(Subject::path(&input.path).line(line + 1))
