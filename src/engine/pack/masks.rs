@@ -1,7 +1,7 @@
 //! Loss masks: of documents that say where they are not trained on (docs/formats/nanosets.md §2), and of documents
 //! in parts (docs/formats/forager.md §3.4).
 
-use super::packed::{shape, Lot};
+use super::packed::{shape, EncodedBlock};
 use super::recipe::{EncodingSpec, End};
 use crate::model::pack::MaskedParts;
 use crate::model::Outcome;
@@ -21,7 +21,7 @@ pub(super) fn loss(
     line: &[u8],
     ids: &[u32],
     encoder: &mut Encoder,
-    lot: &mut Lot,
+    lot: &mut EncodedBlock,
     whole: &mut Vec<u32>,
 ) -> Outcome<Result<(), &'static str>> {
     let ranges = match ranges_of(line) {
@@ -122,7 +122,7 @@ pub(super) fn parts(
     line: &[u8],
     document: &Document<'_>,
     (encoder, finder): (&mut Encoder, &SpecialTokenFinder),
-    lot: Option<&mut Lot>,
+    lot: Option<&mut EncodedBlock>,
 ) -> Outcome<Result<PartTokens, &'static str>> {
     match document.text {
         Text::Blank => return Ok(Err("the line is blank")),

@@ -12,7 +12,7 @@ mod places;
 mod recipe;
 
 pub use identity::{differences, plan_hash};
-pub use packed::{Finding, Lot, PackedPiece, SkipCount, SpecialTokenCounts, KEPT_FINDINGS};
+pub use packed::{EncodedBlock, Finding, PackedPiece, SkipCount, SpecialTokenCounts, KEPT_FINDINGS};
 pub use packer::{FileBlock, Packer};
 pub use places::{forager_names, pbin_names};
 pub use recipe::{recipes, unknown_end, unknown_end_note, EncodingSpec, End, Fill, Kind};

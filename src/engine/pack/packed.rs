@@ -40,7 +40,7 @@ pub struct Finding {
 
 /// What a format gets of a piece.
 #[derive(Debug, Default)]
-pub struct Lot {
+pub struct EncodedBlock {
     /// The tokens of all documents, as the file holds them.
     pub bytes: Vec<u8>,
     /// A byte a token, where the recipe has masks.
@@ -98,7 +98,7 @@ impl SpecialTokenCounts {
 #[derive(Debug, Default)]
 pub struct PackedPiece {
     /// One for each recipe.
-    pub lots: Vec<Lot>,
+    pub lots: Vec<EncodedBlock>,
     /// Documents that at least one format took.
     pub documents: u64,
     /// Raw tokens of these documents.
@@ -115,7 +115,7 @@ pub struct PackedPiece {
     pub mismatch: Option<Mismatch>,
 }
 
-impl Lot {
+impl EncodedBlock {
     fn clear(&mut self) {
         self.bytes.clear();
         self.mask.clear();
@@ -245,8 +245,8 @@ fn put_each<const BYTES: usize>(ids: &[u32], out: &mut Vec<u8>, bytes: impl Fn(u
 impl PackedPiece {
     /// Empty, for so many recipes.
     pub fn clear(&mut self, recipes: usize) {
-        self.lots.resize_with(recipes, Lot::default);
-        self.lots.iter_mut().for_each(Lot::clear);
+        self.lots.resize_with(recipes, EncodedBlock::default);
+        self.lots.iter_mut().for_each(EncodedBlock::clear);
         self.documents = 0;
         self.tokens = 0;
         self.special = SpecialTokenCounts::default();
@@ -258,7 +258,7 @@ impl PackedPiece {
 
     /// Memory that is held, in bytes, about.
     pub fn held(&self) -> usize {
-        let lot = |lot: &Lot| lot.bytes.capacity() + lot.mask.capacity() + lot.lengths.capacity() * 8;
+        let lot = |lot: &EncodedBlock| lot.bytes.capacity() + lot.mask.capacity() + lot.lengths.capacity() * 8;
         self.lots.iter().map(lot).sum()
     }
 

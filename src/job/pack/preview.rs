@@ -10,7 +10,7 @@ use super::record::{decide, settled, Decision};
 use super::report::{InputFile, PackPreview, PackSample, Skipped, TargetPreview};
 use super::run::{no_text, wants_some, NO_TEXT_HINT};
 use super::stats;
-use crate::engine::pack::{plan_hash, recipes, EncodingSpec, Kind, Lot, PackedPiece, Packer};
+use crate::engine::pack::{plan_hash, recipes, EncodedBlock, EncodingSpec, Kind, PackedPiece, Packer};
 use crate::job::layouts;
 use crate::job::pool::together;
 use crate::job::record::stopped_run;
@@ -135,7 +135,7 @@ impl Row {
         (figure as f64 * self.text as f64 / self.seen as f64).round() as u64
     }
 
-    fn add(&mut self, lot: &Lot) {
+    fn add(&mut self, lot: &EncodedBlock) {
         self.documents += lot.lengths.len() as u64;
         self.tokens += lot.tokens();
         self.mask += lot.mask.len() as u64;

@@ -1,7 +1,7 @@
 //! What each format does with a piece.
 
 use super::{name, Assembler};
-use crate::engine::pack::{EncodingSpec, Kind, Lot};
+use crate::engine::pack::{EncodedBlock, EncodingSpec, Kind};
 use crate::job::pack::spool::{each_chunk, Snapshot, Spool};
 use crate::model::pack::SampleSize;
 use crate::model::{Failure, Outcome, PackFormat, ProblemKind, Severity, Subject};
@@ -89,14 +89,14 @@ impl Assembler<'_> {
         Ok(())
     }
 
-    pub(super) fn add_pbin(&mut self, number: usize, lot: &Lot) -> Outcome<()> {
+    pub(super) fn add_pbin(&mut self, number: usize, lot: &EncodedBlock) -> Outcome<()> {
         self.append(&name::pbin(number), &lot.bytes)?;
         self.append(&name::pbin_lengths(number), &numbers(&lot.lengths))
     }
 
     /// As the reference program loses documents: a bad one takes its batch with it,
     /// and no later batch is written (docs/formats/modalities.md §4.4).
-    pub(super) fn add_by_batch(&mut self, number: usize, lot: &Lot) -> Outcome<()> {
+    pub(super) fn add_by_batch(&mut self, number: usize, lot: &EncodedBlock) -> Outcome<()> {
         let size = self.plan.modalities.as_ref().map_or(1, |target| target.batch_lines.max(1));
         let lost_from = lot.first_refused.map(|(line, _)| line / size);
         let (tokens, lengths) = (name::pbin(number), name::pbin_lengths(number));
@@ -147,7 +147,7 @@ impl Assembler<'_> {
     }
 
     /// Adds a task's documents; gives which of them `skip` and `limit` leave.
-    pub(super) fn add_task(&mut self, rank: u32, recipe: &EncodingSpec, lot: &Lot) -> Outcome<Range<usize>> {
+    pub(super) fn add_task(&mut self, rank: u32, recipe: &EncodingSpec, lot: &EncodedBlock) -> Outcome<Range<usize>> {
         let target = self.plan.nanosets.as_ref();
         let (skip, limit) = target.map_or((0, None), |target| (target.skip, target.limit));
         let counts = self.tasks.entry(rank).or_default();
@@ -189,7 +189,7 @@ impl Assembler<'_> {
         &mut self,
         number: usize,
         recipe: &EncodingSpec,
-        lot: &Lot,
+        lot: &EncodedBlock,
         input: &TextFile,
     ) -> Outcome<()> {
         if let Some((line, reason)) = lot.first_refused.filter(|_| self.plan.compat) {
