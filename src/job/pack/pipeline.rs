@@ -48,7 +48,7 @@ pub(super) fn run(
     limits: Limits,
     cancel: &Cancel,
 ) -> Outcome<Ended> {
-    let hall = Hall {
+    let hall = Pipeline {
         feed: Mutex::new((feed, 0)),
         flow: Mutex::new(Flow { in_flight: 0, spares: Vec::new() }),
         line: Mutex::new(Waiting { assembler, next: 0, early: BTreeMap::new(), mismatch: None, has_failed: false }),
@@ -82,7 +82,7 @@ pub(super) fn run(
     }
 }
 
-struct Hall<'a, 'b> {
+struct Pipeline<'a, 'b> {
     /// Where pieces come from, and the number of the next.
     feed: Mutex<(Feed<'a>, u64)>,
     flow: Mutex<Flow>,
@@ -110,7 +110,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Hall<'_, '_> {
+impl Pipeline<'_, '_> {
     fn work(&self, packer: &mut Packer<'_>, cancel: &Cancel, stop: &Cancel) -> Outcome<()> {
         loop {
             let reserved = self.limits.block_bytes.saturating_mul(FACTOR);
