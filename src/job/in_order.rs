@@ -10,13 +10,13 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Where finished units stand in line.
 pub(super) struct InOrder<T, S> {
-    inner: Mutex<Waiting<T, S>>,
+    inner: Mutex<ReorderBuffer<T, S>>,
     moved: Condvar,
     /// How many units may be begun or waiting at once.
     room: usize,
 }
 
-struct Waiting<T, S> {
+struct ReorderBuffer<T, S> {
     take: S,
     /// The unit whose turn it is.
     next: usize,
@@ -26,11 +26,11 @@ struct Waiting<T, S> {
 impl<T, S: FnMut(T) -> Outcome<()>> InOrder<T, S> {
     /// For so many threads; `take` is given one result after the other.
     pub(super) fn new(threads: usize, take: S) -> Self {
-        let inner = Mutex::new(Waiting { take, next: 0, early: BTreeMap::new() });
+        let inner = Mutex::new(ReorderBuffer { take, next: 0, early: BTreeMap::new() });
         Self { inner, moved: Condvar::new(), room: threads.max(1) + 1 }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Waiting<T, S>> {
+    fn inner(&self) -> MutexGuard<'_, ReorderBuffer<T, S>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

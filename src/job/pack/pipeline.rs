@@ -51,7 +51,13 @@ pub(super) fn run(
     let hall = Pipeline {
         feed: Mutex::new((feed, 0)),
         flow: Mutex::new(Flow { in_flight: 0, spares: Vec::new() }),
-        line: Mutex::new(Waiting { assembler, next: 0, early: BTreeMap::new(), mismatch: None, has_failed: false }),
+        line: Mutex::new(ReorderBuffer {
+            assembler,
+            next: 0,
+            early: BTreeMap::new(),
+            mismatch: None,
+            has_failed: false,
+        }),
         moved: Condvar::new(),
         limits,
     };
@@ -86,7 +92,7 @@ struct Pipeline<'a, 'b> {
     /// Where pieces come from, and the number of the next.
     feed: Mutex<(Feed<'a>, u64)>,
     flow: Mutex<Flow>,
-    line: Mutex<Waiting<'a, 'b>>,
+    line: Mutex<ReorderBuffer<'a, 'b>>,
     moved: Condvar,
     limits: Limits,
 }
@@ -97,7 +103,7 @@ struct Flow {
     spares: Vec<(Vec<u8>, PackedPiece)>,
 }
 
-struct Waiting<'a, 'b> {
+struct ReorderBuffer<'a, 'b> {
     assembler: &'a mut Assembler<'b>,
     next: u64,
     early: BTreeMap<u64, (Fed, PackedPiece, usize)>,
