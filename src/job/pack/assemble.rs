@@ -170,7 +170,7 @@ impl<'a> Assembler<'a> {
     }
 
     /// What was found before this place was reported already.
-    pub(super) fn be_quiet_until(&mut self, told: Option<Place>) {
+    pub(super) fn suppress_problems_before(&mut self, told: Option<Place>) {
         self.told = told;
     }
 

@@ -179,7 +179,7 @@ impl<'a> Job<'a> {
                 journal = self.begin_again(&begin)?;
                 continue;
             };
-            assembler.be_quiet_until(told);
+            assembler.suppress_problems_before(told);
             outputs::expect(&context.outputs, self.plan, &self.layout, &self.inputs, &self.recipes);
             match self.passes(&mut assembler)? {
                 Ended::Done => return self.finish(lock, &assembler, begin.reference, resumed),
