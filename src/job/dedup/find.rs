@@ -6,7 +6,7 @@ use super::read::ReadUnit;
 use super::run::Job;
 use super::texts::Texts;
 use crate::engine::dedup::find::{
-    merge, partition_of, Anchor, Hot, Interval, Narrow, Passage, Passages, Record, Resolver, Sink as _,
+    merge, partition_of, Anchor, Interval, Narrow, OversizedGroup, Passage, Passages, Record, Resolver, Sink as _,
 };
 use crate::job::pool::run_units;
 use crate::model::Outcome;
@@ -223,7 +223,7 @@ impl Finding<'_> {
         let narrow = R::BYTES == Narrow::BYTES;
         let piles = (pile("remainder"), pile("none"));
         let mut remainder = Collector::new(narrow, parts, job.memory.run_bytes(parts), piles.0, piles.1);
-        let mut hot: Vec<Hot> = keys.iter().map(|_| Hot::new(&job.rule)).collect();
+        let mut hot: Vec<OversizedGroup> = keys.iter().map(|_| OversizedGroup::new(&job.rule)).collect();
         let mut seen = 0_u64;
         let mut breathe = || {
             seen += 1;

@@ -17,7 +17,7 @@ use crate::model::dedup::Keep;
 use crate::model::Outcome;
 
 /// The contexts of one key.
-pub struct Hot {
+pub struct OversizedGroup {
     rule: Rule,
     first: Option<Anchor>,
     /// The text of all windows of the first.
@@ -46,7 +46,7 @@ struct Agreed {
     byte_right: u8,
 }
 
-impl Hot {
+impl OversizedGroup {
     /// Contexts for one rule. Unless it is [plain](Rule::is_plain) all of them are counted before any is taken.
     pub fn new(rule: &Rule) -> Self {
         let (changes, enough, spare) = (Vec::new(), Vec::new(), Vec::new());

@@ -45,7 +45,7 @@ pub use all::{find_all, find_in_passes, find_with, Found};
 pub use anchor::{partition_of, Anchor, Narrow, Record};
 pub use estimate::{Estimate, Sampler, Samples};
 pub use growth::Seen;
-pub use hot::Hot;
+pub use hot::OversizedGroup;
 pub use interval::{merge, Interval};
 pub use known::Known;
 pub use passages::{Passage, Passages};

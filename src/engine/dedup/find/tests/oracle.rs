@@ -144,7 +144,7 @@ fn take_hot(
                 continue;
             }
             alike.sort_by_key(|record| record.at);
-            let mut hot = Hot::new(rule);
+            let mut hot = OversizedGroup::new(rule);
             if !rule.is_plain() {
                 alike.iter().for_each(|record| hot.count(record, &Copied(text, None)).unwrap());
             }
