@@ -1,7 +1,7 @@
 //! The text of all documents, read by position.
 
 use super::pile::{OpenFiles, Stored};
-use crate::engine::dedup::find::{Known, TextAt};
+use crate::engine::dedup::find::{MatchCache, TextAt};
 use crate::model::Outcome;
 
 /// The text of every unit, one behind the other.
@@ -9,7 +9,7 @@ pub(super) struct Texts<'a> {
     /// Where each unit begins, and its text; in order.
     units: Vec<(u64, &'a Stored)>,
     open: &'a OpenFiles,
-    known: Option<Known>,
+    known: Option<MatchCache>,
 }
 
 impl<'a> Texts<'a> {
@@ -27,7 +27,7 @@ impl<'a> Texts<'a> {
     /// Keeps what is known of it in so many bytes of memory, if some of it is on scratch.
     pub(super) fn knowing(mut self, bytes: u64) -> Self {
         let is_in_memory = self.units.iter().all(|(_, stored)| stored.mark().is_none());
-        self.known = if is_in_memory { None } else { Known::new(bytes) };
+        self.known = if is_in_memory { None } else { MatchCache::new(bytes) };
         self
     }
 
@@ -78,7 +78,7 @@ impl TextAt for Texts<'_> {
         }
     }
 
-    fn known(&self) -> Option<&Known> {
+    fn known(&self) -> Option<&MatchCache> {
         self.known.as_ref()
     }
 }

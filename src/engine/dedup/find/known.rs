@@ -116,9 +116,9 @@ impl Set {
 }
 
 /// Keeps repeats, for all threads.
-pub struct Known(Vec<Set>);
+pub struct MatchCache(Vec<Set>);
 
-impl Known {
+impl MatchCache {
     /// In so many bytes of memory; `None` when they are too few to be of use.
     pub fn new(bytes: u64) -> Option<Self> {
         let sets = usize::try_from(bytes).unwrap_or(usize::MAX) / size_of::<Set>();
@@ -239,8 +239,8 @@ mod tests {
 
     #[test]
     fn what_touches_is_joined_and_what_is_too_much_is_forgotten() {
-        assert!(Known::new(60).is_none());
-        let known = Known::new(1 << 14).unwrap();
+        assert!(MatchCache::new(60).is_none());
+        let known = MatchCache::new(1 << 14).unwrap();
         known.add(&repeat(1_000, 1_600, 900));
         known.add(&Repeat { before: None, behind: Some(b'z'), ..repeat(1_500, 2_100, 900) });
         known.add(&repeat(1_500, 2_000, 901));

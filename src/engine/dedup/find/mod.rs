@@ -47,7 +47,7 @@ pub use estimate::{Estimate, Sampler, Samples};
 pub use growth::Seen;
 pub use hot::OversizedGroup;
 pub use interval::{merge, Interval};
-pub use known::Known;
+pub use known::MatchCache;
 pub use passages::{Passage, Passages};
 pub use resolve::Resolver;
 pub use scan::Scanner;
@@ -92,7 +92,7 @@ pub trait TextAt {
     /// The byte at `at` will be read soon. Memory is fetched while other work goes on.
     fn touch(&self, _at: u64) {}
     /// What is known of it, where reading takes so long that it is worth keeping.
-    fn known(&self) -> Option<&Known> {
+    fn known(&self) -> Option<&MatchCache> {
         None
     }
 }

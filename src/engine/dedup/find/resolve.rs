@@ -12,7 +12,7 @@ use super::context::Context;
 use super::distribute::distribute_and_sort;
 use super::filter;
 use super::interval::Interval;
-use super::known::{Compared, Known, Side};
+use super::known::{Compared, MatchCache, Side};
 use super::passages::{Passage, Passages};
 use super::{Rule, TextAt};
 use crate::model::{Cancel, Outcome};
@@ -394,7 +394,7 @@ struct Group<'a> {
 
 impl Group<'_> {
     /// How the context at `at` agrees with the pivot, if that follows from what is known of it and of one before.
-    fn agrees(&self, at: u64, entry: Entry, known: &Known) -> Option<[Side; 2]> {
+    fn agrees(&self, at: u64, entry: Entry, known: &MatchCache) -> Option<[Side; 2]> {
         let place = |entry: &Entry| self.members.get(entry.member as usize).map_or(0, |part| part.at);
         known.around(at).find_map(|repeat| {
             let wanted = at.checked_sub(repeat.back)?;

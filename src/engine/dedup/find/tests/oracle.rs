@@ -72,7 +72,7 @@ impl Sink for Kept {
 }
 
 /// Text that is never in memory as a whole.
-struct Copied<'t>(&'t [u8], Option<Known>);
+struct Copied<'t>(&'t [u8], Option<MatchCache>);
 
 impl TextAt for Copied<'_> {
     fn read<'a>(&'a self, at: u64, len: usize, spare: &'a mut Vec<u8>) -> Outcome<&'a [u8]> {
@@ -81,7 +81,7 @@ impl TextAt for Copied<'_> {
         spare.extend_from_slice(self.0.read(at, len, &mut none)?);
         Ok(spare)
     }
-    fn known(&self) -> Option<&Known> {
+    fn known(&self) -> Option<&MatchCache> {
         self.1.as_ref()
     }
 }
@@ -107,7 +107,7 @@ fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
         Ok(())
     };
     let mut resolver = Resolver::new(rule);
-    let copied = Copied(text, way.known.then(|| Known::new(1 << 14)).flatten());
+    let copied = Copied(text, way.known.then(|| MatchCache::new(1 << 14)).flatten());
     for (_, mut records) in kept.0 {
         records = take_hot(records, way.many, rule, text, &mut found, &mut resolver);
         for last in (1..records.len()).rev() {
