@@ -1,7 +1,7 @@
 //! Records of anchors on a pile: in runs, each sorted by part of the keys, so that one part can be read without the others.
 
 use super::pile::{OpenFiles, Pile, Stored};
-use crate::engine::dedup::find::{partition_of, Anchor, Interval, Narrow, Passage, Passages, Record, Sink};
+use crate::engine::dedup::find::{partition_of, Anchor, CompactAnchor, Interval, Passage, Passages, Record, Sink};
 use crate::model::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ pub(super) struct Collected {
 /// Bytes of a record.
 pub(super) fn record_bytes(narrow: bool) -> usize {
     if narrow {
-        Narrow::BYTES
+        CompactAnchor::BYTES
     } else {
         Anchor::BYTES
     }
@@ -108,7 +108,7 @@ impl<'a> Collector<'a> {
 impl Sink for Collector<'_> {
     fn anchor(&mut self, anchor: Anchor) -> Outcome<()> {
         if self.narrow {
-            Narrow::pack(&anchor).write(&mut self.waiting);
+            CompactAnchor::pack(&anchor).write(&mut self.waiting);
         } else {
             anchor.write(&mut self.waiting);
         }
@@ -213,7 +213,7 @@ mod tests {
             for part in 0..parts {
                 let mut count = 0;
                 let mut take = |record: &[u8]| {
-                    let found = if narrow { Narrow::read(record).unpack() } else { Anchor::read(record) };
+                    let found = if narrow { CompactAnchor::read(record).unpack() } else { Anchor::read(record) };
                     assert_eq!(found, anchor(found.at));
                     assert_eq!(partition_of(found.key, parts), part);
                     seen.push(found.at);

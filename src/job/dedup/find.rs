@@ -6,7 +6,8 @@ use super::read::ReadUnit;
 use super::run::Job;
 use super::texts::Texts;
 use crate::engine::dedup::find::{
-    merge, partition_of, Anchor, Interval, Narrow, OversizedGroup, Passage, Passages, Record, Resolver, Sink as _,
+    merge, partition_of, Anchor, CompactAnchor, Interval, OversizedGroup, Passage, Passages, Record, Resolver,
+    Sink as _,
 };
 use crate::job::pool::run_units;
 use crate::model::Outcome;
@@ -117,7 +118,7 @@ impl Finding<'_> {
         let mut resolver = Resolver::new(&job.rule);
         // Records that were kept short may be too short for where they are in all of the text.
         match job.division.narrow && job.rule.fits_narrow(end) {
-            true => self.resolve::<Narrow>(&source, (part, 0), &mut resolver, &mut found)?,
+            true => self.resolve::<CompactAnchor>(&source, (part, 0), &mut resolver, &mut found)?,
             false => self.resolve::<Anchor>(&source, (part, 0), &mut resolver, &mut found)?,
         }
         let passages = resolver.passages().clone();
@@ -220,7 +221,7 @@ impl Finding<'_> {
         let count: u64 = source.list.iter().map(|(collected, _)| collected.count(slice.part)).sum();
         let parts = count.saturating_mul(R::BYTES as u64) / job.memory.part_bytes() + 1;
         let parts = u32::try_from(parts).unwrap_or(u32::MAX).min(MOST_PARTS);
-        let narrow = R::BYTES == Narrow::BYTES;
+        let narrow = R::BYTES == CompactAnchor::BYTES;
         let piles = (pile("remainder"), pile("none"));
         let mut remainder = Collector::new(narrow, parts, job.memory.run_bytes(parts), piles.0, piles.1);
         let mut hot: Vec<OversizedGroup> = keys.iter().map(|_| OversizedGroup::new(&job.rule)).collect();
@@ -279,10 +280,10 @@ impl Finding<'_> {
         for (collected, base) in &source.list {
             self.job.context.cancel.check()?;
             let mut each = |bytes: &[u8]| {
-                let record = if source.narrow == (R::BYTES == Narrow::BYTES) {
+                let record = if source.narrow == (R::BYTES == CompactAnchor::BYTES) {
                     R::read(bytes)
                 } else {
-                    R::pack(&Narrow::read(bytes).unpack())
+                    R::pack(&CompactAnchor::read(bytes).unpack())
                 };
                 match rounds == 1 || partition_of(record.key(), source.parts * rounds) == wanted {
                     true => take(record.moved(*base)),

@@ -1,6 +1,6 @@
 //! Everything in memory, in one thread: for small inputs, and for what is compared with the rest.
 
-use super::anchor::{partition_of, Anchor, Narrow, Record};
+use super::anchor::{partition_of, Anchor, CompactAnchor, Record};
 use super::interval::{merge, Interval};
 use super::passages::{Passage, Passages};
 use super::{Resolver, Rule, Scanner, Sink};
@@ -63,7 +63,7 @@ pub fn find_with(text: &[u8], rule: &Rule, cancel: &Cancel) -> Outcome<Found> {
 /// [`find_with`], with about one in `passes` of the records in memory at a time; the text is scanned as often.
 pub fn find_in_passes(text: &[u8], rule: &Rule, passes: u32, cancel: &Cancel) -> Outcome<Found> {
     match rule.fits_narrow(text.len() as u64) {
-        true => find::<Narrow>(text, rule, passes, cancel),
+        true => find::<CompactAnchor>(text, rule, passes, cancel),
         false => find::<Anchor>(text, rule, passes, cancel),
     }
 }

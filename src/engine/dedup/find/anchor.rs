@@ -46,7 +46,7 @@ pub trait Record: Copy + Send {
 
 /// A record of 16 bytes: the key; 40 bits of position, 12 of `far`, 12 of `near`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Narrow {
+pub struct CompactAnchor {
     key: u64,
     place: u64,
 }
@@ -54,7 +54,7 @@ pub struct Narrow {
 const DISTANCE_BITS: u32 = 12;
 const DISTANCE: u64 = (1 << DISTANCE_BITS) - 1;
 
-impl Narrow {
+impl CompactAnchor {
     /// The longest window whose distances fit.
     pub const LONGEST: u64 = DISTANCE;
     /// The largest text whose positions fit, in bytes: 1 TiB.
@@ -70,7 +70,7 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-impl Record for Narrow {
+impl Record for CompactAnchor {
     const BYTES: usize = 16;
     fn pack(anchor: &Anchor) -> Self {
         let distances = u64::from(anchor.far) << DISTANCE_BITS | u64::from(anchor.near);
@@ -147,17 +147,18 @@ mod tests {
 
     #[test]
     fn records_hold_the_greatest_anchors() {
-        let narrow = Anchor { key: u64::MAX, at: Narrow::FURTHEST - 1, near: 4094, far: 4095, copies: 1, period: 0 };
+        let narrow =
+            Anchor { key: u64::MAX, at: CompactAnchor::FURTHEST - 1, near: 4094, far: 4095, copies: 1, period: 0 };
         let wide = Anchor { at: u64::MAX - 5, far: u32::MAX, near: 7, copies: 9, period: 3, ..narrow };
         let mut bytes = Vec::new();
-        Narrow::pack(&narrow).write(&mut bytes);
-        assert_eq!(bytes.len(), Narrow::BYTES);
-        assert_eq!(Narrow::read(&bytes).unpack(), narrow);
+        CompactAnchor::pack(&narrow).write(&mut bytes);
+        assert_eq!(bytes.len(), CompactAnchor::BYTES);
+        assert_eq!(CompactAnchor::read(&bytes).unpack(), narrow);
         bytes.clear();
         wide.write(&mut bytes);
         assert_eq!(bytes.len(), Anchor::BYTES);
         assert_eq!(Anchor::read(&bytes), wide);
-        assert_eq!(Narrow::pack(&Anchor { at: 5, ..narrow }).moved(7).unpack().at, 12);
+        assert_eq!(CompactAnchor::pack(&Anchor { at: 5, ..narrow }).moved(7).unpack().at, 12);
     }
 
     #[test]

@@ -42,7 +42,7 @@ mod unseen;
 mod walk;
 
 pub use all::{find_all, find_in_passes, find_with, Found};
-pub use anchor::{partition_of, Anchor, Narrow, Record};
+pub use anchor::{partition_of, Anchor, CompactAnchor, Record};
 pub use estimate::{Estimate, Sampler, Samples};
 pub use growth::Seen;
 pub use hot::OversizedGroup;
@@ -78,10 +78,10 @@ impl Rule {
         self.keep == Keep::First && self.min_count <= LEAST_COUNT
     }
 
-    /// Whether records of 16 bytes ([`Narrow`]) can hold every anchor of `text_bytes` bytes of text under this rule. Otherwise they
+    /// Whether records of 16 bytes ([`CompactAnchor`]) can hold every anchor of `text_bytes` bytes of text under this rule. Otherwise they
     /// are whole [`Anchor`]s, 32 bytes.
     pub fn fits_narrow(&self, text_bytes: u64) -> bool {
-        self.is_plain() && self.min_length <= Narrow::LONGEST && text_bytes <= Narrow::FURTHEST
+        self.is_plain() && self.min_length <= CompactAnchor::LONGEST && text_bytes <= CompactAnchor::FURTHEST
     }
 }
 

@@ -115,7 +115,7 @@ fn find(text: &[u8], rule: &Rule, way: &Way, dice: &mut Dice) -> Vec<Interval> {
         }
         let cancel = Cancel::default();
         if way.narrow && rule.fits_narrow(text.len() as u64) {
-            let mut narrow: Vec<Narrow> = records.iter().map(Narrow::pack).collect();
+            let mut narrow: Vec<CompactAnchor> = records.iter().map(CompactAnchor::pack).collect();
             resolver.resolve(&mut narrow, text, &mut found, &cancel).unwrap();
         } else {
             resolver.resolve(&mut records, &copied, &mut found, &cancel).unwrap();
