@@ -4,7 +4,7 @@
 //! window are sampled, whichever documents they are in, and its count is exact. Runs and periodic text are counted in full. What was not
 //! read at all may hold further places; how many is told from the counts of those that were seen ([`super::growth`]).
 
-use super::growth::{Grown, Growth, Seen};
+use super::growth::{Extrapolation, Grown, Seen};
 use super::owners::Owned;
 use super::passages::{Passage, Passages};
 use super::periodic::Shift;
@@ -246,7 +246,7 @@ impl Samples {
     pub fn estimate(mut self, rule: &Rule, own: u64, seen: Seen<'_>, most: usize) -> Estimate {
         self.kept.sort_unstable_by_key(|sample| (sample.hash, sample.place));
         let mut passages = Passages::default();
-        let mut growth = Growth::new(seen, rule, own).filter(|_| seen.tells_all(rule));
+        let mut growth = Extrapolation::new(seen, rule, own).filter(|_| seen.tells_all(rule));
         let mut unseen = (!seen.tells_all(rule) && own == 0).then(|| Unseen::new(seen.part));
         let mut judged: Vec<Judged> = Vec::with_capacity(self.kept.len());
         for same in self.kept.chunk_by(|a, b| a.hash == b.hash) {

@@ -99,7 +99,7 @@ struct Count {
 
 /// Goes through all windows that were seen.
 #[derive(Debug)]
-pub(super) struct Growth<'a> {
+pub(super) struct Extrapolation<'a> {
     seen: Seen<'a>,
     own: u64,
     outlook: Outlook,
@@ -117,7 +117,7 @@ pub(super) struct Grown {
     pub(super) stretches: u16,
 }
 
-impl<'a> Growth<'a> {
+impl<'a> Extrapolation<'a> {
     /// For text of which a part was read; before `own` lies the text of which nothing is removed. `None` where nothing can be told.
     pub(super) fn new(seen: Seen<'a>, rule: &Rule, own: u64) -> Option<Self> {
         if seen.part >= 1.0 || rule.min_count > LEAST_COUNT {
