@@ -48,14 +48,14 @@ impl Seen<'_> {
 
 /// How many windows stay in the text that is told of, for each that was seen.
 #[derive(Clone, Copy, Debug)]
-struct Outlook {
+struct SurvivalOdds {
     part: f64,
     keep: Keep,
     /// For windows seen in one stretch more than the place: how much of the term counts.
     weights: [f64; TRIALS + 1],
 }
 
-impl Outlook {
+impl SurvivalOdds {
     fn new(part: f64, keep: Keep) -> Self {
         let part = part.max(1.0 / FURTHEST);
         let times = (1.0 - part) / part;
@@ -102,9 +102,9 @@ struct Count {
 pub(super) struct Extrapolation<'a> {
     seen: Seen<'a>,
     own: u64,
-    outlook: Outlook,
+    outlook: SurvivalOdds,
     /// The same where a lot is missing.
-    fewer: Outlook,
+    fewer: SurvivalOdds,
     lots: [Count; LOTS],
     /// Windows with one place, of each lot.
     singles: [f64; LOTS],
@@ -126,8 +126,8 @@ impl<'a> Extrapolation<'a> {
         Some(Self {
             seen,
             own,
-            outlook: Outlook::new(seen.part, rule.keep),
-            fewer: Outlook::new(seen.part * (LOTS - 1) as f64 / LOTS as f64, rule.keep),
+            outlook: SurvivalOdds::new(seen.part, rule.keep),
+            fewer: SurvivalOdds::new(seen.part * (LOTS - 1) as f64 / LOTS as f64, rule.keep),
             lots: [Count::default(); LOTS],
             singles: [0.0; LOTS],
         })
@@ -161,7 +161,7 @@ impl<'a> Extrapolation<'a> {
             return Grown::default();
         }
         let is_apart = sums[0] == count;
-        let stays = |outlook: &Outlook, [all, earlier, own]: [usize; 3]| match outlook.keep {
+        let stays = |outlook: &SurvivalOdds, [all, earlier, own]: [usize; 3]| match outlook.keep {
             _ if own == 0 => 0.0,
             Keep::First => outlook.stays(all) - outlook.stays(earlier),
             // Two places in a stretch go, whatever else there is.
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     /// What is told on average of a window that lies in so many stretches.
-    fn told(outlook: &Outlook, places: usize) -> f64 {
+    fn told(outlook: &SurvivalOdds, places: usize) -> f64 {
         let (p, mut chance, mut sum) = (outlook.part, 1.0, 0.0);
         for seen in 0..=places {
             let all = chance * p.powi(seen as i32) * (1.0 - p).powi((places - seen) as i32);
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn on_average_what_stays_is_told_whatever_part_was_read() {
         for (part, most) in [(0.9, 0.001), (0.5, 0.01), (0.4, 0.03), (0.25, 0.11)] {
-            let [first, none] = [Keep::First, Keep::None].map(|keep| Outlook::new(part, keep));
+            let [first, none] = [Keep::First, Keep::None].map(|keep| SurvivalOdds::new(part, keep));
             assert!((told(&first, 1) - 1.0).abs() < 1e-9 && (told(&none, 1) - 1.0).abs() < 1e-9, "{part}");
             for places in [2, 3, 4, 6, 10, 30] {
                 let (told, gone) = (told(&first, places), told(&none, places));
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn of_text_of_which_little_was_read_no_more_is_told_than_of_four_times_as_much() {
-        let outlook = Outlook::new(0.001, Keep::First);
+        let outlook = SurvivalOdds::new(0.001, Keep::First);
         assert_eq!(outlook.part, 0.25);
         let rule = Rule { min_length: 500, keep: Keep::First, min_count: 2 };
         let seen = |part| Seen { part, stretches: &[] };
