@@ -89,7 +89,7 @@ pub(super) trait Visit {
 
 /// Text that is passed over.
 #[derive(Clone, Copy)]
-struct Passing {
+struct SkippedText {
     period: u64,
     /// What lies before equals what lies `period` bytes earlier.
     known: u64,
@@ -100,7 +100,7 @@ pub(super) struct Walk {
     chooser: Chooser,
     found: Box<(Found, Candidates)>,
     tail: Tail,
-    passing: Option<Passing>,
+    passing: Option<SkippedText>,
     /// Bytes of a window; 0 if they are more than can be looked for.
     window: u64,
     /// Bytes that are kept, see [`KEPT`].
@@ -226,9 +226,9 @@ impl Walk {
             (Some(passing), _) => passing,
             (None, 0) => return Ok(None),
             (None, period) if !self.tail.holds(next, period) => return Ok(None),
-            (None, period) => Passing { period, known: next },
+            (None, period) => SkippedText { period, known: next },
         };
-        let Passing { period, known } = passing;
+        let SkippedText { period, known } = passing;
         let end = self.tail.end();
         let same = common_prefix(self.tail.get(known, end), self.tail.get(known - period, end - period)) as u64;
         let known = known + same;
@@ -240,7 +240,7 @@ impl Walk {
             return Ok(None);
         }
         self.chooser.start_at(open);
-        self.passing = (known == end).then_some(Passing { period, known });
+        self.passing = (known == end).then_some(SkippedText { period, known });
         Ok(self.passing.is_none().then_some(open))
     }
 
