@@ -13,11 +13,11 @@ pub struct Scanner {
     walk: Walk,
     /// In place of the walk, where windows are short enough.
     tiny: Option<Tiny>,
-    rest: Rest,
+    rest: AnchorOutput,
 }
 
 /// What comes behind the choice of anchors.
-struct Rest {
+struct AnchorOutput {
     plain: bool,
     is_tiny: bool,
     min_length: u64,
@@ -92,7 +92,7 @@ impl Earlier {
 
 /// The rest with the sink that it fills.
 struct Taking<'a, S: ?Sized> {
-    rest: &'a mut Rest,
+    rest: &'a mut AnchorOutput,
     sink: &'a mut S,
 }
 
@@ -118,7 +118,7 @@ impl Scanner {
     }
 
     pub(super) fn with_bits(rule: &Rule, bits: Bits) -> Self {
-        let rest = Rest {
+        let rest = AnchorOutput {
             plain: rule.is_plain(),
             is_tiny: rule.is_tiny(),
             min_length: rule.min_length.max(1),
@@ -175,7 +175,7 @@ impl Scanner {
     }
 }
 
-impl Rest {
+impl AnchorOutput {
     fn take<S: Sink + ?Sized>(&mut self, walk: &Walk, owned: &Owned, sink: &mut S) -> Outcome<()> {
         let key = walk.key(owned);
         let anchor = Anchor {
