@@ -130,7 +130,7 @@ pub fn look(scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<Repeats
 
 impl Repeats {
     fn read(&mut self, index: u32, file: &TextFile, scope: &Scope, read: &AtomicU64, cancel: &Cancel) -> Outcome<()> {
-        let spool = Box::new(Short::default());
+        let spool = Box::new(InMemorySearch::default());
         let mut lines = Documents::open(file, scope.text_key, Position::default(), spool, cancel)?;
         let (mut spare, mut told) = (String::new(), FileSeen { name: file.name.clone(), ..FileSeen::default() });
         while let Some(record) = lines.next()? {
@@ -347,9 +347,9 @@ fn listed_ranges(line: &[u8], key: &str, text_bytes: usize) -> Option<Vec<Range<
 
 /// Lines that are held in memory, up to a length.
 #[derive(Default)]
-pub(super) struct Short(Vec<u8>);
+pub(super) struct InMemorySearch(Vec<u8>);
 
-impl Spool for Short {
+impl Spool for InMemorySearch {
     fn clear(&mut self) -> Outcome<()> {
         self.0.clear();
         Ok(())

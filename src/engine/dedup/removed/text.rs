@@ -1,7 +1,7 @@
 //! The text of documents whose ranges are known, read from where it was; and where a passage is for the first time.
 
 use super::{Document, Removed, Source};
-use crate::engine::dedup::look::Short;
+use crate::engine::dedup::look::InMemorySearch;
 use crate::model::{Cancel, Failure, FileStamp, Outcome, Subject};
 use crate::source::dedup::{Documents, Kind, Position, TextFile};
 use crate::source::text::Packing;
@@ -62,7 +62,7 @@ impl Source {
 pub fn read_text(source: &Source, text_key: &str, start: u64, line: u64, cancel: &Cancel) -> Outcome<String> {
     let file = source.open()?;
     let from = Position { offset: start, line };
-    let mut documents = Documents::open(&file, text_key, from, Box::new(Short::default()), cancel)?;
+    let mut documents = Documents::open(&file, text_key, from, Box::new(InMemorySearch::default()), cancel)?;
     let subject = || Subject::path(&source.path).line(line + 1);
     let refuse = |why: &str| Failure::data("showing what a run removed", why.to_owned()).on(subject());
     let Some(record) = documents.next()?.filter(|record| record.kind == Kind::Document) else {
@@ -164,7 +164,8 @@ impl Search {
             let Some(source) = removed.source(number) else { break };
             let file = source.open()?;
             let key = &removed.directory().text_key;
-            let mut documents = Documents::open(&file, key, Position::default(), Box::new(Short::default()), cancel)?;
+            let mut documents =
+                Documents::open(&file, key, Position::default(), Box::new(InMemorySearch::default()), cancel)?;
             loop {
                 read.store(before + documents.consumed(), Ordering::Relaxed);
                 cancel.check()?;
