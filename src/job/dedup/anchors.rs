@@ -1,6 +1,6 @@
 //! Records of anchors on a pile: in runs, each sorted by part of the keys, so that one part can be read without the others.
 
-use super::pile::{OpenFiles, Pile, Stored};
+use super::pile::{OpenFiles, SpillBuffer, Stored};
 use crate::engine::dedup::find::{partition_of, Anchor, CompactAnchor, Interval, Passage, Passages, Record, Sink};
 use crate::model::Outcome;
 use serde::{Deserialize, Serialize};
@@ -22,9 +22,9 @@ pub(super) struct Collector<'a> {
     run_bytes: usize,
     waiting: Vec<u8>,
     sorted: Vec<u8>,
-    anchors: Pile<'a>,
+    anchors: SpillBuffer<'a>,
     runs: Vec<Run>,
-    found: Pile<'a>,
+    found: SpillBuffer<'a>,
     passages: Passages,
 }
 
@@ -49,7 +49,13 @@ pub(super) fn record_bytes(narrow: bool) -> usize {
 
 impl<'a> Collector<'a> {
     /// One that puts records and intervals on these piles.
-    pub(super) fn new(narrow: bool, parts: u32, run_bytes: usize, anchors: Pile<'a>, found: Pile<'a>) -> Self {
+    pub(super) fn new(
+        narrow: bool,
+        parts: u32,
+        run_bytes: usize,
+        anchors: SpillBuffer<'a>,
+        found: SpillBuffer<'a>,
+    ) -> Self {
         let waiting = Vec::new();
         let (sorted, runs, passages) = (Vec::new(), Vec::new(), Passages::default());
         Self { narrow, parts, run_bytes, waiting, sorted, anchors, runs, found, passages }
@@ -193,7 +199,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for (narrow, budget, parts) in [(true, 0, 7), (true, 1 << 30, 1), (false, 1 << 30, 7), (false, 0, 64)] {
             let budget = Budget::new(budget);
-            let pile = |name: &str| Pile::new(&RealFs, dir.path().join(name), &budget);
+            let pile = |name: &str| SpillBuffer::new(&RealFs, dir.path().join(name), &budget);
             let mut collector = Collector::new(narrow, parts, 1_000, pile("a"), pile("f"));
             let anchor = |at: u64| Anchor {
                 key: at.wrapping_mul(0x9e37_79b9_7f4a_7c15),

@@ -1,7 +1,7 @@
 //! Second stage: all records of one part of the keys become intervals that are removable.
 
 use super::anchors::{interval_bytes, interval_of, Collected, Collector, INTERVAL};
-use super::pile::{Mark, OpenFiles, Pile, Stored};
+use super::pile::{Mark, OpenFiles, SpillBuffer, Stored};
 use super::read::ReadUnit;
 use super::run::Job;
 use super::texts::Texts;
@@ -104,7 +104,7 @@ impl Finding<'_> {
             }
         }
         let end = self.end();
-        let mut pile = Pile::new(&*job.context.fs, path, &job.budget);
+        let mut pile = SpillBuffer::new(&*job.context.fs, path, &job.budget);
         if self.is_on_disk() {
             // As resumable as the text is.
             pile.spill()?;
@@ -217,7 +217,7 @@ impl Finding<'_> {
         let job = self.job;
         let number = self.remainders.fetch_add(1, Ordering::Relaxed);
         let path = |what: &str| job.layout.scratch.join(format!("{number}.{what}"));
-        let pile = |what: &str| Pile::new(&*job.context.fs, path(what), &job.budget);
+        let pile = |what: &str| SpillBuffer::new(&*job.context.fs, path(what), &job.budget);
         let count: u64 = source.list.iter().map(|(collected, _)| collected.count(slice.part)).sum();
         let parts = count.saturating_mul(R::BYTES as u64) / job.memory.part_bytes() + 1;
         let parts = u32::try_from(parts).unwrap_or(u32::MAX).min(MOST_PARTS);
@@ -315,7 +315,7 @@ struct Slice {
 struct Intervals<'a> {
     finding: &'a Finding<'a>,
     waiting: Vec<Interval>,
-    pile: Pile<'a>,
+    pile: SpillBuffer<'a>,
     runs: Vec<Vec<u64>>,
 }
 

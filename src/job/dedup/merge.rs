@@ -3,7 +3,7 @@
 use super::anchors::{interval_bytes, INTERVAL};
 use super::budget::Budget;
 use super::find::{Cursor, FoundPart};
-use super::pile::{Mark, OpenFiles, Pile, Stored};
+use super::pile::{Mark, OpenFiles, SpillBuffer, Stored};
 use super::read::ReadUnit;
 use super::run::Job;
 use crate::formats::bsade::Range;
@@ -45,7 +45,7 @@ pub(super) fn merge_unit(
         heap.extend(cursor.next()?.map(|next| Reverse((next, which))));
     }
     // Kept to the end of the run, so it never stays in memory.
-    let mut ranges = Pile::new(&*job.context.fs, job.layout.ranges_of(number), &Budget::new(0));
+    let mut ranges = SpillBuffer::new(&*job.context.fs, job.layout.ranges_of(number), &Budget::new(0));
     ranges.spill()?;
     let (mut open_range, mut seen): (Option<(u64, u64)>, u64) = (None, 0);
     while let Some(Reverse(((start, end), which))) = heap.pop() {

@@ -50,7 +50,7 @@ impl Mark {
 }
 
 /// A pile that grows.
-pub(super) struct Pile<'a> {
+pub(super) struct SpillBuffer<'a> {
     fs: &'a dyn Fs,
     path: PathBuf,
     budget: Arc<Budget>,
@@ -61,7 +61,7 @@ pub(super) struct Pile<'a> {
     spilled: bool,
 }
 
-impl<'a> Pile<'a> {
+impl<'a> SpillBuffer<'a> {
     /// An empty one, whose file would be at `path`: what a stopped run left there goes.
     pub(super) fn new(fs: &'a dyn Fs, path: PathBuf, budget: &Arc<Budget>) -> Self {
         let budget = Arc::clone(budget);
@@ -165,7 +165,7 @@ impl<'a> Pile<'a> {
     }
 }
 
-impl Drop for Pile<'_> {
+impl Drop for SpillBuffer<'_> {
     fn drop(&mut self) {
         if !self.spilled {
             self.chunks.drain(..).for_each(|chunk| self.budget.give(chunk));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     fn fill(dir: &Path, bytes: &[u8], budget: &Arc<Budget>) -> Stored {
-        let mut pile = Pile::new(&RealFs, dir.join("pile"), budget);
+        let mut pile = SpillBuffer::new(&RealFs, dir.join("pile"), budget);
         for (number, piece) in bytes.chunks(100_003).enumerate() {
             pile.append(piece).unwrap();
             if number == 3 {

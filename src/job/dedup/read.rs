@@ -3,7 +3,7 @@
 use super::anchors::{Collected, Collector, Run};
 use super::find::{noted_passages, passages_of, NotedPassage};
 use super::notes::Notes;
-use super::pile::{Mark, Pile, Stored};
+use super::pile::{Mark, SpillBuffer, Stored};
 use super::run::Job;
 use super::source::{each_line, Line, Stretch};
 use super::spool::ScratchSpool;
@@ -160,7 +160,7 @@ struct Reading<'a> {
     job: &'a Job<'a>,
     number: usize,
     scanner: Scanner,
-    text: Pile<'a>,
+    text: SpillBuffer<'a>,
     sink: Collector<'a>,
     findings: RecordedProblems,
     spare: String,
@@ -172,7 +172,7 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     fn new(job: &'a Job<'a>, number: usize, stretches: &[Stretch], path: &impl Fn(&str) -> PathBuf) -> Outcome<Self> {
         let fs = &*job.context.fs;
-        let pile = |what: &str| Pile::new(fs, path(what), &job.budget);
+        let pile = |what: &str| SpillBuffer::new(fs, path(what), &job.budget);
         let (division, run_bytes) = (&job.division, job.memory.run_bytes(job.division.parts));
         let sink = Collector::new(division.narrow, division.parts, run_bytes, pile("anchors"), pile("found"));
         let scanner = Scanner::new(&job.rule);

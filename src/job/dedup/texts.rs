@@ -86,7 +86,7 @@ impl TextAt for Texts<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::budget::Budget;
-    use super::super::pile::Pile;
+    use super::super::pile::SpillBuffer;
     use super::*;
     use crate::storage::fs::RealFs;
 
@@ -99,7 +99,7 @@ mod tests {
             .enumerate()
             .map(|(number, part)| {
                 let budget = Budget::new(if number % 2 == 0 { 1 << 20 } else { 0 });
-                let mut pile = Pile::new(&RealFs, dir.path().join(number.to_string()), &budget);
+                let mut pile = SpillBuffer::new(&RealFs, dir.path().join(number.to_string()), &budget);
                 pile.append(part.as_bytes()).unwrap();
                 pile.finish().unwrap()
             })
