@@ -29,7 +29,7 @@ pub(super) struct Piece {
 }
 
 /// A file while it is written: pieces are made side by side and put down one after the other.
-pub(super) struct Sheet {
+pub(super) struct OrderedOutput {
     pub(super) pieces: Vec<Piece>,
     down: Mutex<Down>,
     turn: Condvar,
@@ -50,7 +50,7 @@ pub(super) struct Down {
     written: WrittenRanges,
 }
 
-impl Sheet {
+impl OrderedOutput {
     pub(super) fn of(job: &Job<'_>, placed: &Placed, is_wanted: bool) -> Self {
         // Of very many files each is one piece: a place that is kept for a second one would be room for three others.
         let count = |part: &PlacedPart| part.facts.seams.len() + 1;

@@ -4,7 +4,7 @@ use super::export::Placed;
 use super::merge::Ranges;
 use super::pile::Mark;
 use super::run::Job;
-use super::sheet::{Down, Sheet};
+use super::sheet::{Down, OrderedOutput};
 use super::source::{each_noted_line, Line, Stretch};
 use super::spool::ScratchSpool;
 use super::Figures;
@@ -71,8 +71,8 @@ pub(super) struct Written {
 pub(super) fn write_files(job: &Job<'_>, files: &[Placed], wanted: &[(usize, u64)]) -> Outcome<Vec<Written>> {
     let (threads, cancel) = (job.memory.threads, &job.context.cancel);
     let known = run_units(files, threads, cancel, |placed| written_before(job, placed))?;
-    let sheets: Vec<Sheet> =
-        files.iter().zip(&known).map(|(placed, known)| Sheet::of(job, placed, known.is_none())).collect();
+    let sheets: Vec<OrderedOutput> =
+        files.iter().zip(&known).map(|(placed, known)| OrderedOutput::of(job, placed, known.is_none())).collect();
     // The pieces of a file one behind the other: whoever waits for its turn waits for one that has begun.
     let pieces: Vec<(usize, usize)> = sheets
         .iter()
@@ -132,7 +132,7 @@ fn changed(path: &Path) -> Failure {
 struct Writing<'a> {
     job: &'a Job<'a>,
     file: usize,
-    sheet: &'a Sheet,
+    sheet: &'a OrderedOutput,
     piece: usize,
     /// Once it is its turn.
     down: Option<MutexGuard<'a, Down>>,
@@ -149,7 +149,13 @@ struct Writing<'a> {
 }
 
 impl<'a> Writing<'a> {
-    fn write(job: &'a Job<'a>, placed: &Placed, sheet: &'a Sheet, piece: usize, mut wanted: Vec<u64>) -> Outcome<()> {
+    fn write(
+        job: &'a Job<'a>,
+        placed: &Placed,
+        sheet: &'a OrderedOutput,
+        piece: usize,
+        mut wanted: Vec<u64>,
+    ) -> Outcome<()> {
         wanted.sort_unstable();
         wanted.dedup();
         wanted.reverse();
