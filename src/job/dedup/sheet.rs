@@ -31,13 +31,13 @@ pub(super) struct Piece {
 /// A file while it is written: pieces are made side by side and put down one after the other.
 pub(super) struct OrderedOutput {
     pub(super) pieces: Vec<Piece>,
-    down: Mutex<Down>,
+    down: Mutex<OutputState>,
     turn: Condvar,
 }
 
 /// What is put down.
 #[derive(Default)]
-pub(super) struct Down {
+pub(super) struct OutputState {
     /// The piece whose turn it is.
     pub(super) next: usize,
     output: Option<(PackedOutput, Hash)>,
@@ -67,7 +67,7 @@ impl OrderedOutput {
             }
             pieces.push(last);
         }
-        let mut down = Down::default();
+        let mut down = OutputState::default();
         if let Some(file) = job.inputs.files.get(placed.file) {
             if job.inputs.shard_of(placed.file).is_none() {
                 down.begin(&file.name, file.bytes);
@@ -87,7 +87,7 @@ impl OrderedOutput {
     }
 
     /// Waits until it is the turn of a piece, which then has everything to itself.
-    pub(super) fn wait_for(&self, piece: usize, cancel: &Cancel) -> Outcome<MutexGuard<'_, Down>> {
+    pub(super) fn wait_for(&self, piece: usize, cancel: &Cancel) -> Outcome<MutexGuard<'_, OutputState>> {
         let mut down = self.down.lock().unwrap_or_else(PoisonError::into_inner);
         while down.next != piece {
             cancel.check()?;
@@ -97,7 +97,7 @@ impl OrderedOutput {
     }
 }
 
-impl Down {
+impl OutputState {
     /// Begins a file of the result.
     fn begin(&mut self, name: &str, input_bytes: u64) {
         self.files.reserve_exact(usize::from(self.files.is_empty()));

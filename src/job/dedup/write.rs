@@ -4,7 +4,7 @@ use super::export::Placed;
 use super::merge::Ranges;
 use super::pile::Mark;
 use super::run::Job;
-use super::sheet::{Down, OrderedOutput};
+use super::sheet::{OrderedOutput, OutputState};
 use super::source::{each_noted_line, Line, Stretch};
 use super::spool::ScratchSpool;
 use super::Figures;
@@ -135,7 +135,7 @@ struct Writing<'a> {
     sheet: &'a OrderedOutput,
     piece: usize,
     /// Once it is its turn.
-    down: Option<MutexGuard<'a, Down>>,
+    down: Option<MutexGuard<'a, OutputState>>,
     /// Output that waits for its turn, and how much may.
     held: Vec<u8>,
     most: usize,
@@ -298,7 +298,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Adds what was counted to the file that is being written.
-    fn hand_over(&mut self, down: &mut Down) {
+    fn hand_over(&mut self, down: &mut OutputState) {
         let (figures, input_bytes) = (std::mem::take(&mut self.figures), std::mem::take(&mut self.input_bytes));
         if let Some(file) = down.files.last_mut() {
             file.figures.add(&figures);
