@@ -40,12 +40,12 @@ pub(super) struct FileFacts {
     /// Those of them that are blank.
     pub(super) blank: u64,
     /// Of a file that is written in parts: where one may begin.
-    pub(super) seams: Vec<Seam>,
+    pub(super) seams: Vec<LineBoundary>,
 }
 
 /// A place between two lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Seam {
+pub(super) struct LineBoundary {
     /// In the file, in bytes.
     pub(super) offset: u64,
     /// Lines before it, counted from where the part begins.
@@ -196,7 +196,7 @@ impl<'a> Reading<'a> {
         let damage = each_line(job.inputs, stretch, key, Box::new(spool), cancel, &mut |line, read| {
             if is_divided && line.start() >= seam + distance {
                 seam = line.start();
-                facts.seams.push(Seam { offset: seam, line: facts.lines, at: self.text.len() - base });
+                facts.seams.push(LineBoundary { offset: seam, line: facts.lines, at: self.text.len() - base });
             }
             facts.lines += 1;
             let mut text_bytes = 0;
