@@ -10,7 +10,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, clippy::disallowed_methods)]
 
-use gristmill::job::dedup::{estimates, Effort};
+use gristmill::job::dedup::{estimates, SampleBudget};
 use gristmill::model::dedup::SHOWN_LENGTHS;
 use gristmill::model::{Cancel, DedupPlan, RunOptions};
 use std::path::Path;
@@ -175,7 +175,7 @@ fn try_corpus(of: &fn(&mut Dice) -> Vec<String>, seed: u64, tallies: &mut [Tally
     let plan = DedupPlan::new(folder.path().to_string_lossy().into_owned(), "");
     let tell = |memory_bytes: u64, most_bytes: u64| {
         let options = RunOptions { memory_bytes, threads: 2, ..RunOptions::default() };
-        let effort = Effort { longest: Duration::from_secs(600), most_bytes, searches: true };
+        let effort = SampleBudget { longest: Duration::from_secs(600), most_bytes, searches: true };
         estimates(&plan, &SHOWN_LENGTHS, &options, effort, &Cancel::default()).unwrap()
     };
     let truths = tell(1 << 30, u64::MAX);

@@ -14,7 +14,7 @@ use super::end::{fields, Done, Finished, Stopped};
 use super::{prepare, task};
 use crate::engine::plan::dedup::{open_questions, refusals};
 use crate::engine::plan::{file, CommandLine};
-use crate::job::dedup::{estimate, needs, start, Effort};
+use crate::job::dedup::{estimate, needs, start, SampleBudget};
 use crate::model::text::bytes;
 use crate::model::{DedupPlan, Failure, Outcome, Problem, RunOptions, Severity};
 use crate::prompt;
@@ -125,7 +125,7 @@ fn save_plan(plan: &DedupPlan, path: &Path) -> Outcome<()> {
 }
 
 fn dry_run(plan: &DedupPlan, context: &Context) -> Finished {
-    let found = estimate(plan, &run_options(context), Effort::default(), &context.signals.listen())?;
+    let found = estimate(plan, &run_options(context), SampleBudget::default(), &context.signals.listen())?;
     let (refused, others): (Vec<Problem>, Vec<Problem>) =
         found.problems.iter().cloned().partition(|problem| problem.severity == Severity::Refusal);
     for problem in prepare::summary::worth_a_line(&others, context.printer.is_verbose()) {

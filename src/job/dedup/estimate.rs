@@ -43,7 +43,7 @@ const PASSAGES: usize = 20;
 
 /// How much is read for an estimate.
 #[derive(Clone, Copy, Debug)]
-pub struct Effort {
+pub struct SampleBudget {
     /// Time spent on reading, at most.
     pub longest: Duration,
     /// Bytes on disk that are read, at most and about.
@@ -52,7 +52,7 @@ pub struct Effort {
     pub searches: bool,
 }
 
-impl Effort {
+impl SampleBudget {
     /// As little as tells something, for a first look.
     pub const FIRST: Self = Self { longest: Duration::from_millis(800), most_bytes: 256 << 20, searches: false };
 
@@ -64,7 +64,7 @@ impl Effort {
     }
 }
 
-impl Default for Effort {
+impl Default for SampleBudget {
     fn default() -> Self {
         Self { longest: LONGEST, most_bytes: u64::MAX, searches: true }
     }
@@ -109,7 +109,12 @@ fn needs_of(
 ///
 /// # Errors
 /// See [`estimates`].
-pub fn estimate(plan: &DedupPlan, options: &RunOptions, effort: Effort, cancel: &Cancel) -> Outcome<DedupEstimate> {
+pub fn estimate(
+    plan: &DedupPlan,
+    options: &RunOptions,
+    effort: SampleBudget,
+    cancel: &Cancel,
+) -> Outcome<DedupEstimate> {
     let length = plan.min_length.unwrap_or(USUAL_MIN_LENGTH);
     let found = estimates(plan, &[length], options, effort, cancel)?.pop();
     found.ok_or_else(|| Failure::environment("estimating", "nothing was estimated"))
@@ -123,7 +128,7 @@ pub fn estimates(
     plan: &DedupPlan,
     lengths: &[u64],
     options: &RunOptions,
-    effort: Effort,
+    effort: SampleBudget,
     cancel: &Cancel,
 ) -> Outcome<Vec<DedupEstimate>> {
     let checked = CheckedPlan::new(plan, lengths, options, cancel)?;

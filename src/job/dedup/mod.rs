@@ -39,7 +39,7 @@ mod texts;
 mod write;
 
 pub use check::{is_index, verify_index};
-pub use estimate::{estimate, estimates, needs, Effort, Needs};
+pub use estimate::{estimate, estimates, needs, Needs, SampleBudget};
 pub use leftover::scratch_elsewhere;
 pub use report::{DedupEstimate, DedupReport, Figures, FileReport, LengthEstimate, RepeatedPassage};
 

@@ -1,7 +1,7 @@
 //! What seconds tell of a text: as many of its documents as can be read in them, and of their windows a share of all different ones. What
 //! is small is searched as a run would search it.
 
-use super::estimate::Effort;
+use super::estimate::SampleBudget;
 use super::held::{hold, Held, SearchBudget};
 use super::inputs::Inputs;
 use super::report::RepeatedPassage;
@@ -122,7 +122,7 @@ impl Sample {
         inputs: &Inputs,
         rules: Vec<Rule>,
         options: &RunOptions,
-        effort: Effort,
+        effort: SampleBudget,
         cancel: &Cancel,
     ) -> Outcome<Self> {
         let memory = (options.memory_bytes / 2).clamp(1 << 20, MOST_PLACES);
@@ -158,7 +158,7 @@ impl Sample {
                 inputs,
                 rules,
                 options,
-                Effort {
+                SampleBudget {
                     searches: false,
                     most_bytes: inputs.bytes().saturating_sub(1).min(effort.most_bytes),
                     ..effort

@@ -6,7 +6,7 @@ use super::super::what_now::{tell_problems, Choice, LastLook};
 use super::Guide;
 use crate::engine::plan::dedup::{missing_or_wrong, DedupSetting};
 use crate::engine::plan::{file, CommandLine};
-use crate::job::dedup::{estimates, DedupEstimate, Effort};
+use crate::job::dedup::{estimates, DedupEstimate, SampleBudget};
 use crate::model::dedup::{Mode, SHOWN_LENGTHS, USUAL_MIN_LENGTH};
 use crate::model::text::{bytes, count, display_safe, grouped};
 use crate::model::{Cancel, Outcome, Problem};
@@ -73,7 +73,7 @@ impl LastLook for Guide {
             lengths.push(chosen);
             lengths.sort_unstable();
         }
-        let found = estimates(&self.plan, &lengths, &self.options, Effort::default(), &Cancel::default());
+        let found = estimates(&self.plan, &lengths, &self.options, SampleBudget::default(), &Cancel::default());
         let Some(found) = self.ask.or_refuse(found)? else { return Ok(false) };
         let figures = found.iter().flat_map(|one| one.lengths.iter().copied()).collect();
         let at = lengths.iter().position(|length| *length == chosen).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! What is told of a text of which a part was read.
 
 use super::Sandbox;
-use gristmill::job::dedup::{estimates, start, DedupEstimate, Effort, LengthEstimate};
+use gristmill::job::dedup::{estimates, start, DedupEstimate, SampleBudget, LengthEstimate};
 use gristmill::model::dedup::Keep;
 use gristmill::model::{Cancel, DedupPlan, RunOptions};
 use std::time::Duration;
@@ -58,11 +58,11 @@ fn corpus(sandbox: &Sandbox) {
 
 fn told(plan: &DedupPlan, part: f64, threads: usize) -> (DedupEstimate, LengthEstimate) {
     let options = RunOptions { memory_bytes: 16 << 20, threads, ..RunOptions::default() };
-    let whole = estimates(plan, &[200], &options, Effort::default(), &Cancel::default()).unwrap().pop().unwrap();
-    let effort = Effort {
+    let whole = estimates(plan, &[200], &options, SampleBudget::default(), &Cancel::default()).unwrap().pop().unwrap();
+    let effort = SampleBudget {
         longest: Duration::from_secs(600),
         most_bytes: (whole.input_bytes as f64 * part).round() as u64,
-        ..Effort::default()
+        ..SampleBudget::default()
     };
     let found = estimates(plan, &[200], &options, effort, &Cancel::default()).unwrap().pop().unwrap();
     let length = found.lengths[0];
@@ -152,7 +152,7 @@ fn what_fits_into_memory_is_told_exactly_and_the_rest_never_grows_with_the_lengt
     }
     let plan = DedupPlan::new(sandbox.path("data").to_string_lossy().into_owned(), "");
     let options = RunOptions { memory_bytes: 12 << 20, ..RunOptions::default() };
-    let effort = Effort { longest: Duration::from_secs(600), ..Effort::default() };
+    let effort = SampleBudget { longest: Duration::from_secs(600), ..SampleBudget::default() };
     let mut before = 1.0;
     for (length, truth) in [50, 100, 200, 500].into_iter().zip(truths) {
         // Each is asked for by itself.

@@ -2,7 +2,7 @@
 //! reading; of the other questions the newest wins.
 
 use super::seen::relevant;
-use crate::job::dedup::{estimate, estimates, DedupEstimate, Effort};
+use crate::job::dedup::{estimate, estimates, DedupEstimate, SampleBudget};
 use crate::model::{Cancel, DedupPlan, Outcome};
 use crate::source::dedup::{list, Listing};
 use crate::tui::screen::UiEnv;
@@ -23,10 +23,10 @@ enum Look {
 }
 
 impl Look {
-    fn effort(self) -> Effort {
+    fn effort(self) -> SampleBudget {
         match self {
-            Self::First => Effort::FIRST,
-            Self::Whole => Effort::default(),
+            Self::First => SampleBudget::FIRST,
+            Self::Whole => SampleBudget::default(),
         }
     }
 
