@@ -15,7 +15,7 @@ mod names;
 mod search;
 mod sieve;
 
-pub use search::{LeakSearch, LeakUnit, Sack, Taken};
+pub use search::{LeakSearch, LeakUnit, RecordBuffer, Taken};
 
 use super::outputs::exclude_item;
 use super::splits::{Edit, ExcludeItem, SplitEditor};

@@ -110,7 +110,7 @@ impl PartNames {
 }
 
 /// The records of one worker: sorted in memory, and in runs beyond it. Goes from shard to shard.
-pub struct Sack {
+pub struct RecordBuffer {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
     number: usize,
@@ -171,7 +171,7 @@ impl<const N: usize> Side<N> {
     }
 }
 
-impl Sack {
+impl RecordBuffer {
     /// Its number, as it was given.
     pub fn number(&self) -> usize {
         self.number
@@ -251,8 +251,8 @@ impl LeakSearch {
     }
 
     /// An empty sack for the worker of that number. `memory` bounds what is sorted at once, in bytes.
-    pub fn sack(&self, fs: Arc<dyn Fs>, dir: &Path, number: usize, memory: usize) -> Sack {
-        Sack {
+    pub fn sack(&self, fs: Arc<dyn Fs>, dir: &Path, number: usize, memory: usize) -> RecordBuffer {
+        RecordBuffer {
             fs,
             dir: dir.to_path_buf(),
             number,
@@ -266,7 +266,7 @@ impl LeakSearch {
     }
 
     /// Puts the records of one shard into a sack. A shard that cannot be read is a finding, not a failure.
-    pub fn take(&self, unit: LeakUnit, sack: &mut Sack, handles: &Handles<'_>) -> Outcome<Taken> {
+    pub fn take(&self, unit: LeakUnit, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<Taken> {
         handles.cancel.check()?;
         let Some((name, _)) = self.prepared.entry(unit.id) else { return Ok(Taken::default()) };
         match self.take_shard(unit.id, sack, handles) {
@@ -281,7 +281,7 @@ impl LeakSearch {
         }
     }
 
-    fn take_shard(&self, id: ShardId, sack: &mut Sack, handles: &Handles<'_>) -> Outcome<Taken> {
+    fn take_shard(&self, id: ShardId, sack: &mut RecordBuffer, handles: &Handles<'_>) -> Outcome<Taken> {
         let count = self.prepared.entry(id).map_or(0, |(_, count)| count);
         if !self.options.content {
             if let Some(taken) = self.take_rows(id, count, sack, handles)? {
@@ -315,14 +315,20 @@ impl LeakSearch {
         id: ShardId,
         file: Option<&'a crate::storage::read::ReadFile>,
         cancel: &'a Cancel,
-        sack: &'a mut Sack,
+        sack: &'a mut RecordBuffer,
     ) -> Sieve<'a> {
         let splits = self.members.get(&id.0).map(Vec::as_slice).unwrap_or_default();
         Sieve::new(&self.options, self.excluded.get(&id.0), splits, u64::from(id.0), file, cancel, sack)
     }
 
     /// The names alone, from the sample table; `None` where it does not have them all.
-    fn take_rows(&self, id: ShardId, count: u64, sack: &mut Sack, handles: &Handles<'_>) -> Outcome<Option<Taken>> {
+    fn take_rows(
+        &self,
+        id: ShardId,
+        count: u64,
+        sack: &mut RecordBuffer,
+        handles: &Handles<'_>,
+    ) -> Outcome<Option<Taken>> {
         let Some(tables) = self.prepared.tables()? else { return Ok(None) };
         let rows = |from| tables.samples(id.0, from, ROWS);
         let last = rows(count.saturating_sub(1))?;
@@ -347,7 +353,7 @@ impl LeakSearch {
     /// Merges the records of all workers and says what they have in common.
     pub fn finish(
         &self,
-        sacks: Vec<Sack>,
+        sacks: Vec<RecordBuffer>,
         fs: &dyn Fs,
         scratch: &Path,
         options: &RunOptions,

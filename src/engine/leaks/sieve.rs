@@ -1,6 +1,6 @@
 //! One shard, sample by sample: what of it is compared, and its hash.
 
-use super::search::Sack;
+use super::search::RecordBuffer;
 use super::LeakOptions;
 use crate::media::kind::type_by_extension;
 use crate::model::{Cancel, Failure, HiddenSample, Outcome, PartRow, SampleRow};
@@ -41,7 +41,7 @@ pub(super) struct Sieve<'a> {
     /// The open shard; `None` where only names are compared.
     pub(super) file: Option<&'a ReadFile>,
     pub(super) cancel: &'a Cancel,
-    pub(super) sack: &'a mut Sack,
+    pub(super) sack: &'a mut RecordBuffer,
     /// Samples that take part.
     pub(super) samples: u64,
     /// Contents that are compared.
@@ -60,7 +60,7 @@ impl<'a> Sieve<'a> {
         shard: u64,
         file: Option<&'a ReadFile>,
         cancel: &'a Cancel,
-        sack: &'a mut Sack,
+        sack: &'a mut RecordBuffer,
     ) -> Self {
         let buffer = if file.is_some() { vec![0; CHUNK] } else { Vec::new() };
         let (parts, samples, compared, met) = (Vec::new(), 0, 0, 0);

@@ -7,7 +7,7 @@ use super::pool::run_units;
 use super::prepare::OutputFile;
 use super::task::{Task, TaskContext};
 use super::{as_seconds, Phase};
-use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, Sack, SplitLayout, Taken};
+use crate::engine::leaks::{LeakOptions, LeakSearch, Leaks, RecordBuffer, SplitLayout, Taken};
 use crate::model::text::display_safe;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};
 use crate::storage::fs::{Fs, RealFs};
@@ -88,7 +88,7 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
     let memory = usize::try_from(context.options.memory_bytes).unwrap_or(usize::MAX) / threads;
     let sack = |number| search.sack(Arc::clone(&context.fs), scratch.path(), number, memory);
     // A worker takes a sack for each shard and gives it back, so there are no more sacks than workers.
-    let sacks: Mutex<Vec<Sack>> = Mutex::new((0..threads).map(sack).collect());
+    let sacks: Mutex<Vec<RecordBuffer>> = Mutex::new((0..threads).map(sack).collect());
     let taking = if content { "reading the shards" } else { "reading the names" };
     context.phase_of(Phase::Scan, "shard", taking);
     context.progress.expect(units.len() as u64, bytes);
@@ -110,7 +110,7 @@ fn run(root: &Path, layout: &SplitLayout, leaks: LeakOptions, context: &TaskCont
     let bytes = context.progress.read().bytes_done;
     context.phase_of(Phase::Tables, "record", "comparing the splits");
     let mut sacks = sacks.into_inner().unwrap_or_else(PoisonError::into_inner);
-    sacks.sort_by_key(Sack::number);
+    sacks.sort_by_key(RecordBuffer::number);
     let found = search.finish(sacks, &*context.fs, scratch.path(), &context.options, &context.handles())?;
     Ok(LeakReport {
         content,
