@@ -2,7 +2,7 @@
 
 use super::group::{repairs, Contents, Group, Grouped, Matcher, Place};
 use super::names;
-use super::sieve::{bit, Sieve, Which};
+use super::sieve::{bit, SampleHasher, Which};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
 use crate::engine::index::bytes::SpoolWriter;
@@ -316,9 +316,9 @@ impl LeakSearch {
         file: Option<&'a crate::storage::read::ReadFile>,
         cancel: &'a Cancel,
         sack: &'a mut RecordBuffer,
-    ) -> Sieve<'a> {
+    ) -> SampleHasher<'a> {
         let splits = self.members.get(&id.0).map(Vec::as_slice).unwrap_or_default();
-        Sieve::new(&self.options, self.excluded.get(&id.0), splits, u64::from(id.0), file, cancel, sack)
+        SampleHasher::new(&self.options, self.excluded.get(&id.0), splits, u64::from(id.0), file, cancel, sack)
     }
 
     /// The names alone, from the sample table; `None` where it does not have them all.

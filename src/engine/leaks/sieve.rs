@@ -30,7 +30,7 @@ struct Part {
 }
 
 /// Takes the samples of one shard.
-pub(super) struct Sieve<'a> {
+pub(super) struct SampleHasher<'a> {
     pub(super) options: &'a LeakOptions,
     /// Keys that are excluded in this shard.
     pub(super) excluded: Option<&'a HashSet<Box<str>>>,
@@ -52,7 +52,7 @@ pub(super) struct Sieve<'a> {
     buffer: Vec<u8>,
 }
 
-impl<'a> Sieve<'a> {
+impl<'a> SampleHasher<'a> {
     pub(super) fn new(
         options: &'a LeakOptions,
         excluded: Option<&'a HashSet<Box<str>>>,
@@ -129,7 +129,7 @@ impl<'a> Sieve<'a> {
     }
 }
 
-impl ScanSink for Sieve<'_> {
+impl ScanSink for SampleHasher<'_> {
     fn part(&mut self, row: PartRow<'_>) -> Outcome<()> {
         if self.file.is_some() {
             let (offset, size) = (row.content_byte_offset, row.content_byte_size);
