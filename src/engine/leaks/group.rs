@@ -1,6 +1,6 @@
 //! Equal records side by side: when they are a leak, of what kind, and what can be done.
 
-use super::sieve::Which;
+use super::sieve::PartRef;
 use super::{Between, LeakCount, LeakKind, LeakPlace, Repair, LISTED_LEAKS, LISTED_PLACES};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(super) struct Group {
 
 impl Group {
     /// Adds a record: split, shard and sample, which part, and the tag of the whole sample.
-    pub(super) fn add(&mut self, [split, shard, sample]: [u64; 3], which: Which, tag: u64) {
+    pub(super) fn add(&mut self, [split, shard, sample]: [u64; 3], which: PartRef, tag: u64) {
         let place = Place { split: split as u32, shard: shard as u32, sample, part: which.name };
         self.ordinal = if self.first.is_none() { which.ordinal } else { self.ordinal.min(which.ordinal) };
         self.has_others |= *self.first.get_or_insert(place.sample()) != place.sample();
@@ -118,7 +118,7 @@ impl Matcher<5> for Contents {
         [split, shard, sample, which, tag]: [u64; 5],
         _found: &mut Grouped,
     ) {
-        group.add([split, shard, sample], Which::unpacked(which), tag);
+        group.add([split, shard, sample], PartRef::unpacked(which), tag);
     }
 
     fn end(&mut self, group: &Group, found: &mut Grouped) {

@@ -2,7 +2,7 @@
 
 use super::group::{Group, Grouped, Matcher};
 use super::search::NullProblemSink;
-use super::sieve::Which;
+use super::sieve::PartRef;
 use super::LeakKind;
 use crate::engine::check::Prepared;
 use crate::model::{Cancel, Failure, Handles, HiddenSample, Outcome, PartRow, Progress, SampleRow, ShardId};
@@ -61,7 +61,7 @@ impl Matcher<3> for Names {
             self.key.extend_from_slice(text);
             self.folders += 1;
         }
-        let which = Which { name: 0, ordinal: 0 };
+        let which = PartRef { name: 0, ordinal: 0 };
         self.same_key.add(numbers, which, 0);
         group.add(numbers, which, 0);
     }

@@ -2,7 +2,7 @@
 
 use super::group::{repairs, Contents, Group, Grouped, Matcher, Place};
 use super::names;
-use super::sieve::{bit, SampleHasher, Which};
+use super::sieve::{bit, PartRef, SampleHasher};
 use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
 use crate::engine::index::bytes::SpoolWriter;
@@ -379,7 +379,7 @@ impl LeakSearch {
     fn report(&self, mut found: Grouped, cancel: &Cancel) -> Outcome<Leaks> {
         for (id, splits) in self.members.iter().filter(|(_, splits)| splits.len() > 1) {
             let mut group = Group::default();
-            let whole = Which { name: 0, ordinal: 0 };
+            let whole = PartRef { name: 0, ordinal: 0 };
             splits.iter().for_each(|split| group.add([u64::from(*split), u64::from(*id), 0], whole, 0));
             found.keep(LeakKind::Shard, &group);
         }

@@ -92,19 +92,19 @@ impl<'a> SampleHasher<'a> {
         let mut ordinal = 0;
         for part in parts.iter().filter(|part| counts(part, &parts, self.options)) {
             let name = self.sack.part_number(&part.name);
-            self.content(&part.hash, index, Which { name, ordinal }, tag)?;
+            self.content(&part.hash, index, PartRef { name, ordinal }, tag)?;
             ordinal += 1;
         }
         let all: u64 = parts.iter().fold(0, |sum, part| sum.saturating_add(part.size));
         if ordinal == 0 && self.options.parts.is_empty() && all >= self.options.smallest_part.max(1) {
-            self.content(&whole, index, Which { name: 0, ordinal: 0 }, tag)?;
+            self.content(&whole, index, PartRef { name: 0, ordinal: 0 }, tag)?;
         }
         parts.clear();
         self.parts = parts;
         Ok(())
     }
 
-    fn content(&mut self, hash: &[u8; 32], sample: u64, which: Which, tag: u64) -> Outcome<()> {
+    fn content(&mut self, hash: &[u8; 32], sample: u64, which: PartRef, tag: u64) -> Outcome<()> {
         self.compared += 1;
         for &split in self.splits {
             let numbers = [u64::from(split), self.shard, sample, which.packed(), tag];
@@ -162,12 +162,12 @@ pub(super) fn bit(place: usize) -> u64 {
 /// Which part of a sample a record is of: the number of its name (0: the whole sample), and its place among those compared,
 /// by hash, so that it is the same in a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Which {
+pub(super) struct PartRef {
     pub(super) name: u64,
     pub(super) ordinal: u64,
 }
 
-impl Which {
+impl PartRef {
     fn packed(self) -> u64 {
         self.ordinal << NAME_BITS | self.name
     }
@@ -244,8 +244,8 @@ mod tests {
     #[test]
     fn a_record_keeps_the_name_and_place_of_its_part() {
         for (name, ordinal) in [(0, 0), (1, 5), (4097, 1_000_000)] {
-            let which = Which { name, ordinal };
-            assert_eq!(Which::unpacked(which.packed()), which);
+            let which = PartRef { name, ordinal };
+            assert_eq!(PartRef::unpacked(which.packed()), which);
         }
     }
 }
