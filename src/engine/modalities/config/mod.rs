@@ -5,7 +5,7 @@ mod resolve;
 mod tests;
 mod tokenizer;
 
-pub use resolve::{resolved, Surroundings};
+pub use resolve::{resolved, EnvVars};
 
 use crate::engine::pack::{unknown_end, unknown_end_note};
 use crate::formats::modalities::{raw_index, with_suffix, PACKED_SUFFIX};
@@ -60,7 +60,7 @@ pub fn read_yaml(path: &Path) -> Outcome<Node> {
 
 /// Reads a configuration, its references resolved by what is around: the environment, the number of CPUs, the file's own path.
 pub fn read(path: &Path) -> Outcome<PackConfig> {
-    let tree = resolved(&read_yaml(path)?, &Surroundings::of(path))?;
+    let tree = resolved(&read_yaml(path)?, &EnvVars::of(path))?;
     PackConfig::of(&tree).map_err(|failure| {
         let subject = Subject { path: Subject::path(path).path, ..failure.subject.clone() };
         failure.on(subject)

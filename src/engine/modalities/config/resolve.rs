@@ -16,7 +16,7 @@ const LONGEST: usize = 1 << 20;
 
 /// What a configuration can refer to besides itself.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct EnvVars {
     /// Number of CPUs.
     pub cpus: usize,
     /// Where the configuration lies.
@@ -25,7 +25,7 @@ pub struct Surroundings {
     pub variable: fn(&str) -> Option<String>,
 }
 
-impl Surroundings {
+impl EnvVars {
     /// The real ones, for a file.
     pub fn of(file: &Path) -> Self {
         let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -34,14 +34,14 @@ impl Surroundings {
 }
 
 /// The tree with every reference replaced by what it refers to. One that leads nowhere, or around in a circle, is a failure.
-pub fn resolved(tree: &Node, surroundings: &Surroundings) -> Outcome<Node> {
+pub fn resolved(tree: &Node, surroundings: &EnvVars) -> Outcome<Node> {
     let mut resolver = Resolver { root: tree, surroundings, steps: 0, place: Vec::new() };
     resolver.node(tree, 0)
 }
 
 struct Resolver<'a> {
     root: &'a Node,
-    surroundings: &'a Surroundings,
+    surroundings: &'a EnvVars,
     steps: usize,
     /// Keys that lead to the value at work, from the root on.
     place: Vec<String>,

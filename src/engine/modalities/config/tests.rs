@@ -19,13 +19,13 @@ tokenizer:
     max_length: 512
 ";
 
-fn around() -> Surroundings {
+fn around() -> EnvVars {
     let variable = |name: &str| match name {
         "NAME" => Some("tok".to_owned()),
         "RANK" => Some("3".to_owned()),
         _ => None,
     };
-    Surroundings { cpus: 6, file: PathBuf::from("conf/pack.yaml"), variable }
+    EnvVars { cpus: 6, file: PathBuf::from("conf/pack.yaml"), variable }
 }
 
 fn read_text(text: &str) -> Outcome<PackConfig> {

@@ -1,6 +1,6 @@
 //! The configuration of the preparation of instruction data, and the names of what it makes.
 
-use crate::engine::modalities::config::{read_yaml, resolved, Section, Surroundings};
+use crate::engine::modalities::config::{read_yaml, resolved, EnvVars, Section};
 use crate::formats::modalities::{with_suffix, INDEX_SUFFIX, PACKED_SUFFIX};
 use crate::formats::python::random::Seed;
 use crate::formats::python::yaml_write::dump_as_python_sorted;
@@ -201,7 +201,7 @@ impl Settings {
 
 /// The configuration of packing: its references are replaced before the paths of a partition take the place of its own.
 fn resolved_packing(path: &Path) -> Outcome<Node> {
-    resolved(&read_yaml(path)?, &Surroundings::of(path)).map_err(|failure| {
+    resolved(&read_yaml(path)?, &EnvVars::of(path)).map_err(|failure| {
         let subject = Subject { path: Subject::path(path).path, ..failure.subject.clone() };
         failure.on(subject)
     })
