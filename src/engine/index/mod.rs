@@ -88,7 +88,7 @@ pub struct BuiltIndex {
 }
 
 /// What the steps of a build share.
-pub(in crate::engine) struct Surroundings<'a> {
+pub(in crate::engine) struct BuildContext<'a> {
     pub(in crate::engine) fs: &'a dyn Fs,
     pub(in crate::engine) scratch: &'a Path,
     pub(in crate::engine) cancel: &'a Cancel,

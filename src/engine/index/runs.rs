@@ -3,7 +3,7 @@
 //! An entry is a text and a fixed count of numbers; the order is by text (bytes), then by numbers.
 
 use super::bytes::{push_int, push_text, SpoolReader, SpoolWriter};
-use super::Surroundings;
+use super::BuildContext;
 use crate::model::Outcome;
 use crate::storage::fs::Fs;
 use crate::storage::read::{open_read, ReadFile};
@@ -224,7 +224,7 @@ impl<const N: usize> Merge<N> {
 /// Merges runs into longer ones until they can be open at once; each step merges no more than it must.
 /// New files in the scratch folder begin with `name`.
 pub(in crate::engine) fn reduce<const N: usize>(
-    around: &Surroundings<'_>,
+    around: &BuildContext<'_>,
     sources: Vec<RunSource>,
     name: &str,
 ) -> Outcome<Vec<RunSource>> {

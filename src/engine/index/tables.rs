@@ -1,7 +1,7 @@
 //! The six b-trees of `samples` and `sample_parts`, filled row by row.
 
 use super::parts::PartsByName;
-use super::Surroundings;
+use super::BuildContext;
 use crate::formats::energon::tables::{CREATE_SAMPLE_INDEXES, CREATE_SAMPLE_TABLES};
 use crate::formats::sqlite::{IndexTree, PageWriter, Record, SchemaEntry, TableTree, Value};
 use crate::model::{Failure, Outcome};
@@ -38,7 +38,7 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Creates the database file, taking the place of one that a killed run left.
-    pub(super) fn create(around: &Surroundings<'_>, database: &Path) -> Outcome<Self> {
+    pub(super) fn create(around: &BuildContext<'_>, database: &Path) -> Outcome<Self> {
         around.fs.remove_file(database)?;
         Ok(Self {
             pages: PageWriter::create(around.fs, database)?,
@@ -56,7 +56,7 @@ impl Tables {
     }
 
     /// Adds a part of the sample that follows. Places must ascend, and offsets inside one sample.
-    pub(super) fn add_part(&mut self, place: Place, name: &[u8], span: Span, around: &Surroundings<'_>) -> Outcome<()> {
+    pub(super) fn add_part(&mut self, place: Place, name: &[u8], span: Span, around: &BuildContext<'_>) -> Outcome<()> {
         let (shard, index) = place.values()?;
         let (offset, size) = span.values()?;
         self.part_rows += 1;
@@ -75,7 +75,7 @@ impl Tables {
         rowid: u64,
         key: &[u8],
         span: Span,
-        around: &Surroundings<'_>,
+        around: &BuildContext<'_>,
     ) -> Outcome<()> {
         let (shard, index) = place.values()?;
         let (offset, size) = span.values()?;

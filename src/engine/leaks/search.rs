@@ -7,7 +7,7 @@ use super::{Leak, LeakKind, LeakOptions, LeakPlace, Leaks, SplitLayout};
 use crate::engine::check::Prepared;
 use crate::engine::index::bytes::SpoolWriter;
 use crate::engine::index::runs::{reduce, remove_temporary, Merge, RunSource, Sorter, CANCEL_EVERY};
-use crate::engine::index::Surroundings;
+use crate::engine::index::BuildContext;
 use crate::formats::python::braces;
 use crate::model::{
     Cancel, Handles, Outcome, Problem, ProblemKind, ProblemSink, Progress, RunOptions, ShardId, Subject,
@@ -368,7 +368,7 @@ impl LeakSearch {
         handles.progress.restart(records, 0);
         let memory = usize::try_from(options.memory_bytes).unwrap_or(usize::MAX);
         let around =
-            Surroundings { fs, scratch, cancel: handles.cancel, merge_width: MERGE_WIDTH, sort_memory: memory };
+            BuildContext { fs, scratch, cancel: handles.cancel, merge_width: MERGE_WIDTH, sort_memory: memory };
         let mut found = Grouped::default();
         merge(&around, name_runs, "names-merged", handles.progress, &mut names::Names::default(), &mut found)?;
         merge(&around, content_runs, "contents-merged", handles.progress, &mut Contents, &mut found)?;
@@ -449,7 +449,7 @@ fn excludes(items: &[Arc<str>], ids: &HashMap<&str, u32>) -> (HashSet<u32>, Hash
 }
 
 fn merge<const N: usize>(
-    around: &Surroundings<'_>,
+    around: &BuildContext<'_>,
     runs: Vec<RunSource>,
     name: &str,
     progress: &Progress,

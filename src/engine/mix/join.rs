@@ -5,7 +5,7 @@
 use super::join_plan::{JoinInput, JoinPlan};
 use crate::engine::index::bytes::SpoolWriter;
 use crate::engine::index::runs::{reduce, Merge, Run, RunSource, Sorter};
-use crate::engine::index::Surroundings;
+use crate::engine::index::BuildContext;
 use crate::formats::energon::join_idx::{Cell, JoinIdxWriter, CELL};
 use crate::formats::energon::tables::{failure, open_readonly};
 use crate::model::mix::Nonmatch;
@@ -61,7 +61,7 @@ pub struct JoinCounts {
 /// Makes the index of a join in the new file `path`. Samples that a member with `nonmatch: error` lacks are a failure that counts them
 /// and names the first; so is a join without rows. Adds one item per sample that is read and per row.
 pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handles<'_>) -> Outcome<JoinCounts> {
-    let around = Surroundings {
+    let around = BuildContext {
         fs: work.fs,
         scratch: work.scratch,
         cancel: handles.cancel,
@@ -86,7 +86,7 @@ pub fn build(plan: &JoinPlan, path: &Path, work: &JoinWork<'_>, handles: &Handle
 fn sort_keys(
     input: &JoinInput,
     column: usize,
-    around: &Surroundings<'_>,
+    around: &BuildContext<'_>,
     compat: bool,
     handles: &Handles<'_>,
 ) -> Outcome<Vec<RunSource>> {
@@ -207,7 +207,7 @@ impl Keys {
 
 /// Joined rows, sorted by place of the shard and number in it of the first member.
 struct Rows<'a> {
-    around: &'a Surroundings<'a>,
+    around: &'a BuildContext<'a>,
     sorter: Sorter<0>,
     out: SpoolWriter,
     runs: Vec<Run>,
@@ -215,7 +215,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    fn create(around: &'a Surroundings<'a>, columns: usize) -> Outcome<Self> {
+    fn create(around: &'a BuildContext<'a>, columns: usize) -> Outcome<Self> {
         Ok(Self {
             around,
             sorter: Sorter::new(around.sort_memory),
@@ -390,7 +390,7 @@ fn write(
     sources: Vec<RunSource>,
     plan: &JoinPlan,
     path: &Path,
-    around: &Surroundings<'_>,
+    around: &BuildContext<'_>,
     handles: &Handles<'_>,
     counts: &mut JoinCounts,
 ) -> Outcome<()> {
