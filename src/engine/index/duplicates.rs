@@ -17,14 +17,14 @@ pub struct DuplicateKey {
 
 /// Samples that no training reads, whatever their keys: of several with one key they are not the one to keep.
 #[derive(Clone, Debug, Default)]
-pub struct Untrained {
+pub struct UnusedSamples {
     /// By `tar_file_id`: the shard is in no split, or cannot be read by the loader. Shards beyond the end are trained on.
     pub shards: Vec<bool>,
     /// Samples that are excluded one by one, by `tar_file_id` and key.
     pub keys: HashSet<(u32, String)>,
 }
 
-impl Untrained {
+impl UnusedSamples {
     pub(super) fn holds(&self, shard: ShardId, key: &[u8]) -> bool {
         let by_key = || std::str::from_utf8(key).is_ok_and(|key| self.keys.contains(&(shard.0, key.to_owned())));
         self.shards.get(shard.0 as usize).copied().unwrap_or(false) || !self.keys.is_empty() && by_key()

@@ -24,7 +24,7 @@ mod tests;
 mod writer;
 
 pub use bytes::SpoolFile;
-pub use duplicates::{DuplicateKey, Untrained};
+pub use duplicates::{DuplicateKey, UnusedSamples};
 pub use entries::{Entries, Entry};
 pub use lookup::{lost_excludes, LostExclude};
 pub(in crate::engine) use media::sql_failure;
@@ -51,7 +51,7 @@ pub struct BuildOptions {
     /// another shard than the first is listed on top of that, since it has to be excluded by name.
     pub listed: usize,
     /// What [`Duplicates::KeepFirst`] keeps only where there is nothing else.
-    pub untrained: Untrained,
+    pub untrained: UnusedSamples,
     /// Bytes of memory that sorting may take.
     pub sort_memory: usize,
     /// Sorted runs that are open at once.
@@ -63,7 +63,7 @@ impl Default for BuildOptions {
         Self {
             duplicates: Duplicates::Fail,
             listed: KEPT_PROBLEMS,
-            untrained: Untrained::default(),
+            untrained: UnusedSamples::default(),
             sort_memory: 16 << 20,
             merge_width: 256,
         }

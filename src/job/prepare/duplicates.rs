@@ -3,7 +3,7 @@
 use super::collect::Selection;
 use super::summary::{selected_facts, shard_names};
 use super::{rerun, Context};
-use crate::engine::index::{self, BuiltIndex, DuplicateKey, SpooledShard, Untrained};
+use crate::engine::index::{self, BuiltIndex, DuplicateKey, SpooledShard, UnusedSamples};
 use crate::engine::plan::{resolve_in, unusable_samples};
 use crate::formats::python::braces;
 use crate::model::{
@@ -67,9 +67,9 @@ fn places(duplicate: &DuplicateKey, name: &impl Fn(&(ShardId, u64)) -> String) -
 
 /// Samples that no training will read: of shards that the loader cannot open, that are in no split or excluded as a whole,
 /// and those that are excluded by name.
-pub(super) fn untrained(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> Untrained {
+pub(super) fn untrained(context: &Context, selection: &Selection, spools: &[SpooledShard]) -> UnusedSamples {
     if context.plan.duplicates != Duplicates::KeepFirst {
-        return Untrained::default();
+        return UnusedSamples::default();
     }
     let facts = context.shared.facts_now();
     let shards: Vec<ShardFacts> = selection.positions.iter().filter_map(|&p| facts.shards.get(p).cloned()).collect();
@@ -79,7 +79,7 @@ pub(super) fn untrained(context: &Context, selection: &Selection, spools: &[Spoo
     items.extend(context.plan.excludes.iter().cloned());
     let items: HashSet<String> =
         items.iter().flat_map(|item| braces::expand(item, braces::MAX_RESULTS).unwrap_or_default()).collect();
-    let mut untrained = Untrained::default();
+    let mut untrained = UnusedSamples::default();
     for ((id, shard), spool) in (0..).zip(&shards).zip(spools) {
         let is_read = !shard.unusable && !shard.is_tgz && !spool.scan.damaged_start;
         untrained.shards.push(!is_read || !in_splits.contains(&shard.name) || items.contains(&shard.name));
