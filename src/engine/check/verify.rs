@@ -33,19 +33,19 @@ pub fn begin(root: &Path, handles: &Handles<'_>) -> Outcome<Prepared> {
     super::lint::splits::check(&prepared, handles.problems)?;
     super::lint::database::check(&mut prepared, handles)?;
     super::media::check_rows(&prepared, handles)?;
-    lost_excludes(&prepared, handles)?;
+    unmatched_excludes(&prepared, handles)?;
     Ok(prepared)
 }
 
 /// Excludes whose sample is not there, as far as the tables tell. Those that name no shard were told with the splits.
-fn lost_excludes(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
+fn unmatched_excludes(prepared: &Prepared, handles: &Handles<'_>) -> Outcome<()> {
     let Some(file) = prepared.splits.as_ref().filter(|_| prepared.has_tables) else { return Ok(()) };
     let names: Vec<String> = prepared.info.shard_counts.iter().map(|(name, _)| name.clone()).collect();
     // Of a key that is there twice only one has a row, so any place will do.
     let known: HashSet<&str> = names.iter().map(String::as_str).collect();
     let names_a_shard = |item: &str| item.match_indices('/').any(|(at, _)| known.contains(&item[..at]));
     let lost =
-        index::lost_excludes(&prepared.database(), &names, &file.exclude, Duplicates::KeepFirst, handles.cancel)?;
+        index::unmatched_excludes(&prepared.database(), &names, &file.exclude, Duplicates::KeepFirst, handles.cancel)?;
     for item in lost.iter().filter(|lost| lost.lost == lost.all && names_a_shard(&lost.example)) {
         let message = "this exclude matches nothing: no such sample in its shard";
         handles.problems.report(

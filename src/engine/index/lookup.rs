@@ -23,7 +23,7 @@ pub struct LostExclude {
 
 /// Finds the items that name a sample which `database` does not hold. `shards` are the names in index order. Where later
 /// copies of a key were left out of the tables, a key counts as there in whichever shard it stands.
-pub fn lost_excludes(
+pub fn unmatched_excludes(
     database: &Path,
     shards: &[String],
     items: &[String],

@@ -26,7 +26,7 @@ mod writer;
 pub use bytes::SpoolFile;
 pub use duplicates::{DuplicateKey, UnusedSamples};
 pub use entries::{Entries, Entry};
-pub use lookup::{lost_excludes, LostExclude};
+pub use lookup::{unmatched_excludes, LostExclude};
 pub(in crate::engine) use media::sql_failure;
 pub use media::{carry_media_tables, CarriedMedia};
 pub use respool::{respool_unit, OldIndex};

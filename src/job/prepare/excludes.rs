@@ -49,7 +49,7 @@ pub(super) fn tell_stale(
         |item: &str| left_out.contains(item) || item.match_indices('/').any(|(at, _)| left_out.contains(&item[..at]));
     let mut kept = rerun::kept_excludes(plan, facts, judged);
     kept.retain(|item| !told.contains(item) && !is_left_out(item));
-    let lost = index::lost_excludes(database, &names, &kept, plan.duplicates, &context.shared.cancel)?;
+    let lost = index::unmatched_excludes(database, &names, &kept, plan.duplicates, &context.shared.cancel)?;
     let stale = || lost.iter().filter(|lost| lost.lost == lost.all);
     for item in stale().take(NAMED) {
         let make = if plan.compat { Problem::note } else { Problem::problem };

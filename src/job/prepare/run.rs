@@ -392,7 +392,7 @@ fn tell_lost_excludes(
     let shards = selection.positions.iter().filter_map(|&p| facts.shards.get(p));
     let names: Vec<String> = shards.map(|shard| shard.name.clone()).collect();
     let (plan, cancel) = (&context.plan, &context.shared.cancel);
-    for lost in index::lost_excludes(database, &names, &plan.excludes, plan.duplicates, cancel)? {
+    for lost in index::unmatched_excludes(database, &names, &plan.excludes, plan.duplicates, cancel)? {
         let subject = Subject::field(lost.item.as_str());
         context.shared.problems.report(if lost.lost == lost.all {
             let message = "the exclude matches nothing: its shard has no sample with this key";
