@@ -49,7 +49,7 @@ struct Shared {
 }
 
 /// A folder still to be looked into, and the folders above it.
-struct Ahead {
+struct PendingFolder {
     relative: PathBuf,
     above: Option<Arc<Above>>,
     depth: usize,
@@ -101,7 +101,7 @@ impl Shared {
     }
 
     fn walk(&self, cancel: &Cancel) {
-        let mut ahead = vec![Ahead { relative: PathBuf::new(), above: None, depth: 0 }];
+        let mut ahead = vec![PendingFolder { relative: PathBuf::new(), above: None, depth: 0 }];
         while let Some(folder) = ahead.pop() {
             if cancel.is_cancelled() {
                 return;
@@ -133,7 +133,7 @@ impl Shared {
             }
             if folder.depth < DEEPEST {
                 let above = Arc::new(Above { identity, next: folder.above });
-                let below = |name: &OsString| Ahead {
+                let below = |name: &OsString| PendingFolder {
                     relative: folder.relative.join(name),
                     above: Some(Arc::clone(&above)),
                     depth: folder.depth + 1,
