@@ -33,7 +33,7 @@ enum Mode {
 
 /// Where the walk stands.
 #[derive(Clone)]
-struct Standing<'a> {
+struct WalkPosition<'a> {
     file: &'a Rc<MixFile>,
     split: &'a str,
     window: Option<Window>,
@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
         for (number, split) in data.splits.iter().enumerate() {
             (self.split, self.has_large_epoch) = (number, false);
             let is_old = data.version == 1;
-            let place = Standing { file, split: &split.name, window: None, is_old, repetitions: 1.0 };
+            let place = WalkPosition { file, split: &split.name, window: None, is_old, repetitions: 1.0 };
             let (mut root, _) = self.node(&place, &split.node)?;
             root.line = split.at.line.into();
             share::assign(&mut root);
@@ -149,7 +149,7 @@ impl<'a> Walk<'a> {
                 Node::Leaf(leaf) => vec![leaf],
                 Node::Blend(blend) => blend.members.iter().map(|member| &member.leaf).collect(),
             };
-            let place = Standing { file, split: &split.name, window: None, is_old: false, repetitions: 1.0 };
+            let place = WalkPosition { file, split: &split.name, window: None, is_old: false, repetitions: 1.0 };
             for leaf in leaves {
                 self.handles.cancel.check()?;
                 if let Leaf::Join(join) = leaf {
@@ -174,14 +174,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn node(&mut self, place: &Standing<'_>, node: &Node) -> Outcome<(MixNode, Mode)> {
+    fn node(&mut self, place: &WalkPosition<'_>, node: &Node) -> Outcome<(MixNode, Mode)> {
         match node {
             Node::Leaf(leaf) => self.leaf(place, leaf),
             Node::Blend(blend) => self.blend(place, blend),
         }
     }
 
-    fn leaf(&mut self, place: &Standing<'_>, leaf: &Leaf) -> Outcome<(MixNode, Mode)> {
+    fn leaf(&mut self, place: &WalkPosition<'_>, leaf: &Leaf) -> Outcome<(MixNode, Mode)> {
         self.handles.cancel.check()?;
         self.nodes += 1;
         let (node, mode) = match leaf {
@@ -195,7 +195,7 @@ impl<'a> Walk<'a> {
         Ok((node, mode))
     }
 
-    fn blend(&mut self, place: &Standing<'_>, blend: &Blend) -> Outcome<(MixNode, Mode)> {
+    fn blend(&mut self, place: &WalkPosition<'_>, blend: &Blend) -> Outcome<(MixNode, Mode)> {
         let (kind, mode, label) = match blend.is_epochized {
             true => (MixNodeKind::BlendEpochized, Mode::Repeated, "blend_epochized"),
             false => (MixNodeKind::Blend, Mode::Weighted, "blend"),
@@ -226,9 +226,9 @@ impl<'a> Walk<'a> {
         Ok((node, mode))
     }
 
-    fn member(&mut self, place: &Standing<'_>, member: &Member, mode: Mode) -> Outcome<MixNode> {
+    fn member(&mut self, place: &WalkPosition<'_>, member: &Member, mode: Mode) -> Outcome<MixNode> {
         let repetitions = if mode == Mode::Repeated { place.repetitions * member.amount } else { place.repetitions };
-        let (mut child, inner) = self.leaf(&Standing { repetitions, ..place.clone() }, &member.leaf)?;
+        let (mut child, inner) = self.leaf(&WalkPosition { repetitions, ..place.clone() }, &member.leaf)?;
         if inner != Mode::Plain && inner != mode {
             let at = at_of(&member.leaf);
             let (mine, other) = match mode {
@@ -254,7 +254,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A member that names a data set, for the search for samples that are read more than once.
-    fn usage(&self, place: &Standing<'_>, reference: &Reference, is_jsonl: bool) -> Usage {
+    fn usage(&self, place: &WalkPosition<'_>, reference: &Reference, is_jsonl: bool) -> Usage {
         let path = match resolve(place.file.folder(), &reference.path) {
             Ok(Place::Local(path)) => identity(&path),
             _ => PathBuf::from(&reference.path),
@@ -263,11 +263,11 @@ impl<'a> Walk<'a> {
         Usage::new(path, self.split, &reference.path, line, is_jsonl)
     }
 
-    fn reference(&mut self, place: &Standing<'_>, reference: &Reference) -> Outcome<(MixNode, Mode)> {
+    fn reference(&mut self, place: &WalkPosition<'_>, reference: &Reference) -> Outcome<(MixNode, Mode)> {
         let mut node = new_node(&reference.path, MixNodeKind::Unusable, reference.at);
         node.aux = reference.aux.iter().map(|aux| (aux.name.clone(), aux::written(&aux.target))).collect();
         let split = reference.split_part.as_deref().unwrap_or(place.split);
-        let mut place = Standing { split, ..place.clone() };
+        let mut place = WalkPosition { split, ..place.clone() };
         if !place.is_old {
             match Window::below(place.window, reference.subset.as_ref()) {
                 Ok(window) => place.window = window,
@@ -322,7 +322,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn web(&mut self, place: &Standing<'_>, reference: &Reference, set: &Rc<WebSet>, node: &mut MixNode) {
+    fn web(&mut self, place: &WalkPosition<'_>, reference: &Reference, set: &Rc<WebSet>, node: &mut MixNode) {
         node.split_part = Some(place.split.to_owned());
         let split_config = reference.split_config.as_ref();
         let at = |config: Option<&(Mark, String)>| config.map_or(reference.at, |(at, _)| *at);
@@ -363,7 +363,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn jsonl(&mut self, place: &Standing<'_>, reference: &Reference, samples: u64, node: &mut MixNode) {
+    fn jsonl(&mut self, place: &WalkPosition<'_>, reference: &Reference, samples: u64, node: &mut MixNode) {
         for (key, config) in [("dataset_config", &reference.dataset_config), ("split_config", &reference.split_config)]
         {
             if let Some((at, _)) = config {
@@ -385,19 +385,19 @@ impl<'a> Walk<'a> {
         self.aux(place, reference, &Opened::Jsonl(samples), None);
     }
 
-    fn refuse_range(&mut self, place: &Standing<'_>, reference: &Reference, why: String) {
+    fn refuse_range(&mut self, place: &WalkPosition<'_>, reference: &Reference, why: String) {
         let at = reference.subset.map_or(reference.at, |subset| subset.at);
         self.refuse(place.file, at, ProblemKind::BadMetadataset, Unusable::new(why));
     }
 
-    fn warn_of_nothing(&mut self, place: &Standing<'_>, reference: &Reference, samples: Option<u64>) {
+    fn warn_of_nothing(&mut self, place: &WalkPosition<'_>, reference: &Reference, samples: Option<u64>) {
         if samples == Some(0) {
             let why = Unusable::new("not one sample is left of it").hint("widen its subset, or leave it out");
             self.tell(place.file, reference.at, ProblemKind::BadMember, Severity::Problem, why);
         }
     }
 
-    fn aux(&mut self, place: &Standing<'_>, reference: &Reference, opened: &Opened, view: Option<Rc<SplitView>>) {
+    fn aux(&mut self, place: &WalkPosition<'_>, reference: &Reference, opened: &Opened, view: Option<Rc<SplitView>>) {
         let mut sources = Vec::new();
         for source in &reference.aux {
             match aux::open(&mut self.library, place.file, source) {
@@ -419,7 +419,7 @@ impl<'a> Walk<'a> {
 
     fn nested(
         &mut self,
-        place: &Standing<'_>,
+        place: &WalkPosition<'_>,
         reference: &Reference,
         file: &Rc<MixFile>,
         node: &mut MixNode,
@@ -469,7 +469,8 @@ impl<'a> Walk<'a> {
         };
         self.open.push(identity);
         let is_old = data.version == 1;
-        let inner = Standing { file, split: &split.name, window: place.window, is_old, repetitions: place.repetitions };
+        let inner =
+            WalkPosition { file, split: &split.name, window: place.window, is_old, repetitions: place.repetitions };
         let walked = self.node(&inner, &split.node);
         self.open.pop();
         let (child, mode) = walked?;

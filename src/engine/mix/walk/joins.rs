@@ -4,13 +4,13 @@ use super::super::facts::{MixNode, MixNodeKind};
 use super::super::sets::{Opened, Unusable, WebSet};
 use super::super::subset::Window;
 use super::super::{join_plan, share};
-use super::{new_node, Standing, Walk};
+use super::{new_node, Walk, WalkPosition};
 use crate::formats::energon::metadataset::{Join, JoinMember};
 use crate::model::ProblemKind;
 use std::rc::Rc;
 
 impl Walk<'_> {
-    pub(super) fn join(&mut self, place: &Standing<'_>, join: &Join) -> MixNode {
+    pub(super) fn join(&mut self, place: &WalkPosition<'_>, join: &Join) -> MixNode {
         let mut node = new_node("join", MixNodeKind::Join, join.at);
         let window = match Window::below(place.window, join.subset.as_ref()) {
             Ok(window) => window,
@@ -56,7 +56,7 @@ impl Walk<'_> {
 
     fn join_member(
         &mut self,
-        place: &Standing<'_>,
+        place: &WalkPosition<'_>,
         member: &JoinMember,
         set: &Rc<WebSet>,
         split: &str,
