@@ -93,13 +93,13 @@ pub fn check_file(
 }
 
 /// The first few findings of a kind one by one, the others counted.
-struct Told<'a> {
+struct FindingLimit<'a> {
     kind: ProblemKind,
     number: u64,
     handles: &'a Handles<'a>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> FindingLimit<'a> {
     fn new(kind: ProblemKind, handles: &'a Handles<'a>) -> Self {
         Self { kind, number: 0, handles }
     }
@@ -119,7 +119,7 @@ impl<'a> Told<'a> {
 /// Walks an index. Returns how many documents it has.
 fn ends(path: &Path, tokens: u64, handles: &Handles<'_>) -> Outcome<u64> {
     let index = Index::open(path)?;
-    let mut told = Told::new(ProblemKind::IndexMismatch, handles);
+    let mut told = FindingLimit::new(ProblemKind::IndexMismatch, handles);
     let (mut last, mut document) = (0, 0);
     index.each(|end| {
         if document % (1 << 16) == 0 {
@@ -145,7 +145,7 @@ fn tokens(
     handles: &Handles<'_>,
 ) -> Outcome<()> {
     let shard = Shard::open(&file.file.path, token_size)?;
-    let mut told = Told::new(ProblemKind::BadFile, handles);
+    let mut told = FindingLimit::new(ProblemKind::BadFile, handles);
     let (mut at, mut ids) = (0, Vec::new());
     while at < file.file.tokens {
         handles.cancel.check()?;
@@ -182,7 +182,7 @@ fn masks(file: &FileFacts, handles: &Handles<'_>) -> Outcome<()> {
     }
     let path = loss_path(&file.file.path);
     let loss = open_read(&path)?;
-    let mut told = Told::new(ProblemKind::BadFile, handles);
+    let mut told = FindingLimit::new(ProblemKind::BadFile, handles);
     let (mut at, mut bytes) = (0, vec![0; PIECE as usize]);
     loop {
         handles.cancel.check()?;
