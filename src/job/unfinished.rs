@@ -41,7 +41,7 @@ pub enum State {
 
 /// What it takes to go on with a stopped run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Begun {
+pub struct InterruptedRun {
     /// Its plan, with paths that mean the same from everywhere.
     pub plan: PlanFile,
     /// Where its scratch is, unless that is in its own folder.
@@ -49,10 +49,10 @@ pub struct Begun {
 }
 
 /// What it takes to go on with the run that was stopped in an own folder; `None` where its plan cannot be read.
-pub fn begun(own: &RunFolder) -> Option<Begun> {
+pub fn begun(own: &RunFolder) -> Option<InterruptedRun> {
     let bytes = read_whole(&own.running_plan(), MAX_PLAN_BYTES).ok().flatten()?;
     let plan = read(&String::from_utf8(bytes).ok()?).ok()?;
-    Some(Begun { plan, scratch: scratch_elsewhere(own) })
+    Some(InterruptedRun { plan, scratch: scratch_elsewhere(own) })
 }
 
 /// The run whose own folder lies beside one output.

@@ -3,7 +3,7 @@
 
 use super::look::{name_of, Entry, Look, State};
 use crate::engine::plan::file::PlanFile;
-use crate::job::unfinished::{self, begun, Begun};
+use crate::job::unfinished::{self, begun, InterruptedRun};
 use crate::model::DatasetKind;
 use crate::tui::screen::{Effect, UiEnv};
 use crate::tui::screens::{dedup, pack};
@@ -55,7 +55,7 @@ pub(super) fn look(path: &Path, seen: Look) -> Look {
 }
 
 /// Opens the review of a stopped run, from where it goes on.
-pub fn resume(begun: &Begun, env: &UiEnv) -> Vec<Effect> {
+pub fn resume(begun: &InterruptedRun, env: &UiEnv) -> Vec<Effect> {
     let scratch = begun.scratch.clone();
     match begun.plan.clone() {
         PlanFile::Pack(plan) => vec![Effect::Push(pack::going_on(*plan, scratch, env))],

@@ -7,7 +7,7 @@ use super::walk::{first_parts, is_prepared, is_shard_name, Walk};
 use crate::engine::browse::is_packed_jsonl;
 use crate::engine::dedup::removed;
 use crate::formats::modalities::packed::may_be_packed;
-use crate::job::unfinished::Begun;
+use crate::job::unfinished::InterruptedRun;
 use crate::model::text::{bytes, count};
 use crate::model::DatasetKind;
 use crate::source::kind::{kind_of, output_folder_kind, token_folder_kind};
@@ -65,7 +65,7 @@ pub struct Look {
     /// A run is to make it, and nothing of it is visible yet.
     pub is_begun: bool,
     /// The run that was stopped while it made this.
-    pub begun: Option<Arc<Begun>>,
+    pub begun: Option<Arc<InterruptedRun>>,
     /// There may be more than was looked at.
     pub more: bool,
     /// Part names of the first sample, in archive order.

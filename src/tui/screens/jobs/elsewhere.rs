@@ -3,7 +3,7 @@
 
 use crate::engine::plan::file::PlanFile;
 use crate::engine::plan::shell_quote;
-use crate::job::unfinished::{self, begun, Begun, State, Unfinished};
+use crate::job::unfinished::{self, begun, InterruptedRun, State, Unfinished};
 use crate::model::text::count;
 use crate::storage::own::RunFolder;
 use crate::tui::keymap::{Action, Context};
@@ -43,7 +43,7 @@ enum Run {
     /// A prepare that was stopped at its very end: whoever opens the data set ends it.
     Published,
     /// An interrupted pack or dedup.
-    Begun(Arc<Begun>),
+    Begun(Arc<InterruptedRun>),
     /// Nothing can be done from here.
     Lost,
 }
