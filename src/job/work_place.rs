@@ -36,13 +36,13 @@ pub(super) fn still_the_same(file: &ReadFile, before: FileStamp, problems: &dyn 
 }
 
 /// Our own folder beside an output, locked. Goes away at the end, unless a publication was interrupted in it.
-pub(super) struct WorkPlace<'a> {
+pub(super) struct ExclusiveOutput<'a> {
     fs: &'a dyn Fs,
     pub(super) own: RunFolder,
     lock: Option<DatasetLock>,
 }
 
-impl<'a> WorkPlace<'a> {
+impl<'a> ExclusiveOutput<'a> {
     /// Makes and locks the folder for `target`, whose own folder has to be there, and finishes a publication that was interrupted.
     pub(super) fn take(fs: &'a dyn Fs, target: &Path, options: &RunOptions) -> Outcome<Self> {
         let own = RunFolder::for_output(target);
@@ -93,7 +93,7 @@ impl<'a> WorkPlace<'a> {
     }
 }
 
-impl Drop for WorkPlace<'_> {
+impl Drop for ExclusiveOutput<'_> {
     fn drop(&mut self) {
         // With a list of renames the next run goes on where this one was interrupted.
         let is_interrupted = std::fs::symlink_metadata(self.own.renames()).is_ok();

@@ -7,7 +7,7 @@ use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::{folder_of, WorkPlace};
+use crate::job::work_place::{folder_of, ExclusiveOutput};
 use crate::job::Phase;
 use crate::model::text::{bytes as size, count};
 use crate::model::{Failure, Outcome, PackFormat, RunOptions, Subject};
@@ -113,7 +113,7 @@ fn run(plan: &ForagerIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
 /// Writes the index into the work folder and renames it to its place.
 fn make(files: &[TextFile], location: &[u8], target: &Path, mode: u32, context: &TaskContext) -> Outcome<(u64, u64)> {
     let fs = &*context.fs;
-    let place = WorkPlace::take(fs, target, &context.options)?;
+    let place = ExclusiveOutput::take(fs, target, &context.options)?;
     let draft = place.work().join("index");
     fs.create_dir(&draft, mode | 0o700)?;
     let file_mode = (mode & 0o666) | 0o600;

@@ -7,7 +7,7 @@ use crate::job::in_order::InOrder;
 use crate::job::pool::run_units;
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::{folder_of, still_the_same, WorkPlace};
+use crate::job::work_place::{folder_of, still_the_same, ExclusiveOutput};
 use crate::job::Phase;
 use crate::model::text::bytes as size;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Subject};
@@ -135,7 +135,7 @@ fn run(plan: &RawIndexPlan, context: &TaskContext) -> Outcome<IndexReport> {
 fn make(file: &ReadFile, plan: &RawIndexPlan, target: &Path, context: &TaskContext) -> Outcome<(Counts, u64)> {
     let fs = &*context.fs;
     make_folders(fs, folder_of(target))?;
-    let place = WorkPlace::take(fs, target, &context.options)?;
+    let place = ExclusiveOutput::take(fs, target, &context.options)?;
     let draft = place.work().join(DRAFT);
     let out = Mutex::new(BufferedFile::new(fs.create_file(&draft)?, PIECE));
     let lock = || out.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use crate::engine::jsonl::{clean_lines, has_bad_line, open, CleanLines};
 use crate::formats::energon::jsonl_idx::index_path;
 use crate::job::prepare::OutputFile;
 use crate::job::task::TaskContext;
-use crate::job::work_place::{folder_of, still_the_same, WorkPlace};
+use crate::job::work_place::{folder_of, still_the_same, ExclusiveOutput};
 use crate::job::Phase;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::storage::publish::Publication;
@@ -34,7 +34,7 @@ pub(super) fn index_clean(path: &Path, overwrite: bool, context: &TaskContext) -
     }
     let (target, fs) = (clean_path(path), &*context.fs);
     let index_target = index_path(&target);
-    let place = WorkPlace::take(fs, &index_target, &context.options)?;
+    let place = ExclusiveOutput::take(fs, &index_target, &context.options)?;
     let [lines, draft] = DRAFTS.map(|name| place.work().join(name));
     let mode = file.mode() & 0o777;
     let clean = write_lines(&file, &lines, mode, context)?;

@@ -6,7 +6,7 @@ use crate::engine::jsonl::{blank_lines, cr_only, open, refusal, report_bad, Coun
 use crate::formats::energon::jsonl_idx::index_path;
 use crate::job::prepare::OutputFile;
 use crate::job::task::TaskContext;
-use crate::job::work_place::{folder_of, WorkPlace};
+use crate::job::work_place::{folder_of, ExclusiveOutput};
 use crate::job::Phase;
 use crate::model::{text, Outcome, ProblemSink};
 use crate::storage::fs::Fs;
@@ -20,7 +20,7 @@ const DRAFT: &str = "index";
 pub(super) fn index(path: &Path, context: &TaskContext) -> Outcome<JsonlReport> {
     let file = open(path)?;
     let target = index_path(path);
-    let place = WorkPlace::take(&*context.fs, &target, &context.options)?;
+    let place = ExclusiveOutput::take(&*context.fs, &target, &context.options)?;
     let draft = place.work().join(DRAFT);
     let mode = (file.mode() & 0o777) | 0o600;
     let counts = write_draft(&file, &draft, mode, context)?;

@@ -8,7 +8,7 @@ use crate::formats::energon::join_idx::JoinIdx;
 use crate::job::overall::{cost, Forecast};
 use crate::job::prepare::OutputFile;
 use crate::job::task::TaskContext;
-use crate::job::work_place::WorkPlace;
+use crate::job::work_place::ExclusiveOutput;
 use crate::job::Phase;
 use crate::model::text::count;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink, Severity, Subject};
@@ -152,7 +152,7 @@ impl FileWork<'_> {
             return Ok(());
         }
         let fs = &*self.context.fs;
-        let place = WorkPlace::take(fs, self.file, &self.context.options)?;
+        let place = ExclusiveOutput::take(fs, self.file, &self.context.options)?;
         let mut made: Vec<(&JoinPlan, PathBuf)> = Vec::new();
         for (number, plan) in plans.iter().enumerate() {
             let draft = place.draft(number);
@@ -181,7 +181,7 @@ impl FileWork<'_> {
 
     fn put(
         &mut self,
-        place: &WorkPlace<'_>,
+        place: &ExclusiveOutput<'_>,
         made: &[(&JoinPlan, PathBuf)],
         cache: &Path,
         keep: &HashSet<&Path>,

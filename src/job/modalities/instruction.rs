@@ -8,7 +8,7 @@ use crate::formats::python::pickle::write_index;
 use crate::job::overall::{cost, Forecast};
 use crate::job::pack::{self, PackReport};
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::WorkPlace;
+use crate::job::work_place::ExclusiveOutput;
 use crate::job::Phase;
 use crate::model::{Failure, Outcome, PackPlan, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};
 use crate::storage::fs::{BufferedFile, RealFs};
@@ -88,7 +88,7 @@ fn run(config: &Path, compat: bool, is_drop_in: bool, context: &TaskContext) -> 
     }
     let folder = std::path::absolute(settings.folder()).map_err(|e| Failure::io("naming the output", config, &e))?;
     make_parent(fs, &folder.join("any"))?;
-    let place = WorkPlace::take(fs, &folder, &context.options)?;
+    let place = ExclusiveOutput::take(fs, &folder, &context.options)?;
     // In seconds: the lines are about as many bytes as the conversations.
     let packing = std::fs::metadata(&settings.source).map_or(0, |facts| facts.len()) as f64 * cost::BYTE_PACKED;
     let forecast = Forecast::new(packing, packing + cost::publishing(4 * settings.partitions().len() as u64));
@@ -160,7 +160,7 @@ fn packing_plan(settings: &Settings, partition: Partition, compat: bool) -> Outc
 fn write_lines(
     settings: &Settings,
     compat: bool,
-    place: &WorkPlace<'_>,
+    place: &ExclusiveOutput<'_>,
     context: &TaskContext,
 ) -> Outcome<Vec<Vec<u64>>> {
     let mut written = Vec::new();

@@ -4,7 +4,7 @@ use super::rewrite::make_parent;
 use crate::engine::modalities::repair::{write_repaired, Repair};
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::WorkPlace;
+use crate::job::work_place::ExclusiveOutput;
 use crate::job::Phase;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, ProblemSink as _, RunOptions, Severity, Subject};
 use crate::storage::fs::{BufferedFile, Fs, RealFs};
@@ -85,7 +85,7 @@ fn write(path: &Path, repair: &Repair, context: &TaskContext, report: &mut Repai
     // What a symbolic link leads to is repaired, and keeps its place.
     let target = std::fs::canonicalize(path).map_err(|error| Failure::io("opening", path, &error))?;
     make_parent(fs, &target)?;
-    let place = WorkPlace::take(fs, &target, &context.options)?;
+    let place = ExclusiveOutput::take(fs, &target, &context.options)?;
     let draft = place.draft(0);
     let mut file = BufferedFile::new(fs.create_file(&draft)?, BUFFER);
     write_repaired(repair, &mut file, &context.handles())?;

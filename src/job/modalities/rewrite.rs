@@ -8,7 +8,7 @@ use crate::engine::modalities::source::Source;
 use crate::formats::python::random::Seed;
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::WorkPlace;
+use crate::job::work_place::ExclusiveOutput;
 use crate::job::Phase;
 use crate::model::{ExitClass, Failure, Handles, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
 use crate::storage::fs::{BufferedFile, Fs, RealFs, PRIVATE_FOLDER};
@@ -99,7 +99,7 @@ fn run(plan: &RewritePlan, context: &TaskContext) -> Outcome<RewriteReport> {
     refuse_source(plan, &output)?;
     let fs = &*context.fs;
     make_parent(fs, &output)?;
-    let place = WorkPlace::take(fs, &output, &context.options)?;
+    let place = ExclusiveOutput::take(fs, &output, &context.options)?;
     let draft = place.draft(0);
     let written = {
         let mut file = BufferedFile::new(fs.create_file(&draft)?, BUFFER);

@@ -6,7 +6,7 @@ use crate::engine::nanosets::{listing, merge, shuffle_windows, Made, MergePlan, 
 use crate::formats::nanosets::names::merged_total;
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::WorkPlace;
+use crate::job::work_place::ExclusiveOutput;
 use crate::job::Phase;
 use crate::model::{Failure, Outcome, Problem, ProblemKind, RunOptions, Severity, Subject};
 use crate::storage::fs::{Fs, RealFs};
@@ -127,7 +127,7 @@ fn run_merge(plan: &MergePlan, is_written: bool, context: &TaskContext) -> Outco
         check_room(WHAT, output, report.tokens * size)?;
         let fs = &*context.fs;
         make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
-        let place = WorkPlace::take(fs, output, &context.options)?;
+        let place = ExclusiveOutput::take(fs, output, &context.options)?;
         context.phase_of(Phase::Scan, "document", "merging");
         let memory = context.options.memory_bytes;
         let done = merge::merge(plan, &found, (fs, &place.own.work()), memory, &context.handles())?;
@@ -187,7 +187,7 @@ fn run_windows(plan: &WindowsPlan, is_written: bool, context: &TaskContext) -> O
         check_room(WHAT, output, report.files.iter().map(|file| file.bytes).sum())?;
         let fs = &*context.fs;
         make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
-        let place = WorkPlace::take(fs, output, &context.options)?;
+        let place = ExclusiveOutput::take(fs, output, &context.options)?;
         context.phase_of(Phase::Scan, "window", "shuffling windows");
         let (made, dropped) = shuffle_windows(plan, (fs, &place.own.work()), &context.handles())?;
         report.tokens = made.iter().map(|made| made.tokens).sum();

@@ -5,7 +5,7 @@ use crate::engine::nanosets::mixture::{build, resolve, warnings, FolderTokenizer
 use crate::formats::python::npy::{Dtype, NpyWriter};
 use crate::job::prepare::OutputFile;
 use crate::job::task::{Task, TaskContext};
-use crate::job::work_place::WorkPlace;
+use crate::job::work_place::ExclusiveOutput;
 use crate::job::Phase;
 use crate::model::{Outcome, Problem, ProblemKind, ProblemSink, RunOptions, Severity};
 pub use crate::source::kind::{DATASET_INDEX, SAMPLE_INDEX};
@@ -109,7 +109,7 @@ fn run(plan: &IndexPlan, is_written: bool, context: &TaskContext) -> Outcome<Ind
 fn write(index: &MixtureIndex, before: &Before, context: &TaskContext) -> Outcome<bool> {
     let (fs, output) = (&*context.fs, before.output.as_path());
     make_folder(fs, output.parent().unwrap_or(Path::new("/")))?;
-    let place = WorkPlace::take(fs, output, &context.options)?;
+    let place = ExclusiveOutput::take(fs, output, &context.options)?;
     let samples = index.samples();
     context.phase_of(Phase::Tables, "sample", "writing the index");
     context.progress.expect(samples, 16 * samples);

@@ -9,7 +9,7 @@ pub use files::{start_merge, start_merge_dry, start_merge_on, start_windows, sta
 pub use index::{start_index, start_index_dry, start_index_on, IndexReport, DATASET_INDEX, SAMPLE_INDEX};
 
 use super::task::TaskContext;
-use super::work_place::WorkPlace;
+use super::work_place::ExclusiveOutput;
 use crate::model::{text, Failure, Outcome, Problem, ProblemKind, ProblemSink as _, Subject};
 use crate::storage::fs::Fs;
 use crate::storage::publish::Publication;
@@ -104,7 +104,7 @@ impl Before {
 /// file that comes last.
 fn publish(
     context: &TaskContext,
-    place: &WorkPlace<'_>,
+    place: &ExclusiveOutput<'_>,
     before: &Before,
     stage: impl FnOnce(&mut Publication<'_>, u32) -> Outcome<PathBuf>,
 ) -> Outcome<bool> {
