@@ -20,7 +20,7 @@ where
     U: Sync,
     T: Send,
 {
-    let board = Board { next: AtomicUsize::new(0), results: Mutex::new(Results::new(units.len())) };
+    let board = UnitQueue { next: AtomicUsize::new(0), results: Mutex::new(Results::new(units.len())) };
     let worker = || board.work_off(units, cancel, &work);
     let helpers = threads.min(units.len()).saturating_sub(1);
     std::thread::scope(|scope| {
@@ -51,7 +51,7 @@ pub fn together(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Se
     });
 }
 
-struct Board<T> {
+struct UnitQueue<T> {
     next: AtomicUsize,
     results: Mutex<Results<T>>,
 }
@@ -61,7 +61,7 @@ struct Results<T> {
     failure: Option<(usize, Failure)>,
 }
 
-impl<T> Board<T> {
+impl<T> UnitQueue<T> {
     fn work_off<U>(&self, units: &[U], cancel: &Cancel, work: &(impl Fn(&U) -> Outcome<T> + Sync)) {
         while !cancel.is_cancelled() {
             let position = self.next.fetch_add(1, Ordering::Relaxed);
