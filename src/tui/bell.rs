@@ -9,13 +9,13 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::net::UnixStream;
 
 /// Rings when somebody pulls the rope, and when the terminal gets another size.
-pub(super) struct Bell {
+pub(super) struct Waker {
     rope: UnixStream,
     clapper: UnixStream,
     size: SigId,
 }
 
-impl Bell {
+impl Waker {
     /// Hangs it up. The library that reads the terminal must hear of size changes already: actions of one signal run in the order
     /// of their registration, so that it knows of a change when the bell rings for it.
     pub(super) fn hang() -> io::Result<Self> {
@@ -52,7 +52,7 @@ impl Bell {
     }
 }
 
-impl Drop for Bell {
+impl Drop for Waker {
     fn drop(&mut self) {
         unregister(self.size);
     }
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn bytes_a_pull_and_a_new_size_end_the_waiting_and_each_only_once() {
         let (mut person, terminal) = UnixStream::pair().unwrap();
-        let bell = Bell::hang().unwrap();
+        let bell = Waker::hang().unwrap();
         std::thread::scope(|scope| {
             let is_over = |act: &mut dyn FnMut()| {
                 let waiting = scope.spawn(|| bell.wait(terminal.as_fd()));
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn what_was_typed_before_the_line_went_is_read_and_then_it_is_an_error() {
         let (mut person, mut terminal) = UnixStream::pair().unwrap();
-        let bell = Bell::hang().unwrap();
+        let bell = Waker::hang().unwrap();
         person.write_all(b"q").unwrap();
         drop(person);
         bell.wait(terminal.as_fd()).unwrap();

@@ -1,7 +1,7 @@
 //! The thread that reads the terminal, and the one that hears signals. Both only send events.
 
 use super::app::Event;
-use super::bell::{bytes_wait, Bell};
+use super::bell::{bytes_wait, Waker};
 use super::graphics::{self, late::Late};
 use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind, MouseEventKind};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
@@ -19,7 +19,7 @@ struct Gate {
     state: Mutex<GateState>,
     changed: Condvar,
     /// Ends the reader's waiting for the terminal.
-    bell: Bell,
+    bell: Waker,
 }
 
 #[derive(Default)]
@@ -48,7 +48,7 @@ impl Reader {
             }
         }
         let state = Mutex::new(GateState { pause: is_asked, ..GateState::default() });
-        let gate = Arc::new(Gate { state, changed: Condvar::new(), bell: Bell::hang()? });
+        let gate = Arc::new(Gate { state, changed: Condvar::new(), bell: Waker::hang()? });
         let shared = Arc::clone(&gate);
         std::thread::Builder::new().name("input".into()).spawn(move || read(&shared, &sender, is_asked))?;
         Ok(Self { gate })
@@ -136,7 +136,7 @@ fn read(gate: &Gate, sender: &Sender<Event>, is_asked: bool) {
 ///
 /// The library below hears of bytes only when they arrive, and reads a part of them: what is left of a flood would lie there until
 /// more comes, which it cannot, since the terminal's queue is full. So what lies there is looked for, and the library told.
-fn wait_for_event(bell: &Bell) -> std::io::Result<bool> {
+fn wait_for_event(bell: &Waker) -> std::io::Result<bool> {
     if event::poll(Duration::ZERO)? {
         return Ok(true);
     }
