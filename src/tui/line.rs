@@ -46,12 +46,12 @@ pub(super) fn clear() -> bool {
 }
 
 /// The sending end. Bytes are gathered by `write` and go out by `flush`, which does not wait.
-pub(super) struct Line {
+pub(super) struct TerminalWriter {
     gathered: Vec<u8>,
     shared: Arc<Shared>,
 }
 
-impl Line {
+impl TerminalWriter {
     /// Starts the thread that writes to `out`; it wakes the frame whenever the line is free again.
     pub(super) fn start(out: impl Write + Send + 'static, wake: Wake) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
@@ -98,7 +98,7 @@ impl Shared {
     }
 }
 
-impl Write for Line {
+impl Write for TerminalWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.gathered.extend_from_slice(bytes);
         Ok(bytes.len())
@@ -117,7 +117,7 @@ impl Write for Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for TerminalWriter {
     fn drop(&mut self) {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).is_closed = true;
         self.shared.changed.notify_all();
@@ -183,14 +183,14 @@ mod tests {
         }
     }
 
-    fn slow() -> (Line, Sender<()>, Receiver<Vec<u8>>) {
+    fn slow() -> (TerminalWriter, Sender<()>, Receiver<Vec<u8>>) {
         let ((allow, allowed), (taken, seen)) = (channel(), channel());
-        (Line::start(Slow { allowed, taken }, Wake::default()).unwrap(), allow, seen)
+        (TerminalWriter::start(Slow { allowed, taken }, Wake::default()).unwrap(), allow, seen)
     }
 
     const LONG: Duration = Duration::from_secs(20);
 
-    fn wait_free(line: &Line) {
+    fn wait_free(line: &TerminalWriter) {
         let end = Instant::now() + LONG;
         while !line.busy().is_free() {
             assert!(Instant::now() < end);
@@ -241,7 +241,7 @@ mod tests {
                 Ok(())
             }
         }
-        let mut line = Line::start(Gone, Wake::default()).unwrap();
+        let mut line = TerminalWriter::start(Gone, Wake::default()).unwrap();
         line.write_all(b"x").unwrap();
         line.flush().unwrap();
         wait_free(&line);

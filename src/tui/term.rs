@@ -3,7 +3,7 @@
 //! Both ways are idempotent, and giving back works from any thread, so that a panic, a signal and an ordinary end share it.
 
 use super::clusters::{ClusterBackend, Clusters};
-use super::line::{self, Busy, Line};
+use super::line::{self, Busy, TerminalWriter};
 use super::work::Wake;
 use crate::model::catch_panic::is_caught;
 use ratatui::crossterm::cursor::{Hide, Show};
@@ -76,7 +76,7 @@ pub fn give_back() {
 
 /// The terminal while it is ours. Dropping it gives it back.
 pub struct Term {
-    terminal: Terminal<ClusterBackend<Line>>,
+    terminal: Terminal<ClusterBackend<TerminalWriter>>,
     clusters: Clusters,
     free: Busy,
     /// What is on the screen is not known: the next frame draws everything.
@@ -90,7 +90,7 @@ impl Term {
         // The console of Linux has no window; what it makes of the sequences depends on its age.
         let has_window = std::env::var_os("TERM").is_none_or(|term| term != "linux");
         TITLE.store(title && has_window && io::stdout().is_terminal(), Ordering::SeqCst);
-        let line = Line::start(io::stdout(), wake)?;
+        let line = TerminalWriter::start(io::stdout(), wake)?;
         let free = line.busy();
         let backend = ClusterBackend::new(line);
         let terminal = Terminal::new(backend)?;
