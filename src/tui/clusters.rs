@@ -25,13 +25,13 @@ fn reach(cell: &Cell) -> usize {
 
 /// The characters of several code points on the screen.
 #[derive(Default)]
-pub(super) struct Clusters {
+pub(super) struct GraphemeBackend {
     area: Rect,
     /// By index of their cells, upwards; as they were drawn.
     shown: Vec<(usize, Cell)>,
 }
 
-impl Clusters {
+impl GraphemeBackend {
     /// What was shown is gone: the screen was cleared.
     pub(super) fn forget(&mut self) {
         self.shown.clear();
@@ -194,7 +194,7 @@ mod tests {
 
     struct Drawn {
         terminal: Terminal<ClusterBackend<Screen>>,
-        clusters: Clusters,
+        clusters: GraphemeBackend,
         screen: Screen,
     }
 
@@ -204,7 +204,7 @@ mod tests {
             let screen = Screen(Arc::new(Mutex::new(vt100::Parser::new(size(AREA.height), size(AREA.width), 0))));
             let options = TerminalOptions { viewport: Viewport::Fixed(AREA) };
             let terminal = Terminal::with_options(ClusterBackend::new(screen.clone()), options).unwrap();
-            Self { terminal, clusters: Clusters::default(), screen }
+            Self { terminal, clusters: GraphemeBackend::default(), screen }
         }
 
         fn draw(&mut self, lines: &[String]) {

@@ -2,7 +2,7 @@
 //!
 //! Both ways are idempotent, and giving back works from any thread, so that a panic, a signal and an ordinary end share it.
 
-use super::clusters::{ClusterBackend, Clusters};
+use super::clusters::{ClusterBackend, GraphemeBackend};
 use super::line::{self, Busy, TerminalWriter};
 use super::work::Wake;
 use crate::model::catch_panic::is_caught;
@@ -77,7 +77,7 @@ pub fn give_back() {
 /// The terminal while it is ours. Dropping it gives it back.
 pub struct Term {
     terminal: Terminal<ClusterBackend<TerminalWriter>>,
-    clusters: Clusters,
+    clusters: GraphemeBackend,
     free: Busy,
     /// What is on the screen is not known: the next frame draws everything.
     forgotten: bool,
@@ -98,7 +98,7 @@ impl Term {
             give_back();
             return Err(error);
         }
-        Ok(Self { terminal, clusters: Clusters::default(), free, forgotten: false })
+        Ok(Self { terminal, clusters: GraphemeBackend::default(), free, forgotten: false })
     }
 
     /// Gives the terminal back for a while.
