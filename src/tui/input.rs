@@ -15,7 +15,7 @@ const SOON: Duration = Duration::from_millis(50);
 /// How long the one who pauses waits for the reader, which may sit in the middle of a sequence that does not end.
 const PAUSE: Duration = Duration::from_secs(1);
 
-struct Gate {
+struct InputPause {
     state: Mutex<GateState>,
     changed: Condvar,
     /// Ends the reader's waiting for the terminal.
@@ -31,7 +31,7 @@ struct GateState {
 
 /// The reader of keys, pastes, mouse and size. It can be paused while another program has the terminal.
 pub(super) struct Reader {
-    gate: Arc<Gate>,
+    gate: Arc<InputPause>,
 }
 
 impl Reader {
@@ -48,7 +48,7 @@ impl Reader {
             }
         }
         let state = Mutex::new(GateState { pause: is_asked, ..GateState::default() });
-        let gate = Arc::new(Gate { state, changed: Condvar::new(), bell: Waker::hang()? });
+        let gate = Arc::new(InputPause { state, changed: Condvar::new(), bell: Waker::hang()? });
         let shared = Arc::clone(&gate);
         std::thread::Builder::new().name("input".into()).spawn(move || read(&shared, &sender, is_asked))?;
         Ok(Self { gate })
@@ -84,7 +84,7 @@ impl Drop for Reader {
 }
 
 /// Waits while paused. Returns whether to go on.
-fn pass(gate: &Gate) -> bool {
+fn pass(gate: &InputPause) -> bool {
     let mut state = gate.state.lock().unwrap_or_else(PoisonError::into_inner);
     while state.pause && !state.stop {
         state.paused = true;
@@ -110,7 +110,7 @@ fn listen(sender: &Sender<Event>) -> Late {
     Late::after(heard.is_inside, Instant::now())
 }
 
-fn read(gate: &Gate, sender: &Sender<Event>, is_asked: bool) {
+fn read(gate: &InputPause, sender: &Sender<Event>, is_asked: bool) {
     let mut late = if is_asked && pass(gate) { listen(sender) } else { Late::default() };
     while pass(gate) {
         let read = match wait_for_event(&gate.bell) {
