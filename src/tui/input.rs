@@ -167,11 +167,11 @@ fn convert(event: TerminalEvent) -> Option<Event> {
 }
 
 /// Hears signals until it is dropped.
-pub(super) struct SignalEar {
+pub(super) struct SignalListener {
     handle: Handle,
 }
 
-impl SignalEar {
+impl SignalListener {
     /// Starts hearing.
     pub(super) fn start(sender: Sender<Event>) -> std::io::Result<Self> {
         let mut signals = Signals::new([SIGTERM, SIGHUP, SIGQUIT, SIGINT, SIGTSTP, SIGCONT])?;
@@ -187,7 +187,7 @@ impl SignalEar {
     }
 }
 
-impl Drop for SignalEar {
+impl Drop for SignalListener {
     fn drop(&mut self) {
         self.handle.close();
     }

@@ -2,7 +2,7 @@
 
 use super::app::{App, Event, Request};
 use super::graphics;
-use super::input::{Reader, SignalEar};
+use super::input::{Reader, SignalListener};
 use super::screen::{TerminalProgram, UiEnv};
 use super::screens::Home;
 use super::term::{install_panic_hook, Term};
@@ -66,7 +66,7 @@ pub fn run(start: Start, env: UiEnv) -> Outcome<u8> {
     install_panic_hook(std::thread::current().id(), move |message| {
         let _ = panics.send(Event::WorkerPanicked(message));
     });
-    let signals = SignalEar::start(sender.clone()).map_err(|e| terminal_failure(&e))?;
+    let signals = SignalListener::start(sender.clone()).map_err(|e| terminal_failure(&e))?;
     let mut term = Term::enter(env.mouse, env.title, env.wake.clone()).map_err(|e| terminal_failure(&e))?;
     let asks = graphics::is_to_be_asked(&env);
     let reader = Reader::start(sender, asks).map_err(|e| terminal_failure(&e))?;
