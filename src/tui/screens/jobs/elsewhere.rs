@@ -78,13 +78,13 @@ impl Elsewhere {
 }
 
 /// Looks for such runs again and again.
-pub struct Lookout {
+pub struct ProcessWatcher {
     worker: Latest<(), Vec<Elsewhere>>,
     asked: Instant,
     found: Vec<Elsewhere>,
 }
 
-impl Lookout {
+impl ProcessWatcher {
     /// Starts looking.
     pub fn start(env: &UiEnv) -> Self {
         let asker = env.clone();

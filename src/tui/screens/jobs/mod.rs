@@ -18,7 +18,7 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::PathBuf;
 
-use elsewhere::{absolute, Elsewhere, Lookout};
+use elsewhere::{absolute, Elsewhere, ProcessWatcher};
 use lines::{elsewhere_line, elsewhere_lines, log_lines, progress_line, title_line};
 use problems::JobProblems;
 
@@ -26,7 +26,7 @@ use problems::JobProblems;
 pub struct JobsPanel {
     env: UiEnv,
     views: Vec<JobView>,
-    lookout: Lookout,
+    lookout: ProcessWatcher,
     others: Vec<Elsewhere>,
     list: ListState,
     /// The lower pane shows problems in place of the log.
@@ -65,7 +65,7 @@ impl JobsPanel {
         let mut list = ListState::new(views.len());
         list.select(usize::MAX);
         Self {
-            lookout: Lookout::start(&env),
+            lookout: ProcessWatcher::start(&env),
             others: Vec::new(),
             env,
             views,
