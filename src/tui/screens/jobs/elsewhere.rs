@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// A run of another process, or one that was stopped.
 #[derive(Clone, Debug)]
-pub struct Elsewhere {
+pub struct OtherRun {
     /// In the person's words: `pack tokens`. May come from the data.
     pub title: String,
     /// The data set, or the output.
@@ -48,7 +48,7 @@ enum Run {
     Lost,
 }
 
-impl Elsewhere {
+impl OtherRun {
     /// Whether somebody works on it.
     pub fn is_running(&self) -> bool {
         matches!(self.run, Run::Works)
@@ -79,9 +79,9 @@ impl Elsewhere {
 
 /// Looks for such runs again and again.
 pub struct ProcessWatcher {
-    worker: Latest<(), Vec<Elsewhere>>,
+    worker: Latest<(), Vec<OtherRun>>,
     asked: Instant,
-    found: Vec<Elsewhere>,
+    found: Vec<OtherRun>,
 }
 
 impl ProcessWatcher {
@@ -108,7 +108,7 @@ impl ProcessWatcher {
     }
 
     /// What was found last, without the runs on paths that jobs of this process are about.
-    pub fn others(&self, own: &[PathBuf]) -> Vec<Elsewhere> {
+    pub fn others(&self, own: &[PathBuf]) -> Vec<OtherRun> {
         self.found.iter().filter(|run| !own.contains(&absolute(&run.path))).cloned().collect()
     }
 }
@@ -118,7 +118,7 @@ pub fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn look(env: &UiEnv) -> Vec<Elsewhere> {
+fn look(env: &UiEnv) -> Vec<OtherRun> {
     let here: Vec<PathBuf> = std::env::current_dir().into_iter().collect();
     let lately = recent::load(&env.state_dir);
     // What cannot be looked into has no runs that could be shown; `gristmill jobs` tells why.
@@ -126,7 +126,7 @@ fn look(env: &UiEnv) -> Vec<Elsewhere> {
     found.into_iter().map(|run| tell(run, env)).collect()
 }
 
-fn tell(run: Unfinished, env: &UiEnv) -> Elsewhere {
+fn tell(run: Unfinished, env: &UiEnv) -> OtherRun {
     let Unfinished { path, own, state } = run;
     let is_prepare = own == RunFolder::for_webdataset(&path);
     let begun = begun(&own);
@@ -162,7 +162,7 @@ fn tell(run: Unfinished, env: &UiEnv) -> Elsewhere {
         Run::Prepare | Run::Published | Run::Begun(_) => Some(way_on(&own, env)),
     };
     let place = env.short_path(&path);
-    Elsewhere { title: format!("{verb} {name}"), path, place, told, way, run }
+    OtherRun { title: format!("{verb} {name}"), path, place, told, way, run }
 }
 
 /// How to go on, by the key and without a screen.

@@ -1,6 +1,6 @@
 //! The lines of the panel: what stands in the list of one job, and what below it.
 
-use super::elsewhere::Elsewhere;
+use super::elsewhere::OtherRun;
 use crate::job::{JobState, Phase};
 use crate::model::text::{bytes, count, duration, grouped};
 use crate::model::Severity;
@@ -40,7 +40,7 @@ pub(super) fn title_line(view: &JobView, columns: usize, ui: &Ui) -> Line<'stati
 }
 
 /// The same of a run of another process: nobody knows how long it has been at work.
-pub(super) fn elsewhere_line(run: &Elsewhere, columns: usize, ui: &Ui) -> Line<'static> {
+pub(super) fn elsewhere_line(run: &OtherRun, columns: usize, ui: &Ui) -> Line<'static> {
     let word = if run.is_running() {
         (format!("{} runs elsewhere", ui.spinner()), ui.theme.accent)
     } else {
@@ -121,7 +121,7 @@ fn as_many_as_fit(facts: &[String], room: usize, ui: &Ui) -> String {
 }
 
 /// What is known of a run of another process, for the lower pane.
-pub(super) fn elsewhere_lines(run: &Elsewhere, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
+pub(super) fn elsewhere_lines(run: &OtherRun, columns: usize, ui: &Ui) -> Vec<Line<'static>> {
     let told = run.told.iter().flat_map(|line| text::wrap(line, columns)).map(Line::from);
     let way = run.way.iter().flat_map(|line| text::wrap(line, columns));
     told.chain(way.map(|line| Line::from(Span::styled(line, ui.theme.muted)))).collect()

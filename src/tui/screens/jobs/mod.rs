@@ -18,7 +18,7 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 use std::path::PathBuf;
 
-use elsewhere::{absolute, Elsewhere, ProcessWatcher};
+use elsewhere::{absolute, OtherRun, ProcessWatcher};
 use lines::{elsewhere_line, elsewhere_lines, log_lines, progress_line, title_line};
 use problems::JobProblems;
 
@@ -27,7 +27,7 @@ pub struct JobsPanel {
     env: UiEnv,
     views: Vec<JobView>,
     lookout: ProcessWatcher,
-    others: Vec<Elsewhere>,
+    others: Vec<OtherRun>,
     list: ListState,
     /// The lower pane shows problems in place of the log.
     problems: bool,
@@ -52,7 +52,7 @@ enum Pane {
 /// A row of the list.
 enum Row<'a> {
     Own(&'a JobView),
-    Other(&'a Elsewhere),
+    Other(&'a OtherRun),
 }
 
 /// Lines that one job takes in the list.
@@ -349,7 +349,7 @@ impl Screen for JobsPanel {
     }
 
     fn is_busy(&self) -> bool {
-        self.others.iter().any(Elsewhere::is_running) || self.table.is_busy()
+        self.others.iter().any(OtherRun::is_running) || self.table.is_busy()
     }
 
     fn status_right(&self) -> Option<String> {
