@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// What is to be carried.
-pub struct Errand {
+pub struct ExportTask {
     catalog: Arc<dyn Catalog>,
     from: From,
     what: What,
@@ -84,11 +84,11 @@ pub enum Carried {
 
 /// The worker, and what it was asked by a popup.
 pub struct Carrier {
-    worker: Latest<Errand, Carried>,
+    worker: Latest<ExportTask, Carried>,
     /// The copy that an editor has open; it goes when the editor comes back.
     open: Option<PartCopy>,
     /// What a popup has asked for: it lies above the browser, and cannot reach in.
-    orders: Rc<RefCell<Option<Errand>>>,
+    orders: Rc<RefCell<Option<ExportTask>>>,
     cancel: Cancel,
 }
 
@@ -96,7 +96,7 @@ impl Carrier {
     /// Starts the worker.
     pub fn start(env: &UiEnv) -> Self {
         let scratch = env.options.scratch.clone();
-        let worker = Latest::start("browse-carry", env.wake.clone(), move |errand: Errand| {
+        let worker = Latest::start("browse-carry", env.wake.clone(), move |errand: ExportTask| {
             let catalog = errand.catalog.as_ref();
             match (errand.what, &errand.from) {
                 (What::Copy(part), From::Shown(sample)) => {
@@ -131,9 +131,9 @@ impl Drop for Carrier {
 }
 
 impl BrowseScreen {
-    fn errand(&self, from: From, what: What) -> Option<Errand> {
+    fn errand(&self, from: From, what: What) -> Option<ExportTask> {
         let (catalog, cancel) = (Arc::clone(self.catalog()?), self.carrier.cancel.clone());
-        Some(Errand { catalog, from, what, cancel })
+        Some(ExportTask { catalog, from, what, cancel })
     }
 
     /// A copy of the part for the person's editor.
