@@ -75,7 +75,7 @@ fn exported(catalog: &dyn Catalog, from: &From, parts: &Parts, folder: &Path, ca
 }
 
 /// What came of it.
-pub enum Carried {
+pub enum ExportResult {
     /// A copy to be opened.
     Copy(Outcome<PartCopy>),
     /// Files in a folder.
@@ -84,7 +84,7 @@ pub enum Carried {
 
 /// The worker, and what it was asked by a popup.
 pub struct Carrier {
-    worker: Latest<ExportTask, Carried>,
+    worker: Latest<ExportTask, ExportResult>,
     /// The copy that an editor has open; it goes when the editor comes back.
     open: Option<PartCopy>,
     /// What a popup has asked for: it lies above the browser, and cannot reach in.
@@ -100,13 +100,13 @@ impl Carrier {
             let catalog = errand.catalog.as_ref();
             match (errand.what, &errand.from) {
                 (What::Copy(part), From::Shown(sample)) => {
-                    Carried::Copy(copy_of(catalog, sample, part, scratch.as_deref(), &errand.cancel))
+                    ExportResult::Copy(copy_of(catalog, sample, part, scratch.as_deref(), &errand.cancel))
                 }
                 (What::Copy(_), From::Marked(_)) => {
-                    Carried::Copy(Err(Failure::usage("copying the part", "several samples are marked")))
+                    ExportResult::Copy(Err(Failure::usage("copying the part", "several samples are marked")))
                 }
                 (What::Export(parts, folder), from) => {
-                    Carried::Exported(exported(catalog, from, &parts, &folder, &errand.cancel))
+                    ExportResult::Exported(exported(catalog, from, &parts, &folder, &errand.cancel))
                 }
             }
         });
@@ -210,17 +210,17 @@ impl BrowseScreen {
         }
         match self.carrier.worker.take() {
             None => return false,
-            Some(Carried::Copy(Ok(copy))) => {
+            Some(ExportResult::Copy(Ok(copy))) => {
                 effects.push(Effect::RunInTerminal(editor_on(&copy)));
                 self.carrier.open = Some(copy);
             }
-            Some(Carried::Exported(Ok(exported))) => {
+            Some(ExportResult::Exported(Ok(exported))) => {
                 let files = count(exported.files.len() as u64, "file");
                 let folder = exported.files.first().and_then(|file| file.parent()).map(|p| self.env.short_path(p));
                 let words = format!("wrote {files}, {}, to {}", bytes(exported.bytes), folder.unwrap_or_default());
                 effects.push(Effect::Toast(Toast::new(Level::Ok, words)));
             }
-            Some(Carried::Copy(Err(failure)) | Carried::Exported(Err(failure))) => {
+            Some(ExportResult::Copy(Err(failure)) | ExportResult::Exported(Err(failure))) => {
                 effects.push(Effect::failure(&failure));
             }
         }
