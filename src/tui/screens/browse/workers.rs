@@ -73,7 +73,7 @@ pub struct Workers {
     hunting: Cancel,
     caught: Arc<Mutex<Caught>>,
     hunts: u64,
-    sifter: Latest<Sift, ()>,
+    sifter: Latest<FilterJob, ()>,
     sifting: Cancel,
     sifted: Arc<Mutex<Sifted>>,
     problems: Latest<(), Outcome<ProblemList>>,
@@ -96,7 +96,7 @@ pub enum ToFind {
 }
 
 /// A filter to be applied.
-struct Sift {
+struct FilterJob {
     number: u64,
     filter: SampleFilter,
     marks: Arc<Marks>,
@@ -153,7 +153,7 @@ impl Workers {
         });
         let sifted: Arc<Mutex<Sifted>> = Arc::default();
         let (from, sieve, woken) = (Arc::clone(catalog), Arc::clone(&sifted), wake.clone());
-        let sifter = Latest::start("browse-filter", wake.clone(), move |sift: Sift| {
+        let sifter = Latest::start("browse-filter", wake.clone(), move |sift: FilterJob| {
             go_sifting(from.as_ref(), &sift, &sieve, &woken)
         });
         let (from, cancel) = (Arc::clone(catalog), leaving.clone());
@@ -189,7 +189,7 @@ impl Workers {
             *sifted = Sifted { number: sifted.number + 1, ..Sifted::default() };
             sifted.number
         };
-        self.sifter.ask(Sift { number, filter, marks, problems, cancel: self.sifting.clone() });
+        self.sifter.ask(FilterJob { number, filter, marks, problems, cancel: self.sifting.clone() });
     }
 
     /// Ends the looking of a filter.
@@ -321,7 +321,7 @@ pub fn locate(catalog: &dyn Catalog, key: &str, cancel: &Cancel) -> Outcome<Opti
     Ok(None)
 }
 
-fn go_sifting(catalog: &dyn Catalog, sift: &Sift, sifted: &Mutex<Sifted>, wake: &Wake) {
+fn go_sifting(catalog: &dyn Catalog, sift: &FilterJob, sifted: &Mutex<Sifted>, wake: &Wake) {
     let tell = |matches: Option<Arc<Matches>>, ended: Option<Outcome<()>>| {
         let mut sifted = lock(sifted);
         if sifted.number == sift.number {
