@@ -65,7 +65,7 @@ fn row_of(catalog: &dyn Catalog, group: u32, byte: u64) -> Option<SampleAt> {
 pub struct Workers {
     rows: Stream<Piece, Option<Fetched>>,
     detail: Latest<Question, Detail>,
-    finder: Latest<Hunt, ()>,
+    finder: Latest<SearchJob, ()>,
     /// Stops whatever is being fetched when the screen is left.
     leaving: Cancel,
     /// Stops the look at the sample before.
@@ -115,7 +115,7 @@ pub struct Sifted {
 }
 
 /// A search to be made.
-struct Hunt {
+struct SearchJob {
     number: u64,
     query: KeyQuery,
     cancel: Cancel,
@@ -148,7 +148,7 @@ impl Workers {
         let detail = Latest::start("browse-sample", wake.clone(), move |question| look_at(&from, question));
         let caught: Arc<Mutex<Caught>> = Arc::default();
         let (from, basket, woken) = (Arc::clone(catalog), Arc::clone(&caught), wake.clone());
-        let finder = Latest::start("browse-find", wake.clone(), move |hunt: Hunt| {
+        let finder = Latest::start("browse-find", wake.clone(), move |hunt: SearchJob| {
             go_hunting(from.as_ref(), &hunt, &basket, &woken)
         });
         let sifted: Arc<Mutex<Sifted>> = Arc::default();
@@ -257,7 +257,7 @@ impl Workers {
         self.hunts += 1;
         self.hunting = Cancel::default();
         *lock(&self.caught) = Caught { number: self.hunts, ..Caught::default() };
-        self.finder.ask(Hunt { number: self.hunts, query, cancel: self.hunting.clone() });
+        self.finder.ask(SearchJob { number: self.hunts, query, cancel: self.hunting.clone() });
     }
 
     /// Ends the search.
@@ -365,7 +365,7 @@ fn fetch(catalog: &dyn Catalog, span: Span, cancel: &Cancel) -> Outcome<Vec<crat
     Ok(samples)
 }
 
-fn go_hunting(catalog: &dyn Catalog, hunt: &Hunt, caught: &Mutex<Caught>, wake: &Wake) {
+fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<Caught>, wake: &Wake) {
     let mut batch: Vec<SampleAt> = Vec::new();
     let tell = |batch: &mut Vec<SampleAt>, ended: Option<Search>| {
         let mut caught = lock(caught);
