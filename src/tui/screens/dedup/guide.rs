@@ -10,7 +10,7 @@ use crate::tui::form::{Answers as _, Contexts, Guide, Look};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Screen, Ui, UiEnv};
 use crate::tui::screens::repeats;
-use crate::tui::screens::run::{orders, Order, RunScreen};
+use crate::tui::screens::run::{orders, JobRequest, RunScreen};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
@@ -142,7 +142,7 @@ impl Guide for DedupGuide {
     fn hand_on(&mut self, state: &mut DedupState, env: &UiEnv, draft: &Path) -> Box<dyn Screen> {
         self.stop_or_go_on(false, &mut state.seen.estimates);
         let order = orders::dedup(state.plan.clone(), state.command());
-        Box::new(RunScreen::new(Order { draft: Some(draft.to_owned()), ..order }, env.clone()))
+        Box::new(RunScreen::new(JobRequest { draft: Some(draft.to_owned()), ..order }, env.clone()))
     }
 
     fn act(&mut self, action: Action, state: &mut DedupState, env: &UiEnv) -> Option<Vec<Effect>> {

@@ -9,7 +9,7 @@ use crate::model::{PackFormat, PackPlan};
 use crate::tui::form::{Answers as _, Contexts, Guide, Look};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::screen::{Effect, Screen, Ui, UiEnv};
-use crate::tui::screens::run::{orders, Order, RunScreen};
+use crate::tui::screens::run::{orders, JobRequest, RunScreen};
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::Frame;
@@ -201,7 +201,7 @@ impl Guide for PackGuide {
 
     fn hand_on(&mut self, state: &mut PackState, env: &UiEnv, draft: &Path) -> Box<dyn Screen> {
         let order = orders::pack(state.plan.clone(), state.command());
-        Box::new(RunScreen::new(Order { draft: Some(draft.to_owned()), ..order }, env.clone()))
+        Box::new(RunScreen::new(JobRequest { draft: Some(draft.to_owned()), ..order }, env.clone()))
     }
 
     /// On a tokenizer that was found, the key that goes on takes it first.

@@ -2,7 +2,7 @@
 
 use super::screen::Start;
 use super::view::Words;
-use super::{Made, Order};
+use super::{JobRequest, Made};
 use crate::engine::nanosets::mixture::IndexPlan;
 use crate::engine::plan::flags::SKIP_BAD_LINES;
 use crate::engine::plan::shell_quote;
@@ -26,9 +26,9 @@ fn argument(path: &Path) -> String {
 }
 
 /// An order that leads to one screen back and has nothing to look at; whoever has more to say says so.
-fn order(crumb: &str, name: &str, words: Words, command: String, start: Start) -> Order {
+fn order(crumb: &str, name: &str, words: Words, command: String, start: Start) -> JobRequest {
     let crumbs = vec![crumb.to_owned(), name.to_owned()];
-    Order { crumbs, words, command, next: Vec::new(), start, depth: 1, browse: None, draft: None }
+    JobRequest { crumbs, words, command, next: Vec::new(), start, depth: 1, browse: None, draft: None }
 }
 
 /// How `what` ended: each ending goes on after its name.
@@ -39,23 +39,23 @@ fn words(what: &str, [ready, done, idle]: [&str; 3], back: &'static str) -> Word
 }
 
 /// Indexing a JSONL file.
-pub fn jsonl(path: &Path) -> Order {
+pub fn jsonl(path: &Path) -> JobRequest {
     lines(PreparePlan::new(path.to_string_lossy()), path)
 }
 
 /// Indexing a copy of a JSONL file without its bad lines; where it has none, the file itself.
-pub fn jsonl_without_bad_lines(path: &Path) -> Order {
+pub fn jsonl_without_bad_lines(path: &Path) -> JobRequest {
     let plan = PreparePlan { skip_bad_lines: true, ..PreparePlan::new(path.to_string_lossy()) };
     let order = lines(plan, path);
-    Order { command: format!("{} {SKIP_BAD_LINES}", order.command), ..order }
+    JobRequest { command: format!("{} {SKIP_BAD_LINES}", order.command), ..order }
 }
 
-fn lines(plan: PreparePlan, path: &Path) -> Order {
+fn lines(plan: PreparePlan, path: &Path) -> JobRequest {
     let name = name_of(path);
     let ends = ["is ready to train on", "is indexed", "was indexed like this already"];
     let start: Start = Box::new(move |env| env.jobs.start_jsonl(plan.clone(), env.options.clone()));
     let command = format!("gristmill prepare {}", argument(path));
-    Order {
+    JobRequest {
         next: vec![format!("To check it again: gristmill lint {}", argument(path))],
         browse: Some(Made::Samples(path.to_owned())),
         ..order("prepare", &name, words(&name, ends, "the list"), command, start)
@@ -63,29 +63,29 @@ fn lines(plan: PreparePlan, path: &Path) -> Order {
 }
 
 /// Checking a metadataset down to its members, and indexing its joins.
-pub fn metadataset(path: &Path) -> Order {
+pub fn metadataset(path: &Path) -> JobRequest {
     let (name, file) = (name_of(path), path.to_owned());
     let ends = ["is ready to train on", "can be read", "is ready to train on; nothing was to be written"];
     let start: Start = Box::new(move |env| env.jobs.start_metadataset(file.clone(), env.options.clone()));
     let command = format!("gristmill prepare {}", argument(path));
-    Order {
+    JobRequest {
         next: vec![format!("Check the mixture: gristmill mix check {}", argument(path))],
         ..order("prepare", &name, words(&name, ends, "the list"), command, start)
     }
 }
 
 /// Describing media.
-pub fn media(plan: PrepareMediaPlan, command: String) -> Order {
+pub fn media(plan: PrepareMediaPlan, command: String) -> JobRequest {
     let path = PathBuf::from(&plan.path);
     let name = name_of(&path);
     let ends = ["are described", "are described", "were described like this already"];
     let words = words(&format!("the media of {name}"), ends, "the answers");
     let start: Start = Box::new(move |env| env.jobs.start_media(plan.clone(), env.options.clone()));
-    Order { depth: 2, browse: Some(Made::Samples(path)), ..order("media metadata", &name, words, command, start) }
+    JobRequest { depth: 2, browse: Some(Made::Samples(path)), ..order("media metadata", &name, words, command, start) }
 }
 
 /// Packing tokens.
-pub fn pack(plan: PackPlan, command: String) -> Order {
+pub fn pack(plan: PackPlan, command: String) -> JobRequest {
     let path = PathBuf::from(&plan.output);
     let name = name_of(&path);
     let formats = plan.formats();
@@ -102,7 +102,7 @@ pub fn pack(plan: PackPlan, command: String) -> Order {
         recent::remember(&env.state_dir, Path::new(&plan.output));
         env.jobs.start_pack(plan.clone(), env.options.clone())
     });
-    Order {
+    JobRequest {
         next: looked_at.iter().map(|path| format!("To look at it: gristmill browse {}", argument(path))).collect(),
         depth: 2,
         browse: looked_at.into_iter().next().map(Made::Samples),
@@ -125,7 +125,7 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 /// Deduplicating.
-pub fn dedup(plan: DedupPlan, command: String) -> Order {
+pub fn dedup(plan: DedupPlan, command: String) -> JobRequest {
     let path = PathBuf::from(plan.visible_output());
     let name = name_of(&path);
     let (looked_at, seen) = (plan.clone(), plan.from_index.is_none());
@@ -135,7 +135,7 @@ pub fn dedup(plan: DedupPlan, command: String) -> Order {
         recent::remember(&env.state_dir, Path::new(&plan.visible_output()));
         env.jobs.start_dedup(plan.clone(), env.dedup_options())
     });
-    Order {
+    JobRequest {
         next: vec![format!("To make tokens of it: gristmill pack {}", argument(&path))],
         depth: 2,
         browse: seen.then(|| Made::Repeats(Box::new(looked_at))),
@@ -144,7 +144,7 @@ pub fn dedup(plan: DedupPlan, command: String) -> Order {
 }
 
 /// Writing a mixture index.
-pub fn mixture(plan: IndexPlan, command: String) -> Order {
+pub fn mixture(plan: IndexPlan, command: String) -> JobRequest {
     let name = name_of(&plan.output);
     let ends = ["is ready to train on", "is written", "was there already"];
     let start: Start = Box::new(move |env| env.jobs.start_mixture(plan.clone(), env.options.clone()));

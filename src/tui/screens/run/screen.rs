@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub(super) type Start = Box<dyn Fn(&UiEnv) -> Outcome<JobId>>;
 
 /// What is to be done, and how it is told about.
-pub struct Order {
+pub struct JobRequest {
     /// The title line: `["prepare", "corpus.jsonl"]`. May come from the data.
     pub crumbs: Vec<String>,
     /// How its end is told.
@@ -68,7 +68,7 @@ pub fn too_late() -> Effect {
 /// The screen of one job.
 pub struct RunScreen {
     env: UiEnv,
-    order: Order,
+    order: JobRequest,
     job: Option<JobId>,
     run: RunState,
     /// Looks after the list of problems, once it is shown and the run has ended.
@@ -78,7 +78,7 @@ pub struct RunScreen {
 
 impl RunScreen {
     /// A screen whose job starts as soon as it is on the screen.
-    pub fn new(order: Order, env: UiEnv) -> Self {
+    pub fn new(order: JobRequest, env: UiEnv) -> Self {
         let run = RunState::default();
         Self { env, order, job: None, run, problem_editor: None, places: Places::default() }
     }
