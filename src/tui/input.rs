@@ -2,7 +2,7 @@
 
 use super::app::Event;
 use super::bell::{bytes_wait, Waker};
-use super::graphics::{self, late::Late};
+use super::graphics::{self, late::StaleReplies};
 use ratatui::crossterm::event::{self, Event as TerminalEvent, KeyEventKind, MouseEventKind};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::{Handle, Signals};
@@ -96,7 +96,7 @@ fn pass(gate: &InputPause) -> bool {
 }
 
 /// Listens for the terminal's answer. What is typed meanwhile is passed on.
-fn listen(sender: &Sender<Event>) -> Late {
+fn listen(sender: &Sender<Event>) -> StaleReplies {
     let heard = graphics::listen(|event| {
         if let Some(event) = convert(event) {
             // A frame that is gone misses nothing.
@@ -107,11 +107,11 @@ fn listen(sender: &Sender<Event>) -> Late {
         // Everything is drawn again, now with pixels.
         let _ = sender.send(Event::Resized);
     }
-    Late::after(heard.is_inside, Instant::now())
+    StaleReplies::after(heard.is_inside, Instant::now())
 }
 
 fn read(gate: &InputPause, sender: &Sender<Event>, is_asked: bool) {
-    let mut late = if is_asked && pass(gate) { listen(sender) } else { Late::default() };
+    let mut late = if is_asked && pass(gate) { listen(sender) } else { StaleReplies::default() };
     while pass(gate) {
         let read = match wait_for_event(&gate.bell) {
             Ok(false) => continue,

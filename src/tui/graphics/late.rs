@@ -12,14 +12,14 @@ const GAP: Duration = Duration::from_millis(100);
 /// Swallows late answers about kitty's graphics: `ESC _ … ESC \`, which arrive as Alt-_, letters, Alt-\. The answers to the
 /// other questions never become keys.
 #[derive(Default)]
-pub(in crate::tui) struct Late {
+pub(in crate::tui) struct StaleReplies {
     /// Until when answers may come.
     until: Option<Instant>,
     /// In the middle of one, since its last key.
     inside: Option<Instant>,
 }
 
-impl Late {
+impl StaleReplies {
     /// The question was asked just now; `is_inside` when an answer had begun already.
     pub(in crate::tui) fn after(is_inside: bool, now: Instant) -> Self {
         Self { until: Some(now + WINDOW), inside: is_inside.then_some(now) }
@@ -60,11 +60,11 @@ mod tests {
     #[test]
     fn a_late_answer_is_swallowed_and_what_is_typed_around_it_is_not() {
         let now = Instant::now();
-        let mut late = Late::after(false, now);
+        let mut late = StaleReplies::after(false, now);
         let events = [plain('j'), alt('_'), plain('G'), plain('i'), plain('q'), alt('\\'), plain('k')];
         let passed: Vec<_> = events.into_iter().filter_map(|e| late.pass(e, now)).collect();
         assert_eq!(format!("{passed:?}"), format!("{:?}", [plain('j'), plain('k')]));
-        let mut begun = Late::after(true, now);
+        let mut begun = StaleReplies::after(true, now);
         assert!(begun.pass(plain('K'), now).is_none());
         assert!(begun.pass(alt('\\'), now).is_none());
         assert!(begun.pass(plain('x'), now).is_some());
@@ -73,10 +73,10 @@ mod tests {
     #[test]
     fn nothing_is_kept_from_the_screens_without_end() {
         let now = Instant::now();
-        let mut late = Late::after(false, now);
+        let mut late = StaleReplies::after(false, now);
         assert!(late.pass(alt('_'), now).is_none());
         assert!(late.pass(plain('q'), now + GAP * 2).is_some(), "a pause ends an answer");
         assert!(late.pass(alt('_'), now + WINDOW).is_some(), "much later it is a key");
-        assert!(Late::default().pass(alt('_'), now).is_some());
+        assert!(StaleReplies::default().pass(alt('_'), now).is_some());
     }
 }
