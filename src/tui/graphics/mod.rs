@@ -99,7 +99,7 @@ pub(super) fn is_to_be_asked(env: &UiEnv) -> bool {
 }
 
 /// What listening left.
-pub(super) struct Heard {
+pub(super) struct ProbeReply {
     /// Pixels can be shown now that could not before.
     pub(super) is_new: bool,
     /// An answer had begun and did not end.
@@ -107,7 +107,7 @@ pub(super) struct Heard {
 }
 
 /// Listens for the answers. What is typed meanwhile goes to `pass` at once.
-pub(super) fn listen(mut pass: impl FnMut(TerminalEvent)) -> Heard {
+pub(super) fn listen(mut pass: impl FnMut(TerminalEvent)) -> ProbeReply {
     let stdin = rustix::stdio::stdin();
     let read = |buffer: &mut [u8]| -> Option<usize> {
         match rustix::io::ioctl_fionread(stdin) {
@@ -124,7 +124,7 @@ fn listen_to(
     mut read: impl FnMut(&mut [u8]) -> Option<usize>,
     patience: Duration,
     pass: &mut dyn FnMut(TerminalEvent),
-) -> Heard {
+) -> ProbeReply {
     let (mut sieve, started) = (Sieve::default(), Instant::now());
     let (mut is_kitty, mut cell, mut attributes) = (false, None, None);
     let mut last = started;
@@ -158,7 +158,7 @@ fn listen_to(
     if is_new {
         *lock(&ANSWER) = Some(answer);
     }
-    Heard { is_new, is_inside }
+    ProbeReply { is_new, is_inside }
 }
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ mod tests {
     use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
     /// What is typed and found when these pieces arrive one after the other.
-    fn heard(pieces: &[&[u8]]) -> (Vec<KeyEvent>, Heard) {
+    fn heard(pieces: &[&[u8]]) -> (Vec<KeyEvent>, ProbeReply) {
         let mut pieces = pieces.iter();
         let mut keys = Vec::new();
         let read = |buffer: &mut [u8]| {
