@@ -12,7 +12,7 @@ use super::theme::ColourMode;
 use crate::preview::pixels::Graphics;
 use ratatui::crossterm::event::Event as TerminalEvent;
 use ratatui::layout::Rect;
-use sieve::{Found, Sieve};
+use sieve::{EscapeParser, Found};
 use std::io::IsTerminal as _;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -125,7 +125,7 @@ fn listen_to(
     patience: Duration,
     pass: &mut dyn FnMut(TerminalEvent),
 ) -> ProbeReply {
-    let (mut sieve, started) = (Sieve::default(), Instant::now());
+    let (mut sieve, started) = (EscapeParser::default(), Instant::now());
     let (mut is_kitty, mut cell, mut attributes) = (false, None, None);
     let mut last = started;
     let mut buffer = [0; 1024];

@@ -20,7 +20,7 @@ pub(in crate::tui) enum Found {
 
 /// Bytes that came and mean nothing yet.
 #[derive(Default)]
-pub(in crate::tui) struct Sieve {
+pub(in crate::tui) struct EscapeParser {
     waiting: Vec<u8>,
 }
 
@@ -32,7 +32,7 @@ enum Piece {
     Unfinished,
 }
 
-impl Sieve {
+impl EscapeParser {
     /// Takes bytes and gives what they are.
     pub(in crate::tui) fn take(&mut self, bytes: &[u8], give: &mut dyn FnMut(Found)) {
         self.waiting.extend_from_slice(bytes);
@@ -243,7 +243,7 @@ mod tests {
 
     /// What is found when the bytes come one by one, which is the hardest way.
     fn found(bytes: &[u8]) -> Vec<Found> {
-        let (mut sieve, mut out) = (Sieve::default(), Vec::new());
+        let (mut sieve, mut out) = (EscapeParser::default(), Vec::new());
         for byte in bytes {
             sieve.take(&[*byte], &mut |found| out.push(found));
         }
