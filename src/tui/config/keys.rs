@@ -3,7 +3,7 @@
 use super::Mistake;
 use crate::formats::python::yaml_read::{Mark, Marked, MarkedValue};
 use crate::model::nearest::nearest;
-use crate::tui::keymap::{Action, Chord, Clash, Context, Keymap, OwnKeys};
+use crate::tui::keymap::{Action, Chord, Clash, Context, Keymap, UserKeys};
 use crate::tui::theme::file::text_of;
 
 /// Puts the keys of the file into the table, and tells what cannot be done.
@@ -28,13 +28,13 @@ pub(super) fn read(value: Marked, keymap: &mut Keymap, mistakes: &mut Vec<Mistak
         for (name, at, keys) in actions {
             let Some(action) = action_of(&name, context, at, keymap, mistakes) else { continue };
             let Some(keys) = keys_of(&keys, action, context, at, mistakes) else { continue };
-            own.push(OwnKeys { context, action, keys });
+            own.push(UserKeys { context, action, keys });
             places.push(at);
         }
     }
     let clashes = keymap.patch(&own);
     for clash in clashes {
-        let of_it = |wish: &OwnKeys| wish.context == clash.context && wish.action == clash.action;
+        let of_it = |wish: &UserKeys| wish.context == clash.context && wish.action == clash.action;
         let at = own.iter().zip(&places).find(|(wish, _)| of_it(wish)).map_or(Mark::default(), |(_, at)| *at);
         mistakes.push(clash_told(&clash, at));
     }

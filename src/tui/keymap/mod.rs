@@ -14,7 +14,7 @@ pub use action::Action;
 pub use bindings::{bindings, Binding};
 pub use context::Context;
 pub use key::{Chord, ChordError};
-pub use own::{Clash, OwnKeys};
+pub use own::{Clash, UserKeys};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -4,7 +4,7 @@ use super::{Action, Chord, Context, Entry, Keymap};
 
 /// The keys that somebody gives an action in a context, in place of the table's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OwnKeys {
+pub struct UserKeys {
     /// Where.
     pub context: Context,
     /// What they do.
@@ -36,7 +36,7 @@ impl Keymap {
 
     /// Puts somebody's own keys in place of the table's. A key that two actions of one context want goes to the one it was
     /// given to, by the person rather than by the table, first come first served; each such case is returned.
-    pub fn patch(&mut self, own: &[OwnKeys]) -> Vec<Clash> {
+    pub fn patch(&mut self, own: &[UserKeys]) -> Vec<Clash> {
         for wish in own {
             self.take_keys_of(wish);
         }
@@ -52,7 +52,7 @@ impl Keymap {
     }
 
     /// Empties the entry that a wish is about, or adds one: an action of a farther layer may get a key in a nearer one.
-    fn take_keys_of(&mut self, wish: &OwnKeys) {
+    fn take_keys_of(&mut self, wish: &UserKeys) {
         let found = self.entries.iter_mut().find(|e| e.context == wish.context && e.action == wish.action);
         match found {
             Some(entry) => entry.keys.clear(),
@@ -62,7 +62,7 @@ impl Keymap {
         }
     }
 
-    fn give(&mut self, wish: &OwnKeys, key: &Chord, own: &[OwnKeys]) -> Option<Clash> {
+    fn give(&mut self, wish: &UserKeys, key: &Chord, own: &[UserKeys]) -> Option<Clash> {
         let mut clash = None;
         let in_context = |entry: &Entry| entry.context == wish.context;
         let other = self

@@ -122,8 +122,8 @@ fn a_text_field_takes_letters_and_editing_keys_but_not_commands() {
     assert!(!is_for_text_field(&plain(KeyCode::Esc)));
 }
 
-fn own(context: Context, action: Action, keys: &[&str]) -> OwnKeys {
-    OwnKeys { context, action, keys: keys.iter().map(|k| k.parse().unwrap()).collect() }
+fn own(context: Context, action: Action, keys: &[&str]) -> UserKeys {
+    UserKeys { context, action, keys: keys.iter().map(|k| k.parse().unwrap()).collect() }
 }
 
 #[test]
