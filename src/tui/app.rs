@@ -5,7 +5,7 @@
 
 use super::jobs::Jobs;
 use super::keymap::{is_for_text_field, Action, Keymap, Meaning};
-use super::question::{Answer, Question};
+use super::question::{DialogChoice, Question};
 use super::screen::{Effect, Input, Screen, TerminalProgram, Ui, UiEnv};
 use super::screens::{JobsPanel, Picker};
 use super::theme::{ColourMode, Glyphs, Theme};
@@ -389,12 +389,12 @@ impl App {
             lines
                 .push("What is stopped goes on there when it is started again; nothing half-written stays.".to_owned());
         }
-        let mut answers = vec![Answer::new("Stay", Vec::new())];
+        let mut answers = vec![DialogChoice::new("Stay", Vec::new())];
         if running > 0 && self.env.jobs.can_leave_all() {
-            answers.push(Answer::new("Leave to finish", vec![Effect::LeaveJobsAndQuit]));
+            answers.push(DialogChoice::new("Leave to finish", vec![Effect::LeaveJobsAndQuit]));
         }
         let quit = if running > 0 { "Quit and stop" } else { "Quit" };
-        answers.push(Answer::new(quit, vec![Effect::Quit]));
+        answers.push(DialogChoice::new(quit, vec![Effect::Quit]));
         self.push(Box::new(Question::new("Quit", lines, answers)));
     }
 

@@ -9,14 +9,14 @@ use ratatui::text::{Line, Span};
 use ratatui::Frame;
 
 /// One answer. Its first letter chooses it.
-pub struct Answer {
+pub struct DialogChoice {
     /// A word or a few, with an initial of its own: `Stop`, `Leave to finish`.
     pub label: String,
     /// What the frame does when it is chosen; the question is taken away first.
     pub effects: Vec<Effect>,
 }
 
-impl Answer {
+impl DialogChoice {
     /// An answer.
     pub fn new(label: &str, effects: Vec<Effect>) -> Self {
         Self { label: label.to_owned(), effects }
@@ -27,7 +27,7 @@ impl Answer {
 pub struct Question {
     title: String,
     lines: Vec<String>,
-    answers: Vec<Answer>,
+    answers: Vec<DialogChoice>,
     selected: usize,
     /// Answers by their place, for the mouse.
     places: Places<usize>,
@@ -35,7 +35,7 @@ pub struct Question {
 
 impl Question {
     /// A question; the first answer is proposed. Lines may come from the data: they are made safe.
-    pub fn new(title: &str, lines: Vec<String>, answers: Vec<Answer>) -> Self {
+    pub fn new(title: &str, lines: Vec<String>, answers: Vec<DialogChoice>) -> Self {
         Self { title: title.to_owned(), lines, answers, selected: 0, places: Places::default() }
     }
 

@@ -11,7 +11,7 @@ use crate::storage::own::RunFolder;
 use crate::storage::publish::write_file;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::path_completer::PathCompleter;
-use crate::tui::question::{Answer, Question};
+use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, Input, Screen, Ui, UiEnv};
 use crate::tui::widgets::{Gesture, Level, Toast};
 use ratatui::crossterm::event::MouseEvent;
@@ -192,11 +192,11 @@ impl<G: Guide> FormScreen<G> {
         if let Some(begun) = begun(&own) {
             if let Some(plan) = PlanOf::<G>::of_file(begun.plan) {
                 let screen = Self::going_on(plan, begun.scratch, &self.env);
-                answers.push(Answer::new("Go on with it", vec![Effect::Replace(Box::new(screen))]));
+                answers.push(DialogChoice::new("Go on with it", vec![Effect::Replace(Box::new(screen))]));
             }
         }
-        answers.push(Answer::new("Begin anew", vec![Effect::Do(Action::BeginAnew)]));
-        answers.push(Answer::new("Leave it", Vec::new()));
+        answers.push(DialogChoice::new("Begin anew", vec![Effect::Do(Action::BeginAnew)]));
+        answers.push(DialogChoice::new("Leave it", Vec::new()));
         let lines = vec![stopped.to_string(), "Beginning anew throws away what it has done.".to_owned()];
         Question::new("A stopped run", lines, answers)
     }

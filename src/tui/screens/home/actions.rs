@@ -3,7 +3,7 @@
 use super::{begun, Entry, Focus, Home, InfoPage, Look, Place, State};
 use crate::model::{DatasetKind, DedupPlan, PackPlan};
 use crate::tui::keymap::{Action, Context};
-use crate::tui::question::{Answer, Question};
+use crate::tui::question::{DialogChoice, Question};
 use crate::tui::screen::{Effect, TerminalProgram};
 use crate::tui::screens::run::{orders, RunScreen};
 use crate::tui::screens::{browse, dedup, facts, media, mix, mixture, pack, splits};
@@ -185,9 +185,9 @@ impl Home {
         let run = RunScreen::new(orders::jsonl(&path), self.env.clone());
         let without = RunScreen::new(orders::jsonl_without_bad_lines(&path), self.env.clone());
         let answers = vec![
-            Answer::new("Write the index", vec![Effect::Push(Box::new(run))]),
-            Answer::new("Leave bad lines out, in a copy", vec![Effect::Push(Box::new(without))]),
-            Answer::new("Leave it", Vec::new()),
+            DialogChoice::new("Write the index", vec![Effect::Push(Box::new(run))]),
+            DialogChoice::new("Leave bad lines out, in a copy", vec![Effect::Push(Box::new(without))]),
+            DialogChoice::new("Leave it", Vec::new()),
         ];
         Box::new(Question::new("Prepare JSONL", lines, answers))
     }
