@@ -92,6 +92,6 @@ fn run_prepare(mut plan: PreparePlan, path: &Path, context: &Context) -> Finishe
         return mix::prepare(&plan, context);
     }
     paths::only_folders(&plan.path)?;
-    prepare::refuse_missing(&plan, context, prepare::Consent::Given)?;
+    prepare::refuse_missing(&plan, context, prepare::Confirmation::Given)?;
     prepare::execute(plan, None, context)
 }

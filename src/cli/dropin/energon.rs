@@ -330,7 +330,7 @@ fn prepare_dataset(args: &PrepareArgs, context: &Context) -> Finished {
         return Ok(Done::ok(serde_json::Map::from_iter([("shards".to_owned(), 0.into())])));
     }
     let finished = if asks_nothing(&plan, args, prepared) {
-        prepare::refuse_missing(&plan, context, prepare::Consent::Given)?;
+        prepare::refuse_missing(&plan, context, prepare::Confirmation::Given)?;
         prepare::execute(plan, None, context)
     } else {
         prepare::decide(plan, context)

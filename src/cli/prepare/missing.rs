@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// Whether somebody said that the plan may run without questions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consent {
+pub enum Confirmation {
     /// Only `--yes` or `--dry-run` say so.
     ByFlag,
     /// The command itself says so.
@@ -19,9 +19,9 @@ pub enum Consent {
 }
 
 /// Refuses a plan with open questions, naming the flag of each; without a terminal `--yes` itself is one of them.
-pub fn refuse_missing(plan: &PreparePlan, context: &Context, consent: Consent) -> Result<(), Stopped> {
+pub fn refuse_missing(plan: &PreparePlan, context: &Context, consent: Confirmation) -> Result<(), Stopped> {
     let mut failures = open_questions(plan);
-    if consent == Consent::ByFlag && !context.globals.yes && !context.globals.dry_run {
+    if consent == Confirmation::ByFlag && !context.globals.yes && !context.globals.dry_run {
         failures.push(Failure::usage("asking questions", "this is not a terminal").with_hint(
             "add --yes (or --non-interactive) to run without questions, or --dry-run to see what would be done",
         ));

@@ -12,7 +12,7 @@ pub mod summary;
 pub use args::PrepareArgs;
 pub use execute::{absolute, execute, save_plan, tell_notes, write_plan};
 pub use guided::{guided, screen};
-pub use missing::{refuse_missing, Consent};
+pub use missing::{refuse_missing, Confirmation};
 pub use plan::{exclude_lines, field_map, split_patterns, without_database, yaml_name};
 
 use super::context::Context;
@@ -38,6 +38,6 @@ pub fn decide(plan: PreparePlan, context: &Context) -> Finished {
     if context.may_ask() && !context.globals.dry_run {
         return guided(plan, context);
     }
-    refuse_missing(&plan, context, Consent::ByFlag)?;
+    refuse_missing(&plan, context, Confirmation::ByFlag)?;
     execute(plan, None, context)
 }
