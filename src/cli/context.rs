@@ -75,7 +75,7 @@ impl Context {
 impl Context {
     /// The person's settings, with what is wrong in them.
     pub fn settings(&self) -> Settings {
-        config::load(&xdg::config_dir()).wishing(std::env::var("GRISTMILL_PICTURES").ok().as_deref())
+        config::load(&xdg::config_dir()).with_picture_protocol(std::env::var("GRISTMILL_PICTURES").ok().as_deref())
     }
 
     /// What the full-screen program is given: the flags, then the settings. A theme asked for by `--theme` has to be there.

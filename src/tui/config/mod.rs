@@ -80,7 +80,7 @@ pub struct Settings {
 
 impl Settings {
     /// With what the environment wishes for pictures (`GRISTMILL_PICTURES`), of which only a mistake is of interest here.
-    pub fn wishing(mut self, pictures: Option<&str>) -> Self {
+    pub fn with_picture_protocol(mut self, pictures: Option<&str>) -> Self {
         if let Some(name) = pictures.filter(|name| !name.is_empty() && !PICTURES.contains(name)) {
             self.mistakes.push((PathBuf::from("GRISTMILL_PICTURES"), no_way_of_showing(name, Mark::default())));
         }
