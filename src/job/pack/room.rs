@@ -12,7 +12,7 @@ use crate::storage::space::free_bytes;
 /// How many times larger than its file packed text is, generously.
 const UNPACKED: u64 = 24;
 /// An estimate from a sample may be this much too high, as a share.
-const DOUBT: f64 = 0.1;
+const ESTIMATE_MARGIN: f64 = 0.1;
 
 /// Fails when what a plan writes does not fit on the disk of the output.
 ///
@@ -41,7 +41,7 @@ pub(super) fn check(
     ));
     let needed = preview(plan, &context.options, &context.cancel)?.needed_bytes;
     let why = format!("about {} are needed, and {} are free", text::bytes(needed), text::bytes(free));
-    if needed as f64 * (1.0 - DOUBT) <= free as f64 {
+    if needed as f64 * (1.0 - ESTIMATE_MARGIN) <= free as f64 {
         context.log(format!("the disk has room: {why}"));
         return Ok(());
     }
