@@ -36,7 +36,7 @@ const ANCHORS: u32 = 2;
 /// Where text does not fit into memory, one in so many bytes of it keeps what was found: each spares reading some hundred bytes back.
 const KNOWN: u64 = 16;
 /// Units of the journal are known by name; what they were read from is part of its key.
-const ANYWHERE: FileStamp = FileStamp { bytes: 0, modified_ns: 0, inode: 0 };
+const NO_STAMP: FileStamp = FileStamp { bytes: 0, modified_ns: 0, inode: 0 };
 
 /// Everything that is decided before the text is read.
 pub(super) struct Job<'a> {
@@ -66,13 +66,13 @@ impl Job<'_> {
 }
 
 fn noted<T: DeserializeOwned>(journal: &Journal, unit: &str) -> Option<T> {
-    let done = journal.finished(unit, &ANYWHERE)?;
+    let done = journal.finished(unit, &NO_STAMP)?;
     serde_json::from_str(&done.notes).ok()
 }
 
 fn note(journal: &Journal, unit: &str, notes: &impl Serialize) -> Outcome<()> {
     let notes = serde_json::to_string(notes).map_err(|error| Failure::environment("the journal", error.to_string()))?;
-    journal.record(&DoneUnit { unit: unit.to_owned(), input: ANYWHERE, spool: SpoolDigest::default(), notes })
+    journal.record(&DoneUnit { unit: unit.to_owned(), input: NO_STAMP, spool: SpoolDigest::default(), notes })
 }
 
 /// The key of the journal: the plan, and the files as they are.
