@@ -32,7 +32,7 @@ use xxhash_rust::xxh3::xxh3_128;
 /// Permission bits of the folders that are missing above the output.
 const FOLDER_MODE: u32 = 0o755;
 /// Counts up when other places of the text become anchors: records of both do not go together.
-const ANCHORS: u32 = 2;
+const ANCHOR_VERSION: u32 = 2;
 /// Where text does not fit into memory, one in so many bytes of it keeps what was found: each spares reading some hundred bytes back.
 const KNOWN: u64 = 16;
 /// Units of the journal are known by name; what they were read from is part of its key.
@@ -77,7 +77,7 @@ fn note(journal: &Journal, unit: &str, notes: &impl Serialize) -> Outcome<()> {
 
 /// The key of the journal: the plan, and the files as they are.
 pub(super) fn journal_key(hash: &str, inputs: &Inputs) -> String {
-    format!("{:032x}", xxh3_128(format!("{ANCHORS} {hash} {}", inputs.fingerprint()).as_bytes()))
+    format!("{:032x}", xxh3_128(format!("{ANCHOR_VERSION} {hash} {}", inputs.fingerprint()).as_bytes()))
 }
 
 /// A run before it has the lock.
