@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Between two wakings of the screen by a search.
-const CALM: Duration = Duration::from_millis(60);
+const WAKE_EVERY: Duration = Duration::from_millis(60);
 /// Samples found that are handed over in one go, at most.
 const BATCH: usize = 4_096;
 
@@ -382,7 +382,7 @@ fn go_hunting(catalog: &dyn Catalog, hunt: &SearchJob, caught: &Mutex<Caught>, w
     let result = catalog.find(&hunt.query, &hunt.cancel, &mut |at| {
         batch.push(at);
         // The first one is gone to, so it is told at once.
-        if batch.len() >= BATCH || told.is_none_or(|at| at.elapsed() >= CALM) {
+        if batch.len() >= BATCH || told.is_none_or(|at| at.elapsed() >= WAKE_EVERY) {
             told = Some(Instant::now());
             return tell(&mut batch, None) && !hunt.cancel.is_cancelled();
         }
