@@ -11,7 +11,7 @@ use crate::storage::fs::BufferedFile;
 use serde::Serialize;
 
 /// Items between two looks at whether somebody wants to stop.
-const BREATH: u64 = 1 << 10;
+const CANCEL_CHECK_EVERY: u64 = 1 << 10;
 
 /// What was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -114,7 +114,7 @@ impl Assembly {
         }
         let mut buffer = Vec::new();
         for (done, number) in self.order.iter().enumerate() {
-            if (done as u64).is_multiple_of(BREATH) {
+            if (done as u64).is_multiple_of(CANCEL_CHECK_EVERY) {
                 handles.cancel.check()?;
             }
             let Some((source, item)) = place(&self.sources, &self.starts, number) else { continue };

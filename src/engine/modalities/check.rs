@@ -13,7 +13,7 @@ use std::path::Path;
 /// Bytes that are read at a time: whole tokens of any size.
 const PIECE: usize = 21_845 * 12;
 /// Documents between two looks at whether somebody wants to stop.
-const BREATH: u64 = 1 << 12;
+const CANCEL_CHECK_EVERY: u64 = 1 << 12;
 /// Findings of one kind that are told one by one.
 const TOLD: u64 = 20;
 
@@ -57,7 +57,7 @@ pub fn facts_of(path: &Path, handles: &Handles<'_>) -> Outcome<PackedFacts> {
         shortest = shortest.min(length / size);
         longest = longest.max(length / size);
         done += 1;
-        if done % BREATH == 0 {
+        if done % CANCEL_CHECK_EVERY == 0 {
             handles.cancel.check()?;
         }
     }
@@ -162,7 +162,7 @@ pub(super) fn verify_tokens(
     let (mut above, mut document, mut buffer) = (0_u64, 0_u64, vec![0; PIECE]);
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
-        if document % BREATH == 0 {
+        if document % CANCEL_CHECK_EVERY == 0 {
             handles.cancel.check()?;
         }
         if packed.holds(offset, length) && length > 0 {
@@ -265,7 +265,7 @@ pub fn lint_index(path: &Path, handles: &Handles<'_>) -> Outcome<Checked> {
             Failure::data("reading the index", "a line ends beyond the end of the file").on(Subject::path(path))
         })?;
         count += 1;
-        if count % BREATH == 0 {
+        if count % CANCEL_CHECK_EVERY == 0 {
             handles.cancel.check()?;
         }
     }

@@ -6,7 +6,7 @@ use crate::model::text::{agree, count};
 use crate::model::{Cancel, Outcome};
 
 /// Items between two looks at whether somebody wants to stop.
-const BREATH: u64 = 1 << 16;
+const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
 /// What an index is found to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub fn judge(packed: &Packed, cancel: &Cancel) -> Outcome<Verdict> {
     let mut items = packed.items();
     while let Some((offset, length)) = items.next_item()? {
         judge.take(offset, length);
-        if judge.documents.is_multiple_of(BREATH) {
+        if judge.documents.is_multiple_of(CANCEL_CHECK_EVERY) {
             cancel.check()?;
         }
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
 /// Items between two looks at whether somebody wants to stop.
-const BREATH: u64 = 1 << 16;
+const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
 /// The packed files that paths stand for: files as they are given, of folders every `*.pbin` at any depth, sorted by name.
 pub fn list(paths: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
@@ -114,7 +114,7 @@ fn put_items(
         }
         writer.push(start + grown(offset), grown(length), &mut |bytes| file.write_all(bytes))?;
         done += 1;
-        if done % BREATH == 0 {
+        if done % CANCEL_CHECK_EVERY == 0 {
             handles.cancel.check()?;
         }
     }

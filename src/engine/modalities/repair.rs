@@ -14,7 +14,7 @@ use std::path::Path;
 /// Bytes that are copied at a time.
 const PIECE: usize = 1 << 20;
 /// Documents between two looks at whether somebody wants to stop.
-const BREATH: u64 = 1 << 14;
+const CANCEL_CHECK_EVERY: u64 = 1 << 14;
 
 /// A packed file, and what is to be done about it.
 #[derive(Debug)]
@@ -87,9 +87,9 @@ impl Repair {
                     .with_hint("merge the files that it was made of again"));
             }
             document += 1;
-            if document % BREATH == 0 {
+            if document % CANCEL_CHECK_EVERY == 0 {
                 handles.cancel.check()?;
-                handles.progress.add(BREATH, 0);
+                handles.progress.add(CANCEL_CHECK_EVERY, 0);
             }
         }
         Ok(())

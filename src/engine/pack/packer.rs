@@ -10,7 +10,7 @@ use crate::tokenize::{Batch, Encoder, ParityCheck, SpecialTokenFinder, Tokenizer
 use memchr::memchr;
 
 /// Documents between two looks at whether to stop.
-const BREATH: usize = 256;
+const CANCEL_CHECK_EVERY: usize = 256;
 /// Documents are encoded together: so many of them, or as many as have so many bytes of text, whichever are fewer.
 const TOGETHER: usize = 64;
 const TOGETHER_BYTES: usize = 32 << 10;
@@ -143,7 +143,7 @@ impl<'a> Packer<'a> {
     }
 
     fn breathe(&self, count: usize) -> Outcome<()> {
-        if count.is_multiple_of(BREATH) {
+        if count.is_multiple_of(CANCEL_CHECK_EVERY) {
             self.cancel.check()?;
         }
         Ok(())

@@ -18,7 +18,7 @@ const OLD_HEADER_BYTES: u64 = 8;
 const ERAS: [(u64, bool); 4] =
     [(HEADER_BYTES, false), (HEADER_BYTES, true), (OLD_HEADER_BYTES, false), (OLD_HEADER_BYTES, true)];
 /// Items between two looks at whether somebody wants to stop.
-const BREATH: u64 = 1 << 16;
+const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
 /// What stands in front of the tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +191,7 @@ impl Packed {
         let mut index = Index::default();
         let mut items = self.items();
         while let Some((offset, length)) = items.next_item()? {
-            if (index.offsets.len() as u64).is_multiple_of(BREATH) {
+            if (index.offsets.len() as u64).is_multiple_of(CANCEL_CHECK_EVERY) {
                 cancel.check()?;
             }
             index.offsets.push(offset);
@@ -293,7 +293,7 @@ fn walk(file: &ReadFile, at: u64, cancel: &Cancel) -> Outcome<(u64, Option<u64>)
     while let Some((offset, _)) = reader.next_item()? {
         first = first.or(Some(offset));
         count += 1;
-        if count % BREATH == 0 {
+        if count % CANCEL_CHECK_EVERY == 0 {
             cancel.check()?;
         }
     }

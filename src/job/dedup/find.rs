@@ -25,7 +25,7 @@ const DEEPEST: u32 = 6;
 /// Parts of what remains of hot keys, at most.
 const MOST_PARTS: u32 = 1 << 10;
 /// Records between two looks at whether the run was cancelled.
-const BREATH: u64 = 1 << 12;
+const CANCEL_CHECK_EVERY: u64 = 1 << 12;
 
 /// The intervals of one part in positions of all of the text: some runs, each sorted and joined.
 pub(super) struct FoundPart {
@@ -228,7 +228,7 @@ impl Finding<'_> {
         let mut seen = 0_u64;
         let mut breathe = || {
             seen += 1;
-            if seen.is_multiple_of(BREATH) {
+            if seen.is_multiple_of(CANCEL_CHECK_EVERY) {
                 job.context.cancel.check()
             } else {
                 Ok(())

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Intervals between two looks at whether the run was cancelled.
-const BREATH: u64 = 1 << 16;
+const CANCEL_CHECK_EVERY: u64 = 1 << 16;
 
 /// The ranges of a unit, by position in it: a file of pairs of start and end, little-endian.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -50,7 +50,7 @@ pub(super) fn merge_unit(
     let (mut open_range, mut seen): (Option<(u64, u64)>, u64) = (None, 0);
     while let Some(Reverse(((start, end), which))) = heap.pop() {
         seen += 1;
-        if seen % BREATH == 0 {
+        if seen % CANCEL_CHECK_EVERY == 0 {
             job.context.cancel.check()?;
         }
         if let Some(cursor) = cursors.get_mut(which) {

@@ -34,7 +34,7 @@ const MANY: usize = 1024;
 /// Buckets of branches.
 const BUCKETS: usize = 4096;
 /// Contexts between two looks at whether the run was cancelled.
-const BREATH: usize = 4096;
+const CANCEL_CHECK_EVERY: usize = 4096;
 
 /// Resolves partitions, one after the other. It may take any number of them; each holds all records of its keys.
 pub struct Resolver {
@@ -146,7 +146,7 @@ impl Resolver {
         let (mut seen, mut start, mut touched) = (0, 0, 0);
         for group in records.chunk_by(|a, b| a.key() == b.key()) {
             seen += 1;
-            if seen % BREATH == 0 {
+            if seen % CANCEL_CHECK_EVERY == 0 {
                 cancel.check()?;
             }
             start += group.len();
@@ -253,7 +253,7 @@ impl Work {
         self.branches.clear();
         self.agreed.clear();
         for (number, entry) in entries.iter().enumerate() {
-            if number % BREATH == BREATH - 1 {
+            if number % CANCEL_CHECK_EVERY == CANCEL_CHECK_EVERY - 1 {
                 cancel.check()?;
             }
             // What is told of a member is fetched before its text is.
