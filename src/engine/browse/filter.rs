@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Between two publications.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Samples between two looks at the clock.
-const BEAT: u64 = 4_096;
+const PROGRESS_EVERY: u64 = 4_096;
 
 /// Which split.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,7 +156,7 @@ pub fn run(
                         bits.add(sample.index);
                     }
                     seen += 1;
-                    if seen.is_multiple_of(BEAT) && clock.is_due() {
+                    if seen.is_multiple_of(PROGRESS_EVERY) && clock.is_due() {
                         publish(Arc::new(builder.snapshot(Some(&bits), false)));
                     }
                     true

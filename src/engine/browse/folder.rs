@@ -17,7 +17,7 @@ const WHAT: &str = "looking into the folder";
 /// Folders inside of each other that are gone into.
 const DEEPEST: usize = 256;
 /// Names between two looks whether to stop.
-const BEAT: u64 = 512;
+const PROGRESS_EVERY: u64 = 512;
 
 /// Opens a folder.
 pub(super) fn open(root: &Path, kind: DatasetKind) -> Outcome<Opening> {
@@ -170,7 +170,7 @@ impl Listing {
 fn list(path: &Path, cancel: &Cancel) -> Outcome<Listing> {
     let mut listing = Listing::default();
     for (number, entry) in (0u64..).zip(std::fs::read_dir(path).map_err(|error| Failure::io(WHAT, path, &error))?) {
-        if number.is_multiple_of(BEAT) {
+        if number.is_multiple_of(PROGRESS_EVERY) {
             cancel.check()?;
         }
         let Ok(entry) = entry else { continue };
@@ -279,7 +279,7 @@ impl Catalog for Folder {
                 false => 0,
             };
             let goes_on = take(Visited { index, key, byte_size, parts: &[part] });
-            goes_on && !((wanted.sizes || index.is_multiple_of(BEAT)) && cancel.is_cancelled())
+            goes_on && !((wanted.sizes || index.is_multiple_of(PROGRESS_EVERY)) && cancel.is_cancelled())
         });
         cancel.check()
     }

@@ -23,7 +23,7 @@ const MOST_CHECKED: u64 = 4 << 30;
 /// Longer lines are not, in bytes.
 const LONGEST_CHECKED: usize = 8 << 20;
 /// Samples between two looks whether to stop.
-const BEAT: u64 = 512;
+const PROGRESS_EVERY: u64 = 512;
 
 /// Opens the file and its index.
 pub(super) fn open(path: &Path) -> Outcome<Opening> {
@@ -385,7 +385,7 @@ impl Catalog for Jsonl {
                 break;
             }
             for (from, to) in &spans {
-                if first.is_multiple_of(BEAT) {
+                if first.is_multiple_of(PROGRESS_EVERY) {
                     cancel.check()?;
                 }
                 key.clear();

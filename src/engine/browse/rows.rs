@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Rows between two looks whether to stop.
-const BEAT: u64 = 512;
+const PROGRESS_EVERY: u64 = 512;
 /// Rows of one window that are read at most; a database may hold millions for one sample.
 const MOST_ROWS: u64 = 400_000;
 
@@ -44,7 +44,7 @@ impl Asking<'_> {
         let mut rows = statement.query(parameters).map_err(|e| self.failed(&e))?;
         let mut count = 0u64;
         while let Some(row) = rows.next().map_err(|e| self.failed(&e))? {
-            if count.is_multiple_of(BEAT) {
+            if count.is_multiple_of(PROGRESS_EVERY) {
                 self.cancel.check()?;
             }
             count += 1;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Bytes behind the end of the archive that are looked at.
 const PEEK: u64 = 64 << 10;
 /// Progress and cancellation are looked after this often, in bytes of the archive.
-const BEAT: u64 = 256 << 10;
+const PROGRESS_EVERY: u64 = 256 << 10;
 /// Damaged places of one shard that are reported one by one.
 const PLACES: u64 = 100;
 
@@ -90,7 +90,7 @@ struct Run<'a, W> {
 impl<'a, W: Window> Run<'a, W> {
     fn new(shard: &'a Shard, window: W, handles: &'a Handles<'a>) -> Self {
         let walker = Walker::new(window, handles.cancel);
-        Self { shard, handles, walker, next_beat: BEAT, counted: 0, places: 0, folded: None }
+        Self { shard, handles, walker, next_beat: PROGRESS_EVERY, counted: 0, places: 0, folded: None }
     }
 
     fn scan(mut self, sink: &mut dyn ScanSink) -> Outcome<ShardScan> {
@@ -148,7 +148,7 @@ impl<'a, W: Window> Run<'a, W> {
     }
 
     fn beat(&mut self) -> Outcome<()> {
-        self.next_beat = self.walker.at.saturating_add(BEAT);
+        self.next_beat = self.walker.at.saturating_add(PROGRESS_EVERY);
         self.count_up_to(self.walker.window.file_bytes_done(self.walker.at));
         self.handles.cancel.check()
     }

@@ -4,7 +4,7 @@ use super::{Request, WHAT};
 use crate::model::{Failure, Handles, Outcome};
 
 /// Samples between two looks at whether somebody wants to stop.
-const BEAT: u64 = 1 << 16;
+const PROGRESS_EVERY: u64 = 1 << 16;
 
 /// A window of any data set by one number: the windows of all data sets counted through, in the order of the data sets.
 pub(super) trait Id: Copy + Send + 'static {
@@ -79,7 +79,7 @@ fn fill<T: Id>(choice: &mut impl Choice, samples: u64, ids: &mut Vec<T>, handles
     let mut first = 0;
     while first < samples {
         handles.cancel.check()?;
-        let end = (first + BEAT).min(samples);
+        let end = (first + PROGRESS_EVERY).min(samples);
         // The first sample counts as the second one.
         ids.extend((first..end).map(|sample| T::of(choice.take(sample.max(1) as f64))));
         handles.progress.add(end - first, 0);
